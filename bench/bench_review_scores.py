@@ -33,7 +33,7 @@ from sklearn.metrics import average_precision_score
 from sklearn.preprocessing import StandardScaler
 
 from nmlsdr import ResidualPropagation
-from nmlsdr._estimators import _residual
+from nmlsdr._estimators import _learners
 from nmlsdr.datasets import flip_labels, paper_split
 from nmlsdr.graph import neighbor_graph, transition_matrix
 from nmlsdr.propagation import propagate
@@ -128,28 +128,31 @@ def corrupt(truth, noise, seed):
 class Recorded(ResidualPropagation):
     """Keeps what the scores are made of."""
 
-    def _learn_trend(self, rows, labels, O):
+    def fit(self, X, y, **given):
         predictions = []
-        weigh = _residual.learner_weights
+        weigh = _learners.learner_weights
 
-        def keep(given, *rest):
-            predictions.extend(given)
-            return weigh(given, *rest)
+        def keep(each, *rest):
+            predictions.extend(each)
+            return weigh(each, *rest)
 
-        _residual.learner_weights = keep
+        _learners.learner_weights = keep
         try:
-            self.trend_ = super()._learn_trend(rows, labels, O)
+            super().fit(X, y, **given)
         finally:
-            _residual.learner_weights = weigh
+            _learners.learner_weights = weigh
         self.random_forest_ = predictions[-1]
-        return self.trend_
+        return self
 
-    def _propagate_residuals(self, labels, O, alpha, place):
-        found = super()._propagate_residuals(labels, O, alpha, place)
+    def _estimate_flip_rate(self, O, labels):
+        self.trend_ = O
+        return super()._estimate_flip_rate(O, labels)
+
+    def _propagate_errors(self, place, labels, O, alpha, settings, step):
         graph = neighbor_graph(getattr(self, place), self._n_nearest(), n_jobs=1)
-        F = propagate(graph, labels.Y, self._trust(labels, alpha), labeled=labels.labeled, n_jobs=1).F
+        F = propagate(graph, labels.Y, settings.trust(labels, alpha), labeled=labels.labeled, n_jobs=1).F
         self.neighbors_TF_ = vars(self).get("neighbors_TF_", 0.0) + (transition_matrix(graph) @ F)[labels.labeled] / 2
-        return found
+        return super()._propagate_errors(place, labels, O, alpha, settings, step)
 
 
 def opinions(X, given):

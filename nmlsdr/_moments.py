@@ -10,7 +10,7 @@ All sums are taken in float64.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,7 +33,7 @@ class RowSums:
     """Sums over rows in memory, dense or CSR.
 
     A subclass whose rows are elsewhere overrides `sums`, `spread`, `moment`, `scatter`, `gram`, `project`, `norm`,
-    `take`, `scaled` and `in_memory`; the other methods are made of these.
+    `map`, `array`, `take`, `scaled` and `in_memory`; the other methods are made of these.
 
     Attributes
     ----------
@@ -59,6 +59,14 @@ class RowSums:
         if isinstance(X, RowSums):
             return X
         return RowSums(X if checked else check_rows(X))
+
+    def map(self, function: Callable[..., Any], shape: tuple[int, ...], dtype: Any, **arguments: Any) -> Any:
+        """``function(sums, **arguments)``, which gives ``shape`` of a ``dtype`` for each row, of all rows."""
+        return function(self, **arguments)
+
+    def array(self) -> Any:
+        """The rows as an array or a CSR matrix of where they are."""
+        return self.rows
 
     def in_memory(self, why: str) -> Any:
         """The rows themselves; where they are not in memory, an `InputError` that begins with ``why``."""

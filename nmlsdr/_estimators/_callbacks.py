@@ -15,24 +15,30 @@ callback ends the fit. A callback's request to stop is ignored, because unfinish
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from typing import Any
 
 from .._refit import new_fit
-from ._sklearn_bases import with_callbacks
+from ._sklearn_bases import BaseEstimator, with_callbacks
+
+PartIsDone = Callable[..., None] | None
+#: A child task of a fit, by its name, the name of its parts and their largest number (None: unknown): see `_step`.
+Step = Callable[..., AbstractContextManager[PartIsDone]]
 
 
 @contextmanager
-def steps_of_fit(estimator: Any, X: Any, y: Any) -> Iterator[None]:
-    """A `new_fit`, and the root of the tree; ``estimator._n_steps()`` are its children at most."""
+def steps_of_fit(estimator: BaseEstimator, X: Any, y: Any, n_steps: int) -> Iterator[Step]:
+    """A `new_fit`, and the root of the tree, which has at most ``n_steps`` children; it yields their `Step`."""
+    step: Step = partial(_step, estimator)
     with new_fit(estimator):
         if not hasattr(estimator, "_skl_callbacks"):
-            yield
+            yield step
             return
         try:
-            root = estimator._init_callback_context(max_subtasks=estimator._n_steps())
+            root = estimator._init_callback_context(max_subtasks=n_steps)
             root.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
-            yield
+            yield step
             root.call_on_fit_task_end(estimator=estimator, X=X, y=y, reconstruction_attributes={})
         finally:
             _tear_down(estimator)
@@ -43,7 +49,7 @@ _tear_down = with_callbacks(lambda estimator: None)
 
 
 @contextmanager
-def step(estimator: Any, name: str, part: str = "", n_parts: int | None = 0) -> Iterator[Callable[..., None] | None]:
+def _step(estimator: BaseEstimator, name: str, part: str = "", n_parts: int | None = 0) -> Iterator[PartIsDone]:
     """A child task of the fit.  It yields a function, to be called when one of its parts is done.
 
     It yields None if there are no callbacks.  ``n_parts`` is the largest possible number of parts; None: unknown.

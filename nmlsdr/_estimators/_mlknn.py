@@ -10,14 +10,28 @@ from .. import mlknn
 from .._checks.arguments import EdgeWeights, Metric, PropagationSolver, Threshold, check_graph, check_metric
 from .._checks.labels import Labels, check_binary
 from .._errors import InputError
+from .._moments import RowSums
 from .._refit import new_fit
 from .._search import choose_stored
-from ._base import CutsScores, NeighborClassifier, PropagatesLabels, clip_neighbors, refuse_one
-from ._callbacks import step, steps_of_fit
+from ..graph import graph_of_lists
+from ._callbacks import steps_of_fit
+from ._classifier import NeighborClassifier
+from ._engine import Neighbors
+from ._sklearn_bases import CallbackSupportMixin
+from ._steps import (
+    Settings,
+    as_attribute,
+    clip_neighbors,
+    read_labels,
+    read_rows,
+    refuse_one,
+    soft_label_attributes,
+    soft_labels,
+)
 from ._thresholds import advise_on_threshold, check_threshold, warn_never_predicted
 
 
-class _CountsNeighborLabels(CutsScores, NeighborClassifier):
+class _CountsNeighborLabels(NeighborClassifier):
     """What follows once every training row has labels: counts, posteriors, predictions."""
 
     def __sklearn_tags__(self) -> Any:
@@ -28,7 +42,8 @@ class _CountsNeighborLabels(CutsScores, NeighborClassifier):
     def _is_precomputed(self) -> bool:
         return isinstance(self.neighbors, str) and self.neighbors == "precomputed"
 
-    def _read_training_rows(self, X: Any) -> Any:
+    def _check_training_rows(self, X: Any) -> Any:
+        """The rows of a fit; with neighbors="precomputed" they are distances."""
         check_threshold(self.threshold)
         if not isinstance(self.at_least_one, (bool, np.bool_)):
             raise InputError(f"at_least_one must be True or False, got {self.at_least_one!r}.")
@@ -37,30 +52,37 @@ class _CountsNeighborLabels(CutsScores, NeighborClassifier):
                 'neighbors="precomputed" uses the given distances, so metric has no effect, got '
                 f"metric={self.metric!r}; leave metric out."
             )
-        rows = self._read_rows(X, reset=True)
-        if self._is_precomputed() and rows.shape[0] != rows.shape[1]:
+        rows = read_rows(self, X, reset=True)
+        if not self._is_precomputed():
+            return rows
+        rows = RowSums.of(rows, checked=True).in_memory('neighbors="precomputed" needs distances in memory')
+        if rows.shape[0] != rows.shape[1]:
             raise InputError(
                 f'With neighbors="precomputed" X must be a square matrix of distances, got shape {rows.shape}; '
                 "pass the neighbour graph of the training rows."
             )
         return rows
 
-    def _training_neighbors(self, rows: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
+    def _training_neighbors(self, rows: Any, k: int) -> Neighbors:
         if self._is_precomputed():
-            return choose_stored(rows, k, drop_diagonal=True)
-        return self._neighbors_of_rows(rows, k)
+            return Neighbors(*choose_stored(rows, k, drop_diagonal=True))
+        wanted = {"neighbors": self.neighbors, "metric": self.metric, "n_jobs": self.n_jobs}
+        return self._engine.neighbors(rows, k, classifier=type(self).__name__, **wanted)
 
-    def _learn(self, rows: Any, Y: np.ndarray, indices: np.ndarray, labels: Labels) -> None:
-        table = mlknn.fit_posterior(Y, indices, smoothing=self.smoothing, n_jobs=self.n_jobs)
-        self.training_rows_ = None if self._is_precomputed() else self._as_attribute(rows)
+    def _count(self, rows: Any, Y: np.ndarray, found: Neighbors, labels: Labels) -> None:
+        """Set the attributes that follow from the training rows, their labels 0/1 and their neighbours."""
+        table = mlknn.fit_posterior(Y, found.indices, smoothing=self.smoothing, n_jobs=self.n_jobs)
+        if found.transformer is not None:
+            self.neighbors_ = found.transformer
+        self.training_rows_ = None if self._is_precomputed() else as_attribute(rows)
         self.training_labels_ = check_binary(Y)
         self.prior_ = table.prior
         self.likelihoods_with_label_ = table.with_label
         self.likelihoods_without_label_ = table.without_label
         self.posterior_ = table.posterior
-        scores = cache(lambda: self._score_neighbors(indices))  # no row is its own neighbour
-        labeled = labels.labeled if len(indices) == len(labels.Y) else slice(None)
-        self._learn_cutoffs(labels, scores, lambda: scores()[labeled])
+        scores = cache(lambda: self._score_neighbors(found.indices))  # no row is its own neighbour
+        labeled = labels.labeled if len(Y) == len(labels.Y) else slice(None)
+        self.thresholds_ = self._cutoffs(labels, scores, lambda: scores()[labeled])
         if not (labels.single or self.at_least_one):
             predicted = np.any(self.posterior_ > self.thresholds_[:, None], axis=1)
             warn_never_predicted(predicted, advise_on_threshold(self.threshold), stacklevel=3)
@@ -246,25 +268,22 @@ class MLkNN(_CountsNeighborLabels):
             If ``n_neighbors`` is lowered, or if a label is predicted for no training row.
         """
         with new_fit(self):
-            rows = self._read_training_rows(X)
-            labels = self._read_labels(X, y, rows, labeled)
-            kept = np.flatnonzero(labels.labeled)
+            rows = self._check_training_rows(X)
+            labels = read_labels(self, X, y, labeled, n_samples=rows.shape[0])
+            self.labeled_rows_ = kept = np.flatnonzero(labels.labeled)
             refuse_one(self, len(kept), "labelled rows")
             Y = labels.Y
             if len(kept) < rows.shape[0]:
                 rows, Y = rows[kept], Y[kept]
                 if self._is_precomputed():
                     rows = rows[:, kept]
-            k = clip_neighbors(self, len(kept) - 1)
-            _, indices = self._training_neighbors(rows, k)
-            self.n_neighbors_ = k
-            self._learn(rows, Y, indices, labels)
-            self.labeled_rows_ = kept
+            self.n_neighbors_ = clip_neighbors(self.n_neighbors, len(kept) - 1)
+            self._count(rows, Y, self._training_neighbors(rows, self.n_neighbors_), labels)
         return self
 
 
 @dataclass(eq=False, repr=False)
-class SemiSupervisedMLkNN(PropagatesLabels, _CountsNeighborLabels):
+class SemiSupervisedMLkNN(CallbackSupportMixin, _CountsNeighborLabels):
     """Semi-supervised ML-kNN (article, section 3.4): propagate the labels, then fit ML-kNN to the hard labels of all
     rows.
 
@@ -464,18 +483,19 @@ class SemiSupervisedMLkNN(PropagatesLabels, _CountsNeighborLabels):
         UserWarning
             If a component of the graph contains no labelled row, or if ``n_neighbors`` is lowered.
         """
-        with steps_of_fit(self, X, y):
-            rows = self._read_training_rows(X)
-            n_samples = rows.shape[0]
-            labels = self._read_labels(X, y, rows, labeled)
-            self.n_neighbors_ = clip_neighbors(self, n_samples - 1)
-            with step(self, "neighbors"):
-                squared, indices = self._training_neighbors(rows, self.n_neighbors_)
+        with steps_of_fit(self, X, y, 3) as step:
+            rows = self._check_training_rows(X)
+            labels = read_labels(self, X, y, labeled, n_samples=rows.shape[0], votes=True)
+            settings = Settings.of(self)
+            self.n_neighbors_ = clip_neighbors(self.n_neighbors, rows.shape[0] - 1)
+            with step("neighbors"):
+                found = self._training_neighbors(rows, self.n_neighbors_)
             if graph is None:
-                W = self._graph_of_lists(squared, indices)
+                W = graph_of_lists(found.squared, found.indices, edge_weights=self.edge_weights, sigma=self.sigma)
             else:
-                W = check_graph(graph, "graph", n_samples=n_samples)
-            F = self._propagate(W, labels, alpha)
-            with step(self, "classifier"):
-                self._learn(rows, F > 0.5, indices, labels)
+                W = check_graph(graph, "graph", n_samples=rows.shape[0])
+            propagated = soft_labels(self._engine, W, labels, alpha, settings, step)
+            with step("classifier"):
+                self._count(rows, propagated.F > 0.5, found, labels)
+            vars(self).update(soft_label_attributes(propagated, labels))
         return self

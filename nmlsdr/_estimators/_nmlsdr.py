@@ -3,15 +3,34 @@
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
+import numpy as np
+
 from .._checks.arguments import EdgeWeights, EigenSolver, Metric, PropagationSolver
-from .._checks.labels import Labels
-from .._ridge import cross_fit
-from ._callbacks import step
-from ._projection import N_SPLITS, ShrunkenProjection, known_part, labeled_part, shrinkage_grid
+from ._callbacks import steps_of_fit
+from ._projection import (
+    Projection,
+    choose_strengths,
+    dependence_attributes,
+    directions_of_labels,
+    is_chosen,
+    shrink,
+    weights_of_features,
+)
+from ._sklearn_bases import CallbackSupportMixin
+from ._steps import (
+    Settings,
+    clip_neighbors,
+    graph_of_rows,
+    labeled_part,
+    read_labels,
+    read_rows,
+    soft_label_attributes,
+    soft_labels,
+)
 
 
 @dataclass(eq=False, repr=False)
-class NMLSDR(ShrunkenProjection):
+class NMLSDR(CallbackSupportMixin, Projection):
     r"""Correct and propagate noisy labels over a neighbour graph, then project where features depend on them most.
 
     1. A graph W joins each row to its k nearest neighbours (eq. 2 or 3). T is its row-stochastic transition matrix
@@ -218,22 +237,22 @@ class NMLSDR(ShrunkenProjection):
             If a component of the graph contains no labelled row, if ``n_neighbors`` is lowered, or if propagation
             leaves no hard label that differs between rows; then the projection is learned from the soft labels alone.
         """
-        return self._fit(X, y, graph, alpha, labeled)
-
-    def _n_steps(self) -> int:
-        return super()._n_steps() + (self.shrinkage == "cv")
-
-    def _learn(self, rows: Any, labels: Labels, graph: Any, alpha: Any) -> None:
-        grid = shrinkage_grid(self.shrinkage)
-        shrinkage = grid[0]
-        if len(grid) > 1:
-            with step(self, "cross-validation", "fold", N_SPLITS) as fold_done:
-                shrinkage = cross_fit(
-                    *labeled_part(rows, labels),
-                    shrinkage=grid,
-                    n_splits=N_SPLITS,
-                    known=known_part(labels),
-                    callback=fold_done,
-                ).shrinkage
-        self._keep_weights(rows, labels, shrinkage)
-        self._project(rows, labels, graph, alpha)
+        chosen = is_chosen(self.shrinkage)
+        with steps_of_fit(self, X, y, 3 + chosen) as step:
+            rows = read_rows(self, X, reset=True)
+            labels = read_labels(self, X, y, labeled, n_samples=rows.shape[0], votes=True)
+            b, w = 0.0, np.ones(rows.shape[1])
+            if self.shrinkage != 0:
+                given = labeled_part(rows, labels)
+                b = choose_strengths(given, "cv", step).shrinkage if chosen else float(self.shrinkage)
+                w = weights_of_features(given, b)
+                del given  # a copy of the labelled rows
+            seen, settings = shrink(rows, w), Settings.of(self)
+            k = clip_neighbors(self.n_neighbors, rows.shape[0] - 1)
+            W, kept = graph_of_rows(self._engine, seen, graph, k, settings, step)
+            propagated = soft_labels(self._engine, W, labels, alpha, settings, step)
+            with step("projection"):
+                found = directions_of_labels(rows, seen, w, propagated.F, labels, self.n_components, self.eigen_solver)
+            self.shrinkage_, self.feature_weights_ = b, w
+            vars(self).update(kept | soft_label_attributes(propagated, labels) | dependence_attributes(found))
+        return self

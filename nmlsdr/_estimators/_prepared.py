@@ -8,7 +8,10 @@ and model files do not contain them, and they are freed together with the estima
 from typing import Any
 from weakref import WeakKeyDictionary
 
+import numpy as np
+
 from .._process.threads import check_n_jobs
+from .._search import choose_proposed, squared_neighbors
 from .._search.prepared import MOST_QUERIES, PreparedRows
 
 # Cache.  Keys: the estimator; the identity of the rows, since an estimator may search two arrays, and its metric.
@@ -40,3 +43,19 @@ def prepared_rows(estimator: Any, rows: Any, n_queries: int) -> PreparedRows | N
         searched.clear()
     searched[key] = rows, prepared
     return prepared
+
+
+def neighbors_of_queries(
+    estimator: Any, rows: Any, queries: Any, k: int, transformer: Any = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """As `Engine.neighbors`, for other rows: the k nearest of ``rows`` to each query.
+
+    The transformer is that of the fit; None if the search is exact, by rows prepared if the estimator predicts often.
+    """
+    wanted = {"queries": queries, "metric": estimator.metric, "n_jobs": estimator.n_jobs}
+    if transformer is not None:
+        return choose_proposed(rows, transformer.transform(queries), k, **wanted)
+    prepared = prepared_rows(estimator, rows, queries.shape[0])
+    if prepared is not None:
+        return prepared.neighbors(queries, k, check_n_jobs(estimator.n_jobs))
+    return squared_neighbors(rows, k, checked=True, **wanted)

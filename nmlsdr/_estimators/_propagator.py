@@ -9,13 +9,24 @@ from scipy import sparse
 
 from .._checks.arguments import EdgeWeights, Metric, PropagationSolver, Threshold
 from ..graph import even_exponent, transition_of_graph
-from ._base import CutsScores, NeighborClassifier, PropagatesLabels
 from ._callbacks import steps_of_fit
+from ._classifier import NeighborClassifier
+from ._sklearn_bases import CallbackSupportMixin
+from ._steps import (
+    Settings,
+    as_attribute,
+    clip_neighbors,
+    graph_of_rows,
+    read_labels,
+    read_rows,
+    soft_label_attributes,
+    soft_labels,
+)
 from ._thresholds import check_threshold
 
 
 @dataclass(eq=False, repr=False)
-class MultiLabelPropagation(CutsScores, PropagatesLabels, NeighborClassifier):
+class MultiLabelPropagation(CallbackSupportMixin, NeighborClassifier):
     """Propagate and correct noisy multi-labels over a neighbour graph (article, section 3.2).
 
     A graph W joins each row to its k nearest neighbours (eq. 2 or 3), and T is its row-stochastic transition matrix
@@ -175,9 +186,6 @@ class MultiLabelPropagation(CutsScores, PropagatesLabels, NeighborClassifier):
     threshold: Threshold = 0.5
     n_jobs: int | None = None
 
-    def _n_steps(self) -> int:
-        return super()._n_steps() - 1
-
     def fit(self, X: Any, y: Any, *, graph: Any = None, alpha: Any = None, labeled: Any = None) -> Self:
         """Propagate the labels over the neighbour graph of the rows.
 
@@ -218,15 +226,17 @@ class MultiLabelPropagation(CutsScores, PropagatesLabels, NeighborClassifier):
             If a component of the graph contains no labelled row, or if ``n_neighbors`` is lowered.
         """
         check_threshold(self.threshold)
-        with steps_of_fit(self, X, y):
-            rows = self._read_rows(X, reset=True)
-            labels = self._read_labels(X, y, rows, labeled)
-            W = self._graph_of_rows(rows, graph)
-            F = self._propagate(W, labels, alpha)
-            opinions = cache(lambda: transition_of_graph(W, n_jobs=self.n_jobs) @ F)
-            self._learn_cutoffs(labels, opinions, lambda: opinions()[labels.labeled])
-            self.training_rows_ = self._as_attribute(rows)
+        with steps_of_fit(self, X, y, 2) as step:
+            rows = read_rows(self, X, reset=True)
+            labels = read_labels(self, X, y, labeled, n_samples=rows.shape[0], votes=True)
+            k, settings = clip_neighbors(self.n_neighbors, rows.shape[0] - 1), Settings.of(self)
+            W, kept = graph_of_rows(self._engine, rows, graph, k, settings, step, type(self).__name__)
+            found = soft_labels(self._engine, W, labels, alpha, settings, step)
+            opinions = cache(lambda: transition_of_graph(W, n_jobs=self.n_jobs) @ found.F)
+            self.thresholds_ = self._cutoffs(labels, opinions, lambda: opinions()[labels.labeled])
+            self.training_rows_ = as_attribute(rows)
             self.row_weights_ = _row_weights(W)
+            vars(self).update(kept | soft_label_attributes(found, labels))
         return self
 
     def _score_neighbors(self, indices: np.ndarray) -> np.ndarray:

@@ -1,7 +1,8 @@
 """ResidualPropagation: shrunken features, a trend of three learners, and its residuals propagated over two graphs."""
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from functools import partial
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,22 +10,49 @@ from numpy.typing import NDArray
 from .._checks.arguments import Metric, Threshold, check_count, check_real
 from .._checks.labels import Labels
 from .._moments import RowSums
-from .._process.threads import check_n_jobs, single_threaded_blas
-from .._ridge import RIDGE_GRID, cross_fit, ridge_regression
+from .._process.threads import single_threaded_blas
+from .._ridge import RIDGE_GRID, ridge_regression
 from ..graph import transition_of_graph, union_graph
-from ._base import CutsScores, NeighborClassifier, neighbors_of_queries, shares
-from ._callbacks import step
-from ._forest import FEWEST_ROWS, KINDS, forest_seed, grow_forests, score_by_forests
-from ._learners import learner_weights, weighted_sum
-from ._projection import N_SPLITS, ShrunkenProjection, known_part, labeled_part, shrinkage_grid
+from ._callbacks import Step, steps_of_fit
+from ._classifier import NeighborClassifier, shares
+from ._learners import fit_trend, score_by_trend
+from ._prepared import neighbors_of_queries
+from ._projection import (
+    Projection,
+    choose_strengths,
+    dependence_attributes,
+    directions_of_labels,
+    shrink,
+    weights_of_features,
+)
+from ._sklearn_bases import CallbackSupportMixin
+from ._steps import (
+    Settings,
+    clip_neighbors,
+    graph_of_rows,
+    labeled_part,
+    propagate_residuals,
+    read_labels,
+    read_rows,
+    soft_label_attributes,
+    soft_labels,
+)
 from ._thresholds import advise_on_threshold, check_threshold, labels_flip_rate, unflipped, warn_never_predicted
 
 # Residuals are propagated over the graphs of two attributes, for which callbacks have these words.
 _PLACES = {"embedding_": "embedding", "ridge_scores_": "ridge scores"}
 
 
+class _Errors(NamedTuple):
+    """E of every row, T E of the labelled rows, and the transformer that found the neighbours."""
+
+    E: np.ndarray
+    TE: np.ndarray
+    transformer: Any
+
+
 @dataclass(eq=False, repr=False)
-class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
+class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
     """Embedding, classifier and label review for noisy, partly known multi-labels.
 
     1. Features that depend on the given labels no more than by chance are shrunken. The strength b of the shrinkage
@@ -237,14 +265,6 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
     [3]
     """
 
-    # Settings that are parameters of `NMLSDR` and constants here.
-    edge_weights = "binary"
-    sigma = None
-    propagation_solver = "auto"
-    eigen_solver = "auto"
-    tol = 1e-8
-    max_iter = None
-
     n_components: int | None = None
     _: KW_ONLY
     shrinkage: float | str = "cv"
@@ -306,126 +326,94 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
             for no training row, or if propagation leaves no hard label that differs between rows; then the projection
             is learned from the soft labels alone.
         """
-        return self._fit(X, y, graph, alpha, labeled)
-
-    def _n_steps(self) -> int:
-        return super()._n_steps() + 2 + 2 * len(_PLACES)
-
-    def _learn(self, rows: Any, labels: Labels, graph: Any, alpha: Any) -> None:
         check_threshold(self.threshold)
         check_count(self.n_estimators, "n_estimators", least=0)
         share = check_real(self.residual_weight, "residual_weight", 0.0, 1.0) / len(_PLACES)
-        given, known = labeled_part(rows, labels), labels.labeled
-        with step(self, "cross-validation", "fold", N_SPLITS) as fold_done:
-            chosen = cross_fit(
-                *given,
-                shrinkage=shrinkage_grid(self.shrinkage),
-                ridge=self.ridge,
-                n_splits=N_SPLITS,
-                random_state=self.random_state,
-                known=known_part(labels),
-                callback=fold_done,
-            )
-        self.ridge_ = chosen.ridge
-        self._keep_weights(rows, labels, chosen.shrinkage)
-        self._project(rows, labels, graph, alpha)
-        self.coef_, self.intercept_ = ridge_regression(
-            *given, self.ridge_, feature_weights=self.feature_weights_, known=known_part(labels)
+        with steps_of_fit(self, X, y, 5 + 2 * len(_PLACES)) as step:
+            rows = read_rows(self, X, reset=True)
+            labels = read_labels(self, X, y, labeled, n_samples=rows.shape[0], votes=True)
+            given, strengths = labeled_part(rows, labels), {"ridge": self.ridge, "random_state": self.random_state}
+            chosen = choose_strengths(given, self.shrinkage, step, **strengths)
+            self.shrinkage_, self.ridge_ = chosen.shrinkage, chosen.ridge
+            self.feature_weights_ = w = weights_of_features(given, self.shrinkage_)
+            seen, settings, k = shrink(rows, w), self._settings(), clip_neighbors(self.n_neighbors, rows.shape[0] - 1)
+            W, kept = graph_of_rows(self._engine, seen, graph, k, settings, step, type(self).__name__)
+            propagated = soft_labels(self._engine, W, labels, alpha, settings, step)
+            with step("projection"):
+                found = directions_of_labels(rows, seen, w, propagated.F, labels, self.n_components, "auto")
+            vars(self).update(kept | soft_label_attributes(propagated, labels) | dependence_attributes(found))
+            ridge = ridge_regression(given.rows, given.Y, self.ridge_, feature_weights=w, known=given.known)
+            self.coef_, self.intercept_ = ridge
+            trees = self.n_estimators, self.random_state, self.n_jobs
+            self.forests_, self.learner_weights_, O = fit_trend(self._engine, given, chosen.predictions, *trees, step)
+            del given, seen  # copies of rows
+            self.n_labeled_, self.flip_rate_ = len(O), self._estimate_flip_rate(O, labels)
+            self.embedding_, self.ridge_scores_ = self._embed(rows), self._score_by_ridge(rows)
+            self.ridge_scores_[labels.labeled] = chosen.predictions
+            errors = [self._propagate_errors(place, labels, O, alpha, settings, step) for place in _PLACES]
+            self.residuals_ = np.array([each.E for each in errors])
+            if errors[0].transformer is not None:
+                self.neighbors_ = [each.transformer for each in errors]
+            others = O + share * errors[0].TE + share * errors[1].TE  # without the own label of each labelled row
+            self.flip_scores_ = _flip_scores(others, labels)
+            corrections = share * self.residuals_.sum(axis=0)
+            scores = partial(self._score_training_rows, rows, labels, O, corrections)
+            self.thresholds_ = self._cutoffs(labels, scores, lambda: others, self.flip_rate_)
+            if not labels.single:
+                predicted = np.any(O + corrections[labels.labeled] > self.thresholds_, axis=0)
+                where, advice = " in cross-validation on the labelled rows", advise_on_threshold(self.threshold)
+                warn_never_predicted(predicted, advice, where=where, stacklevel=2)
+        return self
+
+    def _settings(self) -> Settings:
+        """Those of all graphs; what is no parameter here has the value that `NMLSDR` has by default."""
+        return Settings(
+            n_neighbors=self.n_neighbors,
+            metric=self.metric,
+            alpha_labeled=self.alpha_labeled,
+            alpha_unlabeled=self.alpha_unlabeled,
+            neighbors=self.neighbors,
+            n_jobs=self.n_jobs,
         )
-        O = self._learn_trend(given[0], labels, chosen.predictions)
-        del given  # a copy of the labelled rows
-        self.n_labeled_ = len(O)
-        self._learn_flip_rate(O, labels)
-        self.embedding_ = self._embed(rows)
-        self.ridge_scores_ = self._score_by_ridge(rows)
-        self.ridge_scores_[known] = chosen.predictions
-        self.residuals_ = np.empty((len(_PLACES), *labels.Y.shape))
-        others, transformers = O.copy(), []
-        for place, E in zip(_PLACES, self.residuals_, strict=True):
-            E[:], TE = self._propagate_residuals(labels, O, alpha, place)
-            others += share * TE  # the score of each labelled row without its own label
-            transformers.append(self.__dict__.pop("neighbors_", None))
-        if transformers[0] is not None:
-            self.neighbors_ = transformers
-        opinion = np.clip(others, 0.0, 1.0)
-        self.flip_scores_ = np.zeros(labels.Y.shape)
-        self.flip_scores_[known] = np.where(labels.Y[known] > 0.5, 1.0 - opinion, opinion)
-        self.flip_scores_[~labels.known | (labels.Y == 0.5)] = 0.0  # a vote of 1/2 cannot be wrong
-        corrections = share * self.residuals_.sum(axis=0)
 
-        def all_scores() -> np.ndarray:
-            trend = self._trend(rows, self.ridge_scores_)
-            trend[known] = O
-            return np.clip(trend + corrections, 0.0, 1.0)
+    def _estimate_flip_rate(self, O: np.ndarray, labels: Labels) -> float:
+        return labels_flip_rate(O, labels)
 
-        self._learn_cutoffs(labels, all_scores, lambda: others, self.flip_rate_)
-        if not labels.single:
-            predicted = np.any(O + corrections[known] > self.thresholds_, axis=0)
-            where, advice = " in cross-validation on the labelled rows", advise_on_threshold(self.threshold)
-            warn_never_predicted(predicted, advice, where=where, stacklevel=4)
-
-    def _learn_trend(self, rows: Any, labels: Labels, O: np.ndarray) -> np.ndarray:
-        """Fit the forests to the labelled rows and weigh the learners; return their out-of-sample trend.
-
-        O are the predictions of the ridge regression.  The forests take them for the unknown entries of a labelled row.
-        """
-        self.forests_: list[Any] = []
-        predictions = [O]
-        known, Y = labels.known[labels.labeled], labels.Y[labels.labeled]
-        if self.n_estimators > 0 and len(O) >= FEWEST_ROWS:
-            with step(self, "forests", "forest", len(KINDS)) as forest_done:
-                self.forests_, out_of_bag, left_out = grow_forests(
-                    self._rows_of_forest(rows),
-                    np.where(known, Y, O),
-                    n_estimators=self.n_estimators,
-                    random_state=forest_seed(self.random_state),
-                    n_jobs=check_n_jobs(self.n_jobs),
-                    callback=forest_done,
-                )
-            predictions += [np.where(left_out[:, None], each, O) for each in out_of_bag]
-        self.learner_weights_ = learner_weights(predictions, Y, known)
-        return weighted_sum(self.learner_weights_, predictions)
-
-    def _rows_of_forest(self, rows: Any) -> Any:
-        """The labelled rows, in memory."""
-        return rows
-
-    def _learn_flip_rate(self, O: np.ndarray, labels: Labels) -> None:
-        self.flip_rate_ = labels_flip_rate(O, labels)
-
-    def _propagate_residuals(
-        self, labels: Labels, O: np.ndarray, alpha: Any, place: str
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """E of Y - O over the graph of a place, and TE of the labelled rows."""
-        with step(self, f"neighbors in the {_PLACES[place]}"):
-            searched = getattr(self, place)
-            graph = union_graph(self._neighbors_of_rows(searched, self._n_nearest())[1])
+    def _propagate_errors(
+        self, place: str, labels: Labels, O: np.ndarray, alpha: Any, settings: Settings, step: Step
+    ) -> _Errors:
+        """Propagate Y - O over the graph of a place (article, eq. 8, for numbers of either sign)."""
+        known, spoken = labels.labeled, _PLACES[place]
+        with step(f"neighbors in the {spoken}"):
+            wanted = {"neighbors": self.neighbors, "metric": self.metric, "n_jobs": self.n_jobs}
+            searched, name = getattr(self, place), type(self).__name__
+            found = self._engine.neighbors(searched, self._n_nearest(), classifier=name, **wanted)
+            W = union_graph(found.indices)
         R = np.zeros(labels.Y.shape)
-        R[labels.labeled] = np.where(labels.known[labels.labeled], labels.Y[labels.labeled] - O, 0.0)
-        what = f"propagation of residuals in the {_PLACES[place]}"
-        E = self._solve(what, graph, R, labels, alpha, signed=True).F
-        return E, transition_of_graph(graph, n_jobs=self.n_jobs)[labels.labeled] @ E
+        R[known] = np.where(labels.known[known], labels.Y[known] - O, 0.0)
+        E = propagate_residuals(self._engine, W, R, labels, alpha, settings, step, spoken)
+        return _Errors(E, transition_of_graph(W, n_jobs=self.n_jobs)[known] @ E, found.transformer)
+
+    def _score_training_rows(self, rows: Any, labels: Labels, O: np.ndarray, corrections: np.ndarray) -> np.ndarray:
+        """Scores of the rows of the fit; of the labelled ones by the out-of-sample trend O."""
+        trend = self._trend(rows, self.ridge_scores_)
+        trend[labels.labeled] = O
+        return np.clip(trend + corrections, 0.0, 1.0)
 
     # ---------------------------------------------------------------- new rows
 
     def _embed(self, rows: Any) -> Any:
         with single_threaded_blas():
-            return self._project_rows(rows)
+            return self._engine.in_memory(self._project_rows(rows))
 
     def _score_by_ridge(self, rows: Any) -> np.ndarray:
         """The ridge regression's scores, computed about the mean, so that a large offset of X costs no digits."""
         with single_threaded_blas():
-            scores = RowSums.of(rows, checked=True).project(self.coef_.T, self.mean_)
-        return scores + (self.coef_ @ self.mean_ + self.intercept_)
+            scores = self._engine.in_memory(RowSums.of(rows, checked=True).project(self.coef_.T, self.mean_))
+        return np.asarray(scores + (self.coef_ @ self.mean_ + self.intercept_))
 
     def _trend(self, rows: Any, ridge_scores: np.ndarray) -> np.ndarray:
-        """G of rows, whose scores by the ridge regression are given."""
-        return weighted_sum(self.learner_weights_, [ridge_scores, *self._score_by_forests(rows)])
-
-    def _score_by_forests(self, rows: Any) -> list[np.ndarray]:
-        if not self.forests_:
-            return []
-        return score_by_forests(self.forests_, rows, len(self.coef_), check_n_jobs(self.n_jobs))
+        return score_by_trend(self._engine, rows, ridge_scores, self.forests_, self.learner_weights_, self.n_jobs)
 
     def _searched_rows(self) -> np.ndarray:
         return self.embedding_
@@ -495,3 +483,12 @@ class ResidualPropagation(CutsScores, ShrunkenProjection, NeighborClassifier):
         if self._is_multi_label():
             return scores - self.thresholds_
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+
+def _flip_scores(others: np.ndarray, labels: Labels) -> np.ndarray:
+    """How much the scores of the labelled rows, which lack their own labels, contradict these; 0 where unknown."""
+    given, opinion = labels.labeled, np.clip(others, 0.0, 1.0)
+    scores = np.zeros(labels.Y.shape)
+    scores[given] = np.where(labels.Y[given] > 0.5, 1.0 - opinion, opinion)
+    scores[~labels.known | (labels.Y == 0.5)] = 0.0  # a vote of 1/2 cannot be wrong
+    return scores

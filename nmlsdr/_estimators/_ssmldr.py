@@ -4,14 +4,15 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Self
 
 from .._checks.arguments import EdgeWeights, Metric, PropagationSolver, check_choice
-from .._checks.labels import Labels
 from .._projections.scatter import weighted_lda
-from ._callbacks import step
-from ._projection import PropagatingProjection, half_hard
+from ._callbacks import steps_of_fit
+from ._projection import Projection, direction_attributes, half_hard
+from ._sklearn_bases import CallbackSupportMixin
+from ._steps import Settings, clip_neighbors, graph_of_rows, read_labels, read_rows, soft_label_attributes, soft_labels
 
 
 @dataclass(eq=False, repr=False)
-class SSMLDR(PropagatingProjection):
+class SSMLDR(CallbackSupportMixin, Projection):
     """Multi-label discriminant analysis of all rows, weighted by propagated soft labels.
 
     Labels are propagated as in `NMLSDR`. The soft labels F then replace the label weights of `MLDA`: the directions p
@@ -191,11 +192,15 @@ class SSMLDR(PropagatingProjection):
         UserWarning
             If a component of the graph contains no labelled row, or if ``n_neighbors`` is lowered.
         """
-        return self._fit(X, y, graph, alpha, labeled)
-
-    def _learn(self, rows: Any, labels: Labels, graph: Any, alpha: Any) -> None:
         check_choice(self.labels, "labels", "soft", "hard")
-        F = self._propagate(self._graph_of_rows(rows, graph), labels, alpha)
-        weights = F if self.labels == "soft" else half_hard(F, labels)
-        with step(self, "projection"):
-            self._keep(weighted_lda(rows, weights, self.n_components, ridge=self.ridge))
+        with steps_of_fit(self, X, y, 3) as step:
+            rows = read_rows(self, X, reset=True)
+            labels = read_labels(self, X, y, labeled, n_samples=rows.shape[0], votes=True)
+            k, settings = clip_neighbors(self.n_neighbors, rows.shape[0] - 1), Settings.of(self)
+            W, kept = graph_of_rows(self._engine, rows, graph, k, settings, step)
+            propagated = soft_labels(self._engine, W, labels, alpha, settings, step)
+            weights = propagated.F if self.labels == "soft" else half_hard(propagated.F, labels)
+            with step("projection"):
+                found = weighted_lda(rows, weights, self.n_components, ridge=self.ridge)
+            vars(self).update(kept | soft_label_attributes(propagated, labels) | direction_attributes(found))
+        return self

@@ -8,15 +8,15 @@ from sklearn.utils import check_random_state
 
 from .._checks.arguments import check_choice
 from .._moments import RowSums
-from .._projections.directions import Directions
 from .._projections.label_weights import correlation_weights, dependence_weights, entropy_weights, fuzzy_weights
 from .._projections.scatter import cca, mddm_features, mvmd, weighted_lda
+from .._refit import new_fit
 from ..projection import hsic_directions
-from ._projection import SupervisedProjection
+from ._projection import Projection, direction_attributes, read_labeled
 
 
 @dataclass(eq=False, repr=False)
-class MDDM(SupervisedProjection):
+class MDDM(Projection):
     """Directions of largest dependence on the given labels (MDDMp and MDDMf).
 
     Dependence is measured by the linear Hilbert-Schmidt independence criterion. Let Xc be the rows of X minus their
@@ -75,8 +75,6 @@ class MDDM(SupervisedProjection):
     array([-1., -1.,  1.,  1.])
     """
 
-    _takes_partly_known_rows = True
-
     n_components: int | None = None
     _: KW_ONLY
     constraint: Literal["projection", "features"] = "projection"
@@ -113,16 +111,18 @@ class MDDM(SupervisedProjection):
         UserWarning
             If ``n_components`` exceeds the numerical rank; fewer directions are kept.
         """
-        return self._fit(X, y, labeled)
-
-    def _solve(self, X: Any, Y: np.ndarray) -> Directions:
-        if check_choice(self.constraint, "constraint", "projection", "features") == "projection":
-            return hsic_directions(RowSums.of(X, checked=True), Y, self.n_components)
-        return mddm_features(X, Y, self.n_components, mu=self.mu)
+        with new_fit(self):
+            rows, Y = read_labeled(self, X, y, labeled, partly=True)
+            if check_choice(self.constraint, "constraint", "projection", "features") == "projection":
+                found = hsic_directions(RowSums.of(rows, checked=True), Y, self.n_components)
+            else:
+                found = mddm_features(rows, Y, self.n_components, mu=self.mu)
+            vars(self).update(direction_attributes(found))
+        return self
 
 
 @dataclass(eq=False, repr=False)
-class MVMD(SupervisedProjection):
+class MVMD(Projection):
     """Directions of large variance and large dependence on the labels: PCA and MDDMp in one objective.
 
     MVMD maximises tr(P' ((1 - beta) Xc'Xc + 4 beta M M') P) subject to P'P = I. Here Xc are the rows of X minus their
@@ -209,14 +209,14 @@ class MVMD(SupervisedProjection):
         UserWarning
             If ``n_components`` exceeds the numerical rank; fewer directions are kept.
         """
-        return self._fit(X, y, labeled)
-
-    def _solve(self, X: Any, Y: np.ndarray) -> Directions:
-        return mvmd(X, Y, self.n_components, beta=self.beta)
+        with new_fit(self):
+            rows, Y = read_labeled(self, X, y, labeled)
+            vars(self).update(direction_attributes(mvmd(rows, Y, self.n_components, beta=self.beta)))
+        return self
 
 
 @dataclass(eq=False, repr=False)
-class MultiLabelCCA(SupervisedProjection):
+class MultiLabelCCA(Projection):
     """Directions in feature space of largest correlation with the labels: canonical correlation analysis (CCA).
 
     The directions p solve Xc'Yc (Yc'Yc + r I)^-1 Yc'Xc p = lambda (Xc'Xc + r I) p subject to P'(Xc'Xc + r I)P = I.
@@ -302,14 +302,14 @@ class MultiLabelCCA(SupervisedProjection):
         UserWarning
             If ``n_components`` exceeds the numerical rank; fewer directions are kept.
         """
-        return self._fit(X, y, labeled)
-
-    def _solve(self, X: Any, Y: np.ndarray) -> Directions:
-        return cca(X, Y, self.n_components, ridge=self.ridge)
+        with new_fit(self):
+            rows, Y = read_labeled(self, X, y, labeled)
+            vars(self).update(direction_attributes(cca(rows, Y, self.n_components, ridge=self.ridge)))
+        return self
 
 
 @dataclass(eq=False, repr=False)
-class MLDA(SupervisedProjection):
+class MLDA(Projection):
     """Linear discriminant analysis for several labels, with a weight for each row in each of its labels.
 
     Let w_ik >= 0 be the weight of row i in label k, n_k = sum_i w_ik, m_k the weighted mean of the rows of label k,
@@ -422,12 +422,13 @@ class MLDA(SupervisedProjection):
         sklearn.exceptions.ConvergenceWarning
             With ``label_weights="dependence"``, if ``max_iter`` epochs were not enough.
         """
-        return self._fit(X, y, labeled)
-
-    def _solve(self, X: Any, Y: np.ndarray) -> Directions:
-        self.n_iter_ = 1
-        self.label_weights_ = self._weights(X, Y)
-        return weighted_lda(X, self.label_weights_, self.n_components, ridge=self.ridge)
+        with new_fit(self):
+            rows, Y = read_labeled(self, X, y, labeled)
+            self.n_iter_ = 1
+            self.label_weights_ = self._weights(rows, Y)
+            found = weighted_lda(rows, self.label_weights_, self.n_components, ridge=self.ridge)
+            vars(self).update(direction_attributes(found))
+        return self
 
     def _weights(self, X: Any, Y: np.ndarray) -> np.ndarray:
         kind = self.label_weights

@@ -17,6 +17,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import Normalizer
 
 from .. import MLkNN, ResidualPropagation
+from .._checks.labels import Labels
 from .._estimators._thresholds import RULES, learned_cutoffs, rank_scores
 from ..inspection import estimate_mistakes
 from ..metrics import score_table
@@ -24,6 +25,7 @@ from ..model_selection import LabeledRowsSplit
 from .rival import Forest, TunedLogistic
 
 Facts = dict[str, Any]
+Scores = Callable[[], NDArray[Any]]
 
 # The tests lower these numbers.
 TREES = 300  # of the rival forest
@@ -53,15 +55,17 @@ class EveryRule(ResidualPropagation):
         Lowest and highest number of forgotten and of invented labels.
     """
 
-    def _learn_flip_rate(self, O: NDArray[Any], labels: Any) -> None:
-        super()._learn_flip_rate(O, labels)
+    def _estimate_flip_rate(self, O: NDArray[Any], labels: Labels) -> float:
         y, known = labels.Y[labels.labeled], labels.known[labels.labeled]
         self.mistakes_ = estimate_mistakes(O, y, labeled=known)
+        return super()._estimate_flip_rate(O, labels)
 
-    def _learn_cutoffs(self, labels: Any, all_scores: Any, labeled_scores: Any, rate: float | None = None) -> None:
-        super()._learn_cutoffs(labels, all_scores, labeled_scores, rate)
+    def _cutoffs(
+        self, labels: Labels, all_scores: Scores, labeled_scores: Scores, rate: float | None = None
+    ) -> NDArray[Any]:
         learned = {rule: learned_cutoffs(rule, labels, rate or 0.0, all_scores, labeled_scores()) for rule in RULES}
         self.cutoffs_ = learned | {"0.5": 0.5}
+        return super()._cutoffs(labels, all_scores, labeled_scores, rate)
 
 
 def rivals(method: Any, y: NDArray[Any], n_folds: int) -> dict[str, tuple[str, Any]]:

@@ -1,4 +1,4 @@
-"""The estimators of `nmlsdr` with the steps that Dask does: reading rows, searching, propagating, predicting."""
+"""The estimators of `nmlsdr` with an engine for Dask arrays, and with predictions for them."""
 
 import warnings
 from collections.abc import Callable
@@ -12,16 +12,17 @@ from sklearn.utils.validation import check_is_fitted
 import nmlsdr._estimators as estimators
 
 from .._checks.arguments import asks_exact, check_metric
-from .._checks.labels import Labels
 from .._errors import InputError
-from .._estimators._base import LearnsLabels, NeighborClassifier, PropagatesLabels
-from .._estimators._forest import score_by_forests
+from .._estimators._classifier import NeighborClassifier
+from .._estimators._engine import Engine, Neighbors
+from .._estimators._sklearn_bases import BaseEstimator
+from .._estimators._steps import read_rows
 from .._moments import RowSums
-from .._process.threads import single_threaded_blas
 from .._solvers.system import Goal, System
 from ..propagation import Propagation, propagate_checked
 from ._blocks import in_memory, is_dask
-from ._neighbors import Lists, lists_of_queries, neighbors
+from ._neighbors import Lists, lists_of_queries
+from ._neighbors import neighbors as lists_of_rows
 from ._rows import DaskRows
 from ._run import as_array, compute, task, task_of_value, task_threads
 
@@ -62,95 +63,91 @@ def _solve(W: Any, Y: np.ndarray, alpha: np.ndarray, known: np.ndarray, goal: Go
     return propagate_checked(System(W, Y, alpha, known, task_threads(n_jobs)), goal)
 
 
+LARGEST_FOREST = 2 << 30  #: bytes of labelled rows that a fit of ResidualPropagation gathers for its forest
+
+
+class DaskEngine(Engine):
+    """Rows in Dask arrays, and the work on them in tasks; rows in memory are searched in this process."""
+
+    def check_rows(self, X: Any, name: str) -> Any:
+        return DaskRows.of(X) if is_dask(X) else super().check_rows(X, name)
+
+    def in_memory(self, value: Any) -> Any:
+        if not isinstance(value, DaskRows):
+            return in_memory(value)
+        if value.bytes() > LARGEST_FOREST:
+            raise InputError(
+                f"The forests need the {value.shape[0]} labelled rows in memory, {value.bytes() >> 20} MiB, but only "
+                f"{LARGEST_FOREST >> 20} MiB are allowed; pass n_estimators=0, or label fewer rows."
+            )
+        return in_memory(value.array())
+
+    def neighbors(self, rows: Any, k: int, *, neighbors: Any, **wanted: Any) -> Neighbors:
+        if not isinstance(rows, DaskRows):
+            return super().neighbors(rows, k, neighbors=neighbors, **wanted)
+        if not asks_exact(neighbors):
+            raise InputError(
+                'a neighbors transformer searches rows in memory; for a Dask array leave neighbors "exact", or pass a '
+                "graph to fit."
+            )
+        metric = check_metric(wanted["metric"])
+        return Neighbors(*lists_of_rows(rows, k, metric=metric, n_jobs=wanted["n_jobs"]))
+
+    def propagate(
+        self, W: sparse.csr_array, Y: np.ndarray, alpha: np.ndarray, known: np.ndarray, goal: Goal, n_jobs: int | None
+    ) -> Propagation:
+        return in_batches(_solve, W, Y, alpha, known, goal._replace(callback=None), n_jobs)
+
+
+_ENGINE = DaskEngine()
 _ABOUT = """\
     X may be a Dask array divided into blocks of rows, or an array in memory.  Results for a Dask array are Dask arrays.
     For a Dask array, the parameter ``neighbors`` of an estimator that has it must be "exact".  `to_local` returns the
     fitted `nmlsdr.{name}`.  Everything else is as for that estimator:"""
 
 
-class _OverDask(LearnsLabels):
-    """Reads Dask arrays; rows in memory are read as the plain estimator reads them."""
-
-    def __init_subclass__(cls) -> None:
-        """Give a class the docstring of the plain one."""
-        super().__init_subclass__()
-        name, plain = cls.__name__, cls.__bases__[-1]
-        cls.__doc__ = f"`nmlsdr.{name}` for Dask arrays.\n\n{_ABOUT.format(name=name)}\n\n    {plain.__doc__}"
-
-    def to_local(self) -> Any:
-        """Return the fitted estimator of the class of the same name in `nmlsdr`, which does not need Dask.
-
-        Returns
-        -------
-        estimator
-            Fitted estimator with the same parameters and attributes. Training rows in a Dask array are computed, and
-            must fit into memory.
-        """
-        return self._plain({name: in_memory(value) for name, value in vars(self).items()})
-
-    def _plain(self, replaced: dict[str, Any]) -> Any:
-        """The plain estimator with the attributes of this one, some of them replaced."""
-        kind = next(base for base in type(self).__mro__ if getattr(estimators, base.__name__, None) is base)
-        plain = kind.__new__(kind)
-        vars(plain).update({**vars(self), **replaced})
-        return plain
-
-    def _check_rows(self, X: Any) -> Any:
-        return DaskRows.of(X) if is_dask(X) else super()._check_rows(X)
-
-    def _read_labels(self, X: Any, y: Any, rows: Any, labeled: Any) -> Labels:
-        return super()._read_labels(X, in_memory(y), rows, in_memory(labeled))
-
-    def _as_attribute(self, rows: Any) -> Any:
-        return rows.array() if isinstance(rows, DaskRows) else super()._as_attribute(rows)
-
-    def _neighbors_of_rows(self: Any, rows: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
-        if not isinstance(rows, DaskRows):
-            return super()._neighbors_of_rows(rows, k)
-        if not asks_exact(self.neighbors):
-            raise InputError(
-                'a neighbors transformer searches rows in memory; for a Dask array leave neighbors "exact", or pass a '
-                "graph to fit."
-            )
-        return neighbors(rows, k, metric=check_metric(self.metric), n_jobs=self.n_jobs)
+def _doc(plain: type) -> str:
+    name = plain.__name__
+    return f"`nmlsdr.{name}` for Dask arrays.\n\n{_ABOUT.format(name=name)}\n\n    {plain.__doc__}"
 
 
-class _PropagatesOverDask(_OverDask, PropagatesLabels):
-    """Propagates labels in batches, each in a task."""
+def _to_local(self: BaseEstimator) -> Any:
+    """Return the fitted estimator of the class of the same name in `nmlsdr`, which does not need Dask.
 
-    def _trust(self: Any, labels: Labels, alpha: Any) -> np.ndarray:
-        return super()._trust(labels, in_memory(alpha))
+    Returns
+    -------
+    estimator
+        Fitted estimator with the same parameters and attributes. Training rows in a Dask array are computed, and
+        must fit into memory.
+    """
+    return _plain(self, {name: in_memory(value) for name, value in vars(self).items()})
 
-    def _solve_propagation(
-        self: Any, W: sparse.csr_array, Y: np.ndarray, alpha: np.ndarray, known: np.ndarray, goal: Goal
-    ) -> Any:
-        return in_batches(_solve, W, Y, alpha, known, goal._replace(callback=None), self.n_jobs)
+
+def _plain(estimator: BaseEstimator, replaced: dict[str, Any]) -> Any:
+    """The plain estimator with the attributes of this one, some of them replaced."""
+    kind = next(base for base in type(estimator).__mro__ if getattr(estimators, base.__name__, None) is base)
+    plain = kind.__new__(kind)
+    vars(plain).update({**vars(estimator), **replaced})
+    return plain
 
 
-class _PredictsOverDask(_OverDask, NeighborClassifier):
-    """Answers a Dask array with a Dask array, block by block; rows in memory at once."""
-
-    def _read_training_rows(self: Any, X: Any) -> Any:
-        if is_dask(X) and self._is_precomputed():
-            raise InputError('neighbors="precomputed" needs distances in memory, got a Dask array; pass X.compute().')
-        return super()._read_training_rows(X)  # type: ignore[misc]
-
-    def _gather(self: Any, X: Any, answer: Callable[[np.ndarray], np.ndarray]) -> Any:
-        check_is_fitted(self)
-        training = self._searched_rows()
-        if not is_dask(X) and not is_dask(training):
-            return super()._gather(X, answer)
-        rows, like = self._read_rows(X, reset=False), self._no_answer(answer)
-        queries = rows if isinstance(rows, DaskRows) else DaskRows.of(rows)
-        if is_dask(training):
-            model = task_of_value("model", self._plain({"training_rows_": None}))
-            lists = lists_of_queries(DaskRows.of(training), queries, self.n_neighbors_, metric=self.metric)
-            blocks = [task("predict", _of_lists, each, model, answer.__name__) for each in lists]
-            found = as_array(blocks, queries.sizes(), like.shape[1:], like.dtype)
-        else:
-            model = task_of_value("model", self.to_local())
-            found = queries.map(_of_rows, like.shape[1:], like.dtype, model=model, answer=answer.__name__)
-        return found if queries is rows else in_memory(found)
+def _gather(self: NeighborClassifier, X: Any, answer: Callable[[np.ndarray], np.ndarray]) -> Any:
+    """Answer a Dask array with a Dask array, block by block; rows in memory at once."""
+    check_is_fitted(self)
+    training = self._searched_rows()
+    if not is_dask(X) and not is_dask(training):
+        return NeighborClassifier._gather(self, X, answer)
+    rows, like = read_rows(self, X, reset=False), self._no_answer(answer)
+    queries = rows if isinstance(rows, DaskRows) else DaskRows.of(rows)
+    if is_dask(training):
+        model = task_of_value("model", _plain(self, {"training_rows_": None}))
+        lists = lists_of_queries(DaskRows.of(training), queries, self.n_neighbors_, metric=self.metric)
+        blocks = [task("predict", _of_lists, each, model, answer.__name__) for each in lists]
+        found = as_array(blocks, queries.sizes(), like.shape[1:], like.dtype)
+    else:
+        model = task_of_value("model", self.to_local())
+        found = queries.map(_of_rows, like.shape[1:], like.dtype, model=model, answer=answer.__name__)
+    return found if queries is rows else in_memory(found)
 
 
 def _of_lists(lists: Lists, model: Any, answer: str) -> np.ndarray:
@@ -163,64 +160,41 @@ def _of_rows(block: RowSums, model: Any, answer: str) -> np.ndarray:
     return np.asarray(model._gather_rows(block.rows, getattr(model, answer)))
 
 
-LARGEST_FOREST = 2 << 30  #: bytes of labelled rows that a fit of ResidualPropagation gathers for its forest
+class NMLSDR(estimators.NMLSDR):
+    __doc__ = _doc(estimators.NMLSDR)
+    _engine, to_local = _ENGINE, _to_local
 
 
-class NMLSDR(_PropagatesOverDask, estimators.NMLSDR):
-    pass
+class MDDM(estimators.MDDM):
+    __doc__ = _doc(estimators.MDDM)
+    _engine, to_local = _ENGINE, _to_local
 
 
-class MDDM(_OverDask, estimators.MDDM):
-    pass
+class MultiLabelCCA(estimators.MultiLabelCCA):
+    __doc__ = _doc(estimators.MultiLabelCCA)
+    _engine, to_local = _ENGINE, _to_local
 
 
-class MultiLabelCCA(_OverDask, estimators.MultiLabelCCA):
-    pass
+class SSMLDR(estimators.SSMLDR):
+    __doc__ = _doc(estimators.SSMLDR)
+    _engine, to_local = _ENGINE, _to_local
 
 
-class SSMLDR(_PropagatesOverDask, estimators.SSMLDR):
-    pass
+class MultiLabelPropagation(estimators.MultiLabelPropagation):
+    __doc__ = _doc(estimators.MultiLabelPropagation)
+    _engine, to_local, _gather = _ENGINE, _to_local, _gather
 
 
-class MultiLabelPropagation(_PropagatesOverDask, _PredictsOverDask, estimators.MultiLabelPropagation):
-    pass
+class MLkNN(estimators.MLkNN):
+    __doc__ = _doc(estimators.MLkNN)
+    _engine, to_local, _gather = _ENGINE, _to_local, _gather
 
 
-class MLkNN(_PredictsOverDask, estimators.MLkNN):
-    pass
+class SemiSupervisedMLkNN(estimators.SemiSupervisedMLkNN):
+    __doc__ = _doc(estimators.SemiSupervisedMLkNN)
+    _engine, to_local, _gather = _ENGINE, _to_local, _gather
 
 
-class SemiSupervisedMLkNN(_PropagatesOverDask, _PredictsOverDask, estimators.SemiSupervisedMLkNN):
-    pass
-
-
-class ResidualPropagation(_PropagatesOverDask, _PredictsOverDask, estimators.ResidualPropagation):
-    def _embed(self, rows: Any) -> np.ndarray:
-        with single_threaded_blas():
-            return np.asarray(in_memory(super()._embed(rows)))
-
-    def _score_by_ridge(self, rows: Any) -> np.ndarray:
-        with single_threaded_blas():
-            return np.asarray(in_memory(super()._score_by_ridge(rows)))
-
-    def _rows_of_forest(self, rows: Any) -> Any:
-        if not isinstance(rows, DaskRows):
-            return rows
-        if rows.bytes() > LARGEST_FOREST:
-            raise InputError(
-                f"The forests need the {rows.shape[0]} labelled rows in memory, {rows.bytes() >> 20} MiB, but only "
-                f"{LARGEST_FOREST >> 20} MiB are allowed; pass n_estimators=0, or label fewer rows."
-            )
-        return in_memory(rows.array())
-
-    def _score_by_forests(self, rows: Any) -> list[np.ndarray]:
-        if not isinstance(rows, DaskRows) or not self.forests_:
-            return super()._score_by_forests(rows)
-        shape = len(self.forests_), len(self.coef_)
-        forests = task_of_value("forests", self.forests_)
-        found = in_memory(rows.map(_by_forests, shape, np.float64, forests=forests, n_labels=shape[1]))
-        return list(np.moveaxis(found, 1, 0))
-
-
-def _by_forests(block: RowSums, forests: list[Any], n_labels: int) -> np.ndarray:
-    return np.stack(score_by_forests(forests, block.rows, n_labels, task_threads(None)), axis=1)
+class ResidualPropagation(estimators.ResidualPropagation):
+    __doc__ = _doc(estimators.ResidualPropagation)
+    _engine, to_local, _gather = _ENGINE, _to_local, _gather

@@ -12,7 +12,7 @@ from .._search import Known, squared_neighbors
 from ..graph import as_distances, graph_of_lists
 from ._plan import Plan, cut_rows, lines, make_plan
 from ._rows import DaskRows, Reading
-from ._run import as_array, each_result, import_dask, say, task, task_threads
+from ._run import as_array, each_result, import_dask, say, task
 
 _NOWHERE = np.iinfo(np.intp).max  # the index of a neighbour that is not there
 
@@ -114,7 +114,7 @@ def _lists(
     here = min(k, len(numbers) - (queries is None))
     if here and n_queries:
         squared, indices = squared_neighbors(
-            rows, here, queries=queries, metric=metric, n_jobs=task_threads(n_jobs), checked=True, known=known
+            rows, here, queries=queries, metric=metric, n_jobs=n_jobs, checked=True, known=known
         )
         there = indices != _NOWHERE
         found.squared[:, :here] = squared

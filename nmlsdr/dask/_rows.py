@@ -13,7 +13,7 @@ from .._checks.arguments import check_rows
 from .._errors import InputError
 from .._moments import RowSums, scale_columns
 from ._blocks import Blocks, Recipe
-from ._run import as_array, compute, task
+from ._run import as_array, compute, task, task_of_value, task_threads
 
 _FAN_IN = 8  # partial sums that one task adds
 
@@ -126,7 +126,8 @@ class DaskRows(RowSums):
 
     def map(self, function: Callable[..., Any], shape: tuple[int, ...], dtype: Any, **arguments: Any) -> Any:
         """What `task` gives of every block, ``shape`` for each row, as a Dask array of which nothing is computed."""
-        tasks = [self.task(function, [each], **arguments) for each in self.ranges()]
+        whole = {name: task_of_value(name, value) for name, value in arguments.items()}
+        tasks = [self.task(function, [each], **whole) for each in self.ranges()]
         return as_array(tasks, self.sizes(), shape, dtype)
 
     def array(self) -> Any:
@@ -202,6 +203,8 @@ class DaskRows(RowSums):
 
 
 def _with_rows(reading: Reading, inputs: list[Any], function: Callable[..., Any], arguments: dict[str, Any]) -> Any:
+    if "n_jobs" in arguments:
+        arguments = {**arguments, "n_jobs": task_threads(arguments["n_jobs"])}
     return function(RowSums(reading.rows(inputs)), **arguments)
 
 

@@ -129,8 +129,8 @@ MUTANTS = {
         ("propagator: degrees that overflow", "_row_weights", "even_exponent(W.data)  # or a degree overflows", "0"),
         ("propagator: scale of the weights not undone", "_row_weights", "np.ldexp(1.0 / np.sqrt(degree), exponent // 2", "1.0 / np.sqrt(degree"),
     ],
-    ("_estimators/_base.py", PROPAGATOR): [
-        ("propagator: unknown entries are flips", "_propagate", "where(labels.known, np.abs(F - labels.Y), 0.0", "abs(F - labels.Y"),
+    ("_estimators/_steps.py", PROPAGATOR): [
+        ("propagator: unknown entries are flips", "soft_label_attributes", "where(labels.known, np.abs(F - labels.Y), 0.0", "abs(F - labels.Y"),
     ],
     ("_projections/directions.py", PROJECTION): [
         ("projection: sign by the sum", "finish", "[np.argmax(np.abs(U), axis=0), np.arange(d)]", ".sum(axis=0)"),
@@ -186,7 +186,7 @@ MUTANTS = {
     ("_estimators/_propagator.py", CUTOFFS): [
         ("propagator: a score at the threshold is a label", "MultiLabelPropagation", "_reaching_is_enough = False", "_reaching_is_enough = True"),
     ],
-    ("_estimators/_base.py", CUTOFFS): [
+    ("_estimators/_classifier.py", CUTOFFS): [
         ("mlknn: above the threshold only", "_given_cutoffs", "_just_below(cutoffs) if self._reaching_is_enough else cutoffs", "cutoffs"),
     ],
     ("_estimators/_mlknn.py", MLKNN): [

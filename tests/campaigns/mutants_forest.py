@@ -7,20 +7,16 @@ TESTS = ("tests/core/test_residual_forest.py", "tests/core/test_cutoffs.py", "te
 MUTANTS = {
     ("_estimators/_residual.py", TESTS): [
         ("forest/whole residuals in the score", "_score_rows", "self.residual_weight / len", "1.0 / len"),
-        ("forest/whole residuals without the own label", "_learn", "others += share * TE", "others += TE / len(_PLACES)"),
-        ("forest/ridge regression alone out of sample", "_learn_trend", "return weighted_sum(self.learner_weights_, predictions)", "return O"),
-        ("forest/rows without out-of-bag predictions take 0", "_learn_trend", "[np.where(left_out[:, None], each, O) for each in out_of_bag]", "out_of_bag"),
-        ("forest/forests left out of the trend", "_trend", "[ridge_scores, *self._score_by_forests(rows)]", "[ridge_scores] * len(self.learner_weights_)"),
-        ("forest/unknown entries count as 0", "_learn_trend", "np.where(known, Y, O),", "Y,"),
+        ("forest/whole residuals without the own label", "fit", "O + share * errors[0].TE + share * errors[1].TE", "O + errors[0].TE / 2 + errors[1].TE / 2"),
         ("forest/probabilities of 0 and 1", "_to_probabilities", "0.5 / self.n_labeled_", "0.0"),
         ("forest/probabilities not corrected", "_to_probabilities", "unflipped(scores, self.flip_rate_)", "scores"),
         ("forest/decisions at the scores", "_to_decision", "scores - self.thresholds_", "scores"),
         ("forest/rankings after the thresholds", "_rank_scores", "._to_scores)", "._to_decision)"),
         ("forest/half of the neighbours", "_n_nearest", "2 * self.n_neighbors_", "self.n_neighbors_"),
         ("forest/more neighbours than rows", "_n_nearest", "min(2 * self.n_neighbors_, len(self.embedding_) - 1)", "2 * self.n_neighbors_"),
-        ("forest/labelled rows among their own ridge scores", "_learn", "self.ridge_scores_[known] = chosen.predictions", "pass"),
-        ("forest/flip scores below 0", "_learn", "np.clip(others, 0.0, 1.0)", "others"),
-        ("forest/review without residuals", "_learn", "clip(others,", "clip(O,"),
+        ("forest/labelled rows among their own ridge scores", "fit", "self.ridge_scores_[labels.labeled] = chosen.predictions", "pass"),
+        ("forest/flip scores below 0", "_flip_scores", "np.clip(others, 0.0, 1.0)", "others"),
+        ("forest/review without residuals", "fit", "_flip_scores(others,", "_flip_scores(O,"),
     ],
     ("_estimators/_forest.py", TESTS): [
         ("forest/five rows grow a forest", "", "FEWEST_ROWS = 6", "FEWEST_ROWS = 5"),
@@ -44,6 +40,10 @@ MUTANTS = {
         ("forest/trees added in any order", "score_by_forests", "in predicted:", "in sorted(predicted, key=np.sum):"),
     ],
     ("_estimators/_learners.py", TESTS): [
+        ("forest/ridge regression alone out of sample", "fit_trend", "weighted_sum(weights, predictions))", "O)"),
+        ("forest/rows without out-of-bag predictions take 0", "fit_trend", "[np.where(left_out[:, None], each, O) for each in out_of_bag]", "out_of_bag"),
+        ("forest/forests left out of the trend", "score_by_trend", "[ridge_scores, *np.moveaxis(found, 1, 0)]", "[ridge_scores] * len(weights)"),
+        ("forest/unknown entries count as 0", "fit_trend", "np.where(known, given.Y, O),", "given.Y,"),
         ("forest/the best weights alone", "learner_weights", "0.5 * best + 0.5 / M", "best"),
         ("forest/equal weights", "learner_weights", "0.5 * best + 0.5 / M", "0.0 * best + 1.0 / M"),
         ("forest/weights below 0", "learner_weights", "a.min() >= 0 and", ""),
@@ -51,9 +51,9 @@ MUTANTS = {
         ("forest/equal learners, the first counts", "", "_EQUAL = 1e-12", "_EQUAL = -1e-12"),
     ],
     ("_estimators/_projection.py", ("tests/core/test_nmlsdr.py", "tests/core/test_residual.py")): [
-        ("forest/no soft labels where hard ones are all the same", "_project", " = F\n", " = cleaned\n"),
-        ("forest/soft labels in place of hard ones that differ", "_project", "if not np.ptp(cleaned, axis=0).any() and", "if"),
-        ("forest/soft labels of constant given ones", "_project", " and np.ptp(labels.Y[labels.labeled], axis=0).any()", ""),
+        ("forest/no soft labels where hard ones are all the same", "directions_of_labels", " = F\n", " = cleaned\n"),
+        ("forest/soft labels in place of hard ones that differ", "directions_of_labels", "if not np.ptp(cleaned, axis=0).any() and", "if"),
+        ("forest/soft labels of constant given ones", "directions_of_labels", " and np.ptp(labels.Y[labels.labeled], axis=0).any()", ""),
     ],
     ("_estimators/_thresholds.py", (*TESTS, "tests/core/test_flip_interval.py")): [
         ("forest/flip rate without its limit", "", "_LARGEST_FLIP_RATE = 0.3", "_LARGEST_FLIP_RATE = 0.45"),
@@ -70,7 +70,7 @@ MUTANTS = {
         ("forest/labels that no row has", "learned_cutoffs", "np.where(shares > 0, ", "np.where(shares >= 0, "),
         ("forest/unknown entries in the threshold", "learned_cutoffs", "labeled_scores[known]", "labeled_scores.ravel()"),
     ],
-    ("_estimators/_base.py", TESTS): [
+    ("_estimators/_classifier.py", TESTS): [
         ("forest/a rule that was not learned is ignored", "thresholds_", "rule != self._rule and self._is_multi_label()", "False"),
         ("forest/the fit's cut-offs are shown", "thresholds_", "if not isinstance(rule, str):", "if False:"),
         ("forest/a tie at the threshold is none", "_just_below", "np.nextafter(cutoffs, -np.inf)", "cutoffs"),

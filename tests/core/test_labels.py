@@ -160,8 +160,12 @@ def outcome(model):
     return model.predict_proba(X) if hasattr(model, "predict_proba") else model.transform(X)
 
 
+def propagates(name):
+    return "graph" in inspect.signature(ESTIMATORS[name].fit).parameters
+
+
 def takes_partly_known_rows(name):
-    return ESTIMATORS[name]._takes_partly_known_rows
+    return name == "MDDM" or propagates(name)
 
 
 @pytest.fixture(scope="module")
@@ -237,7 +241,7 @@ def test_classes_that_are_dates_are_unlabelled_where_they_are_nulls(dates):
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_propagating_methods_accept_votes(name):
     votes = Y * 0.75 + 0.125
-    if hasattr(ESTIMATORS[name], "_propagate"):
+    if propagates(name):
         F = make(name).fit(X, votes).label_distributions_
         np.testing.assert_allclose(F, 0.75 * make(name).fit(X, Y).label_distributions_ + 0.125, atol=1e-6)
         return

@@ -100,7 +100,7 @@ def test_half_of_the_memory_is_large_too(heard, monkeypatch):
 
 
 def test_fit_and_predict_each_log_the_estimate_once(heard, all_is_large, rng, monkeypatch):
-    monkeypatch.setattr("nmlsdr._estimators._base._QUERY_ROWS", 7)
+    monkeypatch.setattr("nmlsdr._estimators._classifier._QUERY_ROWS", 7)
     X, Y = draw(rng)
     model = MLkNN(5).fit(X, Y)
     assert all_is_large == [((60, 4), 5, None)]

@@ -10,7 +10,7 @@ from sklearn.neighbors import KNeighborsTransformer
 from sklearn.pipeline import make_pipeline
 
 from nmlsdr import MLkNN, SemiSupervisedMLkNN, mlknn
-from nmlsdr._estimators import _base
+from nmlsdr._estimators import _classifier
 from nmlsdr.graph import kneighbors, neighbor_graph
 from nmlsdr.propagation import propagate
 
@@ -100,7 +100,7 @@ def test_blocks_of_predict_do_not_matter(Classifier, rng, monkeypatch):
     X, Y = draw(rng, hidden=10)
     model = Classifier(5).fit(X, Y)
     proba, labels = model.predict_proba(X), model.predict(X)
-    monkeypatch.setattr(_base, "_QUERY_ROWS", 7)
+    monkeypatch.setattr(_classifier, "_QUERY_ROWS", 7)
     np.testing.assert_array_equal(model.predict_proba(X), proba)
     np.testing.assert_array_equal(model.predict(X), labels)
 
@@ -234,7 +234,7 @@ def test_transformer_proposes_the_neighbours(Classifier, search, rng):
 @BOTH
 def test_transformer_is_fitted_once(Classifier, rng, monkeypatch):
     X, Y = draw(rng)
-    monkeypatch.setattr(_base, "_QUERY_ROWS", 7)
+    monkeypatch.setattr(_classifier, "_QUERY_ROWS", 7)
     fits = []
 
     class Counting(OwnSearch):

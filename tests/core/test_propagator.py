@@ -73,7 +73,7 @@ def test_prediction_by_blocks_changes_no_bit(rng, monkeypatch):
     X, y, _ = groups(rng)
     model = MultiLabelPropagation(4).fit(X, y)
     whole = model.predict_proba(X)
-    monkeypatch.setattr("nmlsdr._estimators._base._QUERY_ROWS", 7)
+    monkeypatch.setattr("nmlsdr._estimators._classifier._QUERY_ROWS", 7)
     assert model.predict_proba(X).tobytes() == whole.tobytes()
 
 

@@ -500,7 +500,7 @@ def test_edges_and_labels_have_weights_of_their_own_names(kind):
 
 # ---------------------------------------------------------------- what every estimator that propagates keeps
 
-PROPAGATING = [name for name, thing in ESTIMATORS.items() if hasattr(thing, "_propagate")]
+PROPAGATING = [name for name, thing in ESTIMATORS.items() if "graph" in inspect.signature(thing.fit).parameters]
 
 
 @pytest.mark.parametrize("name", PROPAGATING)

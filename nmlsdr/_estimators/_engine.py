@@ -14,9 +14,8 @@ from .._search import choose_proposed, squared_neighbors
 from .._search.estimate import say_if_large
 from .._solvers.system import Goal, System
 from ..propagation import Propagation, propagate_checked
+from ._prepared import METRICS
 
-# Names that transformers use for each metric.
-_METRICS = {"euclidean": ("euclidean", "l2", "sqeuclidean"), "cosine": ("cosine",)}
 _SPOKEN = {"euclidean": "Euclidean", "cosine": "cosine"}
 
 
@@ -78,12 +77,10 @@ class Engine:
 def _warn_of_another_metric(transformer: Any, metric: str) -> None:
     """Say that candidates which a transformer found by one distance are ranked by another."""
     found_by = getattr(transformer, "metric", metric)
-    if found_by == "minkowski" and getattr(transformer, "p", 2) == 2:
-        found_by = "euclidean"
-    if found_by in _METRICS[metric]:
+    same = METRICS.get(found_by) if found_by != "minkowski" or getattr(transformer, "p", 2) == 2 else None
+    if same == metric:
         return
-    same = [name for name, words in _METRICS.items() if found_by in words]
-    advice = f'set metric="{same[0]}" here' if same else "let the transformer use that distance too"
+    advice = f'set metric="{same}" here' if same else "let the transformer use that distance too"
     warnings.warn(
         f"{type(transformer).__name__} finds candidates by the distance {found_by!r}, but the nearest of them by "
         f"{_SPOKEN[metric]} distance are used; {advice}, or pass graph=.",

@@ -239,7 +239,7 @@ def _warn_of_lost_features(X: Any) -> None:
             f"features, for example those of feature {lost.argmax()} between {low[lost.argmax()]:.9g} and "
             f"{high[lost.argmax()]:.9g}; standardize the features (sklearn.preprocessing.StandardScaler).",
             UserWarning,
-            stacklevel=7,
+            stacklevel=5,
         )
 
 

@@ -25,6 +25,7 @@ from ._steps import (
     read_labels,
     read_rows,
     refuse_one,
+    set_attributes,
     soft_label_attributes,
     soft_labels,
 )
@@ -497,5 +498,5 @@ class SemiSupervisedMLkNN(CallbackSupportMixin, _CountsNeighborLabels):
             propagated = soft_labels(self._engine, W, labels, alpha, settings, step)
             with step("classifier"):
                 self._count(rows, propagated.F > 0.5, found, labels)
-            vars(self).update(soft_label_attributes(propagated, labels))
+            set_attributes(self, soft_label_attributes(propagated, labels))
         return self

@@ -24,6 +24,7 @@ from ._steps import (
     labeled_part,
     read_labels,
     read_rows,
+    set_attributes,
     soft_label_attributes,
     soft_labels,
 )
@@ -254,5 +255,5 @@ class NMLSDR(CallbackSupportMixin, Projection):
             with step("projection"):
                 found = directions_of_labels(rows, seen, w, propagated.F, labels, self.n_components, self.eigen_solver)
             self.shrinkage_, self.feature_weights_ = b, w
-            vars(self).update(kept | soft_label_attributes(propagated, labels) | dependence_attributes(found))
+            set_attributes(self, kept | soft_label_attributes(propagated, labels) | dependence_attributes(found))
         return self

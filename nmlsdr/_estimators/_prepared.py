@@ -14,6 +14,10 @@ from .._process.threads import check_n_jobs
 from .._search import choose_proposed, squared_neighbors
 from .._search.prepared import MOST_QUERIES, PreparedRows
 
+# The search behind each name that scikit-learn has for a metric; the powers of "minkowski" are 2.
+METRICS = {"euclidean": "euclidean", "l2": "euclidean", "minkowski": "euclidean", "sqeuclidean": "euclidean",
+           "cosine": "cosine"}  # fmt: skip
+
 # Cache.  Keys: the estimator; the identity of the rows, since an estimator may search two arrays, and its metric.
 # Values: the rows, which keeps them and so their identity, and these rows prepared.  Stale when the estimator is fitted
 # again, which removes the entry: the training rows may then be the same object with other values in it.  Also stale
@@ -52,7 +56,8 @@ def neighbors_of_queries(
 
     The transformer is that of the fit; None if the search is exact, by rows prepared if the estimator predicts often.
     """
-    wanted = {"queries": queries, "metric": estimator.metric, "n_jobs": estimator.n_jobs}
+    metric = METRICS.get(estimator.metric, estimator.metric)
+    wanted = {"queries": queries, "metric": metric, "n_jobs": estimator.n_jobs}
     if transformer is not None:
         return choose_proposed(rows, transformer.transform(queries), k, **wanted)
     prepared = prepared_rows(estimator, rows, queries.shape[0])

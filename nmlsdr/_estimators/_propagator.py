@@ -19,6 +19,7 @@ from ._steps import (
     graph_of_rows,
     read_labels,
     read_rows,
+    set_attributes,
     soft_label_attributes,
     soft_labels,
 )
@@ -236,7 +237,7 @@ class MultiLabelPropagation(CallbackSupportMixin, NeighborClassifier):
             self.thresholds_ = self._cutoffs(labels, opinions, lambda: opinions()[labels.labeled])
             self.training_rows_ = as_attribute(rows)
             self.row_weights_ = _row_weights(W)
-            vars(self).update(kept | soft_label_attributes(found, labels))
+            set_attributes(self, kept | soft_label_attributes(found, labels))
         return self
 
     def _score_neighbors(self, indices: np.ndarray) -> np.ndarray:

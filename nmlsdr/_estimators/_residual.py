@@ -34,6 +34,7 @@ from ._steps import (
     propagate_residuals,
     read_labels,
     read_rows,
+    set_attributes,
     soft_label_attributes,
     soft_labels,
 )
@@ -341,7 +342,7 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
             propagated = soft_labels(self._engine, W, labels, alpha, settings, step)
             with step("projection"):
                 found = directions_of_labels(rows, seen, w, propagated.F, labels, self.n_components, "auto")
-            vars(self).update(kept | soft_label_attributes(propagated, labels) | dependence_attributes(found))
+            set_attributes(self, kept | soft_label_attributes(propagated, labels) | dependence_attributes(found))
             ridge = ridge_regression(given.rows, given.Y, self.ridge_, feature_weights=w, known=given.known)
             self.coef_, self.intercept_ = ridge
             trees = self.n_estimators, self.random_state, self.n_jobs

@@ -8,7 +8,16 @@ from .._projections.scatter import weighted_lda
 from ._callbacks import steps_of_fit
 from ._projection import Projection, direction_attributes, half_hard
 from ._sklearn_bases import CallbackSupportMixin
-from ._steps import Settings, clip_neighbors, graph_of_rows, read_labels, read_rows, soft_label_attributes, soft_labels
+from ._steps import (
+    Settings,
+    clip_neighbors,
+    graph_of_rows,
+    read_labels,
+    read_rows,
+    set_attributes,
+    soft_label_attributes,
+    soft_labels,
+)
 
 
 @dataclass(eq=False, repr=False)
@@ -202,5 +211,5 @@ class SSMLDR(CallbackSupportMixin, Projection):
             weights = propagated.F if self.labels == "soft" else half_hard(propagated.F, labels)
             with step("projection"):
                 found = weighted_lda(rows, weights, self.n_components, ridge=self.ridge)
-            vars(self).update(kept | soft_label_attributes(propagated, labels) | direction_attributes(found))
+            set_attributes(self, kept | soft_label_attributes(propagated, labels) | direction_attributes(found))
         return self

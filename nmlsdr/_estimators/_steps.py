@@ -84,7 +84,7 @@ def read_labels(
     if not (votes or partly):
         refuse_partly_known(labels, type(estimator).__name__)
     named = {} if labels.names is None else {"label_names_in_": labels.names}
-    vars(estimator).update(classes_=labels.classes, **named)
+    set_attributes(estimator, {"classes_": labels.classes, **named})
     return labels
 
 
@@ -247,3 +247,9 @@ def soft_label_attributes(found: Propagation, labels: Labels) -> dict[str, Any]:
         "n_unreached_": found.n_unreached,
         "propagation_solver_": found.solver,
     }
+
+
+def set_attributes(estimator: BaseEstimator, found: dict[str, Any]) -> None:
+    """Set what a fit has found."""
+    for name, value in found.items():
+        setattr(estimator, name, value)

@@ -13,6 +13,7 @@ from .._projections.scatter import cca, mddm_features, mvmd, weighted_lda
 from .._refit import new_fit
 from ..projection import hsic_directions
 from ._projection import Projection, direction_attributes, read_labeled
+from ._steps import set_attributes
 
 
 @dataclass(eq=False, repr=False)
@@ -117,7 +118,7 @@ class MDDM(Projection):
                 found = hsic_directions(RowSums.of(rows, checked=True), Y, self.n_components)
             else:
                 found = mddm_features(rows, Y, self.n_components, mu=self.mu)
-            vars(self).update(direction_attributes(found))
+            set_attributes(self, direction_attributes(found))
         return self
 
 
@@ -211,7 +212,7 @@ class MVMD(Projection):
         """
         with new_fit(self):
             rows, Y = read_labeled(self, X, y, labeled)
-            vars(self).update(direction_attributes(mvmd(rows, Y, self.n_components, beta=self.beta)))
+            set_attributes(self, direction_attributes(mvmd(rows, Y, self.n_components, beta=self.beta)))
         return self
 
 
@@ -304,7 +305,7 @@ class MultiLabelCCA(Projection):
         """
         with new_fit(self):
             rows, Y = read_labeled(self, X, y, labeled)
-            vars(self).update(direction_attributes(cca(rows, Y, self.n_components, ridge=self.ridge)))
+            set_attributes(self, direction_attributes(cca(rows, Y, self.n_components, ridge=self.ridge)))
         return self
 
 
@@ -427,7 +428,7 @@ class MLDA(Projection):
             self.n_iter_ = 1
             self.label_weights_ = self._weights(rows, Y)
             found = weighted_lda(rows, self.label_weights_, self.n_components, ridge=self.ridge)
-            vars(self).update(direction_attributes(found))
+            set_attributes(self, direction_attributes(found))
         return self
 
     def _weights(self, X: Any, Y: np.ndarray) -> np.ndarray:

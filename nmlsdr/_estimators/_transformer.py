@@ -1,11 +1,7 @@
 """The exact neighbour search as a transformer, for pipelines that take a precomputed graph of distances."""
 
 from dataclasses import KW_ONLY, dataclass
-<<<<<<< HEAD
-from typing import Any, Literal, Self
-=======
-from typing import Any, ClassVar, Self
->>>>>>> 9b1abb9 (fit of each estimator reads from top to bottom: steps are functions of values, Dask has an engine of its own)
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from scipy import sparse
@@ -15,12 +11,8 @@ from .._checks.arguments import check_choice, check_count, check_n_neighbors
 from .._refit import new_fit
 from .._search import squared_neighbors
 from ..graph import as_distances
-<<<<<<< HEAD
-from ._base import METRICS, LearnsLabels, neighbors_of_queries
-=======
 from ._engine import Engine
-from ._prepared import neighbors_of_queries
->>>>>>> 9b1abb9 (fit of each estimator reads from top to bottom: steps are functions of values, Dask has an engine of its own)
+from ._prepared import METRICS, neighbors_of_queries
 from ._sklearn_bases import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from ._steps import as_attribute, read_rows
 
@@ -121,17 +113,11 @@ class ExactNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixi
             If X has non-finite values, or if a parameter is invalid.
         """
         with new_fit(self):
-<<<<<<< HEAD
             check_count(self.n_neighbors, "n_neighbors")
             check_choice(self.metric, "metric", *METRICS)
             check_choice(self.mode, "mode", "distance", "connectivity")
-            rows = self._read_rows(X, reset=True)
-            self.training_rows_ = self._as_attribute(rows)
-=======
             rows = read_rows(self, X, reset=True)
-            check_n_neighbors(self.n_neighbors, rows.shape[0], exclude_self=True)
             self.training_rows_ = as_attribute(rows)
->>>>>>> 9b1abb9 (fit of each estimator reads from top to bottom: steps are functions of values, Dask has an engine of its own)
             self.n_samples_fit_ = self._n_features_out = rows.shape[0]
         return self
 
@@ -183,12 +169,7 @@ class ExactNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixi
             If `fit` was not called before.
         """
         check_is_fitted(self)
-<<<<<<< HEAD
         return self.kneighbors_graph(X, self._row_length(), self.mode)
-=======
-        queries = read_rows(self, X, reset=False)
-        return self._graph(*neighbors_of_queries(self, self.training_rows_, queries, self.n_neighbors + 1))
->>>>>>> 9b1abb9 (fit of each estimator reads from top to bottom: steps are functions of values, Dask has an engine of its own)
 
     def kneighbors(
         self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True
@@ -260,19 +241,13 @@ class ExactNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         k, rows = self.n_neighbors if n_neighbors is None else n_neighbors, self.training_rows_
         if X is None:
             return squared_neighbors(rows, k, metric=METRICS[self.metric], n_jobs=self.n_jobs, checked=True)
-        return neighbors_of_queries(self, rows, self._read_rows(X, reset=False), k)
+        return neighbors_of_queries(self, rows, read_rows(self, X, reset=False), k)
 
     def _distances(self, squared: np.ndarray) -> np.ndarray:
         return squared if self.metric == "sqeuclidean" else as_distances(squared, self.metric, out=squared)
 
     def _graph(self, squared: np.ndarray, indices: np.ndarray, mode: str) -> Any:
         n, k = indices.shape
-<<<<<<< HEAD
         values = self._distances(squared).ravel() if mode == "distance" else np.ones(n * k)
         parts = values, indices.ravel(), np.arange(0, n * k + 1, k)
-        return self._as_attribute(sparse.csr_matrix(parts, shape=(n, self.n_samples_fit_)))
-=======
-        distances = as_distances(squared, self.metric, out=squared).ravel()
-        parts = distances, indices.ravel(), np.arange(0, n * k + 1, k)
         return as_attribute(sparse.csr_matrix(parts, shape=(n, self.n_samples_fit_)))
->>>>>>> 9b1abb9 (fit of each estimator reads from top to bottom: steps are functions of values, Dask has an engine of its own)

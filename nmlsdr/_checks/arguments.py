@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .._errors import InputError
-from .cells import describe_bad_cell, holds_dates, name_column
+from .cells import describe_bad_cell, holds_dates, name_column, refuse_lazy
 
 # The choices of parameters, for type checkers; `check_choice` refuses others.
 Metric = Literal["euclidean", "cosine"]
@@ -172,6 +172,7 @@ def check_rows(X: Any, name: str = "X", *, dtype: Any = None) -> Any:
     """
     if isinstance(X, np.ma.MaskedArray):
         raise InputError(f"{name} is a masked array; fill or drop its masked entries first.")
+    refuse_lazy(X, name)
     rows = X if sparse.issparse(X) else np.asarray(X)
     if rows.ndim != 2:
         raise InputError(

@@ -21,9 +21,15 @@ def is_null(value: Any) -> bool:
     return isinstance(value, Number | np.datetime64) and value != value
 
 
+def refuse_lazy(table: Any, name: str) -> None:
+    """An error for a LazyFrame of polars, which holds no values yet; NumPy makes one object of it."""
+    if hasattr(table, "collect_schema") and not hasattr(table, "to_numpy"):
+        raise InputError(f"{name} is a polars LazyFrame, which holds no values yet; pass {name}.collect().")
+
+
 def column_names(table: Any) -> np.ndarray | None:
-    """The names of the columns of a data frame, if all of them are texts."""
-    columns = getattr(table, "columns", None)
+    """The names of the columns of a data frame or a table of pyarrow, if all of them are texts."""
+    columns = table.column_names if hasattr(table, "to_pylist") else getattr(table, "columns", None)
     if columns is None or not all(isinstance(column, str) for column in columns):
         return None
     return np.asarray(list(columns), dtype=object)

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from .._errors import InputError
-from .cells import is_null
+from .cells import is_null, refuse_lazy
 from .words import fold, label_words, trim
 
 _SETS, _ROWS = (set, frozenset), (set, frozenset, list, tuple, np.ndarray)
@@ -14,12 +14,13 @@ _SETS, _ROWS = (set, frozenset), (set, frozenset, list, tuple, np.ndarray)
 
 def rows_of_names(y: Any, name: str) -> list[Any] | None:
     """The rows of y as sets of names or None, or None if y is no list of such rows."""
+    refuse_lazy(y, name)
     if isinstance(y, (list, tuple)):
         rows, nested = list(y), True
     elif hasattr(y, "columns") or sparse.issparse(y) or isinstance(y, np.ma.MaskedArray):
         return None
-    elif hasattr(y, "to_list"):  # a series of pandas or polars
-        rows, nested = y.to_list(), False
+    elif hasattr(y, "to_list") or hasattr(y, "to_pylist"):  # a series of pandas or polars, an array of pyarrow
+        rows, nested = y.to_list() if hasattr(y, "to_list") else y.to_pylist(), False
     elif isinstance(y, np.ndarray) and y.dtype.kind == "O" and y.ndim == 1:
         rows, nested = y.tolist(), False
     else:

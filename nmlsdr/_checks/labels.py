@@ -18,7 +18,7 @@ from scipy import sparse
 
 from .._errors import InputError
 from .arguments import check_alpha, contiguous, refuse_broken
-from .cells import column_names, describe_bad_cell, is_null, read_label_words
+from .cells import column_names, describe_bad_cell, is_null, read_label_words, refuse_lazy
 from .label_sets import rows_of_names
 from .words import LABEL_WORDS
 
@@ -300,6 +300,7 @@ def _array(y: Any, name: str) -> np.ndarray:
         cells = y.data.astype(object)
         cells[np.ma.getmaskarray(y)] = None
         return cells
+    refuse_lazy(y, name)
     try:
         values = to_dense(y)
     except InputError:

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
 from .._checks.arguments import check_choice, refuse_text
+from .._checks.cells import refuse_lazy
 from .._checks.labels import check_labels
 from .._checks.words import check_answers
 from .._errors import InputError
@@ -227,6 +228,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def _columns(self, X: Any, *, reset: bool) -> list[Cells]:
         """Return the columns, after scikit-learn's checks of shape and names."""
+        refuse_lazy(X, "X")
         is_frame = hasattr(X, "iloc") or (hasattr(X, "schema") and hasattr(X, "get_columns"))  # of pandas or polars
         if is_frame and 0 not in X.shape:  # whose columns have types of their own
             validate_data(self, X, skip_check_array=True, reset=reset)

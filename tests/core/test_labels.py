@@ -19,6 +19,7 @@ from nmlsdr.model_selection import LabeledRowsSplit
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
+pa = pytest.importorskip("pyarrow")
 
 ESTIMATORS = {
     name: thing
@@ -69,6 +70,10 @@ def polars_frame(dtype):
     return pl.DataFrame(with_unknown(PARTLY, None).tolist(), schema=dict.fromkeys(NAMES, dtype), orient="row")
 
 
+def arrow_columns(known):
+    return {name: pa.array(column) for name, column in zip(NAMES, with_unknown(known, None).T.tolist(), strict=True)}
+
+
 def unlabelled(values, unknown=None):
     """A list with ``unknown`` in place of the unlabelled rows' values."""
     return [value if known else unknown for value, known in zip(values, ROWS[:, 0], strict=True)]
@@ -103,6 +108,8 @@ COLUMNS = {
     "frame of several types": (frame("object").astype({"cough": bool, "fever": "Int64", "rash": float}), ALL, True),
     "polars frame, null": (polars_frame(pl.Int64), PARTLY, True),
     "polars frame of Boolean, null": (polars_frame(pl.Boolean), PARTLY, True),
+    "pyarrow table, null": (pa.table(arrow_columns(PARTLY)), PARTLY, True),
+    "pyarrow record batch": (pa.record_batch(arrow_columns(ALL)), ALL, True),
     "masked array": (np.ma.masked_array(Y, ~PARTLY), PARTLY, False),
     "array of yes and no": (in_words(ALL, "yes", "No"), ALL, False),
     "frame of ja and nein, None": (pd.DataFrame(in_words(PARTLY, "ja", "nein", None), columns=NAMES), PARTLY, True),
@@ -128,6 +135,8 @@ COLUMNS = {
     "series of sets, None": (pd.Series(unlabelled(SETS)), ROWS, True),
     "series of lists, NaN": (pd.Series(unlabelled([[*row] for row in SETS], np.nan)), ROWS, True),
     "series of tuples": (pd.Series([tuple(row) for row in SETS]), ALL, True),
+    "pyarrow lists, null": (pa.array(unlabelled([sorted(row) for row in SETS])), ROWS, True),
+    "pyarrow lists in chunks": (pa.chunked_array([[sorted(row) for row in SETS]]), ALL, True),
     "polars series of lists, null": (pl.Series(unlabelled([sorted(row) for row in SETS])), ROWS, True),
 }
 SINGLE = {
@@ -138,6 +147,7 @@ SINGLE = {
     "series of string, NA": pd.Series(CLASS_LIST, dtype="string"),
     "categorical, NaN": pd.Series(pd.Categorical(CLASS_LIST, categories=CLASSES[::-1])),
     "polars series, null": pl.Series(CLASS_LIST),
+    "pyarrow strings, null": pa.array(CLASS_LIST),
     "masked strings": np.ma.masked_array(CLASSES[CODES], ~ROWS[:, 0]),
     "StringDType, None": np.array(CLASS_LIST, STRINGS(na_object=None)),
     "StringDType, NaN": np.array(unlabelled(CLASSES[CODES].tolist(), np.nan), STRINGS(na_object=np.nan)),
@@ -236,6 +246,23 @@ def test_classes_that_are_dates_are_unlabelled_where_they_are_nulls(dates):
     np.testing.assert_array_equal(labels.labeled, ROWS[:, 0])
     np.testing.assert_array_equal(labels.Y.argmax(axis=1)[labels.labeled], CODES[labels.labeled])
     assert len(labels.classes) == 3
+
+
+def test_a_lazy_frame_of_polars_is_to_be_collected():
+    """Warnings are errors here: polars warns of looking at the columns of one."""
+    rows, labels = pl.DataFrame(X).lazy(), polars_frame(pl.Int64).lazy()
+    model = make("MultiLabelPropagation").fit(X, Y)
+    for name, call in [
+        ("X", lambda: make("NMLSDR").fit(rows, Y)),
+        ("X", lambda: model.predict(rows)),
+        ("X", lambda: nmlsdr.graph.kneighbors(rows, 3)),
+        ("X", lambda: nmlsdr.tables.TableEncoder().fit(rows)),
+        ("y", lambda: make("NMLSDR").fit(X, labels)),
+        ("y", lambda: model.score(X, labels)),
+        ("Y", lambda: nmlsdr.metrics.hamming_loss(labels, Y)),
+    ]:
+        with pytest.raises(InputError, match=rf"^{name} is a polars LazyFrame.*; pass {name}.collect\(\)"):
+            call()
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)

@@ -76,8 +76,10 @@ def read_data(
     elif table.plan is not None and table.ids is not None:
         table = dataclasses.replace(table, id_name=args.id or table.plan.identifier)
     if model is not None or table.plan is None or not show_plan(table, args.data, console):
-        for note in table.notes:
+        for note in (*table.notes, *table.differences):
             console.note(f"{args.data}: {note}.")
+    if table.differences and getattr(args, "strict", False):
+        raise InputError(f"{args.data} is not as the table of the fit; mend it, or leave --strict out.")
     if need_labels and table.target is None:
         options = "--labels FILE.xml, --label-columns NAME, --label-file FILE or --label-list NAME"
         raise InputError(f"{args.data} was read without labels; add {options}.")
@@ -164,9 +166,6 @@ def match_features(table: Table, source: str, model: Any, console: Console) -> T
         own = {*(model.label_names or ()), *(table.label_names or ()), labels.get("label_list")}
         own |= set(labels.get("annotators", ()))
         _note_unknown(console, source, "column", [name for name in table.unused or () if name not in own], "used")
-        for name, count in table.plan.unseen(X).items():
-            level = f"a level in {count} row{'s' * (count > 1)} that the model has not seen"
-            console.note(f"{source}: the column {name!r} has {level}; it counts as none of the known levels.")
         return table
     wanted, given = model.feature_names, table.feature_names
     n_features = model.estimator.n_features_in_

@@ -45,6 +45,7 @@ class Table:
     lists: Any = None
     groups: Any = None
     notes: Sequence[str] = ()
+    differences: Sequence[str] = ()
     unused: Sequence[str] | None = None
     columns: Any = None
     encoding: str | None = None

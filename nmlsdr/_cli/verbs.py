@@ -152,6 +152,7 @@ GROUPS: dict[str, Options] = {
             _names,
         ),
         "--fill-absent": flag("treat columns that the model needs and DATA lacks as if all their cells were empty"),
+        "--strict": flag("stop where a column is not as at the fit, such as shares in place of percent"),
         "--one-hot": option(
             "NAME,...",
             "these columns are categories, such as numeric codes; each level becomes a feature. A level that the model "
@@ -294,7 +295,7 @@ FITTING = (
     "--jobs"
 )
 PAGES = f"{FITTING} --kind --show --image --no-cells"
-APPLYING = f"model {DATA} --fill-absent --jobs"
+APPLYING = f"model {DATA} --fill-absent --strict --jobs"
 LABELS_NEEDED = "needed, except for npz and svmlight files, which store them separately"
 LABELS_IGNORED = "these columns are not features, and the labels are not used"
 _SHORT = {"--quiet": "-q", "--out": "-o"}

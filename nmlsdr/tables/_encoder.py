@@ -18,7 +18,7 @@ from .._errors import InputError
 from .._refit import new_fit
 from ._columns import Cells, Numbers, coded_column, typed_column
 from ._deciding import Choices, Deciding
-from ._files import Problem, new_words, problems_in_words
+from ._files import Problem, problems_in_words
 from ._numbers import keeps_digits
 from ._plan import Plan
 
@@ -162,7 +162,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         place = {column.name: column for column in plan.columns}
         plan = Plan(tuple(place[name] for name in names), plan.missing, plan.keep_case)
         features = plan.encode(named, len(columns[0]))
-        self.plan_ = dataclasses.replace(plan.filled(features, self.impute), gaps=plan.gaps_of(features))
+        self.plan_ = dataclasses.replace(plan.filled(features, self.impute), profiles=plan.profiles_of(named, features))
         return self.plan_.fill_in(features)
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -187,15 +187,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         columns = self._columns(X, reset=False)
         n_rows, problems = len(columns[0]), list[Problem]()
-        features = self.plan_.encode(dict(zip(self.plan_.names, columns, strict=True)), n_rows, problems)
-        errors, notes = new_words(problems, n_rows)
+        named = dict(zip(self.plan_.names, columns, strict=True))
+        features, errors, lines = self.plan_.encode_new(named, n_rows, problems)
         if errors:
             raise InputError(problems_in_words(errors, "row", in_python=True))
-        if notes:
-            warnings.warn(f"New words: {'; '.join(notes)}.", UserWarning, stacklevel=2)
-        for note in self.plan_.emptier(features):
-            warnings.warn(f"In X, {note}.", UserWarning, stacklevel=2)
-        return self.plan_.fill_in(features)
+        for line in lines:
+            warnings.warn(f"In X, {line}.", UserWarning, stacklevel=2)
+        return features
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the names of the features, such as ``ward=east`` for a level of a category.

@@ -419,6 +419,8 @@ def open_unpacked(path: Path_) -> IO[bytes]:
 
 MOST_SHOWN = 10
 MOST_NEW = 0.01  # the share of a column's cells that may hold words which the fit did not see
+MOST_BARE = 0.5  # and numbers without a unit, where the fit saw none
+NO_UNIT = "no unit"  # why such a number is none
 
 
 class Problem(NamedTuple):
@@ -459,21 +461,22 @@ def problems_in_words(problems: Sequence[Problem], place: str, *, in_python: boo
     return f"{cells} not what the column holds{different}: {'; '.join(shown)}{rest}; {'; '.join(advice)}."
 
 
-def new_words(problems: Sequence[Problem], n_rows: int) -> tuple[list[Problem], list[str]]:
-    """Return the problems of columns with too many of them, and a note on each other column.
+def new_words(problems: Sequence[Problem], n_rows: int) -> tuple[list[Problem], dict[str, str]]:
+    """Return the problems of columns with too many of them, and what is to be said of each other column.
 
-    In a table of new rows, words in at most 1 % of a column's cells are missing values; a model should not stop at a
-    slip. A label that cannot be read is always an error.
+    In a table of new rows, words in at most 1 % of a column's cells are missing values, and so are numbers without the
+    unit of all others in at most half of them; a model should not stop at a slip. A label that cannot be read is always
+    an error.
     """
-    n_cells: dict[str, int] = {}
+    weights: dict[str, float] = {}
     for problem in problems:
-        n_cells[problem.name] = n_cells.get(problem.name, 0) + len(problem.rows) + problem.is_label * n_rows
+        weight = len(problem.rows) / (MOST_BARE if problem.why == NO_UNIT else MOST_NEW)
+        weights[problem.name] = weights.get(problem.name, 0.0) + weight + problem.is_label * n_rows
     errors, found = list[Problem](), dict[str, list[str]]()
     for problem in problems:
-        if n_cells[problem.name] > MOST_NEW * n_rows:
+        if weights[problem.name] > n_rows:
             errors.append(problem)
         else:
             found.setdefault(problem.name, []).append(f"{shorten(problem.text, 20)!r} ({len(problem.rows)})")
     what = "new since the fit, and read as missing values"
-    notes = [f"column {shorten(name)!r}: {', '.join(texts[:MOST_SHOWN])}, {what}" for name, texts in found.items()]
-    return errors, notes
+    return errors, {name: f"{', '.join(texts[:MOST_SHOWN])}, {what}" for name, texts in found.items()}

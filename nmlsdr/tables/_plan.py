@@ -7,6 +7,7 @@ files and `TableEncoder` encode blocks of cells with it, so that a rule stands i
 import dataclasses
 import functools
 import json
+import re
 import reprlib
 from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -18,7 +19,8 @@ from numpy.typing import NDArray
 from .._checks.words import WORD, fold, trim
 from .._errors import InputError, shorten
 from ._columns import Cells, Numbers, Texts
-from ._files import MOST_SHOWN, Problem, problems_in_words
+from ._comparison import LEVELS, Profile, differences, is_sum_of_others, profile_of
+from ._files import MOST_SHOWN, NO_UNIT, Problem, new_words, problems_in_words
 from ._lists import items_of
 from ._numbers import NOTATIONS, Notation, is_number
 from ._shapes import fold_all, rows_of
@@ -27,8 +29,7 @@ from ._units import WITHOUT, read_quantities
 #: The kinds of columns that become features, and how many numbers each cell gives (None: as many as there are levels;
 #: a number has one more for each mark).
 FEATURES = {"number": 1, "date": 2, "yes/no": 1, "category": None, "list": None, "words": None}
-MORE_MISSING = 0.3  # so much larger, and three times as large, is a share of missing values that is noted
-RARE_GAPS = 0.01  # accepted probability that so many rows lack a value, at the share of the fit
+NUMBERED = re.compile(r"\.\d+$")  # behind the name of the second column of a name
 #: The kinds of columns that do not.
 OTHERS = ("identifier", "text", "constant", "empty", "duplicate", "like the labels", "dropped")
 
@@ -103,8 +104,8 @@ class Plan:
         Where the labels were: the parameters of `read_table` of these names.
     encoding : str
         The encoding of the table, which other files of its origin probably have too; empty: not known.
-    gaps : tuple of float
-        For each column that becomes features, the share of the fit's rows without a known value; empty: not known.
+    profiles : tuple of Profile
+        For each column that becomes features, what its cells were like at the fit; empty: not known.
     """
 
     columns: tuple[Column, ...]
@@ -112,7 +113,7 @@ class Plan:
     keep_case: bool = False
     labels: Mapping[str, Any] = field(default_factory=dict)
     encoding: str = ""
-    gaps: tuple[float, ...] = ()
+    profiles: tuple[Profile, ...] = ()
 
     @functools.cached_property
     def used(self) -> list[Column]:
@@ -181,33 +182,50 @@ class Plan:
             yield column, X[:, start:end]
             start = end
 
-    def gaps_of(self, X: NDArray[np.float64]) -> tuple[float, ...]:
-        """Return for each used column the share of rows that lack a known value; missing values are not filled yet."""
-        found = []
-        for column, block in self._blocks(X):
-            if column.kind in ("category", "list", "words"):
-                lacks = ~block[:, : len(column.levels)].any(axis=1)
-            else:
-                lacks = np.isnan(block[:, 0])
-            found.append(float(lacks.mean()) if len(X) else 0.0)
-        return tuple(found)
+    def profiles_of(self, columns: Mapping[str, Cells], X: NDArray[np.float64]) -> tuple[Profile, ...]:
+        """Return the profile of each used column; missing values of the features are not filled yet."""
+        return tuple(profile_of(column, columns[column.name], block) for column, block in self._blocks(X))
 
-    def emptier(self, X: NDArray[np.float64], absent: Container[str] = ()) -> list[str]:
-        """Return a note on columns, but for absent ones, that lack far more values than at the fit, or all of them."""
-        found = []
-        for column, share, was in zip(self.used, self.gaps_of(X), self.gaps or [-1.0] * len(self.used), strict=True):
-            many = share == 1 or (was >= 0 and share > max(3 * was, was + MORE_MISSING))
-            if many and column.name not in absent and max(was, 0.0) ** (share * len(X)) < RARE_GAPS:
-                before = f", {was:.0%} at the fit" if was >= 0 else ""
-                found.append(f"{shorten(column.name, 30)!r} ({share:.0%} of the rows{before})")
-        more = f" and {len(found) - MOST_SHOWN} more" if len(found) > MOST_SHOWN else ""
-        what = f"far more values are missing or new than at the fit: column {', '.join(found[:MOST_SHOWN])}{more}"
-        return [f"{what}; the values that fill them decide there, so check how the table was exported"] if found else []
+    def compare(
+        self, columns: Mapping[str, Cells], X: NDArray[np.float64], absent: Container[str] = ()
+    ) -> dict[str, list[str]]:
+        """Return for each column, but for absent ones, what differs from the table of the fit, in words.
 
-    def unseen(self, X: NDArray[np.float64]) -> dict[str, int]:
-        """Return the categories with a level that the plan does not know, and in how many of these rows."""
-        counts = {c.name: int((~block.any(axis=1)).sum()) for c, block in self._blocks(X) if c.kind == "category"}
-        return {name: count for name, count in counts.items() if count}
+        Columns of one name that a spreadsheet tells apart by their order alone are refused where both differ.
+        """
+        found, moved, sums = dict[str, list[str]](), [], []
+        for (column, X_of), was in zip(self._blocks(X), self.profiles, strict=bool(self.profiles)):
+            if column.name not in absent and len(X):
+                now = profile_of(column, columns[column.name], X_of)
+                facts, is_elsewhere = differences(was, now, X_of)
+                unseen = int((~X_of.any(axis=1)).sum()) if column.kind == "category" else 0
+                if unseen:
+                    rows = "1 row has a level" if unseen == 1 else f"{unseen} rows have levels"
+                    facts.append(f"{rows} that the fit has not seen, and counts as none of the known ones")
+                if facts:
+                    found[column.name] = facts
+                moved += [column.name] * is_elsewhere
+                sums += [column.name] * (column.kind == "number" and is_sum_of_others(X_of[:, 0]))
+        if twins := [name for name in moved if NUMBERED.sub("", name) in moved and NUMBERED.search(name)]:
+            what = f"The columns {NUMBERED.sub('', twins[0])!r} and {twins[0]!r} have one name in the file"
+            raise InputError(f"{what}, and probably not the order of the fit; give each a name of its own.")
+        for name in sums:
+            found.setdefault(name, []).append("the last row is the sum of the others; remove it if it is no row")
+        return found
+
+    def encode_new(
+        self, columns: Mapping[str, Cells], n_rows: int, problems: list[Problem], absent: Container[str] = ()
+    ) -> tuple[NDArray[np.float64], list[Problem], list[str]]:
+        """Return the filled features of another table, the cells that are errors, and a line on each odd column."""
+        X = self.encode(columns, n_rows, problems)
+        errors, words = new_words(problems, n_rows)
+        facts = {} if errors else self.compare(columns, X, absent)
+        for name, said in words.items():
+            facts.setdefault(name, []).append(said)
+        lines = [f"column {shorten(name, 30)!r}: {'; '.join(found)}" for name, found in facts.items()]
+        if len(lines) > MOST_SHOWN:
+            lines[MOST_SHOWN:] = [f"{len(lines) - MOST_SHOWN} more columns are not as at the fit"]
+        return self.fill_in(X), errors, lines
 
     def collapsed(self, X: NDArray[np.float64]) -> tuple[NDArray[np.float64], list[str]]:
         """Return encoded features as one number for each column of the table, NaN where missing, and their names.
@@ -271,7 +289,9 @@ class Plan:
             else {f.name: getattr(c, f.name) for f in dataclasses.fields(c) if getattr(c, f.name) or f.name == "name"}
             for c in self.columns
         ]
-        return json.dumps({**self.__getstate__(), "columns": columns, "labels": dict(self.labels)}, ensure_ascii=False)
+        profiles = [[*dataclasses.astuple(profile)] for profile in self.profiles]
+        kept = {**self.__getstate__(), "columns": columns, "labels": dict(self.labels), "profiles": profiles}
+        return json.dumps(kept, ensure_ascii=False)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -301,8 +321,13 @@ class Plan:
             odd_answers = c.kind == "yes/no" and {*c.levels.values()} - {"0", "1"}
             if odd_answers or (c.kind in FEATURES and not c.feature_names) or (c.kind == "list") > (c.separator != ""):
                 raise ValueError(f"impossible levels in the column {c.name!r}")
-        if self.gaps and (len(self.gaps) != len(self.used) or not all(0 <= gap <= 1 for gap in self.gaps)):
-            raise ValueError("impossible shares of missing values")
+        if self.profiles and len(self.profiles) != len(self.used):
+            raise ValueError("another number of profiles than of columns")
+        for profile in self.profiles:
+            shares = [profile.missing, profile.drift, *profile.shares.values()]
+            sound = np.isfinite(profile.quantiles).all() and len(profile.quantiles) in (0, len(LEVELS))
+            if not sound or not all(0 <= share <= 1 for share in shares):
+                raise ValueError("impossible shares in a profile")
         if len({c.name for c in self.columns}) < len(self.columns):
             raise ValueError("two columns of one name")
         if self.labels.keys() not in _SOURCES:
@@ -323,6 +348,8 @@ def _from_json(value: Any, kind: Any) -> Any:
     inner = get_args(kind)
     if outer is Column and type(value) is list:
         value = {"name": value[0], "kind": "number", "fill": value[1:]}
+    if outer is Profile and type(value) is list:
+        value = dict(zip(_hints(outer), value, strict=True))
     if hasattr(outer, "__dataclass_fields__") and type(value) is dict:
         if unknown := value.keys() - _hints(outer).keys():
             raise ValueError(f"the unknown key {min(unknown)!r}")
@@ -376,7 +403,8 @@ def _encode(
             found = read_quantities(texts.different, texts.forms, notation, column.factors, column.marks)
         found[is_missing] = np.nan
     for code, rows in rows_of(texts.codes, np.flatnonzero(np.isnan(found[:, 0]) & ~is_missing)):
-        problems.append(Problem(column.name, rows, texts.different[code]))
+        bare = column.factors and "" not in column.factors and is_number(texts.different[code])
+        problems.append(Problem(column.name, rows, texts.different[code], why=NO_UNIT if bare else ""))
     if column.kind == "number":
         found[np.isnan(found[:, 0]), 1:] = 0.0  # a missing number has no mark
     if X is not None:

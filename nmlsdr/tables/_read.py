@@ -28,7 +28,6 @@ from ._files import (
     existing,
     foreign_bytes,
     named,
-    new_words,
     open_unpacked,
     place,
     problems_in_words,
@@ -138,6 +137,8 @@ def read_table(
             Equal for rows with one id, or else for rows with equal cells; None if all rows differ.
         notes : list of str
             Remarks for a person, such as columns of the same name that were renamed.
+        differences : list of str
+            What is not as in the table of the ``plan`` of another one: one line for each such column.
         unused : list of str
             Columns that are not in `feature_columns` and have no other role.
         columns : dict of str to (Numbers or Texts), or None
@@ -229,6 +230,7 @@ def read_columns(
         table = Bunch(
             target=None, label_names=split.labels or None, feature_names=split.features, ids=None, unused=split.unused,
             encoding=found.encoding, notes=found.notes, plan=None, lists=None, votes=None, groups=None, columns=None,
+            differences=[],
         )  # fmt: skip
         problems: list[Problem] = []
         if plan is None or found.sparse is not None:
@@ -274,13 +276,13 @@ def encode_columns(raw: Raw, plan: Plan, *, checks: bool = False) -> None:
         shown = ", ".join(repr(shorten(name, 30)) for name in absent)
         table.notes = [*table.notes, f"absent columns are filled in like missing values: {shown}"]
         found.columns |= {name: Texts([""], np.zeros(found.n_rows, np.int32)) for name in absent}
-    table.data = plan.encode(found.columns, found.n_rows, problems, checks=checks)
-    if is_new:
-        table.plan = dataclasses.replace(plan, gaps=() if checks else plan.gaps_of(table.data))
+    if checks or is_new:
+        table.data = plan.encode(found.columns, found.n_rows, problems, checks=checks)
+        table.plan = plan if checks else dataclasses.replace(plan, profiles=plan.profiles_of(found.columns, table.data))
     else:
-        problems, notes = new_words(problems, found.n_rows)
-        table.notes = [*table.notes, *notes, *plan.emptier(table.data, absent)]
-        table.data = plan.fill_in(table.data)
+        table.data, problems, table.differences = plan.encode_new(found.columns, found.n_rows, problems, absent)
+        # The fit's own table has these notes too.
+        table.notes = [note for note in table.notes if not note.endswith(tuple(f"called {n!r}" for n in plan.names))]
     if problems:
         lines = np.arange(1, found.n_rows + 1) if found.lines is None else found.lines
         lined = [problem._replace(rows=lines[problem.rows]) for problem in problems]
@@ -312,7 +314,7 @@ def _read_arrays(path: Path_, reader: Any, roles: Roles, form: Form, labels: Lab
     else:
         found = read_npz(path, form, missing=missing)
     nothing = dict.fromkeys(("ids", "unused", "encoding", "plan", "lists", "votes", "groups", "columns"))
-    table = Bunch(**found._asdict(), **nothing, notes=[])
+    table = Bunch(**found._asdict(), **nothing, notes=[], differences=[])
     if roles.label_file is not None:
         _read_label_file(table, roles, path, table.data.shape[0], form)
     return table

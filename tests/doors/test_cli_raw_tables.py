@@ -366,8 +366,8 @@ def test_a_category_unseen_at_fit_becomes_all_zeros(run, raw, tmp_path):  # noqa
     write_csv(tmp_path / "new.csv", ["ward", "age", "visits", "smoker"], [["mars", "", "1", "yes"]])
     found = run("predict", "m.skops", "new.csv", "-o", "out.csv")
     assert found.status == 0, found
-    unseen = "new.csv: the column 'ward' has a level in 1 row that the model has not seen;"
-    assert found.err.splitlines()[0] == f"nmlsdr: {unseen} it counts as none of the known levels."
+    unseen = "new.csv: column 'ward': 1 row has a level that the fit has not seen, and counts as none of the known ones"
+    assert found.err.splitlines()[0] == f"nmlsdr: {unseen}."
     plan = open_model(tmp_path / "m.skops").plan
     cells = {"ward": ["mars"], "age": ["1"], "visits": ["1"], "smoker": ["yes"]}
     encoded = plan.encode({name: typed_column(column) for name, column in cells.items()}, 1)

@@ -263,7 +263,7 @@ def test_a_museums_catalogue_goes_through_with_one_command_each(run, tmp_path, m
     assert "a different text in every row (equal rows count once)" in kinds["Inventario"]
     found = run("predict", "m.skops", "tomorrow.csv", "--scores", "--out", "p.csv")
     assert found.status == 0, found
-    assert "the column 'Material' has a level in 8 rows that the model has not seen" in found.err
+    assert "column 'Material': 8 rows have levels that the fit has not seen" in found.err
     assert read_csv(tmp_path / "p.csv")[0][:2] == ["Inventario", "row"]
     assert museum.score("p.csv", "tomorrow.truth.csv") > 0.45
     found = run("evaluate", "m.skops", "tomorrow.csv", "--label-file", "tomorrow.truth.csv")
@@ -424,30 +424,29 @@ def test_predict_names_columns_that_lack_far_more_values_than_at_the_fit(run, tm
     write_csv(tmp_path / "t.csv", names, rows)
     assert run("fit", "t.csv", "--label-columns", "y", "-q", "-o", "m.skops").status == 0
     plan = open_model(tmp_path / "m.skops").plan
-    assert np.allclose(plan.gaps, (0, 0.1, 0.6, 0), atol=1e-4)
+    assert np.allclose([profile.missing for profile in plan.profiles], (0, 0.1, 0.6, 0), atol=1e-4)
 
     def notes(changed):
         write_csv(tmp_path / "new.csv", names, [changed(i, list(row)) for i, row in enumerate(rows)])
         found = run("predict", "m.skops", "new.csv", "-q", "-o", "p.csv")
         assert found.status == 0, found
-        return [line for line in found.err.splitlines() if "far more values" in line]
+        return [line for line in found.err.splitlines() if "known value" in line]
 
     def emptied(j, share, text=""):
         return lambda i, row: [*row[:j], text if i >= n * (1 - share) else row[j], *row[j + 1 :]]
 
     assert notes(lambda i, row: row) == notes(emptied(0, 0.3)) == notes(emptied(1, 0.29)) == []
     assert notes(emptied(0, 0.31)) == [
-        "nmlsdr: new.csv: far more values are missing or new than at the fit: column 'a' (31% of the rows, 0% at the "
-        "fit); the values that fill them decide there, so check how the table was exported."
+        "nmlsdr: new.csv: column 'a': 31% of the rows have no known value, 0% at the fit."
     ]
-    assert "'b' (41% of the rows, 10% at the fit)" in notes(emptied(1, 0.31))[0]
+    assert "'b': 41% of the rows have no known value, 10% at the fit" in notes(emptied(1, 0.31))[0]
     assert notes(emptied(2, 0.35)) == []  # 95 % are no three times 60 %, but a column without any known value is noted
-    assert "'c' (100% of the rows, 60% at the fit)" in notes(emptied(2, 1))[0]
-    assert "'c' (100% of the rows, 60% at the fit)" in notes(emptied(2, 1, "north"))[0]
-    assert "'d' (50% of the rows, 0% at the fit)" in notes(emptied(3, 0.5))[0]
+    assert "'c': 100% of the rows have no known value, 60% at the fit" in notes(emptied(2, 1))[0]
+    assert "'c': 100% of the rows have no known value, 60% at the fit" in notes(emptied(2, 1, "north"))[0]
+    assert "'d': 50% of the rows have no known value, 0% at the fit" in notes(emptied(3, 0.5))[0]
     rows = rows[:1]
     assert notes(emptied(2, 1)) == notes(emptied(1, 1)) == []  # no surprise in one row, where a tenth had no value
-    assert "'a' (100% of the rows, 0% at the fit)" in notes(emptied(0, 1))[0]
+    assert "'a': 100% of the rows have no known value, 0% at the fit" in notes(emptied(0, 1))[0]
 
 
 def test_absent_columns_are_all_named_and_can_be_filled_in(run, tmp_path, rng):  # noqa: F811
@@ -460,7 +459,7 @@ def test_absent_columns_are_all_named_and_can_be_filled_in(run, tmp_path, rng): 
     found = run("predict", "m.skops", "new.csv", "--fill-absent", "-q", "-o", "p.csv")
     assert found.status == 0, found
     assert "absent columns are filled in like missing values: 'age', 'ward'" in found.err
-    assert "far more values" not in found.err
+    assert "no known value" not in found.err
     write_csv(tmp_path / "empty.csv", ["age", "x", "ward"], [["", row[1], ""] for row in rows])
     assert run("predict", "m.skops", "empty.csv", "-q", "-o", "q.csv").status == 0
     assert (tmp_path / "p.csv").read_text() == (tmp_path / "q.csv").read_text()

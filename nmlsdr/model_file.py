@@ -9,15 +9,26 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from sklearn.tree._tree import Tree
 from sklearn.utils.validation import check_is_fitted
 
+from . import _estimators as estimators
+from ._checks.labels import LabelClasses
 from ._model.archive import need_skops
 from ._model.reading import ModelFileError, open_model
 from ._model.schema import Refused
 from ._model.writing import content_out
 from ._output import PathLike, replace_file
+from .tables import Column, Plan, TableEncoder
 
-__all__ = ["ModelFileError", "load_model", "save_model"]
+__all__ = ["TRUSTED_TYPES", "ModelFileError", "load_model", "save_model"]
+
+#: The types of a fitted model, for ``skops.io.load(file, trusted=TRUSTED_TYPES)`` and for ``skops_trusted_types`` of
+#: mlflow. Both check nothing else of a file, so read only files that you trust with them; `load_model` checks all.
+TRUSTED_TYPES = [
+    f"{kind.__module__}.{kind.__qualname__}"
+    for kind in (*map(vars(estimators).get, estimators.__all__), TableEncoder, Plan, Column, LabelClasses, Tree)
+]
 
 
 def save_model(

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import skops.io
 from model_files import assert_same, attribute, forge, part
 from scipy import sparse
 from sklearn.ensemble import ExtraTreesRegressor
@@ -10,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import nmlsdr
-from nmlsdr.model_file import ModelFileError, load_model, save_model
+from nmlsdr.model_file import TRUSTED_TYPES, ModelFileError, load_model, save_model
 
 
 @pytest.fixture
@@ -85,6 +86,23 @@ def test_names_from_data_frames_survive_a_round_trip(tmp_path, samples, name):
     back = load_model(tmp_path / "m.skops")
     assert_same(fitted, back)
     assert list(back.label_names_in_) == ["p", "q", "r"]
+
+
+@pytest.mark.parametrize("classes", [False, True])
+@pytest.mark.parametrize("name", [*ESTIMATORS, "ExactNeighborsTransformer"])
+def test_skops_alone_reads_what_it_writes_if_it_trusts_the_list_of_types(samples, name, classes):
+    """mlflow does the same; unlike `load_model` neither looks at the values."""
+    X, Y, new = samples
+    fitted = ESTIMATORS[name]() if name in ESTIMATORS else nmlsdr.ExactNeighborsTransformer()
+    pipeline = make_pipeline(StandardScaler(), fitted).fit(X, Y.argmax(axis=1) if classes else Y)
+    written = skops.io.dumps(pipeline)
+    needed = skops.io.get_untrusted_types(data=written)
+    assert {*needed} <= {*TRUSTED_TYPES}
+    back = skops.io.loads(written, trusted=TRUSTED_TYPES)
+    for method in ("transform", "predict_proba"):
+        if hasattr(fitted, method):
+            found, expected = (getattr(model, method)(new) for model in (back, pipeline))
+            np.testing.assert_array_equal(*(sparse.csr_array(answer).toarray() for answer in (found, expected)))
 
 
 def test_the_pipeline_of_the_article_survives_a_round_trip(tmp_path, samples):

@@ -5,6 +5,7 @@ import json
 
 import numpy as np
 import pytest
+import skops.io
 from model_files import assert_same, attribute, forge
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
@@ -13,7 +14,7 @@ from sklearn.preprocessing import MaxAbsScaler, Normalizer, OneHotEncoder, Stand
 import nmlsdr
 from nmlsdr._errors import InputError
 from nmlsdr._model.reading import open_model
-from nmlsdr.model_file import ModelFileError, load_model, save_model
+from nmlsdr.model_file import TRUSTED_TYPES, ModelFileError, load_model, save_model
 from nmlsdr.tables import TableEncoder
 from nmlsdr.tables._plan import Column, Plan
 
@@ -284,3 +285,21 @@ def test_a_forged_plan_is_refused_at_once_and_is_not_written(tmp_path):
 def test_a_text_that_is_no_plan_is_refused(text):
     with pytest.raises(InputError, match="no plan of a table"):
         Plan.from_json(text)
+
+
+def test_skops_alone_reads_an_encoder_of_every_kind_of_column_if_it_trusts_the_list_of_types():
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame({
+        "age": [31, 44, np.nan, 52] * 5,
+        "weight": ["71 kg", "80.5 kg", "", "64 kg"] * 5,
+        "seen": pd.to_datetime(["2020-01-01", "2020-03-01", "2021-02-03", None] * 5),
+        "smoker": ["yes", "no", "", "yes"] * 5,
+        "ward": ["east", "west", "south", "east"] * 5,
+        "codes": ["a;b", "b", "c;a", ""] * 5,
+        "fixed": [1] * 20,
+    })  # fmt: skip
+    fitted = TableEncoder().fit(table)
+    written = skops.io.dumps(fitted)
+    assert {*skops.io.get_untrusted_types(data=written)} <= {*TRUSTED_TYPES}
+    back = skops.io.loads(written, trusted=TRUSTED_TYPES)
+    np.testing.assert_array_equal(back.transform(table), fitted.transform(table))

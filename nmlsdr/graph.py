@@ -57,8 +57,8 @@ def kneighbors(
         Distance between rows. "euclidean": |x_i - x_j|. "cosine": 1 minus the cosine of the angle between the rows,
         which ignores their lengths; a row of zeros is at distance 1 from every other row.
     n_jobs : int or None, default=None
-        Number of threads. None: one for each core that the process may use; a negative number counts back from there,
-        so that -1 means the same as None. The results do not depend on it.
+        Number of threads. None: one for each core that the process may use, where scikit-learn uses one thread; a
+        negative number counts back from there, so that -1 means the same as None. The results do not depend on it.
 
     Returns
     -------
@@ -122,8 +122,8 @@ class ExactIndex:
         Distance between rows. "euclidean": |x_i - x_j|. "cosine": 1 minus the cosine of the angle between the rows,
         which ignores their lengths; a row of zeros is at distance 1 from every other row.
     n_jobs : int or None, default=None
-        Number of threads. None: one for each core that the process may use; a negative number counts back from there,
-        so that -1 means the same as None. The results do not depend on it.
+        Number of threads. None: one for each core that the process may use, where scikit-learn uses one thread; a
+        negative number counts back from there, so that -1 means the same as None. The results do not depend on it.
 
     Attributes
     ----------
@@ -247,8 +247,8 @@ def neighbor_graph(
         ``fit_transform`` returns a CSR matrix of distances, proposes candidates, and the nearest k of them by
         ``metric`` are used. Most transformers count a row as its own neighbour; give these k + 1 neighbours.
     n_jobs : int or None, default=None
-        Number of threads. None: one for each core that the process may use; a negative number counts back from there,
-        so that -1 means the same as None. The results do not depend on it.
+        Number of threads. None: one for each core that the process may use, where scikit-learn uses one thread; a
+        negative number counts back from there, so that -1 means the same as None. The results do not depend on it.
 
     Returns
     -------
@@ -362,8 +362,8 @@ def transition_matrix(W: Any, *, n_jobs: int | None = None) -> sparse.csr_array:
     W : array-like or sparse matrix of shape (n_samples, n_samples)
         Symmetric graph with weights of 0 or more. The diagonal is ignored.
     n_jobs : int or None, default=None
-        Number of threads. None: one for each core that the process may use; a negative number counts back from there,
-        so that -1 means the same as None. The results do not depend on it.
+        Number of threads. None: one for each core that the process may use, where scikit-learn uses one thread; a
+        negative number counts back from there, so that -1 means the same as None. The results do not depend on it.
 
     Returns
     -------

@@ -78,8 +78,8 @@ def fit_posterior(Y: Any, indices: Any, *, smoothing: float = 1.0, n_jobs: int |
         Number s added to every count, above 0; 1 is Laplace's rule. A larger value moves the estimated probabilities
         closer to equal ones, which matters most for rare labels.
     n_jobs : int or None, default=None
-        Number of threads. None: one for each core that the process may use; a negative number counts back from there,
-        so that -1 means the same as None. The results do not depend on it.
+        Number of threads. None: one for each core that the process may use, where scikit-learn uses one thread; a
+        negative number counts back from there, so that -1 means the same as None. The results do not depend on it.
 
     Returns
     -------
@@ -156,8 +156,8 @@ def posterior(table: PosteriorTable, Y: Any, indices: Any, *, n_jobs: int | None
     indices : array-like of shape (n_queries, n_neighbors), int
         Row numbers of the nearest training rows of each query, as many as in `fit_posterior`.
     n_jobs : int or None, default=None
-        Number of threads. None: one for each core that the process may use; a negative number counts back from there,
-        so that -1 means the same as None. The results do not depend on it.
+        Number of threads. None: one for each core that the process may use, where scikit-learn uses one thread; a
+        negative number counts back from there, so that -1 means the same as None. The results do not depend on it.
 
     Returns
     -------

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.model_selection import PredefinedSplit, check_cv
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.metadata_routing import get_routing_for_object
@@ -23,7 +23,7 @@ from ._checks.labels import Labels, check_labels, numbers_or_nan, to_dense
 from ._errors import InputError
 from ._estimators._thresholds import rank_scores
 
-__all__ = ["SCORERS", "LabeledRowsSplit", "cross_val_proba"]
+__all__ = ["SCORERS", "LabeledRowsSplit", "cross_val_proba", "expected_failed_checks"]
 
 
 class LabeledRowsSplit:
@@ -362,3 +362,31 @@ SCORERS: dict[str, Any] = {
     "macro_f1": _Scorer(metrics.macro_f1, True, ranks=False),
     "micro_f1": _Scorer(metrics.micro_f1, True, ranks=False),
 }
+
+
+def expected_failed_checks(estimator: Any) -> dict[str, str]:
+    """The checks of scikit-learn that an estimator of this package fails on purpose.
+
+    Parameters
+    ----------
+    estimator : estimator
+        An estimator of this package.
+
+    Returns
+    -------
+    dict
+        Name of the check -> reason, for ``expected_failed_checks`` of scikit-learn's ``check_estimator`` and
+        ``parametrize_with_checks``.
+
+    Examples
+    --------
+    >>> from nmlsdr import MDDM, MLkNN
+    >>> expected_failed_checks(MDDM()), list(expected_failed_checks(MLkNN()))
+    ({}, ['check_classifiers_classes'])
+    """
+    reasons = {}
+    if is_classifier(estimator):
+        reasons["check_classifiers_classes"] = "codes one class as -1, which here means an unlabelled row"
+        if hasattr(estimator, "decision_function"):
+            reasons["check_classifier_multioutput"] = "classes_ is a list of one array for each label, not one array"
+    return reasons

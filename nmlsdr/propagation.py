@@ -118,8 +118,8 @@ def propagate(
         the present batch of labels, and the largest residual of these), ``n_done`` and ``n_labels`` (the numbers of
         finished labels, and of all). An exception that it raises ends the call.
     n_jobs : int or None, default=None
-        Number of threads. None: one for each core that the process may use; a negative number counts back from there,
-        so that -1 means the same as None. The results do not depend on it.
+        Number of threads. None: one for each core that the process may use, where scikit-learn uses one thread; a
+        negative number counts back from there, so that -1 means the same as None. The results do not depend on it.
 
     Returns
     -------

@@ -86,8 +86,8 @@ class MultiLabelPropagation(CallbackSupportMixin, NeighborClassifier):
         labels. "prior": one threshold for each label, so that the label is predicted for as large a share of the
         training rows as have it, after a correction for flipped labels. Not used for 1-D y.
     n_jobs : int or None, default=None
-        Number of threads. None: one for each core that the process may use; a negative number counts back from there,
-        so that -1 means the same as None. The results do not depend on it.
+        Number of threads. None: one for each core that the process may use, where scikit-learn uses one thread; a
+        negative number counts back from there, so that -1 means the same as None. The results do not depend on it.
 
     Attributes
     ----------
@@ -203,7 +203,8 @@ class MultiLabelPropagation(CallbackSupportMixin, NeighborClassifier):
             graph of X. `predict` still uses the nearest rows of X.
         alpha : float or array-like of shape (n_samples,) or (n_samples, n_labels), default=None
             alpha of all entries, of each row or of each entry, in [0, 1). It replaces ``alpha_labeled`` and
-            ``alpha_unlabeled``, for example where annotators or sources are not equally reliable.
+            ``alpha_unlabeled``, for example where annotators or sources are not equally reliable. There is no
+            ``sample_weight``: labels that should count less get a larger alpha.
         labeled : array-like of shape (n_samples,) or (n_samples, n_labels), bool, default=None
             True for labelled rows, or for known entries; the rest of y is ignored. It is useful for sparse y, which
             cannot store rows of -1 cheaply. None: y itself shows what is unknown.

@@ -125,10 +125,11 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         predicts rare labels more often than "f1", but never a label that no row is known to have. A number in [0, 1],
         or one for each label, is the threshold itself. Not used for 1-D y.
     random_state : int, Generator, RandomState or None, default=0
-        Seed of the folds and of the forests. With None the predictions differ a little from fit to fit.
+        Seed of the folds and of the forests. The default is 0, where scikit-learn has None, so that a fit can be
+        repeated; with None the predictions differ a little from fit to fit.
     n_jobs : int or None, default=None
-        Number of threads. None: one for each core that the process may use; a negative number counts back from there,
-        so that -1 means the same as None. The results do not depend on it.
+        Number of threads. None: one for each core that the process may use, where scikit-learn uses one thread; a
+        negative number counts back from there, so that -1 means the same as None. The results do not depend on it.
 
     Attributes
     ----------
@@ -302,7 +303,8 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
             graph of X. The graphs over which residuals are propagated are always computed.
         alpha : float or array-like of shape (n_samples,) or (n_samples, n_labels), default=None
             alpha of all entries, of each row or of each entry, in [0, 1). It replaces ``alpha_labeled`` and
-            ``alpha_unlabeled``, for example where annotators or sources are not equally reliable.
+            ``alpha_unlabeled``, for example where annotators or sources are not equally reliable. There is no
+            ``sample_weight``: labels that should count less get a larger alpha.
         labeled : array-like of shape (n_samples,) or (n_samples, n_labels), bool, default=None
             True for labelled rows, or for known entries; the rest of y is ignored. It is useful for sparse y, which
             cannot store rows of -1 cheaply. None: y itself shows what is unknown.

@@ -76,8 +76,8 @@ class SSMLDR(CallbackSupportMixin, Projection):
         Largest number of iterations of the propagation for each label, at least 1. None: as many as theory requires
         for ``tol``. If they are not enough, a ConvergenceWarning is issued.
     n_jobs : int or None, default=None
-        Number of threads. None: one for each core that the process may use; a negative number counts back from there,
-        so that -1 means the same as None. The results do not depend on it.
+        Number of threads. None: one for each core that the process may use, where scikit-learn uses one thread; a
+        negative number counts back from there, so that -1 means the same as None. The results do not depend on it.
 
     Attributes
     ----------
@@ -178,7 +178,8 @@ class SSMLDR(CallbackSupportMixin, Projection):
             graph of X.
         alpha : float or array-like of shape (n_samples,) or (n_samples, n_labels), default=None
             alpha of all entries, of each row or of each entry, in [0, 1). It replaces ``alpha_labeled`` and
-            ``alpha_unlabeled``, for example where annotators or sources are not equally reliable.
+            ``alpha_unlabeled``, for example where annotators or sources are not equally reliable. There is no
+            ``sample_weight``: labels that should count less get a larger alpha.
         labeled : array-like of shape (n_samples,) or (n_samples, n_labels), bool, default=None
             True for labelled rows, or for known entries; the rest of y is ignored. It is useful for sparse y, which
             cannot store rows of -1 cheaply. None: y itself shows what is unknown.

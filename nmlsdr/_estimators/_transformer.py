@@ -44,8 +44,8 @@ class ExactNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixi
     algorithm : object, default="auto"
         Ignored; part of scikit-learn's interface.
     n_jobs : int or None, default=None
-        Number of threads. None: one for each core that the process may use; a negative number counts back from there,
-        so that -1 means the same as None. The results do not depend on it.
+        Number of threads. None: one for each core that the process may use, where scikit-learn uses one thread; a
+        negative number counts back from there, so that -1 means the same as None. The results do not depend on it.
 
     Attributes
     ----------

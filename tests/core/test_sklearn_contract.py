@@ -25,7 +25,7 @@ from estimator_cases import (
     outcome,
 )
 from scipy import sparse
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import StackingClassifier
 from sklearn.exceptions import NotFittedError
@@ -38,7 +38,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 import nmlsdr
 from nmlsdr import MLkNN
-from nmlsdr.model_selection import SCORERS, LabeledRowsSplit
+from nmlsdr.model_selection import SCORERS, LabeledRowsSplit, expected_failed_checks
 
 PARAMETERS = [
     "n_components",
@@ -72,21 +72,6 @@ PARAMETERS = [
 
 # ---------------------------------------------------------------- scikit-learn's own checks
 
-UNLABELLED = "codes one class as -1, which here means an unlabelled row; the error says so"
-
-ONE_ARRAY = "takes classes_ for one array; it is a list of one array for each label"
-
-
-def expected_failures(estimator):
-    """Check -> reason.  An entry that passes fails the suite (xfail_strict)."""
-    reasons = {}
-    if is_classifier(estimator):
-        reasons["check_classifiers_classes"] = UNLABELLED
-        if hasattr(estimator, "decision_function"):
-            reasons["check_classifier_multioutput"] = ONE_ARRAY
-    return reasons
-
-
 @pytest.mark.quick_cases("NMLSDR()-")
 @pytest.mark.filterwarnings("ignore:n_neighbors=:UserWarning")  # some checks fit 10 rows with the default k = 10
 @pytest.mark.filterwarnings("ignore:n_components=:UserWarning")
@@ -95,7 +80,7 @@ def expected_failures(estimator):
         nmlsdr.ResidualPropagation(n_estimators=4) if kind is nmlsdr.ResidualPropagation else kind()  # to be quick
         for kind in (*ESTIMATORS.values(), nmlsdr.ExactNeighborsTransformer)
     ],
-    expected_failed_checks=expected_failures,
+    expected_failed_checks=expected_failed_checks,  # an entry that passes fails the suite (xfail_strict)
 )
 def test_estimators_pass_scikit_learns_checks(estimator, check):
     check(estimator)

@@ -21,7 +21,7 @@ from . import method as fitting
 from .checks import input_files
 from .console import Console
 from .method import NAME, WORDS, Pieces, fit_and_rank, scaler_for
-from .reading import note_leaks, prepare, read_data
+from .reading import note_leaks, note_needed, prepare, read_data
 from .review import check_columns, next_command, page_facts, repeats
 from .table import Table
 from .writing import open_output, wrote
@@ -70,10 +70,7 @@ def _facts(table: Table, args: argparse.Namespace, console: Console) -> dict[str
     embedding = fits.describe_embedding(Z, y, rows, ringed)
     embedding["texts"] = [", ".join(names[c] for c in carried) or "no label" for carried in embedding["labels"]]
     trial, curve, needed = _tried(method, table, args, names, console) if args.folds else (None, None, [])
-    for column in needed:
-        fall = f"F1 falls from {column.before:.0%} to {column.after:.0%} if the cells of {column.name!r} are shuffled"
-        notes.append(f"{args.data}: {fall}; is it known before the labels are? If not, leave it out with --drop.")
-        console.note(notes[-1])
+    notes += note_needed(needed, args, console)
     return {
         "table": described,
         "notes": notes,
@@ -144,8 +141,5 @@ def _tried(
         curve = trials.learning_curve(method, data)
         show("cross-validate")
     with console.step("find the columns that predictions depend on"):
-        columns = [(name, 1) for name in names_or_numbers(table.feature_names, "feature", data.X.shape[1])]
-        if table.plan is not None:
-            columns = [(column.name, len(column.feature_names)) for column in table.plan.used]
-        needed = find_needed(fitted, columns) if fitted else []
+        needed = find_needed(fitted, table.features_of_columns()) if fitted else []
     return trial, curve, needed

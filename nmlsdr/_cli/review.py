@@ -19,7 +19,7 @@ from ..tables import FEATURES
 from .checks import input_files
 from .console import Console
 from .method import fit_and_rank, scaler_for
-from .reading import prepare, read_data
+from .reading import look_for_needed, prepare, read_data
 from .table import Table
 from .writing import open_output, write_result, wrote
 
@@ -34,6 +34,7 @@ def review(args: argparse.Namespace, console: Console) -> int:
         need_jinja("The review page")
     table = read_data(args, console, need_labels=True)
     table, _ = prepare(table, args)
+    look_for_needed(table, args, console)
     check_columns(table, args)
     method, found, note = fit_and_rank(table, args, console)
     if note is not None:

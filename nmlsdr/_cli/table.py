@@ -65,6 +65,12 @@ class Table:
             found.insert(0, ("id" if name is None or name.strip().lower() in taken else name, ids))
         return found
 
+    def features_of_columns(self) -> list[tuple[str, int]]:
+        """Return the name of each column that is used, and how many features it gives."""
+        if self.plan is not None:
+            return [(column.name, len(column.feature_names)) for column in self.plan.used]
+        return [(name, 1) for name in names_or_numbers(self.feature_names, "feature", self.data.shape[1])]
+
     def names_of_labels(self) -> list[str]:
         """Return the names of the labels, or label_0, label_1, ... if the file has none."""
         return names_or_numbers(self.label_names, "label", self.target.shape[1])

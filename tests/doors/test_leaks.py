@@ -230,7 +230,7 @@ def test_unknown_entries_do_not_count_in_the_fall(rng):
     assert after < 0.9
 
 
-def test_the_report_asks_whether_a_column_that_restates_the_labels_is_known_in_time(run, rng, tmp_path):  # noqa: F811
+def test_it_is_asked_whether_a_column_that_restates_the_labels_is_known_in_time(run, rng, tmp_path):  # noqa: F811
     """A category of the labels' words, with slips: no feature alone predicts a label, and yet nothing works without."""
     pytest.importorskip("jinja2")
     y = rng.integers(0, 2, (200, 2))
@@ -238,8 +238,10 @@ def test_the_report_asks_whether_a_column_that_restates_the_labels_is_known_in_t
     rows = zip(said, rng.normal(size=200), y, strict=True)
     rows = [[f"k{2 * a + b}", f"{x:.2f}", *labels] for (a, b), x, labels in rows]
     write_csv(tmp_path / "t.csv", ["code", "x", "p", "q"], rows)
-    outcome = run("report", "t.csv", "--label-columns", "p,q", "--folds", "2", "-o", "r.html")
-    assert outcome.status == 0, outcome
+    for verb in (["fit", "-o", "m.skops"], ["review", "-o", "r.csv"], ["report", "--folds", "2", "-o", "r.html"]):
+        outcome = run(verb[0], "t.csv", "--label-columns", "p,q", *verb[1:])
+        assert outcome.status == 0, outcome
+        assert outcome.err.count("is it known before the labels are?") == 1, outcome
     (note,) = [line for line in outcome.err.splitlines() if "is it known before the labels are?" in line]
     assert re.search(r"F1 falls from 9\d% to [45]\d% if the cells of 'code' are shuffled", note)
     assert "if the cells of &#39;code&#39; are shuffled" in (tmp_path / "r.html").read_text()

@@ -7,7 +7,8 @@
     nox -s browser   the tests of pages in a Chromium that is installed; they skip without one
     nox -s lint      ruff, cython-lint, mypy, docstrings (numpydoc), and the form of pyproject.toml
     nox -s docs      the documentation site, warnings as errors, and every link within it
-    nox -s figures   make the pictures and tables of the pages again; -- NAME... says which (docs/figures.py)
+    nox -s figures   make the pictures of the pages again; -- NAME... says which (docs/figures.py)
+    nox -s studies   the studies and the article's experiments again, which takes hours; -- NAME... says which
     nox -s bench     the benchmark suite, as bench/README.md describes it
     nox -s wheel     sdist and wheel, repaired and checked, in dist/
     nox -s portable  the suite's kernels without SIMD and OpenMP, from a build of its own
@@ -95,6 +96,12 @@ def docs(session: nox.Session) -> None:
 def figures(session: nox.Session) -> None:
     session.install(".[cli]", *group("docs"), *group("optional"))
     session.run("python", "docs/figures.py", *session.posargs)
+
+
+@nox.session
+def studies(session: nox.Session) -> None:
+    session.install(".[cli]", *group("optional"))
+    session.run("python", "docs/figures.py", *(session.posargs or ["--studies"]))
 
 
 @nox.session

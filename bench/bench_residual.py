@@ -22,7 +22,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import _tree
 
 from nmlsdr import NMLSDR, ResidualPropagation
-from nmlsdr._report.rival import Forest, TunedLogistic
+from nmlsdr.experiments.rivals import Forest, TunedLogistic
 
 # rows, features, labels, labelled rows
 COST = [(200, 20, 6, 200), (500, 50, 6, 500), (1000, 100, 10, 1000), (2000, 300, 20, 2000), (2000, 300, 20, 600),

@@ -1,7 +1,7 @@
 """Make the pictures and tables of the pages again, and store how each was made.
 
-    nox -s figures                        # what takes minutes: the pictures, the hospital's page, the comparison
-    nox -s figures -- beyond open         # by name: the studies take hours
+    nox -s figures                        # what takes minutes: the pictures, the hospital's page
+    nox -s studies                        # the studies, which take hours; -- NAME... says which
     nox -s figures -- --check             # say what is out of date, and change nothing
 
 Beside what it makes, each product has a file ``NAME.provenance.json``: the command, the commit, the classes with their
@@ -48,11 +48,10 @@ class Product:
     makers: tuple[str, ...]  # files that draw it, or hold what it draws
     outputs: tuple[str, ...]  # what it writes; a folder stands for all files in it
     place: str  # the folder of its provenance
-    study: str = ""  # a study of `nmlsdr reproduce`, whose report and tables are copied to `place`
+    study: str = ""  # a study with cells, whose report and tables are copied to `place`
     long: bool = False
 
 
-REPRODUCE = ("nmlsdr", "reproduce")
 BASELINES = ("MDDM", "MVMD", "MultiLabelCCA", "MLDA", "SSMLDR")
 PRODUCTS = {
     "pictures": Product(
@@ -74,36 +73,37 @@ PRODUCTS = {
         ("docs/guide/hospital.md", "docs/_static/report-"), "docs/_static",
     ),
     "comparison": Product(
-        ("python", "bench/bench_review.py", "--replace"), ("ResidualPropagation", "MultiLabelPropagation"),
-        ("bench/bench_review.py",), ("bench/results/review.", "bench/results/review_"), "bench/results", long=True,
+        ("python", "studies/review.py", "--replace"), ("ResidualPropagation", "MultiLabelPropagation"),
+        ("studies/review.py",), ("bench/results/review.", "bench/results/review_"), "bench/results", long=True,
     ),
     "rivals": Product(
-        ("python", "bench/bench_rivals.py", "--replace"), ("ResidualPropagation", "NMLSDR", "SemiSupervisedMLkNN"),
-        ("bench/bench_rivals.py", "bench/bench_mistakes.py", "docs/hospital.py", "tests/campaigns/museum.py"),
+        ("python", "studies/rivals.py", "--replace"), ("ResidualPropagation", "NMLSDR", "SemiSupervisedMLkNN"),
+        ("studies/rivals.py", "studies/mistakes.py", "docs/hospital.py", "tests/campaigns/museum.py"),
         ("bench/results/rivals",), "bench/results", long=True,
     ),
     "scores": Product(
-        ("python", "bench/bench_review_scores.py", "--replace", *DATA), ("ResidualPropagation",),
-        ("bench/bench_review_scores.py", "docs/hospital.py", "tests/campaigns/museum.py"),
+        ("python", "studies/review_scores.py", "--replace", *DATA), ("ResidualPropagation",),
+        ("studies/review_scores.py", "docs/hospital.py", "tests/campaigns/museum.py"),
         ("bench/results/review-scores",), "bench/results", long=True,
     ),
     "mistakes": Product(
-        ("python", "bench/bench_mistakes.py", "test", "--replace"), ("ResidualPropagation",),
-        ("bench/bench_mistakes.py", "docs/hospital.py", "tests/campaigns/museum.py"),
+        ("python", "studies/mistakes.py", "test", "--replace"), ("ResidualPropagation",),
+        ("studies/mistakes.py", "docs/hospital.py", "tests/campaigns/museum.py"),
         ("bench/results/mistakes_",), "bench/results", long=True,
     ),
     "article": Product(
-        (*REPRODUCE, "all", "--seeds", "10", *DATA), ("NMLSDR", "MLkNN", "SemiSupervisedMLkNN", *BASELINES), (),
+        ("nmlsdr", "reproduce", "all", "--seeds", "10", *DATA),
+        ("NMLSDR", "MLkNN", "SemiSupervisedMLkNN", *BASELINES), (),
         ("docs/reproduction/report.md", "docs/reproduction/tables", "docs/reproduction/figures"), "docs/reproduction",
         study="all", long=True,
     ),
     "beyond": Product(
-        (*REPRODUCE, "beyond", "--seeds", "2", *DATA),
+        ("python", "studies/run.py", "beyond", "--seeds", "2", *DATA),
         ("ResidualPropagation", "NMLSDR", "MLkNN", "SemiSupervisedMLkNN", "MultiLabelPropagation"), (),
         ("docs/reproduction/beyond",), "docs/reproduction/beyond", study="beyond", long=True,
     ),
     "open": Product(
-        (*REPRODUCE, "open", "--seeds", "2", *DATA), ("NMLSDR", "MLkNN", "SemiSupervisedMLkNN"), (),
+        ("python", "studies/run.py", "open", "--seeds", "2", *DATA), ("NMLSDR", "MLkNN", "SemiSupervisedMLkNN"), (),
         ("docs/reproduction/open",), "docs/reproduction/open", study="open", long=True,
     ),
 }  # fmt: skip
@@ -216,11 +216,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(PRODUCTS)}")
     parser.add_argument("--check", action="store_true", help="say what is out of date, and change nothing")
+    parser.add_argument("--studies", action="store_true", help="make what takes hours")
     options = parser.parse_args()
     unknown = [name for name in options.names if name not in PRODUCTS]
     if unknown:
         parser.error(f"there is no product {unknown[0]!r}; choose from {', '.join(PRODUCTS)}")
-    names = options.names or [name for name, product in PRODUCTS.items() if options.check or not product.long]
+    usual = [name for name, product in PRODUCTS.items() if options.check or product.long == options.studies]
+    names = options.names or usual
     if options.check:
         reasons = [reason for name in names for reason in reasons_to_make_again(name)]
         print("\n".join(reasons) or "Everything is current.")

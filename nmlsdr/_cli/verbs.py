@@ -368,7 +368,6 @@ def add_table_verb(
 
 
 STUDIES = ("toy", "benchmarks", "case-study")  # those of nmlsdr.experiments.protocol, whose import loads scikit-learn
-BEYOND, OPEN = "beyond", "open"
 
 
 def add_verbs(parser: Parser) -> None:
@@ -453,10 +452,8 @@ def _add_others(verbs: Any, parser: Parser) -> None:
         "figures. A run consists of cells: one method on one data set with one seed.",
         {
             "study": choice(
-                (*STUDIES, "all", BEYOND, OPEN),
-                "which experiments. toy, benchmarks and case-study are the article's, and all runs these three; "
-                "beyond: ResidualPropagation compared with the article's methods, forests and regressions, with nine "
-                "kinds of noise; open: NMLSDR with other kernels, label weights, classifiers and graphs",
+                (*STUDIES, "all"),
+                "which experiments: the toy data, the benchmarks or the case study of the article, or all three",
             ),
             "--size": choice(
                 ("small", "full"),

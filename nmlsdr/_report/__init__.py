@@ -4,7 +4,6 @@ Its files:
 
     fit.py      what was read, and one fit: labels, embedding, components, graph
     leaks.py    features that predict a label on their own
-    rival.py    logistic regressions, which the study beyond the article has too, and a forest
     trial.py    cross-validation of the method and of rivals: does it help on these data?
     page.py     from facts to one self-contained page; the lists of annotations are those of nmlsdr.inspection
 """

@@ -1,4 +1,4 @@
-"""The article's experiments, run again, and what came after: ``nmlsdr reproduce``.
+"""The article's experiments, run again: ``nmlsdr reproduce``.
 
 A run computes cells (a study, a data set, a method and a seed each), keeps every finished cell as a file, and makes
 tables, figures and a report from the files.  ``command`` is where a run begins; ``protocol`` says what the studies are.
@@ -7,8 +7,9 @@ The methods and measures are the package's public ones.  Private modules that ar
 
     _methods                  the article's methods by name
     _estimators._forest       forests that grow without scikit-learn's checks of every tree
-    _estimators._thresholds   the scores that rank the labels of a row
-    _report.rival             logistic regressions and their thresholds, as in ``nmlsdr report``
+    _estimators._thresholds   how they choose a threshold
+    _checks.labels            the labels that the classifiers of ``rivals`` learn
+    _process.threads          their threads
     inspection._html          how its templates are opened
     _search.estimate          how an estimate of time is written
     _resources                how its JSON files are read

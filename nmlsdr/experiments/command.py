@@ -1,11 +1,12 @@
-"""``nmlsdr reproduce``: run the article's experiments and later ones, or continue an interrupted run."""
+"""``nmlsdr reproduce``: run the article's experiments, or continue an interrupted run; studies run by it too."""
 
 import argparse
 import shlex
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,38 +19,70 @@ from .._methods import METHODS, find_method
 from .._output import replace_file
 from .._search.estimate import duration
 from ..datasets import dataset_info
-from . import beyond, open_questions
 from .benchmarks import benchmarks_section, case_study_section, toy_section
-from .beyond_section import beyond_section
-from .protocol import STUDIES, cells_of, fingerprint, measure_article, run_cell
+from .protocol import STUDIES, Measure, Study, cells_of, fingerprint, measure_article, run_cell
 from .report import write_report
 from .results import Results, Section, collect
 from .store import CellFolder, CellKey, Record, run_cells
 
 COMMANDS = "commands.txt"
 OK, FAILED, INTERRUPTED = 0, 1, 130
-BEYOND, OPEN = "beyond", "open"
-SETTINGS = {**STUDIES, **beyond.REGIMES, **beyond.REVIEWS, OPEN: open_questions.OPEN}
-SECTIONS: dict[str, Callable[..., Section]] = {
-    "toy": toy_section,
-    "benchmarks": benchmarks_section,
-    "case-study": case_study_section,
-    BEYOND: beyond_section,
-    OPEN: open_questions.open_section,
-}
-MEASURES = {**dict.fromkeys(STUDIES, measure_article), OPEN: open_questions.measure}
-KNOWN = {BEYOND: [*beyond.BEYOND_METHODS, *beyond.REVIEWERS], OPEN: open_questions.VARIANTS}
 SHOWN = {"toy": ("toy", "toy-agreement"), "case-study": ("case-study-counts", "case-study")}
-WITHOUT = "cleanlab is not installed, so its lists are left out; pip install cleanlab and start the same command again."
 
 
-def run(args: argparse.Namespace, console: Any = None) -> int:
+def article_cells(study: str, **chosen: Any) -> list[CellKey]:
+    """The cells of one of the article's experiments, or of "all"."""
+    return cells_of(STUDIES.values() if study == "all" else [STUDIES[study]], **chosen)
+
+
+@dataclass(frozen=True)
+class Experiments:
+    """What a command runs and reports; by default the article's experiments.
+
+    Attributes
+    ----------
+    command : str
+        The words before its arguments.
+    studies : dict of str to Study
+    sections : dict of str to callable
+        Section of the report by the name of a study; the last has all studies that have none of their own.
+    measure : callable
+        As `measure_article`.
+    cells : callable
+        From the study named on the command line, and the arguments ``chosen`` of `cells_of`, to cells.
+    methods : iterable of str
+        That may be named.
+    title : str or None
+        Of the report; None: that of the article's experiments.
+    """
+
+    command: str
+    studies: dict[str, Study]
+    sections: dict[str, Callable[..., Section]]
+    measure: Measure
+    cells: Callable[..., list[CellKey]]
+    methods: Iterable[str]
+    title: str | None = None
+
+
+ARTICLE = Experiments(
+    "nmlsdr reproduce",
+    STUDIES,
+    {"toy": toy_section, "benchmarks": benchmarks_section, "case-study": case_study_section},
+    measure_article,
+    article_cells,
+    METHODS,
+)
+
+
+def run(args: argparse.Namespace, console: Any = None, experiments: Experiments = ARTICLE) -> int:
     """Run the studies that the arguments name.
 
     Parameters
     ----------
     args : argparse.Namespace
         study, size, seeds, datasets, methods, jobs, data_home, out, force_new, as ``nmlsdr reproduce --help`` says.
+    experiments : Experiments
 
     Returns
     -------
@@ -64,7 +97,7 @@ def run(args: argparse.Namespace, console: Any = None) -> int:
         Without matplotlib or jinja2.
     """
     try:
-        return _run(args)
+        return _run(args, experiments)
     except KeyboardInterrupt:
         print(f"\nInterrupted; the finished cells are in {args.out}, and the same command goes on.", file=sys.stderr)
         return INTERRUPTED
@@ -74,31 +107,25 @@ def run(args: argparse.Namespace, console: Any = None) -> int:
         return FAILED
 
 
-def _run(args: argparse.Namespace) -> int:
+def _run(args: argparse.Namespace, experiments: Experiments) -> int:
     datasets = _named(args.datasets, find_dataset)
     if datasets is not None and args.study in ("toy", "case-study"):
         raise InputError(f"{args.study} has one data set; leave --datasets out.")
-    methods = _named(args.methods, partial(find_method, known=KNOWN.get(args.study, METHODS)))
+    methods = _named(args.methods, partial(find_method, known=experiments.methods))
     for package in ("matplotlib", "jinja2"):
         import_extra(package, "The report", "cli")  # before hours of work, not after
     start = time.monotonic()
     folder = CellFolder(args.out)
-    if args.study == BEYOND and not beyond.has_cleanlab():
-        print(f"nmlsdr reproduce: {WITHOUT}", file=sys.stderr)
     if args.force_new and (aside := folder.set_aside()):
         print(f"The earlier cells are now in {aside.name}.", file=sys.stderr)
-    chosen = {"seeds": args.seeds, "datasets": datasets, "methods": methods}
-    if args.study == BEYOND:
-        cells = beyond.beyond_cells(**chosen)
-    else:  # "all" is the article's experiments
-        cells = cells_of(STUDIES.values() if args.study == "all" else [SETTINGS[args.study]], **chosen)
+    cells = experiments.cells(args.study, seeds=args.seeds, datasets=datasets, methods=methods)
     if not cells:
         raise InputError(f"{args.study} has no cells of these data sets and methods; choose others.")
-    marks = _fingerprints(cells, folder, args.size, args.data_home)
-    work = partial(_work, size=args.size, data_home=args.data_home, marks=marks)
+    marks = _fingerprints(cells, folder, args, experiments.studies)
+    work = partial(_work, experiments=experiments, size=args.size, data_home=args.data_home, marks=marks)
     run_cells(cells, work, folder, jobs=args.jobs or joblib.cpu_count())
     failed = [key for key in cells if not folder.finished(key)]
-    page = _report(folder, _command(args), {key.study for key in cells})
+    page = _report(folder, _command(args, experiments), {key.study for key in cells}, experiments)
     print(f"\n{len(cells)} cells, {len(failed)} failed, {duration(time.monotonic() - start)} wall time; report: {page}")
     return FAILED if failed else OK
 
@@ -108,9 +135,8 @@ def _named(words: list[str] | None, find: Callable[[str], str]) -> tuple[str, ..
     return None if words is None else tuple(dict.fromkeys(map(find, words)))
 
 
-def _work(key: CellKey, *, size: str, data_home: str | None, marks: dict[tuple[str, str], str]) -> Record:
-    measure = MEASURES.get(key.study, beyond.measure)
-    return run_cell(key, SETTINGS[key.study], measure, size=size, data_home=data_home, fingerprint=marks[key[:2]])
+def _work(key: CellKey, *, experiments: Experiments, marks: dict[tuple[str, str], str], **where: Any) -> Record:
+    return run_cell(key, experiments.studies[key.study], experiments.measure, fingerprint=marks[key[:2]], **where)
 
 
 def find_dataset(name: str) -> str:
@@ -125,14 +151,14 @@ def find_dataset(name: str) -> str:
 
 
 def _fingerprints(
-    cells: list[CellKey], folder: CellFolder, size: str, data_home: str | None
+    cells: list[CellKey], folder: CellFolder, args: argparse.Namespace, studies: dict[str, Study]
 ) -> dict[tuple[str, str], str]:
     """The fingerprint of each (study, data set), which the cells of the folder must have.
 
     This reads the files, so a missing one raises an error before any work.
     """
     pairs = dict.fromkeys(key[:2] for key in cells)
-    marks = {pair: fingerprint(SETTINGS[pair[0]], pair[1], size, data_home) for pair in pairs}
+    marks = {pair: fingerprint(studies[pair[0]], pair[1], args.size, args.data_home) for pair in pairs}
     for key, record in folder.records.items():
         mark = marks.get(key[:2])
         if mark is not None and record.get("fingerprint", mark) != mark:
@@ -143,21 +169,21 @@ def _fingerprints(
     return marks
 
 
-def _report(folder: CellFolder, command: str, run: set[str]) -> Path:
+def _report(folder: CellFolder, command: str, run: set[str], experiments: Experiments) -> Path:
     """Write the report of every study in the folder and print the tables of those that were run."""
-    found: dict[str, list[Results]] = {name: [] for name in SECTIONS}
-    for study in SETTINGS.values():
+    found: dict[str, list[Results]] = {name: [] for name in experiments.sections}
+    for study in experiments.studies.values():
         if results := collect(study, folder.records):
-            found[study.name if study.name in SECTIONS else BEYOND].append(results)
+            found[study.name if study.name in found else [*found][-1]].append(results)
     sections = []
     for name, group in found.items():
         if group:
             studies = {results.study.name for results in group}
             sizes = {record.get("size", "full") for key, record in folder.records.items() if key.study in studies}
-            sections.append(SECTIONS[name](group, size="full" if sizes == {"full"} else "small"))
+            sections.append(experiments.sections[name](group, size="full" if sizes == {"full"} else "small"))
             if studies & run:
                 _print(sections[-1])
-    return write_report(folder, sections, commands=_commands(folder, command))
+    return write_report(folder, sections, commands=_commands(folder, command), title=experiments.title)
 
 
 def _commands(folder: CellFolder, command: str) -> list[str]:
@@ -180,9 +206,9 @@ def _print(section: Section) -> None:
         print(f"{'--' if holds is None else 'yes' if holds else 'NO':3s}  {text}")
 
 
-def _command(args: argparse.Namespace) -> str:
+def _command(args: argparse.Namespace, experiments: Experiments) -> str:
     """The command of this run, without options such as folders and jobs that only concern this machine."""
-    words = ["nmlsdr", "reproduce", args.study, "--size", args.size, "--seeds", str(args.seeds)]
+    words = [*experiments.command.split(), args.study, "--size", args.size, "--seeds", str(args.seeds)]
     for option in ("datasets", "methods"):
         if getattr(args, option):
             words += [f"--{option}", *getattr(args, option)]

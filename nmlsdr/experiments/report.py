@@ -13,7 +13,9 @@ from .results import ResultTable, Section, resource, shade_class
 from .store import CellFolder, CellKey, Record
 
 
-def write_report(cells: CellFolder, sections: list[Section], *, commands: Sequence[str]) -> Path:
+def write_report(
+    cells: CellFolder, sections: list[Section], *, commands: Sequence[str], title: str | None = None
+) -> Path:
     """Write all files of a run; each appears whole or not at all.
 
     Parameters
@@ -23,6 +25,8 @@ def write_report(cells: CellFolder, sections: list[Section], *, commands: Sequen
     sections : list of Section
     commands : sequence of str
         All that have written cells here, in order; shown in the report.
+    title : str or None, default=None
+        Of the report; None: that of the article's experiments.
 
     Returns
     -------
@@ -41,7 +45,7 @@ def write_report(cells: CellFolder, sections: list[Section], *, commands: Sequen
             _write(folder / "figures" / f"{name}.png", images[name])
             _write(folder / "figures" / f"{name}.svg", image_bytes(figure, "svg"))
     _write(folder / "times.csv", _times(cells.records).to_csv())
-    for name, page in _pages(sections, images, _made(cells.records, commands)).items():
+    for name, page in _pages(sections, images, _made(cells.records, commands), title).items():
         _write(folder / name, page)
     return folder / "report.html"
 
@@ -85,16 +89,17 @@ def _made(records: Mapping[CellKey, Record], commands: Sequence[str]) -> list[tu
     ]
 
 
-def _pages(sections: list[Section], images: dict[str, bytes], made: list[tuple[str, str]]) -> dict[str, str]:
+def _pages(
+    sections: list[Section], images: dict[str, bytes], made: list[tuple[str, str]], title: str | None = None
+) -> dict[str, str]:
     """The report as Markdown and as one HTML page that holds its styles and pictures and loads nothing."""
-    titles = resource("texts.json")["titles"]
-    names = {section.name for section in sections}
+    texts = resource("texts.json")["report"]
     context = {
-        "title": titles.get(names.pop() if len(names) == 1 else "", titles[""]),
+        **texts,
+        "title": title or texts["title"],
         "sections": sections,
         "images": {name: base64.b64encode(data).decode() for name, data in images.items()},
         "made": made,
-        **resource("texts.json")["report"],
         "boxes": {True: "[x]", False: "[ ]", None: "(–)"},
         "marks": {True: "yes", False: "no", None: "open"},
         "style": read_asset("nmlsdr.experiments", "report.css"),

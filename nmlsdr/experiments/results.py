@@ -138,9 +138,12 @@ class ResultTable:
         return "\n".join([*text, *([self.note] if self.note else [])])
 
 
-def titled(name: str, header: list[str], text: str = "", **values: Any) -> ResultTable:
-    """An empty table with the title and the note that ``texts.json`` has under ``text``, by default the name."""
-    texts = resource("texts.json")["tables"][text or name]
+def titled(name: str, header: list[str], text: str = "", texts: Any = None, **values: Any) -> ResultTable:
+    """An empty table with the title and the note that ``texts`` has under ``text``, by default the name.
+
+    ``texts`` is ``texts.json``, or that of a study outside the package.
+    """
+    texts = (texts or resource("texts.json"))["tables"][text or name]
     return ResultTable(name, texts["title"].format(**values), header, note=texts.get("note", "").format(**values))
 
 
@@ -187,12 +190,12 @@ class Section:
     failures: list[str] = field(default_factory=list)
 
     @classmethod
-    def begin(cls, name: str, found: list["Results"], size: str, **values: Any) -> "Section":
+    def begin(cls, name: str, found: list["Results"], size: str, texts: Any = None, **values: Any) -> "Section":
         """Make a section with the title and paragraphs of ``texts.json``, and the cells, failures and settings found.
 
         Of a full run it has the paragraphs of ``notes.json`` too; one about certain data sets needs one of them.
         """
-        texts = resource("texts.json")["sections"][name]
+        texts = (texts or resource("texts.json"))["sections"][name]
         notes = general_notes(name, {dataset for results in found for dataset in results.datasets})
         return cls(
             name, texts["title"].format(**values), all_cells(name, found),

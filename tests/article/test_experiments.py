@@ -53,7 +53,7 @@ def test_a_cell_is_a_file_and_reads_back(tmp_path):
 
 
 def test_every_cell_has_its_own_portable_file_name():
-    studies = command.SETTINGS.values()
+    studies = command.STUDIES.values()
     keys = [CellKey(s.name, name, method, 0) for s in studies for name in s.datasets for method in s.methods]
     names = {key.file_name().lower() for key in keys}
     assert len(names) == len(keys)
@@ -471,7 +471,8 @@ def test_bad_numbers_are_refused_by_the_parser(option, capsys):
 
 def no_report(monkeypatch):
     monkeypatch.setattr(command, "write_report", lambda *args, **options: "report.html")
-    monkeypatch.setitem(command.SECTIONS, "toy", lambda found, *, size: results.Section("toy", "Toy", example_table()))
+    section = results.Section("toy", "Toy", example_table())
+    monkeypatch.setitem(command.ARTICLE.sections, "toy", lambda found, *, size: section)
 
 
 def test_cells_of_another_fingerprint_are_refused(tmp_path, capfd, monkeypatch):

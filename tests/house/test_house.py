@@ -153,6 +153,21 @@ def test_rooms_keep_their_walls(path, name):
         assert not inner, f"{name} takes what is not offered of {inner}"
 
 
+def test_nothing_imports_a_study_and_studies_use_public_names_only():
+    studies = sorted((HOUSE.parent / "studies").glob("*.py"))
+    if not studies:
+        pytest.skip("the studies are not here")
+    names = "|".join(["studies", *(path.stem for path in studies)])
+    for path, name in sources():
+        assert not re.findall(rf"^ *(?:from|import) (?:{names})\b", path.read_text(), re.M), name
+    for path in studies:
+        private = re.findall(r"^ *(?:from nmlsdr(?:\.\w+)*\._|from nmlsdr\S* import _).*", path.read_text(), re.M)
+        assert path.stem in HOOKED or not private, f"{path.name}: {private}"
+
+
+HOOKED = {"mistakes", "review_scores"}  # they take what ResidualPropagation computes on the way out of its fit
+
+
 # ---------------------------------------------------------------- C
 
 TEMPLATES = {

@@ -1,11 +1,11 @@
 """ResidualPropagation and its rivals on simulated tables, none of which the method was designed on.
 
-    python bench/bench_rivals.py            # about half an hour on one core; writes results/rivals*.json
-    python bench/bench_rivals.py --quick    # one draw of three tables, prints, writes nothing
+    python studies/rivals.py            # about half an hour on one core; writes results/rivals*.json
+    python studies/rivals.py --quick    # one draw of three tables, prints, writes nothing
 
-The tables are those of bench_mistakes.py: six simple simulations, the hospital, the museum and machines.  Two thirds
+The tables are those of mistakes.py: six simple simulations, the hospital, the museum and machines.  Two thirds
 of the rows are for training, and 30 % of these are labelled.  The noise of the labels is that of two regimes of
-`nmlsdr reproduce beyond`: 10 % of the entries are flipped, or 30 % of the positives are dropped.  All methods are those
+`studies/run.py beyond`: 10 % of the entries are flipped, or 30 % of the positives are dropped.  All methods are those
 of that study, and all but the article's pipeline predict with the threshold rule "f1", each from its own out-of-sample
 scores.  The Average is the mean of the scores of both forests and of logistic regression.
 """
@@ -16,15 +16,15 @@ import argparse
 import sys
 import warnings
 
-import _blas  # noqa: F401  (before NumPy: it chooses OpenBLAS's kernels)
+import _bench  # noqa: F401  (before NumPy)
 import numpy as np
 from _harness import add_replace, choose_folder, save_table, threads
-from bench_mistakes import counts, groups, hospital, logistic, machines, marks, museum, products, shifted
+from beyond import AVERAGE, LEARNERS, OURS, measure_predictions
+from mistakes import counts, groups, hospital, logistic, machines, marks, museum, products, shifted
 from scipy.stats import wilcoxon
 from sklearn.preprocessing import StandardScaler
 
 from nmlsdr.datasets import flip_labels, mask_labels
-from nmlsdr.experiments.beyond import AVERAGE, LEARNERS, OURS, measure_predictions
 from nmlsdr.experiments.protocol import METRICS, Draw
 
 TABLES = {
@@ -100,7 +100,7 @@ def main():
     if args.quick:
         print(rows, tests, sep="\n")
         return
-    command = "python bench/bench_rivals.py"
+    command = "python studies/rivals.py"
     means = f"Means of {draws} draws of the table and of the noise. All tables are simulated."
     places = [("noise", "noise", "s"), ("table", "table", "s")]
     for kind, title in (("seven", "all seven measures"), ("rankings", "the four ranking measures")):

@@ -1,14 +1,15 @@
 """The review of the study of what came after the article: its lists, cleanlab's, and what the report says of them."""
 
+import beyond
 import numpy as np
 import pytest
+import run
+from beyond import REVIEWERS, REVIEWS, beyond_cells, precisions
+from beyond_section import kinds_table, review_tables, with_chance
 from sklearn.metrics import average_precision_score
 
 from nmlsdr import ResidualPropagation
-from nmlsdr.cli import main
-from nmlsdr.experiments import beyond, protocol
-from nmlsdr.experiments.beyond import REVIEWERS, REVIEWS, beyond_cells, precisions
-from nmlsdr.experiments.beyond_section import kinds_table, review_tables, with_chance
+from nmlsdr.experiments import protocol
 from nmlsdr.experiments.results import Results, collect
 from nmlsdr.experiments.store import CellKey
 from nmlsdr.inspection import rank_suspects
@@ -127,16 +128,16 @@ def test_cells_of_the_review(monkeypatch):
 @pytest.mark.shared
 def test_a_small_review_resumes_when_cleanlab_is_there(tmp_path, capfd, shared, monkeypatch):
     pytest.importorskip("cleanlab")
-    words = ["reproduce", "beyond", "--size", "small", "--seeds", "1", "--jobs", "1", "--datasets", "emotions",
+    words = ["beyond", "--size", "small", "--seeds", "1", "--jobs", "1", "--datasets", "emotions",
              "--methods", "cleanlab-logistic", "Propagation", "--out", str(tmp_path),
              "--data-home", str(shared / "data")]  # fmt: skip
     with monkeypatch.context() as patch:
         patch.setattr(beyond, "has_cleanlab", lambda: False)
-        assert main(words) == 0
+        assert run.main(words) == 0
     said = capfd.readouterr()
     assert "cleanlab is not installed, so its lists are left out" in said.err
     assert "2 cells, 0 failed" in said.out
-    assert main(words) == 0
+    assert run.main(words) == 0
     said = capfd.readouterr()
     assert "not installed" not in said.err
     assert "4 cells, 0 failed" in said.out

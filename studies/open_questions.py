@@ -14,6 +14,8 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from beyond import BASE, SIX_SETS
+from beyond_section import TEXTS, titled
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.spatial.distance import pdist
@@ -24,13 +26,12 @@ from sklearn.neighbors import KNeighborsRegressor, KNeighborsTransformer
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import gen_batches
 
-from .. import MLDA, NMLSDR, MLkNN, MultiLabelPropagation
-from .._report.rival import logistic_cv
-from ..graph import kneighbors
-from ..projection import hsic_projection
-from .beyond import BASE, SIX_SETS
-from .protocol import N_NEIGHBORS, Draw, Measured, Study, measures
-from .results import Entry, Results, ResultTable, Section, View, best_in_bold, mean, number, std, titled
+from nmlsdr import MLDA, NMLSDR, MLkNN, MultiLabelPropagation
+from nmlsdr.experiments.protocol import N_NEIGHBORS, Draw, Measured, Study, measures
+from nmlsdr.experiments.results import Entry, Results, ResultTable, Section, View, best_in_bold, mean, number, std
+from nmlsdr.experiments.rivals import logistic_cv
+from nmlsdr.graph import kneighbors
+from nmlsdr.projection import hsic_projection
 
 Floats = NDArray[np.float64]
 Embedding = tuple[Floats, Floats]  # of the training and the test rows
@@ -226,7 +227,7 @@ def measure(study: Study, method: str, data: Draw) -> Measured:
 def open_section(found: list[Results], *, size: str) -> Section:
     """For each question a summary, and each result by data sets."""
     (results,) = found
-    section = Section.begin("open", found, size, n_seeds=results.n_seeds, landmarks=LANDMARKS, exponent=EXPONENT)
+    section = Section.begin("open", found, size, TEXTS, n_seeds=results.n_seeds, landmarks=LANDMARKS, exponent=EXPONENT)
     for question in QUESTIONS:
         some = results.of([REFERENCE, *(name for name in VARIANTS if name.split("-")[0] == question)])
         if set(some.methods) - {REFERENCE}:

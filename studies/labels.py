@@ -1,7 +1,7 @@
 """What it is worth to say which labels are not known, and which can be trusted: on Emotions, Scene and Yeast.
 
-    python bench/bench_labels.py --data-home DIR            # about a quarter of an hour; writes results/labels-*.json
-    python bench/bench_labels.py --data-home DIR --seeds 1  # prints, writes nothing
+    python studies/labels.py --data-home DIR            # about a quarter of an hour; writes results/labels-*.json
+    python studies/labels.py --data-home DIR --seeds 1  # prints, writes nothing
 
 Mulan's training and test rows, standardised by the training rows.  ``unknown``: of the training labels 30 % of the
 entries are known, drawn at random; read as what they are, or with 0 for the others; or whole rows are known, as many
@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 import warnings
 
-import _blas  # noqa: F401  (before NumPy: it chooses OpenBLAS's kernels)
+import _bench  # noqa: F401  (before NumPy)
 import numpy as np
 from _harness import save_table
 from joblib import Parallel, delayed
@@ -107,7 +107,7 @@ def main():
         if args.seeds < 5:
             continue
         save_table(
-            name, title=title, command="python bench/bench_labels.py --data-home DIR", rows=rows,
+            name, title=title, command="python studies/labels.py --data-home DIR", rows=rows,
             columns=[("dataset", "data", "s"), ("method", "method", "s"), ("case", "labels", "s"),
                      *((measure, measure, ".3f") for measure in MEASURES), ("spread", "AP, +-", ".3f")],
             notes=f"Means over {args.seeds} seeds on the test rows that the Mulan library chose for these data. More "

@@ -1,15 +1,19 @@
 """Tables of the study of what came after the article: predictions by regime, and reviews of labels."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from beyond import BASE, BEYOND_METHODS, CHANCE, KINDS, OURS, REGIMES, REVIEWERS, REVIEWS, SIX_SETS
 from numpy.typing import NDArray
 
-from .beyond import BASE, BEYOND_METHODS, CHANCE, KINDS, OURS, REGIMES, REVIEWERS, REVIEWS, SIX_SETS
-from .protocol import METRICS
-from .results import (
+from nmlsdr.experiments import results as _results
+from nmlsdr.experiments.protocol import METRICS
+from nmlsdr.experiments.results import (
     Entry,
     Results,
     ResultTable,
@@ -19,13 +23,13 @@ from .results import (
     mean,
     number,
     plus_minus,
-    resource,
     std,
-    titled,
 )
-from .statistics import LEVEL, holm, signed_rank_p_values
+from nmlsdr.experiments.statistics import LEVEL, holm, signed_rank_p_values
 
 Floats = NDArray[np.float64]
+TEXTS = json.loads(Path(__file__).with_name("texts.json").read_text(encoding="utf-8"))
+titled = partial(_results.titled, texts=TEXTS)
 RANKINGS, DECISIONS = ("RL'", "AP", "OE'", "Cov'"), ("HL'", "MaF1", "MiF1")
 ARTICLE = "NMLSDR"
 PROMISED = dict(zip(REVIEWS, ("both", "missing"), strict=True))  # the list for each noise
@@ -41,7 +45,7 @@ def beyond_section(found: list[Results], *, size: str) -> Section:
     ranked = [results for results in found if results.study.name in REGIMES]
     decided = [with_variant(results, "f1") for results in ranked]  # a threshold moves no ranking
     reviews = [with_chance(results) for results in found if results.study.name in REVIEWS]
-    section = Section.begin("beyond", found, size)
+    section = Section.begin("beyond", found, size, TEXTS)
     section.paragraphs.append(seeds_used(found))
     for plain, base in zip(ranked, decided, strict=True):
         if plain.study is BASE:
@@ -52,7 +56,7 @@ def beyond_section(found: list[Results], *, size: str) -> Section:
     if any(results.study is not BASE for results in ranked):
         section.tables += [regime_table(ranked, RANKING), regime_table(decided, SEVEN)]
     if reviews:
-        section.paragraphs.append(resource("texts.json")["sections"]["beyond"]["review"])
+        section.paragraphs.append(TEXTS["sections"]["beyond"]["review"])
         section.tables += review_tables(reviews)
         section.tables.append(kinds_table(reviews))
     section.tables = [table for table in section.tables if table.rows]

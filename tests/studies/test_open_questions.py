@@ -4,14 +4,8 @@ import csv
 
 import numpy as np
 import pytest
-from scipy.spatial.distance import pdist
-
-from nmlsdr import NMLSDR
-from nmlsdr._cli import verbs
-from nmlsdr._methods import METHODS
-from nmlsdr.cli import main
-from nmlsdr.experiments import command
-from nmlsdr.experiments.open_questions import (
+import run
+from open_questions import (
     OPEN,
     PARTS,
     QUESTIONS,
@@ -24,6 +18,10 @@ from nmlsdr.experiments.open_questions import (
     open_section,
     summary,
 )
+from scipy.spatial.distance import pdist
+
+from nmlsdr import NMLSDR
+from nmlsdr._methods import METHODS
 from nmlsdr.experiments.protocol import STUDIES, classify, draw, measures
 from nmlsdr.experiments.results import Results
 
@@ -86,7 +84,6 @@ def test_the_noise_is_that_of_the_benchmarks(data):
 
 def test_every_method_belongs_to_a_question():
     assert {name.split("-")[0] for name in VARIANTS} == {REFERENCE, *QUESTIONS}
-    assert verbs.OPEN == command.OPEN == OPEN.name
 
 
 def table(folder, name):
@@ -115,16 +112,16 @@ def test_a_report_has_the_questions_whose_methods_were_run():
 
 
 def test_a_data_set_of_another_study_is_refused(tmp_path, capfd):
-    assert main(["reproduce", "open", "--datasets", "toy", "--out", str(tmp_path)]) == 2
+    assert run.main(["open", "--datasets", "toy", "--out", str(tmp_path)]) == 2
     assert "open has no cells of these data sets" in capfd.readouterr().err
 
 
 @pytest.mark.slow
 @pytest.mark.shared
 def test_the_study_from_the_command(tmp_path, capfd, shared):
-    words = ["reproduce", "open", "--size", "small", "--seeds", "1", "--jobs", "1", "--datasets", "emotions"]
+    words = ["open", "--size", "small", "--seeds", "1", "--jobs", "1", "--datasets", "emotions"]
     words += ["--out", str(tmp_path), "--data-home", str(shared / "data")]
-    assert main(words) == 0
+    assert run.main(words) == 0
     assert f"{len(VARIANTS)} cells, 0 failed" in capfd.readouterr().out
     for question in QUESTIONS:
         names = [name for name in VARIANTS if name.split("-")[0] in (REFERENCE, question)]
@@ -135,5 +132,5 @@ def test_the_study_from_the_command(tmp_path, capfd, shared):
             assert summary[REFERENCE][f"gain, {title}"] == "-"
             for name in names:
                 assert by_set[name]["Emotions"] == summary[name][title]
-    assert main([*words, "--methods", REFERENCE]) == 0  # a second start finds the cells
+    assert run.main([*words, "--methods", REFERENCE]) == 0  # a second start finds the cells
     assert "cells to run" not in capfd.readouterr().err

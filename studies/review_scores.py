@@ -1,7 +1,7 @@
 """Which score of an annotation finds the most wrong ones: that of ResidualPropagation, or simpler ones.
 
-    python bench/bench_review_scores.py --data-home DIR      # some minutes; writes results/review-scores.json
-    python bench/bench_review_scores.py --quick              # one seed of the simulated tables, prints, writes nothing
+    python studies/review_scores.py --data-home DIR      # some minutes; writes results/review-scores.json
+    python studies/review_scores.py --quick              # one seed of the simulated tables, prints, writes nothing
 
 At most 1000 rows of each table are drawn, and all of them are labelled, with labels that are wrong in one of two ways:
 each entry is flipped with probability .1, or 30 % of the positives are forgotten. The lists hold all annotations, or
@@ -24,7 +24,7 @@ import warnings
 from collections import Counter
 from pathlib import Path
 
-import _blas  # noqa: F401  (before NumPy: it chooses OpenBLAS's kernels)
+import _bench  # noqa: F401  (before NumPy)
 import numpy as np
 from _harness import add_replace, choose_folder, save_table, threads
 from scipy.stats import rankdata
@@ -228,7 +228,7 @@ def main() -> None:
     choose_folder(args.replace)
     save_table(
         "review-scores", title="Average precision of the review list, in percent, by the score that orders it",
-        command="python bench/bench_review_scores.py --data-home DIR", rows=rows, values=values,
+        command="python studies/review_scores.py --data-home DIR", rows=rows, values=values,
         columns=[("noise", "noise, list", "s"), ("data", "data", "s"), *((kind, kind, ".1f") for kind in SCORES)],
         notes=f"Means over {seeds} draws of the rows and of the noise. The tables in the lower rows are simulated.",
     )  # fmt: skip

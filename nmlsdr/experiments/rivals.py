@@ -1,4 +1,4 @@
-"""What a user would try first: logistic regressions and a forest, for the report and the study beyond the article.
+"""What a user would try first: logistic regressions and a forest, for `nmlsdr report` and the studies.
 
 They decide as ResidualPropagation does: a label is predicted where its score reaches half of the best F1 that the
 out-of-sample scores of the labelled rows promise.

@@ -1,7 +1,7 @@
 """How many of the first annotations that a review lists are wrong, by kind, and the same list by cleanlab.
 
-    python bench/bench_review.py            # about ten minutes; writes results/review*.json
-    python bench/bench_review.py --quick    # one seed and three sets, prints, writes nothing
+    python studies/review.py            # about ten minutes; writes results/review*.json
+    python studies/review.py --quick    # one seed and three sets, prints, writes nothing
 
 Every row of the article's training part is labelled, with labels that are wrong in one of two ways: a fifth of the
 positives is forgotten, or each entry is flipped with probability .1. "before": |F - Y| of `MultiLabelPropagation`, all
@@ -15,7 +15,7 @@ from __future__ import annotations
 import argparse
 import warnings
 
-import _blas  # noqa: F401  (before NumPy: it chooses OpenBLAS's kernels)
+import _bench  # noqa: F401  (before NumPy)
 import numpy as np
 from _harness import add_replace, choose_folder, save_table
 from sklearn.linear_model import LogisticRegression
@@ -177,7 +177,7 @@ PLACE = [("noise", "labels", "s"), ("set", "set", "s")]
 
 def save(by_kind, peers, masks, notes):
     """Write the three result files."""
-    command = "python bench/bench_review.py"
+    command = "python studies/review.py"
     save_table(
         "review",
         command=command,

@@ -1,8 +1,8 @@
 """Does `nmlsdr.inspection.estimate_mistakes` contain the true number of forgotten labels? Simulated mistakes on tables.
 
-    python bench/bench_mistakes.py design --data-home DIR    # the tables that the rule was set on
-    python bench/bench_mistakes.py test                      # three tables that it was not set on
-    python bench/bench_mistakes.py test --quick              # one draw, prints, writes nothing
+    python studies/mistakes.py design --data-home DIR    # the tables that the rule was set on
+    python studies/mistakes.py test                      # three tables that it was not set on
+    python studies/mistakes.py test --quick              # one draw, prints, writes nothing
 
 Each table gets mistakes of four kinds at four rates, ten draws each, and none: "flips" changes each entry with
 probability .02, .05, .1 or .2; "forgotten" turns a share .1, .2, .3 or .4 of the true labels into 0s; "invented" adds
@@ -29,7 +29,7 @@ import importlib.util
 import warnings
 from pathlib import Path
 
-import _blas  # noqa: F401  (before NumPy: it chooses OpenBLAS's kernels)
+import _bench  # noqa: F401  (before NumPy)
 import numpy as np
 from _harness import add_replace, choose_folder, save_table
 from sklearn.datasets import make_multilabel_classification
@@ -437,7 +437,7 @@ def save(args, rows):
 
 
 def keep(args, part, title, rows, columns, notes="", values=None):
-    command = f"python bench/bench_mistakes.py {args.part}"
+    command = f"python studies/mistakes.py {args.part}"
     save_table(f"mistakes_{args.part}{part}", command=command, title=title, rows=rows, columns=columns, notes=notes,
                values=values)  # fmt: skip
 

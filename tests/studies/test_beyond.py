@@ -5,20 +5,20 @@ import hashlib
 import json
 from dataclasses import replace
 
+import beyond
+import beyond_section
 import numpy as np
 import pytest
+import run
+from beyond import BASE, BEYOND_METHODS, REGIMES, beyond_cells
+from beyond_section import P1, RANKING, SEVEN
 from scipy import stats
 from sklearn.ensemble import ExtraTreesRegressor, RandomForestRegressor
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 from nmlsdr import ResidualPropagation
-from nmlsdr._cli import verbs
-from nmlsdr._report import rival
-from nmlsdr.cli import main
-from nmlsdr.experiments import beyond, beyond_section, command, protocol
-from nmlsdr.experiments.beyond import BASE, BEYOND_METHODS, REGIMES, beyond_cells
-from nmlsdr.experiments.beyond_section import P1, RANKING, SEVEN
+from nmlsdr.experiments import protocol, rivals
 from nmlsdr.experiments.protocol import draw, measures
 from nmlsdr.experiments.results import Results, collect
 from nmlsdr.experiments.store import CellFolder, CellKey
@@ -28,7 +28,7 @@ METHODS = ("Residual", "NMLSDR", "Ridge")
 
 
 def reproduce(*words):
-    return main(["reproduce", "beyond", *map(str, words)])
+    return run.main(["beyond", *map(str, words)])
 
 
 def results(gains, methods=METHODS, seeds=2, regime=BASE):
@@ -112,7 +112,7 @@ def test_a_regime_differs_from_the_base_in_what_it_names():
 
 def test_cells_name_no_cell_twice_and_slow_ones_are_few():
     every = beyond_cells(seeds=3)
-    assert len(set(every)) == len(every)
+    assert len(set(every)) == len(every) == len({key.file_name().lower() for key in every})
     cells = [key for key in every if key.study in REGIMES]
     assert {key.dataset for key in cells if key.study != "beyond"} == set(beyond.SIX_SETS)
     forests = [key for key in cells if key.method == "ExtraTrees" and key.study == "beyond"]
@@ -123,10 +123,6 @@ def test_cells_name_no_cell_twice_and_slow_ones_are_few():
     n_fast = len(BEYOND_METHODS) - len(beyond.BASE_ALONE)
     assert len(cells) == 3 * (10 * n_fast + 8 * 6 * n_fast) - 2 * 4 + 6 + 2 * 7 * 6 * n_fast
     assert [key.study for key in beyond_cells(seeds=2, datasets=("Toy",), methods=("Ridge",))] == ["beyond"] * 2
-
-
-def test_the_command_line_knows_the_study():
-    assert verbs.BEYOND == command.BEYOND == BASE.name
 
 
 # ---- a cell
@@ -198,7 +194,7 @@ def test_the_cut_off_of_a_rival_is_that_of_the_method_from_its_own_out_of_bag_sc
     rows = toy.labeled
     forest, left_out = beyond.grow_tuned_forest(ExtraTreesRegressor, toy.train[rows], toy.given[rows])
     made = beyond.measure_predictions("ExtraTrees", toy)[0]
-    scores, cutoff = forest.predict(toy.test), rival.f1_cutoff_of(left_out, toy.given[rows])
+    scores, cutoff = forest.predict(toy.test), rivals.f1_cutoff_of(left_out, toy.given[rows])
     assert 0 < cutoff < 0.5
     assert made["metrics"] == measures(toy.test_target, scores, (scores >= 0.5).astype(int))
     assert made["f1"] == measures(toy.test_target, scores, (scores >= cutoff).astype(int))
@@ -216,7 +212,7 @@ def test_the_average_is_that_of_its_three_learners(toy):
     assert [part.seconds for part in parts] == [0, 0, 0]
     rows = toy.labeled
     left_out = [beyond._learned[name][0][1] for name in beyond.LEARNERS]
-    assert average.cutoff == rival.f1_cutoff_of(np.mean(left_out, axis=0), toy.given[rows])
+    assert average.cutoff == rivals.f1_cutoff_of(np.mean(left_out, axis=0), toy.given[rows])
 
 
 @pytest.mark.parametrize("shape", [(40, 90), (90, 12)])
@@ -225,7 +221,7 @@ def test_logistic_regression_is_that_of_the_rows_as_they_are(shape, strength):
     rng = np.random.default_rng(0)
     X, queries = rng.standard_normal(shape), rng.standard_normal((20, shape[1]))
     Y = (X[:, :2] + rng.standard_normal((shape[0], 2)) > 0.4).astype(int)
-    found = rival.logistic(X, Y, queries, strength)
+    found = rivals.logistic(X, Y, queries, strength)
     for c in range(2):
         model = LogisticRegression(C=strength, tol=1e-10, max_iter=10_000).fit(X, Y[:, c])
         np.testing.assert_allclose(found[:, c], model.predict_proba(queries)[:, 1], atol=1e-5)
@@ -235,7 +231,7 @@ def test_regressions_work_with_labels_of_one_value():
     rng = np.random.default_rng(0)
     X, Y = rng.standard_normal((30, 4)), np.zeros((30, 3), dtype=int)
     Y[:, 1] = 1
-    for predict in (rival.logistic, beyond.boosted_trees, beyond.ridge):
+    for predict in (rivals.logistic, beyond.boosted_trees, beyond.ridge):
         np.testing.assert_allclose(predict(X, Y, X[:5]), np.tile([0.0, 1.0, 0.0], (5, 1)), atol=1e-12)
 
 
@@ -244,13 +240,13 @@ def test_cross_validation_chooses_the_strength_that_predicts_best(monkeypatch):
     rng = np.random.default_rng(0)
     noisy, clean = rng.standard_normal((200, 60)), rng.standard_normal((200, 5))
     taken = []
-    real = rival.logistic
-    monkeypatch.setattr(rival, "logistic", lambda *args, **how: taken.append(args[3]) or real(*args, **how))
+    real = rivals.logistic
+    monkeypatch.setattr(rivals, "logistic", lambda *args, **how: taken.append(args[3]) or real(*args, **how))
     for X, Y in ((noisy, rng.integers(0, 2, (200, 2))), (clean, (clean[:, :2] > 0).astype(int))):
-        rival.TunedLogistic().fit(X, Y).predict_proba(X)
+        rivals.TunedLogistic().fit(X, Y).predict_proba(X)
     first = taken[: len(taken) // 2]
-    assert first[-1] == rival.STRENGTHS[0]
-    assert taken[-1] == rival.STRENGTHS[-1]
+    assert first[-1] == rivals.STRENGTHS[0]
+    assert taken[-1] == rivals.STRENGTHS[-1]
 
 
 # ---- the command
@@ -429,7 +425,9 @@ def test_cells_hold_the_known_means_of_emotions(shared):
     """Figures of a program written apart from this one, on the noise of the benchmarks."""
     for method, p1, end_to_end in (("Residual", 0.7235, 0.7320), ("NMLSDR", 0.7212, 0.6644)):
         key = CellKey("beyond", "Emotions", method, 0)
-        made = command._work(key, size="full", data_home=str(shared / "data"), marks={key[:2]: "x"})
+        made = protocol.run_cell(
+            key, BASE, beyond.measure, size="full", data_home=str(shared / "data"), fingerprint="x"
+        )
         assert made["error"] is None
         assert np.mean([*made["p1"].values()]) == pytest.approx(p1, abs=0.003)
         assert np.mean([*made["metrics"].values()]) == pytest.approx(end_to_end, abs=0.003)

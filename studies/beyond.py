@@ -27,14 +27,11 @@ from sklearn.linear_model import RidgeCV
 from sklearn.metrics import average_precision_score
 from sklearn.preprocessing import Normalizer
 
-from .. import MultiLabelPropagation, ResidualPropagation
-from .._estimators._forest import fit_forest, score_by_forests
-from .._estimators._thresholds import rank_scores
-from .._methods import METHODS, Method
-from .._report.rival import TunedLogistic, f1_cutoff_of, logistic_out_of_fold
-from ..inspection import rank_suspects
-from .protocol import N_NEIGHBORS, TEN_SETS, Draw, Measured, Study, cells_of, classify, measures
-from .store import CellKey, Record
+from nmlsdr import NMLSDR, MultiLabelPropagation, ResidualPropagation, SemiSupervisedMLkNN
+from nmlsdr.experiments.protocol import N_NEIGHBORS, TEN_SETS, Draw, Measured, Study, cells_of, classify, measures
+from nmlsdr.experiments.rivals import TunedLogistic, f1_cutoff_of, logistic_out_of_fold
+from nmlsdr.experiments.store import CellKey, Record
+from nmlsdr.inspection import rank_suspects
 
 Floats = NDArray[np.float64]
 SIX_SETS = ("Birds", "Emotions", "Genbase", "Medical", "Scene", "Yeast")
@@ -72,22 +69,24 @@ class Outcome(NamedTuple):
     seconds: float = 0.0
 
 
-def _embedded(data: Draw, reducer: Any, kind: Method | None = None) -> Outcome:
-    """A fitted embedding with the ML-kNN that goes with it."""
-    train, test = data.embedded(reducer)
-    return Outcome(classify(train, test, data, end_to_end=True, kind=kind), embedding=(train, test))
+def _article(alpha_labeled: float, data: Draw) -> Outcome:
+    """NMLSDR with the semi-supervised ML-kNN; each makes its own neighbour graph, so that the times can be compared."""
+    settings: Any = {"n_neighbors": N_NEIGHBORS, "alpha_labeled": alpha_labeled, "n_jobs": 1}
+    train, test = data.embedded(NMLSDR(**settings).fit(data.train, data.given))
+    classifier = SemiSupervisedMLkNN(**settings).fit(train, data.given)
+    return Outcome(np.asarray(classifier.predict_proba(test)), embedding=(train, test))
 
 
-def _article(name: str, data: Draw) -> Outcome:
-    """One of the article's methods; it makes its own neighbour graph, so that the times can be compared."""
-    reducer: Any = METHODS[name](None, N_NEIGHBORS, n_jobs=1)
-    return _embedded(data, reducer.fit(data.train, data.given), METHODS[name])
+def _cosine(data: Draw) -> Outcome:
+    """ML-kNN of the labelled rows by angles."""
+    train, test = data.embedded(Normalizer().fit(data.train))
+    return Outcome(classify(train, test, data, end_to_end=True), embedding=(train, test))
 
 
 def _residual(data: Draw, *, embedding: bool = False, **settings: Any) -> Outcome:
     """ResidualPropagation with its defaults or others; all that are compared here have the same embedding."""
     model = ResidualPropagation(n_neighbors=N_NEIGHBORS, n_jobs=1, **settings).fit(data.train, data.given)
-    found = Outcome(rank_scores(model, data.test), model.predict(data.test))
+    found = Outcome(model.decision_function(data.test), model.predict(data.test))  # one threshold: the same ranks
     return found._replace(embedding=data.embedded(model)) if embedding else found
 
 
@@ -105,10 +104,11 @@ def grow_tuned_forest(kind: type[Any], X: NDArray[Any], Y: NDArray[Any]) -> tupl
     found, n_features = [], X.shape[1]
     for features in (int(np.sqrt(n_features)), n_features // 3):
         forest = kind(
-            TREES, min_samples_leaf=3, max_features=max(1, features), bootstrap=True, max_samples=len(X),
-            random_state=0, n_jobs=1,
+            TREES, min_samples_leaf=3, max_features=max(1, features), bootstrap=True, oob_score=True, random_state=0,
+            n_jobs=1,
         )  # fmt: skip
-        left_out, _ = fit_forest(forest, X.astype(np.float32), Y.astype(np.float64))
+        forest.fit(X, Y if Y.shape[1] > 1 else Y[:, 0])
+        left_out = forest.oob_prediction_.reshape(Y.shape)
         found.append((float(((Y - left_out) ** 2).mean()), forest, left_out))
     _, forest, left_out = min(found, key=lambda entry: entry[0])
     return forest, left_out
@@ -116,7 +116,7 @@ def grow_tuned_forest(kind: type[Any], X: NDArray[Any], Y: NDArray[Any]) -> tupl
 
 def _forest(kind: type[Any], X: NDArray[Any], Y: NDArray[Any], queries: NDArray[Any]) -> tuple[Floats, Floats]:
     forest, left_out = grow_tuned_forest(kind, X, Y)
-    return score_by_forests([forest], queries, Y.shape[1], 1)[0], left_out
+    return forest.predict(queries).reshape(len(queries), -1), left_out
 
 
 def _tuned_logistic(X: NDArray[Any], Y: NDArray[Any], queries: NDArray[Any]) -> tuple[Floats, Floats]:
@@ -173,9 +173,9 @@ BEYOND_METHODS: dict[str, Callable[[Draw], Outcome]] = {
     AVERAGE: partial(_learn, tuple(LEARNERS)),
     BOOSTING: lambda data: Outcome(boosted_trees(*_labelled(data), data.test)),
     "Ridge": lambda data: Outcome(ridge(*_labelled(data), data.test)),
-    "NMLSDR": partial(_article, "NMLSDR"),
-    "NMLSDR*": partial(_article, "NMLSDR*"),
-    "MLkNN-cosine": lambda data: _embedded(data, Normalizer().fit(data.train)),
+    "NMLSDR": partial(_article, 0.6),
+    "NMLSDR*": partial(_article, 0.0),
+    "MLkNN-cosine": _cosine,
 }
 ONE_SEED = {"Corel": (*LEARNERS, AVERAGE)}  # half a minute to minutes a cell
 

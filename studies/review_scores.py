@@ -144,15 +144,18 @@ class Recorded(ResidualPropagation):
         self.random_forest_ = predictions[-1]
         return self
 
-    def _estimate_flip_rate(self, O, labels):
+    def _learn_flip_rate(self, O, labels):
         self.trend_ = O
-        return super()._estimate_flip_rate(O, labels)
+        return super()._learn_flip_rate(O, labels)
 
-    def _propagate_errors(self, place, labels, O, alpha, settings, step):
-        graph = neighbor_graph(getattr(self, place), self._n_nearest(), n_jobs=1)
-        F = propagate(graph, labels.Y, settings.trust(labels, alpha), labeled=labels.labeled, n_jobs=1).F
-        self.neighbors_TF_ = vars(self).get("neighbors_TF_", 0.0) + (transition_matrix(graph) @ F)[labels.labeled] / 2
-        return super()._propagate_errors(place, labels, O, alpha, settings, step)
+    def _propagate_residuals(self, steps, labels, O, alpha):
+        for place in (self.embedding_, self.ridge_scores_):
+            graph = neighbor_graph(place, self._n_nearest(), n_jobs=1)
+            trust, known = steps.trust(labels, alpha)
+            F = propagate(graph, labels.Y, trust, labeled=known, n_jobs=1).F
+            TF = (transition_matrix(graph) @ F)[labels.labeled]
+            self.neighbors_TF_ = vars(self).get("neighbors_TF_", 0.0) + TF / 2
+        return super()._propagate_residuals(steps, labels, O, alpha)
 
 
 def opinions(X, given):

@@ -14,31 +14,28 @@ Without a call of ``set_callbacks`` this costs next to nothing. Callbacks do not
 callback ends the fit. A callback's request to stop is ignored, because unfinished labels do not solve eq. (8).
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
 from .._refit import new_fit
 from ._sklearn_bases import BaseEstimator, with_callbacks
-
-PartIsDone = Callable[..., None] | None
-#: A child task of a fit, by its name, the name of its parts and their largest number (None: unknown): see `_step`.
-Step = Callable[..., AbstractContextManager[PartIsDone]]
+from ._steps import PartIsDone, Steps
 
 
 @contextmanager
-def steps_of_fit(estimator: BaseEstimator, X: Any, y: Any, n_steps: int) -> Iterator[Step]:
-    """A `new_fit`, and the root of the tree, which has at most ``n_steps`` children; it yields their `Step`."""
-    step: Step = partial(_step, estimator)
+def steps_of_fit(estimator: BaseEstimator, X: Any, y: Any, n_tasks: int = 0) -> Iterator[Steps]:
+    """A `new_fit`, and the root of the tree, which has at most ``n_tasks`` children; it yields the `Steps`."""
+    steps: Steps = estimator._steps.of(estimator, partial(_task, estimator))
     with new_fit(estimator):
         if not hasattr(estimator, "_skl_callbacks"):
-            yield step
+            yield steps
             return
         try:
-            root = estimator._init_callback_context(max_subtasks=n_steps)
+            root = estimator._init_callback_context(max_subtasks=n_tasks)
             root.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
-            yield step
+            yield steps
             root.call_on_fit_task_end(estimator=estimator, X=X, y=y, reconstruction_attributes={})
         finally:
             _tear_down(estimator)
@@ -49,7 +46,7 @@ _tear_down = with_callbacks(lambda estimator: None)
 
 
 @contextmanager
-def _step(estimator: BaseEstimator, name: str, part: str = "", n_parts: int | None = 0) -> Iterator[PartIsDone]:
+def _task(estimator: BaseEstimator, name: str, part: str = "", n_parts: int | None = 0) -> Iterator[PartIsDone]:
     """A child task of the fit.  It yields a function, to be called when one of its parts is done.
 
     It yields None if there are no callbacks.  ``n_parts`` is the largest possible number of parts; None: unknown.

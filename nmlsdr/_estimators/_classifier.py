@@ -12,10 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from .._checks.labels import Labels, check_labels, refuse_other_than_zero_one
 from .._errors import InputError
 from .._search.estimate import say_if_large
-from ._engine import Engine
 from ._prepared import neighbors_of_queries
 from ._sklearn_bases import BaseEstimator, ClassifierMixin
-from ._steps import read_rows
+from ._steps import Steps
 from ._thresholds import check_threshold, given_thresholds, labels_flip_rate, learned_cutoffs
 
 # Rows in a block of predict: besides its output, predict needs memory for the neighbours and scores of one block.
@@ -30,7 +29,7 @@ class NeighborClassifier(ClassifierMixin, BaseEstimator):
     training rows.
     """
 
-    _engine: ClassVar[Engine] = Engine()
+    _steps: ClassVar[type[Steps]] = Steps
     _reaching_is_enough = True  # a score that equals a number given as the threshold is a label
 
     def __sklearn_tags__(self) -> Any:
@@ -75,7 +74,7 @@ class NeighborClassifier(ClassifierMixin, BaseEstimator):
     def _gather(self, X: Any, answer: Callable[[np.ndarray], np.ndarray]) -> Any:
         """What ``answer``, a method of the estimator, makes of the scores (n_samples, n_labels) of rows."""
         check_is_fitted(self)
-        rows = read_rows(self, X, reset=False)
+        rows = self._steps.read_rows(self, X)
         if isinstance(self.neighbors, str) and self.neighbors == "exact":  # once, before the blocks of queries
             say_if_large(self._searched_rows(), self._n_nearest(), n_queries=rows.shape[0], n_jobs=self.n_jobs)
         return self._gather_rows(rows, answer)

@@ -2,32 +2,22 @@
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from .._moments import RowSums
 from .._process.threads import check_n_jobs
-from ._callbacks import Step
-from ._engine import Engine
 from ._forest import FEWEST_ROWS, KINDS, forest_seed, grow_forests, score_by_forests
-from ._steps import Labeled
+from ._steps import Labeled, Steps
 
 _EQUAL = 1e-12  # losses that differ by less, of a sum of 1, are equal but for rounding
 
 
-class Trend(NamedTuple):
-    """The forests, the weights of the ridge regression and of each forest, and the out-of-sample predictions."""
-
-    forests: list[Any]
-    weights: np.ndarray
-    predictions: np.ndarray
-
-
 def fit_trend(
-    engine: Engine, given: Labeled, O: np.ndarray, n_estimators: int, random_state: Any, n_jobs: int | None, step: Step
-) -> Trend:
-    """Fit the forests to the labelled rows and weigh the learners.
+    steps: Steps, given: Labeled, O: np.ndarray, n_estimators: int, random_state: Any
+) -> tuple[list[Any], np.ndarray, np.ndarray]:
+    """Fit the forests to the labelled rows and weigh the learners; return both, and their out-of-sample trend.
 
     O are the predictions of the ridge regression.  The forests take them for the unknown entries of a labelled row.
     """
@@ -35,33 +25,22 @@ def fit_trend(
     predictions = [O]
     known = np.ones(O.shape, dtype=bool) if given.known is None else given.known
     if n_estimators > 0 and len(O) >= FEWEST_ROWS:
-        with step("forests", "forest", len(KINDS)) as forest_done:
+        with steps.task("forests", "forest", len(KINDS)) as forest_done:
             forests, out_of_bag, left_out = grow_forests(
-                engine.in_memory(given.rows),
+                steps.in_memory(given.rows),
                 np.where(known, given.Y, O),
                 n_estimators=n_estimators,
                 random_state=forest_seed(random_state),
-                n_jobs=check_n_jobs(n_jobs),
+                n_jobs=check_n_jobs(steps.n_jobs),
                 callback=forest_done,
             )
         predictions += [np.where(left_out[:, None], each, O) for each in out_of_bag]
     weights = learner_weights(predictions, given.Y, known)
-    return Trend(forests, weights, weighted_sum(weights, predictions))
+    return forests, weights, weighted_sum(weights, predictions)
 
 
-def score_by_trend(
-    engine: Engine, rows: Any, ridge_scores: np.ndarray, forests: list[Any], weights: np.ndarray, n_jobs: int | None
-) -> np.ndarray:
-    """G of rows, whose scores by the ridge regression are given."""
-    if not forests:
-        return weighted_sum(weights, [ridge_scores])
-    shape, sums = (len(forests), ridge_scores.shape[1]), RowSums.of(rows, checked=True)
-    wanted = {"forests": forests, "n_labels": shape[1], "n_jobs": n_jobs}
-    found = engine.in_memory(sums.map(_forest_scores, shape, np.float64, **wanted))
-    return weighted_sum(weights, [ridge_scores, *np.moveaxis(found, 1, 0)])
-
-
-def _forest_scores(block: RowSums, forests: list[Any], n_labels: int, n_jobs: int | None) -> np.ndarray:
+def forest_scores(block: RowSums, forests: list[Any], n_labels: int, n_jobs: int | None) -> np.ndarray:
+    """Scores (n_samples, n_forests, n_labels) of rows by each forest."""
     return np.stack(score_by_forests(forests, block.rows, n_labels, check_n_jobs(n_jobs)), axis=1)
 
 

@@ -11,24 +11,11 @@ from .._checks.arguments import EdgeWeights, Metric, PropagationSolver, Threshol
 from .._checks.labels import Labels, check_binary
 from .._errors import InputError
 from .._moments import RowSums
-from .._refit import new_fit
 from .._search import choose_stored
-from ..graph import graph_of_lists
 from ._callbacks import steps_of_fit
 from ._classifier import NeighborClassifier
-from ._engine import Neighbors
 from ._sklearn_bases import CallbackSupportMixin
-from ._steps import (
-    Settings,
-    as_attribute,
-    clip_neighbors,
-    read_labels,
-    read_rows,
-    refuse_one,
-    set_attributes,
-    soft_label_attributes,
-    soft_labels,
-)
+from ._steps import Neighbors, Steps, as_attribute, clip_neighbors, refuse_one, soft_label_attributes
 from ._thresholds import advise_on_threshold, check_threshold, warn_never_predicted
 
 
@@ -53,7 +40,7 @@ class _CountsNeighborLabels(NeighborClassifier):
                 'neighbors="precomputed" uses the given distances, so metric has no effect, got '
                 f"metric={self.metric!r}; leave metric out."
             )
-        rows = read_rows(self, X, reset=True)
+        rows = self._steps.read_rows(self, X, reset=True)
         if not self._is_precomputed():
             return rows
         rows = RowSums.of(rows, checked=True).in_memory('neighbors="precomputed" needs distances in memory')
@@ -64,24 +51,21 @@ class _CountsNeighborLabels(NeighborClassifier):
             )
         return rows
 
-    def _training_neighbors(self, rows: Any, k: int) -> Neighbors:
+    def _training_neighbors(self, steps: Steps, rows: Any, k: int) -> Neighbors:
         if self._is_precomputed():
             return Neighbors(*choose_stored(rows, k, drop_diagonal=True))
-        wanted = {"neighbors": self.neighbors, "metric": self.metric, "n_jobs": self.n_jobs}
-        return self._engine.neighbors(rows, k, classifier=type(self).__name__, **wanted)
+        return steps.search(rows, k)
 
-    def _count(self, rows: Any, Y: np.ndarray, found: Neighbors, labels: Labels) -> None:
+    def _count(self, rows: Any, Y: np.ndarray, indices: np.ndarray, labels: Labels) -> None:
         """Set the attributes that follow from the training rows, their labels 0/1 and their neighbours."""
-        table = mlknn.fit_posterior(Y, found.indices, smoothing=self.smoothing, n_jobs=self.n_jobs)
-        if found.transformer is not None:
-            self.neighbors_ = found.transformer
+        table = mlknn.fit_posterior(Y, indices, smoothing=self.smoothing, n_jobs=self.n_jobs)
         self.training_rows_ = None if self._is_precomputed() else as_attribute(rows)
         self.training_labels_ = check_binary(Y)
         self.prior_ = table.prior
         self.likelihoods_with_label_ = table.with_label
         self.likelihoods_without_label_ = table.without_label
         self.posterior_ = table.posterior
-        scores = cache(lambda: self._score_neighbors(found.indices))  # no row is its own neighbour
+        scores = cache(lambda: self._score_neighbors(indices))  # no row is its own neighbour
         labeled = labels.labeled if len(Y) == len(labels.Y) else slice(None)
         self.thresholds_ = self._cutoffs(labels, scores, lambda: scores()[labeled])
         if not (labels.single or self.at_least_one):
@@ -268,9 +252,9 @@ class MLkNN(_CountsNeighborLabels):
         UserWarning
             If ``n_neighbors`` is lowered, or if a label is predicted for no training row.
         """
-        with new_fit(self):
+        with steps_of_fit(self, X, y) as steps:
             rows = self._check_training_rows(X)
-            labels = read_labels(self, X, y, labeled, n_samples=rows.shape[0])
+            labels = steps.read_labels(X, y, labeled, rows.shape[0])
             self.labeled_rows_ = kept = np.flatnonzero(labels.labeled)
             refuse_one(self, len(kept), "labelled rows")
             Y = labels.Y
@@ -278,8 +262,10 @@ class MLkNN(_CountsNeighborLabels):
                 rows, Y = rows[kept], Y[kept]
                 if self._is_precomputed():
                     rows = rows[:, kept]
-            self.n_neighbors_ = clip_neighbors(self.n_neighbors, len(kept) - 1)
-            self._count(rows, Y, self._training_neighbors(rows, self.n_neighbors_), labels)
+            self.n_neighbors_ = k = clip_neighbors(self.n_neighbors, len(kept) - 1)
+            found = self._training_neighbors(steps, rows, k)
+            steps.keep(**found.attributes())
+            self._count(rows, Y, found.indices, labels)
         return self
 
 
@@ -485,19 +471,15 @@ class SemiSupervisedMLkNN(CallbackSupportMixin, _CountsNeighborLabels):
         UserWarning
             If a component of the graph contains no labelled row, or if ``n_neighbors`` is lowered.
         """
-        with steps_of_fit(self, X, y, 3) as step:
+        with steps_of_fit(self, X, y, 3) as steps:
             rows = self._check_training_rows(X)
-            labels = read_labels(self, X, y, labeled, n_samples=rows.shape[0], votes=True)
-            settings = Settings.of(self)
-            self.n_neighbors_ = clip_neighbors(self.n_neighbors, rows.shape[0] - 1)
-            with step("neighbors"):
-                found = self._training_neighbors(rows, self.n_neighbors_)
-            if graph is None:
-                W = graph_of_lists(found.squared, found.indices, edge_weights=self.edge_weights, sigma=self.sigma)
-            else:
-                W = check_graph(graph, "graph", n_samples=rows.shape[0])
-            propagated = soft_labels(self._engine, W, labels, alpha, settings, step)
-            with step("classifier"):
-                self._count(rows, propagated.F > 0.5, found, labels)
-            set_attributes(self, soft_label_attributes(propagated, labels))
+            labels = steps.read_labels(X, y, labeled, rows.shape[0], "votes")
+            self.n_neighbors_ = k = clip_neighbors(self.n_neighbors, rows.shape[0] - 1)
+            with steps.task("neighbors"):
+                found = self._training_neighbors(steps, rows, k)
+            W = steps.graph_of(found) if graph is None else check_graph(graph, "graph", n_samples=rows.shape[0])
+            propagated = steps.soft_labels(W, labels, alpha)
+            with steps.task("classifier"):
+                self._count(rows, propagated.F > 0.5, found.indices, labels)
+            steps.keep(**found.attributes(), **soft_label_attributes(propagated, labels))
         return self

@@ -7,27 +7,10 @@ import numpy as np
 
 from .._checks.arguments import EdgeWeights, EigenSolver, Metric, PropagationSolver
 from ._callbacks import steps_of_fit
-from ._projection import (
-    Projection,
-    choose_strengths,
-    dependence_attributes,
-    directions_of_labels,
-    is_chosen,
-    shrink,
-    weights_of_features,
-)
+from ._projection import Projection, direction_attributes
+from ._shrinkage import choose_strengths, directions_of_labels, shrink, shrinkage_grid, weights_of_features
 from ._sklearn_bases import CallbackSupportMixin
-from ._steps import (
-    Settings,
-    clip_neighbors,
-    graph_of_rows,
-    labeled_part,
-    read_labels,
-    read_rows,
-    set_attributes,
-    soft_label_attributes,
-    soft_labels,
-)
+from ._steps import clip_neighbors, labeled_part, soft_label_attributes
 
 
 @dataclass(eq=False, repr=False)
@@ -239,22 +222,22 @@ class NMLSDR(CallbackSupportMixin, Projection):
             If a component of the graph contains no labelled row, if ``n_neighbors`` is lowered, or if propagation
             leaves no hard label that differs between rows; then the projection is learned from the soft labels alone.
         """
-        chosen = is_chosen(self.shrinkage)
-        with steps_of_fit(self, X, y, 3 + chosen) as step:
-            rows = read_rows(self, X, reset=True)
-            labels = read_labels(self, X, y, labeled, n_samples=rows.shape[0], votes=True)
-            b, w = 0.0, np.ones(rows.shape[1])
+        grid = shrinkage_grid(self.shrinkage)
+        with steps_of_fit(self, X, y, 3 + (len(grid) > 1)) as steps:
+            rows, labels = steps.read(X, y, labeled, "votes")
+            b, w = grid[0], np.ones(rows.shape[1])
             if self.shrinkage != 0:
                 given = labeled_part(rows, labels)
-                b = choose_strengths(given, "cv", step).shrinkage if chosen else float(self.shrinkage)
+                if len(grid) > 1:
+                    b = choose_strengths(given, steps.task, shrinkage=grid).shrinkage
                 w = weights_of_features(given, b)
                 del given  # a copy of the labelled rows
-            seen, settings = shrink(rows, w), Settings.of(self)
-            k = clip_neighbors(self.n_neighbors, rows.shape[0] - 1)
-            W, kept = graph_of_rows(self._engine, seen, graph, k, settings, step)
-            propagated = soft_labels(self._engine, W, labels, alpha, settings, step)
-            with step("projection"):
+            seen, k = shrink(rows, w), clip_neighbors(self.n_neighbors, rows.shape[0] - 1)
+            W, searched = steps.graph(seen, k, graph)
+            propagated = steps.soft_labels(W, labels, alpha)
+            with steps.task("projection"):
                 found = directions_of_labels(rows, seen, w, propagated.F, labels, self.n_components, self.eigen_solver)
-            self.shrinkage_, self.feature_weights_ = b, w
-            set_attributes(self, kept | soft_label_attributes(propagated, labels) | dependence_attributes(found))
+            self.shrinkage_, self.feature_weights_, self.n_neighbors_ = b, w, k
+            self.dependence_ratio_ = found.eigenvalues / found.total
+            steps.keep(**searched, **soft_label_attributes(propagated, labels), **direction_attributes(found))
         return self

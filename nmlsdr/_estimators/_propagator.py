@@ -12,17 +12,7 @@ from ..graph import even_exponent, transition_of_graph
 from ._callbacks import steps_of_fit
 from ._classifier import NeighborClassifier
 from ._sklearn_bases import CallbackSupportMixin
-from ._steps import (
-    Settings,
-    as_attribute,
-    clip_neighbors,
-    graph_of_rows,
-    read_labels,
-    read_rows,
-    set_attributes,
-    soft_label_attributes,
-    soft_labels,
-)
+from ._steps import as_attribute, clip_neighbors, soft_label_attributes
 from ._thresholds import check_threshold
 
 
@@ -228,17 +218,15 @@ class MultiLabelPropagation(CallbackSupportMixin, NeighborClassifier):
             If a component of the graph contains no labelled row, or if ``n_neighbors`` is lowered.
         """
         check_threshold(self.threshold)
-        with steps_of_fit(self, X, y, 2) as step:
-            rows = read_rows(self, X, reset=True)
-            labels = read_labels(self, X, y, labeled, n_samples=rows.shape[0], votes=True)
-            k, settings = clip_neighbors(self.n_neighbors, rows.shape[0] - 1), Settings.of(self)
-            W, kept = graph_of_rows(self._engine, rows, graph, k, settings, step, type(self).__name__)
-            found = soft_labels(self._engine, W, labels, alpha, settings, step)
+        with steps_of_fit(self, X, y, 2) as steps:
+            rows, labels = steps.read(X, y, labeled, "votes")
+            k = clip_neighbors(self.n_neighbors, rows.shape[0] - 1)
+            W, searched = steps.graph(rows, k, graph)
+            found = steps.soft_labels(W, labels, alpha)
             opinions = cache(lambda: transition_of_graph(W, n_jobs=self.n_jobs) @ found.F)
             self.thresholds_ = self._cutoffs(labels, opinions, lambda: opinions()[labels.labeled])
-            self.training_rows_ = as_attribute(rows)
-            self.row_weights_ = _row_weights(W)
-            set_attributes(self, kept | soft_label_attributes(found, labels))
+            self.training_rows_, self.row_weights_, self.n_neighbors_ = as_attribute(rows), _row_weights(W), k
+            steps.keep(**searched, **soft_label_attributes(found, labels))
         return self
 
     def _score_neighbors(self, indices: np.ndarray) -> np.ndarray:

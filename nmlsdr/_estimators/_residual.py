@@ -2,7 +2,7 @@
 
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,46 +10,23 @@ from numpy.typing import NDArray
 from .._checks.arguments import Metric, Threshold, check_count, check_real
 from .._checks.labels import Labels
 from .._moments import RowSums
-from .._process.threads import single_threaded_blas
+from .._process.threads import check_n_jobs, single_threaded_blas
 from .._ridge import RIDGE_GRID, ridge_regression
+from .._solvers.system import System
 from ..graph import transition_of_graph, union_graph
-from ._callbacks import Step, steps_of_fit
+from ..propagation import propagate_signed
+from ._callbacks import steps_of_fit
 from ._classifier import NeighborClassifier, shares
-from ._learners import fit_trend, score_by_trend
+from ._learners import fit_trend, forest_scores, weighted_sum
 from ._prepared import neighbors_of_queries
-from ._projection import (
-    Projection,
-    choose_strengths,
-    dependence_attributes,
-    directions_of_labels,
-    shrink,
-    weights_of_features,
-)
+from ._projection import Projection, direction_attributes
+from ._shrinkage import choose_strengths, directions_of_labels, shrink, shrinkage_grid, weights_of_features
 from ._sklearn_bases import CallbackSupportMixin
-from ._steps import (
-    Settings,
-    clip_neighbors,
-    graph_of_rows,
-    labeled_part,
-    propagate_residuals,
-    read_labels,
-    read_rows,
-    set_attributes,
-    soft_label_attributes,
-    soft_labels,
-)
+from ._steps import Steps, clip_neighbors, labeled_part, soft_label_attributes
 from ._thresholds import advise_on_threshold, check_threshold, labels_flip_rate, unflipped, warn_never_predicted
 
 # Residuals are propagated over the graphs of two attributes, for which callbacks have these words.
 _PLACES = {"embedding_": "embedding", "ridge_scores_": "ridge scores"}
-
-
-class _Errors(NamedTuple):
-    """E of every row, T E of the labelled rows, and the transformer that found the neighbours."""
-
-    E: np.ndarray
-    TE: np.ndarray
-    transformer: Any
 
 
 @dataclass(eq=False, repr=False)
@@ -332,32 +309,30 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         check_threshold(self.threshold)
         check_count(self.n_estimators, "n_estimators", least=0)
         share = check_real(self.residual_weight, "residual_weight", 0.0, 1.0) / len(_PLACES)
-        with steps_of_fit(self, X, y, 5 + 2 * len(_PLACES)) as step:
-            rows = read_rows(self, X, reset=True)
-            labels = read_labels(self, X, y, labeled, n_samples=rows.shape[0], votes=True)
-            given, strengths = labeled_part(rows, labels), {"ridge": self.ridge, "random_state": self.random_state}
-            chosen = choose_strengths(given, self.shrinkage, step, **strengths)
+        grids = {"shrinkage": shrinkage_grid(self.shrinkage), "ridge": self.ridge, "random_state": self.random_state}
+        with steps_of_fit(self, X, y, 5 + 2 * len(_PLACES)) as steps:
+            rows, labels = steps.read(X, y, labeled, "votes")
+            given = labeled_part(rows, labels)
+            chosen = choose_strengths(given, steps.task, **grids)
             self.shrinkage_, self.ridge_ = chosen.shrinkage, chosen.ridge
             self.feature_weights_ = w = weights_of_features(given, self.shrinkage_)
-            seen, settings, k = shrink(rows, w), self._settings(), clip_neighbors(self.n_neighbors, rows.shape[0] - 1)
-            W, kept = graph_of_rows(self._engine, seen, graph, k, settings, step, type(self).__name__)
-            propagated = soft_labels(self._engine, W, labels, alpha, settings, step)
-            with step("projection"):
+            seen, self.n_neighbors_ = shrink(rows, w), clip_neighbors(self.n_neighbors, rows.shape[0] - 1)
+            W, _ = steps.graph(seen, self.n_neighbors_, graph)
+            propagated = steps.soft_labels(W, labels, alpha)
+            with steps.task("projection"):
                 found = directions_of_labels(rows, seen, w, propagated.F, labels, self.n_components, "auto")
-            set_attributes(self, kept | soft_label_attributes(propagated, labels) | dependence_attributes(found))
-            ridge = ridge_regression(given.rows, given.Y, self.ridge_, feature_weights=w, known=given.known)
-            self.coef_, self.intercept_ = ridge
-            trees = self.n_estimators, self.random_state, self.n_jobs
-            self.forests_, self.learner_weights_, O = fit_trend(self._engine, given, chosen.predictions, *trees, step)
+            self.dependence_ratio_ = found.eigenvalues / found.total
+            steps.keep(**soft_label_attributes(propagated, labels), **direction_attributes(found))
+            regression = ridge_regression(given.rows, given.Y, self.ridge_, feature_weights=w, known=given.known)
+            self.coef_, self.intercept_ = regression
+            trend = fit_trend(steps, given, chosen.predictions, self.n_estimators, self.random_state)
+            self.forests_, self.learner_weights_, O = trend
             del given, seen  # copies of rows
-            self.n_labeled_, self.flip_rate_ = len(O), self._estimate_flip_rate(O, labels)
+            self.n_labeled_, self.flip_rate_ = len(O), self._learn_flip_rate(O, labels)
             self.embedding_, self.ridge_scores_ = self._embed(rows), self._score_by_ridge(rows)
             self.ridge_scores_[labels.labeled] = chosen.predictions
-            errors = [self._propagate_errors(place, labels, O, alpha, settings, step) for place in _PLACES]
-            self.residuals_ = np.array([each.E for each in errors])
-            if errors[0].transformer is not None:
-                self.neighbors_ = [each.transformer for each in errors]
-            others = O + share * errors[0].TE + share * errors[1].TE  # without the own label of each labelled row
+            self.residuals_, TE = self._propagate_residuals(steps, labels, O, alpha)
+            others = O + share * TE[0] + share * TE[1]  # scores of the labelled rows without their own labels
             self.flip_scores_ = _flip_scores(others, labels)
             corrections = share * self.residuals_.sum(axis=0)
             scores = partial(self._score_training_rows, rows, labels, O, corrections)
@@ -368,34 +343,28 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
                 warn_never_predicted(predicted, advice, where=where, stacklevel=2)
         return self
 
-    def _settings(self) -> Settings:
-        """Those of all graphs; what is no parameter here has the value that `NMLSDR` has by default."""
-        return Settings(
-            n_neighbors=self.n_neighbors,
-            metric=self.metric,
-            alpha_labeled=self.alpha_labeled,
-            alpha_unlabeled=self.alpha_unlabeled,
-            neighbors=self.neighbors,
-            n_jobs=self.n_jobs,
-        )
-
-    def _estimate_flip_rate(self, O: np.ndarray, labels: Labels) -> float:
+    def _learn_flip_rate(self, O: np.ndarray, labels: Labels) -> float:
         return labels_flip_rate(O, labels)
 
-    def _propagate_errors(
-        self, place: str, labels: Labels, O: np.ndarray, alpha: Any, settings: Settings, step: Step
-    ) -> _Errors:
-        """Propagate Y - O over the graph of a place (article, eq. 8, for numbers of either sign)."""
-        known, spoken = labels.labeled, _PLACES[place]
-        with step(f"neighbors in the {spoken}"):
-            wanted = {"neighbors": self.neighbors, "metric": self.metric, "n_jobs": self.n_jobs}
-            searched, name = getattr(self, place), type(self).__name__
-            found = self._engine.neighbors(searched, self._n_nearest(), classifier=name, **wanted)
-            W = union_graph(found.indices)
-        R = np.zeros(labels.Y.shape)
-        R[known] = np.where(labels.known[known], labels.Y[known] - O, 0.0)
-        E = propagate_residuals(self._engine, W, R, labels, alpha, settings, step, spoken)
-        return _Errors(E, transition_of_graph(W, n_jobs=self.n_jobs)[known] @ E, found.transformer)
+    def _propagate_residuals(
+        self, steps: Steps, labels: Labels, O: np.ndarray, alpha: Any
+    ) -> tuple[np.ndarray, list[np.ndarray]]:
+        """E of Y - O over the graph of each place, T E of the labelled rows; sets neighbors_ to the transformers."""
+        E, TE, transformers, given = np.zeros((len(_PLACES), *labels.Y.shape)), [], [], labels.labeled
+        trust = steps.trust(labels, alpha)
+        for place, R in zip(_PLACES, E, strict=True):
+            with steps.task(f"neighbors in the {_PLACES[place]}"):
+                found = steps.search(getattr(self, place), self._n_nearest())
+                W = union_graph(found.indices)
+            R[given] = np.where(labels.known[given], labels.Y[given] - O, 0.0)
+            with steps.task(f"propagation of residuals in the {_PLACES[place]}", "sweep", None) as swept:
+                system = System(W, R, *trust, check_n_jobs(self.n_jobs), clip=False)
+                R[:] = propagate_signed(system, steps.goal(swept)).F
+            TE.append(transition_of_graph(W, n_jobs=self.n_jobs)[given] @ R)
+            transformers.append(found.transformer)
+        if transformers[0] is not None:
+            self.neighbors_ = transformers
+        return E, TE
 
     def _score_training_rows(self, rows: Any, labels: Labels, O: np.ndarray, corrections: np.ndarray) -> np.ndarray:
         """Scores of the rows of the fit; of the labelled ones by the out-of-sample trend O."""
@@ -407,16 +376,23 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
 
     def _embed(self, rows: Any) -> Any:
         with single_threaded_blas():
-            return self._engine.in_memory(self._project_rows(rows))
+            return self._steps.in_memory(self._project_rows(rows))
 
     def _score_by_ridge(self, rows: Any) -> np.ndarray:
         """The ridge regression's scores, computed about the mean, so that a large offset of X costs no digits."""
         with single_threaded_blas():
-            scores = self._engine.in_memory(RowSums.of(rows, checked=True).project(self.coef_.T, self.mean_))
+            scores = self._steps.in_memory(RowSums.of(rows, checked=True).project(self.coef_.T, self.mean_))
         return np.asarray(scores + (self.coef_ @ self.mean_ + self.intercept_))
 
     def _trend(self, rows: Any, ridge_scores: np.ndarray) -> np.ndarray:
-        return score_by_trend(self._engine, rows, ridge_scores, self.forests_, self.learner_weights_, self.n_jobs)
+        """G of rows, whose scores by the ridge regression are given."""
+        predictions = [ridge_scores]
+        if self.forests_:
+            settings = {"forests": self.forests_, "n_labels": len(self.coef_), "n_jobs": self.n_jobs}
+            shape, sums = (len(self.forests_), len(self.coef_)), RowSums.of(rows, checked=True)
+            found = self._steps.in_memory(sums.map(forest_scores, shape, np.float64, **settings))
+            predictions += list(np.moveaxis(found, 1, 0))
+        return weighted_sum(self.learner_weights_, predictions)
 
     def _searched_rows(self) -> np.ndarray:
         return self.embedding_

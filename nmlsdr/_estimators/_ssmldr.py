@@ -8,16 +8,7 @@ from .._projections.scatter import weighted_lda
 from ._callbacks import steps_of_fit
 from ._projection import Projection, direction_attributes, half_hard
 from ._sklearn_bases import CallbackSupportMixin
-from ._steps import (
-    Settings,
-    clip_neighbors,
-    graph_of_rows,
-    read_labels,
-    read_rows,
-    set_attributes,
-    soft_label_attributes,
-    soft_labels,
-)
+from ._steps import clip_neighbors, soft_label_attributes
 
 
 @dataclass(eq=False, repr=False)
@@ -203,14 +194,14 @@ class SSMLDR(CallbackSupportMixin, Projection):
             If a component of the graph contains no labelled row, or if ``n_neighbors`` is lowered.
         """
         check_choice(self.labels, "labels", "soft", "hard")
-        with steps_of_fit(self, X, y, 3) as step:
-            rows = read_rows(self, X, reset=True)
-            labels = read_labels(self, X, y, labeled, n_samples=rows.shape[0], votes=True)
-            k, settings = clip_neighbors(self.n_neighbors, rows.shape[0] - 1), Settings.of(self)
-            W, kept = graph_of_rows(self._engine, rows, graph, k, settings, step)
-            propagated = soft_labels(self._engine, W, labels, alpha, settings, step)
+        with steps_of_fit(self, X, y, 3) as steps:
+            rows, labels = steps.read(X, y, labeled, "votes")
+            k = clip_neighbors(self.n_neighbors, rows.shape[0] - 1)
+            W, searched = steps.graph(rows, k, graph)
+            propagated = steps.soft_labels(W, labels, alpha)
             weights = propagated.F if self.labels == "soft" else half_hard(propagated.F, labels)
-            with step("projection"):
+            with steps.task("projection"):
                 found = weighted_lda(rows, weights, self.n_components, ridge=self.ridge)
-            set_attributes(self, kept | soft_label_attributes(propagated, labels) | direction_attributes(found))
+            self.n_neighbors_ = k
+            steps.keep(**searched, **soft_label_attributes(propagated, labels), **direction_attributes(found))
         return self

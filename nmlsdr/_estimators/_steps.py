@@ -1,28 +1,19 @@
-"""The steps that fits share, in the article's order: rows, labels, graph, soft labels, attributes.
-
-Each is a function of values, and ``fit`` of each estimator names the steps that it takes. Two of them also set
-attributes: `read_rows` those of the features, and `read_labels` those of the labels.
-"""
+"""The steps that fits share, in the article's order: rows, labels, neighbours, W, soft labels, attributes."""
 
 import warnings
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 import sklearn
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.utils.validation import validate_data
 
-from .._checks.arguments import (
-    EdgeWeights,
-    Metric,
-    PropagationSolver,
-    check_alpha,
-    check_count,
-    check_graph,
-    check_metric,
-)
+from .._checks import arguments
+from .._checks.arguments import EdgeWeights, Metric, PropagationSolver, check_alpha, check_count, check_graph
 from .._checks.labels import (
     Labels,
     alphas_of_labels,
@@ -34,58 +25,181 @@ from .._checks.labels import (
 from .._errors import InputError
 from .._moments import RowSums
 from .._process.threads import check_n_jobs
+from .._search import choose_proposed, squared_neighbors
+from .._search.estimate import say_if_large
 from .._search.memory import is_memory_map
 from .._solvers.system import Goal, System
 from ..graph import graph_of_lists
-from ..propagation import Propagation, propagate_signed
-from ._callbacks import Step
-from ._engine import Engine
-from ._prepared import forget_rows
-from ._sklearn_bases import BaseEstimator
+from ..propagation import Propagation, propagate_checked
+from ._prepared import METRICS, forget_rows
+from ._sklearn_bases import BaseEstimator, ClassifierMixin
 
-# ---------------------------------------------------------------- rows and labels
+PartIsDone = Callable[..., None] | None
+#: Starts a task of a fit, by its name, the name of its parts and their largest number (None: unknown): `_callbacks`.
+Task = Callable[..., AbstractContextManager[PartIsDone]]
+Trust = tuple[np.ndarray, np.ndarray]
+Takes = Literal["whole", "partly", "votes"]
+_SPOKEN = {"euclidean": "Euclidean", "cosine": "cosine"}
 
 
-def read_rows(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
-    """Checked rows for the kernels; sets or checks n_features_in_ and feature_names_in_.
+class Neighbors(NamedTuple):
+    """Squared distances and indices (n, k) of every row's nearest other rows, and the transformer that found them.
 
-    ``reset`` is True for the rows of a new fit; rows that were prepared for an earlier fit are then dropped.
+    The transformer is a fitted clone of the parameter ``neighbors``, so that queries need no second fit; None if the
+    search is exact.
     """
-    if reset:
-        forget_rows(estimator)
-    rows = estimator._engine.check_rows(X, type(estimator).__name__)
-    for size, what in zip(rows.shape, ("sample", "feature"), strict=True):
-        # The message begins with the text that scikit-learn's checks expect.  `predict` accepts an array without
-        # rows, since a block of rows may be empty.
-        if size == 0 and (reset or what == "feature"):
+
+    squared: np.ndarray
+    indices: np.ndarray
+    transformer: Any = None
+
+    def attributes(self) -> dict[str, Any]:
+        """neighbors_, if there is a transformer."""
+        return {} if self.transformer is None else {"neighbors_": self.transformer}
+
+
+class Labeled(NamedTuple):
+    """The labelled rows, their labels, and which of these are known; None if all are."""
+
+    rows: Any
+    Y: np.ndarray
+    known: np.ndarray | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Steps:
+    """The steps of one fit, with the parameters that they need, for rows in memory and in this process.
+
+    `nmlsdr.dask` has other steps for Dask arrays. Where an estimator lacks a parameter, it has the default of `NMLSDR`.
+    """
+
+    estimator: BaseEstimator
+    task: Task
+    n_neighbors: int = 10
+    edge_weights: EdgeWeights = "binary"
+    sigma: float | None = None
+    metric: Metric = "euclidean"
+    alpha_labeled: float | tuple[float, float] = 0.6
+    alpha_unlabeled: float = 0.999
+    neighbors: Any = "exact"
+    propagation_solver: PropagationSolver = "auto"
+    tol: float = 1e-8
+    max_iter: int | None = None
+    n_jobs: int | None = None
+
+    @classmethod
+    def of(cls, estimator: BaseEstimator, task: Task) -> Self:
+        """The steps with the parameters of an estimator."""
+        names = {field.name for field in fields(cls)} & vars(estimator).keys()
+        return cls(estimator=estimator, task=task, **{name: vars(estimator)[name] for name in names})
+
+    @staticmethod
+    def check_rows(X: Any, name: str) -> Any:
+        """Rows for the kernels; ``name`` is that of the estimator."""
+        if hasattr(X, "__dask_graph__"):
             raise InputError(
-                f"Found array with 0 {what}(s) (shape={rows.shape}) while a minimum of 1 is required; "
-                f"pass at least one {what}."
+                f"{name} takes rows in memory, got a Dask array; to fit, use nmlsdr.dask.{name}, if there is one, or "
+                "X.compute(); to predict, use X.map_blocks(model.predict)."
             )
-    if reset:
-        refuse_one(estimator, rows.shape[0], "rows")
-    validate_data(estimator, X, reset=reset, skip_check_array=True)
-    return rows
+        return arguments.check_rows(X)
 
+    @staticmethod
+    def in_memory(value: Any) -> Any:
+        """Labels, alphas and what was computed from rows, as arrays of this process."""
+        return value
 
-def read_labels(
-    estimator: BaseEstimator, X: Any, y: Any, labeled: Any, *, n_samples: int, votes: bool = False, partly: bool = False
-) -> Labels:
-    """The labels of the rows X; sets classes_ and label_names_in_.
+    @staticmethod
+    def read_rows(estimator: BaseEstimator, X: Any, *, reset: bool = False) -> Any:
+        """Checked rows for the kernels; sets or checks n_features_in_ and feature_names_in_.
 
-    A method that takes ``votes`` takes partly known rows too; ``partly``: it takes these alone.
-    """
-    engine = estimator._engine
-    y, labeled = engine.in_memory(y), engine.in_memory(labeled)
-    labels = check_labels(y, n_samples=n_samples, labeled=labeled)
-    warn_of_other_index(X, y)
-    if not votes:
-        refuse_other_than_zero_one(labels.Y, labels.known, "y")
-    if not (votes or partly):
-        refuse_partly_known(labels, type(estimator).__name__)
-    named = {} if labels.names is None else {"label_names_in_": labels.names}
-    set_attributes(estimator, {"classes_": labels.classes, **named})
-    return labels
+        ``reset`` is True for the rows of a new fit; rows that were prepared for an earlier fit are then dropped.
+        """
+        if reset:
+            forget_rows(estimator)
+        rows = estimator._steps.check_rows(X, type(estimator).__name__)
+        for size, what in zip(rows.shape, ("sample", "feature"), strict=True):
+            # The message begins with the text that scikit-learn's checks expect.  `predict` accepts an array without
+            # rows, since a block of rows may be empty.
+            if size == 0 and (reset or what == "feature"):
+                raise InputError(
+                    f"Found array with 0 {what}(s) (shape={rows.shape}) while a minimum of 1 is required; "
+                    f"pass at least one {what}."
+                )
+        if reset:
+            refuse_one(estimator, rows.shape[0], "rows")
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        return rows
+
+    def read(self, X: Any, y: Any, labeled: Any, takes: Takes = "whole") -> tuple[Any, Labels]:
+        """Rows and labels of a fit; sets the attributes of features and of labels."""
+        rows = self.read_rows(self.estimator, X, reset=True)
+        return rows, self.read_labels(X, y, labeled, rows.shape[0], takes)
+
+    def read_labels(self, X: Any, y: Any, labeled: Any, n_samples: int, takes: Takes = "whole") -> Labels:
+        """The labels of the rows of X, which the method ``takes`` known as whole rows, partly, or as votes too."""
+        labels = check_labels(self.in_memory(y), n_samples=n_samples, labeled=self.in_memory(labeled))
+        warn_of_other_index(X, y)
+        if takes != "votes":
+            refuse_other_than_zero_one(labels.Y, labels.known, "y")
+        if takes == "whole":
+            refuse_partly_known(labels, type(self.estimator).__name__)
+        self.keep(classes_=labels.classes, **({} if labels.names is None else {"label_names_in_": labels.names}))
+        return labels
+
+    def search(self, rows: Any, k: int) -> Neighbors:
+        """Every row's k nearest other rows, by the parameter ``neighbors``."""
+        neighbors, metric, n_jobs = self.neighbors, arguments.check_metric(self.metric), self.n_jobs
+        if arguments.asks_exact(neighbors):
+            say_if_large(rows, k, n_jobs=n_jobs)
+            return Neighbors(*squared_neighbors(rows, k, metric=metric, n_jobs=n_jobs, checked=True))
+        if isinstance(self.estimator, ClassifierMixin) and not hasattr(neighbors, "transform"):
+            raise InputError(
+                f"{type(self.estimator).__name__} needs a neighbors= transformer that has transform, to find the "
+                f'neighbours of new rows, and {type(neighbors).__name__} has none; use one that has it, or "exact".'
+            )
+        _warn_of_another_metric(neighbors, metric)
+        transformer = clone(neighbors, safe=False)  # a plug-in need not be one of scikit-learn's estimators
+        proposed = transformer.fit_transform(rows)
+        return Neighbors(*choose_proposed(rows, proposed, k, metric=metric, n_jobs=n_jobs), transformer)
+
+    def graph(self, rows: Any, k: int, given: Any) -> tuple[sparse.csr_array, dict[str, Any]]:
+        """W, the given graph or that of the k nearest neighbours, and neighbors_ if a transformer finds these."""
+        arguments.check_metric(self.metric)
+        if given is not None:
+            return check_graph(given, "graph", n_samples=rows.shape[0]), {}
+        with self.task("neighbors"):
+            found = self.search(rows, k)
+            return self.graph_of(found), found.attributes()
+
+    def graph_of(self, found: Neighbors) -> sparse.csr_array:
+        """W of eq. (2) or (3)."""
+        return graph_of_lists(found.squared, found.indices, edge_weights=self.edge_weights, sigma=self.sigma)
+
+    def soft_labels(self, W: sparse.csr_array, labels: Labels, alpha: Any) -> Propagation:
+        """F of eq. (8); ``alpha`` (a number, one per row, or one per entry) replaces the estimator's alphas."""
+        trust = self.trust(labels, alpha)
+        with self.task("propagation", "sweep", None) as swept:
+            return self.propagate(W, labels.Y, trust, self.goal(swept))
+
+    def trust(self, labels: Labels, alpha: Any) -> Trust:
+        """alpha, and what is known, of every row, or of every entry where entries of a row differ."""
+        known, alpha = labels.known if labels.partly.any() else labels.labeled, self.in_memory(alpha)
+        if alpha is None:
+            return alphas_of_labels(labels, self.alpha_labeled, self.alpha_unlabeled), known
+        return check_alpha(alpha, len(labels.Y), n_labels=labels.Y.shape[1]), known
+
+    def goal(self, callback: Callable[..., object] | None) -> Goal:
+        """How eq. (8) is to be solved."""
+        return Goal(self.tol, self.max_iter, callback, self.propagation_solver)
+
+    def propagate(self, W: sparse.csr_array, Y: np.ndarray, trust: Trust, goal: Goal) -> Propagation:
+        """Solve eq. (8)."""
+        return propagate_checked(System(W, Y, *trust, check_n_jobs(self.n_jobs)), goal)
+
+    def keep(self, **found: Any) -> None:
+        """Set attributes of the estimator."""
+        for name, value in found.items():
+            setattr(self.estimator, name, value)
 
 
 def refuse_one(estimator: BaseEstimator, n_rows: int, what: str) -> None:
@@ -96,12 +210,16 @@ def refuse_one(estimator: BaseEstimator, n_rows: int, what: str) -> None:
         )
 
 
-class Labeled(NamedTuple):
-    """The labelled rows, their labels, and which of these are known; None if all are."""
-
-    rows: Any
-    Y: np.ndarray
-    known: np.ndarray | None
+def clip_neighbors(n_neighbors: int, n_candidates: int) -> int:
+    """k = ``n_neighbors``, at most the ``n_candidates`` other rows there are (with a warning)."""
+    k = check_count(n_neighbors, "n_neighbors")
+    if k > n_candidates:
+        warnings.warn(
+            f"n_neighbors={k} was lowered to {n_candidates}, since there are only so many other rows; "
+            f"set n_neighbors to {n_candidates} or less, or give more rows.",
+            stacklevel=3,
+        )
+    return min(k, n_candidates)
 
 
 def labeled_part(rows: Any, labels: Labels) -> Labeled:
@@ -128,115 +246,30 @@ def as_attribute(rows: Any) -> Any:
     return sparse.csr_array(rows) if interface == "sparray" else sparse.csr_matrix(rows)
 
 
-# ---------------------------------------------------------------- graph and soft labels
+def _warn_of_another_metric(transformer: Any, metric: str) -> None:
+    """Say that candidates which a transformer found by one distance are ranked by another."""
+    found_by = getattr(transformer, "metric", metric)
+    same = METRICS.get(found_by) if found_by != "minkowski" or getattr(transformer, "p", 2) == 2 else None
+    if same == metric:
+        return
+    advice = f'set metric="{same}" here' if same else "let the transformer use that distance too"
+    warnings.warn(
+        f"{type(transformer).__name__} finds candidates by the distance {found_by!r}, but the nearest of them by "
+        f"{_SPOKEN[metric]} distance are used; {advice}, or pass graph=.",
+        stacklevel=5,
+    )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Settings:
-    """How labels are propagated: the parameters that the estimators which do it have in common."""
-
-    n_neighbors: int
-    edge_weights: EdgeWeights = "binary"
-    sigma: float | None = None
-    metric: Metric
-    alpha_labeled: float | tuple[float, float]
-    alpha_unlabeled: float
-    neighbors: Any
-    propagation_solver: PropagationSolver = "auto"
-    tol: float = 1e-8
-    max_iter: int | None = None
-    n_jobs: int | None
-
-    @classmethod
-    def of(cls, estimator: BaseEstimator) -> Self:
-        """Those of an estimator that has all of them."""
-        return cls(**{field.name: getattr(estimator, field.name) for field in fields(cls)})
-
-    def trust(self, labels: Labels, alpha: Any) -> np.ndarray:
-        """alpha of every row, or of every entry where entries of a row differ; ``alpha`` replaces both parameters."""
-        if alpha is not None:
-            return check_alpha(alpha, len(labels.Y), n_labels=labels.Y.shape[1])
-        return alphas_of_labels(labels, self.alpha_labeled, self.alpha_unlabeled)
-
-    def goal(self, callback: Callable[..., object] | None) -> Goal:
-        """How eq. (8) is to be solved."""
-        return Goal(self.tol, self.max_iter, callback, self.propagation_solver)
-
-
-class Graph(NamedTuple):
-    """W, and the attributes n_neighbors_ and, if a transformer found the neighbours, neighbors_."""
-
-    W: sparse.csr_array
-    attributes: dict[str, Any]
-
-
-def clip_neighbors(n_neighbors: int, n_candidates: int) -> int:
-    """k = ``n_neighbors``, at most the ``n_candidates`` other rows there are (with a warning)."""
-    k = check_count(n_neighbors, "n_neighbors")
-    if k > n_candidates:
-        warnings.warn(
-            f"n_neighbors={k} was lowered to {n_candidates}, since there are only so many other rows; "
-            f"set n_neighbors to {n_candidates} or less, or give more rows.",
-            stacklevel=3,
-        )
-    return min(k, n_candidates)
-
-
-def graph_of_rows(
-    engine: Engine, rows: Any, graph: Any, k: int, settings: Settings, step: Step, classifier: str = ""
-) -> Graph:
-    """The given graph, or that of the k nearest neighbours of the rows (article, eq. 2 or 3)."""
-    metric = check_metric(settings.metric)
-    if graph is not None:
-        return Graph(check_graph(graph, "graph", n_samples=rows.shape[0]), {"n_neighbors_": k})
-    with step("neighbors"):
-        wanted = {"neighbors": settings.neighbors, "metric": metric, "n_jobs": settings.n_jobs}
-        found = engine.neighbors(rows, k, classifier=classifier, **wanted)
-        W = graph_of_lists(found.squared, found.indices, edge_weights=settings.edge_weights, sigma=settings.sigma)
-    kept = {} if found.transformer is None else {"neighbors_": found.transformer}
-    return Graph(W, {"n_neighbors_": k, **kept})
-
-
-def soft_labels(
-    engine: Engine, W: sparse.csr_array, labels: Labels, alpha: Any, settings: Settings, step: Step
-) -> Propagation:
-    """F of eq. (8); ``alpha`` (a number, one per row, or one per entry) replaces the alphas of the settings."""
-    trust, known = settings.trust(labels, engine.in_memory(alpha)), _known(labels)
-    with step("propagation", "sweep", None) as swept:
-        return engine.propagate(W, labels.Y, trust, known, settings.goal(swept), settings.n_jobs)
-
-
-def propagate_residuals(
-    engine: Engine,
-    W: sparse.csr_array,
-    R: np.ndarray,
-    labels: Labels,
-    alpha: Any,
-    settings: Settings,
-    step: Step,
-    place: str,
-) -> np.ndarray:
-    """E of eq. (8) for residuals R of either sign, which are multiplied by a power of two in place."""
-    trust, known = settings.trust(labels, engine.in_memory(alpha)), _known(labels)
-    with step(f"propagation of residuals in the {place}", "sweep", None) as swept:
-        system = System(W, R, trust, known, check_n_jobs(settings.n_jobs), clip=False)
-        return propagate_signed(system, settings.goal(swept)).F
-
-
-def _known(labels: Labels) -> np.ndarray:
-    """What is known as the solvers take it: one entry for each row where that is enough."""
-    return labels.known if labels.partly.any() else labels.labeled
+# ---------------------------------------------------------------- attributes
 
 
 def soft_label_attributes(found: Propagation, labels: Labels) -> dict[str, Any]:
     """The attributes that every propagating estimator has."""
     F = found.F
+    hard, transduction = F > 0.5, (F > 0.5).astype(np.int64)
     if labels.single:
         best = np.argmax(F, axis=1)
         hard, transduction = best[:, None] == np.arange(F.shape[1]), labels.classes[best]
-    else:
-        hard = F > 0.5
-        transduction = hard.astype(np.int64)
     return {
         "label_distributions_": F,
         "transduction_": transduction,
@@ -247,9 +280,3 @@ def soft_label_attributes(found: Propagation, labels: Labels) -> dict[str, Any]:
         "n_unreached_": found.n_unreached,
         "propagation_solver_": found.solver,
     }
-
-
-def set_attributes(estimator: BaseEstimator, found: dict[str, Any]) -> None:
-    """Set what a fit has found."""
-    for name, value in found.items():
-        setattr(estimator, name, value)

@@ -10,10 +10,9 @@ from .._checks.arguments import check_choice
 from .._moments import RowSums
 from .._projections.label_weights import correlation_weights, dependence_weights, entropy_weights, fuzzy_weights
 from .._projections.scatter import cca, mddm_features, mvmd, weighted_lda
-from .._refit import new_fit
 from ..projection import hsic_directions
+from ._callbacks import steps_of_fit
 from ._projection import Projection, direction_attributes, read_labeled
-from ._steps import set_attributes
 
 
 @dataclass(eq=False, repr=False)
@@ -112,13 +111,13 @@ class MDDM(Projection):
         UserWarning
             If ``n_components`` exceeds the numerical rank; fewer directions are kept.
         """
-        with new_fit(self):
-            rows, Y = read_labeled(self, X, y, labeled, partly=True)
+        with steps_of_fit(self, X, y) as steps:
+            rows, Y = read_labeled(steps, X, y, labeled, "partly")
             if check_choice(self.constraint, "constraint", "projection", "features") == "projection":
                 found = hsic_directions(RowSums.of(rows, checked=True), Y, self.n_components)
             else:
                 found = mddm_features(rows, Y, self.n_components, mu=self.mu)
-            set_attributes(self, direction_attributes(found))
+            steps.keep(**direction_attributes(found))
         return self
 
 
@@ -210,9 +209,9 @@ class MVMD(Projection):
         UserWarning
             If ``n_components`` exceeds the numerical rank; fewer directions are kept.
         """
-        with new_fit(self):
-            rows, Y = read_labeled(self, X, y, labeled)
-            set_attributes(self, direction_attributes(mvmd(rows, Y, self.n_components, beta=self.beta)))
+        with steps_of_fit(self, X, y) as steps:
+            rows, Y = read_labeled(steps, X, y, labeled)
+            steps.keep(**direction_attributes(mvmd(rows, Y, self.n_components, beta=self.beta)))
         return self
 
 
@@ -303,9 +302,9 @@ class MultiLabelCCA(Projection):
         UserWarning
             If ``n_components`` exceeds the numerical rank; fewer directions are kept.
         """
-        with new_fit(self):
-            rows, Y = read_labeled(self, X, y, labeled)
-            set_attributes(self, direction_attributes(cca(rows, Y, self.n_components, ridge=self.ridge)))
+        with steps_of_fit(self, X, y) as steps:
+            rows, Y = read_labeled(steps, X, y, labeled)
+            steps.keep(**direction_attributes(cca(rows, Y, self.n_components, ridge=self.ridge)))
         return self
 
 
@@ -423,12 +422,12 @@ class MLDA(Projection):
         sklearn.exceptions.ConvergenceWarning
             With ``label_weights="dependence"``, if ``max_iter`` epochs were not enough.
         """
-        with new_fit(self):
-            rows, Y = read_labeled(self, X, y, labeled)
+        with steps_of_fit(self, X, y) as steps:
+            rows, Y = read_labeled(steps, X, y, labeled)
             self.n_iter_ = 1
             self.label_weights_ = self._weights(rows, Y)
             found = weighted_lda(rows, self.label_weights_, self.n_components, ridge=self.ridge)
-            set_attributes(self, direction_attributes(found))
+            steps.keep(**direction_attributes(found))
         return self
 
     def _weights(self, X: Any, Y: np.ndarray) -> np.ndarray:

@@ -11,10 +11,9 @@ from .._checks.arguments import check_choice, check_count, check_n_neighbors
 from .._refit import new_fit
 from .._search import squared_neighbors
 from ..graph import as_distances
-from ._engine import Engine
 from ._prepared import METRICS, neighbors_of_queries
 from ._sklearn_bases import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from ._steps import as_attribute, read_rows
+from ._steps import Steps, as_attribute
 
 Mode = Literal["distance", "connectivity"]
 
@@ -78,7 +77,7 @@ class ExactNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixi
     [[0.0, 1.5, 0.5]]
     """
 
-    _engine: ClassVar[Engine] = Engine()
+    _steps: ClassVar[type[Steps]] = Steps
 
     n_neighbors: int = 5
     _: KW_ONLY
@@ -116,7 +115,7 @@ class ExactNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixi
             check_count(self.n_neighbors, "n_neighbors")
             check_choice(self.metric, "metric", *METRICS)
             check_choice(self.mode, "mode", "distance", "connectivity")
-            rows = read_rows(self, X, reset=True)
+            rows = self._steps.read_rows(self, X, reset=True)
             self.training_rows_ = as_attribute(rows)
             self.n_samples_fit_ = self._n_features_out = rows.shape[0]
         return self
@@ -241,7 +240,7 @@ class ExactNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         k, rows = self.n_neighbors if n_neighbors is None else n_neighbors, self.training_rows_
         if X is None:
             return squared_neighbors(rows, k, metric=METRICS[self.metric], n_jobs=self.n_jobs, checked=True)
-        return neighbors_of_queries(self, rows, read_rows(self, X, reset=False), k)
+        return neighbors_of_queries(self, rows, self._steps.read_rows(self, X), k)
 
     def _distances(self, squared: np.ndarray) -> np.ndarray:
         return squared if self.metric == "sqeuclidean" else as_distances(squared, self.metric, out=squared)

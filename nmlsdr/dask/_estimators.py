@@ -1,4 +1,4 @@
-"""The estimators of `nmlsdr` with an engine for Dask arrays, and with predictions for them."""
+"""The estimators of `nmlsdr` with steps and predictions for Dask arrays."""
 
 import warnings
 from collections.abc import Callable
@@ -14,15 +14,13 @@ import nmlsdr._estimators as estimators
 from .._checks.arguments import asks_exact, check_metric
 from .._errors import InputError
 from .._estimators._classifier import NeighborClassifier
-from .._estimators._engine import Engine, Neighbors
 from .._estimators._sklearn_bases import BaseEstimator
-from .._estimators._steps import read_rows
+from .._estimators._steps import Neighbors, Steps, Trust
 from .._moments import RowSums
 from .._solvers.system import Goal, System
 from ..propagation import Propagation, propagate_checked
 from ._blocks import in_memory, is_dask
-from ._neighbors import Lists, lists_of_queries
-from ._neighbors import neighbors as lists_of_rows
+from ._neighbors import Lists, lists_of_queries, neighbors
 from ._rows import DaskRows
 from ._run import as_array, compute, task, task_of_value, task_threads
 
@@ -66,13 +64,15 @@ def _solve(W: Any, Y: np.ndarray, alpha: np.ndarray, known: np.ndarray, goal: Go
 LARGEST_FOREST = 2 << 30  #: bytes of labelled rows that a fit of ResidualPropagation gathers for its forest
 
 
-class DaskEngine(Engine):
-    """Rows in Dask arrays, and the work on them in tasks; rows in memory are searched in this process."""
+class DaskSteps(Steps):
+    """The steps of a fit to a Dask array, in tasks; rows in memory are searched in this process."""
 
-    def check_rows(self, X: Any, name: str) -> Any:
-        return DaskRows.of(X) if is_dask(X) else super().check_rows(X, name)
+    @staticmethod
+    def check_rows(X: Any, name: str) -> Any:
+        return DaskRows.of(X) if is_dask(X) else Steps.check_rows(X, name)
 
-    def in_memory(self, value: Any) -> Any:
+    @staticmethod
+    def in_memory(value: Any) -> Any:
         if not isinstance(value, DaskRows):
             return in_memory(value)
         if value.bytes() > LARGEST_FOREST:
@@ -82,24 +82,21 @@ class DaskEngine(Engine):
             )
         return in_memory(value.array())
 
-    def neighbors(self, rows: Any, k: int, *, neighbors: Any, **wanted: Any) -> Neighbors:
+    def search(self, rows: Any, k: int) -> Neighbors:
         if not isinstance(rows, DaskRows):
-            return super().neighbors(rows, k, neighbors=neighbors, **wanted)
-        if not asks_exact(neighbors):
+            return super().search(rows, k)
+        if not asks_exact(self.neighbors):
             raise InputError(
                 'a neighbors transformer searches rows in memory; for a Dask array leave neighbors "exact", or pass a '
                 "graph to fit."
             )
-        metric = check_metric(wanted["metric"])
-        return Neighbors(*lists_of_rows(rows, k, metric=metric, n_jobs=wanted["n_jobs"]))
+        return Neighbors(*neighbors(rows, k, metric=check_metric(self.metric), n_jobs=self.n_jobs))
 
-    def propagate(
-        self, W: sparse.csr_array, Y: np.ndarray, alpha: np.ndarray, known: np.ndarray, goal: Goal, n_jobs: int | None
-    ) -> Propagation:
-        return in_batches(_solve, W, Y, alpha, known, goal._replace(callback=None), n_jobs)
+    def propagate(self, W: sparse.csr_array, Y: np.ndarray, trust: Trust, goal: Goal) -> Propagation:
+        found: Propagation = in_batches(_solve, W, Y, *trust, goal._replace(callback=None), self.n_jobs)
+        return found
 
 
-_ENGINE = DaskEngine()
 _ABOUT = """\
     X may be a Dask array divided into blocks of rows, or an array in memory.  Results for a Dask array are Dask arrays.
     For a Dask array, the parameter ``neighbors`` of an estimator that has it must be "exact".  `to_local` returns the
@@ -137,7 +134,7 @@ def _gather(self: NeighborClassifier, X: Any, answer: Callable[[np.ndarray], np.
     training = self._searched_rows()
     if not is_dask(X) and not is_dask(training):
         return NeighborClassifier._gather(self, X, answer)
-    rows, like = read_rows(self, X, reset=False), self._no_answer(answer)
+    rows, like = self._steps.read_rows(self, X), self._no_answer(answer)
     queries = rows if isinstance(rows, DaskRows) else DaskRows.of(rows)
     if is_dask(training):
         model = task_of_value("model", _plain(self, {"training_rows_": None}))
@@ -162,39 +159,39 @@ def _of_rows(block: RowSums, model: Any, answer: str) -> np.ndarray:
 
 class NMLSDR(estimators.NMLSDR):
     __doc__ = _doc(estimators.NMLSDR)
-    _engine, to_local = _ENGINE, _to_local
+    _steps, to_local = DaskSteps, _to_local
 
 
 class MDDM(estimators.MDDM):
     __doc__ = _doc(estimators.MDDM)
-    _engine, to_local = _ENGINE, _to_local
+    _steps, to_local = DaskSteps, _to_local
 
 
 class MultiLabelCCA(estimators.MultiLabelCCA):
     __doc__ = _doc(estimators.MultiLabelCCA)
-    _engine, to_local = _ENGINE, _to_local
+    _steps, to_local = DaskSteps, _to_local
 
 
 class SSMLDR(estimators.SSMLDR):
     __doc__ = _doc(estimators.SSMLDR)
-    _engine, to_local = _ENGINE, _to_local
+    _steps, to_local = DaskSteps, _to_local
 
 
 class MultiLabelPropagation(estimators.MultiLabelPropagation):
     __doc__ = _doc(estimators.MultiLabelPropagation)
-    _engine, to_local, _gather = _ENGINE, _to_local, _gather
+    _steps, to_local, _gather = DaskSteps, _to_local, _gather
 
 
 class MLkNN(estimators.MLkNN):
     __doc__ = _doc(estimators.MLkNN)
-    _engine, to_local, _gather = _ENGINE, _to_local, _gather
+    _steps, to_local, _gather = DaskSteps, _to_local, _gather
 
 
 class SemiSupervisedMLkNN(estimators.SemiSupervisedMLkNN):
     __doc__ = _doc(estimators.SemiSupervisedMLkNN)
-    _engine, to_local, _gather = _ENGINE, _to_local, _gather
+    _steps, to_local, _gather = DaskSteps, _to_local, _gather
 
 
 class ResidualPropagation(estimators.ResidualPropagation):
     __doc__ = _doc(estimators.ResidualPropagation)
-    _engine, to_local, _gather = _ENGINE, _to_local, _gather
+    _steps, to_local, _gather = DaskSteps, _to_local, _gather

@@ -7,7 +7,8 @@ TESTS = ("tests/core/test_residual_forest.py", "tests/core/test_cutoffs.py", "te
 MUTANTS = {
     ("_estimators/_residual.py", TESTS): [
         ("forest/whole residuals in the score", "_score_rows", "self.residual_weight / len", "1.0 / len"),
-        ("forest/whole residuals without the own label", "fit", "O + share * errors[0].TE + share * errors[1].TE", "O + errors[0].TE / 2 + errors[1].TE / 2"),
+        ("forest/whole residuals without the own label", "fit", "O + share * TE[0] + share * TE[1]", "O + TE[0] / 2 + TE[1] / 2"),
+        ("forest/forests left out of the trend", "_trend", "list(np.moveaxis(found, 1, 0))", "[ridge_scores] * len(self.forests_)"),
         ("forest/probabilities of 0 and 1", "_to_probabilities", "0.5 / self.n_labeled_", "0.0"),
         ("forest/probabilities not corrected", "_to_probabilities", "unflipped(scores, self.flip_rate_)", "scores"),
         ("forest/decisions at the scores", "_to_decision", "scores - self.thresholds_", "scores"),
@@ -42,7 +43,6 @@ MUTANTS = {
     ("_estimators/_learners.py", TESTS): [
         ("forest/ridge regression alone out of sample", "fit_trend", "weighted_sum(weights, predictions))", "O)"),
         ("forest/rows without out-of-bag predictions take 0", "fit_trend", "[np.where(left_out[:, None], each, O) for each in out_of_bag]", "out_of_bag"),
-        ("forest/forests left out of the trend", "score_by_trend", "[ridge_scores, *np.moveaxis(found, 1, 0)]", "[ridge_scores] * len(weights)"),
         ("forest/unknown entries count as 0", "fit_trend", "np.where(known, given.Y, O),", "given.Y,"),
         ("forest/the best weights alone", "learner_weights", "0.5 * best + 0.5 / M", "best"),
         ("forest/equal weights", "learner_weights", "0.5 * best + 0.5 / M", "0.0 * best + 1.0 / M"),
@@ -50,7 +50,7 @@ MUTANTS = {
         ("forest/unknown entries choose the weights", "learner_weights", "(Y - each)[known]", "(Y - each).ravel()"),
         ("forest/equal learners, the first counts", "", "_EQUAL = 1e-12", "_EQUAL = -1e-12"),
     ],
-    ("_estimators/_projection.py", ("tests/core/test_nmlsdr.py", "tests/core/test_residual.py")): [
+    ("_estimators/_shrinkage.py", ("tests/core/test_nmlsdr.py", "tests/core/test_residual.py")): [
         ("forest/no soft labels where hard ones are all the same", "directions_of_labels", " = F\n", " = cleaned\n"),
         ("forest/soft labels in place of hard ones that differ", "directions_of_labels", "if not np.ptp(cleaned, axis=0).any() and", "if"),
         ("forest/soft labels of constant given ones", "directions_of_labels", " and np.ptp(labels.Y[labels.labeled], axis=0).any()", ""),

@@ -256,7 +256,7 @@ def test_scale_of_all_and_order_of_labels_do_not_matter(data, rng):
 
 def test_order_of_rows_does_not_matter_up_to_the_folds(data, rng, monkeypatch):
     """With as many folds as labelled rows the folds are the same rows in any order."""
-    monkeypatch.setattr("nmlsdr._estimators._projection._N_SPLITS", 45)
+    monkeypatch.setattr("nmlsdr._estimators._shrinkage.N_SPLITS", 45)
     X, Y, new = data
     order = rng.permutation(len(X))
     one, two = fit(X, Y), fit(X[order], Y[order])

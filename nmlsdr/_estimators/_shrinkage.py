@@ -1,0 +1,77 @@
+"""NMLSDR on S = X diag(w)^1/2, written as a map of X: its graph and its directions see feature j by w_j."""
+
+import dataclasses
+import warnings
+from typing import Any
+
+import numpy as np
+
+from .._checks.arguments import check_real
+from .._checks.labels import Labels
+from .._moments import RowSums
+from .._projections.directions import Directions
+from .._ridge import SHRINKAGE_GRID, CrossFit, cross_fit
+from ..projection import feature_weights, hsic_directions, shrunken_weights
+from ._projection import half_hard
+from ._steps import Labeled, Task
+
+N_SPLITS = 5  # folds of the cross-validation
+
+
+def shrinkage_grid(shrinkage: Any) -> tuple[float, ...]:
+    """The strengths b to try: 0, 1/2 and 1 for "cv", otherwise the given number."""
+    if isinstance(shrinkage, str) and shrinkage == "cv":
+        return SHRINKAGE_GRID
+    return (check_real(shrinkage, 'shrinkage, if not "cv",', 0.0, 1.0),)
+
+
+def choose_strengths(given: Labeled, task: Task, **grids: Any) -> CrossFit:
+    """Choose by cross-validation on the labelled rows, from what `cross_fit` takes."""
+    with task("cross-validation", "fold", N_SPLITS) as fold_done:
+        return cross_fit(given.rows, given.Y, known=given.known, n_splits=N_SPLITS, callback=fold_done, **grids)
+
+
+def weights_of_features(given: Labeled, shrinkage: float) -> np.ndarray:
+    """w(b) from the labelled rows; 1 where nothing is to be shrunken."""
+    equal = np.ones(given.rows.shape[1])
+    if shrinkage == 0:
+        return equal
+    if len(given.Y) == 1:
+        warnings.warn(
+            "One labelled row does not distinguish dependence from chance, so no feature is shrunken; label more rows.",
+            stacklevel=3,
+        )
+        return equal
+    w = shrunken_weights(feature_weights(given.rows, given.Y, known=given.known), shrinkage)
+    if w.any():
+        return w
+    warnings.warn(
+        "No feature depends on the labels more than expected by chance, so no feature is shrunken; "
+        "check that the rows of X and y belong together, or label more rows.",
+        stacklevel=3,
+    )
+    return equal
+
+
+def shrink(rows: Any, w: np.ndarray) -> Any:
+    """S = X diag(w)^1/2, on which the graph and the directions see feature j by w_j."""
+    return rows if (w == 1).all() else RowSums.of(rows, checked=True).scaled(np.sqrt(w))
+
+
+def directions_of_labels(
+    rows: Any, seen: Any, w: np.ndarray, F: np.ndarray, labels: Labels, n_components: int | None, solver: str
+) -> Directions:
+    """The directions of S, the rows as `shrink` gives them, that depend most on F~ (eq. 13-14), as a map of X."""
+    cleaned = half_hard(F, labels)
+    if not np.ptp(cleaned, axis=0).any() and np.ptp(labels.Y[labels.labeled], axis=0).any():
+        warnings.warn(
+            "After propagation no label differs between rows, so the projection is learned from the soft labels "
+            "before they are rounded; a smaller alpha_labeled keeps more of the given labels.",
+            stacklevel=3,
+        )
+        cleaned = F
+    found = hsic_directions(RowSums.of(seen, checked=True), cleaned, n_components, solver=solver)
+    if seen is rows:
+        return found
+    components = (found.components * np.sqrt(w)).astype(rows.dtype, copy=False)
+    return dataclasses.replace(found, components=components, mean=RowSums.of(rows, checked=True).means())

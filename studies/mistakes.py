@@ -210,10 +210,7 @@ class Found(Exception):
 class TrendOnly(nmlsdr.ResidualPropagation):
     """ResidualPropagation up to its out-of-sample trend."""
 
-    def _project(self, *_):
-        self.components_ = self.mean_ = None
-
-    def _learn_flip_rate(self, O, labels):
+    def _estimate_flip_rate(self, O, labels):
         raise Found(O)
 
 

@@ -328,7 +328,7 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
             trend = fit_trend(steps, given, chosen.predictions, self.n_estimators, self.random_state)
             self.forests_, self.learner_weights_, O = trend
             del given, seen  # copies of rows
-            self.n_labeled_, self.flip_rate_ = len(O), self._learn_flip_rate(O, labels)
+            self.n_labeled_, self.flip_rate_ = len(O), self._estimate_flip_rate(O, labels)
             self.embedding_, self.ridge_scores_ = self._embed(rows), self._score_by_ridge(rows)
             self.ridge_scores_[labels.labeled] = chosen.predictions
             self.residuals_, TE = self._propagate_residuals(steps, labels, O, alpha)
@@ -343,7 +343,7 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
                 warn_never_predicted(predicted, advice, where=where, stacklevel=2)
         return self
 
-    def _learn_flip_rate(self, O: np.ndarray, labels: Labels) -> float:
+    def _estimate_flip_rate(self, O: np.ndarray, labels: Labels) -> float:
         return labels_flip_rate(O, labels)
 
     def _propagate_residuals(

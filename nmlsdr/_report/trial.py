@@ -55,10 +55,10 @@ class EveryRule(ResidualPropagation):
         Lowest and highest number of forgotten and of invented labels.
     """
 
-    def _learn_flip_rate(self, O: NDArray[Any], labels: Labels) -> float:
+    def _estimate_flip_rate(self, O: NDArray[Any], labels: Labels) -> float:
         y, known = labels.Y[labels.labeled], labels.known[labels.labeled]
         self.mistakes_ = estimate_mistakes(O, y, labeled=known)
-        return super()._learn_flip_rate(O, labels)
+        return super()._estimate_flip_rate(O, labels)
 
     def _cutoffs(
         self, labels: Labels, all_scores: Scores, labeled_scores: Scores, rate: float | None = None

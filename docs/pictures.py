@@ -130,8 +130,7 @@ def front(style: Style) -> Any:
     _, truth, noisy, y, X_new, new_truth = toy()
     embedding = model_of_toy().transform(X_new)
     n_given, listed = int((y >= 0).sum()), 300
-    found = rank_suspects(model_of_toy().flip_scores_, y)
-    in_turn = found.take(np.argsort(found.rank, kind="stable"))
+    in_turn = rank_suspects(model_of_toy(), y)
     wrong = (noisy != truth)[in_turn.row, in_turn.label]
 
     figure, (left, right) = plt.subplots(1, 2, figsize=(8.6, 3.8), layout="constrained")
@@ -198,9 +197,9 @@ def review(style: Style) -> Any:
     figure, panels = plt.subplots(2, 1, figsize=(WIDTH, 6), sharex=True, layout="constrained")
     for axes, y, title in zip(panels, (flipped, forgotten), ("10 % of all entries flipped", "30 % of the 1s forgotten"),
                               strict=True):  # fmt: skip
-        scores = ResidualPropagation().fit(X, y).flip_scores_
-        for number, kind in enumerate(("both", "missing", "spurious")):
-            found = rank_suspects(scores, y, kind=kind).first(first[-1])
+        model = ResidualPropagation().fit(X, y)
+        for number, kind in enumerate(("all", "forgotten", "wrong")):
+            found = rank_suspects(model, y, kind=kind).first(first[-1])
             wrong = np.cumsum((y != drawn.target)[found.row, found.label])[first - 1] / first
             axes.plot(first, 100 * wrong, color=style.colors[number], linestyle=("-", "--", ":")[number],
                       label=f'kind="{kind}"')  # fmt: skip

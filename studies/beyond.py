@@ -37,7 +37,9 @@ Floats = NDArray[np.float64]
 SIX_SETS = ("Birds", "Emotions", "Genbase", "Medical", "Scene", "Yeast")
 RIDGE_ALPHAS = tuple(np.logspace(0, 5, 11).tolist())  # the grid of ridge regression, on standardised features
 TREES = 300
-KINDS = ("both", "unknown", "missing", "spurious")
+# The lists that are judged, and the kind of each: "both" is ordered by the score alone, "unknown" with the rates.
+LISTS = {"both": "all", "unknown": "all", "missing": "forgotten", "spurious": "wrong"}
+KINDS = tuple(LISTS)
 OURS, CHANCE = "Residual", "chance"
 BOOSTING, AVERAGE = "HistGradientBoosting", "Average"
 BASE_ALONE = (BOOSTING,)
@@ -189,20 +191,21 @@ class Review(NamedTuple):
     Attributes
     ----------
     scores : ndarray (n_labeled, C)
-    flip_rate : float or None
-        What kind="unknown" needs.
+    rates : (float, float) or None
+        The rates of flips and of forgotten labels, which "unknown" needs.
     adjusted : ndarray (n_labeled, C) or None
         The scores with cleanlab's adjustment, for the result ``adjusted``.
     """
 
     scores: Floats
-    flip_rate: float | None = None
+    rates: tuple[float, float] | None = None
     adjusted: Floats | None = None
 
 
 def _flip_scores(estimator: type[Any], data: Draw, **settings: Any) -> Review:
     model = estimator(n_neighbors=N_NEIGHBORS, n_jobs=1, **settings).fit(data.train, data.given)
-    return Review(np.asarray(model.flip_scores_[data.labeled]), getattr(model, "flip_rate_", None))
+    rates = (model.flip_rate_, model.forget_rate_) if hasattr(model, "flip_rate_") else None
+    return Review(np.asarray(model.flip_scores_[data.labeled]), rates)
 
 
 def _cleanlab(out_of_sample: Callable[..., Floats], data: Draw) -> Review:
@@ -327,21 +330,18 @@ def measure_predictions(method: str, data: Draw) -> Measured:
 
 
 def precisions(
-    scores: Floats, given: NDArray[Any], wrong: NDArray[np.bool_], flip_rate: float | None = None
+    scores: Floats, given: NDArray[Any], wrong: NDArray[np.bool_], rates: tuple[float, float] | None = None
 ) -> dict[str, float | None]:
-    """Average precision of the list of each kind of `rank_suspects`; None where no label of the list is wrong.
-
-    "missing" lists given 0s, "spurious" given 1s, "both" and "unknown" all of them together; "unknown" is None without
-    a flip rate.
-    """
+    """Average precision of each list; None where no label of the list is wrong, and for "unknown" without rates."""
     found: dict[str, float | None] = {}
-    for kind in KINDS:
-        found[kind] = None
-        if kind != "unknown" or flip_rate is not None:
-            listed = rank_suspects(scores, given, kind=kind, flip_rate=flip_rate)
+    for name, kind in LISTS.items():
+        found[name] = None
+        if name != "unknown" or rates is not None:
+            known = dict(zip(("flip_rate", "forget_rate"), rates or (), strict=False)) if name == "unknown" else {}
+            listed = rank_suspects(scores, given, kind=kind, **known)
             hits = wrong[listed.row, listed.label]
             if hits.any():
-                found[kind] = float(average_precision_score(hits, listed.score))
+                found[name] = float(average_precision_score(hits, listed.score))
     return found
 
 
@@ -353,8 +353,8 @@ def measure_review(method: str, data: Draw) -> Measured:
     given = data.given[data.labeled]
     wrong = given != data.target[data.labeled]
     found: Record = {
-        "metrics": precisions(review.scores, given, wrong, review.flip_rate),
+        "metrics": precisions(review.scores, given, wrong, review.rates),
         "adjusted": None if review.adjusted is None else precisions(review.adjusted, given, wrong),
-        CHANCE: precisions(np.zeros(given.shape), given, wrong, 0.0),
+        CHANCE: precisions(np.zeros(given.shape), given, wrong, (0.0, 0.0)),
     }
     return found, times

@@ -210,7 +210,7 @@ class Found(Exception):
 class TrendOnly(nmlsdr.ResidualPropagation):
     """ResidualPropagation up to its out-of-sample trend."""
 
-    def _estimate_flip_rate(self, O, labels):
+    def _estimate_rates(self, O, labels):
         raise Found(O)
 
 

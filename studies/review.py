@@ -46,7 +46,8 @@ def precision(scores, given, wrong, kind):
     rows = given == 1 if kind == "spurious" else given == 0 if kind == "missing" else np.ones(given.shape, dtype=bool)
     if not wrong[rows].any():
         return None
-    found = rank_suspects(scores, given, kind=kind).first(FIRST)
+    asked = {"both": "all", "missing": "forgotten", "spurious": "wrong"}[kind]
+    found = rank_suspects(scores, given, kind=asked).first(FIRST)
     return 100.0 * wrong[found.row, found.label].mean()
 
 

@@ -144,9 +144,9 @@ class Recorded(ResidualPropagation):
         self.random_forest_ = predictions[-1]
         return self
 
-    def _estimate_flip_rate(self, O, labels):
+    def _estimate_rates(self, O, labels):
         self.trend_ = O
-        return super()._estimate_flip_rate(O, labels)
+        return super()._estimate_rates(O, labels)
 
     def _propagate_residuals(self, steps, labels, O, alpha):
         for place in (self.embedding_, self.ridge_scores_):

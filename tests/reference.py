@@ -5,6 +5,7 @@ The kernels must equal these functions bit for bit.
 """
 
 import itertools
+import math
 
 import numpy as np
 import scipy.linalg  # noqa: F401  # its BLAS is one of those that the next lines limit
@@ -554,6 +555,16 @@ def flip_rate(scores, given):
     order = sorted(range(len(given)), key=lambda i: scores[i])
     m = max(1, len(given) // 10)
     return min(0.3, sum(given[i] for i in order[:m]) / m)
+
+
+def forget_rate(scores, given, rate):
+    """The share of given 0s among a tenth of as many labels as are truly 1, those with the largest scores."""
+    M = len(given)
+    r = max(rate, 1 / (2 * M))
+    m = max(1, math.floor(min(max((sum(given) - r * M) / (1 - 2 * r), 0), M) / 10))
+    order = sorted(range(M), key=lambda i: -scores[i])
+    h0 = (sum(1 - given[i] for i in order[:m]) + r) / (m + 1)
+    return max((h0 + r) / 2, 1 / (2 * M))
 
 
 def f1_cutoff(scores, rate):

@@ -22,7 +22,7 @@ model = ResidualPropagation().fit(X, y)
 
 # %%
 # The colour is the first label, as it was given.
-suspects = rank_suspects(model.flip_scores_, y).first_of_each_kind(60)
+suspects = rank_suspects(model, y).first(120)
 ringed = np.zeros(len(X), dtype=bool)
 ringed[suspects.row[suspects.label == 0]] = True
 EmbeddingDisplay.from_estimator(model, X, y, color_by=0, suspects=ringed)

@@ -3,7 +3,7 @@ Precision of the review list, by kind of mistake
 ================================================
 
 How many entries of the list are really wrong? If annotators *forget* labels, the answer depends on the kind of mistake
-that one looks for: given 0s that look like 1 (missing) or given 1s that look like 0 (spurious).
+that one looks for: given 0s that look like 1 (forgotten) or given 1s that look like 0 (given wrongly).
 """
 
 import matplotlib.pyplot as plt
@@ -23,8 +23,8 @@ flipped = flip_labels(toy.target, 0.1, random_state=0)
 
 # %%
 # Precision among the first k entries of each list.
-def precision(scores, y, kind, first):
-    found = rank_suspects(scores, y, kind=kind).first(first[-1])
+def precision(model, y, kind, first):
+    found = rank_suspects(model, y, kind=kind).first(first[-1])
     wrong = (y != toy.target)[found.row, found.label]
     return np.cumsum(wrong)[first - 1] / first
 
@@ -32,9 +32,9 @@ def precision(scores, y, kind, first):
 first = np.arange(10, 501, 10)
 fig, axes = plt.subplots(1, 2, figsize=(6.8, 3.5), sharey=True, layout="constrained")
 for ax, y, name in zip(axes, (flipped, forgotten), ("10 % flipped", "30 % of the 1s forgotten"), strict=True):
-    scores = ResidualPropagation().fit(X, y).flip_scores_
-    for kind in ("both", "missing", "spurious"):
-        ax.plot(first, precision(scores, y, kind, first), label=kind)
+    model = ResidualPropagation().fit(X, y)
+    for kind in ("all", "forgotten", "wrong"):
+        ax.plot(first, precision(model, y, kind, first), label=kind)
     ax.axhline((y != toy.target).mean(), color="0.6", linestyle=":", label="chance")
     ax.set(title=name, xlabel="entries looked at", ylim=(-0.02, 1.02))
 axes[0].set_ylabel("share of wrong entries")
@@ -42,6 +42,5 @@ axes[1].legend()
 plt.show()
 
 # %%
-# If labels were forgotten, no given 1 is wrong. So everything in the list "spurious" is a false alarm, and so are the
-# given 1s in the list "both". The command ``nmlsdr review`` writes both lists, "missing" and "spurious", one after the
-# other.
+# If labels were forgotten, no given 1 is wrong. So everything in the list "wrong" is a false alarm, and so are the
+# given 1s in the list "all", which the command ``nmlsdr review`` writes.

@@ -22,7 +22,7 @@ model = ResidualPropagation().fit(X, y)
 
 # %%
 # The first entry of the list is most likely wrong.
-first = rank_suspects(model.flip_scores_, y).first(1)
+first = rank_suspects(model, y).first(1)
 row, label = int(first.row[0]), int(first.label[0])
 distances, indices = kneighbors(model.transform(X), 10)
 around = indices[row]

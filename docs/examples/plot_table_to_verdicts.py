@@ -36,10 +36,10 @@ print(table.iloc[:4, -5:])
 # %%
 # :class:`~nmlsdr.tables.TableEncoder` makes numbers of texts and fills holes, and
 # :class:`~nmlsdr.ResidualPropagation` learns from all rows, also from those without labels. The bars are the
-# annotations that the other rows contradict most: first the six most suspicious given 0s, then the given 1s.
+# twelve most suspicious annotations.
 model = make_pipeline(TableEncoder(), StandardScaler(), ResidualPropagation()).fit(table, y)
-suspects = rank_suspects(model[-1].flip_scores_, y)
-first = suspects.first_of_each_kind(6)
+suspects = rank_suspects(model, y)
+first = suspects.first(12)
 entries = zip(first.row, first.label, first.given, strict=True)
 bars = [f"row {i}, {names[c]}: given {g}" for i, c, g in entries]
 plt.figure(figsize=(5, 3.6), layout="constrained")
@@ -48,8 +48,8 @@ plt.xlabel("score")
 plt.show()
 
 # %%
-# A person decides about the first 75 entries of each kind. Here the truth decides.
-checked = suspects.first_of_each_kind(75)
+# A person decides about the first 150 entries. Here the truth decides.
+checked = suspects.first(150)
 place = checked.row, checked.label
 verdicts = np.full(y.shape, -1)
 verdicts[place] = toy.target[place]

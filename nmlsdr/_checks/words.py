@@ -60,8 +60,12 @@ CROSS = 2  # an x: in a column that holds only x and empty cells, an empty cell 
 LABELS = {"0": 0, "1": 1, "-1": -1, "": -1, "?": -1, "0.0": 0, "1.0": 1, "-1.0": -1, "x": CROSS}
 LABEL_WORDS = LABELS | {word: value for words in LANGUAGES for word, value in words.items() if _is_word(word)}
 LABEL_WORDS |= {"y": 1, "j": 1, "n": 0}
+UNCLEAR = -2  # the verdict of a person who cannot tell
 VERDICTS = {word: value for word, value in LABEL_WORDS.items() if value in (0, 1)} | {"add": 1, "remove": 0}
+VERDICTS |= {"unclear": UNCLEAR}
 """What a person may write beside a suggestion."""
+OLD_KINDS = {"missing": "forgotten", "spurious": "wrong", **dict.fromkeys(("apart", "both", "unknown"), "all")}
+"""What the kinds of mistakes in a list were called, and what they are called now."""
 
 
 def _answers(yes: str | None, no: str | None) -> list[dict[str, int]]:

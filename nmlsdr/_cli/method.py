@@ -12,7 +12,6 @@ from sklearn.preprocessing import StandardScaler
 from .. import ResidualPropagation
 from .._process.threads import check_n_jobs, single_threaded_blas
 from ..inspection import rank_suspects
-from ..inspection._review import buried_kind
 from .reviewed import fit_reviewed
 from .table import Table
 
@@ -101,7 +100,7 @@ def graph_settings(args: argparse.Namespace) -> dict[str, Any]:
 
 def fit_and_rank(
     table: Table, args: argparse.Namespace, console: Any, kind: Any = None, later: Later = lambda pieces: {}
-) -> tuple[Any, Any, str | None]:
+) -> tuple[Any, Any]:
     """Fit the method on the table, which holds numbers, and rank the given labels.
 
     Parameters
@@ -120,8 +119,6 @@ def fit_and_rank(
         It embeds, predicts, and scores the given labels.
     found : Suspects
         The annotations in the order of review.
-    buried : str or None
-        A note where nearly all of the first annotations are of one kind, and hide the other.
     """
     X, scaler = table.data, scaler_for(args, table.data)
     if scaler is not None:
@@ -131,13 +128,4 @@ def fit_and_rank(
     with console.step(f"fit {NAME}"):
         method = (kind or ResidualPropagation)(n_estimators=TREES, **graph_settings(args))
         method = fit_reviewed(method, X, table)
-    found = rank_suspects(method, table.target, kind=args.kind, reviewed=table.reviewed)
-    buried = buried_kind(found) if args.kind == "both" else None
-    if buried is None:
-        return method, found, None
-    filling, hidden, reason = ("1s", "0s", "forgotten") if buried == "missing" else ("0s", "1s", "given wrongly")
-    note = (
-        f"nearly all of the first 100 annotations are given {filling}, which hide the given {hidden}; if labels were "
-        f"{reason}, run the command again with --kind {buried}."
-    )
-    return method, found, note
+    return method, rank_suspects(method, table.target, kind=args.kind, reviewed=table.verdicts != -1)

@@ -84,7 +84,7 @@ def read_data(
         options = "--labels FILE.xml, --label-columns NAME, --label-file FILE or --label-list NAME"
         raise InputError(f"{args.data} was read without labels; add {options}.")
     if table.target is not None:
-        table = enter_verdicts(table, getattr(args, "reviewed", None))
+        table = enter_verdicts(table, args)
     if need_labels and not table.labeled.any():
         raise InputError(f"{args.data} has no labelled row; give its labels.")
     return table

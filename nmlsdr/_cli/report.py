@@ -15,7 +15,6 @@ from .._report.leaks import TRIED_ROWS, find_needed
 from .._report.page import render
 from ..graph import neighbor_graph
 from ..inspection._html import need_jinja
-from ..inspection._page import first_of_lists
 from ..inspection._verdicts import names_or_numbers
 from . import method as fitting
 from .checks import input_files
@@ -26,7 +25,7 @@ from .review import check_columns, next_command, page_facts, repeats
 from .table import Table
 from .writing import open_output, wrote
 
-REVIEWED = 50  # annotations of each list on the page
+REVIEWED = 100  # annotations of the list on the page
 
 
 def report(args: argparse.Namespace, console: Console) -> int:
@@ -60,12 +59,12 @@ def _facts(table: Table, args: argparse.Namespace, console: Console) -> dict[str
     table, _ = prepare(table, args)
     check_columns(table, args)
     features = names_or_numbers(table.feature_names, "feature", table.data.shape[1])
-    method, suspects, buried = fit_and_rank(table, args, console, trials.EveryRule, lambda pieces: _later(pieces, args))
+    method, suspects = fit_and_rank(table, args, console, trials.EveryRule, lambda pieces: _later(pieces, args))
     Z = method.embedding_
     near = {"metric": args.metric, "n_jobs": args.jobs}
     graph = neighbor_graph(Z, min(args.n_neighbors, len(Z) - 1), **near)
     with console.step("find the neighbours and cells of what to review"):
-        review = page_facts(first_of_lists(suspects, REVIEWED, args.kind), method, table, args) | {"linked": True}
+        review = page_facts(suspects.first(REVIEWED), method, table, args) | {"linked": True}
     ringed = [(one["row"], one["label"]) for one in review["entries"]]
     embedding = fits.describe_embedding(Z, y, rows, ringed)
     embedding["texts"] = [", ".join(names[c] for c in carried) or "no label" for carried in embedding["labels"]]
@@ -85,8 +84,6 @@ def _facts(table: Table, args: argparse.Namespace, console: Console) -> dict[str
         "together": fits.describe_neighbors(graph, y, names),
         "components": fits.describe_components(method, y, features, names),
         "graph": fits.describe_graph(graph, args.n_neighbors, known.any(axis=1), rows),
-        "kind": args.kind,
-        "buried": buried,
         "review": review,
         "wrong": {"n": int(known.sum())} | {kind: [*ends] for kind, ends in method.mistakes_._asdict().items()},
         "made": {

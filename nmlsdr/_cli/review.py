@@ -25,7 +25,7 @@ from .writing import open_output, write_result, wrote
 
 # Options that the next commands do not need, and those of them without a value.
 _OWN = ("--out", "-o", "--kind", "--top", "--folds", "--show", "--image", "--reviewed")
-_FLAGS = ("--explain", "--no-cells", "--quiet", "-q")
+_FLAGS = ("--explain", "--no-cells", "--corrected", "--quiet", "-q")
 
 
 def review(args: argparse.Namespace, console: Console) -> int:
@@ -36,9 +36,7 @@ def review(args: argparse.Namespace, console: Console) -> int:
     table, _ = prepare(table, args)
     look_for_needed(table, args, console)
     check_columns(table, args)
-    method, found, note = fit_and_rank(table, args, console)
-    if note is not None:
-        console.note(note)
+    method, found = fit_and_rank(table, args, console)
     for path in args.out:
         (_write_page if path.lower().endswith(".html") else _write_list)(path, found, method, table, args, console)
     return 0
@@ -47,7 +45,7 @@ def review(args: argparse.Namespace, console: Console) -> int:
 def _write_list(
     path: str, found: Any, method: Any, table: Table, args: argparse.Namespace, console: Console
 ) -> None:
-    found = pages.first_of_lists(found, args.top, args.kind)
+    found = found.first(args.top)
     named = table.name_rows(found.row, taken=verdicts.OWN_COLUMNS)
     columns = verdicts.list_columns(found, table.names_of_labels(), named)
     if args.explain:
@@ -56,8 +54,6 @@ def _write_list(
     if path.lower().endswith((".csv", ".tsv")) or path == "-":
         columns = verdicts.for_spreadsheets(columns)
     counts = [(int((found.given == value).sum()), f"given {value}") for value in (0, 1)]
-    if found.given[:1].any():
-        counts.reverse()
     write_result(path, args, console, columns, {}, *counts)
 
 
@@ -89,7 +85,7 @@ def _write_page(
     path: str, found: Any, method: Any, table: Table, args: argparse.Namespace, console: Console
 ) -> None:
     with console.step("find the neighbours and their cells"):
-        facts = page_facts(pages.first_of_lists(found, args.top or pages.TOP, args.kind), method, table, args)
+        facts = page_facts(found.first(args.top or pages.TOP), method, table, args)
     page = pages.render_page(facts, source=PurePath(args.data).name, command=next_command(args))
     with console.step(f"write {path}"), open_output(path, input_files(args)) as file:
         file.write(page)
@@ -129,7 +125,7 @@ def page_facts(found: Any, method: Any, table: Table, args: argparse.Namespace) 
         cells=cells,
         feature_columns=features,
         source=PurePath(args.data).name,
-        verdicts=np.where(table.reviewed, table.target, -1),
+        verdicts=table.verdicts,
         given=table.given,
         metric=args.metric,
         n_jobs=args.jobs,

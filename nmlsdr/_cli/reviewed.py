@@ -15,22 +15,22 @@ def fit_reviewed(step: Any, X: Any, table: Table) -> Any:
     # Imported here and not above: --help need not load scikit-learn.
     from sklearn.utils.validation import has_fit_parameter
 
-    y, reviewed = table.target, table.reviewed
+    y, decided = table.target, table.verdicts >= 0
     if table.votes is not None and getattr(step, "_takes_votes", False):
-        y = np.where(reviewed, y, table.votes)
-    if not reviewed.any() or not has_fit_parameter(step, "alpha"):
+        y = np.where(decided, y, table.votes)
+    if not decided.any() or not has_fit_parameter(step, "alpha"):
         return step.fit(X, y)
     alphas = {name: getattr(step, name) for name in ("alpha_labeled", "alpha_unlabeled")}
-    y, alpha = apply_verdicts(np.where(reviewed, y, -1), y, **alphas)
+    y, alpha = apply_verdicts(table.verdicts, y, **alphas)
     return step.fit(X, y, alpha=alpha)
 
 
-def enter_verdicts(table: Table, path: str | None) -> Table:
-    """Return the table with the entries that a file of verdicts names, if there is one, in `target` and `reviewed`."""
+def enter_verdicts(table: Table, args: Any) -> Table:
+    """Return the table with the verdicts of --reviewed, if it is given, in `target` and `verdicts`."""
     given, found = table.target, np.full(table.target.shape, -1)
-    if path is not None:
-        found = read_verdicts(path, given, ids=table.ids, id_name=table.id_name, label_names=table.label_names,
-                              encoding=table.encoding)
+    if getattr(args, "reviewed", None) is not None:
+        found = read_verdicts(args.reviewed, given, ids=table.ids, id_name=table.id_name, label_names=table.label_names,
+                              corrected=args.corrected, encoding=table.encoding)
     target = np.where(found >= 0, found, given)
     labeled = (target != -1).any(axis=1)
-    return dataclasses.replace(table, given=given, reviewed=found >= 0, target=target, labeled=labeled)
+    return dataclasses.replace(table, given=given, verdicts=found, target=target, labeled=labeled)

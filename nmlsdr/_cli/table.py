@@ -30,8 +30,8 @@ class Table:
         Name of the column of ids, from the arguments or the plan; filled by `reading.read_data`.
     given : ndarray (n, C) or None
         Labels as the file gives them; filled by `reading.read_data`.
-    reviewed : ndarray (n, C), bool, or None
-        Entries with a verdict; filled by `reading.read_data`.
+    verdicts : ndarray (n, C) or None
+        As `nmlsdr.inspection.read_verdicts` returns them; filled by `reading.read_data`.
     """
 
     data: Any
@@ -51,7 +51,7 @@ class Table:
     encoding: str | None = None
     id_name: str | None = None
     given: Any = None
-    reviewed: Any = None
+    verdicts: Any = None
 
     def name_rows(self, rows: NDArray[Any], *, taken: Sequence[str] = ("row",)) -> list[tuple[str, NDArray[Any]]]:
         """Return what names the rows in a result: the column of ids if there is one, and the number of the row.

@@ -170,14 +170,12 @@ GROUPS: dict[str, Options] = {
     },
     "the annotations to check, and results": {
         "--kind": choice(
-            ("apart", "missing", "spurious", "both", "unknown"),
-            "which annotations to list. missing: given 0s that look like 1 (forgotten labels); spurious: given 1s that "
-            "look like 0 (wrongly given labels); apart: one list of each, first the kind that is more likely wrong "
-            "(default); both: one list by score; unknown: one list, with lower scores for given 1s if few of them can "
-            "be wrong",
-            default="apart",
+            ("all", "forgotten", "wrong"),
+            "which annotations to list. forgotten: given 0s that look like 1; wrong: given 1s that look like 0; all: "
+            "both in one list, the likeliest mistakes first (default)",
+            default="all",
         ),
-        "--top": option("N", "only the first N annotations of each list (default: all; 250 for a page)", count),
+        "--top": option("N", "only the first N annotations of the list (default: all; 500 for a page)", count),
         "--explain": flag(
             "for each annotation, also write the nearest labelled rows: their number or id, given label and distance "
             "in the embedding"
@@ -197,10 +195,11 @@ GROUPS: dict[str, Options] = {
         "--reviewed": option(
             "FILE",
             "annotations that people have checked: a CSV file with the columns row (or id), label and verdict (1: the "
-            "row has the label, 0: it does not have it, keep: as given, empty: not checked). Neighbours do not change "
-            "these labels, and they are not listed again",
+            "row has the label, 0: it does not have it, keep: as given, unclear: it cannot be told, empty: not "
+            "checked). Neighbours do not change these labels, and they are not listed again",
             InputFile,
         ),
+        "--corrected": flag("labels of DATA were corrected since the list of --reviewed was made"),
         "--folds": option(
             "N",
             "number of folds of the comparison (default: 5), which takes most of the time; 0: no comparison",
@@ -291,8 +290,8 @@ DATA = (
 )
 PREPARING = "--one-hot --impute --keep-case"
 FITTING = (
-    f"{DATA} {PREPARING} --mask --reviewed --n-neighbors --metric --alpha-labeled --alpha-unlabeled --no-standardize "
-    "--jobs"
+    f"{DATA} {PREPARING} --mask --reviewed --corrected --n-neighbors --metric --alpha-labeled --alpha-unlabeled "
+    "--no-standardize --jobs"
 )
 PAGES = f"{FITTING} --kind --show --image --no-cells"
 APPLYING = f"model {DATA} --fill-absent --strict --jobs"
@@ -420,13 +419,12 @@ def _add_tables(verbs: Any) -> None:
         verbs,
         "review",
         "rank the annotations that are likely to be wrong, as a list or as a page to check them on",
-        "List the annotations by how much the other rows contradict them, in two lists: forgotten labels and wrongly "
-        "given ones. The list that is more likely wrong comes first. --out review.html writes a page for a browser, "
-        "which shows the row of each annotation beside its nearest rows, takes a verdict by one key, and writes the "
-        "verdicts as a file for --reviewed. --out review.csv writes a list. Columns: row (from 0), label, given (0 "
-        "or 1), score (0 to 1, the largest first), suggest (add or remove), kind (missing: given 0, looks like 1; "
-        "spurious: given 1, looks like 0), rank within the kind, and verdict. Fill in the verdict, 1 or 0, and "
-        "pass the file to --reviewed.",
+        "List the annotations that are most likely wrong first: labels that were forgotten and labels that were given "
+        "wrongly. --out review.html writes a page for a browser, which shows the row of each annotation beside its "
+        "nearest rows, takes a verdict by one key, and writes the verdicts as a file for --reviewed. --out review.csv "
+        "writes a list. Columns: row (from 0), label, given (0 or 1), score (the largest first), suggest (add or "
+        "remove), kind (forgotten: given 0, looks like 1; wrong: given 1, looks like 0), rank within the kind, and "
+        "verdict. Fill in the verdict (1, 0 or unclear), and pass the file to --reviewed.",
         f"{PAGES} --top --explain",
         {"--out": option("FILE", text, required=True, action="append", suffixes=(*LISTS, ".html"))},
     )

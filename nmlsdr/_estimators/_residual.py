@@ -23,7 +23,14 @@ from ._projection import Projection, direction_attributes
 from ._shrinkage import choose_strengths, directions_of_labels, shrink, shrinkage_grid, weights_of_features
 from ._sklearn_bases import CallbackSupportMixin
 from ._steps import Steps, clip_neighbors, labeled_part, soft_label_attributes
-from ._thresholds import advise_on_threshold, check_threshold, labels_flip_rate, unflipped, warn_never_predicted
+from ._thresholds import (
+    advise_on_threshold,
+    check_threshold,
+    labels_flip_rate,
+    labels_forget_rate,
+    unflipped,
+    warn_never_predicted,
+)
 
 # Residuals are propagated over the graphs of two attributes, for which callbacks have these words.
 _PLACES = {"embedding_": "embedding", "ridge_scores_": "ridge scores"}
@@ -139,6 +146,10 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         rate if 0s and 1s are flipped equally often; forgotten labels do not show in it (see
         `nmlsdr.inspection.estimate_mistakes`). The estimate is too large where the features say little about the
         labels, or where every label is frequent.
+    forget_rate_ : float
+        Estimated probability that an entry that is truly 1 was given as 0, from 0 to 1; 0 for 1-D y. It is too large
+        where the features say little about the labels. `nmlsdr.inspection.rank_suspects` compares it with
+        ``flip_rate_``.
     n_labeled_ : int
         Number of labelled rows.
     embedding_ : ndarray of shape (n_samples, d)
@@ -328,7 +339,7 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
             trend = fit_trend(steps, given, chosen.predictions, self.n_estimators, self.random_state)
             self.forests_, self.learner_weights_, O = trend
             del given, seen  # copies of rows
-            self.n_labeled_, self.flip_rate_ = len(O), self._estimate_flip_rate(O, labels)
+            self.n_labeled_, (self.flip_rate_, self.forget_rate_) = len(O), self._estimate_rates(O, labels)
             self.embedding_, self.ridge_scores_ = self._embed(rows), self._score_by_ridge(rows)
             self.ridge_scores_[labels.labeled] = chosen.predictions
             self.residuals_, TE = self._propagate_residuals(steps, labels, O, alpha)
@@ -343,8 +354,10 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
                 warn_never_predicted(predicted, advice, where=where, stacklevel=2)
         return self
 
-    def _estimate_flip_rate(self, O: np.ndarray, labels: Labels) -> float:
-        return labels_flip_rate(O, labels)
+    def _estimate_rates(self, O: np.ndarray, labels: Labels) -> tuple[float, float]:
+        """How often a 0 is given as 1, and a 1 as 0."""
+        rate = labels_flip_rate(O, labels)
+        return rate, labels_forget_rate(O, labels, rate)
 
     def _propagate_residuals(
         self, steps: Steps, labels: Labels, O: np.ndarray, alpha: Any

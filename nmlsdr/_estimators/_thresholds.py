@@ -67,22 +67,61 @@ def labels_flip_rate(scores: np.ndarray, labels: Labels) -> float:
     """
     if labels.single:
         return 0.0
-    return min(_LARGEST_FLIP_RATE, _share_of_ones(scores, labels, 1)[0])
+    return min(_LARGEST_FLIP_RATE, _clearest_share(*_known(scores, labels), 1)[0])
 
 
-def _share_of_ones(scores: np.ndarray, labels: Labels, tenths: int) -> tuple[float, int]:
-    """The share of 1s among the known labels with the smallest scores, and the number of these labels.
+def labels_forget_rate(scores: np.ndarray, labels: Labels, rate: float) -> float:
+    """Estimate the probability that a true label is not given: the share of 0s where the scores are largest.
+
+    If G of M known entries are given as 1, about (G - r M) / (1 - 2 r) are truly 1.  Hardly any entry is truly 0 among
+    a tenth of so many, those with the largest scores; let n0 of these m be given as 0.  Where the features say little
+    about the labels, (n0 + r) / (m + 1) is too large, so its mean with r is returned, which
+    `nmlsdr.inspection.rank_suspects` compares with r.
+
+    Parameters
+    ----------
+    scores, labels
+        As for `labels_flip_rate`.
+    rate : float
+        The flip rate r; at least 1 / (2 M) is taken, as for what is returned.
+
+    Returns
+    -------
+    float
+        0 for classes (1-D y).
+    """
+    if labels.single:
+        return 0.0
+    scores, given = _known(scores, labels)
+    M = len(scores)
+    r = max(rate, 0.5 / M)
+    m = max(1, int(np.clip(unflipped(given.sum() / M, r) * M, 0, M)) // _CLEAREST_SHARE)
+    h0 = (m * (1.0 - _share_of_ones(-scores, given, m)) + r) / (m + 1)
+    return max((h0 + r) / 2, 0.5 / M)
+
+
+def _known(scores: np.ndarray, labels: Labels) -> tuple[np.ndarray, np.ndarray]:
+    """Scores and labels of the known entries of the labelled rows."""
+    known = labels.known[labels.labeled]
+    return scores[known], np.asarray(labels.Y[labels.labeled][known])
+
+
+def _clearest_share(scores: np.ndarray, given: np.ndarray, tenths: int) -> tuple[float, int]:
+    """The share of 1s among so many tenths of the labels, those with the smallest scores, and their number."""
+    m = min(len(scores), tenths * max(1, len(scores) // _CLEAREST_SHARE))
+    return _share_of_ones(scores, given, m), m
+
+
+def _share_of_ones(scores: np.ndarray, given: np.ndarray, m: int) -> float:
+    """The share of 1s among the m labels with the smallest scores.
 
     Of equal scores the earlier entry counts, so the order of the rows matters where many scores are equal.  Finding
     the limit takes a tenth of the time of sorting all scores.
     """
-    known = labels.known[labels.labeled]
-    scores, given = scores[known], np.asarray(labels.Y[labels.labeled][known])
-    m = min(len(scores), tenths * max(1, len(scores) // _CLEAREST_SHARE))
     largest = np.partition(scores, m - 1)[m - 1]
     chosen = scores < largest
     chosen[np.flatnonzero(scores == largest)[: m - np.count_nonzero(chosen)]] = True
-    return float(given[chosen].mean()), m
+    return float(given[chosen].mean())
 
 
 def flip_rate_interval(scores: np.ndarray, labels: Labels) -> tuple[float, float]:
@@ -104,7 +143,7 @@ def flip_rate_interval(scores: np.ndarray, labels: Labels) -> tuple[float, float
     lowest, highest : float
         At most 1/2; the highest is 1/2 where the estimate is at its largest value.
     """
-    (rate, m), (wider, _) = (_share_of_ones(scores, labels, tenths) for tenths in (1, 2))
+    (rate, m), (wider, _) = (_clearest_share(*_known(scores, labels), tenths) for tenths in (1, 2))
     rate, wider = min(_LARGEST_FLIP_RATE, rate), min(_LARGEST_FLIP_RATE, wider)
     error = 2.0 * float(np.sqrt(max(rate * (1.0 - rate), 1.0 / m) / m))
     lowest = max(0.0, rate - error - 0.02 - max(0.0, wider - rate))

@@ -27,7 +27,7 @@ from .archive import need_skops, read
 from .rows import check_answers
 from .schema import Field, Refused, check_names, check_parameter, check_value, innermost, make_trees, table
 
-FORMAT = "nmlsdr-model 3"
+FORMAT = "nmlsdr-model 4"
 
 
 class ModelFileError(InputError):

@@ -52,13 +52,13 @@ class EveryRule(ResidualPropagation):
     cutoffs_ : dict of str to float or ndarray (C,)
         By the value of the option --threshold.
     mistakes_ : Mistakes
-        Lowest and highest number of forgotten and of invented labels.
+        Lowest and highest number of labels that were forgotten and that were given wrongly.
     """
 
-    def _estimate_flip_rate(self, O: NDArray[Any], labels: Labels) -> float:
+    def _estimate_rates(self, O: NDArray[Any], labels: Labels) -> tuple[float, float]:
         y, known = labels.Y[labels.labeled], labels.known[labels.labeled]
         self.mistakes_ = estimate_mistakes(O, y, labeled=known)
-        return super()._estimate_flip_rate(O, labels)
+        return super()._estimate_rates(O, labels)
 
     def _cutoffs(
         self, labels: Labels, all_scores: Scores, labeled_scores: Scores, rate: float | None = None

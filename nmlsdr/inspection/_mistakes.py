@@ -1,7 +1,7 @@
-"""How many annotations are wrong: intervals for the labels that were forgotten and for those that were invented.
+"""How many annotations are wrong: intervals for the labels that were forgotten and for those that were given wrongly.
 
 Where a share of the true labels was forgotten, the same share of 0s stands even among the entries that look most like a
-1, and where labels were invented, 1s stand among the entries that look least like one.  Both shares are rather too
+1, and where labels were given wrongly, 1s stand among the entries that look least like one.  Both shares are rather too
 large, because features seldom tell the labels of a row with certainty; so they bound the mistakes from above.
 """
 
@@ -25,12 +25,12 @@ class Mistakes(NamedTuple):
     ----------
     forgotten : (float, float)
         Given 0s that are truly 1. The lowest number is always 0.
-    invented : (float, float)
+    wrong : (float, float)
         Given 1s that are truly 0.
     """
 
     forgotten: tuple[float, float]
-    invented: tuple[float, float]
+    wrong: tuple[float, float]
 
 
 def estimate_mistakes(scores: ArrayLike, y: Any, *, labeled: Any = None) -> Mistakes:
@@ -101,8 +101,8 @@ def estimate_mistakes(scores: ArrayLike, y: Any, *, labeled: Any = None) -> Mist
         return float(np.clip((G - r * M) / max(1.0 - h - r, 1e-9), 0.0, M))
 
     few, many = positives(0.0, rates[1]), positives(highest, rates[0])
-    invented = [min(float(G), bound) for bound in (rates[0] * (M - many), rates[1] * (M - few))]
-    return Mistakes((0.0, min(float(M - G), highest * many)), (invented[0], invented[1]))
+    wrong = [min(float(G), bound) for bound in (rates[0] * (M - many), rates[1] * (M - few))]
+    return Mistakes((0.0, min(float(M - G), highest * many)), (wrong[0], wrong[1]))
 
 
 def _forgotten_share(scores: NDArray[np.float64], given: NDArray[np.bool_], known: NDArray[np.bool_]) -> float:

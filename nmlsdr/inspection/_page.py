@@ -31,16 +31,11 @@ from ._verdicts import FORMULA, Columns, labels_to_review
 
 Facts = dict[str, Any]
 
-TOP = 250  # entries of each list
+TOP = 500  # entries of the list
 N_EACH = 3  # nearest rows with the label, and without it
 N_NEAREST = 5  # nearest labelled rows that are counted
 MOST_COLUMNS = 1000  # of a page; a wider table shows those with the largest coefficients
 LONGEST_CELL = 10_000  # characters
-
-
-def first_of_lists(suspects: Suspects, n: int | None, kind: str) -> Suspects:
-    """The first n annotations of each list of this kind: "apart" has two lists, the others one."""
-    return suspects.first_of_each_kind(n) if kind == "apart" else suspects.first(n)
 
 
 def nearest_rows(
@@ -101,7 +96,7 @@ def describe_entries(
     found : Suspects
         The entries.
     kind : str
-        Which lists they are, as in `rank_suspects`.
+        Which annotations they are, as in `rank_suspects`.
     label_names : sequence of str
     name_rows : callable
         From row numbers to the columns that name these rows in a list: the id, if there is one, and the number.
@@ -136,7 +131,7 @@ def describe_entries(
         for one in own:
             one["near"] = [int(target[j, c]) for j, _ in one["near"]]
     columns = _add_parts(entries, method, X, feature_columns, columns)
-    earlier = [[int(i), int(c), int(given[i, c]), int(verdicts[i, c])] for i, c in np.argwhere(verdicts >= 0)]
+    earlier = [[int(i), int(c), int(given[i, c]), int(verdicts[i, c])] for i, c in np.argwhere(verdicts != -1)]
     rows = {i for i, *_ in earlier} | {one["row"] for one in entries}
     rows |= {j for one in entries for j, _ in one["with"] + one["without"]}
     numbers = np.array(sorted(rows), dtype=np.intp)
@@ -241,9 +236,10 @@ def write_review(
     *,
     table: Any = None,
     ids: Sequence[Any] | None = None,
-    kind: str = "apart",
+    kind: str = "all",
     top: int = TOP,
     verdicts: NDArray[np.int64] | None = None,
+    given: Any = None,
     title: str = "table",
 ) -> None:
     """Write the page on which a person checks annotations: a single file that a browser opens without a network.
@@ -262,13 +258,15 @@ def write_review(
         What the page shows of a row; without columns nothing but ids and labels. None: X.
     ids : sequence of length n_samples, default=None
         Names of the rows. None: rows have their number only, from 0.
-    kind : {"apart", "both", "missing", "spurious", "unknown"}, default="apart"
+    kind : {"all", "forgotten", "wrong"}, default="all"
         Which annotations are listed; see `rank_suspects`.
-    top : int, default=250
-        Number of annotations of each list.
+    top : int, default=500
+        Number of annotations.
     verdicts : ndarray of shape (n_samples, n_labels), default=None
         Earlier verdicts, as `read_verdicts` returns them. These annotations are not listed; the page adds the earlier
         verdicts to the file that it writes.
+    given : array-like or sparse matrix of shape (n_samples, n_labels), default=None
+        The labels before these verdicts, as `apply_verdicts` returns them. None: y.
     title : str, default="table"
         Name of the data.
 
@@ -302,7 +300,7 @@ def write_review(
     step = step_with_scores(estimator)
     target, label_names = labels_to_review(y)
     verdicts = np.full(target.shape, -1) if verdicts is None else np.asarray(verdicts)
-    found = rank_suspects(step, y, kind=kind, reviewed=verdicts >= 0)
+    found = rank_suspects(step, y, kind=kind, reviewed=verdicts != -1)
     shown = X if table is None else table
     names = [str(name) for name in getattr(shown, "columns", range(np.shape(shown)[1]))]
     block = shown.tocsr() if sparse.issparse(shown) else np.asarray(shown, dtype=object)
@@ -320,7 +318,7 @@ def write_review(
         step,
         X.tocsr() if sparse.issparse(X) else np.asarray(X),
         target,
-        first_of_lists(found, check_count(top, "top"), kind),
+        found.first(check_count(top, "top")),
         kind=kind,
         label_names=label_names,
         name_rows=lambda rows: ([] if texts is None else [("id", texts[rows])]) + [("row", rows)],
@@ -329,7 +327,7 @@ def write_review(
         feature_columns=names if encoder is None else [c.name for c in encoder.plan_.used for _ in c.feature_names],
         source=title,
         verdicts=verdicts,
-        given=target,
+        given=target if given is None else labels_to_review(given)[0],
     )
     with replace_file(path) as file:
         file.write(render_page(facts, source=title))

@@ -8,11 +8,13 @@ from sklearn.pipeline import Pipeline
 
 from .._checks.arguments import check_choice, check_real
 from .._checks.labels import Labels, check_labels, check_mask
+from .._checks.words import OLD_KINDS
 from .._errors import InputError
-from .._estimators._thresholds import labels_flip_rate, unflipped
 
-KINDS = ("missing", "spurious")
-_FIRST = 100  # annotations of a mixed list whose kinds are counted
+KINDS = ("forgotten", "wrong")  # of given 0s, of given 1s
+
+
+_LEARNED = ("flip_scores_", "flip_rate_", "forget_rate_")
 
 
 class Suspects(NamedTuple):
@@ -25,10 +27,9 @@ class Suspects(NamedTuple):
     given : ndarray of int64
         Given label, 1 or 0.
     score : ndarray of float64
-        How much other rows contradict the annotation, in [0, 1]. The larger the score, the more likely the annotation
-        is wrong.
+        What the annotations are ordered by, at least 0. The larger the score, the more likely the annotation is wrong.
     kind : ndarray of str
-        "missing" (given 0, probably 1) or "spurious" (given 1, probably 0).
+        "forgotten" (given 0, perhaps truly 1) or "wrong" (given 1, perhaps truly 0: given wrongly).
     rank : ndarray of intp
         1, 2, ... among the annotations of the same kind.
     """
@@ -40,51 +41,20 @@ class Suspects(NamedTuple):
     kind: NDArray[Any]
     rank: NDArray[np.intp]
 
-    def first(self, n: int | None) -> "Suspects":
+    def first(self, n: int | None) -> Self:
         """Return the first `n` annotations.
 
         Parameters
         ----------
         n : int or None
-            Number of annotations; None: all of them. Of a list of kind "apart" the first ones are of one kind; see
-            `first_of_each_kind`.
+            Number of annotations; None: all of them.
 
         Returns
         -------
         Suspects
             The first annotations, `n` or fewer.
         """
-        return self if n is None else self.take(slice(n))
-
-    def first_of_each_kind(self, n: int | None) -> Self:
-        """Return the first `n` annotations of each kind.
-
-        Parameters
-        ----------
-        n : int or None
-            Number of annotations of each kind; None: all of them.
-
-        Returns
-        -------
-        Suspects
-            At most 2 `n` annotations, in the same order.
-        """
-        return self if n is None else self.take(self.rank <= n)
-
-    def take(self, places: Any) -> Self:
-        """Return the annotations at these places.
-
-        Parameters
-        ----------
-        places : slice or ndarray
-            Index into each field.
-
-        Returns
-        -------
-        Suspects
-            These annotations.
-        """
-        return type(self)(*(values[places] for values in tuple[Any, ...](self)))
+        return type(self)(*(values[:n] for values in tuple[Any, ...](self)))
 
     def to_frame(self) -> Any:
         """Return the annotations as a pandas data frame.
@@ -115,8 +85,9 @@ def rank_suspects(
     flip_scores: Any,
     y: Any,
     *,
-    kind: str = "apart",
+    kind: str = "all",
     flip_rate: float | None = None,
+    forget_rate: float | None = None,
     labeled: Any = None,
     reviewed: ArrayLike | None = None,
 ) -> Suspects:
@@ -128,14 +99,12 @@ def rank_suspects(
         A fitted estimator that has ``flip_scores_``, a pipeline with one, or these scores, in [0, 1].
     y : array-like or sparse matrix of shape (n_samples, n_labels) or (n_samples,)
         The labels given to that fit. Unknown entries are not listed.
-    kind : {"apart", "missing", "spurious", "both", "unknown"}, default="apart"
-        Which annotations are listed. "missing": given 0s. "spurious": given 1s. "apart": both lists, one after the
-        other; the kind that is more likely wrong comes first. "both": one list, ordered by the score alone; where
-        annotators forget labels, most of the given 1s at its top are right. "unknown": one list, in which the scores of
-        given 1s are lowered if ``flip_rate`` shows that few of them can be wrong.
-    flip_rate : float, default=None
-        Attribute ``flip_rate_`` of the fitted estimator, in [0, 0.3]. Used for "unknown" alone, and required for it if
-        scores are given instead of an estimator.
+    kind : {"all", "forgotten", "wrong"}, default="all"
+        Which annotations are listed. "forgotten": given 0s. "wrong": given 1s. "all": both, in one list.
+    flip_rate, forget_rate : float, default=None
+        How often a 0 is given as 1, in [0, 0.3], and a 1 as 0, in [0, 1], for scores that are given without their
+        estimator: its ``flip_rate_`` and ``forget_rate_``. They weigh the two kinds of mistakes against each other.
+        None: the order is that of ``flip_scores``, as it is for estimators without these attributes.
     labeled : array-like of shape (n_samples,) or (n_samples, n_labels), bool, default=None
         The argument ``labeled`` given to the fit: True for labelled rows, or for known entries. None: y itself shows
         what is unknown.
@@ -145,65 +114,79 @@ def rank_suspects(
     Returns
     -------
     Suspects
-        Annotations by decreasing score, for "apart" within each kind; at equal scores by row and label.
+        Annotations by decreasing score; of equal scores first the larger ``flip_scores``, then by row and label.
 
     Raises
     ------
     ValueError
-        If ``kind`` is unknown, the estimator has no ``flip_scores_``, the labels are invalid, the scores have another
-        shape than the labels, the score of a known label is outside [0, 1], or scores and labels are exchanged.
+        If ``kind`` is unknown, the estimator has no ``flip_scores_``, one rate is given without the other or outside
+        its range, the labels are invalid, the scores have another shape than the labels, the score of a known label is
+        outside [0, 1], or scores and labels are exchanged.
 
     Notes
     -----
-    With "apart", the kind comes first to which most of the first 100 annotations of the list "unknown" belong. The flip
-    rate for this is estimated from the scores. A score is read as a prediction, ``1 - score`` for a given 1; the rate
-    is the share of given 1s in the tenth of the annotations with the smallest predictions.
+    An annotation is as suspicious as the odds of its flip score, times how often that kind of mistake is made. With the
+    flip score s, M known entries and l labelled rows, the score is r s / (1 - s) for a given 1 and h s / (1 - s) for a
+    given 0. Here r is ``flip_rate`` and h is ``forget_rate``, both at least 1 / (2 M), and s is clipped to [e, 1 - e]
+    with e = 1 / (2 sqrt l), because O has errors too. Unknown entries of a labelled row count in neither M nor r nor h.
+    A wrong class (1-D y) is a wrong 1 and a forgotten one at once, so there the score is s.
+
+    Within one kind the order is that of the flip scores.
 
     Examples
     --------
-    Two of three annotations of row 0 look wrong; row 1 is unlabelled.
+    Row 0 has a 1 and two 0s. Its 1 is contradicted most, but here labels are rather forgotten than given wrongly.
 
-    >>> found = rank_suspects([[0.9, 0.2, 0.7], [0.0, 0.0, 0.0]], [[1, 0, 0], [-1, -1, -1]], kind="both")
+    >>> scores, y = [[0.8, 0.2, 0.7], [0.1, 0.1, 0.1]], [[1, 0, 0], [0, 1, 0]]
+    >>> found = rank_suspects(scores, y, flip_rate=0.01, forget_rate=0.2).first(2)
     >>> found.label, found.kind, found.rank
-    (array([0, 2, 1]), array(['spurious', 'missing', 'missing'], dtype='<U8'), array([1, 1, 2]))
-    >>> rank_suspects([[0.9, 0.2, 0.7]], [[1, 0, 0]], kind="missing").label
-    array([2, 1])
-    >>> rank_suspects([[0.9, 0.2, 0.7]], [[0, 0, 1]]).label  # two lists: given 0s, then given 1s
-    array([0, 1, 2])
+    (array([2, 0]), array(['forgotten', 'wrong'], dtype='<U9'), array([1, 1]))
+    >>> rank_suspects(scores, y, kind="forgotten").label
+    array([2, 1, 0, 2])
     """
-    check_choice(kind, "kind", "apart", *KINDS, "both", "unknown")
+    if kind in OLD_KINDS:
+        raise InputError(f'kind={kind!r} is called "{OLD_KINDS[kind]}" now.')
+    check_choice(kind, "kind", "all", *KINDS)
     if hasattr(flip_scores, "get_params"):
         step = step_with_scores(flip_scores)
-        flip_rate = getattr(step, "flip_rate_", None) if flip_rate is None else flip_rate
-        flip_scores = step.flip_scores_
-    if kind == "unknown" and flip_rate is None:
-        raise InputError('kind="unknown" needs flip_rate; pass flip_rate_ of a fitted ResidualPropagation.')
+        flip_scores, flip_rate, forget_rate = (getattr(step, name, None) for name in _LEARNED)
     scores, labels = check_scores(flip_scores, y, labeled, "flip_scores")
     if (np.isin(scores, (0, 1, -1)) | np.isnan(scores)).all() and (scores == 1).any() and (labels.Y % 1 != 0).any():
         raise InputError("flip_scores holds 0, 1 and -1, y holds fractions; give the scores first, then the labels.")
-    wrong = labels.known & ~((scores >= 0) & (scores <= 1))
-    if wrong.any():
-        i, c = (int(place) for place in np.argwhere(wrong)[0])
+    outside = labels.known & ~((scores >= 0) & (scores <= 1))
+    if outside.any():
+        i, c = (int(place) for place in np.argwhere(outside)[0])
         raise InputError(f"flip_scores must lie in [0, 1], got {scores[i, c]:g} in row {i}, label {c}.")
     is_given = labels.Y > 0.5
-    if kind == "unknown":
-        rate = check_real(flip_rate, "flip_rate", 0.0, 0.3)
-        scores = _with_lowered_ones(scores, labels, rate)
-    listed = labels.known & (is_given == (kind == "spurious")) if kind in KINDS else labels.known
+    listed = labels.known if kind == "all" else labels.known & (is_given == (kind == "wrong"))
     if reviewed is not None:
         n_samples, n_labels = scores.shape
         decided = check_mask(reviewed, n_samples, n_labels, "reviewed")
         listed = listed & ~(decided if decided.ndim == 2 else decided[:, None])
     row, label = np.nonzero(listed)
-    order = np.argsort(-scores[row, label], kind="stable")
-    if kind == "apart":
-        first = _likelier_ones(scores, labels, listed)
-        order = order[np.argsort(is_given[row, label][order] != first, kind="stable")]
-    row, label = row[order], label[order]
-    given = is_given[row, label].astype(np.int64)
+    s, given = scores[row, label], is_given[row, label].astype(np.int64)
+    suspicion = _odds(s, given, labels, flip_rate, forget_rate)
+    order = np.lexsort((-s, -suspicion))  # which keeps the order of what is equal
+    row, label, given = row[order], label[order], given[order]
     rank = np.where(given == 1, np.cumsum(given), np.cumsum(1 - given))
-    kinds = np.array(KINDS)[given]
-    return Suspects(row, label, given, scores[row, label], kinds, rank)
+    return Suspects(row, label, given, suspicion[order], np.array(KINDS)[given], rank)
+
+
+def _odds(
+    s: NDArray[np.float64], given: NDArray[np.int64], labels: Labels, flip_rate: Any, forget_rate: Any
+) -> NDArray[np.float64]:
+    """The odds of flip scores times how often that kind of mistake is made; without rates the flip scores."""
+    if (flip_rate is None) != (forget_rate is None):
+        raise InputError("flip_rate and forget_rate belong together; pass both of the fitted estimator, or neither.")
+    if flip_rate is None or labels.single:
+        return s
+    least = 0.5 / max(1, int(labels.known.sum()))
+    r = max(check_real(flip_rate, "flip_rate", 0.0, 0.3), least)
+    h = max(check_real(forget_rate, "forget_rate", 0.0, 1.0), least)
+    e = 0.5 / np.sqrt(max(1, int(labels.labeled.sum())))
+    s = np.clip(s, e, 1.0 - e)
+    odds: NDArray[np.float64] = np.where(given == 1, r, h) * s / (1.0 - s)
+    return odds
 
 
 def last_with(estimator: Any, attribute: str) -> Any:
@@ -231,50 +214,3 @@ def check_scores(scores: Any, y: Any, labeled: Any, name: str) -> tuple[NDArray[
         shapes = f"{name} must have the shape of the labels, {labels.Y.shape}, got {values.shape}"
         raise InputError(f"{shapes}; pass the scores and y of the same fit.")
     return values, labels
-
-
-def _with_lowered_ones(scores: NDArray[np.float64], labels: Labels, rate: float) -> NDArray[np.float64]:
-    """The scores, those of given 1s times twice the share of the given 1s that are flipped 0s, at most 1."""
-    given = labels.Y[labels.known]
-    share = float(given.mean()) if given.size else 0.0
-    truly = float(np.clip(unflipped(share, rate), 0.0, 1.0))  # the share of 1s without flips
-    flipped = np.clip(rate * (1.0 - truly) / share, 0.0, 1.0) if share > 0 else 0.0
-    return np.where(labels.Y > 0.5, scores * min(1.0, 2.0 * float(flipped)), scores)
-
-
-def _likelier_ones(scores: NDArray[np.float64], labels: Labels, listed: NDArray[np.bool_]) -> bool:
-    """Whether given 1s are the likelier wrong ones: most of the first annotations of one list of unknown mistakes."""
-    is_given = labels.Y > 0.5
-    predicted = np.where(is_given, 1.0 - scores, scores)[labels.labeled]
-    lowered = _with_lowered_ones(scores, labels, labels_flip_rate(predicted, labels))[listed]
-    head = is_given[listed][np.argsort(-lowered, kind="stable")[:_FIRST]]
-    return bool(2 * head.sum() > len(head))
-
-
-def buried_kind(suspects: Suspects, first: int = _FIRST) -> str | None:
-    """The kind that a list of both hides behind the other.
-
-    Parameters
-    ----------
-    suspects : Suspects
-        A list of kind "both".
-    first : int, default=100
-        Number of annotations that are compared, from the first.
-
-    Returns
-    -------
-    "missing", "spurious" or None
-        The kind that at most one in twenty of the first entries has although the list contains more of it; otherwise
-        None.  Whether that is right depends on the mistakes of the annotators.
-
-    Examples
-    --------
-    >>> scores = [[0.9] * 40 + [0.3] * 60]
-    >>> buried_kind(rank_suspects(scores, [[1] * 40 + [0] * 60], kind="both"), first=40)
-    'missing'
-    """
-    head, rest = suspects.kind[:first], suspects.kind[first:]
-    for kind in KINDS:
-        if 20 * int((head == kind).sum()) <= len(head) and (rest == kind).any():
-            return kind
-    return None

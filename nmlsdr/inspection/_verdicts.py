@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from .._checks.cells import column_names
 from .._checks.labels import alphas_of_labels, check_entries, check_labels
+from .._checks.words import LABELS, UNCLEAR, fold
 from .._checks.words import VERDICTS as VERDICT_WORDS
-from .._checks.words import fold
 from .._errors import InputError
 from ..tables import Form, Lines
 from ._review import Suspects
@@ -26,7 +26,10 @@ from ._review import Suspects
 OWN_COLUMNS = ("row", "label", "given", "score", "suggest", "kind", "rank", "verdict")
 
 OPEN = ("", "?")
-VERDICTS = "1, yes or add (the label belongs there), 0, no or remove (it does not), keep (as given), or nothing yet"
+VERDICTS = (
+    "1, yes or add (the label belongs there), 0, no or remove (it does not), keep (as given), unclear (it cannot be "
+    "told), or nothing yet"
+)
 LARGEST = 1 << 28  # bytes
 
 # Apostrophes in front are ignored, so that a cell which begins with an apostrophe and = is escaped and restored too.
@@ -101,6 +104,7 @@ def read_verdicts(
     ids: Sequence[Any] | None = None,
     id_name: str | None = None,
     label_names: Sequence[str] | None = None,
+    corrected: bool = False,
     encoding: str | None = None,
 ) -> NDArray[np.int64]:
     """Read the verdicts that the review page or a filled-in list gives on annotations.
@@ -109,7 +113,8 @@ def read_verdicts(
     ----------
     path : path
         CSV or TSV with the columns row (or the ids), label and verdict, also as a spreadsheet saves it. A verdict is 1,
-        yes or add; 0, no or remove; keep; or nothing yet. Yes and no may be words of other languages.
+        yes or add; 0, no or remove; keep; unclear, if it cannot be told; or nothing yet. Yes and no may be words of
+        other languages. If there is a column given, it must hold the labels of y.
     y : array-like or sparse matrix of shape (n_samples, n_labels)
         The labels of the fit that the list was made with.
     ids : sequence of length n_samples, default=None
@@ -119,19 +124,23 @@ def read_verdicts(
         The column of the ids. None: id.
     label_names : sequence of length n_labels, default=None
         Names of the labels. None: those of the columns of y, or label_0, label_1, ....
+    corrected : bool, default=False
+        Whether labels of y were corrected since the list was made, so that its column given may differ from y.
     encoding : str, default=None
         Encoding of the file, if it is not UTF-8, and the names of its labels and ids do not show another one.
 
     Returns
     -------
     ndarray of shape (n_samples, n_labels), int64
-        1 where the label belongs to the row, 0 where it does not, and -1 where there is no verdict.
+        1 where the label belongs to the row, 0 where it does not, -2 where a person could not tell, and -1 where there
+        is no verdict.
 
     Raises
     ------
     ValueError
         For a file without these columns, a row or label that y does not have, a row that is not the only one of its id,
-        a word that is no verdict, or two verdicts that differ. The message names the line.
+        a word that is no verdict, two verdicts that differ, or a list that was made with other labels than y. The
+        message names the line.
 
     Examples
     --------
@@ -161,7 +170,7 @@ def read_verdicts(
     places: dict[str, list[int]] = defaultdict(list)
     for i, name in enumerate(ids if ids is not None and key != "row" else map(str, range(len(given)))):
         places[name].append(i)
-    found = np.full(given.shape, -1)
+    found, others = np.full(given.shape, -1), []
     advice = "give the file that was reviewed"
     for number, cells in lines:
         here = f"{path}, line {number}"
@@ -186,13 +195,20 @@ def read_verdicts(
             if row not in map(str, rows):
                 raise InputError(f"{here}: row {row} of the table does not have the {key} {name!r}; {advice}.")
             i = int(row)
+        if given[i, c] != -1 and LABELS.get(fold(line.get("given", "")), -1) not in (-1, given[i, c]):
+            others.append((number, name, label, line["given"].strip(), given[i, c]))
         value = given[i, c] if verdict.lower() == "keep" else VERDICT_WORDS.get(fold(verdict), -1)
-        if value not in (0, 1):
+        if value not in (0, 1, UNCLEAR):
             why = "keeps a 0 or 1, and y has none here" if verdict.lower() == "keep" else "is not a verdict"
             raise InputError(f"{here}: {verdict!r} {why}; give {VERDICTS}.")
         if found[i, c] not in (-1, value):
             raise InputError(f"{here}: a second and different verdict on {name!r}, {label!r}; delete one of the lines.")
         found[i, c] = value
+    if others and not corrected:
+        number, name, label, before, now = others[0]
+        what = f"{path}: {len(others)} lines do not fit the table; in line {number} the label {label!r} of {name!r}"
+        advice = f"{advice}, or add --corrected (corrected=True) if labels were corrected meanwhile"
+        raise InputError(f"{what} was given as {before}, and now it is {now:g}; {advice}.")
     return found
 
 
@@ -204,7 +220,7 @@ def apply_verdicts(
     Parameters
     ----------
     verdicts : ndarray of shape (n_samples, n_labels)
-        What `read_verdicts` returns.
+        What `read_verdicts` returns; an entry with -2 stays as it is.
     y : array-like or sparse matrix of shape (n_samples, n_labels)
         The given labels.
     alpha_labeled : float or pair of float, default=0.6

@@ -7,11 +7,11 @@
   if (!window.DecompressionStream) { pick("old").hidden = false; return; }
   const data = await unpack(pick("data").textContent);
   const entries = data.entries, FOLDED = 40;
-  const kinds = data.kind === "apart" ? [...new Set([...entries.map((one) => one.kind), "missing", "spurious"])] : [data.kind];
+  const kinds = data.kind === "all" ? ["all", "forgotten", "wrong"] : [data.kind];
   const CHECKED = kinds.length; // the number of the last tab
-  for (const one of entries) one.list = data.kind === "apart" ? kinds.indexOf(one.kind) : 0;
-  const titles = { missing: "Maybe forgotten", spurious: "Maybe given wrongly" }; // of a list; others have both kinds
-  const titleOf = (k) => titles[kinds[k]] || "Both kinds";
+  const titles = { all: "All", forgotten: "Maybe forgotten", wrong: "Maybe given wrongly" };
+  const titleOf = (k) => titles[kinds[k]];
+  const inList = (one, k) => kinds[k] === "all" || one.kind === kinds[k];
   const places = new Map(data.rows.map((row, k) => [row, k])); // of a row in data.ids, data.has and each column
   const idOf = (row) => data.ids[places.get(row)];
   const prefix = "nmlsdr " + data.digest + " ";
@@ -157,10 +157,10 @@
   }
 
   function estimate() {
-    const list = tab === CHECKED ? entries[current] ? entries[current].list : 0 : tab;
-    const found = decided().filter((i) => entries[i].list === list), n = found.length;
+    const list = tab === CHECKED ? 0 : tab;
+    const found = decided().filter((i) => inList(entries[i], list)), n = found.length;
     if (n < 30) return "After 30 verdicts in a list, this line says how many of the next entries are probably wrong. So far: " + n + ".";
-    const count = (some) => some.filter(isWrong).length, left = entries.filter((one) => one.list === list && one.verdict === undefined).length;
+    const count = (some) => some.filter(isWrong).length, left = entries.filter((one) => inList(one, list) && one.verdict === undefined).length;
     const m = Math.min(50, left), { mean, low, high } = expected(count(found.slice(0, 20)), 20, m);
     const head = "Of the " + n + " entries of this list that you checked, " + count(found) + " were wrong; of the last 20, " + count(found.slice(0, 20)) + ". ";
     if (!m) return head + "None is left.";
@@ -172,7 +172,7 @@
 
   function inView(i) {
     const one = entries[i], label = pick("label").value, text = pick("search").value.trim().toLowerCase();
-    if (tab === CHECKED ? one.verdict === undefined : one.list !== tab) return false;
+    if (tab === CHECKED ? one.verdict === undefined : !inList(one, tab)) return false;
     if (label !== "" && one.label !== Number(label)) return false;
     return !text || String(one.row) === text || (idOf(one.row) || "").toLowerCase().includes(text);
   }
@@ -197,7 +197,7 @@
   }
 
   function showTabs() {
-    pick("tabs").replaceChildren(...[...kinds.map((_, k) => [titleOf(k), entries.filter((one) => one.list === k).length]), ["Checked", decided().length + data.earlier.length]]
+    pick("tabs").replaceChildren(...[...kinds.map((_, k) => [titleOf(k), entries.filter((one) => inList(one, k)).length]), ["Checked", decided().length + data.earlier.length]]
       .map(([title, n], k) => make("button", { type: "button", role: "tab", id: "rv-tab" + k, "aria-selected": k === tab,
         "aria-controls": "rv-panel", tabindex: k === tab ? 0 : -1 }, title, " ", make("span", { class: "quiet" }, String(n)))));
     pick("panel").setAttribute("aria-labelledby", "rv-tab" + tab);
@@ -205,7 +205,7 @@
 
   function showLabels() {
     const counts = new Map();
-    for (const one of entries) if (tab === CHECKED ? one.verdict !== undefined : one.list === tab) counts.set(one.label, (counts.get(one.label) || 0) + 1);
+    for (const one of entries) if (tab === CHECKED ? one.verdict !== undefined : inList(one, tab)) counts.set(one.label, (counts.get(one.label) || 0) + 1);
     const before = pick("label").value;
     pick("label").replaceChildren(make("option", { value: "" }, "all"),
       ...[...counts].map(([label, n]) => make("option", { value: label }, readable(data.labels[label]) + " (" + n + ")")));
@@ -339,7 +339,7 @@
 
   // Show an entry wherever it is: in its list, without a filter that hides it.
   function reveal(i, focus = true) {
-    if (tab !== entries[i].list) tab = entries[i].list;
+    if (tab === CHECKED || !inList(entries[i], tab)) tab = 0;
     showLabels();
     if (!inView(i)) pick("label").value = pick("search").value = "";
     current = i;

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+import reference
 
 from nmlsdr._checks.labels import check_labels
-from nmlsdr._estimators._thresholds import flip_rate_interval, labels_flip_rate
+from nmlsdr._estimators._thresholds import flip_rate_interval, labels_flip_rate, labels_forget_rate
 from nmlsdr._report.trial import EveryRule
 
 SEEDS = range(10)
@@ -39,6 +40,31 @@ def test_the_flip_rate_is_the_share_of_1s_in_the_tenth_with_the_smallest_scores(
         known = labels.known[labels.labeled]
         given = labels.Y[labels.labeled][known][np.argsort(scores[known], kind="stable")]
         assert labels_flip_rate(scores, labels) == min(0.3, given[: max(1, len(given) // 10)].mean())
+
+
+@pytest.mark.parametrize("n_scores", [2, 1000])
+def test_the_forget_rate_is_that_of_the_twin(n_scores, rng):
+    """Partly known rows count by their known entries; r is at least one half of an entry, and so is the answer."""
+    for n_rows in (1, 9, 57, 300):
+        for rate in (0.0, 0.1, 0.3):
+            Y = rng.integers(-1, 2, (n_rows, 3))
+            Y[0] = 0, 1, -1
+            labels = check_labels(Y)
+            scores = rng.integers(0, n_scores, (int(labels.labeled.sum()), 3)) / n_scores
+            known = labels.known[labels.labeled]
+            twin = reference.forget_rate(scores[known], labels.Y[labels.labeled][known].tolist(), rate)
+            assert labels_forget_rate(scores, labels, rate) == pytest.approx(twin, rel=1e-12)
+
+
+def test_the_forget_rate_by_hand():
+    """60 of 100 entries are 1, so six with the largest scores count; two of them are 0: h0 = (2 + r) / 7, r = 1/200."""
+    given = np.zeros((100, 1))
+    given[2:62] = 1
+    labels = check_labels(given)
+    falling = np.arange(100.0)[::-1, None]
+    assert labels_forget_rate(falling, labels, 0.0) == pytest.approx(((2 + 0.005) / 7 + 0.005) / 2)
+    assert labels_forget_rate(falling, check_labels(np.ones((100, 1))), 0.0) == 0.005  # the least
+    assert labels_forget_rate(np.zeros((4, 2)), check_labels([0, 1, 0, 1]), 0.0) == 0.0  # classes
 
 
 def test_the_interval_contains_the_estimate_and_stays_below_a_half(rng):

@@ -384,7 +384,7 @@ def test_one_column_may_be_given_with_labeled():
 
 
 def test_unknown_entries_are_not_listed_as_suspects():
-    found = nmlsdr.inspection.rank_suspects([[0.9, 0.2], [0.3, 0.1]], [[1, np.nan], [0, 1]], kind="both")
+    found = nmlsdr.inspection.rank_suspects([[0.9, 0.2], [0.3, 0.1]], [[1, np.nan], [0, 1]])
     assert [*zip(found.row.tolist(), found.label.tolist(), strict=True)] == [(0, 0), (1, 0), (1, 1)]
 
 

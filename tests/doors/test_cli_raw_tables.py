@@ -386,11 +386,11 @@ def test_every_classifier_accepts_raw_tables(run, raw, classifier, more):  # noq
 
 
 def test_review_and_report_accept_raw_tables(run, raw, tmp_path):  # noqa: F811
-    found = run("review", "train.csv", *TAIL, *ASK, "--kind", "missing", "--explain", "-o", "r.csv")
+    found = run("review", "train.csv", *TAIL, *ASK, "--kind", "forgotten", "--explain", "-o", "r.csv")
     assert_done(found)
     names, rows = read_csv(tmp_path / "r.csv")
     assert names[:2] == ["id", "row"]
-    assert {row[names.index("kind")] for row in rows} == {"missing"}
+    assert {row[names.index("kind")] for row in rows} == {"forgotten"}
     pytest.importorskip("jinja2")
     assert_done(run("report", "train.csv", *TAIL, *ASK, "--folds", "2", "-o", "r.html"))
     page = (tmp_path / "r.html").read_text(encoding="utf-8")

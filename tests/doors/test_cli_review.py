@@ -63,23 +63,15 @@ def review(run, *options, out="review.csv"):  # noqa: F811
 
 def test_the_wrong_annotations_come_first(run, groups):  # noqa: F811
     _, given, wrong = groups
-    rows, _ = review(run, "--kind", "both")
+    rows, _ = review(run)
     assert len(rows) == given.size
     assert set(entries(rows[: len(wrong)])) == set(wrong)
     scores = [float(row[3]) for row in rows]
     assert scores == sorted(scores, reverse=True)
     for (i, c), row in zip(entries(rows), rows, strict=True):
         assert int(row[2]) == given[i, c]
-        assert row[4:6] == (["remove", "spurious"] if given[i, c] else ["add", "missing"])
+        assert row[4:6] == (["remove", "wrong"] if given[i, c] else ["add", "forgotten"])
         assert row[7] == ""
-
-
-def test_the_two_kinds_stand_apart_unless_one_list_is_wanted(run, groups):  # noqa: F811
-    apart, _ = review(run)
-    lists = [review(run, "--kind", kind)[0] for kind in ("missing", "spurious")]
-    assert apart in (lists[0] + lists[1], lists[1] + lists[0])
-    first, _ = review(run, "--top", "3")
-    assert first in (lists[0][:3] + lists[1][:3], lists[1][:3] + lists[0][:3])
 
 
 @pytest.mark.parametrize("mistake", ["forgotten", "given to wrong rows"])
@@ -92,24 +84,24 @@ def test_the_likelier_kind_of_mistake_comes_first(rng, mistake):
     else:
         given = np.where(rng.random(truth.shape) < 0.08, 1, truth)
     model = ResidualPropagation(n_neighbors=6, n_estimators=20).fit(X, given)
-    found = rank_suspects(model.flip_scores_, given)
+    found = rank_suspects(model, given)
     wrong = given != truth
     head = found.first(int(wrong.sum()))
-    assert set(head.kind) == {"missing" if mistake == "forgotten" else "spurious"}
+    assert (head.kind == ("forgotten" if mistake == "forgotten" else "wrong")).mean() > 0.95
     assert wrong[head.row, head.label].mean() > 0.6
 
 
-def test_python_and_the_command_list_the_same_kinds_by_default(run, groups):  # noqa: F811
+def test_python_and_the_command_make_the_same_list(run, groups):  # noqa: F811
     X, given, _ = groups
     rows, _ = review(run)
     model = ResidualPropagation(n_neighbors=6).fit(StandardScaler().fit_transform(X), given)
-    found = rank_suspects(model.flip_scores_, given)
+    found = rank_suspects(model, given)
     assert entries(rows) == list(zip(found.row.tolist(), found.label.tolist(), strict=True))
 
 
-@pytest.mark.parametrize("kind", ["missing", "spurious"])
-def test_a_list_of_one_kind_is_its_part_of_the_list_of_both(run, groups, kind):  # noqa: F811
-    both, _ = review(run, "--kind", "both")
+@pytest.mark.parametrize("kind", ["forgotten", "wrong"])
+def test_a_list_of_one_kind_is_its_part_of_the_list_of_all(run, groups, kind):  # noqa: F811
+    both, _ = review(run)
     alone, _ = review(run, "--kind", kind, out="alone.csv")
     assert alone == [row for row in both if row[5] == kind]
     assert [int(row[6]) for row in alone] == list(range(1, len(alone) + 1))
@@ -125,18 +117,9 @@ def test_only_labelled_rows_are_reviewed(run, tables, tmp_path):  # noqa: F811
     assert {row[1] for row in rows} == set(LABELS)
 
 
-def test_one_note_advises_to_list_missing_labels_separately(run, rng, tmp_path):  # noqa: F811
-    """Where a third of the 1s are forgotten, 100 given 1s head the list of both; told in one line, not with --kind."""
-    truth = np.repeat(np.eye(6, dtype=int), 60, axis=0)
-    X = truth[:, :5] + rng.normal(size=(360, 5))
-    given = np.where(rng.random(truth.shape) < 0.35, 0, truth)
-    np.savez(tmp_path / "wrong.npz", X=X, y=given)
-    rows, said = review(run, "--kind", "both")
-    assert [row[5] for row in rows[:100]].count("missing") <= 5  # the case is what it claims to be
-    assert len(said.splitlines()) == 1
-    assert "--kind missing" in said
-    _, said = review(run, "--kind", "missing")
-    assert said == ""
+@pytest.mark.parametrize(("old", "new"), [("missing", "forgotten"), ("spurious", "wrong"), ("apart", "all")])
+def test_old_words_are_refused_with_the_new_one(run, groups, old, new):  # noqa: F811
+    assert_refused(run("review", "wrong.npz", "--kind", old, "--out", "r.csv"), f"did you mean '{new}'?")
 
 
 def test_explanations_are_the_nearest_rows(run, groups):  # noqa: F811
@@ -174,15 +157,14 @@ def test_verdicts_are_used_by_the_next_review_and_fit(run, groups):  # noqa: F81
     from nmlsdr.model_file import load_model
 
     _, given, wrong = groups
-    rows, _ = review(run, "--kind", "both")
+    rows, _ = review(run)
     for row in rows[:6]:
         (entry,) = entries([row])
         row[7] = str(1 - given[entry]) if entry in wrong else "keep"
     write_rows("checked.csv", NAMES, rows)
-    later, _ = review(run, "--kind", "both", "--reviewed", "checked.csv", out="second.csv")
+    later, _ = review(run, "--reviewed", "checked.csv", out="second.csv")
     assert len(later) == len(rows) - 6
     assert not set(entries(later)) & set(entries(rows[:6]))
-    assert float(later[0][3]) < float(rows[0][3])  # what was wrong no longer speaks against its neighbours
     outcome = run("fit", "wrong.npz", "--n-neighbors", "6", "--reviewed", "checked.csv", "--out", "m.skops")
     assert outcome.status == 0, outcome
     # Beside what was written, only the features of this table that tell a label alone are noted.
@@ -259,9 +241,9 @@ class Recorder:
 )
 def test_reviewed_entries_alone_have_alpha_zero(settings, expected):
     target = np.array([[1, 0], [0, 1], [-1, -1]])
-    table = Table(data=None, target=target, labeled=None, reviewed=np.zeros((3, 2), dtype=bool))
+    table = Table(data=None, target=target, labeled=None, verdicts=np.full((3, 2), -1))
     assert fit_reviewed(Recorder(**settings), None, table).alpha is None
-    table.reviewed[1, 0] = True
+    table.verdicts[1, 0], table.verdicts[0, 0] = 0, -2  # who cannot tell leaves the entry to the neighbours
     np.testing.assert_allclose(fit_reviewed(Recorder(**settings), None, table).alpha, expected, rtol=0, atol=1e-15)
 
 
@@ -284,8 +266,9 @@ def test_a_pair_of_alphas_works_together_with_verdicts(run, groups, verb, n_labe
         alpha[3, 1] = 0.0
         model = ResidualPropagation(n_neighbors=6)
         model.fit(StandardScaler().fit_transform(X), given[:, :n_labels], alpha=alpha)
-        expected = [model.flip_scores_[entry] for entry in entries(rows)]
-        assert [float(row[3]) for row in rows] == pytest.approx(expected, rel=6e-3)
+        found = rank_suspects(model, given[:, :n_labels])
+        expected = {(i, c): score for i, c, _, score, *_ in zip(*found, strict=True)}
+        assert [float(row[3]) for row in rows] == pytest.approx([expected[one] for one in entries(rows)], rel=6e-3)
 
 
 def test_reviewed_annotations_are_not_ranked():

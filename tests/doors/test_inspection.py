@@ -50,25 +50,21 @@ def test_every_kind_lists_its_annotations_once_and_in_order(data):
     Y = np.array(data.draw(st.lists(st.sampled_from([0, 1]), min_size=n * C, max_size=n * C))).reshape(n, C)
     labeled = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)))
     labeled[0] = True  # a fit on nothing is refused
-    lists = {kind: rank_suspects(scores, Y, kind=kind, labeled=labeled) for kind in ("both", *KINDS)}
-    apart = [field.tolist() for field in rank_suspects(scores, Y, labeled=labeled)]
-    stacked = [np.concatenate(fields).tolist() for fields in zip(*(lists[kind] for kind in KINDS), strict=True)]
-    other_way = [np.concatenate(fields).tolist() for fields in zip(*(lists[kind] for kind in KINDS[::-1]), strict=True)]
-    assert apart in (stacked, other_way)
+    lists = {kind: rank_suspects(scores, Y, kind=kind, labeled=labeled) for kind in ("all", *KINDS)}
     for kind, found in lists.items():
         pairs = list(zip(found.row.tolist(), found.label.tolist(), strict=True))
         wanted = [
             (i, c)
             for i in range(n)
             for c in range(C)
-            if labeled[i] and (kind == "both" or Y[i, c] == (kind == "spurious"))
+            if labeled[i] and (kind == "all" or Y[i, c] == (kind == "wrong"))
         ]
         assert sorted(pairs) == wanted
         assert pairs == sorted(pairs, key=lambda p: (-scores[p], *p))  # by score, equal ones by row and label
         assert (found.given == Y[found.row, found.label]).all()
-        assert (found.kind == np.where(found.given == 1, "spurious", "missing")).all()
+        assert (found.kind == np.where(found.given == 1, "wrong", "forgotten")).all()
     for kind in KINDS:
-        alone, among = lists[kind], lists["both"]
+        alone, among = lists[kind], lists["all"]
         assert alone.rank.tolist() == list(range(1, len(alone.rank) + 1))
         mine = among.kind == kind
         assert among.rank[mine].tolist() == alone.rank.tolist()
@@ -84,21 +80,26 @@ def test_reviewed_rows_are_those_with_every_annotation_reviewed(rng):
 
 
 def test_forgotten_labels_lead_their_own_list(rng):
-    """Where a third of the 1s are forgotten, the head of "both" holds right 1s; that of "missing" the forgotten."""
+    """Where a third of the 1s are forgotten, the list of given 0s begins with them."""
     X = np.repeat(rng.normal(size=(12, 4)) * 10, 20, axis=0) + rng.normal(size=(240, 4))
     truth = np.repeat(np.eye(12, dtype=int), 20, axis=0)
     forgotten = (truth == 1) & (rng.random(truth.shape) < 0.35)
     given_labels = np.where(forgotten, 0, truth)
     scores = MultiLabelPropagation(8).fit(X, given_labels).flip_scores_
-    found = rank_suspects(scores, given_labels, kind="missing").first(int(forgotten.sum()))
+    found = rank_suspects(scores, given_labels, kind="forgotten").first(int(forgotten.sum()))
     assert forgotten[found.row, found.label].mean() > 0.9
 
 
 @pytest.mark.parametrize(
     ("scores", "y", "options", "words"),
     [
-        ([[0.5, 0.1]], [[1, 0]], {"kind": "all"}, 'kind must be "apart", .*"unknown", got .all.'),
-        ([[0.5, 0.1]], [[1, 0]], {"kind": "unknown"}, 'kind="unknown" needs flip_rate'),
+        ([[0.5, 0.1]], [[1, 0]], {"kind": "x"}, 'kind must be "all", "forgotten" or "wrong", got .x.'),
+        ([[0.5, 0.1]], [[1, 0]], {"kind": "missing"}, "kind='missing' is called \"forgotten\" now"),
+        ([[0.5, 0.1]], [[1, 0]], {"kind": "spurious"}, "kind='spurious' is called \"wrong\" now"),
+        ([[0.5, 0.1]], [[1, 0]], {"kind": "apart"}, "kind='apart' is called \"all\" now"),
+        ([[0.5, 0.1]], [[1, 0]], {"flip_rate": 0.1}, "flip_rate and forget_rate belong together"),
+        ([[0.5, 0.1]], [[1, 0]], {"flip_rate": 0.4, "forget_rate": 0.1}, r"flip_rate must be a number in \[0, 0.3\]"),
+        ([[0.5, 0.1]], [[1, 0]], {"flip_rate": 0.1, "forget_rate": 1.1}, r"forget_rate must be a number in \[0, 1\]"),
         ([[0.5]], [[1, 0]], {}, r"shape of the labels, \(1, 2\), got \(1, 1\)"),
         ([[0.5, np.nan]], [[1, 0]], {}, r"flip_scores must lie in \[0, 1\], got nan in row 0, label 1"),
         ([[0.5, 0.1], [-3, 5]], [[1, 0], [1, 0]], {}, r"flip_scores must lie in \[0, 1\], got -3 in row 1, label 0"),
@@ -114,41 +115,41 @@ def test_invalid_arguments_raise_a_clear_error(scores, y, options, words):
         rank_suspects(scores, y, **options)
 
 
-@pytest.mark.parametrize("kind", ["apart", "unknown"])
-def test_a_fitted_estimator_stands_for_its_scores_and_its_flip_rate(kind, two_groups):
+def test_a_fitted_estimator_stands_for_its_scores_and_its_rates(two_groups):
     X, Y = two_groups
     pipeline = make_pipeline(StandardScaler(), ResidualPropagation(n_estimators=5)).fit(X, Y)
     step = pipeline[-1]
-    expected = rank_suspects(step.flip_scores_, Y, kind=kind, flip_rate=step.flip_rate_)
+    expected = rank_suspects(step.flip_scores_, Y, flip_rate=step.flip_rate_, forget_rate=step.forget_rate_)
     for model in (step, pipeline):
-        for found, wanted in zip(rank_suspects(model, Y, kind=kind), expected, strict=True):
+        for found, wanted in zip(rank_suspects(model, Y), expected, strict=True):
             np.testing.assert_array_equal(found, wanted)
-    with pytest.raises(InputError, match='kind="unknown" needs flip_rate'):
-        rank_suspects(MultiLabelPropagation().fit(X, Y), Y, kind="unknown")
+    other = MultiLabelPropagation().fit(X, Y)  # which has no rates
+    for found, wanted in zip(rank_suspects(other, Y), rank_suspects(other.flip_scores_, Y), strict=True):
+        np.testing.assert_array_equal(found, wanted)
 
 
 def test_scores_of_fractions_of_votes_are_no_labels():
     """A score |F - Y| is 1 only of a label 0 or 1; other scores 0 and 1 stay scores."""
-    assert rank_suspects([[0.0, 0.0]], [[0.3, 1.0]], kind="both").score.tolist() == [0, 0]
-    assert rank_suspects([[1.0, 0.0]], [[0.0, 1.0]], kind="both").score.tolist() == [1, 0]
+    assert rank_suspects([[0.0, 0.0]], [[0.3, 1.0]]).score.tolist() == [0, 0]
+    assert rank_suspects([[1.0, 0.0]], [[0.0, 1.0]]).score.tolist() == [1, 0]
 
 
 def test_suspects_as_a_frame_and_in_a_notebook():
     pd = pytest.importorskip("pandas")
-    found = rank_suspects([[0.9, 0.25, 0.71234]], [[1, 0, 0]], kind="both")
+    found = rank_suspects([[0.9, 0.25, 0.71234]], [[1, 0, 0]])
     expected = {"row": [0, 0, 0], "label": [0, 2, 1], "given": [1, 0, 0], "score": [0.9, 0.71234, 0.25],
-                "kind": ["spurious", "missing", "missing"], "rank": [1, 1, 2]}  # fmt: skip
+                "kind": ["wrong", "forgotten", "forgotten"], "rank": [1, 1, 2]}  # fmt: skip
     pd.testing.assert_frame_equal(found.to_frame(), pd.DataFrame(expected), check_dtype=False)
     page = found._repr_html_()
     assert "3 of 3 annotations" in page
-    assert "<tr><td>0</td><td>2</td><td>0</td><td>0.712</td><td>missing</td><td>1</td></tr>" in page
+    assert "<tr><td>0</td><td>2</td><td>0</td><td>0.712</td><td>forgotten</td><td>1</td></tr>" in page
     many = rank_suspects(np.full((1, 40), 0.5), np.zeros((1, 40)))._repr_html_()
     assert "10 of 40 annotations" in many
     assert many.count("<tr>") == 11
 
 
 def test_scores_of_unknown_labels_do_not_matter():
-    assert rank_suspects([[0.5, np.nan], [0.9, 1.0]], [[1, -1], [0, 1]], kind="both").score.tolist() == [1.0, 0.9, 0.5]
+    assert rank_suspects([[0.5, np.nan], [0.9, 1.0]], [[1, -1], [0, 1]]).score.tolist() == [1.0, 0.9, 0.5]
 
 
 # ---------------------------------------------------------------- the embedding
@@ -249,26 +250,36 @@ def test_names_are_drawn_as_they_are(two_groups):
 # ---------------------------------------------------------------- the list
 
 
-def test_one_list_for_unknown_mistakes_lowers_the_scores_of_given_1s():
-    """By hand: a tenth of 1s, flip rate .05: true share .0556, flipped among given 1s .472, weight .944."""
-    scores, y = np.full((1, 10), 0.5), np.eye(1, 10, dtype=int)
-    found = rank_suspects(scores, y, kind="unknown", flip_rate=0.05)
-    assert found.given.tolist() == [0] * 9 + [1]
-    assert found.score[-1] == pytest.approx(0.5 * 2 * 0.05 * (1 - 0.05 / 0.9) / 0.1)
-    for rate, weight in ((0.0, 0.0), (0.3, 1.0)):  # no flips: no given 1 is wrong; many: scores as they are
-        assert rank_suspects(scores, y, kind="unknown", flip_rate=rate).score[-1] == pytest.approx(0.5 * weight)
-    assert not rank_suspects(scores, np.zeros((1, 10)), kind="unknown", flip_rate=0.1).given.any()
-    with pytest.raises(ValueError, match=r"flip_rate must be a number in \[0, 0.3\]"):
-        rank_suspects(scores, y, kind="unknown", flip_rate=0.4)
+@pytest.mark.parametrize("partly", [False, True])
+def test_the_score_is_the_odds_times_the_rate_of_the_mistake(partly, rng):
+    """The formula of the docstring, entry by entry; M counts known entries, l the rows with one."""
+    s = rng.choice([0.0, 0.01, 0.3, 0.6, 0.995, 1.0], (40, 3))
+    Y = rng.integers(-1 if partly else 0, 2, (40, 3))
+    Y[30:] = -1
+    known, l = Y != -1, int((Y != -1).any(axis=1).sum())
+    M, e = int(known.sum()), 1 / (2 * np.sqrt(l))
+    for r, h in ((0.1, 0.02), (0.0, 0.3), (0.2, 0.0)):
+        found = rank_suspects(s, Y, flip_rate=r, forget_rate=h)
+        clipped = np.minimum(np.maximum(s, e), 1 - e)
+        score = np.where(Y == 1, max(r, 1 / (2 * M)), max(h, 1 / (2 * M))) * clipped / (1 - clipped)
+        pairs = [(i, c) for i in range(40) for c in range(3) if known[i, c]]
+        pairs.sort(key=lambda p: (-score[p], -s[p], *p))
+        assert list(zip(found.row.tolist(), found.label.tolist(), strict=True)) == pairs
+        np.testing.assert_allclose(found.score, [score[p] for p in pairs], rtol=1e-12)
 
 
-def test_given_1s_come_first_where_they_alone_are_unlikely():
-    """The tenth with the smallest predictions is all of the given 1s, and then none of them."""
-    y = np.zeros((100, 10), dtype=int)
-    y[:, 0] = 1
-    for score, likelier in ((0.95, "spurious"), (0.45, "missing")):
-        found = rank_suspects(np.where(y == 1, score, 0.5), y)
-        assert set(found.kind[: 100 if likelier == "spurious" else 900]) == {likelier}
+def test_what_happens_more_often_comes_first():
+    scores, y = np.zeros((100, 3)), np.tile([1, 0, 0], (100, 1))
+    scores[0] = 0.9, 0.9, 0.7
+    assert rank_suspects(scores, y, flip_rate=0.2, forget_rate=0.1).first(3).label.tolist() == [0, 1, 2]
+    assert rank_suspects(scores, y, flip_rate=0.1, forget_rate=0.2).first(3).label.tolist() == [1, 0, 2]
+    assert rank_suspects(scores, y, flip_rate=0.01, forget_rate=0.2).first(3).label.tolist() == [1, 2, 0]
+
+
+def test_classes_are_listed_by_their_scores():
+    """A wrong class is a wrong 1 and a forgotten one."""
+    found = rank_suspects([[0.9, 0.2], [0.3, 0.6]], ["a", "b"], flip_rate=0.0, forget_rate=0.0)
+    assert found.score.tolist() == [0.9, 0.6, 0.3, 0.2]
 
 
 def test_the_colour_of_a_label_leaves_rows_grey_whose_label_is_unknown(rng):

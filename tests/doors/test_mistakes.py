@@ -1,4 +1,4 @@
-"""The numbers of forgotten and of invented labels: bounds, invariances, cases by hand, and truths that they contain."""
+"""The numbers of forgotten and of wrongly given labels: bounds, invariances, cases by hand, truths in them."""
 
 import numpy as np
 import pytest
@@ -27,8 +27,8 @@ def test_a_case_by_hand():
     w, highest_rate = 51 / 64, 2 * np.sqrt(1 / 100 / 100) + 0.005
     h = 1 - w + 2 * np.sqrt(w * (1 - w) / 64)
     assert found.forgotten == (0.0, pytest.approx(h * 80 / (1 - h)))
-    assert found.invented[0] == 0
-    assert found.invented[1] == pytest.approx(highest_rate * (1000 - (80 - 1000 * highest_rate) / (1 - highest_rate)))
+    assert found.wrong[0] == 0
+    assert found.wrong[1] == pytest.approx(highest_rate * (1000 - (80 - 1000 * highest_rate) / (1 - highest_rate)))
 
 
 @settings(max_examples=25, deadline=None)
@@ -39,7 +39,7 @@ def test_every_number_lies_between_0_and_the_annotations_of_its_kind(seed, n, C,
     y[0, 0] = 0  # a y of -1 and 1 alone would be read as the wrong coding
     found = estimate_mistakes(rng.integers(0, n_scores, (n, C)), y)
     assert 0 <= found.forgotten[0] <= found.forgotten[1] <= (y == 0).sum()
-    assert 0 <= found.invented[0] <= found.invented[1] <= (y == 1).sum()
+    assert 0 <= found.wrong[0] <= found.wrong[1] <= (y == 1).sum()
 
 
 def test_the_order_of_rows_and_labels_and_the_scale_of_the_scores_do_not_matter(rng):

@@ -486,7 +486,7 @@ def test_the_answers_compare_a_difference_with_the_spread_between_folds(facts, g
     ],
 )  # fmt: skip
 def test_forgotten_and_invented_labels_are_two_intervals_with_their_condition(facts, forgotten, invented, words):
-    said = sentences(render({**facts, "wrong": {"n": 2000, "forgotten": forgotten, "invented": invented}}))
+    said = sentences(render({**facts, "wrong": {"n": 2000, "forgotten": forgotten, "wrong": invented}}))
     assert words in said
     for condition in ("If a mistake is equally likely in every row", "forgotten mainly in unclear cases"):
         assert condition in said
@@ -499,7 +499,7 @@ def test_the_report_does_not_promise_fewer_mistakes_than_were_made(rng):
     y = (truth & (rng.random(truth.shape) > 0.4)).astype(int)
     found = trials.EveryRule(n_neighbors=5, n_estimators=10, n_jobs=1).fit(X, y).mistakes_
     assert found.forgotten[0] <= (y != truth).sum() <= found.forgotten[1]
-    assert found.invented[1] < (y != truth).sum()
+    assert found.wrong[1] < (y != truth).sum()
 
 
 def test_rare_labels_are_counted_under_each_rule():

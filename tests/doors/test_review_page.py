@@ -50,7 +50,7 @@ def test_entries_are_the_list_and_their_rows_the_nearest(fitted, tmp_path):
     write_review(tmp_path / "a.html", model, X, y, top=20)
     page = unpack(tmp_path / "a.html")
     step = model[-1]
-    found = rank_suspects(step.flip_scores_, y).first_of_each_kind(20)
+    found = rank_suspects(step, y).first(20)
     number = page["rows"]
     for name, values in found._asdict().items():
         assert [one[name] for one in page["entries"]] == values.tolist()
@@ -95,7 +95,7 @@ def test_other_rows_and_other_methods_have_a_page_too(fitted, tmp_path, form):
         model = ResidualPropagation(n_neighbors=5).fit(X, y)
     else:
         model = MultiLabelPropagation(5).fit(X, y)
-    kind = "apart" if form == "sparse" else "both"
+    kind = "all" if form == "sparse" else "forgotten"
     write_review(tmp_path / "a.html", model, X, y, kind=kind, top=5)
     page = unpack(tmp_path / "a.html")
     assert [len(one.get("parts", [])) for one in page["entries"]] == [5 * (form == "sparse")] * len(page["entries"])
@@ -189,7 +189,7 @@ def test_verdicts_come_back_as_arrays(fitted, tmp_path):
     expected = np.where((y != -1).any(axis=1).to_numpy()[:, None], 0.5, 0.9)
     np.testing.assert_array_equal(alpha, np.where(decided, 0.0, expected))
     again = ResidualPropagation(n_neighbors=5).fit(X, corrected, alpha=alpha)
-    write_review(tmp_path / "b.html", again, X, corrected, ids=ids, verdicts=verdicts)
+    write_review(tmp_path / "b.html", again, X, corrected, ids=ids, verdicts=verdicts, given=y)
     later = unpack(tmp_path / "b.html")
     assert not {(one["row"], one["label"]) for one in later["entries"]} & set(places)
     write_verdicts(tmp_path / "w.csv", later, [])  # the earlier verdicts are in the next file

@@ -46,19 +46,20 @@ def test_precision_of_a_list_counted_by_hand():
 
 
 def test_the_list_of_unknown_kind_is_that_of_rank_suspects():
-    """At a flip rate of 0 no given 1 is wrong, so all come last; at .3 their scores count .6, and one comes first."""
-    given, wrong = np.array([[1, 0, 1, 0]]), np.array([[False, True, False, False]])
-    scores = np.array([[0.9, 0.5, 0.8, 0.2]])
+    """Where no given 1 is wrong, all of them come last; where 0s are five times as often wrong, one comes first."""
+    given = np.tile([1, 0, 1, 0], (25, 1))  # so many rows that scores to .9 are not clipped
+    wrong, scores = np.zeros(given.shape, dtype=bool), np.zeros(given.shape)
+    wrong[0, 1], scores[0] = True, [0.9, 0.5, 0.8, 0.2]
     assert precisions(scores, given, wrong)["both"] == pytest.approx(1 / 3)
-    assert precisions(scores, given, wrong, 0.0)["unknown"] == 1.0
-    assert precisions(scores, given, wrong, 0.3)["unknown"] == 0.5
+    assert precisions(scores, given, wrong, (0.0, 1.0))["unknown"] == 1.0
+    assert precisions(scores, given, wrong, (0.1, 0.5))["unknown"] == pytest.approx(1 / 2)
 
 
 def test_a_list_in_no_order_has_the_share_of_its_wrong_labels():
     given, wrong = np.array([[1, 0, 0, 0]]), np.array([[False, True, False, False]])
     found = precisions(np.zeros((1, 4)), given, wrong)
     assert (found["both"], found["missing"], found["spurious"]) == (0.25, pytest.approx(1 / 3), None)
-    assert precisions(np.zeros((1, 4)), given, wrong, 0.0)["unknown"] == 0.25
+    assert precisions(np.zeros((1, 4)), given, wrong, (0.0, 0.0))["unknown"] == 0.25
 
 
 @pytest.mark.slow
@@ -77,7 +78,7 @@ def test_the_score_is_that_of_the_fit(toy):
     wrong = given != toy.target[toy.labeled]
     model = ResidualPropagation(n_jobs=1).fit(toy.train, toy.given)
     np.testing.assert_array_equal(REVIEWERS["Residual"](toy).scores, model.flip_scores_[toy.labeled])
-    unknown = rank_suspects(model.flip_scores_, toy.given, kind="unknown", flip_rate=model.flip_rate_)
+    unknown = rank_suspects(model, toy.given)
     order = (np.cumsum(toy.labeled) - 1)[unknown.row], unknown.label
     expected = average_precision_score(wrong[order], unknown.score)
     made = beyond.measure_review("Residual", toy)[0]

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import nmlsdr
 from nmlsdr.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -93,3 +94,17 @@ def test_the_first_steps_work_in_the_folder_of_the_readme(tmp_path):
     file, printed = done.stdout.split("\n", 1)
     assert Path(file).parent == ROOT / "nmlsdr"
     assert printed == PROMISED
+
+
+def test_a_clone_in_the_folder_of_work_does_not_hide_the_installed_package(tmp_path):
+    """Where one has cloned, there is a folder named nmlsdr without a package in it, and Python looks there first."""
+    if any(name.startswith("__editable___nmlsdr") for name in sys.modules):
+        pytest.skip("this environment was made when an editable install was no path: install again")
+    (tmp_path / "nmlsdr" / "nmlsdr").mkdir(parents=True)
+    (tmp_path / "nmlsdr" / "README.md").touch()
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONSAFEPATH"}
+    program = "import nmlsdr; print(nmlsdr.__version__, nmlsdr.MLkNN)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.stdout.startswith(nmlsdr.__version__), done.stderr

@@ -77,8 +77,9 @@ PRODUCTS = {
         ("studies/review.py",), ("bench/results/review.", "bench/results/review_"), "bench/results", long=True,
     ),
     "rivals": Product(
-        ("python", "studies/rivals.py", "--replace"), ("ResidualPropagation", "NMLSDR", "SemiSupervisedMLkNN"),
-        ("studies/rivals.py", "studies/mistakes.py", "docs/hospital.py", "tests/campaigns/museum.py"),
+        ("python", "studies/rivals.py", "--replace", *DATA), ("ResidualPropagation", "NMLSDR", "SemiSupervisedMLkNN"),
+        ("studies/rivals.py", "studies/_boosting.py", "studies/mistakes.py", "docs/hospital.py",
+         "tests/campaigns/museum.py"),
         ("bench/results/rivals",), "bench/results", long=True,
     ),
     "scores": Product(
@@ -112,6 +113,7 @@ PRODUCTS = {
 # Products that are known to be out of date, and what their pages say about it.  A test fails if another one is.
 OUT_OF_DATE = {
     "article": "The commit was not stored when they were made.",
+    "rivals": "CatBoost, LightGBM and tables without mistakes are not among them yet.",
 }
 
 

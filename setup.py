@@ -21,7 +21,7 @@ from pathlib import Path
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
-# what _graph.pyx is made of; the rest of _c/ belongs to the propagation
+# what _graph.pyx is made of; the rest of _c/ belongs to the propagation and the forests
 SEARCH = [
     "build", "distance", "few", "few_rows", "heap", "index", "kernel_types", "kernels", "nearest", "platform",
     "products", "products_candidates", "products_integers", "products_new", "products_packed",
@@ -39,6 +39,11 @@ EXTENSIONS = [
         [f"nmlsdr/_c/{name}.h" for name in ("platform", "propagation", "propagation_loops", "simd_levels", "team")],
     ),
     ("nmlsdr._mlknn", ["nmlsdr/_mlknn.pyx"], []),
+    (
+        "nmlsdr._forest",
+        ["nmlsdr/_forest.pyx"],
+        [f"nmlsdr/_c/{name}.h" for name in ("forest", "forest_search", "platform", "simd_levels")],
+    ),
     ("nmlsdr._dependence", ["nmlsdr/_dependence.pyx"], ["nmlsdr/_c/distance.h", "nmlsdr/_typedefs.pxd"]),
     (
         "nmlsdr.c_api",

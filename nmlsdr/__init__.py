@@ -34,6 +34,7 @@ and never in a circle.
                                           (`MLDA._weights` in _estimators/_supervised.py chooses)
                   _ridge/                 ridge regression of the labels on the features; its cross-validation
                   mlknn.py                ML-kNN counts and posterior
+                  forest.py               the forests of ResidualPropagation
                   metrics.py              the seven measures                          article eq. (15)-(21)
                   _search/                the exact neighbour search that graph.py uses
                   _checks/                checks of input: labels, numbers, rows and graphs
@@ -47,6 +48,7 @@ and never in a circle.
                   _weights.pyx            W~ (eq. 4) and T (eq. 5)
                   _propagation.pyx        sweeps and elimination of the solvers, components of the graph
                   _mlknn.pyx              label counts among neighbours, the posterior
+                  _forest.pyx             growing trees, adding up their leaves
                   _dependence.pyx         MLDA's "dependence" label weights
                   _c/                     the C code of the kernels
 
@@ -111,6 +113,7 @@ def get_include() -> str:
 if TYPE_CHECKING:
     from . import dask as dask
     from . import datasets as datasets
+    from . import forest as forest
     from . import graph as graph
     from . import inspection as inspection
     from . import metrics as metrics
@@ -125,6 +128,7 @@ else:  # PEP 562: scikit-learn is loaded by the first use of an estimator, so th
     _MODULES = (
         "dask",
         "datasets",
+        "forest",
         "graph",
         "inspection",
         "metrics",

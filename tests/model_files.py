@@ -7,6 +7,8 @@ import zlib
 
 import numpy as np
 
+from nmlsdr.forest import Forest
+
 
 def assert_same(a, b, where="estimator"):
     """Equal in type, dtype, shape, memory order and every bit."""
@@ -26,14 +28,12 @@ def assert_same(a, b, where="estimator"):
             assert_same(x, y, f"{where}[{i}]")
     elif hasattr(a, "get_params"):
         assert_same(sorted(a.get_params(deep=False)), sorted(b.get_params(deep=False)), where)
-        # of trees and forests, scikit-learn's notes of how they were grown are not kept
-        grown = type(a).__name__.startswith(("ExtraTree", "DecisionTree", "RandomForest"))
-        for name in sorted(vars(a).keys() & {"estimators_", "tree_"} if grown else vars(a)):
+        for name in sorted(vars(a)):
             assert name in vars(b), f"{where}.{name} was not kept"
             assert_same(vars(a)[name], vars(b)[name], f"{where}.{name}")
-    elif hasattr(a, "node_count"):
-        assert_same(a.__getstate__()["nodes"].tolist(), b.__getstate__()["nodes"].tolist(), where)
-        assert_same(a.value, b.value, where)
+    elif isinstance(a, Forest):
+        for name in vars(a):
+            assert_same(getattr(a, name), getattr(b, name), f"{where}.{name}")
     else:
         assert a == b, where
 

@@ -7,9 +7,9 @@ The kernels must equal these functions bit for bit.
 import itertools
 import math
 
+import forest_reference
 import numpy as np
 import scipy.linalg  # noqa: F401  # its BLAS is one of those that the next lines limit
-from sklearn.ensemble import ExtraTreesRegressor, RandomForestRegressor
 from threadpoolctl import ThreadpoolController
 
 # On small arrays the threads of BLAS spend many times the work in waiting for each other.
@@ -593,26 +593,6 @@ def learner_weights(predictions, Y):
     return (best + 1.0 / n_learners) / 2.0
 
 
-def forests(X, Y, n_trees, max_samples=1000):
-    """Scikit-learn's two forests, and their predictions of each row by the trees that did not draw it."""
-    options = {"min_samples_leaf": 3, "bootstrap": True, "max_samples": min(len(X), max_samples), "random_state": 0}
-    many = max(1, min(X.shape[1] // 3, 300))
-    grown = [
-        ExtraTreesRegressor(n_trees, max_features=many, **options).fit(X, Y),
-        RandomForestRegressor(n_trees, max_features="sqrt", **options).fit(X, Y),
-    ]
-    out_of_bag = []
-    for forest in grown:
-        O = np.full((len(X), Y.shape[1]), np.nan)  # where every tree drew the row
-        left_out = [~np.isin(np.arange(len(X)), drawn) for drawn in forest.estimators_samples_]
-        for i in range(len(X)):
-            trees = [tree for tree, out in zip(forest.estimators_, left_out, strict=True) if out[i]]
-            if trees:
-                O[i] = np.mean([tree.predict(X[i : i + 1])[0] for tree in trees], axis=0)
-        out_of_bag.append(O)
-    return grown, out_of_bag
-
-
 @on_one_thread
 def residual_propagation(
     X, Y, labeled, queries, n_components, n_neighbors=10, n_trees=0, weight=0.75, a_L=0.6, a_U=0.999
@@ -625,13 +605,17 @@ def residual_propagation(
     coef, intercept = ridge_regression(X[labeled], Y[labeled], c, w if w.any() else np.ones(len(w)))
 
     # 1, 2: the learners and their weights
-    grown, out_of_bag = forests(X[labeled], Y[labeled], n_trees) if n_trees and labeled.sum() >= 6 else ([], [])
-    predictions = [O1, *(np.where(np.isnan(O), O1, O) for O in out_of_bag)]
+    kinds = (0, 1) if n_trees and labeled.sum() >= 6 else ()
+    grown = [forest_reference.grow_forest(X[labeled], Y[labeled], 0, n_trees, several) for several in kinds]
+    predictions = [O1]
+    for trees, left_out in grown:
+        out_of_bag = forest_reference.predict(trees, X[labeled], left_out)
+        predictions.append(np.where(left_out.any(axis=0)[:, None], out_of_bag, O1))
     a = learner_weights(predictions, Y[labeled])
     O = sum(share * each for share, each in zip(a, predictions, strict=True))
 
     def trend(rows):
-        learned = [rows @ coef.T + intercept, *(forest.predict(rows) for forest in grown)]
+        learned = [rows @ coef.T + intercept, *(forest_reference.predict(trees, rows) for trees, _ in grown)]
         return sum(share * each for share, each in zip(a, learned, strict=True))
 
     # 3, 4: the residuals over two graphs
@@ -658,7 +642,7 @@ def residual_propagation(
     trained[labeled] = O
     shares = np.clip((Y[labeled].mean(axis=0) - rate) / (1 - 2 * rate), 0.0, 1.0)
     return {
-        "weights": a, "rate": rate, "E": np.array(E), "scores": scores, "flip_scores": flip_scores,
+        "weights": a, "O": O, "rate": rate, "E": np.array(E), "scores": scores, "flip_scores": flip_scores,
         "f1": f1_cutoff(V.ravel(), rate),
         "prior": prior_cutoffs(np.clip(trained + weight / 2 * sum(E), 0.0, 1.0), shares),
     }  # fmt: skip

@@ -23,6 +23,12 @@
 #define NMLSDR_PREFETCH_NEAR(from) ((void)(from))
 #endif
 
+#ifdef __GNUC__
+#define UNROLL _Pragma("GCC unroll 16")
+#else
+#define UNROLL
+#endif
+
 /* A directive of OpenMP, where there is OpenMP. */
 #ifndef _OPENMP
 #define NMLSDR_OMP(...)

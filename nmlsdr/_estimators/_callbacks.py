@@ -7,7 +7,7 @@ A fit is a tree of tasks; callbacks are informed when each begins and ends:
         neighbors               unless a graph is given
         propagation             one part for each sweep
         projection, classifier  what is learned from the soft labels
-        forests                 in `ResidualPropagation`, one part for each forest; then, for the embedding and for
+        forests                 in `ResidualPropagation`, some trees a part; then, for the embedding and for
                                 the ridge scores, neighbors in the ..., propagation of residuals in the ...
 
 Without a call of ``set_callbacks`` this costs next to nothing. Callbacks do not change the results. An exception in a

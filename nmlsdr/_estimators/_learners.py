@@ -8,7 +8,7 @@ import numpy as np
 
 from .._moments import RowSums
 from .._process.threads import check_n_jobs
-from ._forest import FEWEST_ROWS, KINDS, forest_seed, grow_forests, score_by_forests
+from ..forest import FEWEST_ROWS, Forest, forest_seed, grow_forests, score_by_forests
 from ._steps import Labeled, Steps
 
 _EQUAL = 1e-12  # losses that differ by less, of a sum of 1, are equal but for rounding
@@ -16,32 +16,32 @@ _EQUAL = 1e-12  # losses that differ by less, of a sum of 1, are equal but for r
 
 def fit_trend(
     steps: Steps, given: Labeled, O: np.ndarray, n_estimators: int, random_state: Any
-) -> tuple[list[Any], np.ndarray, np.ndarray]:
+) -> tuple[list[Forest], np.ndarray, np.ndarray]:
     """Fit the forests to the labelled rows and weigh the learners; return both, and their out-of-sample trend.
 
     O are the predictions of the ridge regression.  The forests take them for the unknown entries of a labelled row.
     """
-    forests: list[Any] = []
+    forests: list[Forest] = []
     predictions = [O]
     known = np.ones(O.shape, dtype=bool) if given.known is None else given.known
     if n_estimators > 0 and len(O) >= FEWEST_ROWS:
-        with steps.task("forests", "forest", len(KINDS)) as forest_done:
+        with steps.task("forests", "trees", None) as trees_done:
             forests, out_of_bag, left_out = grow_forests(
                 steps.in_memory(given.rows),
                 np.where(known, given.Y, O),
                 n_estimators=n_estimators,
                 random_state=forest_seed(random_state),
                 n_jobs=check_n_jobs(steps.n_jobs),
-                callback=forest_done,
+                callback=trees_done,
             )
         predictions += [np.where(left_out[:, None], each, O) for each in out_of_bag]
     weights = learner_weights(predictions, given.Y, known)
     return forests, weights, weighted_sum(weights, predictions)
 
 
-def forest_scores(block: RowSums, forests: list[Any], n_labels: int, n_jobs: int | None) -> np.ndarray:
+def forest_scores(block: RowSums, forests: list[Forest], n_jobs: int | None) -> np.ndarray:
     """Scores (n_samples, n_forests, n_labels) of rows by each forest."""
-    return np.stack(score_by_forests(forests, block.rows, n_labels, check_n_jobs(n_jobs)), axis=1)
+    return np.stack(score_by_forests(forests, block.rows, check_n_jobs(n_jobs)), axis=1)
 
 
 def learner_weights(predictions: Sequence[np.ndarray], Y: np.ndarray, known: np.ndarray) -> np.ndarray:

@@ -136,9 +136,10 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         Coefficients of the ridge regression, which predicts coef_ x + intercept_ for a row x.
     intercept_ : ndarray of shape (n_labels,), float64
         Intercepts of the ridge regression.
-    forests_ : list
-        The forests of the trend, an ExtraTreesRegressor and a RandomForestRegressor of scikit-learn; empty if there are
-        none.
+    forests_ : list of Forest
+        The forests of the trend, one of extremely randomised trees and a random forest, as arrays, with
+        ``feature_importances_``; empty if there are none. `nmlsdr.forest.to_sklearn` makes a forest of scikit-learn
+        of each.
     learner_weights_ : ndarray of shape (3,) or (1,), float64
         Weights of the ridge regression and of each forest in the trend; they sum to 1, and each is at least 1/6.
     flip_rate_ : float
@@ -401,7 +402,7 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         """G of rows, whose scores by the ridge regression are given."""
         predictions = [ridge_scores]
         if self.forests_:
-            settings = {"forests": self.forests_, "n_labels": len(self.coef_), "n_jobs": self.n_jobs}
+            settings = {"forests": self.forests_, "n_jobs": self.n_jobs}
             shape, sums = (len(self.forests_), len(self.coef_)), RowSums.of(rows, checked=True)
             found = self._steps.in_memory(sums.map(forest_scores, shape, np.float64, **settings))
             predictions += list(np.moveaxis(found, 1, 0))

@@ -20,12 +20,12 @@ from sklearn.pipeline import Pipeline
 from .._checks.arguments import check_rows
 from .._checks.labels import LabelClasses
 from .._errors import InputError, printable
-from .._estimators._forest import KINDS, tree_of
 from .._output import PathLike, versions
+from ..forest import checked_forest
 from ..tables import Plan
 from .archive import need_skops, read
 from .rows import check_answers
-from .schema import Field, Refused, check_names, check_parameter, check_value, innermost, make_trees, table
+from .schema import Field, Refused, check_names, check_parameter, check_value, innermost, table
 
 FORMAT = "nmlsdr-model 4"
 
@@ -166,8 +166,6 @@ def revived(kept: Any) -> Any:
             nothing = stored is None and field.optional
             value = None if nothing else _attribute(f"{name}.{attribute}", stored, field, letters)
             setattr(estimator, attribute, value)
-    if name in KINDS:
-        estimator.estimators_ = [tree_of(estimator, one) for one in estimator.estimators_]
     if kind is SimpleImputer:
         learned = dict(vars(estimator))
         _fit_imputer(estimator)
@@ -177,20 +175,17 @@ def revived(kept: Any) -> Any:
 
 def _attribute(what: str, stored: Any, field: Field, letters: dict[str, int]) -> Any:
     """Return the value of an attribute after its checks."""
-    if field.kind == "trees":
-        return make_trees(what, stored, letters["D"], letters["C"])
     if field.kind == "plan":
         plan = Plan.from_json(stored["plan"])
         if len(plan.columns) != letters["D"]:
             raise Refused(f"{what} knows {len(plan.columns)} columns where the others need {letters['D']}")
         return plan
     if field.kind == "forests":
-        found = [revived(one) for one in stored]
-        sizes = [(one.n_features_in_, one.n_outputs_) for one in found if type(one).__name__ in KINDS]
-        if sizes != [(letters["D"], letters["C"])] * len(found):
-            raise Refused(f"{what} are not forests for {letters['D']} features and {letters['C']} outputs")
-        letters["learners"] = 1 + len(found)
-        return found
+        letters["learners"] = 1 + len(stored)
+        try:
+            return [checked_forest(one, letters["D"], letters["C"]) for one in stored]
+        except InputError as error:
+            raise Refused(f"{what} cannot be used: {error}") from None
     value = check_rows(_value(stored)) if field.kind == "rows" else _value(stored)  # kernels take rows as they are
     check_value(what, value, field, letters)
     return LabelClasses(value) if field.kind == "classes" and isinstance(value, list) else value

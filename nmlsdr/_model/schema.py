@@ -11,9 +11,8 @@ import sys
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn import ensemble, impute, preprocessing
+from sklearn import impute, preprocessing
 from sklearn.pipeline import Pipeline
-from sklearn.tree._tree import Tree
 
 from .. import _estimators as estimators
 from .._errors import InputError
@@ -53,7 +52,6 @@ _FIELDS = {
         Field("text"): "propagation_solver_",
         Field("count"): "effective_rank_ n_iter_ n_unreached_",
         Field("count", "D"): "n_features_in_",
-        Field("count", "C"): "n_outputs_",
         Field("count", "k"): "n_neighbors_",
         Field("number", "", 0.0): "n_samples_seen_ residual_",
         Field("number", "", 0.0, 0.3): "flip_rate_",
@@ -65,7 +63,6 @@ _FIELDS = {
         Field("column", "D", dtypes="fO"): "statistics_",
         Field("classes", "C"): "classes_",
         Field("plan", "D"): "plan_",
-        Field("trees", "D C"): "estimators_",
         Field("forests", "D C"): "forests_",
         Field("rows", "n D"): "training_rows_",
         Field("rows", "n d"): "embedding_",
@@ -114,8 +111,6 @@ _ATTRIBUTES: dict[type, str] = {
     preprocessing.Normalizer: _SEEN,
     impute.SimpleImputer: f"{_SEEN} statistics_",
     TableEncoder: f"{_SEEN} plan_",
-    ensemble.ExtraTreesRegressor: f"{_SEEN} n_outputs_ estimators_",
-    ensemble.RandomForestRegressor: f"{_SEEN} n_outputs_ estimators_",
     estimators.NMLSDR: f"{_PROJECTION} {_PROPAGATION} {_SHRINKAGE}",
     estimators.ResidualPropagation: f"{_PROJECTION} {_PROPAGATION} {_SHRINKAGE} "
     "thresholds_ ridge_ coef_ intercept_ embedding_ ridge_scores_ residuals_ forests_ learner_weights_ flip_rate_ "
@@ -255,41 +250,3 @@ def check_names(estimator: Any, feature_names: Any, label_names: Any) -> None:
             raise Refused(f"a name appears twice in its {what}")
         if size is not None and len(names) != size:
             raise Refused(f"it has {len(names)} {what} for {size} columns")
-
-
-def make_trees(what: str, stored: Any, n_features: int, n_outputs: int) -> list[Tree]:
-    """Return regression trees of scikit-learn, which follows the numbers of nodes without checking them.
-
-    ``nodes`` and ``values`` hold one tree after the other, and ``sizes`` the number of nodes of each. Every node but
-    the first of a tree is the child of exactly one node before it in its tree, so that each row reaches a leaf.
-    """
-    nodes, values, sizes = (stored[key] for key in ("nodes", "values", "sizes"))
-    counts = sizes.tolist() if sizes.shape == (sizes.size,) and sizes.dtype == np.int64 else []
-    if nodes.shape != (sum(counts),) or min(counts, default=0) < 1 or values.shape != (len(nodes), n_outputs, 1):
-        raise Refused(f"{what} has {sizes} nodes of the shape {nodes.shape} and values of the shape {values.shape}")
-    first, owner = np.cumsum(sizes) - sizes, np.repeat(np.arange(len(sizes)), sizes)
-
-    def below(parents: np.ndarray) -> np.ndarray:
-        return np.concatenate([nodes[key][parents] + first[owner[parents]] for key in ("left_child", "right_child")])
-
-    inner = np.flatnonzero(nodes["left_child"] != -1)
-    children, parents = below(inner), np.tile(inner, 2)
-    each_once = np.array_equal(np.sort(children), np.delete(np.arange(len(nodes)), first))
-    if not each_once or (children <= parents).any() or (owner[children] != owner[parents]).any():
-        raise Refused(f"{what} has a node that is not the child of one node before it")
-    feature = nodes["feature"][inner]
-    if feature.min(initial=0) < 0 or feature.max(initial=0) >= n_features:
-        raise Refused(f"{what} asks for a feature beyond the {n_features} of its rows")
-    _check_range(f"{what}.values", values, Field("array"))
-    _check_range(f"{what}.threshold", nodes["threshold"], Field("array"))
-    level, depths = first, np.zeros_like(sizes)
-    while len(level := level[nodes["left_child"][level] != -1]):
-        depths[np.unique(owner[level])] += 1
-        level = below(level)
-    trees = []
-    for start, size, depth in zip(first.tolist(), counts, depths.tolist(), strict=True):
-        part = slice(start, start + size)
-        trees.append(Tree(n_features, np.ones(n_outputs, dtype=np.intp), n_outputs))
-        state = {"max_depth": depth, "node_count": size, "nodes": nodes[part], "values": values[part]}
-        trees[-1].__setstate__(state)
-    return trees

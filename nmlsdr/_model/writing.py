@@ -1,8 +1,7 @@
 """From a fitted estimator to what a model file keeps of it: parameters and the attributes that `schema.table` lists.
 
-skops would pack a sparse matrix, write an object array as one part of the schema for each of its items, and write trees
-in a form that cannot be checked before they are made. `encode` gives dictionaries of plain arrays and text for these;
-the trees of a forest are three arrays together.
+skops would pack a sparse matrix, and write an object array as one part of the schema for each of its items. `encode`
+gives dictionaries of plain arrays and text for these, and for a forest.
 """
 
 import datetime
@@ -15,6 +14,7 @@ from scipy import sparse
 from sklearn.pipeline import Pipeline
 
 from .._output import versions
+from ..forest import Forest, arrays_of
 from ..tables import Plan
 from .reading import FORMAT, check_plan, revived
 from .rows import answers, sample_rows
@@ -105,12 +105,10 @@ def encode(value: Any) -> Any:
         if not value.dtype.isnative:
             value = value.astype(value.dtype.newbyteorder("="))
         return value if value.flags.c_contiguous or value.flags.f_contiguous else np.ascontiguousarray(value)
-    if isinstance(value, list) and value and hasattr(value[0], "tree_"):
-        states = [one.tree_.__getstate__() for one in value]
-        sizes = np.array([len(state["nodes"]) for state in states], dtype=np.int64)
-        return {"sizes": sizes, **{key: np.concatenate([one[key] for one in states]) for key in ("nodes", "values")}}
     if isinstance(value, list):
         return [encode(one) for one in value]
+    if isinstance(value, Forest):
+        return {name: encode(array) for name, array in arrays_of(value).items()}
     if hasattr(value, "to_json"):
         return {"plan": value.to_json()}
     return kept_parts(value) if hasattr(value, "get_params") else value

@@ -6,7 +6,6 @@ tables, figures and a report from the files.  ``command`` is where a run begins;
 The methods and measures are the package's public ones.  Private modules that are used, as a test checks:
 
     _methods                  the article's methods by name
-    _estimators._forest       forests that grow without scikit-learn's checks of every tree
     _estimators._thresholds   how they choose a threshold
     _checks.labels            the labels that the classifiers of ``rivals`` learn
     _process.threads          their threads

@@ -14,9 +14,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold
 
 from .._checks.labels import check_labels
-from .._estimators._forest import KINDS, grow_forests, score_by_forests
 from .._estimators._thresholds import known_shares, labels_flip_rate, learned_cutoffs
 from .._process.threads import check_n_jobs, single_threaded_blas
+from ..forest import KINDS, grow_forests, score_by_forests
 
 STRENGTHS = (0.001, 0.01, 0.1, 1.0, 10.0)  # on standardised features
 SPLITS = 5
@@ -135,7 +135,6 @@ class Forest(_Rival):
 
     def _learn(self, X: Any, Y: NDArray[Any]) -> float:
         known = Y != -1
-        self.n_labels_ = Y.shape[1]
         self.forests_, (scores,), left_out = grow_forests(
             X,
             np.where(known, Y, known_shares(Y, known)),
@@ -148,4 +147,4 @@ class Forest(_Rival):
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Scores (n, C)."""
-        return score_by_forests(self.forests_, X, self.n_labels_, check_n_jobs(self.n_jobs))[0]
+        return score_by_forests(self.forests_, X, check_n_jobs(self.n_jobs))[0]

@@ -4,14 +4,13 @@ import json
 import warnings
 from pathlib import Path
 
+import forest_reference
 import numpy as np
 import pytest
 import reference
-import sklearn
 from model_files import assert_same
 from projections import draw_binary
 from scipy import sparse
-from sklearn.ensemble import ExtraTreesRegressor, RandomForestRegressor
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score
 from sklearn.model_selection import GridSearchCV
@@ -20,11 +19,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from nmlsdr import ResidualPropagation
-from nmlsdr._estimators import _forest
-from nmlsdr._estimators._forest import KINDS, grow_forests, score_by_forests
 from nmlsdr._estimators._learners import learner_weights
 from nmlsdr._estimators._thresholds import rank_scores
 from nmlsdr._ridge import cross_fit
+from nmlsdr.forest import grow_forests, score_by_forests
 from nmlsdr.graph import neighbor_graph, transition_matrix
 from nmlsdr.metrics import score_table
 from nmlsdr.model_file import load_model, save_model
@@ -44,14 +42,6 @@ def data(rng):
 
 def fit(X, Y, **parameters):
     return ResidualPropagation(**{"n_neighbors": 6, "n_estimators": 20, **parameters}).fit(X, Y)
-
-
-def grown(kind, X, Y, **options):
-    """Scikit-learn's forest of the definition, with its out-of-bag predictions."""
-    many = max(1, min(X.shape[1] // 3, 300))
-    cls, tried = {KINDS[0]: (ExtraTreesRegressor, many), KINDS[1]: (RandomForestRegressor, "sqrt")}[kind]
-    options = {"n_estimators": 20, "random_state": 0, **options}
-    return cls(min_samples_leaf=3, max_features=tried, bootstrap=True, oob_score=True, **options).fit(X, Y)
 
 
 # ---------------------------------------------------------------- what it computes
@@ -123,10 +113,11 @@ def test_results_with_a_forest_equal_the_stored_numbers(case, shared):
     scores, p, predicted = rank_scores(model, d.test), model.predict_proba(d.test), model.predict(d.test)
     assert len(d.given[d.labeled]) == case["l"]
     O = model.learner_weights_[0] * model.ridge_scores_[d.labeled]
-    rows, given = _forest._in_float32(d.train[d.labeled]), d.given[d.labeled].astype(float)
-    for weight, forest in zip(model.learner_weights_[1:], model.forests_, strict=True):
-        drawn = [np.bincount(rows_of_tree, minlength=len(given)) for rows_of_tree in forest.estimators_samples_]
-        O = O + weight * _forest._out_of_bag(forest, rows, np.array(drawn) == 0)
+    given = d.given[d.labeled].astype(float)
+    forests, out_of_bag, _ = grow_forests(d.train[d.labeled], given, n_estimators=100, random_state=0, n_jobs=1)
+    for weight, each, one, other in zip(model.learner_weights_[1:], out_of_bag, model.forests_, forests, strict=True):
+        assert_same(one, other)
+        O = O + weight * each
     found = {
         **dict(zip(("ridge", "extra", "forest"), model.learner_weights_, strict=True)),
         "missed": ((given - O) ** 2).mean(),
@@ -182,7 +173,7 @@ def test_threads_storage_and_copies_change_no_bit(data, tmp_path):
     np.testing.assert_array_equal(one.flip_scores_, two.flip_scores_)
     wide = fit(sparse.csr_array(X), Y)
     np.testing.assert_array_equal(
-        score_by_forests(one.forests_, many, 4, 1), score_by_forests(wide.forests_, sparse.csr_array(many), 4, 2)
+        score_by_forests(one.forests_, many, 1), score_by_forests(wide.forests_, sparse.csr_array(many), 2)
     )
     save_model(tmp_path / "model.skops", one)
     back = load_model(tmp_path / "model.skops")
@@ -191,62 +182,12 @@ def test_threads_storage_and_copies_change_no_bit(data, tmp_path):
     np.testing.assert_array_equal(one.decision_function(many), back.decision_function(many))
 
 
-def test_trees_are_added_in_their_order(data):
-    X, Y, new = data
-    forests = fit(X, Y).forests_
-    for forest, found in zip(forests, score_by_forests(forests, new, 4, 2), strict=True):
-        total = np.zeros((30, 4))
-        for tree in forest.estimators_:
-            total += tree.predict(new)
-        np.testing.assert_array_equal(found, total / 20)
-
-
 @pytest.mark.parametrize("draw", [int, np.random.RandomState, np.random.default_rng])
 def test_one_seed_grows_one_forest(data, draw):
     X, Y, new = data
     one, two = (rank_scores(fit(X, Y, random_state=draw(7)), new) for _ in range(2))
     np.testing.assert_array_equal(one, two)
     assert (one != rank_scores(fit(X, Y, random_state=draw(8)), new)).any()
-
-
-@pytest.mark.parametrize("layout", [np.asarray, np.asfortranarray, sparse.csr_array, sparse.csr_matrix])
-@pytest.mark.parametrize("n_labels", [1, 4])
-@pytest.mark.parametrize(("kind", "n_jobs"), [(KINDS[0], 1), (KINDS[1], 2)])
-def test_trees_grown_without_scikit_learns_checks_are_those_of_its_forest(
-    data, layout, n_labels, kind, n_jobs, monkeypatch
-):
-    """In every bit, in what they say of themselves, and in what the forest predicts for rows that a tree left out."""
-    monkeypatch.setattr(_forest, "_VALUES_FOR_THREADS", 0)
-    monkeypatch.setattr(_forest, "_ROWS_OF_A_BLOCK", 7)
-    X, Y, new = data
-    for dtype in (np.float32, np.float64):
-        X, Y = layout(X[:45].astype(dtype)), Y[:45, :n_labels].astype(float)
-        options = {"n_estimators": 20, "random_state": 3, "n_jobs": n_jobs}
-        (forest,), (predictions,), left_out = grow_forests(X, Y, kinds=(kind,), **options)
-        plain = grown(kind, X, Y if n_labels > 1 else Y[:, 0], max_samples=45, **options)
-        assert left_out.all()
-        np.testing.assert_array_equal(predictions, plain.oob_prediction_.reshape(predictions.shape))
-        np.testing.assert_allclose(forest.predict(new), plain.predict(new), rtol=1e-12)  # added in the order of threads
-        np.testing.assert_array_equal(forest.feature_importances_, plain.feature_importances_)
-        np.testing.assert_array_equal(forest.estimators_samples_, plain.estimators_samples_)
-        assert_same(forest, plain)
-        for one, two in zip(forest.estimators_, plain.estimators_, strict=True):
-            assert vars(one).keys() == vars(two).keys()
-            assert one.max_features_ == two.max_features_
-            assert {**one.get_params(), "max_features": ""} == {**two.get_params(), "max_features": ""}
-
-
-def test_forests_are_fitted_by_scikit_learn_if_it_grows_other_trees(data, monkeypatch):
-    X, Y, new = data
-    assert _forest.grows_the_same_trees()
-    scores = rank_scores(fit(X, Y), new)
-    builder = sklearn.tree._tree.DepthFirstTreeBuilder
-    for changed in (lambda *given: builder(given[0], 12, *given[2:]), lambda splitter: None):
-        monkeypatch.setattr("sklearn.tree._tree.DepthFirstTreeBuilder", changed)
-        monkeypatch.setattr(_forest, "grows_the_same_trees", _forest.grows_the_same_trees.__wrapped__)
-        assert not _forest.grows_the_same_trees()
-        np.testing.assert_array_equal(rank_scores(fit(X, Y), new), scores)
-        monkeypatch.undo()
 
 
 # ---------------------------------------------------------------- rankings, decisions, probabilities
@@ -311,14 +252,12 @@ def test_unknown_entries_get_the_predictions_of_the_ridge_regression(data):
     Y[:20, 1] = -1
     model = fit(X, Y)
     chosen = cross_fit(X[:45], Y[:45], known=Y[:45] != -1)
-    rounded = np.round(chosen.predictions * 1024) / 1024
     known = Y[:45] != -1
-    predictions = [chosen.predictions]
-    for kind, forest in zip(KINDS, model.forests_, strict=True):
-        expected = grown(kind, X[:45], np.where(known, Y[:45], rounded))
-        for one, two in zip(forest.estimators_, expected.estimators_, strict=True):
-            np.testing.assert_array_equal(one.tree_.value, two.tree_.value)
-        predictions.append(expected.oob_prediction_)
+    predictions, targets = [chosen.predictions], np.clip(np.where(known, Y[:45], chosen.predictions), 0, 1)
+    for several, forest in enumerate(model.forests_):
+        trees, left_out = forest_reference.grow_forest(X[:45], targets, 0, 20, several)
+        np.testing.assert_array_equal(forest.values, np.concatenate([tree[3] for tree in trees]))
+        predictions.append(forest_reference.predict(trees, X[:45], left_out))
     np.testing.assert_allclose(model.learner_weights_, learner_weights(predictions, Y[:45], known))
     O = np.einsum("m,mij->ij", model.learner_weights_, predictions)
     assert model.flip_rate_ == reference.flip_rate(O[known], Y[:45][known])
@@ -335,20 +274,6 @@ def test_unknown_entries_get_the_predictions_of_the_ridge_regression(data):
             solved = np.linalg.solve(np.eye(90) - A @ T, (np.eye(90) - A) @ R[:, label])
             np.testing.assert_allclose(E[:, label], solved, atol=1e-6)
     np.testing.assert_allclose(model.thresholds_, reference.f1_cutoff(V[known], model.flip_rate_), rtol=1e-9)
-
-
-def test_last_bits_and_order_of_predicted_targets_grow_the_same_trees(rng):
-    """Dense and sparse rows give other last bits of them.  Equal columns tie in every split, so that bits decide."""
-    X = np.tile(rng.random((60, 8)) < 0.4, 2).astype(float)
-    for _ in range(10):
-        Y, order = rng.random((60, 4)), rng.permutation(4)
-        bits = Y * (1 + rng.choice([0, 2.0**-52], Y.shape))
-        first, other, turned = (
-            np.array(grow_forests(X, targets, n_estimators=8, random_state=0, n_jobs=1)[1])
-            for targets in (Y, bits, Y[:, order])
-        )
-        np.testing.assert_array_equal(other, first)
-        np.testing.assert_array_equal(turned, first[..., order])
 
 
 def test_classes_have_no_flip_rate_and_get_the_best_score(data):
@@ -404,7 +329,9 @@ def test_numbers_beyond_float32_are_predicted(data):
 
 
 @pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
-@pytest.mark.parametrize(("scale", "offset", "lost"), [(1.0, 1e8, True), (1e-8, 0.0, True), (1.0, 1e4, False)])
+@pytest.mark.parametrize(
+    ("scale", "offset", "lost"), [(1.0, 1e8, True), (1e-50, 0.0, True), (1e-8, 0.0, False), (1.0, 1e4, False)]
+)
 def test_features_that_float32_makes_equal_are_counted_in_a_warning(data, layout, scale, offset, lost):
     X, Y, _ = data
     X = X.copy()
@@ -418,9 +345,3 @@ def test_features_that_float32_makes_equal_are_counted_in_a_warning(data, layout
     if lost:
         assert "cannot distinguish the values of 2 of 12 features, for example those of feature 2 between" in found[0]
         assert {each.filename for each in caught} == {__file__}
-
-
-def test_a_tree_draws_at_most_a_thousand_rows(rng):
-    X, Y = draw_binary(rng, 2500, 6, 2)
-    model = fit(X, Y, n_estimators=3)
-    assert {len(drawn) for forest in model.forests_ for drawn in forest.estimators_samples_} == {1000}

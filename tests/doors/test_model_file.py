@@ -13,10 +13,10 @@ import skops.io
 from model_files import assert_same, attribute, forge, members, npy, part, plain, write_members
 from scipy import sparse
 from sklearn.decomposition import PCA
-from sklearn.ensemble import ExtraTreesRegressor
 from sklearn.exceptions import InconsistentVersionWarning, NotFittedError
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, Normalizer, StandardScaler
+from sklearn.tree import DecisionTreeRegressor
 
 from nmlsdr._model.reading import open_model
 from nmlsdr.model_file import ModelFileError, load_model, save_model
@@ -262,7 +262,7 @@ def test_pickle_inside_is_never_run(tmp_path, scaler):
         lambda: np.ma.MaskedArray([1]),
         lambda: {"a": datetime.UTC},
         lambda: sparse.csr_array(np.eye(2)),
-        lambda: ExtraTreesRegressor(1).fit(np.eye(3), [0, 1, 2]).estimators_[0].tree_,
+        lambda: DecisionTreeRegressor().fit(np.eye(3), [0, 1, 2]).tree_,
     ],
 )
 def test_untrusted_types_are_refused_before_skops_creates_objects(tmp_path, scaler, monkeypatch, make):

@@ -5,7 +5,6 @@ import pytest
 import skops.io
 from model_files import assert_same, attribute, forge, part
 from scipy import sparse
-from sklearn.ensemble import ExtraTreesRegressor
 from sklearn.neighbors import KNeighborsTransformer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -135,20 +134,6 @@ def test_generators_are_not_written(tmp_path, samples):
     fitted = nmlsdr.MLDA(2, random_state=np.random.RandomState(0)).fit(X, Y)
     with pytest.raises(ModelFileError, match=r"MLDA\(random_state=...\) holds a RandomState, and a model file"):
         save_model(tmp_path / "m.skops", fitted)
-
-
-@pytest.mark.parametrize("n_outputs", [1, 3])
-def test_forests_survive_a_round_trip_to_the_last_bit(tmp_path, samples, n_outputs):
-    X, _, new = samples
-    targets = X[:, :n_outputs] ** 2 if n_outputs > 1 else X[:, 0] ** 2
-    fitted = make_pipeline(StandardScaler(), ExtraTreesRegressor(7, max_leaf_nodes=9, random_state=1)).fit(X, targets)
-    save_model(tmp_path / "m.skops", fitted)
-    back = load_model(tmp_path / "m.skops")
-    assert_same(fitted.predict(new), back.predict(new))
-    for one, other in zip(fitted[-1].estimators_, back[-1].estimators_, strict=True):
-        assert one.get_depth() == other.get_depth()
-        for key in ("nodes", "values"):
-            np.testing.assert_array_equal(one.tree_.__getstate__()[key], other.tree_.__getstate__()[key])
 
 
 def test_lists_of_another_length_are_refused(tmp_path, samples):

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from model_files import attribute, forge, members, nodes, part, plain, write_members
 from scipy import sparse
-from sklearn.ensemble import ExtraTreesRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, Normalizer, StandardScaler
 
@@ -302,90 +301,101 @@ def test_members_larger_than_the_file_are_refused(tmp_path, samples, more):
 # -------------------------------------------------------------------------------------------------------- trees
 
 
-def trees(change):
-    """A change of the trees: their nodes, their values, and the number of nodes of each, with what they were before."""
+def forest(change):
+    """A change of the arrays of the first forest."""
 
     def forger(schema, arrays):
-        files = {key: part(schema, "model", "estimators_", key)["file"] for key in ("nodes", "values", "sizes")}
-        stored = {key: arrays[file] for key, file in files.items()}
+        names = ("roots", "feature", "threshold", "left", "values", "weights")
+        files = {name: part(schema, "model", "forests_", 0, name)["file"] for name in names}
+        stored = {name: arrays[file] for name, file in files.items()}
         change(stored)
-        arrays.update({files[key]: array for key, array in stored.items()})
+        arrays.update({files[name]: array for name, array in stored.items()})
 
     return forger
 
 
-def set_node(key, position, value):
-    """A change of one node, counted from the first node of all trees, or from the last one."""
-    return trees(lambda stored: stored["nodes"][key].__setitem__(position, value))
+def put(name, position, value):
+    """A number in place of another one."""
+    return forest(lambda stored: stored[name].__setitem__(position, value))
 
 
-def put_in(key, change):
-    return trees(lambda stored: stored.update({key: change(stored[key])}))
+def put_in(name, change):
+    return forest(lambda stored: stored.update({name: change(stored[name])}))
 
 
 def child_before_parent(stored):
-    """The same tree under other numbers: the nodes 1 and 2, of which one is the child of the other, change places."""
-    nodes, values = stored["nodes"], stored["values"]
-    assert (nodes["left_child"][0], nodes["left_child"][1]) == (1, 2)
-    nodes["left_child"][0], nodes["left_child"][1] = 2, 1
-    nodes[[1, 2]], values[[1, 2]] = nodes[[2, 1]], values[[2, 1]]
+    """The same tree under other numbers: the children of the root come after those of one of them."""
+    feature, left, threshold = (stored[name] for name in ("feature", "left", "threshold"))
+    parent = 1 + int(feature[1] < 0)
+    assert (left[0], left[parent]) == (1, 3)
+    left[0], left[parent] = 3, 1
+    for array in (feature, left, threshold):
+        array[[1, 2, 3, 4]] = array[[3, 4, 1, 2]]
 
 
-def child_in_the_next_tree(stored):
-    """A child of each of two trees changes places with the other, so that each node still has one parent."""
-    nodes, size = stored["nodes"], int(stored["sizes"][0])
-    nodes["right_child"][0] += size
-    nodes["right_child"][size] -= size
+def children_in_the_next_tree(stored):
+    """The roots of two trees have each other's children, so that each node still has one parent."""
+    left, second = stored["left"], int(stored["roots"][1])
+    left[0], left[second] = left[second], left[0]
 
 
 def no_nodes(stored):
-    stored.update({key: array[:0] for key, array in stored.items()})
+    stored.update({name: array[:0] for name, array in stored.items()})
 
 
-def one_tree_less(stored):
-    """A tree without nodes between the others."""
-    stored["sizes"] = np.insert(stored["sizes"], 1, 0)
+def roots_beyond_int64(stored):
+    """Trees whose sizes, in 64 bits, have the number of nodes as their sum."""
+    stored["roots"] = np.concatenate([stored["roots"][:1], np.cumsum([2**62] * 3), stored["roots"][-1:]])
 
 
-def sizes_beyond_int64(stored):
-    """Sizes whose sum, in 64 bits, is the number of nodes."""
-    stored["sizes"] = np.append(stored["sizes"], [2**62] * 4)
+BELOW = "not the child of one node before it in its tree"
+TOGETHER = "its arrays do not fit together"
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (trees(child_before_parent), "not the child of one node before it"),
-        (set_node("left_child", 0, 0), "not the child of one node before it"),  # an endless loop
-        (set_node("right_child", 0, 10**9), "not the child of one node before it"),  # a crash
-        (set_node("left_child", 0, -2), "not the child of one node before it"),
-        (set_node("right_child", 0, 1), "not the child of one node before it"),
-        (set_node("left_child", -1, 0), "not the child of one node before it"),
-        (set_node("feature", 0, 5), "asks for a feature beyond the 5"),
-        (set_node("feature", 0, -1), "asks for a feature beyond the 5"),
-        (set_node("threshold", 0, np.nan), "threshold holds a value that is not finite"),
-        (trees(child_in_the_next_tree), "not the child of one node before it"),  # reads beyond the nodes of its tree
-        (trees(lambda stored: stored["values"].fill(np.inf)), "values holds a value that is not finite"),
-        (trees(lambda stored: stored["values"].fill(1e300)), r"values holds 1e\+300"),
-        (trees(lambda stored: stored["values"].fill(7.0)), "predicts differently"),
-        (put_in("values", lambda values: values[:-1]), "nodes of the shape"),
-        (put_in("nodes", lambda nodes: nodes[:-1]), "nodes of the shape"),
-        (put_in("nodes", lambda nodes: nodes[:, None]), "nodes of the shape"),
-        (put_in("sizes", lambda sizes: sizes[:, None]), "nodes of the shape"),
-        (put_in("sizes", lambda sizes: sizes.astype(float)), "nodes of the shape"),
-        (put_in("sizes", lambda sizes: sizes + [1, -1]), "not the child of one node before it"),
-        (put_in("sizes", lambda sizes: sizes * [1, -1]), "nodes of the shape"),
-        (trees(no_nodes), "nodes of the shape"),
-        (trees(one_tree_less), "nodes of the shape"),
-        (trees(sizes_beyond_int64), "nodes of the shape"),
-        (attribute("n_outputs_", lambda value: 3), "nodes of the shape"),
-        (attribute("n_features_in_", lambda value: 3), "asks for a feature"),
-        (attribute("n_jobs", 10**6), "n_jobs"),
+        (forest(child_before_parent), BELOW),
+        (put("left", 0, 0), BELOW),  # an endless loop
+        (put("left", 0, 10**9), BELOW),  # a crash
+        (put("left", 0, 2**31 - 1), BELOW),
+        (put("left", 0, -2), BELOW),
+        (put("left", 0, 2), BELOW),
+        (forest(children_in_the_next_tree), BELOW),  # nodes of another tree
+        (put("feature", 0, -1), BELOW),
+        (put("feature", 0, 5), "asks for a feature beyond the 5"),
+        (put("feature", 0, -2), "asks for a feature beyond the 5"),
+        (put("left", -1, 0), "its leaves do not have one value each"),
+        (put("left", -1, 10**9), "its leaves do not have one value each"),
+        (put("threshold", 0, np.nan), "thresholds that are not finite"),
+        (put("threshold", 0, np.inf), "thresholds that are not finite"),
+        (put("values", (0, 0), np.nan), r"values outside \[0, 1\]"),
+        (put("values", (0, 0), 1.5), r"values outside \[0, 1\]"),
+        (put("values", (0, 0), -0.1), r"values outside \[0, 1\]"),
+        (put("weights", 0, 0), "leaves without rows"),
+        (put_in("values", lambda values: 1 - values), "predicts differently"),
+        (put_in("values", lambda values: values[:-1]), TOGETHER),
+        (put_in("values", lambda values: values[:, :1]), TOGETHER),
+        (put_in("values", np.asfortranarray), TOGETHER),
+        (put_in("values", lambda values: values.astype(float)), TOGETHER),
+        (put_in("feature", lambda feature: feature[:-1]), TOGETHER),
+        (put_in("left", lambda left: left[:-1]), TOGETHER),
+        (put_in("threshold", lambda threshold: threshold[:, None]), TOGETHER),
+        (put_in("roots", lambda roots: roots[:, None]), TOGETHER),
+        (put_in("roots", lambda roots: roots[1:]), TOGETHER),
+        (put_in("roots", lambda roots: np.insert(roots, 1, 0)), TOGETHER),  # a tree without nodes
+        (put_in("roots", lambda roots: roots + [0, 1, 0]), BELOW),
+        (put("roots", -1, 1), TOGETHER),
+        (forest(no_nodes), TOGETHER),
+        (forest(roots_beyond_int64), TOGETHER),
+        (attribute("n_features_in_", lambda value: 3), "where the others need"),
     ],
 )
-def test_forged_trees_are_refused(tmp_path, samples, change, message):
-    X, _ = samples
-    save_model(tmp_path / "m.skops", ExtraTreesRegressor(2, random_state=0).fit(X, X[:, :2]))
+def test_forged_trees_are_refused(tmp_path, rng, change, message):
+    X = rng.normal(size=(40, 5))
+    Y = (X[:, :2] > 0).astype(int)
+    model = nmlsdr.ResidualPropagation(n_neighbors=5, n_estimators=2).fit(X, Y)
+    save_model(tmp_path / "m.skops", model)
     forge(tmp_path / "m.skops", change)
     with pytest.raises(ModelFileError, match=message) as caught:
         load_model(tmp_path / "m.skops")

@@ -1,0 +1,257 @@
+"""The forests: the kernel is its plain twin in every bit, for any level, thread, storage and part of the trees."""
+
+import tracemalloc
+
+import forest_reference as twin
+import numpy as np
+import pytest
+from model_files import assert_same
+from projections import draw_binary
+from scipy import sparse
+from sklearn.ensemble import ExtraTreesRegressor, RandomForestRegressor
+
+from nmlsdr import _forest as kernels
+from nmlsdr import forest
+from nmlsdr._errors import InputError
+from nmlsdr._process.threads import SIMD_LEVELS, _graph
+from nmlsdr.forest import KINDS, Forest, arrays_of, checked_forest, grow_forests, score_by_forests, to_sklearn
+
+LEVELS = SIMD_LEVELS[: _graph.best_simd_level() + 1]
+
+
+def labels(rng, shape):
+    return (rng.random(shape) < 0.4).astype(float)
+
+
+CASES = {
+    "bell-shaped": lambda rng: (rng.standard_normal((150, 20)), labels(rng, (150, 6))),
+    "one label": lambda rng: (rng.standard_normal((90, 5)), labels(rng, (90, 1))),
+    "votes": lambda rng: (rng.standard_normal((90, 40)), rng.random((90, 13))),
+    "thirty labels": lambda rng: (rng.standard_normal((60, 7)), labels(rng, (60, 30))),
+    "ties": lambda rng: (rng.integers(0, 3, (120, 30)), labels(rng, (120, 4))),
+    "two values": lambda rng: (np.tile(rng.random((60, 8)) < 0.4, 2), labels(rng, (60, 4))),
+    "mostly 0": lambda rng: (np.where(rng.random((150, 90)) < 0.05, rng.random((150, 90)), 0), labels(rng, (150, 7))),
+    "one feature": lambda rng: (rng.standard_normal((50, 1)), labels(rng, (50, 2))),
+    "17 features": lambda rng: (rng.standard_normal((100, 17)), labels(rng, (100, 3))),
+    "one of many varies": lambda rng: (rng.random((40, 1)) * (np.arange(40) == 7), labels(rng, (40, 3))),
+    "constant": lambda rng: (np.ones((40, 4)), labels(rng, (40, 3))),
+    "equal rows": lambda rng: (np.tile(rng.random((1, 5)), (30, 1)), labels(rng, (30, 3))),
+    "pure": lambda rng: (rng.random((40, 4)), np.ones((40, 3))),
+    "six rows": lambda rng: (rng.random((6, 3)), labels(rng, (6, 2))),
+    "seven rows": lambda rng: (rng.random((7, 3)), labels(rng, (7, 2))),
+    "huge": lambda rng: (rng.standard_normal((80, 6)) * 1e32, labels(rng, (80, 3))),
+    "denormal": lambda rng: (rng.standard_normal((80, 6)) * 1e-41, labels(rng, (80, 3))),
+    "heavy tails": lambda rng: (np.exp(8 * rng.standard_normal((120, 9))), labels(rng, (120, 4))),
+    "signs of 0": lambda rng: (rng.choice([-0.0, 0.0, 1.0, 2.0, -1.0], (60, 8)), labels(rng, (60, 3))),
+    "beyond the thousand": lambda rng: (rng.standard_normal((1100, 3)), labels(rng, (1100, 2))),
+}  # fmt: skip
+
+
+def assert_equals_twin(found, grown):
+    """The arrays of a forest are the nodes and leaves of the twin's trees, one after the other."""
+    n_nodes, n_leaves = 0, 0
+    for tree, (feature, threshold, left, values, weights) in enumerate(grown):
+        part, leaves = slice(*found.roots[tree : tree + 2]), slice(n_leaves, n_leaves + len(values))
+        assert found.feature[part].tolist() == feature
+        assert found.threshold[part].tobytes() == np.array(threshold, dtype=np.float32).tobytes()
+        np.testing.assert_array_equal(found.left[part], left + np.where(np.array(feature) < 0, n_leaves, n_nodes))
+        assert found.values[leaves].tobytes() == np.array(values).tobytes()
+        np.testing.assert_array_equal(found.weights[leaves], weights)
+        n_nodes, n_leaves = n_nodes + len(feature), n_leaves + len(values)
+    assert (found.roots[-1], len(found.values)) == (n_nodes, n_leaves)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_forests_are_those_of_the_twin(name, rng, monkeypatch):
+    """Trees and predictions, out of bag too: for every level, one and two threads, dense and sparse rows."""
+    X, Y = CASES[name](rng)
+    X, Y = np.asarray(X, dtype=np.float64), np.round(Y * 1024) / 1024
+    n_trees = 2 if len(X) > 1000 else 3
+    expected = [twin.grow_forest(X, Y, 5, n_trees, several) for several in (0, 1)]
+    out_of_bag = [twin.predict(trees, X, left_out) for trees, left_out in expected]
+    new = np.vstack([X, 0.7 * X[::-1]])[:130]
+    predicted = [twin.predict(trees, new) for trees, _ in expected]
+    monkeypatch.setattr(forest, "_WORTH_A_THREAD", 1)
+    monkeypatch.setattr(forest, "_WORTH_SCORING", 1)
+    for level in LEVELS:
+        monkeypatch.setenv("NMLSDR_SIMD", level)
+        for n_jobs, layout in ((1, np.asfortranarray), (2, np.float32), (2, sparse.csr_array)):
+            if layout is np.float32 and name == "huge":
+                continue
+            options = {"n_estimators": n_trees, "random_state": 5, "n_jobs": n_jobs}
+            found, predictions, left_out = grow_forests(layout(X), Y, **options)
+            for one, (trees, left), O, said in zip(found, expected, out_of_bag, predictions, strict=True):
+                assert_equals_twin(one, trees)
+                np.testing.assert_array_equal(left_out, left.any(axis=0))
+                np.testing.assert_array_equal(said, O)
+            for one, P in zip(score_by_forests(found, layout(new), n_jobs), predicted, strict=True):
+                np.testing.assert_array_equal(one, P)
+
+
+@pytest.mark.parametrize("changed", [{"leaf": 1}, {"leaf": 5}, {"tried": 2}, {"n_draws": 40}])
+def test_the_twin_takes_other_settings_too(changed, rng, monkeypatch):
+    X, Y = rng.standard_normal((60, 8)), labels(rng, (60, 3))
+    names = {"leaf": "_LEAF", "tried": "_MOST_FEATURES", "n_draws": "_ROWS_OF_A_TREE"}
+    for name, value in changed.items():
+        monkeypatch.setattr(forest, names[name], value)
+    found, *_ = grow_forests(X, Y, n_estimators=4, random_state=2, n_jobs=1)
+    for several, one in enumerate(found):
+        given = {} if several and "tried" in changed else changed
+        assert_equals_twin(one, twin.grow_forest(X, Y, 2, 4, several, **given)[0])
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_row_counts_at_most_31_times(level, rng, monkeypatch):
+    """Many draws of few rows; more of one row would not fit into 16 bits."""
+    monkeypatch.setenv("NMLSDR_SIMD", level)
+    X, Y = rng.standard_normal((9, 4)).astype(np.float32), np.ones((9, 2))
+    Y[:4, 0] = 0
+    kinds, left_out = np.array([[2, 0], [2, 1]], dtype=np.int32), np.empty((5, 9), dtype=np.uint8)
+    parts = forest._grow_some(X, (1024 * Y).astype(np.int32), kinds, 3, 0, 2000, left_out, 1)
+    for several, part in enumerate(parts):
+        grown, _ = twin.grow_forest(X, Y, 3, 5, several, n_draws=2000, tried=2)
+        assert_equals_twin(forest._joined([part], 4), grown)
+        assert set(part[-1].tolist()) <= {31 * n for n in range(3, 10)}
+
+
+@pytest.mark.slow
+def test_of_very_many_columns_a_tree_sees_some(rng):
+    """A copy of the rows holds at most 2^24 numbers."""
+    X, Y = rng.standard_normal((31, 600_000)).astype(np.float32), labels(rng, (31, 2))
+    (one,), *_ = grow_forests(X, Y, kinds=KINDS[:1], n_estimators=1, random_state=0, n_jobs=1)
+    assert_equals_twin(one, twin.grow_forest(X, Y, 0, 1, 0)[0])
+
+
+def test_a_split_is_halfway_between_two_values(rng):
+    """By hand: eight rows, of which the first four lack the label and the others have it."""
+    X, Y = np.arange(8.0)[:, np.newaxis], np.repeat([[0.0], [1.0]], 4, axis=0)
+    (one,), *_ = grow_forests(X, Y, kinds=KINDS[1:], n_estimators=30, random_state=0, n_jobs=1)
+    inner = one.feature == 0
+    assert inner.any()
+    assert {3.5} < set(one.threshold[inner]) <= {2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 1.5, 2.0}
+    assert one.values.min() == 0
+    assert one.values.max() == 1
+    np.testing.assert_array_equal(one.feature_importances_, [1.0])
+
+
+def test_trees_do_not_depend_on_the_parts_in_which_they_grow_nor_on_the_other_kind(rng, monkeypatch):
+    X, Y = rng.standard_normal((80, 6)), labels(rng, (80, 3))
+    options = {"n_estimators": 7, "random_state": 1, "n_jobs": 1}
+    whole, predictions, left_out = grow_forests(X, Y, **options)
+    monkeypatch.setattr(forest, "_WORK", 1)
+    told = []
+    parts, others, left = grow_forests(X, Y, callback=lambda: told.append(None), **options)
+    assert len(told) == 7
+    assert_same(parts, whole)
+    assert_same(others, predictions)
+    assert_same(left, left_out)
+    for kind, one in zip(KINDS, whole, strict=True):
+        assert_same(grow_forests(X, Y, kinds=(kind,), **options)[0], [one])
+
+
+def test_last_bits_and_order_of_targets_grow_the_same_trees(rng):
+    """Dense and sparse rows give other last bits of predicted targets.  Equal columns tie in every split."""
+    X = np.tile(rng.random((60, 8)) < 0.4, 2).astype(float)
+    for _ in range(10):
+        Y, order = rng.random((60, 4)), rng.permutation(4)
+        bits = Y * (1 + rng.choice([0, 2.0**-52], Y.shape))
+        first, other, turned = (
+            np.array(grow_forests(X, targets, n_estimators=8, random_state=0, n_jobs=1)[1])
+            for targets in (Y, bits, Y[:, order])
+        )
+        np.testing.assert_array_equal(other, first)
+        np.testing.assert_array_equal(turned, first[..., order])
+
+
+def test_targets_outside_0_and_1_count_as_0_or_1(rng):
+    X, Y = rng.standard_normal((40, 4)), 3 * rng.standard_normal((40, 2))
+    options = {"n_estimators": 3, "random_state": 1, "n_jobs": 1}
+    assert_same(grow_forests(X, Y, **options)[0], grow_forests(X, np.clip(Y, 0, 1), **options)[0])
+
+
+@pytest.mark.parametrize(("kind", "theirs"), [(KINDS[0], ExtraTreesRegressor), (KINDS[1], RandomForestRegressor)])
+def test_forests_predict_as_well_as_those_of_scikit_learn(rng, kind, theirs):
+    """The same kinds of trees: squared errors of new rows within a few percent of theirs."""
+    X, Y = draw_binary(rng, 900, 12, 4)
+    Y = Y.astype(float)
+    train, test = slice(0, 400), slice(400, 900)
+    (ours,), *_ = grow_forests(X[train], Y[train], kinds=(kind,), n_estimators=100, random_state=0, n_jobs=1)
+    other = theirs(100, min_samples_leaf=3, max_features=4 if kind == KINDS[0] else 3, bootstrap=True, random_state=0)
+    errors = [
+        ((predicted - Y[test]) ** 2).mean()
+        for predicted in (score_by_forests([ours], X[test], 1)[0], other.fit(X[train], Y[train]).predict(X[test]))
+    ]
+    assert errors[0] < 1.03 * errors[1] < 0.7 * ((Y[train].mean(axis=0) - Y[test]) ** 2).mean() * 1.03
+
+
+def test_wide_sparse_rows_are_scored_without_a_dense_copy(rng):
+    X, Y = sparse.random_array((300, 200_000), density=1e-4, format="csr", rng=rng), labels(rng, (300, 2))
+    found, *_ = grow_forests(X[:50], Y[:50], n_estimators=3, random_state=0, n_jobs=1)
+    tracemalloc.start()
+    score_by_forests(found, X, 1)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 300 * 200_000 * 4 / 50
+
+
+# ---------------------------------------------------------------- as scikit-learn's, and from elsewhere
+
+
+@pytest.mark.parametrize("n_labels", [1, 4])
+def test_a_forest_becomes_one_of_scikit_learn(rng, n_labels):
+    X, Y = rng.standard_normal((120, 9)), labels(rng, (120, n_labels))
+    X[:, 0] += Y[:, 0]
+    new = rng.standard_normal((50, 9)).astype(np.float32)
+    for one in grow_forests(X, Y, n_estimators=12, random_state=0, n_jobs=1)[0]:
+        same = to_sklearn(one)
+        (ours,) = score_by_forests([one], new, 1)
+        np.testing.assert_array_equal(same.predict(new).reshape(ours.shape), ours)
+        np.testing.assert_allclose(same.feature_importances_, one.feature_importances_, atol=1e-9)
+        assert one.feature_importances_.argmax() == 0
+        assert {tree.get_n_leaves() for tree in same.estimators_} == {*_leaves(one)}
+        root = same.estimators_[0].tree_
+        draws = twin.drawn_rows(120, 120, twin.key(0, 0))
+        np.testing.assert_allclose(root.value[0].ravel(), draws @ Y / 120, atol=1e-6)
+        assert root.weighted_n_node_samples[0] == 120
+
+
+def _leaves(one):
+    return [int((one.feature[a:b] < 0).sum()) for a, b in zip(one.roots, one.roots[1:], strict=False)]
+
+
+def test_shap_reads_the_forest(rng):
+    shap = pytest.importorskip("shap")
+    X, Y = rng.standard_normal((60, 4)), labels(rng, (60, 2))
+    for one in grow_forests(X, Y, n_estimators=5, random_state=0, n_jobs=1)[0]:
+        explainer = shap.TreeExplainer(to_sklearn(one))
+        total = explainer.shap_values(X).sum(axis=1) + explainer.expected_value
+        np.testing.assert_allclose(total, score_by_forests([one], X, 1)[0], atol=1e-5)
+
+
+def test_a_forest_is_made_again_of_its_arrays(rng):
+    X, Y = rng.standard_normal((60, 4)), labels(rng, (60, 2))
+    for one in grow_forests(X, Y, n_estimators=5, random_state=0, n_jobs=1)[0]:
+        back = checked_forest(arrays_of(one), 4, 2)
+        assert isinstance(back, Forest)
+        assert_same(back, one)
+        with pytest.raises(InputError, match="its arrays do not fit together"):
+            checked_forest(arrays_of(one), 4, 3)
+
+
+def test_a_tree_without_splits_has_no_importances():
+    X, Y = np.ones((8, 3)), np.arange(16).reshape(8, 2) % 2
+    for one in grow_forests(X, Y, n_estimators=3, random_state=0, n_jobs=1)[0]:
+        assert one.roots.tolist() == [0, 1, 2, 3]
+        np.testing.assert_array_equal(one.feature_importances_, np.zeros(3))
+        assert to_sklearn(one).estimators_[0].get_depth() == 0
+
+
+def test_no_memory_is_an_error(rng, monkeypatch):
+    X, Y = rng.standard_normal((20, 4)), labels(rng, (20, 2))
+    found, *_ = grow_forests(X, Y, n_estimators=2, random_state=0, n_jobs=1)
+    for name in ("grow", "add_leaves"):
+        monkeypatch.setattr(kernels, name, lambda *_: False)
+    with pytest.raises(MemoryError, match="not enough memory to grow"):
+        grow_forests(X, Y, n_estimators=2, random_state=0, n_jobs=1)
+    with pytest.raises(MemoryError, match="not enough memory to score"):
+        score_by_forests(found, X, 1)

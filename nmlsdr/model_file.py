@@ -9,7 +9,6 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sklearn.tree._tree import Tree
 from sklearn.utils.validation import check_is_fitted
 
 from . import _estimators as estimators
@@ -19,6 +18,7 @@ from ._model.reading import ModelFileError, open_model
 from ._model.schema import Refused
 from ._model.writing import content_out
 from ._output import PathLike, replace_file
+from .forest import Forest
 from .tables import Column, Plan, TableEncoder
 
 __all__ = ["TRUSTED_TYPES", "ModelFileError", "load_model", "save_model"]
@@ -27,7 +27,7 @@ __all__ = ["TRUSTED_TYPES", "ModelFileError", "load_model", "save_model"]
 #: mlflow. Both check nothing else of a file, so read only files that you trust with them; `load_model` checks all.
 TRUSTED_TYPES = [
     f"{kind.__module__}.{kind.__qualname__}"
-    for kind in (*map(vars(estimators).get, estimators.__all__), TableEncoder, Plan, Column, LabelClasses, Tree)
+    for kind in (*map(vars(estimators).get, estimators.__all__), TableEncoder, Plan, Column, LabelClasses, Forest)
 ]
 
 
@@ -48,9 +48,8 @@ def save_model(
     path : str or path-like
         File to write, by convention with the extension .skops. It is written completely or not at all.
     estimator : estimator
-        A fitted estimator of this package, one of scikit-learn's StandardScaler, MaxAbsScaler, Normalizer,
-        SimpleImputer and ExtraTreesRegressor, or a Pipeline of such steps. ``memory`` and ``verbose`` of a pipeline
-        are not stored.
+        A fitted estimator of this package, one of scikit-learn's StandardScaler, MaxAbsScaler, Normalizer and
+        SimpleImputer, or a Pipeline of such steps. ``memory`` and ``verbose`` of a pipeline are not stored.
     feature_names, label_names : sequence of str or None, default=None
         Names of the features and labels, stored for the reader. None: the estimator's ``feature_names_in_`` and
         ``label_names_in_``, if it has them.

@@ -63,6 +63,8 @@ def import_extra(module: str, purpose: str, extra: str) -> Any:
     try:
         importlib.import_module(module)
         return importlib.import_module(package)
-    except ImportError:
+    except ModuleNotFoundError:
         text = f"{purpose} needs {package}; install it with: pip install 'nmlsdr[{extra}]'."
         raise ImportError(text) from None
+    except ImportError as error:  # such as a lack of memory for its libraries
+        raise ImportError(f"{purpose} needs {package}, which is installed and cannot be loaded ({error}).") from error

@@ -51,6 +51,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     0
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
+    if sys.stdout is None:
+        return _stop(1, "standard output is closed; open it, for example by > /dev/null.")
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
@@ -80,6 +82,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         return _stop(2 if isinstance(error, WRONG_INPUT) else 1, _sentence(error))
     except Exception as error:
+        if isinstance(error, RuntimeError) and "start new thread" in str(error) and "--traceback" not in arguments:
+            return _stop(1, f"the process may start no more threads ({error}); raise its limits of threads and memory.")
         error.add_note("This is a bug of nmlsdr, not of your input; please report it with these lines.")
         raise
 

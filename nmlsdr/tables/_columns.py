@@ -294,14 +294,14 @@ def _texts_of(different: Sequence[Any]) -> list[str]:
     texts = [text_of(float(cell)) if number else str(cell) for cell, number in zip(different, numbers, strict=True)]
     pointed = [text for text, number in zip(texts, numbers, strict=True) if number and "." in text]
     if any("," in text for text in texts) or all(map(GROUPED["."].fullmatch, pointed)):
-        texts = [_with_exponent(text) if text in pointed else text for text in texts]
+        texts = [with_exponent(text) if text in pointed else text for text in texts]
     short = [MIDNIGHT.sub("", text.replace("T", " ")) if day else text for text, day in zip(texts, days, strict=True)]
     if any(day and ":" in text for text, day in zip(short, days, strict=True)):
         return [text.replace("T", " ") if day else text for text, day in zip(texts, days, strict=True)]
     return short
 
 
-def _with_exponent(number: str) -> str:
+def with_exponent(number: str) -> str:
     """Return the text of a number without a point."""
     sign, digits, exponent = Decimal(number).as_tuple()
     return f"{'-' * sign}{''.join(map(str, digits))}e{exponent}"

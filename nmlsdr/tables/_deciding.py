@@ -59,7 +59,7 @@ class Choices:
 class Reading(NamedTuple):
     """How a column is read, and its other texts with their counts."""
 
-    how: Any  # the Notation of its numbers; for dates, whether the month stands first
+    how: Any  # the Notation of its numbers; for dates, whether the month stands first, and a year of two digits
     others: dict[str, int]
     doubt: str = ""  # why its numbers may have been written in another notation
     units: Units = NO_UNITS
@@ -296,8 +296,8 @@ class Deciding:
         dates = facts.column.dates
         if not dates.different:
             return None
-        first, doubt = _month_first(dates.different)
-        return self._is_mostly(facts, is_known & facts.is_word & ~np.isnan(dates.values(first)[:, 0]), first, doubt)
+        order, doubt = _order_of(dates.different)
+        return self._is_mostly(facts, is_known & facts.is_word & ~np.isnan(dates.values(*order)[:, 0]), order, doubt)
 
     def _are(self, facts: Facts, forms: Sequence[int]) -> NDArray[np.bool_]:
         """Which known texts of a column have one of these forms."""
@@ -405,9 +405,10 @@ class Deciding:
         texts = (facts.column.different[code] for code in np.flatnonzero(facts.is_known & facts.is_word))
         example = next(text for text in texts if text not in reading.others)
         seen = f"such as {example!r}; becomes the year with its fraction, and the month"
-        seen += "; the month stands before the day" * reading.how
+        month_first, year_first = reading.how
+        seen += "; the month stands before the day" * month_first + "; the year stands first" * year_first
         reason = self._reason([seen, *filter(None, [reading.doubt])], facts)
-        return Column(facts.name, "date", reason, month_first=reading.how)
+        return Column(facts.name, "date", reason, month_first=month_first, year_first=year_first)
 
     # ------------------------------------------------------------ words
 
@@ -545,14 +546,26 @@ def _numbers_as_written(facts: Facts) -> set[str]:
     return {number for parts, texts in found if parts is not None for number in parts.of(texts)}
 
 
-def _month_first(dates: Sequence[str]) -> tuple[bool, str]:
-    """Whether some date makes sense only if its month is written first, and none if its day is; and what is open."""
+def _order_of(dates: Sequence[str]) -> tuple[tuple[bool, bool], str]:
+    """Whether the month stands first in dates, and whether a year of two digits does; and what is open.
+
+    The month does if some date makes sense only so, and none if its day stands first. A year takes few values, and days
+    take many: where both ends have two digits, the end with at most half as many values as the other is the year.
+    """
     parts = [m.groups() for date in dates if (m := match_date(date)) and m[2] != "." and len(m[1]) < 3]
     late = [any(int(part[k]) > 12 for part in parts) for k in (0, 2)]
+    if parts and all(len(part[0]) == len(part[3]) == 2 for part in parts):
+        first, last = (len({part[k] for part in parts}) for k in (0, 3))
+        days_last = all(1 <= int(part[3]) <= 31 and int(part[2]) <= 12 for part in parts)
+        if days_last and 2 * first <= last:
+            return (False, True), ""
+        if days_last and 2 * last > first:
+            advice = "if the year stands first, write it with four digits"
+            return (late == [False, True], False), f"the year is read last, but nothing in the column decides; {advice}"
     if any(late) or all(int(part[0]) == int(part[2]) for part in parts):
-        return late == [False, True], ""
+        return (late == [False, True], False), ""
     advice = "if the month stands first, write the dates as 2024-12-31"
-    return False, f"the day is read first, but nothing in the column decides between day and month; {advice}"
+    return (False, False), f"the day is read first, but nothing in the column decides between day and month; {advice}"
 
 
 def _tally(pairs: Iterable[tuple[str, int]]) -> Counter[str]:

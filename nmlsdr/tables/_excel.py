@@ -1,6 +1,8 @@
 """Read the first sheet of an Excel workbook, or the one that is named, through openpyxl."""
 
+import functools
 import io
+import re
 import zipfile
 from collections.abc import Iterator
 from itertools import chain, islice
@@ -9,12 +11,17 @@ from typing import Any
 import numpy as np
 
 from .._errors import import_extra
-from ._columns import Table, typed_column
+from ._columns import Table, typed_column, with_exponent
 from ._csv import distinct_names, n_titles
 from ._files import DataFileError, Form, Path_, allowance, check_size, existing, foreign_bytes, place, too_large
+from ._numbers import text_of
 from ._roles import Split, check_names
+from ._units import measures, unit_of
 
 UNREADABLE = ("not a readable Excel file", "save it as .xlsx again, or as CSV")
+MOST_ROWS = 1 << 20  # of a sheet of Excel
+#: A format of cells that shows something before or behind a number; what stands in [$...] is a sign of currency.
+FORMAT = re.compile(r'([^#0?]*?)[#0?][#0?,.]*([^#0?]*)')
 FORBIDDEN = (b"<!DOCTYPE", b"<!ENTITY", b"\0")  # what makes a small file large; NUL: of UTF-16, which could hide them
 
 
@@ -45,7 +52,8 @@ class ExcelFile:
             sheet.reset_dimensions()
             if not self.path.name.lower().endswith((".xlsx", ".xlsm")):
                 self.notes.append("it is an Excel file, although its name does not say so")
-            self._rows: Iterator[tuple[int, Any]] = enumerate(sheet.iter_rows(values_only=True), start=1)
+            rows = ([*map(_shown, row)] for row in sheet.iter_rows())
+            self._rows: Iterator[tuple[int, Any]] = enumerate(rows, start=1)
             first = list(islice(self._rows, 10))
             n_above = n_titles([["" if cell is None else str(cell) for cell in row] for _, row in first])
             for number, row in first[:n_above]:
@@ -72,10 +80,13 @@ class ExcelFile:
         columns: dict[str, list[Any]] = {name: [] for name in split.wanted}
         places = [(self.names.index(name), column) for name, column in columns.items()]
         numbers, width, n_cells, blank = [], len(self.names), 0, 0
+        allowed = allowance(self.path, self._max_bytes)
         with foreign_bytes(self.path, *UNREADABLE):
             for number, row in self._rows:
+                if number > MOST_ROWS:
+                    raise DataFileError(f": it has row numbers above {MOST_ROWS}, the last of a sheet; save it again.")
                 n_cells += len(row)
-                if 8 * n_cells > allowance(self.path, self._max_bytes):
+                if 8 * n_cells > allowed:
                     raise too_large(self.path, "holds cells that fill", self._max_bytes)
                 if all(cell is None for cell in row):
                     blank = blank or number
@@ -91,6 +102,30 @@ class ExcelFile:
                     column.append(row[j] if j < len(row) else None)
         found = {name: typed_column(columns.pop(name)) for name in split.wanted}
         return Table(len(numbers), found, np.array(numbers, np.int64), unit="row", notes=self.notes)
+
+
+def _shown(cell: Any) -> Any:
+    """Return the value of a cell; a number that is shown with a percent sign, a unit or a currency as such a text.
+
+    A number with decimals has an exponent there, which is read in every notation.
+    """
+    value = cell.value
+    if type(value) not in (int, float) or not cell._style_id:
+        return value
+    before, after = _around(cell.number_format)
+    if not before and not after:
+        return value
+    number = text_of(float(f"{100 * value:.12g}") if after == "%" else value)
+    return f"{before}{with_exponent(number) if '.' in number else number}{after}"
+
+
+@functools.cache
+def _around(form: str) -> tuple[str, str]:
+    """Return what a format shows before and behind a number, where it is a known unit or currency."""
+    plain = re.sub(r"\[\$([^-\]]*)[^\]]*\]", r"\1", form.split(";")[0])
+    match = FORMAT.fullmatch(re.sub(r'["\\]|[_*].', "", plain))
+    found = ("", "") if match is None else (match[1].strip(), match[2].strip())
+    return found if measures(unit_of("".join(found))) else ("", "")
 
 
 def _check_members(path: Path_, form: Form) -> None:

@@ -62,12 +62,12 @@ _INDIAN = r"[1-9]\d?(?:,\d\d){1,5},\d{3}"  # 12,34,567
 
 
 def _pattern(notation: Notation) -> str:
-    """Return the pattern of a number in this notation; with more than 16 digits in front of its mark it is none.
+    """Return the pattern of a number in this notation; with more than 15 digits in front of its mark it is none.
 
     A float would lose the last ones, and such texts are ids.
     """
     mark, between = re.escape(notation.decimal), re.escape(notation.thousands)
-    whole = rf"[1-9]\d{{0,2}}(?:{between}\d{{3}}){{1,4}}|\d{{1,16}}" if between else r"\d{1,16}"
+    whole = rf"[1-9]\d{{0,2}}(?:{between}\d{{3}}){{1,4}}|\d{{1,15}}" if between else r"\d{1,15}"
     whole = f"{_INDIAN}|{whole}" if between == "," else whole
     phone = r"(?!\+\d+ )" if notation.thousands == " " else ""
     return rf"{phone}[+-]?(?:(?:{whole})(?:{mark}\d*)?|{mark}\d+)(?:[eE][+-]?\d+)?"
@@ -101,7 +101,7 @@ def number_reader(notation: Notation) -> Callable[[str], float | None]:
 
 def keeps_digits(numbers: Iterable[Any]) -> bool:
     """Whether a float keeps all digits of whole numbers; longer ones are ids, which are texts."""
-    return all(abs(int(number)) < 10**16 for number in numbers)
+    return all(abs(int(number)) < 10**15 for number in numbers)
 
 
 def is_number(text: str) -> bool:
@@ -234,7 +234,7 @@ def _points(
     return found, f"numbers such as {min(marked)!r} are read as {read}; if their {marks} {other}, {advice}"
 
 
-def read_date(text: str, month_first: bool = False) -> tuple[float, float] | None:
+def read_date(text: str, month_first: bool = False, year_first: bool = False) -> tuple[float, float] | None:
     """Return the year with its fraction, and the month, of a date; None for another text.
 
     Examples
@@ -252,9 +252,11 @@ def read_date(text: str, month_first: bool = False) -> tuple[float, float] | Non
         return None
     else:
         year, day, month = int(last), int(first), int(middle)
+        if year_first and len(last) <= 2:
+            year, day = day, year
         if len(last) == 2:
             year += 100 * ((TWO_DIGIT_YEARS - year + 99) // 100)
-        if month_first and mark != ".":
+        if month_first and mark != "." and not year_first:
             day, month = month, day
     try:
         n_days = datetime.date(year, month, day).toordinal() - datetime.date(year, 1, 1).toordinal()
@@ -269,14 +271,16 @@ class Dates:
 
     different: list[str]
     codes: NDArray[np.int32]
-    _known: dict[bool, NDArray[np.float64]] = field(default_factory=dict)  # a plan is made and used with the same dates
+    # A plan is made and used with the same dates.
+    _known: dict[tuple[bool, bool], NDArray[np.float64]] = field(default_factory=dict)
 
-    def values(self, month_first: bool) -> NDArray[np.float64]:
+    def values(self, month_first: bool, year_first: bool = False) -> NDArray[np.float64]:
         """Return for each text what `read_date` gives, or NaN."""
-        if month_first not in self._known:
-            found = [read_date(date, month_first) or (np.nan, np.nan) for date in self.different]
-            self._known[month_first] = np.array([*found, (np.nan, np.nan)])
-        return self._known[month_first][self.codes]
+        order = month_first, year_first
+        if order not in self._known:
+            found = [read_date(date, *order) or (np.nan, np.nan) for date in self.different]
+            self._known[order] = np.array([*found, (np.nan, np.nan)])
+        return self._known[order][self.codes]
 
 
 def dates_of(texts: Sequence[str], shapes: Coded) -> Dates:

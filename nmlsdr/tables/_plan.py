@@ -50,8 +50,8 @@ class Column:
         The signs of comparison and the units of the numbers that have a feature of their own.
     separator : str
         What stands between the items of a list.
-    month_first : bool
-        Whether its dates begin with the month.
+    month_first, year_first : bool
+        Whether its dates begin with the month, or with a year of two digits.
     levels : dict of str to str
         For a category or a list: its levels, folded, and as they are shown. For words: the words. For yes/no: the
         texts that mean yes ("1") and no ("0"); the empty text stands for every word that means a missing value.
@@ -70,6 +70,7 @@ class Column:
     marks: tuple[str, ...] = ()
     separator: str = ""
     month_first: bool = False
+    year_first: bool = False
     levels: dict[str, str] = field(default_factory=dict)
     has_missing: bool = False
     has_other: bool = False
@@ -397,7 +398,7 @@ def _encode(
         found[is_missing & np.isnan(found[:, 0])] = known.get("", np.nan)
     else:
         if column.kind == "date":
-            found = texts.dates.values(column.month_first)
+            found = texts.dates.values(column.month_first, column.year_first)
         else:
             notation = Notation(column.decimal, column.thousands)
             found = read_quantities(texts.different, texts.forms, notation, column.factors, column.marks)

@@ -43,6 +43,8 @@ _UNIT = r"(?P<unit>(?:[^\W\d_]|[%‰°/*′″\"$€£¥₹₽₩₺₴₪₫₱
 _DIGIT = re.compile(r"\d")
 _DIGITS = re.compile(r"(?<=[^\W\d_])[23](?!\d)|[/^] ?-?\d+|[x×*·] ?10\^?\d*|[²³¹⁰⁴-⁹⁻]")  # in a unit: m2, /9, x10^9
 
+GREEK_MU = re.compile("\u03bc(?=[A-Za-z]{1,3}$)")
+MEGA = ("g", "m", "l", "mol", "bar", "cal", "pa", "iu")  # before which a leading M is a million
 _CALENDAR = re.compile(r"/\d+/|^/(19|20)\d\d$")
 
 
@@ -157,11 +159,26 @@ def forms_of(texts: Sequence[str], shapes: Coded) -> Forms:
 
 
 def unit_of(text: str) -> str:
-    """Return the unit that a text means: as the table of units writes it, or folded, without a point at its end."""
-    unit = trim(text)
+    """Return the unit that a text means: as the table of units writes it, or without a point at its end.
+
+    KG, ML, Kg and Min are folded, and l may be written L; Mg and Mbar are not, since a leading M is a million there.
+
+    Examples
+    --------
+    >>> unit_of("KG"), unit_of("Min."), unit_of("Mg"), unit_of("mg/dL")
+    ('kg', 'min', 'Mg', 'mg/dl')
+    """
+    unit = GREEK_MU.sub("\u00b5", trim(text))
     if unit in _meanings() or len(unit) <= 1:
         return unit
-    return "/".join(map(unit_of, unit.split("/"))) if "/" in unit else fold(unit.rstrip("."))
+    if "/" in unit:
+        return "/".join(map(unit_of, unit.split("/")))
+    unit = unit.rstrip(".")
+    litres = unit[:-1] + unit[-1].replace("L", "l")
+    if litres in _meanings():
+        return litres
+    is_capital = unit == unit.upper() or (unit[1:] == unit[1:].lower() and not (unit[0] == "M" and unit[1:] in MEGA))
+    return GREEK_MU.sub("\u00b5", fold(unit)) if is_capital else unit
 
 
 def measures(unit: str) -> dict[str, float]:
@@ -227,10 +244,11 @@ def find_units(parts: Iterable[tuple[Parts, int]]) -> Units | None:
         if n_units > 1:
             how = ", kept beside the number" if dimension is None else f", converted to {order[0]!r}"
             marks += factors if dimension is None else []
-        if n_bare or n_units == 1:
+        is_mark = n_units == 1 and not order[0].strip("*")
+        if n_bare or is_mark:
             factors[""] = 1.0
         units = ", ".join(f"{unit!r} ({counts[unit]})" for unit in order)
-        if n_units == 1 and not order[0].strip("*"):
+        if is_mark:
             notes.insert(0, f"the mark {units} behind numbers is left out")
             return Units(factors, tuple(marks), "; ".join(notes))
         notes.insert(0, f"unit {units}{how}")
@@ -238,6 +256,9 @@ def find_units(parts: Iterable[tuple[Parts, int]]) -> Units | None:
             marks += [WITHOUT] * (n_units > 1)
             own = ", with a feature of their own" * (n_units > 1)
             doubt = f"{n_bare} without a unit are read as {order[0]!r}{own}"
+            notes.append(doubt)
+        if n_units > 1 and all(re.fullmatch(r"/([1-9]|1[0-2])", unit) for unit in order):
+            doubt = f"texts such as '7{order[0]}' are read as fractions; if they are days of months, write the year too"
             notes.append(doubt)
     return Units(factors, tuple(marks), "; ".join(notes), doubt)
 

@@ -15,6 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import nmlsdr
+from nmlsdr._errors import import_extra
 from nmlsdr.cli import main
 from nmlsdr.model_file import load_model, save_model
 
@@ -111,6 +112,35 @@ def test_reader_that_has_gone_away(folder):
     done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, timeout=120)
     os.close(writing)
     assert (done.returncode, done.stderr) == (1, "")
+
+
+@POSIX
+def test_a_closed_standard_output_is_named():
+    command = f"{sys.executable} -P -m nmlsdr datasets list >&-"
+    done = subprocess.run(["sh", "-c", command], stderr=subprocess.PIPE, text=True, timeout=120, check=False)
+    said = "nmlsdr: standard output is closed; open it, for example by > /dev/null.\n"
+    assert (done.returncode, done.stderr) == (1, said)
+
+
+def test_a_package_that_cannot_be_loaded_is_not_said_to_be_absent(monkeypatch):
+    def fail(name):
+        raise ImportError("libarrow.so: failed to map segment")
+
+    monkeypatch.setattr("importlib.import_module", fail)
+    with pytest.raises(ImportError, match=r"needs pyarrow, which is installed and cannot be loaded \(libarrow\.so"):
+        import_extra("pyarrow", "Reading CSV files", "cli")
+
+
+def test_a_lack_of_threads_is_no_bug(run, folder, monkeypatch):
+    def fail(*arguments, **options):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr("nmlsdr.tables.read_table", fail)
+    monkeypatch.setattr("nmlsdr._cli.reading.read_table", fail)
+    outcome = run("plan", "train.csv", *COLUMNS)
+    assert outcome.status == 1
+    said = "the process may start no more threads (can't start new thread); raise its limits of threads and memory."
+    assert outcome.err == f"nmlsdr: {said}\n"
 
 
 class Terminal(io.StringIO):

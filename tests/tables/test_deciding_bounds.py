@@ -1,5 +1,6 @@
 """Each bound by which a column is decided, on both of its sides."""
 
+import datetime
 import warnings
 
 import numpy as np
@@ -127,3 +128,21 @@ def test_a_star_behind_a_number_is_a_mark_and_no_unit():
 def test_a_number_that_means_a_missing_value_is_named():
     column, _ = column_of(["999" if i % 8 == 0 else f"{i / 4}" for i in range(40)], missing=["999"])
     assert "missing: '999' (5)" in column.reason
+
+
+@pytest.mark.parametrize("form", ["%y-%m-%d", "%y/%m/%d"])
+def test_years_of_two_digits_in_front_are_told_by_how_few_they_are(form):
+    dates = [datetime.date(2021, 1, 1) + datetime.timedelta(9 * i) for i in range(120)]
+    encoder = TableEncoder()
+    found = encoder.fit_transform(pandas.DataFrame({"d": [date.strftime(form) for date in dates]}))
+    assert found[:, 0].astype(int).tolist() == [date.year for date in dates]
+    assert "the year stands first" in encoder.plan_.columns[0].reason
+    days = [date.strftime("%d-%m-%y") for date in dates]
+    assert encoder.fit_transform(pandas.DataFrame({"d": days}))[:, 0].tolist() == found[:, 0].tolist()
+    with pytest.warns(UserWarning, match="the year is read last, but nothing in the column decides"):
+        TableEncoder().fit(pandas.DataFrame({"d": ["23-11-24", "24-10-23", "25-01-22"] * 10, "x": range(30)}))
+
+
+def test_a_day_before_a_point_stands_first_although_months_do_in_other_dates():
+    assert read_date("03.04.2024", month_first=True) == read_date("3.4.2024")
+    assert read_date("03/04/2024", month_first=True)[1] == 3

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import constants
 
+from nmlsdr._resources import load_json
 from nmlsdr.tables._numbers import NOTATIONS, Notation
 from nmlsdr.tables._shapes import shapes_of
 from nmlsdr.tables._units import (
@@ -187,3 +189,80 @@ def test_the_table_is_sound():
     assert measures("M") == {}
     assert set(measures("min")) == {"time"}
     assert not {*map(str.casefold, TABLE["not_units"])} & {*UNITS}
+
+
+# ---------------------------------------------------------------- one meaning for each name
+
+PREFIXES = {"n": 1e-9, "µ": 1e-6, "u": 1e-6, "m": 1e-3, "c": 1e-2, "d": 0.1, "": 1, "da": 10, "h": 100, "k": 1e3,
+            "M": 1e6, "G": 1e9, "T": 1e12, "p": 1e-12}  # fmt: skip
+#: A second table: what the base units are in those of the first one.
+BASES = {"g": 1, "m": 1, "l": 1, "mol": 1, "IU": 1, "V": 1, "W": 1, "J": 1, "Pa": 1, "bar": 1e5, "Hz": 1, "B": 1,
+         "cal": constants.calorie, "Wh": constants.hour, "s": 1}  # fmt: skip
+OTHERS = {
+    "oz": constants.ounce * 1000, "lb": constants.pound * 1000, "t": 1e6, "in": constants.inch, "ft": constants.foot,
+    "yd": constants.yard, "mi": constants.mile, "a": 100, "ha": constants.hectare, "km2": 1e6, "cm2": 1e-4, "cm3": 1e-3,
+    "cc": 1e-3, "m3": 1e3, "mmHg": constants.mmHg, "mm Hg": constants.mmHg, "min": constants.minute,
+    "h": constants.hour, "d": constants.day, "wk": constants.week,
+    "mo": constants.Julian_year / 12, "y": constants.Julian_year, "%": 0.01,
+    "‰": 0.001, "ppm": 1e-6, "Cal": 1000 * constants.calorie,
+}  # fmt: skip
+
+
+def test_factors_are_those_of_a_second_table():
+    dimensions = load_json("nmlsdr.tables", "units.json")["dimensions"]
+    expected = {f"{prefix}{base}": a * b for prefix, a in PREFIXES.items() for base, b in BASES.items()}
+    expected = {unit: factor for unit, factor in expected.items() if unit not in ("cd", "min", "pa", "dag", "ks")} | OTHERS
+    sizes = {unit: factor for units in dimensions.values() for unit, factor in units.items()}
+    for unit in expected.keys() & sizes.keys():
+        assert sizes[unit] == pytest.approx(expected[unit], rel=1e-6), unit
+    assert expected.keys() >= {"ng", "oz", "mo"}
+    assert len(expected.keys() & sizes.keys()) > 70
+    times = {0.001, 1, 60, 3600, 86400, 604800, 2629800, 31557600}
+    assert {*dimensions["time"].values()} == times
+    currencies = [units for name, units in dimensions.items() if not name.isascii() or not name.islower()]
+    assert all({*units.values()} == {1} for units in [*currencies, dimensions["pieces"], dimensions["order"]])
+
+
+def test_each_name_has_one_meaning():
+    """`dag` is ten grams beside kilograms and a day beside weeks; alone it is only a name."""
+    names = Counter(name for units in load_json("nmlsdr.tables", "units.json")["dimensions"].values() for name in units)
+    assert {name for name, n in names.items() if n > 1} == {"dag"}
+    for name in ("j", "година", "години"):  # Jahr and jour; the hour of Ukrainian and the year of Bulgarian
+        assert measures(unit_of(name)) == {}
+    assert measures("Ft").keys() == {"Ft"}
+    assert measures("ft").keys() == {"length"}
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [("KG", "kg"), ("Kg", "kg"), ("ML", "ml"), ("mL", "ml"), ("dL", "dl"), ("Min", "min"), ("\u03bcg", "µg"),
+     ("\u00b5g", "µg"), ("μήνας", "μήνας"), ("EUR", "eur"), ("Tage.", "tage"), ("mg/dL", "mg/dl"), ("CAL", "cal")],
+)  # fmt: skip
+def test_units_in_capitals_are_those_of_the_table(written, meant):
+    assert measures(unit_of(written)) == measures(meant) != {}
+
+
+@pytest.mark.parametrize("written", ["Mg", "Mm", "Mbar", "Mmol", "kG", "Mg/ha"])
+def test_a_million_is_no_thousandth(written):
+    assert measures(unit_of(written)) == {}
+    assert measures(unit_of("Cal")) == measures("kcal")
+
+
+@pytest.mark.parametrize(
+    ("written", "sign"),
+    [("<", "<"), ("<=", "<"), ("=<", "<"), ("≤", "<"), ("≦", "<"), (">", ">"), (">=", ">"), ("=>", ">"), ("≥", ">"),
+     ("≧", ">"), ("~", "~"), ("≈", "~")],
+)  # fmt: skip
+def test_every_spelling_of_a_sign(written, sign):
+    assert split_number(f"{written}5")[:3] == split_number(f"{written} 5")[:3] == ("5", sign, "")
+
+
+def test_days_of_months_are_told_from_fractions():
+    assert "days of months" in found("5/9", "12/9", "30/9", "7/10").doubt
+    assert found("5/9", "7/9", "8/9").doubt == found("3/8", "5/16").doubt == ""
+
+
+def test_units_of_different_languages_are_not_converted():
+    assert "kept beside" in found("15 j", "1 mois", "10 j").note
+    assert "kept beside" in found("6 години", "1 день").note
+    assert "kept beside" in found("3.2 Mg/ha", "3200 kg/ha").note

@@ -159,9 +159,37 @@ def noisy(rng, *, slowdown, n_pairs=15, spread=0.25):
 
 @pytest.mark.parametrize("attempt", range(5))
 def test_noise_alone_is_no_regression(compare, attempt):
-    ratios = noisy(np.random.default_rng(attempt), slowdown=1.0)
+    ratios = noisy(np.random.default_rng(attempt), slowdown=1.0, spread=0.02)
     assert compare.decide(ratios, "estimator").outcome == "ok"
     assert compare.decide(ratios, "kernel", instructions=1.0).outcome == "ok"
+
+
+def test_much_noise_decides_nothing(compare):
+    drawn = [noisy(np.random.default_rng(seed), slowdown=1.0, spread=0.5) for seed in range(20)]
+    outcomes = [compare.decide(ratios, "estimator").outcome for ratios in drawn]
+    assert outcomes.count("unclear") >= 15
+    assert not {"REGRESSION", "slower"} & {*outcomes}
+
+
+def test_a_bound_far_from_the_median_decides_nothing(compare):
+    """As a case on two threads under load: half of the pairs say .6, half say 1.04."""
+    verdict = compare.decide([0.6] * 7 + [1.04] * 8, "kernel")
+    assert (verdict.median, verdict.low, verdict.outcome) == (1.04, 0.6, "unclear")
+    assert compare.decide([1.0] * 7 + [1.04] * 8, "kernel").outcome == "ok"
+    assert compare.decide([1.05] * 7 + [1.2] * 8, "core").outcome == "unclear"  # the median is above the line
+
+
+def test_the_environment_is_checked_before_anything_is_built(compare, monkeypatch, tmp_path, capsys):
+    needs = '["numpy>=1", "numpy>=99", "no-such-tool>=3.1"]'
+    (tmp_path / "pyproject.toml").write_text(f"[build-system]\nrequires = {needs}")
+    assert compare.missing_to_build(tmp_path) == (
+        f'both commits are built with "numpy>=99", "no-such-tool>=3.1", found numpy: {np.__version__}, '
+        'no-such-tool: none; run: pip install "numpy>=99" "no-such-tool>=3.1"'
+    )
+    monkeypatch.setattr(compare, "missing_to_build", lambda: "run: pip install x")
+    monkeypatch.setattr(compare, "checkouts", lambda revisions: pytest.fail("a checkout was made"))
+    assert compare.main(["HEAD"]) == 2
+    assert capsys.readouterr().err == "compare: run: pip install x\n"
 
 
 @pytest.mark.parametrize("attempt", range(5))

@@ -4,6 +4,7 @@ They decide as ResidualPropagation does: a label is predicted where its score re
 out-of-sample scores of the labelled rows promise.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -96,7 +97,9 @@ def f1_cutoff_of(scores: NDArray[Any], Y: NDArray[Any]) -> float:
 class _Rival(ClassifierMixin, BaseEstimator):
     """A classifier of the labelled rows; ``_learn`` gives the threshold, ``predict_proba`` the scores."""
 
-    def fit(self: Any, X: Any, y: NDArray[Any]) -> Any:
+    _learn: Callable[..., float]
+
+    def fit(self, X: Any, y: NDArray[Any]) -> Any:
         """Keep the labelled rows, and learn from them."""
         rows = np.flatnonzero((y != -1).any(axis=1))
         with single_threaded_blas():  # its products are too small for threads

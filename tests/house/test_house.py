@@ -153,6 +153,14 @@ def test_rooms_keep_their_walls(path, name):
         assert not inner, f"{name} takes what is not offered of {inner}"
 
 
+@pytest.mark.parametrize(("path", "name"), [pytest.param(*source, id=str(source[1])) for source in sources()])
+def test_self_needs_no_type(path, name):
+    """A method whose ``self`` is Any is checked by nobody."""
+    functions = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.FunctionDef)]
+    first = [each for node in functions for each in node.args.args[:1] if each.arg == "self"]
+    assert not [f"line {each.lineno} of {name}" for each in first if ast.unparse(each).endswith(": Any")]
+
+
 def test_nothing_imports_a_study_and_studies_use_public_names_only():
     studies = sorted((HOUSE.parent / "studies").glob("*.py"))
     if not studies:

@@ -11,7 +11,7 @@ import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Number
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -21,6 +21,14 @@ from .arguments import check_alpha, contiguous, refuse_broken
 from .cells import column_names, describe_bad_cell, is_null, read_label_words, refuse_lazy
 from .label_sets import rows_of_names
 from .words import LABEL_WORDS
+
+
+class Labeled(NamedTuple):
+    """The labelled rows, their labels, and which of these are known; None if all are."""
+
+    rows: Any
+    Y: np.ndarray
+    known: np.ndarray | None
 
 
 @dataclass(frozen=True)
@@ -56,6 +64,13 @@ class Labels:
     def partly(self) -> np.ndarray:
         """Rows with a known and an unknown entry, bool (n_samples,)."""
         return np.asarray(self.labeled & ~self.known.all(axis=1))
+
+    def labeled_part(self, rows: Any) -> Labeled:
+        """The labelled ones of the rows; no copy where all are labelled."""
+        known = self.known[self.labeled] if self.partly.any() else None
+        if self.labeled.all():
+            return Labeled(rows, self.Y, known)
+        return Labeled(rows[self.labeled], self.Y[self.labeled], known)
 
 
 def check_labels(

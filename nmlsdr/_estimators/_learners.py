@@ -1,29 +1,43 @@
-"""The trend of ResidualPropagation: its forests, and how much each of its learners counts."""
+"""The trend of ResidualPropagation: its learners, and how much each of them counts."""
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._checks.labels import Labels
 from .._moments import RowSums
 from .._process.threads import check_n_jobs
+from .._ridge import CrossFit, ridge_regression
 from ..forest import FEWEST_ROWS, Forest, forest_seed, grow_forests, score_by_forests
-from ._steps import Labeled, Steps
+from ._steps import Steps
 
 _EQUAL = 1e-12  # losses that differ by less, of a sum of 1, are equal but for rounding
 
 
-def fit_trend(
-    steps: Steps, given: Labeled, O: np.ndarray, n_estimators: int, random_state: Any
-) -> tuple[list[Forest], np.ndarray, np.ndarray]:
-    """Fit the forests to the labelled rows and weigh the learners; return both, and their out-of-sample trend.
+class Trend(NamedTuple):
+    """The ridge regression, the forests, the weights of all learners, and their out-of-sample predictions."""
 
-    O are the predictions of the ridge regression.  The forests take them for the unknown entries of a labelled row.
+    coef: np.ndarray
+    intercept: np.ndarray
+    forests: list[Forest]
+    weights: np.ndarray
+    predictions: np.ndarray
+
+
+def fit_trend(
+    steps: Steps, rows: Any, labels: Labels, w: np.ndarray, chosen: CrossFit, n_estimators: int, random_state: Any
+) -> Trend:
+    """Fit the learners to the labelled rows and weigh them.
+
+    The forests take the predictions of the ridge regression for the unknown entries of a labelled row.
     """
+    given, O = labels.labeled_part(rows), chosen.predictions
+    regression = ridge_regression(given.rows, given.Y, chosen.ridge, feature_weights=w, known=given.known)
     forests: list[Forest] = []
     predictions = [O]
-    known = np.ones(O.shape, dtype=bool) if given.known is None else given.known
+    known = labels.known[labels.labeled]
     if n_estimators > 0 and len(O) >= FEWEST_ROWS:
         with steps.task("forests", "trees", None) as trees_done:
             forests, out_of_bag, left_out = grow_forests(
@@ -36,7 +50,7 @@ def fit_trend(
             )
         predictions += [np.where(left_out[:, None], each, O) for each in out_of_bag]
     weights = learner_weights(predictions, given.Y, known)
-    return forests, weights, weighted_sum(weights, predictions)
+    return Trend(*regression, forests, weights, weighted_sum(weights, predictions))
 
 
 def forest_scores(block: RowSums, forests: list[Forest], n_jobs: int | None) -> np.ndarray:

@@ -3,14 +3,12 @@
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
-import numpy as np
-
 from .._checks.arguments import EdgeWeights, EigenSolver, Metric, PropagationSolver
 from ._callbacks import steps_of_fit
 from ._projection import Projection, direction_attributes
-from ._shrinkage import choose_strengths, directions_of_labels, shrink, shrinkage_grid, weights_of_features
+from ._shrinkage import choose_strengths, directions_of_labels, shrink, shrinkage_grid
 from ._sklearn_bases import CallbackSupportMixin
-from ._steps import clip_neighbors, labeled_part, soft_label_attributes
+from ._steps import clip_neighbors, soft_label_attributes
 
 
 @dataclass(eq=False, repr=False)
@@ -225,14 +223,9 @@ class NMLSDR(CallbackSupportMixin, Projection):
         grid = shrinkage_grid(self.shrinkage)
         with steps_of_fit(self, X, y, 3 + (len(grid) > 1)) as steps:
             rows, labels = steps.read(X, y, labeled, "votes")
-            b, w = grid[0], np.ones(rows.shape[1])
-            if self.shrinkage != 0:
-                given = labeled_part(rows, labels)
-                if len(grid) > 1:
-                    b = choose_strengths(given, steps.task, shrinkage=grid).shrinkage
-                w = weights_of_features(given, b)
-                del given  # a copy of the labelled rows
-            seen, k = shrink(rows, w), clip_neighbors(self.n_neighbors, rows.shape[0] - 1)
+            b = grid[0] if len(grid) == 1 else choose_strengths(rows, labels, steps.task, shrinkage=grid).shrinkage
+            w, seen = shrink(rows, labels, b)
+            k = clip_neighbors(self.n_neighbors, rows.shape[0] - 1)
             W, searched = steps.graph(seen, k, graph)
             propagated = steps.soft_labels(W, labels, alpha)
             with steps.task("projection"):

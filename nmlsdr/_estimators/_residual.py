@@ -11,7 +11,7 @@ from .._checks.arguments import Metric, Threshold, check_count, check_real
 from .._checks.labels import Labels
 from .._moments import RowSums
 from .._process.threads import check_n_jobs, single_threaded_blas
-from .._ridge import RIDGE_GRID, ridge_regression
+from .._ridge import RIDGE_GRID
 from .._solvers.system import System
 from ..graph import transition_of_graph, union_graph
 from ..propagation import propagate_signed
@@ -20,9 +20,9 @@ from ._classifier import NeighborClassifier, shares
 from ._learners import fit_trend, forest_scores, weighted_sum
 from ._prepared import neighbors_of_queries
 from ._projection import Projection, direction_attributes
-from ._shrinkage import choose_strengths, directions_of_labels, shrink, shrinkage_grid, weights_of_features
+from ._shrinkage import choose_strengths, directions_of_labels, shrink, shrinkage_grid
 from ._sklearn_bases import CallbackSupportMixin
-from ._steps import Steps, clip_neighbors, labeled_part, soft_label_attributes
+from ._steps import Steps, clip_neighbors, soft_label_attributes
 from ._thresholds import (
     advise_on_threshold,
     check_threshold,
@@ -324,22 +324,19 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         grids = {"shrinkage": shrinkage_grid(self.shrinkage), "ridge": self.ridge, "random_state": self.random_state}
         with steps_of_fit(self, X, y, 5 + 2 * len(_PLACES)) as steps:
             rows, labels = steps.read(X, y, labeled, "votes")
-            given = labeled_part(rows, labels)
-            chosen = choose_strengths(given, steps.task, **grids)
-            self.shrinkage_, self.ridge_ = chosen.shrinkage, chosen.ridge
-            self.feature_weights_ = w = weights_of_features(given, self.shrinkage_)
-            seen, self.n_neighbors_ = shrink(rows, w), clip_neighbors(self.n_neighbors, rows.shape[0] - 1)
+            chosen = choose_strengths(rows, labels, steps.task, **grids)
+            w, seen = shrink(rows, labels, chosen.shrinkage)
+            self.n_neighbors_ = clip_neighbors(self.n_neighbors, rows.shape[0] - 1)
             W, _ = steps.graph(seen, self.n_neighbors_, graph)
             propagated = steps.soft_labels(W, labels, alpha)
             with steps.task("projection"):
                 found = directions_of_labels(rows, seen, w, propagated.F, labels, self.n_components, "auto")
+            self.shrinkage_, self.ridge_, self.feature_weights_ = chosen.shrinkage, chosen.ridge, w
             self.dependence_ratio_ = found.eigenvalues / found.total
             steps.keep(**soft_label_attributes(propagated, labels), **direction_attributes(found))
-            regression = ridge_regression(given.rows, given.Y, self.ridge_, feature_weights=w, known=given.known)
-            self.coef_, self.intercept_ = regression
-            trend = fit_trend(steps, given, chosen.predictions, self.n_estimators, self.random_state)
-            self.forests_, self.learner_weights_, O = trend
-            del given, seen  # copies of rows
+            del seen  # may be a copy of the rows
+            trend = fit_trend(steps, rows, labels, w, chosen, self.n_estimators, self.random_state)
+            self.coef_, self.intercept_, self.forests_, self.learner_weights_, O = trend
             self.n_labeled_, (self.flip_rate_, self.forget_rate_) = len(O), self._estimate_rates(O, labels)
             self.embedding_, self.ridge_scores_ = self._embed(rows), self._score_by_ridge(rows)
             self.ridge_scores_[labels.labeled] = chosen.predictions

@@ -13,7 +13,7 @@ from .._projections.directions import Directions
 from .._ridge import SHRINKAGE_GRID, CrossFit, cross_fit
 from ..projection import feature_weights, hsic_directions, shrunken_weights
 from ._projection import half_hard
-from ._steps import Labeled, Task
+from ._steps import Task
 
 N_SPLITS = 5  # folds of the cross-validation
 
@@ -25,37 +25,34 @@ def shrinkage_grid(shrinkage: Any) -> tuple[float, ...]:
     return (check_real(shrinkage, 'shrinkage, if not "cv",', 0.0, 1.0),)
 
 
-def choose_strengths(given: Labeled, task: Task, **grids: Any) -> CrossFit:
+def choose_strengths(rows: Any, labels: Labels, task: Task, **grids: Any) -> CrossFit:
     """Choose by cross-validation on the labelled rows, from what `cross_fit` takes."""
+    given = labels.labeled_part(rows)
     with task("cross-validation", "fold", N_SPLITS) as fold_done:
         return cross_fit(given.rows, given.Y, known=given.known, n_splits=N_SPLITS, callback=fold_done, **grids)
 
 
-def weights_of_features(given: Labeled, shrinkage: float) -> np.ndarray:
-    """w(b) from the labelled rows; 1 where nothing is to be shrunken."""
-    equal = np.ones(given.rows.shape[1])
+def shrink(rows: Any, labels: Labels, shrinkage: float) -> tuple[np.ndarray, Any]:
+    """w(b) from the labelled rows, and S = X diag(w)^1/2; ones and the rows where nothing is to be shrunken."""
+    equal = np.ones(rows.shape[1])
     if shrinkage == 0:
-        return equal
+        return equal, rows
+    given = labels.labeled_part(rows)
     if len(given.Y) == 1:
         warnings.warn(
             "One labelled row does not distinguish dependence from chance, so no feature is shrunken; label more rows.",
             stacklevel=3,
         )
-        return equal
+        return equal, rows
     w = shrunken_weights(feature_weights(given.rows, given.Y, known=given.known), shrinkage)
-    if w.any():
-        return w
-    warnings.warn(
-        "No feature depends on the labels more than expected by chance, so no feature is shrunken; "
-        "check that the rows of X and y belong together, or label more rows.",
-        stacklevel=3,
-    )
-    return equal
-
-
-def shrink(rows: Any, w: np.ndarray) -> Any:
-    """S = X diag(w)^1/2, on which the graph and the directions see feature j by w_j."""
-    return rows if (w == 1).all() else RowSums.of(rows, checked=True).scaled(np.sqrt(w))
+    if not w.any():
+        warnings.warn(
+            "No feature depends on the labels more than expected by chance, so no feature is shrunken; "
+            "check that the rows of X and y belong together, or label more rows.",
+            stacklevel=3,
+        )
+        return equal, rows
+    return w, rows if (w == 1).all() else RowSums.of(rows, checked=True).scaled(np.sqrt(w))
 
 
 def directions_of_labels(

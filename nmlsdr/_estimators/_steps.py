@@ -58,14 +58,6 @@ class Neighbors(NamedTuple):
         return {} if self.transformer is None else {"neighbors_": self.transformer}
 
 
-class Labeled(NamedTuple):
-    """The labelled rows, their labels, and which of these are known; None if all are."""
-
-    rows: Any
-    Y: np.ndarray
-    known: np.ndarray | None
-
-
 @dataclass(frozen=True, kw_only=True)
 class Steps:
     """The steps of one fit, with the parameters that they need, for rows in memory and in this process.
@@ -220,14 +212,6 @@ def clip_neighbors(n_neighbors: int, n_candidates: int) -> int:
             stacklevel=3,
         )
     return min(k, n_candidates)
-
-
-def labeled_part(rows: Any, labels: Labels) -> Labeled:
-    """The labelled rows; no copy where all are labelled."""
-    known = labels.known[labels.labeled] if labels.partly.any() else None
-    if labels.labeled.all():
-        return Labeled(rows, labels.Y, known)
-    return Labeled(rows[labels.labeled], labels.Y[labels.labeled], known)
 
 
 def as_attribute(rows: Any) -> Any:

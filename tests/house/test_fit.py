@@ -2,7 +2,9 @@
 
 import ast
 import inspect
+import itertools
 import sys
+import types
 from pathlib import Path
 
 import numpy as np
@@ -52,12 +54,12 @@ def places_of_rows(fit, n_features):
     return visited
 
 
-@pytest.mark.parametrize(("name", "most"), [("NMLSDR", 12), ("ResidualPropagation", 20)])
+@pytest.mark.parametrize(("name", "most"), [("NMLSDR", 12), ("ResidualPropagation", 22)])
 def test_rows_change_class_or_file_a_few_times(name, most):
     X, Y = draw(n=60)
     model = getattr(nmlsdr, name)(n_neighbors=5)
     visited = places_of_rows(lambda: model.fit(X, Y), X.shape[1])
-    changes = sum(one != other for one, other in zip(visited, visited[1:], strict=False))
+    changes = sum(one != other for one, other in itertools.pairwise(visited))
     assert most / 2 < changes <= most, visited
 
 
@@ -77,10 +79,10 @@ def test_so_has_one_for_dask_which_overrides_at_most_five_steps(name):
     pytest.importorskip("dask")
     kind = getattr(nmlsdr.dask, name)
     assert len(own_classes(kind)) <= 4
-    steps, plain = kind._steps, getattr(nmlsdr, name)
-    overridden = {each for each in vars(steps) if hasattr(plain._steps, each) and not each.startswith("__")}
-    overridden |= {each for each in vars(kind) if hasattr(plain, each) and not each.startswith("__")} - {"_steps"}
-    assert 1 < len(overridden) <= 5, overridden
+    own, steps = {"to_local", "set_fit_request", "_sklearn_auto_wrap_output_keys"}, vars(kind._steps).items()
+    methods = {each for each, value in steps if isinstance(value, (staticmethod, types.FunctionType))}
+    methods |= {each for each, value in vars(kind).items() if callable(value) and each not in {*own, "_steps"}}
+    assert 4 <= len(methods) <= 5, methods
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)

@@ -11,6 +11,7 @@ from .._errors import import_extra
 
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP")
 LARGEST_SIDE = 480  # pixels
+MOST_SIDE = 20_000  # pixels of a picture that is read
 MOST_BYTES = 20_000_000  # of all pictures of a page, as text
 
 
@@ -34,8 +35,8 @@ def thumbnails(folder: str, names: Sequence[str]) -> list[list[str]]:
         found[name] = [f"{name} (not a picture below the folder of the data)", ""]
         try:
             path = root / name
-            if path.resolve() != path or not path.is_relative_to(root):
-                continue  # a link or a path with "..", or an absolute path
+            if path.resolve() != path or not path.is_relative_to(root) or not path.is_file():
+                continue  # a link or a path with "..", an absolute path, or something that waits for a writer
             with warnings.catch_warnings():
                 warnings.simplefilter("error")  # of Pillow, for a picture that is too large
                 uri = _data_uri(pillow, path)
@@ -48,6 +49,8 @@ def thumbnails(folder: str, names: Sequence[str]) -> list[list[str]]:
 
 def _data_uri(pillow: Any, path: Path) -> str:
     with pillow.Image.open(path, formats=FORMATS) as opened:
+        if max(opened.size) > MOST_SIDE:
+            raise ValueError("too large")
         picture = pillow.ImageOps.exif_transpose(opened)
         picture.thumbnail((LARGEST_SIDE, LARGEST_SIDE))
         clear = picture.mode in ("RGBA", "LA", "PA") or "transparency" in picture.info

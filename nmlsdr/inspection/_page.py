@@ -36,6 +36,9 @@ N_EACH = 3  # nearest rows with the label, and without it
 N_NEAREST = 5  # nearest labelled rows that are counted
 MOST_COLUMNS = 1000  # of a page; a wider table shows those with the largest coefficients
 LONGEST_CELL = 10_000  # characters
+N_STRIPS = 24  # columns of an entry that have a picture
+FEW_VALUES = 5  # a column with so many different values has shares in place of a picture
+MARKS = (0.05, 0.25, 0.5, 0.75, 0.95)  # the quantiles of a picture
 
 
 def nearest_rows(
@@ -130,7 +133,7 @@ def describe_entries(
                 one[name] = [[j, float(f"{distance:.3g}")] for j, distance in pairs]
         for one in own:
             one["near"] = [int(target[j, c]) for j, _ in one["near"]]
-    columns = _add_parts(entries, method, X, feature_columns, columns)
+    columns = _add_parts(entries, method, X, target, feature_columns, columns)
     earlier = [[int(i), int(c), int(given[i, c]), int(verdicts[i, c])] for i, c in np.argwhere(verdicts != -1)]
     rows = {i for i, *_ in earlier} | {one["row"] for one in entries}
     rows |= {j for one in entries for j, _ in one["with"] + one["without"]}
@@ -150,6 +153,7 @@ def describe_entries(
         "rows": numbers.tolist(),
         "ids": ids[1].tolist(),
         "has": [np.flatnonzero(on).tolist() for on in target[numbers] == 1],
+        "unknown": [np.flatnonzero(on).tolist() for on in target[numbers] == -1],
         "columns": list(columns),
         "cells": [[text[:LONGEST_CELL] for text in texts] for texts in (cells(numbers, columns) if columns else [])],
         "earlier": earlier,
@@ -160,12 +164,16 @@ def describe_entries(
 
 
 def _add_parts(
-    entries: list[Facts], method: Any, X: Any, feature_columns: Sequence[str], columns: Sequence[str]
-) -> Sequence[str]:
+    entries: list[Facts], method: Any, X: Any, target: NDArray[Any], feature_columns: Sequence[str],
+    columns: Sequence[str],
+) -> Sequence[str]:  # fmt: skip
     """Add the part that each column has in the regression for the label of each entry; return the columns of the page.
 
     The part is the sum over the column's features of coefficient times deviation from the mean.  For standardised
     features this is the coefficient times the standardised value.
+
+    ``told`` are the columns that tell something about the label, and ``strips`` show where the row stands in those with
+    the largest parts.
     """
     coef = getattr(method, "coef_", None)
     if coef is None or len(feature_columns) != X.shape[1]:
@@ -176,12 +184,46 @@ def _add_parts(
         columns = [name for name in columns if name in kept]
     places = {name: j for j, name in enumerate(columns)}
     column = np.array([places.get(name, len(columns)) for name in feature_columns])
+    by_column, told = X.tocsc() if sparse.issparse(X) else X, {}
     for one in entries:
-        row = X[[one["row"]]]
-        weights = coef[one["label"]] * ((row.toarray() if sparse.issparse(row) else row)[0] - method.mean_)
+        c, i = one["label"], one["row"]
+        if c not in told:
+            told[c] = _telling_columns(X, target[:, c], column, len(columns))
+        row = X[[i]]
+        weights = coef[c] * ((row.toarray() if sparse.issparse(row) else row)[0] - method.mean_)
         parts = np.bincount(column, weights, minlength=len(columns) + 1)[:-1]
         one["parts"] = [float(f"{part:.2g}") for part in parts]
+        one["told"] = told[c]
+        shown = sorted(told[c], key=lambda j: -abs(parts[j]))[:N_STRIPS]
+        one["strips"] = {j: _strip(by_column[:, np.flatnonzero(column == j)], target[:, c], i) for j in shown}
     return columns
+
+
+def _telling_columns(X: Any, y: NDArray[Any], column: NDArray[np.intp], n_columns: int) -> list[int]:
+    """The columns with a feature that correlates with a label by more than the largest of so many by chance."""
+    rows = np.flatnonzero(y != -1)
+    near, on = X[rows], (y[rows] == 1) - (y[rows] == 1).mean()
+    squares = np.asarray((near * near if not sparse.issparse(near) else near.multiply(near)).sum(axis=0)).ravel()
+    means = np.asarray(near.mean(axis=0)).ravel()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t2 = (near.T @ on) ** 2 / ((squares / len(rows) - means**2) * (on @ on))
+    clear = t2 > 2 * np.log(2 * len(column))
+    return [int(j) for j in np.unique(column[clear]) if j < n_columns]
+
+
+def _strip(block: Any, y: NDArray[Any], i: int) -> list[int]:
+    """Where row i stands among the rows with a label and without it, in one column.
+
+    Of a number the place of the row and five quantiles of either group, on a scale from 0 to 99 that leaves out 1 % of
+    the rows at either end; of anything else the percentages of either group that are equal to the row.
+    """
+    block = block.toarray() if sparse.issparse(block) else block
+    groups = [block[y == value] for value in (1, 0)]
+    if block.shape[1] > 1 or len(np.unique(block)) <= FEW_VALUES:
+        return [round(100 * float((group == block[i]).all(axis=1).mean())) if len(group) else 0 for group in groups]
+    low, high = np.quantile(block[y != -1], (0.01, 0.99))
+    marks = [block[i], *(np.quantile(group, MARKS) if len(group) else np.full(5, low) for group in groups)]
+    return np.clip(99 * (np.concatenate(marks) - low) / max(high - low, 1e-300), 0, 99).astype(int).tolist()
 
 
 def cells_of(block: Any, names: Sequence[str]) -> Callable[[NDArray[np.intp], Sequence[str]], list[list[str]]]:

@@ -11,14 +11,15 @@
   const CHECKED = kinds.length; // the number of the last tab
   const titles = { all: "All", forgotten: "Maybe forgotten", wrong: "Maybe given wrongly" };
   const titleOf = (k) => titles[kinds[k]];
-  const inList = (one, k) => kinds[k] === "all" || one.kind === kinds[k];
+  const inList = (one, k) => one.kind !== "" && (kinds[k] === "all" || one.kind === kinds[k]);
   const places = new Map(data.rows.map((row, k) => [row, k])); // of a row in data.ids, data.has and each column
   const idOf = (row) => data.ids[places.get(row)];
   const prefix = "nmlsdr " + data.digest + " ";
   const keyOf = (one) => prefix + one.row + " " + one.label;
   const keys = new Map(entries.map((one, i) => [keyOf(one), i]));
-  for (const one of entries) one.order = orderOf(one.parts);
-  let tab = 0, view = [], current = -1, unfolded = false, saved = true, clock = 0, rest = 0;
+  const UNCLEAR = data.words.unclear, words = new Map(Object.entries(data.words)), n_listed = entries.length;
+  for (const one of entries) one.order = orderOf(one);
+  let tab = 0, view = [], current = -1, unfolded = false, saved = true, clock = 0, rest = 0, early = false;
   let history = []; // {i, before} of each verdict, the last one last
 
   async function unpack(text) {
@@ -42,14 +43,26 @@
     const number = "row\u00a0" + row;
     return idOf(row) === null ? [number] : [isolated(idOf(row)), " (" + number + ")"];
   }
-  // The columns with the largest parts, each with its sign; small parts have none.
-  function orderOf(parts) {
-    const first = (parts || []).map((part, j) => [j, part]).sort((a, b) => Math.abs(b[1]) - Math.abs(a[1])).slice(0, FOLDED);
-    return first.map(([j, part]) => [j, Math.abs(part) > 0.05 * Math.abs(first[0][1]) ? Math.sign(part) : 0]);
+  // The columns that tell something about the label, with the sign of their part in this row: first those that speak for
+  // a label that is not given, or against one that is given, then the others, the larger parts first.
+  function orderOf(one) {
+    const parts = (one.told || []).map((j) => [j, one.parts[j]]).sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]));
+    const clear = parts.filter(([, part]) => Math.abs(part) > 0.05 * Math.abs(parts[0][1])).map(([j, part]) => [j, Math.sign(part)]);
+    const first = one.given ? -1 : 1, some = (sign) => clear.filter(([, own]) => own === sign).slice(0, FOLDED / 4);
+    return [...some(first), ...some(-first)];
+  }
+  // An entry of another label of a listed row, which a person found wrong although it is not on the list.
+  function extra(row, label) {
+    const i = keys.get(prefix + row + " " + label);
+    if (i !== undefined) return i;
+    if (!places.has(row) || !data.labels[label] || data.unknown[places.get(row)].includes(label)) return undefined;
+    const given = data.has[places.get(row)].includes(label) ? 1 : 0;
+    keys.set(prefix + row + " " + label, entries.push({ row, label, given, kind: "", rank: "", with: [], without: [], near: [], order: [], strips: {} }) - 1);
+    return entries.length - 1;
   }
   const quoted = (label) => ["“", isolated(data.labels[label]), "”"];
   const plural = (n, what) => n + " " + what + (n === 1 ? "" : "s");
-  const yesNo = (value) => (value ? "yes" : "no");
+  const yesNo = (value) => (value === UNCLEAR ? "cannot tell" : value ? "yes" : "no");
 
   // ---------------------------------------------------------------- what the browser keeps
   // Each verdict is an item of its own, "value time", so that two windows do not overwrite each other.
@@ -73,8 +86,9 @@
 
   // Take over what an item says; null: it was removed.
   function take(key, item) {
-    const i = keys.get(key);
-    const found = /^([01]) (\d+)$/.exec(item === null ? "" : item);
+    const place = key.startsWith(prefix) ? /^(\d+) (\d+)$/.exec(key.slice(prefix.length)) : null;
+    const i = place ? extra(Number(place[1]), Number(place[2])) : undefined;
+    const found = /^([01]|-2) (\d+)$/.exec(item === null ? "" : item);
     if (i === undefined || (item !== null && !found)) return;
     entries[i].verdict = found ? Number(found[1]) : undefined;
     entries[i].time = found ? Number(found[2]) : undefined;
@@ -101,7 +115,8 @@
 
   const decided = () => entries.map((_, i) => i).filter((i) => entries[i].verdict !== undefined)
     .sort((a, b) => entries[b].time - entries[a].time); // the last one first
-  const isWrong = (i) => entries[i].verdict !== entries[i].given;
+  const isTold = (i) => i !== undefined && (entries[i].verdict === 0 || entries[i].verdict === 1);
+  const isWrong = (i) => isTold(i) && entries[i].verdict !== entries[i].given;
 
   function decide(i, value) {
     history.push({ i, before: entries[i].verdict });
@@ -158,14 +173,14 @@
 
   function estimate() {
     const list = tab === CHECKED ? 0 : tab;
-    const found = decided().filter((i) => inList(entries[i], list)), n = found.length;
+    const found = decided().filter((i) => isTold(i) && inList(entries[i], list)), n = found.length;
     if (n < 30) return "After 30 verdicts in a list, this line says how many of the next entries are probably wrong. So far: " + n + ".";
     const count = (some) => some.filter(isWrong).length, left = entries.filter((one) => inList(one, list) && one.verdict === undefined).length;
     const m = Math.min(50, left), { mean, low, high } = expected(count(found.slice(0, 20)), 20, m);
     const head = "Of the " + n + " entries of this list that you checked, " + count(found) + " were wrong; of the last 20, " + count(found.slice(0, 20)) + ". ";
     if (!m) return head + "None is left.";
     const worth = 10 * low >= m ? "It is worth going on." : 10 * high <= 2 * m ? "It is hardly worth going on, unless every mistake matters." : "Check some more to see whether it is worth going on.";
-    return head + "If the next " + m + " are like the last 20, about " + mean + " of them are wrong (" + low + " to " + high + "). " + worth;
+    return head + "If the next " + m + " are like the last 20, about " + mean + " of them " + (mean === 1 ? "is" : "are") + " wrong (" + low + " to " + high + "). " + worth;
   }
 
   // ---------------------------------------------------------------- what is shown
@@ -174,7 +189,8 @@
     const one = entries[i], label = pick("label").value, text = pick("search").value.trim().toLowerCase();
     if (tab === CHECKED ? one.verdict === undefined : !inList(one, tab)) return false;
     if (label !== "" && one.label !== Number(label)) return false;
-    return !text || String(one.row) === text || (idOf(one.row) || "").toLowerCase().includes(text);
+    if (!text || String(one.row) === text || (idOf(one.row) || "").toLowerCase().includes(text)) return true;
+    return data.cells.some((column) => column[places.get(one.row)].toLowerCase().includes(text));
   }
 
   function showList() {
@@ -193,7 +209,7 @@
     const one = entries[i], mark = one.verdict === undefined ? "" : yesNo(one.verdict);
     return make("div", { role: "option", id: "rv-o" + i, "aria-selected": i === current, class: one.verdict === undefined ? "" : "done" },
       make("span", { class: "rv-who" }, ...nameOf(one.row)), make("span", { class: "rv-what" }, isolated(data.labels[one.label])),
-      make("span", { class: "rv-score" }, one.score.toFixed(2)), make(mark && isWrong(i) ? "b" : "span", { class: "rv-mark" }, mark));
+      make(mark && isWrong(i) ? "b" : "span", { class: "rv-mark" }, mark));
   }
 
   function showTabs() {
@@ -214,10 +230,13 @@
 
   function showProgress() {
     const done = decided(), wrong = done.filter(isWrong).length;
-    pick("progress").textContent = done.length + " of " + plural(entries.length, "entry").replace("entrys", "entries") + " checked; what was given was wrong in " + wrong + ". "
+    const more = done.filter((i) => i >= n_listed).length, unclear = done.filter((i) => !isTold(i)).length;
+    pick("progress").textContent = (done.length - more) + " of " + plural(n_listed, "entry").replace("entrys", "entries") + " checked; what was given was wrong in " + wrong
+      + (unclear ? ", and it cannot be told in " + unclear : "") + (more ? "; " + more + " of them are other labels of these rows" : "") + ". "
       + (store ? "Each verdict is kept in this browser." : "This browser keeps nothing for this page: save the verdicts as a file before you close it.");
     pick("progress").classList.toggle("rv-alarm", !store);
     pick("estimate").textContent = estimate();
+    showCurve();
     pick("undo").disabled = !history.length;
     pick("forget").disabled = !done.length;
     pick("save").disabled = !done.length && !data.earlier.length;
@@ -230,16 +249,18 @@
     pick("empty").hidden = current >= 0;
     if (current < 0) { pick("list").removeAttribute("aria-activedescendant"); return; }
     const one = entries[current], done = one.verdict !== undefined;
-    pick("place").textContent = "Entry " + (view.indexOf(current) + 1) + " of " + view.length + (tab === CHECKED ? ", checked" : "");
     pick("question").replaceChildren("Does ", ...nameOf(one.row), " have ", ...quoted(one.label), "?");
     const known = one.near.filter((value) => value >= 0), of = known.length, near = known.filter((value) => value === 1).length;
-    pick("given").replaceChildren("Given: ", make("b", {}, yesNo(one.given)), ". ",
-      of ? "Of its " + of + " nearest labelled rows " : "", of ? make("b", {}, near + (near === 1 ? " has" : " have")) : "", of ? " it. " : "",
-      make("span", { class: "quiet" }, "Score " + one.score.toFixed(2) + "."));
+    pick("given").replaceChildren("Given: ", make("b", {}, yesNo(one.given)), ".");
     pick("verdict").hidden = !done;
-    pick("verdict").textContent = done ? "Your verdict: " + yesNo(one.verdict) + (isWrong(current) ? ". What was given is wrong." : ". What was given is right.") : "";
-    pick("yes").setAttribute("aria-pressed", one.verdict === 1);
-    pick("no").setAttribute("aria-pressed", one.verdict === 0);
+    pick("verdict").textContent = done ? "Your verdict: " + yesNo(one.verdict) + (isTold(current) ? isWrong(current) ? ". What was given is wrong." : ". What was given is right." : ".") : "";
+    // What the list is sorted by would answer in place of the reader, so it comes after the verdict.
+    pick("place").textContent = !done && !early ? "After your verdict: the place in the list and what the neighbours have (key e: now)."
+      : "Entry " + (view.indexOf(current) + 1) + " of " + view.length + (tab === CHECKED ? ", checked" : "") + "."
+        + (of ? " Of its " + of + " nearest labelled rows " + near + (near === 1 ? " has" : " have") + " the label." : "")
+        + (one.score === undefined ? "" : " Score " + Number(one.score.toPrecision(2)) + ".");
+    for (const [id, value] of [["yes", 1], ["no", 0], ["unclear", UNCLEAR]]) pick(id).setAttribute("aria-pressed", one.verdict === value);
+    showOthers(one);
     showCells(one);
     for (const other of pick("list").querySelectorAll("[aria-selected=true]")) other.setAttribute("aria-selected", "false");
     const item = document.getElementById("rv-o" + current);
@@ -260,20 +281,21 @@
     const edge = (k) => (k === 1 || k === 1 + one.with.length ? "edge" : "");
     const names = rows.map((row, k) => make("th", { scope: "col", class: k ? edge(k) : "own" }, ...(k ? nameOf(row) : ["this row"]),
       ...(k ? [make("span", { class: "quiet" }, "distance " + near[k - 1][1])] : [])));
-    const body = [line(make("th", { scope: "row" }, "labels given"), rows, (row) => data.has[places.get(row)].map((c) => data.labels[c]).join(", ") || "none", edge)];
-    if (data.pictures) body.unshift(line(make("th", { scope: "row" }, "picture"), rows, pictureOf, edge));
-    const order = one.order.map(([column]) => column), first = new Set(order), pulls = new Map(one.order);
+    const body = [line(make("th", { scope: "row" }, "labels given"), "", rows, (row) => data.has[places.get(row)].map((c) => data.labels[c]).join(", ") || "none", edge)];
+    if (data.pictures) body.unshift(line(make("th", { scope: "row" }, "picture"), "", rows, pictureOf, edge));
+    const order = one.order.map(([column]) => column), first = new Set(order), pulls = new Map(one.order), strips = one.strips || {};
     const columns = [...order, ...data.columns.map((_, j) => j).filter((j) => !first.has(j))];
     const shown = columns.filter((j, place) => unfolded || place < FOLDED || data.always.includes(j));
     const lineOf = (j) => {
       const pull = pulls.get(j) || 0, arrow = pull ? [make("span", { class: "pull", role: "img", "aria-label": pull > 0 ? "speaks for the label" : "speaks against the label" }, pull > 0 ? "▲" : "▼"), "\u00a0"] : [];
-      return line(make("th", { scope: "row" }, ...arrow, isolated(data.columns[j])), rows, (row) => data.cells[j][places.get(row)], edge);
+      return line(make("th", { scope: "row" }, ...arrow, isolated(data.columns[j])), strips[j] ? strip(strips[j], one.label) : "", rows, (row) => data.cells[j][places.get(row)], edge);
     };
     body.push(...shown.slice(0, FOLDED).map(lineOf));
     clearTimeout(rest); // the other columns after the next picture, so that a key is answered at once
     if (shown.length > FOLDED) rest = setTimeout(() => { pick("cells").lastChild.append(...shown.slice(FOLDED).map(lineOf)); markWide(); }, 30);
     pick("cells").replaceChildren(
-      make("thead", {}, make("tr", {}, make("td"), make("td", { class: "own" }), ...heads), make("tr", {}, make("th", { scope: "col" }, data.columns.length ? "column" : ""), ...names)),
+      make("thead", {}, make("tr", {}, make("td"), make("td"), make("td", { class: "own" }), ...heads), make("tr", {}, make("th", { scope: "col" }, data.columns.length ? "column" : ""),
+        make("th", { scope: "col" }, one.order.length ? "all rows" : ""), ...names)),
       make("tbody", {}, ...body));
     pick("order").replaceChildren(...(data.columns.length ? sentence(one) : ["The cells of the table are not on this page."]));
     pick("fold").hidden = columns.length <= FOLDED || columns.length === shown.length && !unfolded;
@@ -285,14 +307,70 @@
 
   function sentence(one) {
     const same = " A grey cell equals that of this row.";
-    if (!one.order.length) return ["The columns stand in the order of the table." + same];
-    return ["The columns that say most about ", ...quoted(one.label),
-      " in this row come first: the coefficient of a linear model times the difference from the mean. ▲ speaks for the label, ▼ against it." + same];
+    if (!one.order.length) return ["No column tells these rows apart by itself, so they stand in the order of the table." + same];
+    return ["First the columns that tell most about ", ...quoted(one.label), one.given ? ": ▼ what speaks against it in this row, then ▲ what speaks for it"
+      : ": ▲ what speaks for it in this row, then ▼ what speaks against it", ". In the picture the blue bar above has the rows with the label, the grey one below those without; the mark is this row." + same];
   }
 
-  function line(head, rows, contentOf, edge) {
+  // Where this row stands among the rows with the label (above) and without it (below): 5, 25, 50, 75 and 95 % of them.
+  function strip(found, label) {
+    if (found.length === 2) return make("span", { class: "quiet" }, "the same in " + found[0] + "\u202f% with, " + found[1] + "\u202f% without");
+    const [at, ...marks] = found, shape = (name, attributes) => {
+      const made = document.createElementNS(pick("curve").namespaceURI, name);
+      for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+      return made;
+    };
+    const where = (q) => (at < q[0] ? "below nearly all" : at < q[1] ? "low" : at <= q[3] ? "in the middle" : at <= q[4] ? "high" : "above nearly all");
+    const drawn = shape("svg", { viewBox: "0 0 103 22", class: "rv-strip", role: "img",
+      "aria-label": "this row is " + where(marks.slice(0, 5)) + " of the rows with " + readable(data.labels[label]) + ", " + where(marks.slice(5)) + " of those without" });
+    [marks.slice(0, 5), marks.slice(5)].forEach((q, k) => {
+      const y = k ? 12.5 : 1.5, kind = k ? "rv-off" : "rv-on";
+      drawn.append(shape("rect", { x: 2 + q[0], y: y + 3, width: Math.max(1, q[4] - q[0]), height: 2, class: kind }),
+        shape("rect", { x: 2 + q[1], y, width: Math.max(1, q[3] - q[1]), height: 8, class: kind }), shape("rect", { x: 1.5 + q[2], y, width: 1.5, height: 8, class: "rv-half" }));
+    });
+    drawn.append(shape("rect", { x: 1 + at, y: 0, width: 2.5, height: 22, class: "rv-at" }));
+    return drawn;
+  }
+
+  // The other labels of the row as switches: who sees one more mistake records it.
+  function showOthers(one) {
+    const has = data.has[places.get(one.row)], unknown = data.unknown[places.get(one.row)];
+    const some = data.labels.map((_, c) => c).filter((c) => c !== one.label && !unknown.includes(c) && !data.earlier.some(([row, label]) => row === one.row && label === c));
+    const shown = some.length <= 16 ? some : some.filter((c) => has.includes(c)), rest = some.length <= 16 ? [] : some.filter((c) => !has.includes(c));
+    const button = (c) => {
+      const i = keys.get(prefix + one.row + " " + c), verdict = i === undefined ? undefined : entries[i].verdict, given = has.includes(c) ? 1 : 0;
+      const made = make("button", { type: "button", "aria-pressed": (isTold(i) ? verdict : given) === 1, class: isTold(i) && verdict !== given ? "changed" : "" }, isolated(data.labels[c]));
+      made.addEventListener("click", () => change(one, c, given));
+      return made;
+    };
+    pick("others").replaceChildren(...(some.length ? ["Its other labels, if one is wrong, too: ", ...shown.map(button), ...(rest.length ? [make("details", {}, make("summary", {}, plural(rest.length, "more label")), ...rest.map(button))] : [])] : []));
+  }
+
+  function change(one, c, given) {
+    const i = extra(one.row, c);
+    decide(i, isTold(i) && entries[i].verdict !== given ? undefined : 1 - given);
+    say("");
+    showAll();
+  }
+
+  // Shares of wrong entries: of all so far, of the last 20, and the band of the estimate.
+  function showCurve() {
+    const found = decided().filter((i) => isTold(i) && inList(entries[i], tab === CHECKED ? 0 : tab)).reverse(), n = found.length;
+    pick("curve").toggleAttribute("hidden", n < 10);
+    if (n < 10) return;
+    const wrong = found.map(isWrong), share = (some) => some.filter(Boolean).length / some.length, x = (k) => 4 + 192 * k / (n - 1), y = (value) => 44 - 40 * value;
+    const path = (of) => wrong.map((_, k) => (k ? "L" : "M") + x(k).toFixed(1) + " " + y(of(k)).toFixed(1)).join("");
+    const last = share(wrong.slice(-20)), { low, high } = expected(wrong.slice(-20).filter(Boolean).length, Math.min(20, n), 50);
+    pick("curve").setAttribute("aria-label", "wrong so far " + Math.round(100 * share(wrong)) + " %, of the last 20 " + Math.round(100 * last) + " %, expected of the next 50 " + 2 * low + " to " + 2 * high + " %");
+    pick("all").setAttribute("d", path((k) => share(wrong.slice(0, k + 1))));
+    pick("last").setAttribute("d", path((k) => share(wrong.slice(Math.max(0, k - 19), k + 1))));
+    pick("band").setAttribute("y", y(high / 50));
+    pick("band").setAttribute("height", 40 * (high - low) / 50);
+  }
+
+  function line(head, drawn, rows, contentOf, edge) {
     const own = contentOf(rows[0]);
-    return make("tr", {}, head, ...rows.map((row, k) => {
+    return make("tr", {}, head, make("td", {}, drawn), ...rows.map((row, k) => {
       const content = contentOf(row);
       return make("td", { class: (k ? edge(k) + (content === own ? " same" : "") : "own") }, ...cell(content));
     }));
@@ -308,7 +386,7 @@
 
   function pictureOf(row) {
     const [name, source] = data.pictures[places.get(row)];
-    return source ? make("img", { src: source, alt: readable(name), loading: "lazy" }) : readable(name);
+    return source ? make("button", { type: "button", class: "rv-enlarge" }, make("img", { src: source, alt: readable(name), loading: "lazy" })) : readable(name);
   }
 
   function showAll() {
@@ -339,7 +417,7 @@
 
   // Show an entry wherever it is: in its list, without a filter that hides it.
   function reveal(i, focus = true) {
-    if (tab === CHECKED || !inList(entries[i], tab)) tab = 0;
+    if (tab === CHECKED || !inList(entries[i], tab)) tab = entries[i].kind ? 0 : CHECKED;
     showLabels();
     if (!inView(i)) pick("label").value = pick("search").value = "";
     current = i;
@@ -372,9 +450,10 @@
   // The list as --reviewed takes it: the columns of the list of `nmlsdr review`.
   function save() {
     const head = [...(data.key ? [escaped(data.key)] : []), "row", "label", "given", "score", "suggest", "kind", "rank", "verdict"];
-    const lines = [...data.earlier.map(([row, label, given, verdict]) => [...named(row), escaped(data.labels[label]), given < 0 ? "" : given, "", "", "", "", verdict]),
+    const said = (verdict) => (verdict === UNCLEAR ? "unclear" : verdict);
+    const lines = [...data.earlier.map(([row, label, given, verdict]) => [...named(row), escaped(data.labels[label]), given < 0 ? "" : given, "", "", "", "", said(verdict)]),
       ...entries.filter((one) => one.verdict !== undefined).map((one) => [...named(one.row), escaped(data.labels[one.label]), one.given,
-        Number(one.score.toPrecision(3)), one.given ? "remove" : "add", one.kind, one.rank, one.verdict])];
+        one.score === undefined ? "" : Number(one.score.toPrecision(3)), one.given ? "remove" : "add", one.kind, one.rank, said(one.verdict)])];
     const text = [head, ...lines].map((cells) => lineOf(cells.map(String))).join("\r\n");
     const file = new Blob(["\ufeff" + text + "\r\n"], { type: "text/csv;charset=utf-8" });
     const link = make("a", { href: URL.createObjectURL(file), download: data.file });
@@ -412,20 +491,25 @@
   function load(text, name) {
     const [head = [], ...lines] = parse(text);
     const names = head.map((one) => one.trim().replace(/^'/, "").toLowerCase());
-    const [row, label, verdict] = ["row", "label", "verdict"].map((one) => names.indexOf(one)), id = data.key ? names.indexOf(data.key.toLowerCase()) : -1;
+    const [row, label, verdict, given] = ["row", "label", "verdict", "given"].map((one) => names.indexOf(one)), id = data.key ? names.indexOf(data.key.toLowerCase()) : -1;
     if (row < 0 || label < 0 || verdict < 0) { say(name + " has no columns row, label and verdict, so nothing was taken from it."); return; }
     const bare = (one) => (one || "").trim().replace(/^'/, "");
-    const found = new Map(entries.map((one, i) => [one.row + " " + bare(data.labels[one.label]), i]));
+    const labels = new Map(data.labels.map((name, c) => [bare(name), c])), earlier = new Map(data.earlier.map(([i, c, , value]) => [i + " " + c, value]));
+    const decisions = [], differ = [];
     let taken = 0, others = 0, unclear = 0;
-    for (const cells of lines) {
-      const word = bare(cells[verdict]).toLowerCase(), i = found.get(bare(cells[row]) + " " + bare(cells[label]));
+    for (const [k, cells] of lines.entries()) {
+      const word = bare(cells[verdict]).toLowerCase(), at = bare(cells[row]), c = labels.get(bare(cells[label]));
       if (!word || word === "?") continue;
+      if (earlier.has(at + " " + c)) continue; // this page has it already
+      const i = c === undefined || !/^\d+$/.test(at) ? undefined : extra(Number(at), c);
       if (i === undefined || (id >= 0 && bare(cells[id]) !== bare(idOf(entries[i].row)))) { others++; continue; }
-      const value = word === "keep" ? entries[i].given : data.words[word];
+      const value = word === "keep" ? entries[i].given : words.get(word);
       if (value === undefined) { unclear++; continue; }
-      decide(i, value);
-      taken++;
+      if (given >= 0 && ["0", "1"].includes(bare(cells[given])) && Number(bare(cells[given])) !== entries[i].given) differ.push(k + 2);
+      decisions.push([i, value]);
     }
+    if (differ.length) { say(name + " was made with other labels: " + plural(differ.length, "line") + " of it, the first is line " + differ[0] + ". Nothing was taken from it."); return; }
+    for (const [i, value] of decisions) { decide(i, value); taken++; }
     showAll();
     say("Took " + plural(taken, "verdict") + " from " + name + "." + (others ? " " + plural(others, "line") + " of other entries " + (others === 1 ? "was" : "were") + " not taken: keep that file, since the next one will not have them." : "")
       + (unclear ? " Neither yes nor no: " + plural(unclear, "line") + "." : ""));
@@ -442,7 +526,7 @@
 
   // ---------------------------------------------------------------- keys and clicks
 
-  const actions = { 1: () => answer(1), 0: () => answer(0), " ": later, u: undo, j: () => move(1), k: () => move(-1), "?": () => pick("help").showModal() };
+  const actions = { 1: () => answer(1), 0: () => answer(0), x: () => answer(UNCLEAR), e: () => { early = !early; showEntry(); }, " ": later, u: undo, j: () => move(1), k: () => move(-1), "?": () => pick("help").showModal() };
 
   document.addEventListener("keydown", (event) => {
     const at = event.target instanceof Element ? event.target : document.body;
@@ -483,7 +567,14 @@
     choose((tab + step + CHECKED + 1) % (CHECKED + 1));
     pick("tabs").querySelector("[aria-selected=true]").focus();
   });
-  for (const [id, action] of [["yes", () => answer(1)], ["no", () => answer(0)], ["later", later], ["undo", undo], ["save", save], ["forget", forget],
+  pick("cells").addEventListener("click", (event) => {
+    const picture = event.target.closest(".rv-enlarge img") || (event.target.closest(".rv-enlarge") || pick("empty")).querySelector("img");
+    if (!picture) return;
+    pick("larger").replaceChildren(picture.cloneNode());
+    pick("large").showModal();
+  });
+  pick("large").addEventListener("click", () => pick("large").close());
+  for (const [id, action] of [["yes", () => answer(1)], ["no", () => answer(0)], ["unclear", actions.x], ["later", later], ["undo", undo], ["save", save], ["forget", forget],
     ["keys", actions["?"]], ["fold", () => { unfolded = !unfolded; showEntry(); }]]) pick(id).addEventListener("click", action);
   // After a click of the mouse the next space is "later" and not another click.
   pick("part").addEventListener("click", (event) => {

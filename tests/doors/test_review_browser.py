@@ -16,6 +16,7 @@ from commands import run, write_csv  # noqa: F401
 from scipy.stats import betabinom
 
 from nmlsdr import ResidualPropagation
+from nmlsdr.cli import main
 from nmlsdr.inspection import read_verdicts, write_review
 
 pytest.importorskip("jinja2")
@@ -76,6 +77,11 @@ class Visit:
     def until_checked(self, n):
         self.page.wait_for_selector(f'#rv-progress:has-text("{n} of")')  # a selector needs no eval
 
+    def place(self):
+        """Of the entry in its list, from 1."""
+        chosen = "[...document.querySelectorAll('[role=option]')].findIndex((one) => one.ariaSelected === 'true') + 1"
+        return self.page.evaluate(chosen)
+
     def saved(self):
         with self.page.expect_download() as started:
             self.page.click("#rv-save")
@@ -132,9 +138,9 @@ def test_one_key_is_one_verdict(visit):
 def test_moving_and_waiting_writes_no_verdict(visit):
     one = visit()
     one.press("k")  # there is none before the first
-    assert one.text("place").startswith("Entry 1 of")
+    assert one.place() == 1
     one.press("j", "j", "k", "Space")
-    assert one.text("place").startswith("Entry 3 of")
+    assert one.place() == 3
     assert one.checked() == 0
     one.press("1", "k", "0")  # a second verdict on an entry replaces the first
     assert one.checked() == 1
@@ -153,8 +159,8 @@ def test_buttons_do_what_the_keys_do_and_space_after_a_click_is_no_click(visit):
     assert one.checked() == 1
     one.page.locator("[role=tab]").nth(1).click()
     one.press("Space")
-    assert one.text("place").startswith("Entry 2 of")
-    for name in ("yes", "no", "later", "undo"):
+    assert one.place() == 2
+    for name in ("yes", "no", "unclear", "later", "undo"):
         box = one.page.locator(f"#rv-{name}").bounding_box()
         assert min(box["width"], box["height"]) >= 44
 
@@ -210,6 +216,8 @@ def test_lists_filters_and_what_was_checked(visit):
     found = page.locator(".rv-who").all_inner_texts()
     assert found
     assert all(text.lower().startswith("p3") for text in found)
+    page.fill("#rv-search", "note 3")  # a cell
+    assert {int(re.search(r"row\s(\d+)", text)[1]) % 7 for text in page.locator(".rv-who").all_inner_texts()} == {3}
     page.fill("#rv-search", "no such id")
     assert page.is_visible("#rv-empty")
     one.press("j")
@@ -236,7 +244,7 @@ def test_everything_works_by_the_keyboard_alone(visit):
     one.press("ArrowLeft")
     one.page.focus("#rv-list")
     one.press("ArrowDown", "ArrowDown", "ArrowUp")
-    assert one.text("place").startswith("Entry 2 of")
+    assert one.place() == 2
     assert one.page.evaluate("document.activeElement.id") == "rv-list"
     one.press("1")
     assert one.page.evaluate("document.activeElement.id") == "rv-question"
@@ -379,6 +387,155 @@ def test_a_list_of_other_rows_changes_nothing(visit):
     assert "1 line of other entries was not taken" in two.text("said")
 
 
+def test_words_that_every_object_has_are_no_verdicts(visit):
+    """A list of the same rows, whose verdicts are names of JavaScript's own properties."""
+    one = visit()
+    one.press("1")
+    head, line = one.saved().decode("utf-8-sig").splitlines()
+    two = visit()
+    for word in ("constructor", "__proto__", "toString"):
+        drop(two.page, f"{head}\n{line.removesuffix('1')}{word}\n")
+        two.page.wait_for_selector("#rv-said", state="visible")
+        assert two.text("said").startswith("Took 0 verdicts"), word
+    assert two.checked() == 0
+
+
+def test_a_list_that_was_made_with_other_labels_is_refused_whole(visit):
+    one = visit()
+    one.press("1", "0")
+    head, *found = one.saved().decode("utf-8-sig").splitlines()
+    cells = found[1].split(",")
+    cells[3] = str(1 - int(cells[3]))  # given
+    two = visit()
+    drop(two.page, "\n".join([head, found[0], ",".join(cells)]))
+    two.page.wait_for_selector("#rv-said", state="visible")
+    assert "made with other labels: 1 line of it, the first is line 3. Nothing was taken" in two.text("said")
+    assert two.checked() == 0
+
+
+def test_earlier_verdicts_are_known_and_stay(visit, frame, tmp_path):
+    """A page made after a review has its verdicts; the file of that review is not lost on it."""
+    table, X, y = frame
+    one = visit()
+    one.press("1", "0", "x")
+    (tmp_path / "v.csv").write_bytes(one.saved())
+    ids = [f"P{i // 2}" for i in range(90)]
+    verdicts = read_verdicts(tmp_path / "v.csv", y, ids=ids)
+    assert sorted(verdicts[verdicts != -1].tolist()) == [-2, 0, 1]
+    model = ResidualPropagation(n_neighbors=6).fit(X, y)
+    write_review(tmp_path / "next.html", model, X, y, table=table, ids=ids, title="t.csv", verdicts=verdicts)
+    two = visit(tmp_path / "next.html")
+    drop(two.page, (tmp_path / "v.csv").read_text(encoding="utf-8-sig"))
+    two.page.wait_for_selector("#rv-said", state="visible")
+    assert two.text("said") == "Took 0 verdicts from v.csv."
+    assert sorted(line["verdict"] for line in lines(two.saved())) == ["0", "1", "unclear"]
+
+
+def test_who_cannot_tell_says_so_and_counts_as_neither(visit):
+    one = visit()
+    one.page.locator("[role=tab]").nth(1).click()
+    one.press(*"x" * 5, *"0" * 29)
+    assert "So far: 29" in one.text("estimate")
+    one.press("0")
+    assert "Of the 30 entries of this list that you checked, 0 were wrong" in one.text("estimate")
+    assert "it cannot be told in 5" in one.text("progress")
+    one.page.click("#rv-unclear")
+    assert [line["verdict"] for line in lines(one.saved())].count("unclear") == 6
+    one.page.reload()
+    one.page.wait_for_selector("html[data-review=ready]")
+    assert one.checked() == 36
+
+
+def test_other_labels_of_the_row_are_switches(visit, frame, tmp_path):
+    one = visit()
+    row = int(re.search(r"row\s(\d+)", one.text("question"))[1])
+    first = one.page.locator("#rv-others button").first
+    label = first.inner_text()
+    given = int(frame[2].loc[row, label])
+    assert first.get_attribute("aria-pressed") == str(bool(given)).lower()
+    first.click()
+    assert one.page.locator("#rv-others button").first.get_attribute("aria-pressed") == str(not given).lower()
+    (line,) = lines(one.saved())
+    assert (int(line["row"]), line["label"].removeprefix("'"), line["given"], line["verdict"]) == (
+        row,
+        label,
+        str(given),
+        str(1 - given),
+    )
+    one.page.reload()
+    one.page.wait_for_selector("html[data-review=ready]")
+    assert len(lines(one.saved())) == 1
+    one.page.locator("#rv-others button").first.click()  # which takes it back
+    assert one.page.is_disabled("#rv-save")
+
+
+def test_what_sorts_the_list_is_shown_after_the_verdict(visit):
+    one = visit()
+    for sign in ("Score", "nearest labelled rows", "Entry 1 of"):
+        assert sign not in one.page.inner_text("#rv-panel")
+    assert not re.search(r"\d\.\d\d", one.page.inner_text("#rv-list"))
+    one.press("e")
+    assert re.search(
+        r"Entry 1 of \d+\. Of its 5 nearest labelled rows \d ha(s|ve) the label\. Score ", one.text("place")
+    )
+    one.press("e", "1", "k")
+    assert "Score" in one.text("place")
+
+
+@pytest.mark.parametrize("width", [900, 1400])
+def test_both_groups_of_rows_are_seen_whole(visit, width):
+    one = visit(viewport={"width": width, "height": 900})
+    table = one.page.locator("#rv-cells").bounding_box()
+    box = one.page.locator("#rv-panel .scroll").bounding_box()
+    assert table["x"] >= box["x"]
+    assert table["x"] + table["width"] <= box["x"] + box["width"] + 1
+    assert one.page.locator("#rv-cells thead tr").nth(1).locator("th").count() == 9
+
+
+def test_columns_that_tell_nothing_have_no_mark_and_a_strip_says_where_the_row_stands(visit, frame, tmp_path):
+    _, X, y = frame
+    write_review(tmp_path / "r.html", ResidualPropagation(n_neighbors=6).fit(X, y), X, y)
+    one = visit(tmp_path / "r.html")
+    label = re.search(r"have “(.*)”", one.text("question"))[1]
+    marked = one.page.locator("#rv-cells tbody tr").filter(has=one.page.locator(".pull"))
+    names = [text.split()[-1] for text in marked.locator("th").all_inner_texts()]
+    assert names == ["012"[LABELS.index(label)]]  # each label has one column of the table
+    assert re.match(
+        r"this row is .+ of the rows with .+ of those without", one.page.get_attribute(".rv-strip", "aria-label")
+    )
+
+
+def test_a_click_enlarges_a_picture(visit, tmp_path, rng):
+    image = pytest.importorskip("PIL.Image")
+    n = 40
+    y = (rng.random((n, 2)) < 0.4).astype(int)
+    write_csv(
+        tmp_path / "t.csv",
+        ["a", "photo", "flu", "cold"],
+        [[v, f"{i}.png", *on] for i, (v, on) in enumerate(zip(rng.normal(size=n).round(3), y.tolist(), strict=True))],
+    )
+    for i in range(n):
+        image.new("RGB", (8, 8), (i, 0, 0)).save(tmp_path / f"{i}.png")
+    words = [
+        "--label-columns",
+        "flu,cold",
+        "--image",
+        "photo",
+        "--n-neighbors",
+        "5",
+        "--quiet",
+        "--out",
+        str(tmp_path / "r.html"),
+    ]
+    assert main(["review", str(tmp_path / "t.csv"), *words]) == 0
+    one = visit(tmp_path / "r.html")
+    one.page.locator("#rv-cells .rv-enlarge").first.click()
+    assert one.page.is_visible("#rv-larger img")
+    assert one.page.locator("#rv-larger img").bounding_box()["width"] >= 400
+    one.press("Escape", "1")
+    assert one.checked() == 1
+
+
 # ---------------------------------------------------------------- estimate
 
 
@@ -446,19 +603,19 @@ def test_the_row_stands_beside_three_rows_with_the_label_and_three_without(visit
     one = visit()
     row, label = re.search(r"row\s(\d+)\) have “(.*)”", one.text("question")).groups()
     heads = one.page.locator("#rv-cells thead tr").nth(1).locator("th").all_inner_texts()
-    numbers = [int(re.search(r"row\s(\d+)", head)[1]) for head in heads[2:]]
+    numbers = [int(re.search(r"row\s(\d+)", head)[1]) for head in heads[3:]]
     assert [y.loc[i, label] for i in numbers] == [1, 1, 1, 0, 0, 0]
     assert int(row) not in numbers
     cells = {line.locator("th").inner_text().split()[-1]: line for line in one.page.locator("#rv-cells tbody tr").all()}
     for column in ("a", "b", "c"):
-        values = [float(text) for text in cells[column].locator("td").all_inner_texts()]
+        values = [float(text) for text in cells[column].locator("td").all_inner_texts()[1:]]
         assert values == table.loc[[int(row), *numbers], column].tolist()
     notes = cells["note"].locator("td")
     same = [note == table.loc[int(row), "note"] for note in table.loc[numbers, "note"]]
-    assert ["same" in (notes.nth(k + 1).get_attribute("class") or "") for k in range(6)] == same
+    assert ["same" in (notes.nth(k + 2).get_attribute("class") or "") for k in range(6)] == same
 
 
-@pytest.mark.parametrize("width", [420, 1400])
+@pytest.mark.parametrize("width", [420, 900, 1400])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_texts_have_contrast_and_nothing_leaves_the_window(visit, width, scheme):
     """WCAG AA: 4.5 to 1 for every text that is seen."""

@@ -4,6 +4,7 @@ import base64
 import csv
 import hashlib
 import json
+import os
 import re
 import sys
 import zlib
@@ -197,6 +198,74 @@ def test_verdicts_come_back_as_arrays(fitted, tmp_path):
     assert later["digest"] != page["digest"]
 
 
+def test_a_list_of_another_table_is_refused(rng, tmp_path):
+    """One row more yesterday: each verdict would go to the row after the one that was looked at."""
+    yesterday = rng.integers(0, 2, (50, 3))
+    file = tmp_path / "v.csv"
+    lines = [f"{i},label_{i % 3},{yesterday[i, i % 3]},0\n" for i in range(1, 41)]
+    file.write_text("row,label,given,verdict\n" + "".join(lines))
+    today = yesterday[1:]
+    differ = [i for i in range(1, 41) if today[i, i % 3] != yesterday[i, i % 3]]
+    words = f"v.csv: {len(differ)} lines do not fit the table; in line {differ[0] + 1} the label 'label_{differ[0] % 3}'"
+    with pytest.raises(ValueError, match=re.escape(words)):
+        read_verdicts(file, today)
+    assert (read_verdicts(file, today, corrected=True) == 0).sum() == 40
+    assert (read_verdicts(file, yesterday) == 0).sum() == 40
+    today[0] = -1  # what is unknown now cannot be compared
+    file.write_text("row,label,given,verdict\n0,label_0,1,0\n")
+    assert read_verdicts(file, today)[0, 0] == 0
+
+
+@pytest.mark.parametrize("words", [("0", "1"), ("1", "0"), ("1", "unclear"), ("unclear", "0")])
+def test_two_different_verdicts_on_one_entry_are_refused_in_either_order(words, tmp_path):
+    file = tmp_path / "v.csv"
+    file.write_text("row,label,verdict\n" + "".join(f"0,label_0,{word}\n" for word in words))
+    with pytest.raises(ValueError, match="line 3: a second and different verdict"):
+        read_verdicts(file, [[1, 0], [0, 1]])
+
+
+def test_who_cannot_tell_leaves_the_entry_as_it_is(tmp_path):
+    file = tmp_path / "v.csv"
+    file.write_text("row,label,verdict\n0,label_0,Unclear\n1,label_1,0\n")
+    verdicts = read_verdicts(file, [[1, 0], [0, 1]])
+    np.testing.assert_array_equal(verdicts, [[-2, -1], [-1, 0]])
+    corrected, alpha, *_ = apply_verdicts(verdicts, [[1, 0], [0, 1]])
+    np.testing.assert_array_equal(corrected, [[1, 0], [0, 0]])
+    np.testing.assert_array_equal(alpha, [[0.6, 0.6], [0.6, 0.0]])
+
+
+def test_nearest_rows_are_labelled_rows_and_a_partly_known_one_is_one(rng, tmp_path):
+    """Of the five nearest rows with any known label those count in which this label is known."""
+    y = rng.integers(0, 2, (60, 2))
+    y[rng.random(60) < 0.5, 0] = -1
+    y[:10] = -1
+    X = rng.normal(size=(60, 3)) + np.where(y == 1, 2, 0)[:, [0, 1, 1]]
+    model = ResidualPropagation(n_neighbors=5, n_estimators=5).fit(X, y)
+    write_review(tmp_path / "a.html", model, X, y)
+    for one in unpack(tmp_path / "a.html")["entries"]:
+        apart = np.linalg.norm(model.embedding_ - model.embedding_[one["row"]], axis=1)
+        apart[one["row"]] = np.inf
+        near = [j for j in np.argsort(apart, kind="stable") if (y[j] != -1).any()][:5]
+        assert one["near"] == y[near, one["label"]].tolist()
+
+
+def test_strips_are_quantiles_of_both_groups_and_shares_where_values_are_few(rng, tmp_path):
+    n = 300
+    y = (rng.random((n, 1)) < 0.4).astype(int)
+    X = np.column_stack([rng.normal(size=n) + 2 * y[:, 0], (rng.random(n) < 0.2 + 0.5 * y[:, 0]), rng.normal(size=n)])
+    model = ResidualPropagation(n_neighbors=5, n_estimators=5).fit(X, y)
+    write_review(tmp_path / "a.html", model, X, y, top=30)
+    on, off = X[y[:, 0] == 1], X[y[:, 0] == 0]
+    low, high = np.quantile(X[:, 0], [0.01, 0.99])
+    for one in unpack(tmp_path / "a.html")["entries"]:
+        assert one["told"] == [0, 1]  # the third column has no part in the label
+        own = X[one["row"]]
+        assert one["strips"]["1"] == [round(100 * np.mean(group[:, 1] == own[1])) for group in (on, off)]
+        marks = [own[0], *(np.quantile(group[:, 0], q) for group in (on, off) for q in (0.05, 0.25, 0.5, 0.75, 0.95))]
+        expected = np.clip(99 * (np.array(marks) - low) / (high - low), 0, 99)
+        assert np.abs(np.array(one["strips"]["0"]) - expected).max() <= 1
+
+
 def test_the_digest_is_that_of_the_list(fitted, tmp_path):
     model, X, y = fitted
     digests = []
@@ -377,6 +446,19 @@ def test_nothing_else_is_read(pictures, name):
     assert said.startswith(name)
     ((_, absolute),) = thumbnails(str(pictures), [str(pictures.parent / "outside.png")])
     assert absolute == ""
+
+
+def test_a_pipe_that_waits_for_a_writer_is_not_opened(pictures):
+    os.mkfifo(pictures / "pipe.png")
+    ((said, uri),) = thumbnails(str(pictures), ["pipe.png"])
+    assert (said, uri) == ("pipe.png (not a picture below the folder of the data)", "")
+
+
+def test_a_picture_with_a_very_long_side_is_not_read(pictures):
+    image = pytest.importorskip("PIL.Image")
+    for side, shown in ((20_000, True), (20_001, False)):
+        image.new("L", (side, 1)).save(pictures / "long.png")
+        assert bool(thumbnails(str(pictures), ["long.png"])[0][1]) == shown
 
 
 def test_pictures_beyond_the_limit_are_named(pictures, monkeypatch):

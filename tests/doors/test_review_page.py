@@ -206,7 +206,7 @@ def test_a_list_of_another_table_is_refused(rng, tmp_path):
     file.write_text("row,label,given,verdict\n" + "".join(lines))
     today = yesterday[1:]
     differ = [i for i in range(1, 41) if today[i, i % 3] != yesterday[i, i % 3]]
-    words = f"v.csv: {len(differ)} lines do not fit the table; in line {differ[0] + 1} the label 'label_{differ[0] % 3}'"
+    words = f"{len(differ)} lines do not fit the table; in line {differ[0] + 1} the label 'label_{differ[0] % 3}'"
     with pytest.raises(ValueError, match=re.escape(words)):
         read_verdicts(file, today)
     assert (read_verdicts(file, today, corrected=True) == 0).sum() == 40

@@ -3,7 +3,7 @@
     nox -s build     rebuild the kernels in place, in the environment that is active; it says how long that took
     nox -s tests     the quick tests against the installed package; arguments after -- go to pytest
     nox -s slow      the slow tests, which plain pytest leaves out
-    nox -s optional  the tests that need Dask, cleanlab, faiss or rich
+    nox -s optional  the tests that need Dask, cleanlab, faiss, rich, or a program that takes our neighbours
     nox -s browser   the tests of pages in a Chromium that is installed; they skip without one
     nox -s lint      ruff, cython-lint, mypy, docstrings (numpydoc), and the form of pyproject.toml
     nox -s docs      the documentation site, warnings as errors, and every link within it
@@ -69,7 +69,7 @@ def browser(session: nox.Session) -> None:
 def optional(session: nox.Session) -> None:
     """Every test of the files that name one of these packages, the slow ones too."""
     session.install(".[test]", *group("optional"))
-    wanted = re.compile(r"\b(dask|cleanlab|faiss|rich)\b")
+    wanted = re.compile(r"\b(dask|cleanlab|faiss|rich|scanpy)\b")
     files = [str(file) for file in sorted(Path("tests").glob("*/test_*.py")) if wanted.search(file.read_text("utf-8"))]
     session.run("python", "-P", "-m", "pytest", "-n", "2", "--dist", "loadfile", "-m", "", *files, *session.posargs)
 

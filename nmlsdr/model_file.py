@@ -3,6 +3,13 @@
 A skops file is a zip archive. Its member ``schema.json`` lists the objects, and every other member is one array. Only
 the classes and attributes listed in ``_model/schema.py`` are made from it, and each value is checked. On the same
 installation, the model that is read predicts exactly what the written model predicts, to the last bit.
+
+mlflow writes models in the format of skops too. Tell it which types to trust, and it loads the model with them::
+
+    mlflow.sklearn.save_model(model, "folder", skops_trusted_types=nmlsdr.model_file.TRUSTED_TYPES)
+    model = mlflow.sklearn.load_model("folder")
+
+Such a file is not checked by :func:`load_model`, so load only files that you trust.
 """
 
 import os

@@ -34,7 +34,7 @@ __all__ = ["TRUSTED_TYPES", "ModelFileError", "load_model", "save_model"]
 #: mlflow. Both check nothing else of a file, so read only files that you trust with them; `load_model` checks all.
 TRUSTED_TYPES = [
     f"{kind.__module__}.{kind.__qualname__}"
-    for kind in (*map(vars(estimators).get, estimators.__all__), TableEncoder, Plan, Column, LabelClasses, Forest)
+    for kind in (*[getattr(estimators, name) for name in estimators.__all__], TableEncoder, Plan, Column, LabelClasses, Forest)
 ]
 
 

@@ -157,7 +157,7 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         Embedding Z of the training rows, in the dtype of X.
     ridge_scores_ : ndarray of shape (n_samples, n_labels), float64
         The ridge regression's scores of the training rows; for the labelled rows those out of fold.
-    residuals_ : ndarray of shape (2, n_samples, n_labels), float64
+    propagated_errors_ : ndarray of shape (2, n_samples, n_labels), float64
         Propagated errors E of the trend on the training rows, over the graph of ``embedding_`` and over that of
         ``ridge_scores_``.
     thresholds_ : ndarray of shape (n_labels,), float64
@@ -340,10 +340,10 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
             self.n_labeled_, (self.flip_rate_, self.forget_rate_) = len(O), self._estimate_rates(O, labels)
             self.embedding_, self.ridge_scores_ = self._embed(rows), self._score_by_ridge(rows)
             self.ridge_scores_[labels.labeled] = chosen.predictions
-            self.residuals_, TE = self._propagate_residuals(steps, labels, O, alpha)
+            self.propagated_errors_, TE = self._propagate_residuals(steps, labels, O, alpha)
             others = O + share * TE[0] + share * TE[1]  # scores of the labelled rows without their own labels
             self.flip_scores_ = _flip_scores(others, labels)
-            corrections = share * self.residuals_.sum(axis=0)
+            corrections = share * self.propagated_errors_.sum(axis=0)
             scores = partial(self._score_training_rows, rows, labels, O, corrections)
             self.thresholds_ = self._cutoffs(labels, scores, lambda: others, self.flip_rate_)
             if not labels.single:
@@ -417,7 +417,7 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         scores = self._trend(rows, ridge_scores)
         transformers = getattr(self, "neighbors_", [None] * len(_PLACES))
         queries = self._embed(rows), ridge_scores
-        for place, E, at, transformer in zip(_PLACES, self.residuals_, queries, transformers, strict=True):
+        for place, E, at, transformer in zip(_PLACES, self.propagated_errors_, queries, transformers, strict=True):
             _, indices = neighbors_of_queries(self, getattr(self, place), at, self._n_nearest(), transformer)
             total = np.zeros(scores.shape)
             for nearest in indices.T:  # in the order of the neighbours: the same bits for any block

@@ -76,7 +76,7 @@ _FIELDS = {
         Field("array", "d", -_INFINITY, _INFINITY): "eigenvalues_ dependence_ratio_",
         Field("array", "sweeps", -_INFINITY, _INFINITY): "objective_",
         Field("array", "n C"): "label_weights_",
-        Field("array", "graphs n C"): "residuals_",
+        Field("array", "graphs n C"): "propagated_errors_",
         Field("array", "learners", 0.0, 1.0): "learner_weights_",
         Field("array", "n C", 0.0, 1.0, ("bool", "uint8")): "label_flips_",
         Field("array", "n", 0.0, _INFINITY, ("int64", "int32")): "labeled_rows_",
@@ -113,8 +113,8 @@ _ATTRIBUTES: dict[type, str] = {
     TableEncoder: f"{_SEEN} plan_",
     estimators.NMLSDR: f"{_PROJECTION} {_PROPAGATION} {_SHRINKAGE}",
     estimators.ResidualPropagation: f"{_PROJECTION} {_PROPAGATION} {_SHRINKAGE} "
-    "thresholds_ ridge_ coef_ intercept_ embedding_ ridge_scores_ residuals_ forests_ learner_weights_ flip_rate_ "
-    "forget_rate_ n_labeled_",
+    "thresholds_ ridge_ coef_ intercept_ embedding_ ridge_scores_ propagated_errors_ forests_ learner_weights_ "
+    "flip_rate_ forget_rate_ n_labeled_",
     estimators.MDDM: _PROJECTION,
     estimators.MVMD: _PROJECTION,
     estimators.MultiLabelCCA: _PROJECTION,

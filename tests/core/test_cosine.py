@@ -249,11 +249,11 @@ def test_every_graph_of_residual_propagation(rng):
     first_only = nmlsdr.ResidualPropagation(**options).fit(X, Y, graph=W)
     np.testing.assert_array_equal(by_angle.label_distributions_, first_only.label_distributions_)
     np.testing.assert_array_equal(by_angle.embedding_, first_only.embedding_)
-    assert not np.array_equal(by_angle.residuals_, first_only.residuals_)
+    assert not np.array_equal(by_angle.propagated_errors_, first_only.propagated_errors_)
     trend = X[:7] @ by_angle.coef_.T + by_angle.intercept_
     places = (by_angle.embedding_, by_angle.transform(X[:7])), (by_angle.ridge_scores_, trend)
     near = [reference.kneighbors(rows, 10, queries=queries, metric="cosine")[1] for rows, queries in places]
-    corrections = [E[indices].mean(axis=1) for E, indices in zip(by_angle.residuals_, near, strict=True)]
+    corrections = [E[indices].mean(axis=1) for E, indices in zip(by_angle.propagated_errors_, near, strict=True)]
     scores = trend + 0.75 * np.mean(corrections, axis=0) - by_angle.thresholds_
     np.testing.assert_allclose(by_angle.decision_function(X[:7]), scores, rtol=0, atol=1e-9)
 

@@ -58,7 +58,7 @@ def test_residual_propagation_equals_the_plain_implementation(data, layout):
     twin = reference.residual_propagation(X, np.where(Y == -1, 0, Y), known, new, 4, 6, weight=1.0)
     model = fit(layout(X), Y, threshold="prior")
     np.testing.assert_allclose(rank_scores(model, layout(new)), twin["scores"], atol=1e-8)
-    np.testing.assert_allclose(model.residuals_, twin["E"], atol=1e-9)
+    np.testing.assert_allclose(model.propagated_errors_, twin["E"], atol=1e-9)
     np.testing.assert_allclose(model.thresholds_, twin["prior"], atol=1e-8)
     np.testing.assert_allclose(model.flip_scores_, twin["flip_scores"], atol=1e-9)
 
@@ -84,7 +84,7 @@ def test_is_made_of_the_parts_that_users_have(data):
     P[:45] = chosen.predictions
     np.testing.assert_allclose(model.ridge_scores_, P, atol=1e-12)
     expected = trend.copy()
-    for found, rows, queries in zip(model.residuals_, (Z, P), (projection.transform(new), trend), strict=True):
+    for found, rows, queries in zip(model.propagated_errors_, (Z, P), (projection.transform(new), trend), strict=True):
         E = propagate_signed(neighbor_graph(rows, 12), R, np.where(known, 0.6, 0.999), labeled=known, tol=1e-12).F
         np.testing.assert_allclose(found, E, atol=1e-9)
         expected += E[kneighbors(rows, 12, queries=queries)[1]].mean(axis=1) / 2
@@ -113,7 +113,7 @@ def test_prior_predicts_each_label_as_often_as_it_was_given(data):
     model = fit(X, Y, threshold="prior")
     trained = X @ model.coef_.T + model.intercept_
     trained[:45] = cross_fit(X[:45], Y[:45]).predictions
-    reached = (np.clip(trained + model.residuals_.mean(axis=0), 0, 1) > model.thresholds_).sum(axis=0)
+    reached = (np.clip(trained + model.propagated_errors_.mean(axis=0), 0, 1) > model.thresholds_).sum(axis=0)
     shares = (Y[:45].mean(axis=0) - model.flip_rate_) / (1 - 2 * model.flip_rate_)
     wanted = np.maximum(1, np.rint(90 * np.clip(shares, 0, 1)))
     assert (np.abs(reached - wanted) <= np.maximum(wanted, 5)).all()
@@ -161,7 +161,7 @@ def test_graph_replaces_the_first_graph_only(data):
     model = fit(X, Y)
     seen = X * np.sqrt(model.feature_weights_)
     again = closely_solved().fit(X, Y, graph=neighbor_graph(seen, 6))
-    np.testing.assert_array_equal(again.residuals_, model.residuals_)
+    np.testing.assert_array_equal(again.propagated_errors_, model.propagated_errors_)
     other = closely_solved().fit(X, Y, graph=neighbor_graph(seen[:, ::-1] ** 3, 6))
     assert np.abs(other.embedding_ - model.embedding_).max() > 1e-3
     known = np.arange(90) < 45
@@ -169,8 +169,9 @@ def test_graph_replaces_the_first_graph_only(data):
     R[:45] = Y[:45] - cross_fit(X[:45], Y[:45]).predictions
     Gamma = neighbor_graph(other.embedding_, 12)
     E = propagate_signed(Gamma, R, np.where(known, 0.6, 0.999), labeled=known, tol=1e-12).F
-    np.testing.assert_allclose(other.residuals_[0], E, atol=1e-9)
-    np.testing.assert_array_equal(other.residuals_[1], model.residuals_[1])  # the ridge regression does not see a graph
+    np.testing.assert_allclose(other.propagated_errors_[0], E, atol=1e-9)
+    # the ridge regression does not see a graph
+    np.testing.assert_array_equal(other.propagated_errors_[1], model.propagated_errors_[1])
 
 
 def test_alpha_is_used_in_every_propagation(data):
@@ -179,10 +180,10 @@ def test_alpha_is_used_in_every_propagation(data):
     one = fit(X, Y, alpha_labeled=0.2, alpha_unlabeled=0.9)
     two = closely_solved().fit(X, Y, alpha=np.where(known, 0.2, 0.9))
     np.testing.assert_array_equal(one.label_distributions_, two.label_distributions_)
-    np.testing.assert_array_equal(one.residuals_, two.residuals_)
+    np.testing.assert_array_equal(one.propagated_errors_, two.propagated_errors_)
     clamped = fit(X, Y, alpha_labeled=0.0)
     R = Y[:45] - cross_fit(X[:45], Y[:45]).predictions
-    np.testing.assert_allclose(clamped.residuals_[:, :45], [R, R], atol=1e-12)
+    np.testing.assert_allclose(clamped.propagated_errors_[:, :45], [R, R], atol=1e-12)
 
 
 def test_labeled_replaces_rows_of_minus_one(data):
@@ -267,7 +268,7 @@ def test_order_of_rows_does_not_matter_up_to_the_folds(data, rng, monkeypatch):
 def test_threads_do_not_matter(data):
     X, Y, new = data
     one, two = fit(X, Y, n_jobs=1), fit(X, Y, n_jobs=2)
-    np.testing.assert_array_equal(one.residuals_, two.residuals_)
+    np.testing.assert_array_equal(one.propagated_errors_, two.propagated_errors_)
     np.testing.assert_array_equal(rank_scores(one, new), rank_scores(two, new))
 
 
@@ -275,7 +276,7 @@ def test_float32_rows_give_a_float32_embedding(data):
     X, Y, new = data
     single = fit(X.astype(np.float32), Y)
     assert single.components_.dtype == single.embedding_.dtype == np.float32
-    assert single.coef_.dtype == single.residuals_.dtype == np.float64
+    assert single.coef_.dtype == single.propagated_errors_.dtype == np.float64
     difference = np.abs(rank_scores(single, new.astype(np.float32)) - rank_scores(fit(X, Y), new))
     assert np.median(difference) < 1e-4  # a neighbour may change places with the next
 

@@ -58,7 +58,7 @@ def test_residual_propagation_with_forests_equals_the_plain_implementation(data,
     model.fit(layout(X), Y)
     np.testing.assert_allclose(model.learner_weights_, twin["weights"], atol=1e-9)
     assert model.flip_rate_ == twin["rate"]
-    np.testing.assert_allclose(model.residuals_, twin["E"], atol=1e-8)
+    np.testing.assert_allclose(model.propagated_errors_, twin["E"], atol=1e-8)
     np.testing.assert_allclose(rank_scores(model, layout(new)), twin["scores"], atol=1e-8)
     np.testing.assert_allclose(model.flip_scores_, twin["flip_scores"], atol=1e-8)
     np.testing.assert_allclose(model.thresholds_, twin["f1"], atol=1e-8)
@@ -262,7 +262,7 @@ def test_unknown_entries_get_the_predictions_of_the_ridge_regression(data):
     O = np.einsum("m,mij->ij", model.learner_weights_, predictions)
     assert model.flip_rate_ == reference.flip_rate(O[known], Y[:45][known])
     V = O.copy()
-    for rows, E in zip((model.embedding_, model.ridge_scores_), model.residuals_, strict=True):
+    for rows, E in zip((model.embedding_, model.ridge_scores_), model.propagated_errors_, strict=True):
         V += 0.375 * (transition_matrix(neighbor_graph(rows, 12)) @ E)[:45]
         R = np.zeros((90, 4))
         R[:45] = np.where(known, Y[:45] - O, 0.0)
@@ -316,7 +316,7 @@ def test_rows_that_every_tree_drew_keep_the_ridge_regressions_prediction(data):
     O = cross_fit(X[:8], Y[:8]).predictions
     every = [O, *(np.where(left_out[:, None], each, O) for each in predictions)]
     O = np.einsum("m,mij->ij", learner_weights(every, Y8, Y8 >= 0), every)
-    np.testing.assert_allclose(model.residuals_[:, :8], [Y[:8] - O] * 2, atol=1e-7)
+    np.testing.assert_allclose(model.propagated_errors_[:, :8], [Y[:8] - O] * 2, atol=1e-7)
 
 
 def test_numbers_beyond_float32_are_predicted(data):

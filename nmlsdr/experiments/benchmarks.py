@@ -35,7 +35,7 @@ from .statistics import (
 
 NEAR, FAR = 0.02, 0.05
 LEAST_NEAR = 85.0  # percent
-TESTS = (("Wilcoxon", "one-sided"), ("two-sided", "two-sided"), ("Holm", "holm"))
+TESTS = (("Wilcoxon", "one-sided"), ("two-sided", "two-sided"))
 
 
 def benchmarks_section(found: list[Results], *, size: str) -> Section:
@@ -110,7 +110,7 @@ def mean_scores(results: Results, test: str = "one-sided") -> NDArray[np.float64
 
 def wilcoxon_table(results: Results) -> ResultTable:
     """Wilcoxon scores by method and measure, with the means of the figure."""
-    table = titled("benchmarks-wilcoxon", ["Method", *METRICS, "mean", "mean, two-sided", "mean, Holm"])
+    table = titled("benchmarks-wilcoxon", ["Method", *METRICS, "mean", "mean, two-sided"])
     printed = printed_rows(results, "Wilcoxon", 1)
     article = resource("article.json")["mean_wilcoxon"]
     beside = [f"{article[name]:.2f}" for name in results.methods] if printed[0][0] else None

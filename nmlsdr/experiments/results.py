@@ -77,6 +77,16 @@ def best_in_bold(
     ]
 
 
+# What titles and notes say of small and bold text, and what it is in a terminal.
+TERMINAL = {
+    "in parentheses (on the web page: below)": "below",
+    "in parentheses, on the web page in small print": "below",
+    "small or in parentheses": "below",
+    "Small or in parentheses": "Below",
+    "in bold": "with *",
+}
+
+
 @dataclass
 class ResultTable:
     """A table with a header, named rows, and a note below.
@@ -131,11 +141,14 @@ class ResultTable:
             beside = [entry.beside.split("\n") for entry in entries]
             lines += [["", *small] for small in zip_longest(*beside, fillvalue="") if any(small)]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        text = [self.title]
+        text = []
         for first, *others in lines:
             cells = [first.ljust(widths[0]), *map(str.rjust, others, widths[1:])]
             text.append("  ".join(cells).rstrip())
-        return "\n".join([*text, *([self.note] if self.note else [])])
+        title, note = self.title, self.note
+        for on_a_page, here in TERMINAL.items():
+            title, note = title.replace(on_a_page, here), note.replace(on_a_page, here)
+        return "\n".join([title, *text, *([note] if note else [])])
 
 
 def titled(name: str, header: list[str], text: str = "", texts: Any = None, **values: Any) -> ResultTable:

@@ -87,9 +87,8 @@ def wilcoxon_scores(values: ArrayLike, *, test: str = "one-sided") -> NDArray[np
     ----------
     values : array-like of shape (n_data_sets, n_methods)
         Higher is better.
-    test : {"one-sided", "two-sided", "holm"}, default="one-sided"
-        "one-sided" at 5 %, as the article; "two-sided": both directions share the 5 %; "holm": two-sided p-values of
-        all pairs, corrected together by Holm's procedure.
+    test : {"one-sided", "two-sided"}, default="one-sided"
+        "one-sided" at 5 %, as the article; "two-sided": both directions share the 5 %.
 
     Returns
     -------
@@ -109,8 +108,6 @@ def wilcoxon_scores(values: ArrayLike, *, test: str = "one-sided") -> NDArray[np
     p_values = np.minimum(better, worse)
     if test != "one-sided":
         p_values = np.minimum(2.0 * p_values, 1.0)
-    if test == "holm":
-        p_values = holm(p_values)
     of_first = np.where(p_values >= LEVEL, 0.5, better < worse)
     scores: Any = np.bincount(first, of_first, n_methods)
     return scores + np.bincount(second, 1.0 - of_first, n_methods)

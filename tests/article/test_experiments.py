@@ -252,6 +252,12 @@ def test_tables_are_written_in_every_format():
     ]  # fmt: skip
 
 
+def test_in_a_terminal_a_table_describes_itself_as_it_looks_there():
+    for name, text in results.resource("texts.json")["tables"].items():
+        table = results.ResultTable("name", text["title"], ["Row"], [], text.get("note", ""))
+        assert not re.search("parenthes|bold|small print|web page", table.to_text()), name
+
+
 def test_the_report_in_markdown():
     pytest.importorskip("jinja2")
     table = results.ResultTable("other", "Other", ["a|b"], [("first|", [])])

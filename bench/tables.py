@@ -1,6 +1,6 @@
-"""Write the committed results into the README files and the guide, or check that they are there.
+"""Write the committed results into the pages and the reports, or check that they are there.
 
-    python bench/tables.py            # fill README.md, bench/README.md and docs/*.md
+    python bench/tables.py            # fill README.md, bench/README.md, docs/*.md; write docs/reports (reports.py)
     python bench/tables.py --check    # exit status 1 if a file differs from the results
 
 Numbers are never typed: a page asks for them, and what stands between the markers is replaced.
@@ -11,7 +11,7 @@ Numbers are never typed: a page asks for them, and what stands between the marke
 
     <!-- bench:value suite best_ratio .1f -->1.8<!-- bench:end -->      one number of its "values"
 
-    <!-- study:table beyond-measures -->             the table beyond-measures.csv below docs/reproduction
+    <!-- study:table beyond-measures -->             the table beyond-measures.csv below docs/reports
     ...
     <!-- bench:end -->
 
@@ -29,16 +29,17 @@ import csv
 import difflib
 import importlib.util
 import json
-import math
 import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from reports import Failure, cell, read_result, reports
+
 HERE = Path(__file__).resolve().parent
 TOP = HERE.parent
-STUDY = TOP / "docs" / "reproduction"
+STUDY = TOP / "docs" / "reports"
 
 TABLE = re.compile(r"(<!-- bench:table (?P<name>[\w.-]+) -->\n)(?P<old>.*?)(<!-- bench:end -->)", re.DOTALL)
 VALUE = re.compile(
@@ -53,38 +54,12 @@ MARKERS = (TABLE, VALUE, STUDY_TABLE, STUDY_VALUE, PROVENANCE)
 MARKER = re.compile(r"<!--\s*(?:bench|study):(?:table|value|provenance)\s")
 
 
-class Failure(Exception):
-    """A page asks for what is not there; the text is one sentence."""
-
-
 def pages(top: Path = TOP) -> list[Path]:
     """The files that may hold markers."""
     guide = [page for page in sorted((top / "docs").rglob("*.md")) if "generated" not in page.parts]
     return [
         page for page in [top / "README.md", top / "paper.md", top / "bench" / "README.md", *guide] if page.is_file()
     ]
-
-
-def read_result(name: str, folder: Path) -> dict[str, Any]:
-    path = folder / f"{name}.json"
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise Failure(f"there is no result file bench/results/{name}.json; run the benchmark that makes it.") from None
-
-
-def cell(value: Any, form: str) -> str:
-    """One value by a format such as ``.2f``, ``d``, ``s`` or ``.1f x`` (a unit after the space)."""
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return "–"
-    specification, _, unit = form.partition(" ")
-    if specification in ("", "s"):
-        shown = str(value)
-    elif specification == "d":
-        shown = f"{int(value):d}"
-    else:
-        shown = format(value, specification)
-    return f"{shown} {unit}".strip()
 
 
 def render(result: dict[str, Any]) -> str:
@@ -115,8 +90,6 @@ def provenance(text: str, folder: Path, study: Path) -> str:
             facts = json.loads(file.read_text(encoding="utf-8"))
             made.add(f"{facts['commit'][:7]} ({facts['date']})")
     products = {name.partition("-")[0] for name in studies}
-    if "docs/_walkthrough.py" in text:  # the page whose commands it runs
-        products.add("hospital")
     made_of = tuple(f"bench/results/{name}." for name in results)
     warnings = {
         said
@@ -213,6 +186,9 @@ def differences(top: Path = TOP) -> str:
         old, new = fill_page(page, top)
         name = str(page.relative_to(top))
         found += difflib.unified_diff(old.splitlines(), new.splitlines(), name, f"{name} by the results", lineterm="")
+    for page, text in reports(top).items():
+        if not page.is_file() or page.read_text(encoding="utf-8") != text:
+            found.append(f"{page.relative_to(top)} differs from what the results say")
     return "\n".join(found)
 
 
@@ -239,6 +215,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if new != old:
             page.write_text(new, encoding="utf-8")
             print(f"filled {page.relative_to(TOP)}")
+    for page, text in reports(TOP).items():
+        page.write_text(text, encoding="utf-8")
     return status
 
 

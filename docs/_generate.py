@@ -1,10 +1,10 @@
 """Pages that are derived and never edited: the API from `__all__`, the command line from its parsers."""
 
 import argparse
-import csv
 import importlib
 import inspect
 import re
+import shutil
 from pathlib import Path
 
 from docutils import nodes
@@ -111,36 +111,6 @@ def escape_prose(app, what, name, thing, options, lines: list[str]) -> None:
             literal = indent
 
 
-def write_scores(folder: Path, tables: Path) -> None:
-    """A table of the reproduction's means over the article's ten sets, from its result files."""
-    measures = {"AP": "average precision", "MaF1": "macro F1", "MiF1": "micro F1", "HL": "1 - Hamming loss"}
-    means: dict[str, list[float]] = {}
-    for measure in measures:
-        with (tables / f"benchmarks-{measure}.csv").open(encoding="utf-8") as file:
-            rows = list(csv.DictReader(file))
-        rows = rows[: [row["Data set"] for row in rows].index("# best")]  # below stand counts and tests
-        if not len(rows) == 10 or not all(0 <= float(value) <= 1 for row in rows for value in list(row.values())[1:]):
-            raise ValueError(f"benchmarks-{measure}.csv does not begin with the scores of ten data sets.")
-        for method in list(rows[0])[1:]:
-            means.setdefault(method, []).append(sum(float(row[method]) for row in rows) / len(rows))
-    lines = ["| method | " + " | ".join(measures.values()) + " |", "|---|" + "---:|" * len(measures)]
-    for method, values in sorted(means.items(), key=lambda item: -item[1][0]):
-        lines.append(f"| {method} | " + " | ".join(f"{value:.3f}" for value in values) + " |")
-    replace(folder / "scores.md", ["---", "orphan: true", "---", "", *lines])
-
-
-def write_how_it_works(folder: Path) -> None:
-    """Every page that stands beside conf.py, in this order, new ones behind: none is left out of the site."""
-    first = ["speed", "neighbours", "propagation", "methods", "dask", "from_scikit_multilearn"]
-    found = sorted(page.stem for page in folder.glob("*.md") if page.stem not in {"README", "index", "reference"})
-    pages = [name for name in first if name in found] + [name for name in found if name not in first]
-    lines = ["# How it works", ""]
-    lines += ["These pages explain the methods, the algorithms, and what to do with large data.", ""]
-    reports = [f"../reproduction/{name}report" for name in ("", "beyond/", "open/")]
-    lines += [":::{toctree}", ":maxdepth: 1", "", *(f"../{name}" for name in pages), "benchmarks", *reports, ":::"]
-    replace(folder / "generated" / "how_it_works.md", lines)
-
-
 # The options of the commands that read tables, in the order in which a beginner meets them. The other groups are
 # those of `nmlsdr COMMAND --help`.
 FIRST_OPTIONS = ["--label-columns", "--label-list", "--out", "--id", "--drop", "--missing"]
@@ -184,30 +154,15 @@ def write_benchmarks(folder: Path, readme: Path) -> None:
 
 
 def adapt_to_site(app, name: str, source: list[str]) -> None:
-    """Make a page of the repository a page of the site.
-
-    Links to bench/README.md become links to the page of the benchmarks. In the tables of the reports, what stands in
-    parentheses behind a number begins a new line.
-    """
+    """Make a page of the repository a page of the site: the page of the benchmarks, and reports, have other places."""
     source[0] = source[0].replace("](../bench/README.md)", "](generated/benchmarks.md)")
-    if name.startswith("reproduction/"):
-        source[0] = re.sub(r"(?m)^\|.*$", lambda row: re.sub(r" \((?=[\d±+-])", "<br>(", row[0]), source[0])
-        source[0] = fold_tables(source[0])
-    if name == "reproduction/report":  # the picture of the differences first, then the numbers
-        (picture,) = re.findall(r"(?m)^!\[.*\]\(figures/differences.png\)\n", source[0])
-        text = source[0].replace(picture, "")
-        source[0] = re.sub(r"(?m)^(## Benchmarks.*\n)", lambda head: f"{head[0]}\n{picture}", text)
+    source[0] = re.sub(r"\[([^\]]+)\]\(((?:\.\./)*reports/[^)]+)\)", r'<a href="\2">\1</a>', source[0])
 
 
-def fold_tables(text: str) -> str:
-    """Tables of ten rows and more behind their titles, so that a reader of the page meets the sentences first."""
-
-    def fold(found: re.Match[str]) -> str:
-        title, table = found.groups()
-        title = re.sub(r"[`*]", "", title)
-        return f"<details>\n<summary>{title}</summary>\n\n{table}\n</details>\n" if table.count("\n") > 11 else found[0]
-
-    return re.sub(r"\*\*([^*\n]+(?:\*[^*\n]*)*)\*\*\n\n((?:\|.*\n)+)", fold, text)
+def copy_reports(app, error: Exception | None) -> None:
+    """Reports are whole pages of their own: the site has them as they are."""
+    if error is None:
+        shutil.copytree(Path(app.srcdir) / "reports", Path(app.outdir) / "reports", dirs_exist_ok=True)
 
 
 class Picture(SphinxDirective):
@@ -225,36 +180,55 @@ class Picture(SphinxDirective):
         return made
 
 
+# The verbs in the order in which a user meets them; those that are not listed follow.
+VERBS = ["review", "plan", "fit", "predict", "transform", "evaluate", "report"]
+
+
 def write_command_line(folder: Path) -> None:
+    """A page that lists the commands, and one for each of them."""
     from nmlsdr.cli import _parser
 
+    (verbs,) = [action.choices for action in _parser()._actions if isinstance(action, argparse._SubParsersAction)]
+    names = sorted(verbs, key=lambda name: (VERBS.index(name) if name in VERBS else len(VERBS)))
     lines = [
-        "# Command line reference",
+        "# Command line",
         "",
         "`nmlsdr COMMAND --help` prints the same text. A command exits with status 0 if it succeeded, 1 if a run "
-        "failed, 2 if an argument or a file is wrong, and 130 if it was interrupted.",
+        "failed, 2 if an argument or a file is wrong, and 130 if it was interrupted. The page of a command that reads "
+        "tables begins with the options to learn first.",
         "",
-        "The commands that read tables have many options, and most of them are seldom needed. Each command below "
-        "begins with the options to learn first, six at most. The others follow in groups, each with an example.",
+        "| command | what it does |",
+        "|---|---|",
+        *(f"| [`nmlsdr {name}`](command_{name}.md) | {first_sentence(verbs[name])} |" for name in names),
         "",
+        ":::{toctree}",
+        ":hidden:",
+        *(f"command_{name}" for name in names),
+        ":::",
     ]
-    replace(folder / "command_line.md", lines + list(describe(_parser(), 2)))
+    replace(folder / "command_line.md", lines)
+    for name in names:
+        replace(folder / f"command_{name}.md", list(describe(verbs[name], 1)))
+
+
+def first_sentence(parser: argparse.ArgumentParser) -> str:
+    return " ".join((parser.description or "").split()).partition(". ")[0].rstrip(".") + "."
 
 
 def describe(parser: argparse.ArgumentParser, level: int):
-    """A heading, the usage, and each argument of every command below this one."""
+    """A heading, the usage, and each argument of a command and of every command below it."""
+    name = parser.prog.split()[-1]
+    yield f"{'#' * level} {parser.prog}"
+    yield ""
+    yield from [inspect.cleandoc(parser.description or ""), ""]
+    if name in COMMANDS:
+        yield from grouped(name, parser)
+    else:
+        yield from ["```text", *usage(parser), "```", ""]
+        yield from arguments(parser, parser._actions)
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for child in dict.fromkeys(action.choices.values()):
-                name = child.prog.split()[-1]
-                yield f"{'#' * level} {child.prog}"
-                yield ""
-                yield from [inspect.cleandoc(child.description or ""), ""]
-                if name in COMMANDS:
-                    yield from grouped(name, child)
-                else:
-                    yield from ["```text", *usage(child), "```", ""]
-                    yield from arguments(child, child._actions)
                 yield from describe(child, level + 1)
 
 

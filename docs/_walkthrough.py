@@ -4,8 +4,8 @@
     python docs/_walkthrough.py --pictures            # and the report in a headless Chromium, into docs/_static
 
 A page's fences of the kind ``console`` hold lines ``$ command``; what follows each is replaced by what it
-answers, standard output and error in the order in which they came. All run in one folder, in one shell after another:
-what a line assigns to ``AS`` is known to the next.
+answers, standard output and error in the order in which they came. All of a page run in one folder, in one shell
+after another: what a line assigns to ``AS`` is known to the next.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-PAGE = HERE / "guide" / "hospital.md"
-SCRIPTS = ("hospital.py",)
+PAGES = {name: HERE / f"{name}.md" for name in ("ten_minutes", "prepare")}
+SCRIPTS = ("digits.py", "hospital.py")
+MADE = ("report.html", "review.html")  # what the commands of the first page write, and the site shows
 FENCE = re.compile(r"(?<=```console\n).*?(?=```)", re.DOTALL)
 WRITES = "python hospital.py write"
-PAGES = ("report.html", "review.html")  # what its commands write, and the site shows
 
 # name: width and height of the window, dark or not, and which parts of the report are shown
 PICTURES = {
@@ -42,13 +42,15 @@ def execute(text: str, folder: Path, size: str = "") -> str:
 
 
 def write_pages(to: Path) -> None:
-    """Run the commands of the page that write the report and the list to check, and copy these two."""
-    fences = FENCE.findall(PAGE.read_text(encoding="utf-8"))
-    needed = [f"```console\n{one}```" for one in fences if WRITES in one or any(page in one for page in PAGES)]
+    """Run the commands of the first page that write the report and the list to check, and copy these two."""
+    fences = FENCE.findall(PAGES["ten_minutes"].read_text(encoding="utf-8"))
+    lines = [line for fence in fences for line in fence.splitlines() if line.startswith("$ ")]
+    wanted = ("digits.py write", *(f"--out {page}" for page in MADE))
+    needed = [line for line in lines if any(words in line for words in wanted)]
     with tempfile.TemporaryDirectory() as folder:
-        execute("\n".join(needed), Path(folder))
+        execute("```console\n" + "\n".join(needed) + "\n```", Path(folder))
         to.mkdir(exist_ok=True)
-        for page in PAGES:
+        for page in MADE:
             shutil.copy(Path(folder, page), to)
 
 
@@ -103,11 +105,12 @@ def main() -> None:
     parser.add_argument("--pictures", action="store_true", help="photograph the report too")
     parser.add_argument("--folder", type=Path, help="where the commands run, and their files stay")
     args = parser.parse_args()
-    with tempfile.TemporaryDirectory() as scratch:
-        folder = args.folder or Path(scratch)
-        PAGE.write_text(execute(PAGE.read_text(encoding="utf-8"), folder), encoding="utf-8")
-        if args.pictures:
-            photograph(folder / "report.html", HERE / "_static")
+    for name, page in PAGES.items():
+        with tempfile.TemporaryDirectory() as scratch:
+            folder = args.folder or Path(scratch)
+            page.write_text(execute(page.read_text(encoding="utf-8"), folder), encoding="utf-8")
+            if args.pictures and name == "ten_minutes":
+                photograph(folder / "report.html", HERE / "_static")
 
 
 if __name__ == "__main__":

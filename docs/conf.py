@@ -1,7 +1,7 @@
 """Sphinx: `nox -s docs` builds the site with warnings as errors.
 
 What can be derived is derived before each build, into docs/generated: the API pages from every module's `__all__`, the
-command line reference from the parsers; the report and the page to check annotations from the commands of the guide.
+command line reference from the parsers; the report and the page to check annotations from the commands of a page.
 """
 
 import sys
@@ -19,9 +19,7 @@ import nmlsdr  # noqa: E402
 _generate.write_api(HERE / "generated")
 _generate.write_command_line(HERE / "generated")
 _generate.write_benchmarks(HERE / "generated", HERE.parent / "bench" / "README.md")
-_generate.write_how_it_works(HERE)
-_generate.write_scores(HERE / "generated", HERE / "reproduction" / "tables")
-_walkthrough.write_pages(HERE / "_static" / "hospital")
+_walkthrough.write_pages(HERE / "reports" / "digits")
 
 project = "nmlsdr"
 author = "The nmlsdr developers"
@@ -83,6 +81,7 @@ sphinx_gallery_conf = {
 def setup(app):
     app.add_directive("picture", _generate.Picture)
     app.connect("source-read", _generate.adapt_to_site)
+    app.connect("build-finished", _generate.copy_reports)
     app.connect("autodoc-process-docstring", _generate.escape_prose, priority=900)  # after numpydoc
 
 

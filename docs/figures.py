@@ -1,6 +1,6 @@
 """Make the pictures and tables of the pages again, and store how each was made.
 
-    nox -s figures                        # what takes minutes: the pictures, the hospital's page
+    nox -s figures                        # what takes minutes: the pictures, the pages that show commands
     nox -s studies                        # the studies, which take hours; -- NAME... says which
     nox -s figures -- --check             # say what is out of date, and change nothing
 
@@ -56,8 +56,9 @@ BASELINES = ("MDDM", "MVMD", "MultiLabelCCA", "MLDA", "SSMLDR")
 PRODUCTS = {
     "pictures": Product(
         ("python", "docs/pictures.py"), ("ResidualPropagation", "NMLSDR", "MLkNN", "MultiLabelPropagation"),
-        ("docs/pictures.py", "docs/_drawing.py", "docs/reproduction/beyond/tables/beyond-[er]*.csv",
-         "docs/reproduction/open/tables/open-?????*.csv", "bench/results/review_cleanlab.json",
+        ("docs/pictures.py", "docs/_e*_pictures.py", "docs/_drawing.py",
+         "docs/reports/article/tables/benchmarks-[AM]*.csv", "docs/reports/beyond/tables/beyond-[er]*.csv",
+         "docs/reports/open/tables/open-?????*.csv", "bench/results/review_cleanlab.json",
          "bench/results/rivals.json", "bench/results/panel.json", "bench/results/peers.json",
          "bench/results/residual-cost.json", "bench/results/neighbours.json"),
         ("docs/_static/pictures",), "docs/_static/pictures",
@@ -67,10 +68,11 @@ PRODUCTS = {
         ("docs/review_pictures.py", "docs/hospital.py", "nmlsdr/inspection/review*"), ("docs/_static/review-",),
         "docs/_static",
     ),
-    "hospital": Product(
+    "walkthrough": Product(
         ("python", "docs/_walkthrough.py", "--pictures"), ("ResidualPropagation",),
-        ("docs/_walkthrough.py", "docs/hospital.py", "nmlsdr/inspection/review*", "nmlsdr/_report/page*"),
-        ("docs/guide/hospital.md", "docs/_static/report-"), "docs/_static",
+        ("docs/_walkthrough.py", "docs/digits.py", "docs/hospital.py", "nmlsdr/inspection/review*",
+         "nmlsdr/_report/page*"),
+        ("docs/ten_minutes.md", "docs/prepare.md", "docs/_static/report-"), "docs/_static",
     ),
     "comparison": Product(
         ("python", "studies/review.py", "--replace"), ("ResidualPropagation", "MultiLabelPropagation"),
@@ -95,17 +97,17 @@ PRODUCTS = {
     "article": Product(
         ("nmlsdr", "reproduce", "all", "--seeds", "10", *DATA),
         ("NMLSDR", "MLkNN", "SemiSupervisedMLkNN", *BASELINES), (),
-        ("docs/reproduction/report.md", "docs/reproduction/tables", "docs/reproduction/figures"), "docs/reproduction",
+        ("docs/reports/article/",), "docs/reports/article",
         study="all", long=True,
     ),
     "beyond": Product(
         ("python", "studies/run.py", "beyond", "--seeds", "2", *DATA),
         ("ResidualPropagation", "NMLSDR", "MLkNN", "SemiSupervisedMLkNN", "MultiLabelPropagation"), (),
-        ("docs/reproduction/beyond",), "docs/reproduction/beyond", study="beyond", long=True,
+        ("docs/reports/beyond",), "docs/reports/beyond", study="beyond", long=True,
     ),
     "open": Product(
         ("python", "studies/run.py", "open", "--seeds", "2", *DATA), ("NMLSDR", "MLkNN", "SemiSupervisedMLkNN"), (),
-        ("docs/reproduction/open",), "docs/reproduction/open", study="open", long=True,
+        ("docs/reports/open",), "docs/reports/open", study="open", long=True,
     ),
 }  # fmt: skip
 
@@ -203,8 +205,8 @@ def make(name: str) -> None:
 
 
 def _copy_study(made: Path, place: Path) -> None:
-    """The report, its tables and its pictures; cells and times stay where they were made."""
-    shutil.copy(made / "report.md", place)
+    """The report as one page, its tables and its pictures; cells and times stay where they were made."""
+    shutil.copy(made / "report.html", place)
     for part in ("tables", "figures"):
         if (place / part).is_dir():
             shutil.copytree(made / part, place / part, dirs_exist_ok=True)

@@ -1,13 +1,11 @@
 """Draw the pictures of the pages into docs/_static/pictures: `python docs/pictures.py [NAME...]`.
 
-Each function draws one picture, of the name of the function.  Data are simulated on the spot, or come from the tables
-of the studies and of the benchmarks, which their commands write.
+Each function draws one picture, of the name of the function.  Those of the pages that explain are in _explain_pictures,
+those drawn from tables of studies and benchmarks in _evidence_pictures.
 """
 
 from __future__ import annotations
 
-import csv
-import json
 import sys
 from functools import cache
 from pathlib import Path
@@ -18,34 +16,19 @@ import numpy as np
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-from _drawing import MARKERS, WIDTH, Style, arrow, both, box, dots, legend_above, plt  # noqa: E402
+import _evidence_pictures  # noqa: E402
+import _explain_pictures  # noqa: E402
+from _drawing import MARKERS, WIDTH, Style, arrow, both, box, legend_above, plt  # noqa: E402
+from sklearn.datasets import load_digits  # noqa: E402
 from sklearn.preprocessing import StandardScaler  # noqa: E402
 
 from nmlsdr import MultiLabelPropagation, ResidualPropagation  # noqa: E402
 from nmlsdr.datasets import flip_labels, make_toy, mask_labels  # noqa: E402
 from nmlsdr.graph import neighbor_graph  # noqa: E402
 from nmlsdr.inspection import rank_suspects  # noqa: E402
+from nmlsdr.metrics import average_precision  # noqa: E402
 
 FOLDER = HERE / "_static" / "pictures"
-STUDIES, RESULTS = HERE / "reproduction", HERE.parent / "bench" / "results"
-
-
-def study(name: str) -> list[dict[str, str]]:
-    (path,) = STUDIES.rglob(f"{name}.csv")
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def result(name: str) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))["rows"]
-    return rows
-
-
-def numbers(rows: list[dict[str, str]], column: str) -> list[float]:
-    return [float(row[column]) if row[column] not in ("-", "–", "") else np.nan for row in rows]
-
-
-# ---------------------------------------------------------------- how it works
 
 
 @cache
@@ -125,30 +108,59 @@ def how_it_works(style: Style) -> Any:
     return figure
 
 
-def front(style: Style) -> Any:
-    """New rows in the embedding; wrong annotations found against annotations checked."""
-    _, truth, noisy, y, X_new, new_truth = toy()
-    embedding = model_of_toy().transform(X_new)
-    n_given, listed = int((y >= 0).sum()), 300
-    in_turn = rank_suspects(model_of_toy(), y)
-    wrong = (noisy != truth)[in_turn.row, in_turn.label]
+@cache
+def digits() -> tuple[np.ndarray, ...]:
+    """The rows, the truth, and the given labels of README's program: real images, labels forgotten by chance."""
+    X, digit = load_digits(return_X_y=True)
+    truth = np.eye(10, dtype=int)[digit]
+    forgotten = np.random.default_rng(0).random(truth.shape) < 0.3
+    given = np.where(forgotten, 0, truth)
+    return X[:1400], truth[:1400], mask_labels(given[:1400], 0.5, random_state=0)
 
-    figure, (left, right) = plt.subplots(1, 2, figsize=(8.6, 3.8), layout="constrained")
-    only_one = new_truth.sum(axis=1) == 1
-    for label in range(4):
-        rows = only_one & (new_truth[:, label] == 1)
-        left.scatter(*embedding[rows, :2].T, s=12, color=style.colors[label], marker=MARKERS[label], alpha=0.7,
-                     linewidths=0, label=f"label {label + 1}")  # fmt: skip
-    left.set(title="New rows in the learned embedding", xlabel="first column", ylabel="second column")
-    left.set(xticks=[], yticks=[])
-    left.legend(markerscale=2)
-    checked = np.arange(1, listed + 1)
-    right.plot(checked, np.cumsum(wrong)[:listed], color=style.colors[0], label="the two lists, in turn")
-    right.plot(checked, wrong.mean() * checked, color=style.grey, linestyle="--", label="in random order")
-    right.set(title=f"Finding the {wrong.sum()} wrong annotations\namong {n_given}")
-    right.set(xlabel="annotations checked by a person", ylabel="wrong annotations found")
-    right.set(xlim=(0, listed), ylim=(0, None))
-    right.legend()
+
+def front(style: Style) -> Any:
+    """Forgotten labels found against annotations checked."""
+    X, truth, y = digits()
+    X = StandardScaler().fit_transform(X)
+    found = rank_suspects(ResidualPropagation().fit(X, y), y, kind="forgotten")
+    wrong = truth[found.row, found.label] == 1
+    checked = np.arange(len(wrong) + 1)
+    figure, axes = plt.subplots(figsize=(WIDTH, 3.4), layout="constrained")
+    axes.plot(checked, np.r_[0, np.cumsum(wrong)], color=style.colors[0], label="in the order of the list")
+    axes.plot(checked, wrong.mean() * checked, color=style.grey, linestyle="--", label="in random order")
+    axes.axhline(wrong.sum(), color=style.faint, linewidth=1)
+    axes.set(xlabel=f"annotations checked by a person, of {len(wrong)} given 0s", ylabel="forgotten labels found")
+    axes.set(xlim=(0, 600), ylim=(0, 1.06 * wrong.sum()))
+    axes.legend(loc="center right")
+    return figure
+
+
+def unlabelled_rows(style: Style) -> Any:
+    """Average precision on new digits, with and without the unlabelled rows in the fit."""
+    X, digit = load_digits(return_X_y=True)
+    X, truth = StandardScaler().fit_transform(X), np.eye(10, dtype=int)[digit]
+    known, draws = (50, 100, 200, 400), range(4)
+    found = np.empty((2, len(draws), len(known)))
+    for draw in draws:
+        rng = np.random.default_rng(draw)
+        order = rng.permutation(len(X))
+        train, test = order[:1200], order[1200:]
+        noisy = np.where(rng.random((1200, 10)) < 0.1, 1 - truth[train], truth[train])
+        for number, n in enumerate(known):
+            y = noisy.copy()
+            y[n:] = -1
+            for place, rows in enumerate((slice(None), slice(n))):
+                model = ResidualPropagation().fit(X[train][rows], y[rows])
+                scores = model.decision_function(X[test]) + model.thresholds_
+                found[place, draw, number] = 100 * average_precision(truth[test], scores)
+    figure, axes = plt.subplots(figsize=(WIDTH, 3.2), layout="constrained")
+    for place, name in enumerate(("with the unlabelled rows", "labelled rows alone")):
+        axes.plot(known, found[place].mean(axis=0), color=style.colors[place], marker=MARKERS[place], label=name,
+                  linestyle=("-", "--")[place])  # fmt: skip
+    axes.set(xscale="log", xlabel="labelled rows", ylabel="average precision, %")
+    axes.set_xticks(known, list(map(str, known)))
+    axes.minorticks_off()
+    axes.legend(loc="lower right")
     return figure
 
 
@@ -171,7 +183,7 @@ def model_of_toy() -> ResidualPropagation:
     return ResidualPropagation().fit(X, y)
 
 
-def quick_start(style: Style) -> Any:
+def in_python(style: Style) -> Any:
     """New rows in the embedding."""
     *_, X_new, truth = toy()
     embedding = model_of_toy().transform(X_new)
@@ -198,11 +210,12 @@ def review(style: Style) -> Any:
     for axes, y, title in zip(panels, (flipped, forgotten), ("10 % of all entries flipped", "30 % of the 1s forgotten"),
                               strict=True):  # fmt: skip
         model = ResidualPropagation().fit(X, y)
-        for number, kind in enumerate(("all", "forgotten", "wrong")):
+        names = {"all": "one list of both kinds", "forgotten": "given 0s alone", "wrong": "given 1s alone"}
+        for number, (kind, name) in enumerate(names.items()):
             found = rank_suspects(model, y, kind=kind).first(first[-1])
             wrong = np.cumsum((y != drawn.target)[found.row, found.label])[first - 1] / first
             axes.plot(first, 100 * wrong, color=style.colors[number], linestyle=("-", "--", ":")[number],
-                      label=f'kind="{kind}"')  # fmt: skip
+                      label=name)  # fmt: skip
         axes.axhline(100 * (y != drawn.target).mean(), color=style.grey, linewidth=1, label="random order")
         axes.set(title=title, ylabel="wrong entries, %", ylim=(-3, 103))
     panels[-1].set(xlabel="entries checked, from the top of the list")
@@ -231,10 +244,10 @@ def thresholds(style: Style) -> Any:
     for number, name in enumerate(("micro F1", "macro F1")):
         axes.plot(grid, curves[:, number], color=style.colors[number], linestyle=("-", "--")[number], label=name)
     chosen = float(np.mean(model.thresholds_))
-    for cut, text_, color in ((chosen, 'chosen by "f1"', style.text), (0.5, "1/2", style.grey)):
-        axes.axvline(cut, color=color, linewidth=1.2)
-        axes.text(cut + 0.012, 0.97, text_, color=color, va="top", fontsize=10)
-    axes.set(xlabel="threshold for all labels", ylabel="F1 on new rows", ylim=(0, 1), xlim=(0, 1))
+    for cut, text_, side in ((chosen, 'chosen by "f1" ', "right"), (0.5, " one half", "left")):
+        axes.axvline(cut, color=style.grey, linewidth=1.2)
+        axes.text(cut, 1.07, text_, va="top", ha=side, fontsize=10)
+    axes.set(xlabel="threshold for all labels", ylabel="F1 on new rows", ylim=(0, 1.08), xlim=(0, 1))
     legend_above(figure, axes, 2)
     return figure
 
@@ -260,7 +273,7 @@ def cross_validation(style: Style) -> Any:
     return figure
 
 
-def unlabelled(style: Style) -> Any:
+def labels(style: Style) -> Any:
     """What alpha does with one wrong label among right ones."""
     line = np.arange(11, dtype=float)[:, None]
     y = np.ones((11, 1))
@@ -330,7 +343,7 @@ def clusters(style: Style) -> Any:
     return figure
 
 
-def own_data(style: Style) -> Any:
+def prepare(style: Style) -> Any:
     """What becomes of the columns of a table."""
     columns = [("age", "number", "1 column"), ("admitted", "date", "year, month"), ("ward", "category", "1 per level"),
                ("smoker", "yes/no", "1 column"), ("patient", "identifier", "copied, not used"),
@@ -366,201 +379,9 @@ def embedding_c(style: Style) -> Any:
     return figure
 
 
-def reproducibility(style: Style) -> Any:
-    """Rows at equal distance: those with the lower numbers come first."""
-    from nmlsdr.graph import kneighbors
-
-    rows = np.array([(-3, -4), (0, 5), (4, -3), (5, 0), (-3, 4), (0, -5), (4, 3), (-5, 0)]) / 5
-    found = kneighbors(5 * rows, 3, queries=np.zeros((1, 2)))[1][0]
-    figure, axes = plt.subplots(figsize=(WIDTH, 3.2), layout="constrained")
-    axes.add_patch(plt.Circle((0, 0), 1, fill=False, color=style.faint))
-    axes.scatter(0, 0, s=90, color=style.text, marker="*")
-    for number, (x, y) in enumerate(rows):
-        chosen = number in found
-        axes.scatter(x, y, s=330, facecolors=style.colors[0] if chosen else "none", edgecolors=style.grey, zorder=3)
-        axes.text(x, y, str(number), ha="center", va="center", color="white" if chosen else style.text, zorder=4)
-    axes.text(1.7, 0, "n_neighbors=3:\nrows 0, 1 and 2,\non every machine", va="center")
-    axes.set(xlim=(-1.4, 3.6), ylim=(-1.35, 1.35), aspect="equal")
-    axes.axis("off")
-    return figure
-
-
-# ---------------------------------------------------------------- tables as pictures
-
-
-def _rivals(name: str, names: dict[str, str], style: Style, height: float, label: str) -> Any:
-    rows = study(name)
-    shown = {text: numbers(rows, column) for column, text in names.items() if column in rows[0]}
-    figure, axes = plt.subplots(figsize=(WIDTH, height), layout="constrained")
-    dots(axes, style, [row[next(iter(row))] for row in rows], shown, best=next(iter(shown)))
-    axes.set_xlabel(label)
-    legend_above(figure, axes, 2)
-    return figure
-
-
-RANKED = {"Residual": "ResidualPropagation", "RandomForest": "random forest", "Average": "average of three",
-          "Logistic-CV": "logistic regression", "NMLSDR": "the article's pipeline"}  # fmt: skip
-DECIDED = {"Residual": "ResidualPropagation", "RandomForest-f1": "random forest", "Average-f1": "average of three",
-           "Logistic-CV-f1": "logistic regression", "NMLSDR": "the article's pipeline"}  # fmt: skip
-
-
-def choosing_rankings(style: Style) -> Any:
-    return _rivals("beyond-rankings", RANKED, style, 4.6, "mean of the four ranking measures, %")
-
-
-def choosing_all(style: Style) -> Any:
-    return _rivals("beyond-end-to-end", DECIDED, style, 4.6, "mean of all seven measures, %")
-
-
-def choosing_regimes(style: Style) -> Any:
-    names = {"Residual": "ResidualPropagation", "ExtraTrees-f1": "extremely randomised trees",
-             "Average-f1": "average of three", "Logistic-CV-f1": "logistic regression",
-             "NMLSDR": "the article's pipeline"}  # fmt: skip
-    return _rivals("beyond-regimes", names, style, 4.4, "mean of all seven measures, %")
-
-
-def choosing_simulated(style: Style) -> Any:
-    """The simulated tables, with flips above and with forgotten labels below."""
-    columns = {"seven_Residual": "ResidualPropagation", "seven_RandomForest": "random forest",
-               "seven_Average": "average of three", "seven_Logistic-CV": "logistic regression",
-               "seven_NMLSDR": "the article's pipeline"}  # fmt: skip
-    every = result("rivals")
-    noises = list(dict.fromkeys(row["noise"] for row in every))
-    figure, places = plt.subplots(len(noises), 1, figsize=(WIDTH, 7), layout="constrained", sharex=True)
-    for axes, noise in zip(places, noises, strict=True):
-        rows = [row for row in every if row["noise"] == noise]
-        shown = {text: [row[column] for row in rows] for column, text in columns.items()}
-        dots(axes, style, [row["table"] for row in rows], shown, best="ResidualPropagation")
-        axes.set_title(noise)
-    axes.set_xlabel("mean of all seven measures, %")
-    legend_above(figure, axes, 2)
-    return figure
-
-
-def comparison(style: Style) -> Any:
-    """Lists of nmlsdr and of cleanlab."""
-    rows = result("review_cleanlab")
-    kinds = [("a fifth of the positives forgotten", "missing", "A fifth of the 1s forgotten: list of given 0s"),
-             ("10 % of all entries flipped", "spurious", "10 % of all entries flipped: list of given 1s")]  # fmt: skip
-    figure, panels = plt.subplots(2, 1, figsize=(WIDTH, 6), sharex=True, layout="constrained")
-    for axes, (noise, kind, title) in zip(panels, kinds, strict=True):
-        mine = [row for row in rows if row["noise"] == noise]
-        shown = {"flip_scores_ (nmlsdr)": f"ours_{kind}", "cleanlab, logistic regression": f"logistic_{kind}",
-                 "cleanlab, ResidualPropagation": f"residual_{kind}"}  # fmt: skip
-        series = {name: [row[key] if row[key] is not None else np.nan for row in mine] for name, key in shown.items()}
-        dots(axes, style, [row["set"] for row in mine], series, best="flip_scores_ (nmlsdr)")
-        axes.set_title(title, loc="left")
-    panels[-1].set(xlabel="wrong annotations among the first 100, %", xlim=(0, 103))
-    legend_above(figure, panels[0], 2)
-    return figure
-
-
-def _gains(name: str, style: Style, title: str) -> Any:
-    rows = [row for row in study(name) if row["gain, P1"] != "-"]
-    groups = {"P1: true labels": "P1", "end to end": "end to end", "labelled rows alone": "labelled rows alone"}
-    columns = {text_: f"gain, {group}" for text_, group in groups.items()}
-    figure, axes = plt.subplots(figsize=(WIDTH, 1.4 + 0.34 * len(rows)), layout="constrained")
-    places = np.arange(len(rows))[::-1]
-    for number, (text_, column) in enumerate(columns.items()):
-        gain, error = zip(*(map(float, row[column].split(" ± ")) for row in rows), strict=True)
-        axes.errorbar(gain, places + 0.22 * (1 - number), xerr=error, fmt=MARKERS[number], color=style.colors[number],
-                      markersize=6, linewidth=1, label=text_)  # fmt: skip
-    axes.axvline(0, color=style.grey, linewidth=1)
-    axes.set_yticks(places, [row["Method"] for row in rows])
-    axes.grid(axis="x", linewidth=0.6)
-    axes.spines["left"].set_visible(False)
-    axes.tick_params(axis="y", length=0)
-    axes.set_xlabel(title)
-    legend_above(figure, axes, 3)
-    return figure
-
-
-def open_kernel(style: Style) -> Any:
-    return _gains("open-kernel", style, "gain over NMLSDR, points")
-
-
-def open_labels(style: Style) -> Any:
-    return _gains("open-labels", style, "gain over NMLSDR, points")
-
-
-def open_classifier(style: Style) -> Any:
-    return _gains("open-classifier", style, "gain over NMLSDR with ML-kNN, points")
-
-
-def open_graph(style: Style) -> Any:
-    return _gains("open-graph", style, "gain over NMLSDR, points")
-
-
-# ---------------------------------------------------------------- how fast it is
-
-
-def speed_search(style: Style) -> Any:
-    """Seconds of exact and approximate searches against the number of rows."""
-    rows = result("panel")
-    names = {"nmlsdr": "-", "faiss IndexFlatL2": "-", "scikit-learn brute": "-", "pynndescent": "--", "hnswlib": "--"}
-    figure, axes = plt.subplots(figsize=(WIDTH, 4.4), layout="constrained")
-    for number, (name, line) in enumerate(names.items()):
-        mine = [row for row in rows if row["who"] == name]
-        shown = name if line == "-" else f"{name} ({mine[-1]['recall']:.0f} % found)"
-        axes.plot([row["n"] for row in mine], [row["seconds"] for row in mine], linestyle=line, label=shown,
-                  color=style.colors[number], marker=MARKERS[number], markersize=5)  # fmt: skip
-    axes.set(xscale="log", yscale="log", ylabel="seconds, two threads")
-    axes.set_xlabel("rows (100 features, ten neighbours of each)")
-    axes.grid(linewidth=0.6)
-    legend_above(figure, axes, 2)
-    return figure
-
-
-def speed_peers(style: Style) -> Any:
-    """How many times as long other libraries take."""
-    rows = sorted((row for row in result("peers") if row["peer"] != "plain NumPy"), key=lambda row: row["ratio"])
-    figure, axes = plt.subplots(figsize=(WIDTH, 1.2 + 0.42 * len(rows)), layout="constrained")
-    places = np.arange(len(rows))
-    axes.barh(places, [row["ratio"] for row in rows], color=style.colors[0], height=0.55)
-    for place, row in zip(places, rows, strict=True):
-        axes.text(row["ratio"] * 1.05, place, f"{row['ratio']:.1f}", va="center", fontsize=10)
-    axes.axvline(1, color=style.text, linewidth=1)
-    axes.set_yticks(places, [f"{row['peer']}\n{row['work'].split(' float')[0]}" for row in rows], fontsize=8)
-    axes.set(xscale="log", xlabel="the other library's time divided by that of nmlsdr", xlim=(0.8, 200))
-    return figure
-
-
-def speed_fit(style: Style) -> Any:
-    """CPU seconds of a fit."""
-    rows = result("residual-cost")
-    names = {"default": "ResidualPropagation", "nmlsdr": "NMLSDR", "logistic": "logistic regression, tuned",
-             "forest": "300 extremely randomised trees", "random_forest": "RandomForestClassifier(100)"}  # fmt: skip
-    figure, axes = plt.subplots(figsize=(WIDTH, 5.4), layout="constrained")
-    shown = [f"{row['n']} rows, {row['l']} labelled,\n{row['D']} features, {row['C']} labels" for row in rows]
-    series = {text_: [row[key] for row in rows] for key, text_ in names.items()}
-    dots(axes, style, shown, series, best="ResidualPropagation")
-    axes.set(xscale="log", xlabel="CPU seconds of a fit")
-    legend_above(figure, axes, 2)
-    return figure
-
-
-def speed_cases(style: Style) -> Any:
-    """Every case of the benchmark of the exact search, by group."""
-    rows = [row for row in result("neighbours") if row.get("ratio")]
-    groups = list(dict.fromkeys(row["group"] for row in rows))[::-1]
-    figure, axes = plt.subplots(figsize=(WIDTH, 1.2 + 0.4 * len(groups)), layout="constrained")
-    for place, group in enumerate(groups):
-        ratios = sorted(row["ratio"] for row in rows if row["group"] == group)
-        spread = place + 0.24 * np.sin(np.arange(len(ratios)) * 2.4)
-        slower = np.array(ratios) < 1
-        for chosen, color in ((slower, style.colors[1]), (~slower, style.colors[0])):
-            axes.scatter(np.array(ratios)[chosen], spread[chosen], s=14, color=color, alpha=0.8, linewidths=0)
-    axes.axvline(1, color=style.text, linewidth=1)
-    axes.set_yticks(range(len(groups)), groups)
-    axes.set(xscale="log", xlabel="the other search's time divided by that of nmlsdr (left of 1: nmlsdr is slower)")
-    return figure
-
-
 PICTURES = [
-    front, how_it_works, quick_start, review, thresholds, cross_validation, unlabelled, text, graphs, clusters,
-    own_data, embedding_c, reproducibility, choosing_rankings, choosing_all, choosing_regimes,
-    choosing_simulated, comparison, open_kernel,
-    open_labels, open_classifier, open_graph, speed_search, speed_peers, speed_fit, speed_cases,
+    front, how_it_works, in_python, unlabelled_rows, review, thresholds, cross_validation, labels, text, graphs,
+    clusters, prepare, embedding_c, *_explain_pictures.PICTURES, *_evidence_pictures.PICTURES,
 ]  # fmt: skip
 
 

@@ -161,7 +161,7 @@ def test_errors_describe_bad_input(rng):
 
 
 def test_the_faster_solver_is_used():
-    """On the cells of docs/methods.md that differ by half or more."""
+    """On the cells of docs/reports/speed.html that differ by half or more."""
     lanczos = [((1000, 500), 2), ((1000, 500), 50), ((1000, 1000), 50), ((1000, 3000), 2)]
     svd = [((500, 50), 2), ((1000, 500), 150), ((5000, 500), 50), ((20_000, 1000), 50), ((1000, 3000), 150)]
     assert all(projection._eigsh_is_faster(*cell) for cell in lanczos)

@@ -92,6 +92,6 @@ def test_every_class_of_a_product_exists_and_every_output_is_there(figures):
 
 
 def test_pages_and_products_do_not_make_the_tree_unclean(figures, monkeypatch):
-    changed = "docs/guide/review.md\ndocs/_static/pictures/front-dark.svg\nnmlsdr/graph.py\n"
+    changed = "docs/review.md\ndocs/_static/pictures/front-dark.svg\nnmlsdr/graph.py\n"
     monkeypatch.setattr(figures, "_git", lambda *arguments, top: changed)
     assert figures.uncommitted(()) == ["nmlsdr/graph.py"]

@@ -4,20 +4,12 @@
 a graph or an estimator of this package: it imports only `_checks`, `_errors`, `_output`, `_refit` and `_resources`.
 """
 
-from ._columns import Texts as Texts
-from ._deciding import Choices as Choices
-from ._encoder import TableEncoder
-from ._encoder import encoder_of as encoder_of
-from ._files import DataFileError, Form
-from ._files import Lines as Lines
-from ._plan import FEATURES as FEATURES
-from ._plan import OTHERS as OTHERS
-from ._plan import Column as Column
-from ._plan import Plan as Plan
-from ._read import read_table
-from ._read import suffix_of as suffix_of
-from ._roles import Roles
-from ._roles import refuse_missing as refuse_missing
+from ._deciding import Choices  # noqa: F401
+from ._encoder import TableEncoder, encoder_of  # noqa: F401
+from ._files import DataFileError, Form, Lines  # noqa: F401
+from ._plan import FEATURES, OTHERS, Column, Plan  # noqa: F401
+from ._read import read_table, suffix_of  # noqa: F401
+from ._roles import Roles, refuse_missing  # noqa: F401
 
 # What users import; the other names are for the doors of this package.
 __all__ = ["DataFileError", "Form", "Roles", "TableEncoder", "read_table"]

@@ -100,7 +100,7 @@ class Texts:
     def trimmed(self) -> "Texts":
         """The column with trimmed texts."""
         texts = trim_all(self.different)
-        return self if texts is self.different else Texts.of(texts, self.codes)
+        return self if texts is self.different else Texts.of(texts, self.codes, self.numbers)
 
     @functools.cached_property
     def forms(self) -> Forms:
@@ -279,8 +279,10 @@ def coded_column(different: Sequence[Any], codes: NDArray[Any]) -> Cells:
     texts = _texts_of(different)
     if (values := plain_values(texts)) is not None:
         return Numbers(values[codes], written=True)
-    numbers = {text: float(text == "True") for text in texts if text} if filled and all(truths) else None
-    return Texts.of(texts, codes, numbers)
+    # A float beside texts is no text, whose decimal mark could be another one.
+    kinds, pairs = float | np.floating | bool | np.bool_, zip(texts, different, strict=True)
+    numbers = {text: float(cell) for text, cell in pairs if isinstance(cell, kinds) and np.isfinite(cell)}
+    return Texts.of(texts, codes, numbers if len({*truths}) == 1 else None)
 
 
 def _texts_of(different: Sequence[Any]) -> list[str]:

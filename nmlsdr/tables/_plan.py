@@ -16,7 +16,7 @@ from typing import Any, Self, get_args, get_origin, get_type_hints
 import numpy as np
 from numpy.typing import NDArray
 
-from .._checks.words import WORD, fold, trim
+from .._checks.words import LANGUAGES, WORD, fold, trim
 from .._errors import InputError, shorten
 from ._columns import Cells, Numbers, Texts
 from ._comparison import LEVELS, Profile, differences, is_sum_of_others, profile_of
@@ -393,7 +393,9 @@ def _encode(
     is_missing = np.array([word in missing for word in words], dtype=bool)
     if column.kind == "yes/no":
         known = {word: float(value) for word, value in column.levels.items()}
-        found = np.array([[known.get(word, np.nan)] for word in words]).reshape(-1, 1)
+        for language in LANGUAGES:  # so that "sim" is the "s" of the fit
+            known = {**language, **known} if column.levels.keys() <= language.keys() else known
+        found = np.array([[known.get(word, np.nan)] for word in words], np.float64).reshape(-1, 1)
         # In a column of crosses and empty cells every word for "missing" means no.
         found[is_missing & np.isnan(found[:, 0])] = known.get("", np.nan)
     else:
@@ -402,6 +404,8 @@ def _encode(
         else:
             notation = Notation(column.decimal, column.thousands)
             found = read_quantities(texts.different, texts.forms, notation, column.factors, column.marks)
+            for code, text in enumerate(texts.different) if is_plain and texts.numbers else ():
+                found[code, 0] = (texts.numbers or {}).get(text, found[code, 0])
         found[is_missing] = np.nan
     for code, rows in rows_of(texts.codes, np.flatnonzero(np.isnan(found[:, 0]) & ~is_missing)):
         bare = column.factors and "" not in column.factors and is_number(texts.different[code])

@@ -427,6 +427,8 @@ def reader_of(path: Path_) -> Any:
     name = found.name.lower()
     suffix = Path(name.removesuffix(".gz")).suffix
     reader = READERS.get(suffix)
+    if found.name.startswith("~$"):
+        raise DataFileError(f"{found}: it is the lock of a workbook that is open; close it, and give the file itself.")
     if reader is None or (name.endswith(".gz") and reader in UNPACKED):
         known = f"{', '.join(READERS)} (text also with .gz)"
         advice = OTHER_KINDS.get(suffix, "rename or convert the file")

@@ -7,7 +7,7 @@ import pytest
 from campaigns import comparison
 from commands import assert_done, assert_refused, run, write_csv
 
-from nmlsdr.tables import TableEncoder
+from nmlsdr.tables import DataFileError, TableEncoder, read_table
 
 pandas = pytest.importorskip("pandas")
 
@@ -80,3 +80,24 @@ def test_strict_stops_at_a_line(run, tmp_path):
         assert found.err.splitlines()[-1] == (
             "nmlsdr: new.csv is not as the table of the fit; mend it, or leave --strict out."
         )
+
+
+def test_a_typed_number_has_no_decimal_mark_to_dispute():
+    """Numbers with decimal commas at the fit; typed numbers beside a word tomorrow, as in a workbook."""
+    values = [i * 37 % 60 / 8 for i in range(60)]
+    new = pandas.Series([*values[:-1], "n/d"], dtype=object)
+    said, found = said_of([f"{value}".replace(".", ",") for value in values], new)
+    assert (said, found[:-1].tolist()) == ([], values[:-1])
+
+
+def test_answers_of_one_language_are_the_same_in_short_and_in_full():
+    said, found = said_of(["S", "N", "N"] * 20, ["Sim", "Não", "N"] * 20)
+    assert (said, found.tolist()) == ([], [1, 0, 0] * 20)
+    with pytest.raises(ValueError, match="not what the column holds"):
+        said_of(["S", "N", "N"] * 20, ["Sim", "Nein", "N"] * 20)
+
+
+def test_the_lock_of_an_open_workbook_is_named(tmp_path):
+    (tmp_path / "~$t.xlsx").write_bytes(b"x" * 165)
+    with pytest.raises(DataFileError, match="it is the lock of a workbook that is open"):
+        read_table(tmp_path / "~$t.xlsx")

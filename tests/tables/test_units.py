@@ -211,7 +211,8 @@ OTHERS = {
 def test_factors_are_those_of_a_second_table():
     dimensions = load_json("nmlsdr.tables", "units.json")["dimensions"]
     expected = {f"{prefix}{base}": a * b for prefix, a in PREFIXES.items() for base, b in BASES.items()}
-    expected = {unit: factor for unit, factor in expected.items() if unit not in ("cd", "min", "pa", "dag", "ks")} | OTHERS
+    others = ("cd", "min", "pa", "dag", "ks")  # names of something else
+    expected = {unit: factor for unit, factor in expected.items() if unit not in others} | OTHERS
     sizes = {unit: factor for units in dimensions.values() for unit, factor in units.items()}
     for unit in expected.keys() & sizes.keys():
         assert sizes[unit] == pytest.approx(expected[unit], rel=1e-6), unit

@@ -17,6 +17,7 @@ from ._sklearn_bases import BaseEstimator, ClassifierMixin
 from ._steps import Steps
 from ._thresholds import check_threshold, given_thresholds, labels_flip_rate, learned_cutoffs
 
+Scores = Callable[[], np.ndarray]
 # Rows in a block of predict: besides its output, predict needs memory for the neighbours and scores of one block.
 _QUERY_ROWS = 4096
 
@@ -228,11 +229,7 @@ class NeighborClassifier(ClassifierMixin, BaseEstimator):
         self._rule = self.threshold if isinstance(self.threshold, str) else None
 
     def _cutoffs(
-        self,
-        labels: Labels,
-        all_scores: Callable[[], np.ndarray],
-        labeled_scores: Callable[[], np.ndarray],
-        rate: float | None = None,
+        self, labels: Labels, all_scores: Scores, labeled_scores: Scores, rate: float | None = None
     ) -> np.ndarray:
         """What thresholds_ is to be; only a rule needs the scores of the training rows and the flip rate.
 

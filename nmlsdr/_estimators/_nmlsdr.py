@@ -8,7 +8,7 @@ from ._callbacks import steps_of_fit
 from ._projection import Projection, direction_attributes
 from ._shrinkage import choose_strengths, directions_of_labels, shrink, shrinkage_grid
 from ._sklearn_bases import CallbackSupportMixin
-from ._steps import clip_neighbors, soft_label_attributes
+from ._steps import soft_label_attributes
 
 
 @dataclass(eq=False, repr=False)
@@ -225,12 +225,11 @@ class NMLSDR(CallbackSupportMixin, Projection):
             rows, labels = steps.read(X, y, labeled, "votes")
             b = grid[0] if len(grid) == 1 else choose_strengths(rows, labels, steps.task, shrinkage=grid).shrinkage
             w, seen = shrink(rows, labels, b)
-            k = clip_neighbors(self.n_neighbors, rows.shape[0] - 1)
-            W, searched = steps.graph(seen, k, graph)
+            W, searched = steps.graph(seen, graph)
             propagated = steps.soft_labels(W, labels, alpha)
             with steps.task("projection"):
                 found = directions_of_labels(rows, seen, w, propagated.F, labels, self.n_components, self.eigen_solver)
-            self.shrinkage_, self.feature_weights_, self.n_neighbors_ = b, w, k
+            self.shrinkage_, self.feature_weights_ = b, w
             self.dependence_ratio_ = found.eigenvalues / found.total
             steps.keep(**searched, **soft_label_attributes(propagated, labels), **direction_attributes(found))
         return self

@@ -61,12 +61,8 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
 def direction_attributes(found: Directions) -> dict[str, Any]:
     """The attributes that every projection has."""
-    return {
-        "components_": found.components,
-        "eigenvalues_": found.eigenvalues,
-        "effective_rank_": found.rank,
-        "mean_": found.mean,
-    }
+    basis = {"components_": found.components, "mean_": found.mean}
+    return basis | {"eigenvalues_": found.eigenvalues, "effective_rank_": found.rank}
 
 
 def read_labeled(steps: Steps, X: Any, y: Any, labeled: Any, takes: Takes = "whole") -> tuple[Any, np.ndarray]:

@@ -12,7 +12,7 @@ from ..graph import even_exponent, transition_of_graph
 from ._callbacks import steps_of_fit
 from ._classifier import NeighborClassifier
 from ._sklearn_bases import CallbackSupportMixin
-from ._steps import as_attribute, clip_neighbors, soft_label_attributes
+from ._steps import as_attribute, soft_label_attributes
 from ._thresholds import check_threshold
 
 
@@ -220,12 +220,11 @@ class MultiLabelPropagation(CallbackSupportMixin, NeighborClassifier):
         check_threshold(self.threshold)
         with steps_of_fit(self, X, y, 2) as steps:
             rows, labels = steps.read(X, y, labeled, "votes")
-            k = clip_neighbors(self.n_neighbors, rows.shape[0] - 1)
-            W, searched = steps.graph(rows, k, graph)
+            W, searched = steps.graph(rows, graph)
             found = steps.soft_labels(W, labels, alpha)
             opinions = cache(lambda: transition_of_graph(W, n_jobs=self.n_jobs) @ found.F)
             self.thresholds_ = self._cutoffs(labels, opinions, lambda: opinions()[labels.labeled])
-            self.training_rows_, self.row_weights_, self.n_neighbors_ = as_attribute(rows), _row_weights(W), k
+            self.training_rows_, self.row_weights_ = as_attribute(rows), _row_weights(W)
             steps.keep(**searched, **soft_label_attributes(found, labels))
         return self
 

@@ -1,7 +1,6 @@
 """ResidualPropagation: shrunken features, a trend of three learners, and its residuals propagated over two graphs."""
 
 from dataclasses import KW_ONLY, dataclass
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -22,7 +21,7 @@ from ._prepared import neighbors_of_queries
 from ._projection import Projection, direction_attributes
 from ._shrinkage import choose_strengths, directions_of_labels, shrink, shrinkage_grid
 from ._sklearn_bases import CallbackSupportMixin
-from ._steps import Steps, clip_neighbors, soft_label_attributes
+from ._steps import Steps, soft_label_attributes
 from ._thresholds import (
     advise_on_threshold,
     check_threshold,
@@ -326,8 +325,8 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
             rows, labels = steps.read(X, y, labeled, "votes")
             chosen = choose_strengths(rows, labels, steps.task, **grids)
             w, seen = shrink(rows, labels, chosen.shrinkage)
-            self.n_neighbors_ = clip_neighbors(self.n_neighbors, rows.shape[0] - 1)
-            W, _ = steps.graph(seen, self.n_neighbors_, graph)
+            W, searched = steps.graph(seen, graph)
+            self.n_neighbors_ = searched["n_neighbors_"]
             propagated = steps.soft_labels(W, labels, alpha)
             with steps.task("projection"):
                 found = directions_of_labels(rows, seen, w, propagated.F, labels, self.n_components, "auto")
@@ -343,13 +342,7 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
             self.propagated_errors_, TE = self._propagate_residuals(steps, labels, O, alpha)
             others = O + share * TE[0] + share * TE[1]  # scores of the labelled rows without their own labels
             self.flip_scores_ = _flip_scores(others, labels)
-            corrections = share * self.propagated_errors_.sum(axis=0)
-            scores = partial(self._score_training_rows, rows, labels, O, corrections)
-            self.thresholds_ = self._cutoffs(labels, scores, lambda: others, self.flip_rate_)
-            if not labels.single:
-                predicted = np.any(O + corrections[labels.labeled] > self.thresholds_, axis=0)
-                where, advice = " in cross-validation on the labelled rows", advise_on_threshold(self.threshold)
-                warn_never_predicted(predicted, advice, where=where, stacklevel=2)
+            self.thresholds_ = self._thresholds(rows, labels, O, others, share * self.propagated_errors_.sum(axis=0))
         return self
 
     def _estimate_rates(self, O: np.ndarray, labels: Labels) -> tuple[float, float]:
@@ -377,11 +370,22 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
             self.neighbors_ = transformers
         return E, TE
 
-    def _score_training_rows(self, rows: Any, labels: Labels, O: np.ndarray, corrections: np.ndarray) -> np.ndarray:
-        """Scores of the rows of the fit; of the labelled ones by the out-of-sample trend O."""
-        trend = self._trend(rows, self.ridge_scores_)
-        trend[labels.labeled] = O
-        return np.clip(trend + corrections, 0.0, 1.0)
+    def _thresholds(
+        self, rows: Any, labels: Labels, O: np.ndarray, others: np.ndarray, corrections: np.ndarray
+    ) -> np.ndarray:
+        """The thresholds; warns of labels that the scores of the labelled rows, out of sample, do not reach."""
+
+        def all_scores() -> np.ndarray:
+            trend = self._trend(rows, self.ridge_scores_)
+            trend[labels.labeled] = O
+            return np.clip(trend + corrections, 0.0, 1.0)
+
+        cutoffs = self._cutoffs(labels, all_scores, lambda: others, self.flip_rate_)
+        if not labels.single:
+            predicted = np.any(O + corrections[labels.labeled] > cutoffs, axis=0)
+            where, advice = " in cross-validation on the labelled rows", advise_on_threshold(self.threshold)
+            warn_never_predicted(predicted, advice, where=where, stacklevel=3)
+        return cutoffs
 
     # ---------------------------------------------------------------- new rows
 

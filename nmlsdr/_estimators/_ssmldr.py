@@ -8,7 +8,7 @@ from .._projections.scatter import weighted_lda
 from ._callbacks import steps_of_fit
 from ._projection import Projection, direction_attributes, half_hard
 from ._sklearn_bases import CallbackSupportMixin
-from ._steps import clip_neighbors, soft_label_attributes
+from ._steps import soft_label_attributes
 
 
 @dataclass(eq=False, repr=False)
@@ -196,12 +196,10 @@ class SSMLDR(CallbackSupportMixin, Projection):
         check_choice(self.labels, "labels", "soft", "hard")
         with steps_of_fit(self, X, y, 3) as steps:
             rows, labels = steps.read(X, y, labeled, "votes")
-            k = clip_neighbors(self.n_neighbors, rows.shape[0] - 1)
-            W, searched = steps.graph(rows, k, graph)
+            W, searched = steps.graph(rows, graph)
             propagated = steps.soft_labels(W, labels, alpha)
             weights = propagated.F if self.labels == "soft" else half_hard(propagated.F, labels)
             with steps.task("projection"):
                 found = weighted_lda(rows, weights, self.n_components, ridge=self.ridge)
-            self.n_neighbors_ = k
             steps.keep(**searched, **soft_label_attributes(propagated, labels), **direction_attributes(found))
         return self

@@ -13,15 +13,9 @@ from sklearn.base import clone
 from sklearn.utils.validation import validate_data
 
 from .._checks import arguments
-from .._checks.arguments import EdgeWeights, Metric, PropagationSolver, check_alpha, check_count, check_graph
-from .._checks.labels import (
-    Labels,
-    alphas_of_labels,
-    check_labels,
-    refuse_other_than_zero_one,
-    refuse_partly_known,
-    warn_of_other_index,
-)
+from .._checks import labels as label_rule
+from .._checks.arguments import EdgeWeights, Metric, PropagationSolver
+from .._checks.labels import Labels
 from .._errors import InputError
 from .._moments import RowSums
 from .._process.threads import check_n_jobs
@@ -129,12 +123,12 @@ class Steps:
 
     def read_labels(self, X: Any, y: Any, labeled: Any, n_samples: int, takes: Takes = "whole") -> Labels:
         """The labels of the rows of X, which the method ``takes`` known as whole rows, partly, or as votes too."""
-        labels = check_labels(self.in_memory(y), n_samples=n_samples, labeled=self.in_memory(labeled))
-        warn_of_other_index(X, y)
+        labels = label_rule.check_labels(self.in_memory(y), n_samples=n_samples, labeled=self.in_memory(labeled))
+        label_rule.warn_of_other_index(X, y)
         if takes != "votes":
-            refuse_other_than_zero_one(labels.Y, labels.known, "y")
+            label_rule.refuse_other_than_zero_one(labels.Y, labels.known, "y")
         if takes == "whole":
-            refuse_partly_known(labels, type(self.estimator).__name__)
+            label_rule.refuse_partly_known(labels, type(self.estimator).__name__)
         self.keep(classes_=labels.classes, **({} if labels.names is None else {"label_names_in_": labels.names}))
         return labels
 
@@ -154,14 +148,15 @@ class Steps:
         proposed = transformer.fit_transform(rows)
         return Neighbors(*choose_proposed(rows, proposed, k, metric=metric, n_jobs=n_jobs), transformer)
 
-    def graph(self, rows: Any, k: int, given: Any) -> tuple[sparse.csr_array, dict[str, Any]]:
-        """W, the given graph or that of the k nearest neighbours, and neighbors_ if a transformer finds these."""
+    def graph(self, rows: Any, given: Any) -> tuple[sparse.csr_array, dict[str, Any]]:
+        """W, the given graph or that of the nearest neighbours, and the attributes that the search gives."""
         arguments.check_metric(self.metric)
+        k = clip_neighbors(self.n_neighbors, rows.shape[0] - 1, stacklevel=4)
         if given is not None:
-            return check_graph(given, "graph", n_samples=rows.shape[0]), {}
+            return arguments.check_graph(given, "graph", n_samples=rows.shape[0]), {"n_neighbors_": k}
         with self.task("neighbors"):
             found = self.search(rows, k)
-            return self.graph_of(found), found.attributes()
+            return self.graph_of(found), {"n_neighbors_": k, **found.attributes()}
 
     def graph_of(self, found: Neighbors) -> sparse.csr_array:
         """W of eq. (2) or (3)."""
@@ -177,8 +172,8 @@ class Steps:
         """alpha, and what is known, of every row, or of every entry where entries of a row differ."""
         known, alpha = labels.known if labels.partly.any() else labels.labeled, self.in_memory(alpha)
         if alpha is None:
-            return alphas_of_labels(labels, self.alpha_labeled, self.alpha_unlabeled), known
-        return check_alpha(alpha, len(labels.Y), n_labels=labels.Y.shape[1]), known
+            return label_rule.alphas_of_labels(labels, self.alpha_labeled, self.alpha_unlabeled), known
+        return arguments.check_alpha(alpha, len(labels.Y), n_labels=labels.Y.shape[1]), known
 
     def goal(self, callback: Callable[..., object] | None) -> Goal:
         """How eq. (8) is to be solved."""
@@ -202,14 +197,14 @@ def refuse_one(estimator: BaseEstimator, n_rows: int, what: str) -> None:
         )
 
 
-def clip_neighbors(n_neighbors: int, n_candidates: int) -> int:
+def clip_neighbors(n_neighbors: int, n_candidates: int, stacklevel: int = 3) -> int:
     """k = ``n_neighbors``, at most the ``n_candidates`` other rows there are (with a warning)."""
-    k = check_count(n_neighbors, "n_neighbors")
+    k = arguments.check_count(n_neighbors, "n_neighbors")
     if k > n_candidates:
         warnings.warn(
             f"n_neighbors={k} was lowered to {n_candidates}, since there are only so many other rows; "
             f"set n_neighbors to {n_candidates} or less, or give more rows.",
-            stacklevel=3,
+            stacklevel=stacklevel,
         )
     return min(k, n_candidates)
 
@@ -254,13 +249,9 @@ def soft_label_attributes(found: Propagation, labels: Labels) -> dict[str, Any]:
     if labels.single:
         best = np.argmax(F, axis=1)
         hard, transduction = best[:, None] == np.arange(F.shape[1]), labels.classes[best]
-    return {
-        "label_distributions_": F,
-        "transduction_": transduction,
-        "label_flips_": (hard != (labels.Y > 0.5)) & (labels.Y != 0.5) & labels.known,
-        "flip_scores_": np.where(labels.known, np.abs(F - labels.Y), 0.0),
-        "n_iter_": max(1, found.n_iter),  # labels that solve eq. (8) as given need a look, but no step
-        "residual_": found.residual,
-        "n_unreached_": found.n_unreached,
-        "propagation_solver_": found.solver,
-    }
+    flips = (hard != (labels.Y > 0.5)) & (labels.Y != 0.5) & labels.known
+    flip_scores = np.where(labels.known, np.abs(F - labels.Y), 0.0)
+    n_iter = max(1, found.n_iter)  # labels that solve eq. (8) as given need a look, but no step
+    what = {"label_distributions_": F, "transduction_": transduction, "label_flips_": flips}
+    how = {"n_iter_": n_iter, "residual_": found.residual, "propagation_solver_": found.solver}
+    return what | how | {"flip_scores_": flip_scores, "n_unreached_": found.n_unreached}

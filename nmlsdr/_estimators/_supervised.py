@@ -1,5 +1,6 @@
 """The baselines that fit on the labelled rows alone: MDDM, MVMD, canonical correlations, and weighted LDA."""
 
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Self
 
@@ -431,17 +432,14 @@ class MLDA(Projection):
         return self
 
     def _weights(self, X: Any, Y: np.ndarray) -> np.ndarray:
-        kind = self.label_weights
-        check_choice(kind, "label_weights", "binary", "entropy", "correlation", "fuzzy", "dependence")
-        if kind == "binary":
-            return Y
-        if kind == "entropy":
-            return entropy_weights(Y)
-        if kind == "correlation":
-            return correlation_weights(Y)
-        if kind == "fuzzy":
-            return fuzzy_weights(X, Y)
-        # "dependence"
+        simple: dict[str, Callable[[], np.ndarray]] = {
+            "binary": lambda: Y,
+            "entropy": lambda: entropy_weights(Y),
+            "correlation": lambda: correlation_weights(Y),
+            "fuzzy": lambda: fuzzy_weights(X, Y),
+        }
+        if check_choice(self.label_weights, "label_weights", *simple, "dependence") in simple:
+            return simple[self.label_weights]()
         given = self.random_state
         source = given if isinstance(given, np.random.Generator) else check_random_state(given)
         W, objective = dependence_weights(X, Y, generator=source, max_iter=self.max_iter)

@@ -18,6 +18,7 @@ from sklearn.preprocessing import Normalizer
 
 from .. import MLkNN, ResidualPropagation
 from .._checks.labels import Labels
+from .._estimators._classifier import Scores
 from .._estimators._thresholds import RULES, learned_cutoffs, rank_scores
 from ..experiments.rivals import Forest, TunedLogistic
 from ..inspection import estimate_mistakes
@@ -25,7 +26,6 @@ from ..metrics import score_table
 from ..model_selection import LabeledRowsSplit
 
 Facts = dict[str, Any]
-Scores = Callable[[], NDArray[Any]]
 
 # The tests lower these numbers.
 TREES = 300  # of the rival forest

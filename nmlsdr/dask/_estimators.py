@@ -158,40 +158,32 @@ def _of_rows(block: RowSums, model: Any, answer: str) -> np.ndarray:
 
 
 class NMLSDR(estimators.NMLSDR):
-    __doc__ = _doc(estimators.NMLSDR)
-    _steps, to_local = DaskSteps, _to_local
+    __doc__, _steps, to_local = _doc(estimators.NMLSDR), DaskSteps, _to_local
 
 
 class MDDM(estimators.MDDM):
-    __doc__ = _doc(estimators.MDDM)
-    _steps, to_local = DaskSteps, _to_local
+    __doc__, _steps, to_local = _doc(estimators.MDDM), DaskSteps, _to_local
 
 
 class MultiLabelCCA(estimators.MultiLabelCCA):
-    __doc__ = _doc(estimators.MultiLabelCCA)
-    _steps, to_local = DaskSteps, _to_local
+    __doc__, _steps, to_local = _doc(estimators.MultiLabelCCA), DaskSteps, _to_local
 
 
 class SSMLDR(estimators.SSMLDR):
-    __doc__ = _doc(estimators.SSMLDR)
-    _steps, to_local = DaskSteps, _to_local
+    __doc__, _steps, to_local = _doc(estimators.SSMLDR), DaskSteps, _to_local
 
 
 class MultiLabelPropagation(estimators.MultiLabelPropagation):
-    __doc__ = _doc(estimators.MultiLabelPropagation)
-    _steps, to_local, _gather = DaskSteps, _to_local, _gather
+    __doc__, _steps, to_local, _gather = _doc(estimators.MultiLabelPropagation), DaskSteps, _to_local, _gather
 
 
 class MLkNN(estimators.MLkNN):
-    __doc__ = _doc(estimators.MLkNN)
-    _steps, to_local, _gather = DaskSteps, _to_local, _gather
+    __doc__, _steps, to_local, _gather = _doc(estimators.MLkNN), DaskSteps, _to_local, _gather
 
 
 class SemiSupervisedMLkNN(estimators.SemiSupervisedMLkNN):
-    __doc__ = _doc(estimators.SemiSupervisedMLkNN)
-    _steps, to_local, _gather = DaskSteps, _to_local, _gather
+    __doc__, _steps, to_local, _gather = _doc(estimators.SemiSupervisedMLkNN), DaskSteps, _to_local, _gather
 
 
 class ResidualPropagation(estimators.ResidualPropagation):
-    __doc__ = _doc(estimators.ResidualPropagation)
-    _steps, to_local, _gather = DaskSteps, _to_local, _gather
+    __doc__, _steps, to_local, _gather = _doc(estimators.ResidualPropagation), DaskSteps, _to_local, _gather

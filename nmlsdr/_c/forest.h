@@ -123,30 +123,16 @@ static inline uint32_t nmlsdr_hash(uint32_t x)
 
 #define LEVEL portable
 #define NM_TARGET
-#if NMLSDR_X86 && defined(__SSE2__)
-#define LANES 4
-#elif NMLSDR_VECTORS
-#define LANES 4
-#else
 #define LANES 1
-#endif
 #include "forest_search.h"
-
 #if NMLSDR_X86
 #define LEVEL avx2
 #define NM_TARGET __attribute__((target("avx2,fma")))
 #define LANES 8
 #include "forest_search.h"
-
 #define LEVEL avx512
 #define NM_TARGET __attribute__((target("avx512f,avx512dq,avx512bw,avx2,fma")))
 #define LANES 16
-#include "forest_search.h"
-
-#define LEVEL vnni
-#define NM_TARGET __attribute__((target("avx512f,avx512dq,avx512bw,avx512vnni,avx2,fma")))
-#define LANES 16
-#define NM_VNNI
 #include "forest_search.h"
 #endif
 
@@ -156,17 +142,13 @@ static inline uint32_t nmlsdr_hash(uint32_t x)
 
 typedef nmlsdr_split (*nmlsdr_search_node)(const nmlsdr_grower *g, const nmlsdr_kind *kind);
 
-/* The search of a level of simd_levels.h; 64-bit ARM has the portable one. */
+/* The search of a level of simd_levels.h.  VNNI has that of AVX-512, and 64-bit ARM the portable one. */
 static nmlsdr_search_node nmlsdr_search_node_of(int level)
 {
 #if NMLSDR_X86
-    static const nmlsdr_search_node table[] = {
-        nmlsdr_forest_search_portable, nmlsdr_forest_search_avx2, nmlsdr_forest_search_avx512, nmlsdr_forest_search_vnni};
-    return table[level < 4 ? level : 0];
-#else
-    (void)level;
-    return nmlsdr_forest_search_portable;
+    if (level > 0) return level > 1 ? nmlsdr_forest_search_avx512 : nmlsdr_forest_search_avx2;
 #endif
+    return level >= 0 ? nmlsdr_forest_search_portable : NULL;
 }
 
 /* ---------------------------------------------------------------- growing */

@@ -2,7 +2,7 @@
  *
  * A template: forest.h includes it once per level, with
  *   LANES  features that are compared at once     LEVEL  name of the level
- *   NM_TARGET  attribute of its functions         NM_VNNI  defined: products of 16-bit integers are added in one instruction
+ *   NM_TARGET  attribute of its functions
  *
  * With one threshold for each feature, a lane is a feature: the sums over the rows that go to the left are products of a mask
  * with pairs of 16-bit numbers, two rows in one instruction.  With several thresholds, rows are counted in bins between the
@@ -24,53 +24,29 @@ typedef double VD;
 #define VLE(x, y) (-(int32_t)((x) <= (y)))
 #define VMIN(x, y) ((x) < (y) ? (x) : (y))
 #define VMAX(x, y) ((x) > (y) ? (x) : (y))
+#define PAIR(x, y) (((x) & 0xffff) | ((y) & (int32_t)0xffff0000))
+#define ADD_PAIRS(sum, mask, z) ((sum) - ((mask) & (z) & 0xffff) - (((mask) & (z)) >> 16))
 #define WIDE(s, h) ((double)(s))
 #else
 typedef float V __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 typedef int32_t VI __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
-typedef int32_t VL __attribute__((vector_size(LANES < 8 ? 16 : 32), aligned(4), may_alias));
+typedef int32_t VL __attribute__((vector_size(32), aligned(4), may_alias));
 typedef double VD __attribute__((vector_size(4 * LANES), aligned(8), may_alias));
 #endif
-#if LANES == 16
-#define VLE(x, y) ((VI)_mm512_movm_epi32(_mm512_cmp_ps_mask((__m512)(x), (__m512)(y), _CMP_LE_OQ)))
-#define VMIN(x, y) ((V)_mm512_min_ps((__m512)(x), (__m512)(y)))
-#define VMAX(x, y) ((V)_mm512_max_ps((__m512)(x), (__m512)(y)))
-#define PAIR(x, y) ((VI)_mm512_mask_blend_epi16(0xaaaaaaaa, (__m512i)(x), (__m512i)(y)))
-#define WIDE(s, h) ((VD)_mm512_cvtepi32_pd(_mm512_extracti64x4_epi64((__m512i)(s), h)))
-#ifdef NM_VNNI
-#define ADD_PAIRS(sum, mask, z) ((VI)_mm512_dpwssd_epi32((__m512i)(sum), (__m512i)(mask), _mm512_set1_epi32(z)))
-#else
-#define ADD_PAIRS(sum, mask, z) ((sum) + (VI)_mm512_madd_epi16((__m512i)(mask), _mm512_set1_epi32(z)))
-#endif
-#elif LANES == 8
+#if LANES == 8
 #define VLE(x, y) ((VI)_mm256_cmp_ps((__m256)(x), (__m256)(y), _CMP_LE_OQ))
 #define VMIN(x, y) ((V)_mm256_min_ps((__m256)(x), (__m256)(y)))
 #define VMAX(x, y) ((V)_mm256_max_ps((__m256)(x), (__m256)(y)))
 #define PAIR(x, y) ((VI)_mm256_blend_epi16((__m256i)(x), (__m256i)(y), 0xaa))
-#define WIDE(s, h) ((VD)_mm256_cvtepi32_pd(_mm256_extracti128_si256((__m256i)(s), h)))
 #define ADD_PAIRS(sum, mask, z) ((sum) + (VI)_mm256_madd_epi16((__m256i)(mask), _mm256_set1_epi32(z)))
-#else
-#if LANES == 4
-#define VLE(x, y) ((VI)((x) <= (y)))
-#endif
-#if LANES == 4 && NMLSDR_X86 && defined(__SSE2__)
-#define WIDE(s, h) ((VD)_mm_cvtepi32_pd(h ? _mm_unpackhi_epi64((__m128i)(s), (__m128i)(s)) : (__m128i)(s)))
-#elif LANES == 4
-#define WIDE(s, h) ((VD){(s)[2 * (h)], (s)[2 * (h) + 1]})
-#endif
-#if LANES == 4 && defined(__SSE2__)
-#define VMIN(x, y) ((V)_mm_min_ps((__m128)(x), (__m128)(y)))
-#define VMAX(x, y) ((V)_mm_max_ps((__m128)(x), (__m128)(y)))
-#elif LANES == 4
-#define VMIN(x, y) ((V)(((VI)(x) & VLE(x, y)) | ((VI)(y) & ~VLE(x, y))))
-#define VMAX(x, y) ((V)(((VI)(y) & VLE(x, y)) | ((VI)(x) & ~VLE(x, y))))
-#endif
-#define PAIR(x, y) (((x) & 0xffff) | ((y) & (int32_t)0xffff0000))
-#if LANES == 4 && NMLSDR_X86 && defined(__SSE2__)
-#define ADD_PAIRS(sum, mask, z) ((sum) + (VI)_mm_madd_epi16((__m128i)(mask), _mm_set1_epi32(z)))
-#else
-#define ADD_PAIRS(sum, mask, z) ((sum) - ((mask) & (z) & 0xffff) - (((mask) & (z)) >> 16))
-#endif
+#define WIDE(s, h) ((VD)_mm256_cvtepi32_pd(_mm256_extracti128_si256((__m256i)(s), h)))
+#elif LANES == 16
+#define VLE(x, y) ((VI)_mm512_movm_epi32(_mm512_cmp_ps_mask((__m512)(x), (__m512)(y), _CMP_LE_OQ)))
+#define VMIN(x, y) ((V)_mm512_min_ps((__m512)(x), (__m512)(y)))
+#define VMAX(x, y) ((V)_mm512_max_ps((__m512)(x), (__m512)(y)))
+#define PAIR(x, y) ((VI)_mm512_mask_blend_epi16(0xaaaaaaaa, (__m512i)(x), (__m512i)(y)))
+#define ADD_PAIRS(sum, mask, z) ((sum) + (VI)_mm512_madd_epi16((__m512i)(mask), _mm512_set1_epi32(z)))
+#define WIDE(s, h) ((VD)_mm512_cvtepi32_pd(_mm512_extracti64x4_epi64((__m512i)(s), h)))
 #endif
 #define AT(type, p) (*(type *)(p))
 
@@ -250,7 +226,6 @@ NM_TARGET static nmlsdr_split NM_LEVEL(search)(const nmlsdr_grower *g, const nml
 #undef LANES
 #undef LEVEL
 #undef NM_TARGET
-#undef NM_VNNI
 #undef V
 #undef VI
 #undef VD

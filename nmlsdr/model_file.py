@@ -30,11 +30,12 @@ from .tables import Column, Plan, TableEncoder
 
 __all__ = ["TRUSTED_TYPES", "ModelFileError", "load_model", "save_model"]
 
+_ESTIMATORS = [getattr(estimators, name) for name in estimators.__all__]
 #: The types of a fitted model, for ``skops.io.load(file, trusted=TRUSTED_TYPES)`` and for ``skops_trusted_types`` of
 #: mlflow. Both check nothing else of a file, so read only files that you trust with them; `load_model` checks all.
 TRUSTED_TYPES = [
     f"{kind.__module__}.{kind.__qualname__}"
-    for kind in (*[getattr(estimators, name) for name in estimators.__all__], TableEncoder, Plan, Column, LabelClasses, Forest)
+    for kind in (*_ESTIMATORS, TableEncoder, Plan, Column, LabelClasses, Forest)
 ]
 
 

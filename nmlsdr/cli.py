@@ -24,7 +24,7 @@ __all__ = ["main"]
 
 DESCRIPTION = (
     "Learn from tables in which rows have several labels, many rows are not labelled, and some labels are wrong.\n\n"
-) + "".join(f"  {EXAMPLES[verb]}\n" for verb in ("fit", "predict", "evaluate", "review", "report", "reproduce"))
+) + "".join(f"  {EXAMPLES[verb]}\n" for verb in ("review", "plan", "fit", "predict", "evaluate", "report"))
 # Other forms of the first words, as users of other programs write them.
 SPOKEN = {"help": ["--help"], "version": ["--version"], "-V": ["--version"]}
 

@@ -17,10 +17,11 @@ def _by_word(table: Mapping[str, str]) -> dict[str, str]:
 
 #: A complete command for each verb.
 EXAMPLES = {
+    "plan": "nmlsdr plan train.csv --label-columns flu,cold",
     "fit": "nmlsdr fit train.csv --label-columns flu,cold --out model.skops",
     "predict": "nmlsdr predict model.skops test.csv --out predicted.csv",
     "evaluate": "nmlsdr evaluate model.skops test.csv --label-columns flu,cold",
-    "review": "nmlsdr review train.csv --label-columns flu,cold --out review.csv",
+    "review": "nmlsdr review train.csv --label-columns flu,cold --out review.html",
     "report": "nmlsdr report train.csv --label-columns flu,cold --out report.html",
     "reproduce": "nmlsdr reproduce toy",
     "transform": "nmlsdr transform model.skops test.csv --out embedding.csv",

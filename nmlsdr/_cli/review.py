@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._errors import InputError
+from .._errors import InputError, printable
 from ..inspection import _page as pages
 from ..inspection import _verdicts as verdicts
 from ..inspection._html import need_jinja
@@ -25,6 +25,7 @@ from .writing import open_output, write_result, wrote
 
 # Options that the next commands do not need, and those of them without a value.
 _OWN = ("--out", "-o", "--kind", "--top", "--folds", "--show", "--image", "--reviewed")
+_SHOWN = 5  # entries on the terminal
 _FLAGS = ("--explain", "--no-cells", "--corrected", "--quiet", "-q")
 
 
@@ -39,7 +40,18 @@ def review(args: argparse.Namespace, console: Console) -> int:
     method, found = fit_and_rank(table, args, console)
     for path in args.out:
         (_write_page if path.lower().endswith(".html") else _write_list)(path, found, method, table, args, console)
+    if not console.quiet:
+        _show_first(found.first(_SHOWN), table, console)
     return 0
+
+
+def _show_first(found: Any, table: Table, console: Console) -> None:
+    """Print the first entries, a line each."""
+    names = table.names_of_labels()
+    for row, label, given in zip(found.row.tolist(), found.label.tolist(), found.given.tolist(), strict=True):
+        who = f"row {row}" if table.ids is None else f"{table.ids[row]} (row {row})"
+        what = "given, perhaps wrongly" if given else "not given, perhaps forgotten"
+        print(f"  {printable(who)}: {printable(names[label])}, {what}", file=console.stream)
 
 
 def _write_list(
@@ -54,7 +66,7 @@ def _write_list(
     if path.lower().endswith((".csv", ".tsv")) or path == "-":
         columns = verdicts.for_spreadsheets(columns)
     counts = [(int((found.given == value).sum()), f"given {value}") for value in (0, 1)]
-    write_result(path, args, console, columns, {}, *counts)
+    write_result(path, args, console, columns, {}, *counts, hint=" Fill in its verdicts, and pass it to --reviewed.")
 
 
 def _neighbors(found: Any, Z: Any, table: Table, args: argparse.Namespace) -> verdicts.Columns:
@@ -89,7 +101,8 @@ def _write_page(
     page = pages.render_page(facts, source=PurePath(args.data).name, command=next_command(args))
     with console.step(f"write {path}"), open_output(path, input_files(args)) as file:
         file.write(page)
-    wrote(console, path, len(facts["rows"]), (len(facts["entries"]), "annotation"))
+    hint = " Open it in a browser: one key decides one annotation."
+    wrote(console, path, len(facts["rows"]), (len(facts["entries"]), "annotation"), hint=hint)
 
 
 def check_columns(table: Table, args: argparse.Namespace) -> None:

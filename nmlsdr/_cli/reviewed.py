@@ -22,7 +22,8 @@ def fit_reviewed(step: Any, X: Any, table: Table) -> Any:
         return step.fit(X, y)
     alphas = {name: getattr(step, name) for name in ("alpha_labeled", "alpha_unlabeled")}
     y, alpha = apply_verdicts(table.verdicts, y, **alphas)
-    return step.fit(X, y, alpha=alpha)
+    more = {"given": table.given} if has_fit_parameter(step, "given") else {}
+    return step.fit(X, y, alpha=alpha, **more)
 
 
 def enter_verdicts(table: Table, args: Any) -> Table:

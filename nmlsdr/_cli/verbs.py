@@ -3,67 +3,13 @@
 Each command names the function that runs it, whose module is loaded then.
 """
 
-import argparse
-import csv
 from collections.abc import Callable
 from typing import Any
 
 from .parser import InputFile, Parser
+from .values import alpha, alphas, count, cutoff, delimiter, jobs, names_of, number, seed
 
 Options = dict[str, dict[str, Any]]  # the arguments of argparse's add_argument, by the name of the option
-
-
-def number(kind: type[int] | type[float], fits: Callable[[Any], bool], rule: str) -> Callable[[str], Any]:
-    """Return a function that parses a number, and refuses one that breaks the rule."""
-
-    def read(text: str) -> Any:
-        try:
-            value = kind(text)
-        except ValueError:
-            value = None
-        if value is None or not fits(value):
-            raise argparse.ArgumentTypeError(f"it must be {rule}, got {text!r}")
-        return value
-
-    return read
-
-
-count = number(int, lambda value: value >= 1, "a whole number of at least 1")
-seed = number(int, lambda value: 0 <= value < 2**32, "a whole number of at least 0 and below 2^32")
-_jobs = number(int, bool, "a whole number other than 0 (-1: all cores)")
-_alpha = number(float, lambda value: 0 <= value < 1, "a number from 0 to below 1")
-
-
-_share = number(float, lambda value: 0 <= value <= 1, "a number from 0 to 1, f1, or prior")
-
-
-def cutoff(text: str) -> float | str:
-    """Return a threshold, or the word for a rule that finds one."""
-    return text if text in ("f1", "prior") else float(_share(text))
-
-
-def _alphas(text: str) -> float | tuple[float, float]:
-    """Return one number, or the pair for given 0s and given 1s."""
-    absent, comma, present = text.partition(",")
-    return (_alpha(absent), _alpha(present)) if comma else _alpha(text)
-
-
-def _delimiter(text: str) -> str:
-    text = {"tab": "\t", "\\t": "\t", "semicolon": ";", "comma": ","}.get(text.lower(), text)
-    if len(text) != 1 or text in '\r\n\0"' or ord(text) > 127:
-        raise argparse.ArgumentTypeError(f"it must be one character such as ; or the word tab, got {text!r}")
-    return text
-
-
-def _names(text: str) -> list[str]:
-    """Split at commas; a name that contains a comma is in double quotes."""
-    try:
-        names = [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
-    except csv.Error:
-        names = []
-    if not names or not all(names):
-        raise argparse.ArgumentTypeError(f"it must be names with commas and without blanks between them, got {text!r}")
-    return names
 
 
 def option(metavar: str, help: str, type: Callable[[str], Any] = str, **more: Any) -> dict[str, Any]:
@@ -99,7 +45,7 @@ QUIET = {"--quiet": flag("print no progress and no estimates of time (progress i
 # Of these a table has one at most.
 _LABELS = {
     "--label-columns": option(
-        "NAME,...", "these columns are labels, of 0, 1 or nothing; put a name with a comma in double quotes", _names,
+        "NAME,...", "these columns are labels, of 0, 1 or nothing; put a name with a comma in double quotes", names_of,
         action="extend",
     ),
     "--label-list": option(
@@ -108,7 +54,7 @@ _LABELS = {
     "--annotators": option(
         "NAME,...",
         "these columns hold such lists, one column for each annotator, whose votes count; an empty cell is no vote",
-        _names,
+        names_of,
     ),
     "--labels": option("FILE.xml", "the names in this Mulan XML file are the label columns", InputFile),
     "--label-file": option(
@@ -144,12 +90,12 @@ GROUPS: dict[str, Options] = {
             "the column that identifies the rows: copied to the output, and not a feature (default: found, if there is "
             "one)",
         ),
-        "--drop": option("NAME,...", "columns to leave out", _names, action="extend", default=[]),
+        "--drop": option("NAME,...", "columns to leave out", names_of, action="extend", default=[]),
         "--missing": option(
             "WORD,...",
             "more words for a missing value (empty, ?, NA, -, k.A. and the like are known, and words that are frequent "
             "in columns of numbers are found)",
-            _names,
+            names_of,
         ),
         "--fill-absent": flag("treat columns that the model needs and DATA lacks as if all their cells were empty"),
         "--strict": flag("stop where a column is not as at the fit, such as shares in place of percent"),
@@ -157,7 +103,7 @@ GROUPS: dict[str, Options] = {
             "NAME,...",
             "these columns are categories, such as numeric codes; each level becomes a feature. A level that the model "
             "has not seen becomes all 0 (CSV, Parquet, dense ARFF; default: decided for each column)",
-            _names,
+            names_of,
             action="extend",
         ),
         "--impute": choice(
@@ -184,7 +130,7 @@ GROUPS: dict[str, Options] = {
             "NAME,...",
             "on a page, the columns whose cells are shown beside each annotation (default: the columns that are "
             "features, and texts)",
-            _names,
+            names_of,
             action="extend",
         ),
         "--image": option(
@@ -247,16 +193,16 @@ GROUPS: dict[str, Options] = {
             "weight of the neighbours compared with a given label, from 0 (keep the label) to below 1 (default: 0.6). "
             "Two numbers are for given 0s and for given 1s, such as 0.9,0.1 if annotators forget labels but seldom "
             "invent them",
-            _alphas,
+            alphas,
         ),
-        "--alpha-unlabeled": option("A", "the same for unlabelled rows and unknown entries (default: 0.999)", _alpha),
+        "--alpha-unlabeled": option("A", "the same for unlabelled rows and unknown entries (default: 0.999)", alpha),
         "--no-standardize": flag("leave the features unscaled (default: scale each to variance 1)"),
         "--seed": option(
             "S", "seed of the folds and the forests of residual, and of wMLDAd (default: 0)", seed, default=0
         ),
     },
     "how the file is written": {
-        "--delimiter": option("C", "CSV: the character between cells (default: guessed from line 1)", _delimiter),
+        "--delimiter": option("C", "CSV: the character between cells (default: guessed from line 1)", delimiter),
         "--decimal": choice(
             (".", ","), "the decimal mark of numbers, a point or a comma (default: found for each column)",
             metavar="MARK",
@@ -275,7 +221,7 @@ GROUPS: dict[str, Options] = {
         "--zero-based": flag("svmlight: feature numbers begin at 0, not at 1"),
     },
     "threads, messages and limits": {
-        "--jobs": option("J", "number of threads (default: one for each core that the process may use)", _jobs),
+        "--jobs": option("J", "number of threads (default: one for each core that the process may use)", jobs),
         **QUIET,
         "--max-bytes": option(
             "N", "refuse a file that unpacks to more bytes (default: 4 GiB; packed: 64 times its size or 32 MiB)", count
@@ -379,6 +325,32 @@ def add_verbs(parser: Parser) -> None:
 
 
 def _add_tables(verbs: Any) -> None:
+    text = "the file to write: a list (.csv, .tsv, .parquet) or a page (.html); -: standard output; twice for both"
+    add_table_verb(
+        verbs,
+        "review",
+        "rank the annotations that are likely to be wrong, as a list or as a page to check them on",
+        "List the annotations that are most likely wrong first: labels that were forgotten and labels that were given "
+        "wrongly. --out review.html writes a page for a browser, which shows the row of each annotation beside its "
+        "nearest rows, takes a verdict by one key, and writes the verdicts as a file for --reviewed. --out review.csv "
+        "writes a list. Columns: row (from 0), label, given (0 or 1), score (the largest first), suggest (add or "
+        "remove), kind (forgotten: given 0, looks like 1; wrong: given 1, looks like 0), rank within the kind, and "
+        "verdict. Fill in the verdict (1, 0 or unclear), and pass the file to --reviewed.",
+        f"{PAGES} --top --explain",
+        {"--out": option("FILE", text, required=True, action="append", suffixes=(*LISTS, ".html"))},
+    )
+    add_table_verb(
+        verbs,
+        "plan",
+        "print what fit would do with every column of a table",
+        "Read a table and print what the other commands do with every column: which columns are features, how they "
+        "become numbers, and which are left out and why. The last line repeats this plan as options, to copy and "
+        "change.",
+        f"{DATA} {PREPARING}",
+        {},
+        labels="optional; with them, columns that were filled in with the labels are found",
+        run="_cli.reading:plan",
+    )
     add_table_verb(
         verbs,
         "fit",
@@ -402,32 +374,6 @@ def _add_tables(verbs: Any) -> None:
     ):  # fmt: skip
         words = f"{APPLYING} {more}"
         add_table_verb(verbs, name, summary, description, words, out, labels=labels, run=f"_cli.models:{name}")
-    add_table_verb(
-        verbs,
-        "plan",
-        "print what fit would do with every column of a table",
-        "Read a table and print what the other commands do with every column: which columns are features, how they "
-        "become numbers, and which are left out and why. The last line repeats this plan as options, to copy and "
-        "change.",
-        f"{DATA} {PREPARING}",
-        {},
-        labels="optional; with them, columns that were filled in with the labels are found",
-        run="_cli.reading:plan",
-    )
-    text = "the file to write: a list (.csv, .tsv, .parquet) or a page (.html); -: standard output; twice for both"
-    add_table_verb(
-        verbs,
-        "review",
-        "rank the annotations that are likely to be wrong, as a list or as a page to check them on",
-        "List the annotations that are most likely wrong first: labels that were forgotten and labels that were given "
-        "wrongly. --out review.html writes a page for a browser, which shows the row of each annotation beside its "
-        "nearest rows, takes a verdict by one key, and writes the verdicts as a file for --reviewed. --out review.csv "
-        "writes a list. Columns: row (from 0), label, given (0 or 1), score (the largest first), suggest (add or "
-        "remove), kind (forgotten: given 0, looks like 1; wrong: given 1, looks like 0), rank within the kind, and "
-        "verdict. Fill in the verdict (1, 0 or unclear), and pass the file to --reviewed.",
-        f"{PAGES} --top --explain",
-        {"--out": option("FILE", text, required=True, action="append", suffixes=(*LISTS, ".html"))},
-    )
     add_table_verb(
         verbs,
         "report",

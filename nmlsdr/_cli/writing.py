@@ -28,6 +28,7 @@ def write_result(
     columns: Sequence[tuple[str, np.ndarray]],
     arrays: Mapping[str, np.ndarray],
     *facts: tuple[int, str],
+    hint: str = "",
 ) -> None:
     """Write a table to a file, in the form of its suffix, and report it.
 
@@ -44,6 +45,8 @@ def write_result(
         For .npz.
     *facts : (int, str)
         Counts to report, such as (3, "label").
+    hint : str, default=""
+        What to do with the file.
     """
     suffix = PurePath(path).suffix.lower()
     with console.step(f"write {path}"), open_output(path, input_files(args)) as file:
@@ -55,7 +58,7 @@ def write_result(
             pyarrow.parquet.write_table(table, file)
         else:
             write_text(file, columns, "\t" if suffix == ".tsv" else ",")
-    wrote(console, path, len(columns[0][1]), *facts)
+    wrote(console, path, len(columns[0][1]), *facts, hint=hint)
 
 
 @contextlib.contextmanager

@@ -1,13 +1,14 @@
 """ResidualPropagation: shrunken features, a trend of three learners, and its residuals propagated over two graphs."""
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._checks.arguments import Metric, Threshold, check_count, check_real
-from .._checks.labels import Labels
+from .._checks.labels import Labels, check_labels
+from .._errors import InputError
 from .._moments import RowSums
 from .._process.threads import check_n_jobs, single_threaded_blas
 from .._ridge import RIDGE_GRID
@@ -275,7 +276,9 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         tags.target_tags.two_d_labels = False  # it takes classes as well
         return tags
 
-    def fit(self, X: Any, y: Any, *, graph: Any = None, alpha: Any = None, labeled: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, *, graph: Any = None, alpha: Any = None, labeled: Any = None, given: Any = None
+    ) -> Self:
         """Learn the embedding, the trend, its propagated errors and the thresholds.
 
         Parameters
@@ -296,6 +299,10 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         labeled : array-like of shape (n_samples,) or (n_samples, n_labels), bool, default=None
             True for labelled rows, or for known entries; the rest of y is ignored. It is useful for sparse y, which
             cannot store rows of -1 cheaply. None: y itself shows what is unknown.
+        given : array-like or sparse matrix of the shape of y, default=None
+            The labels as they were before people corrected some of them in y, from which ``flip_rate_`` and
+            ``forget_rate_`` are counted. A review corrects the clearest mistakes, so that the corrected labels would
+            let the others seem rare. None: y.
 
         Returns
         -------
@@ -336,7 +343,9 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
             del seen  # may be a copy of the rows
             trend = fit_trend(steps, rows, labels, w, chosen, self.n_estimators, self.random_state)
             self.coef_, self.intercept_, self.forests_, self.learner_weights_, O = trend
-            self.n_labeled_, (self.flip_rate_, self.forget_rate_) = len(O), self._estimate_rates(O, labels)
+            self.n_labeled_, (self.flip_rate_, self.forget_rate_) = len(O), self._estimate_rates(
+                O, labels if given is None else _before_corrections(labels, steps.in_memory(given))
+            )
             self.embedding_, self.ridge_scores_ = self._embed(rows), self._score_by_ridge(rows)
             self.ridge_scores_[labels.labeled] = chosen.predictions
             self.propagated_errors_, TE = self._propagate_residuals(steps, labels, O, alpha)
@@ -477,6 +486,14 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         if self._is_multi_label():
             return scores - self.thresholds_
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+
+def _before_corrections(labels: Labels, given: Any) -> Labels:
+    """The labels with the values that were given before corrections, where these are known."""
+    before = check_labels(given, n_samples=len(labels.Y), name="given", fitted=labels.names)
+    if before.Y.shape != labels.Y.shape:
+        raise InputError(f"given must have the shape of y, {labels.Y.shape}, got {before.Y.shape}.")
+    return replace(labels, Y=np.where(before.known & labels.known, before.Y, labels.Y))
 
 
 def _flip_scores(others: np.ndarray, labels: Labels) -> np.ndarray:

@@ -240,6 +240,11 @@ def apply_verdicts(
     ValueError
         If the shapes differ, or the labels are invalid.
 
+    Notes
+    -----
+    Fit with ``given=y`` too, the labels before these corrections: `nmlsdr.ResidualPropagation` counts from them how
+    often mistakes are made.
+
     Examples
     --------
     >>> verdicts = np.array([[-1, 1], [-1, -1]])

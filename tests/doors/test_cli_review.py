@@ -117,6 +117,17 @@ def test_only_labelled_rows_are_reviewed(run, tables, tmp_path):  # noqa: F811
     assert {row[1] for row in rows} == set(LABELS)
 
 
+def test_the_terminal_shows_the_first_five_and_what_to_do(run, groups):  # noqa: F811
+    outcome = run("review", "wrong.npz", "--n-neighbors", "6", "--out", "r.csv")
+    rows = read_csv("r.csv")[1]
+    said = [line for line in outcome.err.splitlines() if line.startswith("  row ")]
+    words = {"0": "not given, perhaps forgotten", "1": "given, perhaps wrongly"}
+    assert said == [f"  row {row[0]}: {row[1]}, {words[row[2]]}" for row in rows[:5]]
+    assert "Fill in its verdicts, and pass it to --reviewed." in outcome.err
+    pytest.importorskip("jinja2")
+    assert "Open it in a browser" in run("review", "wrong.npz", "--out", "r.html").err
+
+
 @pytest.mark.parametrize(("old", "new"), [("missing", "forgotten"), ("spurious", "wrong"), ("apart", "all")])
 def test_old_words_are_refused_with_the_new_one(run, groups, old, new):  # noqa: F811
     assert_refused(run("review", "wrong.npz", "--kind", old, "--out", "r.csv"), f"did you mean '{new}'?")

@@ -62,8 +62,8 @@ SLIPS = [
     ("train train.csv", ["did you mean 'fit'?"]),
     ("fetch birds", ["did you mean 'datasets fetch'?"]),
     ("datasets download birds", ["did you mean 'fetch'?"]),
-    ("zzz", ["no command 'zzz' among fit, transform"]),
-    ("help zzz", ["no command 'zzz' among fit, transform"]),
+    ("zzz", ["no command 'zzz' among review, plan"]),
+    ("help zzz", ["no command 'zzz' among review, plan"]),
     ("train.csv", ["write a command before the file", "nmlsdr fit train.csv"]),
     ("reproduce Toy", ["did you mean 'toy'?"]),
     # Names of columns.

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "few.h"
+#include "forest.h"
 #include "index.h"
 #include "products.h"
 #include "propagation.h"
@@ -249,6 +250,52 @@ static int propagate_all(int levels, long *made)
     return wrong;
 }
 
+/* Two trees of each kind on rows with ties; the bits of the first level count. */
+enum { TREES = 2, LABELS = 11, NODES = 2 * (MOST / 3), LEAVES = MOST / 3 };
+static int32_t labels[MOST * LABELS], feature[2 * TREES * NODES], left[2 * TREES * NODES], weights[2 * TREES * LEAVES];
+static int32_t sizes[4 * TREES];
+static float threshold[2 * TREES * NODES], values[2 * TREES * LEAVES * LABELS];
+static uint8_t left_out[TREES * MOST];
+
+static uint64_t grow_some(ptrdiff_t n, ptrdiff_t d, int level)
+{
+    static const nmlsdr_kind kinds[] = {{9, 0}, {5, 1}};
+    const nmlsdr_growth f = {.rows = {n, d, singles, NULL, NULL}, .Y = labels, .C = LABELS, .draws = n, .leaf = 3, .seed = 7,
+                             .n_trees = TREES, .n_kinds = 2, .kinds = kinds, .most_nodes = NODES, .most_leaves = LEAVES,
+                             .feature = feature, .left = left, .threshold = threshold, .values = values, .weights = weights,
+                             .sizes = sizes, .left_out = left_out};
+    const uint64_t before = sum;
+    nmlsdr_grower *g = nmlsdr_grower_new(&f);
+    sum = 14695981039346656037u;
+    for (ptrdiff_t t = 0; t < TREES; t++) nmlsdr_grow_tree(&f, g, t, level);
+    nmlsdr_grower_free(g);
+    for (int t = 0; t < 2 * TREES; t++) {
+        add(feature + t * NODES, (size_t)sizes[2 * t] * sizeof *feature);
+        add(threshold + t * NODES, (size_t)sizes[2 * t] * sizeof *threshold);
+        add(values + t * LEAVES * LABELS, (size_t)sizes[2 * t + 1] * LABELS * sizeof *values);
+    }
+    const uint64_t own = sum;
+    sum = before;
+    return own;
+}
+
+static int grow_all(int levels, long *made)
+{
+    int wrong = 0;
+    for (ptrdiff_t d = 1; d <= WIDEST; d = 3 * d + 1) {
+        for (ptrdiff_t i = 0; i < MOST * LABELS; i++) labels[i] = uniform() < 0.4 ? 1024 : (int32_t)(1025 * uniform());
+        for (ptrdiff_t i = 0; i < MOST * d; i++) singles[i] = (float)(i % 3 ? bell() : floor(4 * uniform()));
+        const uint64_t first = grow_some(MOST, d, 0);
+        add(&first, sizeof first);
+        for (int level = 1; level < levels; level++, ++*made) {
+            const int differ = grow_some(MOST, d, level) != first;
+            if (differ) printf("forest: wrong with %td features, level %d\n", d, level);
+            wrong += differ;
+        }
+    }
+    return wrong;
+}
+
 int main(void)
 {
     const int levels = nmlsdr_best_level() + 1;
@@ -261,6 +308,9 @@ int main(void)
                 if (height < 2 || kind == shape % 3) /* one kind of many rows: an emulator takes long for them */
                     wrong += search_case(heights[height], widths[shape], kind, levels, &made);
     printf("search: %d levels, %ld answers, %d wrong\n", levels, made, wrong);
+    made = 0;
+    wrong += grow_all(levels, &made);
+    printf("forest: %ld compared\n", made);
     made = 0;
     wrong += propagate_all(levels, &made);
     printf("propagation: %ld compared, %d wrong in all; bits %016llx\n", made, wrong, (unsigned long long)sum);

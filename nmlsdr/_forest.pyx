@@ -36,7 +36,7 @@ cdef extern from "_c/forest.h" nogil:
         pass
     nmlsdr_grower *grower_new "nmlsdr_grower_new"(const nmlsdr_growth *f)
     void grower_free "nmlsdr_grower_free"(nmlsdr_grower *g)
-    void grow_one "nmlsdr_grow"(const nmlsdr_growth *f, nmlsdr_grower *g, Py_ssize_t i, int level)
+    void grow_one "nmlsdr_grow_tree"(const nmlsdr_growth *f, nmlsdr_grower *g, Py_ssize_t i, int level)
     void add_some "nmlsdr_add_leaves"(
         const nmlsdr_table *x, Py_ssize_t first, Py_ssize_t m, const int64_t *roots, Py_ssize_t n_trees,
         const int32_t *feature, const float *threshold, const int32_t *left, const float *values, Py_ssize_t C,

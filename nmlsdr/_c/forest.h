@@ -105,7 +105,7 @@ static inline uint64_t nmlsdr_key(uint64_t key, uint64_t number)
     return z ^ (z >> 31);
 }
 
-static inline ptrdiff_t nmlsdr_below(uint64_t random, ptrdiff_t n)
+static inline ptrdiff_t nmlsdr_number_below(uint64_t random, ptrdiff_t n)
 {
     return (ptrdiff_t)(((random >> 32) * (uint64_t)n) >> 32);
 }
@@ -215,7 +215,7 @@ static nmlsdr_grower *nmlsdr_grower_new(const nmlsdr_growth *f)
 }
 
 /* The columns that vary among the drawn rows, in a random order. */
-static void nmlsdr_choose_columns(const nmlsdr_growth *f, nmlsdr_grower *g, uint64_t key)
+static void nmlsdr_columns_of_tree(const nmlsdr_growth *f, nmlsdr_grower *g, uint64_t key)
 {
     const nmlsdr_table *x = &f->rows;
     const ptrdiff_t d = x->d;
@@ -239,7 +239,7 @@ static void nmlsdr_choose_columns(const nmlsdr_growth *f, nmlsdr_grower *g, uint
     for (ptrdiff_t j = 0; j < d; j++)
         if (stored[j] && (!x->indptr || stored[j] != g->n_rows)) columns[n++] = (int32_t)j;
     for (ptrdiff_t j = n - 1; j > 0; j--) {
-        const ptrdiff_t other = nmlsdr_below(nmlsdr_key(key, (uint64_t)(f->draws + j)), j + 1);
+        const ptrdiff_t other = nmlsdr_number_below(nmlsdr_key(key, (uint64_t)(f->draws + j)), j + 1);
         const int32_t column = columns[j];
         columns[j] = columns[other];
         columns[other] = column;
@@ -255,7 +255,7 @@ static void nmlsdr_draw_rows(const nmlsdr_growth *f, nmlsdr_grower *g, uint64_t 
     const nmlsdr_table *x = &f->rows;
     memset(g->draws, 0, (size_t)x->n * sizeof *g->draws);
     for (ptrdiff_t i = 0; i < f->draws; i++) {
-        int32_t *draws = g->draws + nmlsdr_below(nmlsdr_key(key, (uint64_t)i), x->n);
+        int32_t *draws = g->draws + nmlsdr_number_below(nmlsdr_key(key, (uint64_t)i), x->n);
         *draws += *draws < NMLSDR_DRAWS_OF_A_ROW;
     }
     g->n_rows = 0;
@@ -264,7 +264,7 @@ static void nmlsdr_draw_rows(const nmlsdr_growth *f, nmlsdr_grower *g, uint64_t 
         if (g->draws[i]) g->drawn[g->n_rows++] = (int32_t)i;
     }
 
-    nmlsdr_choose_columns(f, g, key);
+    nmlsdr_columns_of_tree(f, g, key);
     if (x->indptr) {
         memset(g->place, 255, (size_t)x->d * sizeof *g->place);
         for (ptrdiff_t j = 0; j < g->n_columns; j++) g->place[g->columns[j]] = (int32_t)j;
@@ -384,7 +384,7 @@ static void nmlsdr_grow_kind(
 }
 
 /* Grow tree i of those asked for, of each kind, from one draw of rows. */
-static void nmlsdr_grow(const nmlsdr_growth *f, nmlsdr_grower *g, ptrdiff_t i, int level)
+static void nmlsdr_grow_tree(const nmlsdr_growth *f, nmlsdr_grower *g, ptrdiff_t i, int level)
 {
     const uint64_t key = nmlsdr_key(f->seed, (uint64_t)(f->first + i));
     nmlsdr_draw_rows(f, g, key, f->left_out + i * f->rows.n);

@@ -39,14 +39,16 @@ typedef double VD __attribute__((vector_size(4 * LANES), aligned(8), may_alias))
 #define VMAX(x, y) ((V)_mm256_max_ps((__m256)(x), (__m256)(y)))
 #define PAIR(x, y) ((VI)_mm256_blend_epi16((__m256i)(x), (__m256i)(y), 0xaa))
 #define ADD_PAIRS(sum, mask, z) ((sum) + (VI)_mm256_madd_epi16((__m256i)(mask), _mm256_set1_epi32(z)))
-#define WIDE(s, h) ((VD)_mm256_cvtepi32_pd(_mm256_extracti128_si256((__m256i)(s), h)))
+#define WIDE(s, h) \
+    ((VD)_mm256_cvtepi32_pd((h) ? _mm256_extracti128_si256((__m256i)(s), 1) : _mm256_castsi256_si128((__m256i)(s))))
 #elif LANES == 16
 #define VLE(x, y) ((VI)_mm512_movm_epi32(_mm512_cmp_ps_mask((__m512)(x), (__m512)(y), _CMP_LE_OQ)))
 #define VMIN(x, y) ((V)_mm512_min_ps((__m512)(x), (__m512)(y)))
 #define VMAX(x, y) ((V)_mm512_max_ps((__m512)(x), (__m512)(y)))
 #define PAIR(x, y) ((VI)_mm512_mask_blend_epi16(0xaaaaaaaa, (__m512i)(x), (__m512i)(y)))
 #define ADD_PAIRS(sum, mask, z) ((sum) + (VI)_mm512_madd_epi16((__m512i)(mask), _mm512_set1_epi32(z)))
-#define WIDE(s, h) ((VD)_mm512_cvtepi32_pd(_mm512_extracti64x4_epi64((__m512i)(s), h)))
+#define WIDE(s, h) \
+    ((VD)_mm512_cvtepi32_pd((h) ? _mm512_extracti64x4_epi64((__m512i)(s), 1) : _mm512_castsi512_si256((__m512i)(s))))
 #endif
 #define AT(type, p) (*(type *)(p))
 
@@ -123,7 +125,7 @@ NM_TARGET static void NM_LEVEL(compare_several)(const nmlsdr_grower *g, int32_t 
     for (ptrdiff_t i = 0; i < n; i++) x[i] = g->X[g->rows[i] * g->width + column];
     for (ptrdiff_t i = n; i % LANES; i++) x[i] = 0.0f;
     for (ptrdiff_t k = 0; k < K; k++)
-        cut[k] = x[n == K ? k : (k * n + nmlsdr_below((uint64_t)random << 32, n)) / K];
+        cut[k] = x[n == K ? k : (k * n + nmlsdr_number_below((uint64_t)random << 32, n)) / K];
     for (ptrdiff_t i = 0; i < n; i += LANES) {
         const V values = AT(const V, x + i);
         VI count = (VI){0};
@@ -180,7 +182,7 @@ NM_TARGET static nmlsdr_split NM_LEVEL(search)(const nmlsdr_grower *g, const nml
     nmlsdr_split best = {-1.0, -1, 0.0f};
     const ptrdiff_t D = g->n_columns;
     const uint32_t salt = (uint32_t)g->key;
-    ptrdiff_t p = nmlsdr_below(g->key, D), looked = 0;
+    ptrdiff_t p = nmlsdr_number_below(g->key, D), looked = 0;
     uint32_t number = 0;
 
     while (looked < D && best.column < 0) {

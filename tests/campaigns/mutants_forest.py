@@ -54,7 +54,7 @@ MUTANTS = {
         ("forest/the last row of an odd number twice", "nmlsdr_pair_rows", "i + 1 < n ? g->Z + g->rows[i + 1] * g->n_padded + c : NULL", "g->Z + g->rows[i + 1 < n ? i + 1 : i] * g->n_padded + c"),
         ("forest/equal values go right", "nmlsdr_grow_kind", "<= split.threshold", "< split.threshold"),
         ("forest/the right child first", "nmlsdr_grow_kind", "{first + n_left, end, n_nodes + 1, first, first + n_left, n_nodes}", "{first, first + n_left, n_nodes, first + n_left, end, n_nodes + 1}"),
-        ("forest/a column of sparse rows that is full and constant", "nmlsdr_choose_columns", " && (!x->indptr || stored[j] != g->n_rows)", ""),
+        ("forest/a column of sparse rows that is full and constant", "nmlsdr_columns_of_tree", " && (!x->indptr || stored[j] != g->n_rows)", ""),
         ("forest/rows on a threshold go right when scored", "nmlsdr_add_leaves", "<= threshold[node]", "< threshold[node]"),
         ("forest/spread rows stay", "nmlsdr_add_leaves", "space[i * x->d + x->indices[a]] = 0.0f", "(void)space"),
         ("forest/trees added from the last one", "nmlsdr_add_leaves", "const int32_t root = (int32_t)roots[t];", "const int32_t root = (int32_t)roots[left_out ? t : n_trees - 1 - t];"),

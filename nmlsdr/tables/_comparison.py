@@ -24,7 +24,6 @@ MORE_MISSING = 0.3  # so much larger, and three times as large, is a share of mi
 RARE_GAPS = 0.01  # accepted probability that so many rows lack a value, at the share of the fit
 FEW, RARE_FORM = 3, 0.01  # a form that the fit did not have is told from so many cells and such a share of them
 LEAST_SUMMED = 10  # values that are not 0 above a row of sums
-DECIMALS = "decimals"
 
 
 @dataclass(frozen=True)
@@ -51,16 +50,17 @@ class Profile:
 
 def profile_of(column: Any, cells: Cells, X: NDArray[np.float64]) -> Profile:
     """Return the profile of a column by its `Column` of the plan, its cells, and its features without filled values."""
-    if column.kind in ("category", "list", "words"):
-        known = np.asarray(X[:, : len(column.levels)].any(axis=1))
+    has_levels = column.kind in ("category", "list", "words")
+    known = np.asarray(X[:, : len(column.levels)].any(axis=1) if has_levels else ~np.isnan(X[:, 0]))
+    missing = float((~known).mean()) if len(known) else 0.0
+    if has_levels:
         shares = dict(zip(column.levels.values(), X[known].mean(axis=0).tolist(), strict=False)) if known.any() else {}
-        return Profile(_missing(known), shares={} if column.kind == "words" else shares)
-    known = ~np.isnan(X[:, 0])
+        return Profile(missing, shares={} if column.kind == "words" else shares)
     values = X[known, 0]
     if column.kind != "number" or not len(values):
         shares = {"yes": float(values.mean())} if column.kind == "yes/no" and len(values) else {}
-        return Profile(_missing(known), shares=shares)
-    counts = Counter({DECIMALS: int((values % 1 != 0).sum())})
+        return Profile(missing, shares=shares)
+    counts = Counter({"decimals": int((values % 1 != 0).sum())})
     if not isinstance(cells, Numbers):
         texts = cells.trimmed
         forms = texts.forms
@@ -75,11 +75,7 @@ def profile_of(column: Any, cells: Cells, X: NDArray[np.float64]) -> Profile:
     half = len(values) // 2
     drift = distance(_quantiles(values[:half]), values[half:]) if half else 0.0
     shares = {form: count / len(values) for form, count in sorted(counts.items()) if count}
-    return Profile(_missing(known), _quantiles(values), drift, shares)
-
-
-def _missing(known: NDArray[np.bool_]) -> float:
-    return float((~known).mean()) if len(known) else 0.0
+    return Profile(missing, _quantiles(values), drift, shares)
 
 
 def _quantiles(values: NDArray[np.float64]) -> tuple[float, ...]:
@@ -101,16 +97,15 @@ def distance(quantiles: Sequence[float], values: NDArray[np.float64]) -> float:
 
 def differences(was: Profile, now: Profile, X: NDArray[np.float64]) -> tuple[list[str], bool]:
     """Return what differs in a column, with both figures, and whether its numbers lie elsewhere."""
-    found, n_rows = [], len(X)
-    share = now.missing
+    found, share = [], now.missing
     is_emptier = share == 1 or share > max(3 * was.missing, was.missing + MORE_MISSING)
-    if is_emptier and was.missing ** (share * n_rows) < RARE_GAPS:
+    if is_emptier and was.missing ** (share * len(X)) < RARE_GAPS:
         found.append(f"{share:.0%} of the rows have no known value, {was.missing:.0%} at the fit")
     values = X[~np.isnan(X[:, 0]), 0]
     limit = SHIFT + NOISE / np.sqrt(max(1, len(values)))
     is_elsewhere = bool(was.quantiles and len(values) and distance(was.quantiles, values) > limit + 2 * was.drift)
     if is_elsewhere:
-        found.append(f"the median is {now.quantiles[2]:.3g}, {was.quantiles[2]:.3g} at the fit")
+        found.append(f"the median is {now.quantiles[2]:.4g}, {was.quantiles[2]:.4g} at the fit")
     if share < 1 and was.missing < 1:
         for form in sorted(was.shares.keys() | now.shares.keys()):
             before, after = was.shares.get(form, 0.0), now.shares.get(form, 0.0)

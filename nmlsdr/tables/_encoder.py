@@ -18,7 +18,7 @@ from .._errors import InputError
 from .._refit import new_fit
 from ._columns import Cells, Numbers, coded_column, typed_column
 from ._deciding import Choices, Deciding
-from ._files import Problem, problems_in_words
+from ._files import problems_in_words
 from ._numbers import keeps_digits
 from ._plan import Plan
 
@@ -186,9 +186,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         columns = self._columns(X, reset=False)
-        n_rows, problems = len(columns[0]), list[Problem]()
         named = dict(zip(self.plan_.names, columns, strict=True))
-        features, errors, lines = self.plan_.encode_new(named, n_rows, problems)
+        features, errors, lines = self.plan_.encode_new(named, len(columns[0]), [])
         if errors:
             raise InputError(problems_in_words(errors, "row", in_python=True))
         for line in lines:

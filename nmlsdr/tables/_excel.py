@@ -52,8 +52,7 @@ class ExcelFile:
             sheet.reset_dimensions()
             if not self.path.name.lower().endswith((".xlsx", ".xlsm")):
                 self.notes.append("it is an Excel file, although its name does not say so")
-            rows = ([*map(_shown, row)] for row in sheet.iter_rows())
-            self._rows: Iterator[tuple[int, Any]] = enumerate(rows, start=1)
+            self._rows: Iterator[tuple[int, Any]] = enumerate(([*map(_shown, row)] for row in sheet.iter_rows()), 1)
             first = list(islice(self._rows, 10))
             n_above = n_titles([["" if cell is None else str(cell) for cell in row] for _, row in first])
             for number, row in first[:n_above]:
@@ -110,9 +109,8 @@ def _shown(cell: Any) -> Any:
     A number with decimals has an exponent there, which is read in every notation.
     """
     value = cell.value
-    if type(value) not in (int, float) or not cell._style_id:
-        return value
-    before, after = _around(cell.number_format)
+    is_styled = type(value) in (int, float) and cell._style_id
+    before, after = _around(cell.number_format) if is_styled else ("", "")
     if not before and not after:
         return value
     number = text_of(float(f"{100 * value:.12g}") if after == "%" else value)

@@ -449,7 +449,9 @@ def problems_in_words(problems: Sequence[Problem], place: str, *, in_python: boo
     advice = []
     if any(p.is_label for p in first):
         advice.append("write a label as 0, 1, yes, no, or nothing if unknown (--label-list is for lists of labels)")
-    words = list(dict.fromkeys(p.text for p in first if not p.is_label))
+    if any(p.why == NO_UNIT for p in first):
+        advice.append("write the unit of the fit behind numbers")
+    words = list(dict.fromkeys(p.text for p in first if not p.is_label and p.why != NO_UNIT))
     if words:
         listed = words[:MOST_SHOWN]
         quoted = [f'"{word.replace(chr(34), 2 * chr(34))}"' if {*word} & {*',"\n'} else word for word in listed]

@@ -202,7 +202,7 @@ class Plan:
                 unseen = int((~X_of.any(axis=1)).sum()) if column.kind == "category" else 0
                 if unseen:
                     rows = "1 row has a level" if unseen == 1 else f"{unseen} rows have levels"
-                    facts.append(f"{rows} that the fit has not seen, and counts as none of the known ones")
+                    facts.append(f"{rows} that the fit has not seen; its features are 0 there")
                 if facts:
                     found[column.name] = facts
                 moved += [column.name] * is_elsewhere

@@ -366,7 +366,7 @@ def test_a_category_unseen_at_fit_becomes_all_zeros(run, raw, tmp_path):  # noqa
     write_csv(tmp_path / "new.csv", ["ward", "age", "visits", "smoker"], [["mars", "", "1", "yes"]])
     found = run("predict", "m.skops", "new.csv", "-o", "out.csv")
     assert found.status == 0, found
-    unseen = "new.csv: column 'ward': 1 row has a level that the fit has not seen, and counts as none of the known ones"
+    unseen = "new.csv: column 'ward': 1 row has a level that the fit has not seen; its features are 0 there"
     assert found.err.splitlines()[0] == f"nmlsdr: {unseen}."
     plan = open_model(tmp_path / "m.skops").plan
     cells = {"ward": ["mars"], "age": ["1"], "visits": ["1"], "smoker": ["yes"]}

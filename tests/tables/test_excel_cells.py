@@ -46,7 +46,8 @@ def test_a_number_without_the_percent_sign_of_all_others_is_missing_or_an_error(
     (tmp_path / "t.csv").write_text("share,w,flu\n" + "".join(f"{100 * a:.0f}%,{b},{c}\n" for a, b, c in rows))
     fit = read_table(tmp_path / "t.csv", ROLES, plan=Choices())
     write_book(tmp_path / "t.xlsx", rows)
-    with pytest.raises(DataFileError, match=r"t\.xlsx: 60 cells are not what the column holds"):
+    said = r"t\.xlsx: 60 cells are not what the column holds.*; write the unit of the fit behind numbers\.$"
+    with pytest.raises(DataFileError, match=said):
         read_table(tmp_path / "t.xlsx", ROLES, plan=fit.plan)
     mixed = [f"{a},{b},{c}\n" if i < 20 else f"{100 * a:.0f}%,{b},{c}\n" for i, (a, b, c) in enumerate(rows)]
     (tmp_path / "m.csv").write_text("share,w,flu\n" + "".join(mixed))

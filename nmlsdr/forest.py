@@ -27,6 +27,8 @@ import nmlsdr._forest as kernels
 from ._errors import InputError
 from ._process.threads import simd, worthwhile_threads
 
+__all__ = ["Forest", "to_sklearn"]
+
 KINDS = ("extremely randomised trees", "random forest")
 FEWEST_ROWS = 6  # with fewer labelled rows there is no forest
 _ROWS_OF_A_TREE = 1000  # drawn rows of each tree at most: more cost time and change the rankings by less than .003

@@ -46,7 +46,6 @@ MUTANTS = {
     ],
     ("_c/forest.h", TREES): [
         ("forest/a row counts 32 times", "nmlsdr_draw_rows", "*draws < NMLSDR_DRAWS_OF_A_ROW", "1"),
-        ("forest/one sign too many of 0", "nmlsdr_draw_rows", "g->columns[j]] + 0.0f", "g->columns[j]]"),
         ("forest/rows end with their last column", "nmlsdr_draw_rows", "to[j] = to[j - g->n_columns]", "to[j] = 0.0f"),
         ("forest/squares without draws", "nmlsdr_draw_rows", "(int64_t)z[c + 2] * y[c]", "(int64_t)y[c] * y[c]"),
         ("forest/pure nodes are split", "nmlsdr_begin_node", " && (double)squares * g->total[1] > g->squared", ""),

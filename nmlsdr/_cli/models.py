@@ -198,7 +198,7 @@ def evaluate(args: argparse.Namespace, console: Console) -> int:
         console.note(f"{args.data}: {(~known).sum()} of {len(target)} rows are unlabelled and not counted.")
     predicted = labels_in_blocks(classifier, X, console)
     measures = score_table(target[known], rank_scores(classifier, X)[known], predictions=predicted[known])
-    warn_never_predicted(predicted.any(axis=0), "see --threshold of nmlsdr fit")
+    warn_never_predicted(predicted.any(axis=0), None, advice="see --threshold of nmlsdr fit", stacklevel=4)
     per_label = score_labels(target[known], predicted[known], scores[known], names)
     compared = {"this model": {name: float(value) for name, value in measures.items()}}
     if args.compare is not None:

@@ -16,7 +16,7 @@ from ._callbacks import steps_of_fit
 from ._classifier import NeighborClassifier
 from ._sklearn_bases import CallbackSupportMixin
 from ._steps import Neighbors, Steps, as_attribute, clip_neighbors, refuse_one, soft_label_attributes
-from ._thresholds import advise_on_threshold, check_threshold, warn_never_predicted
+from ._thresholds import check_threshold, warn_never_predicted
 
 
 class _CountsNeighborLabels(NeighborClassifier):
@@ -70,7 +70,7 @@ class _CountsNeighborLabels(NeighborClassifier):
         self.thresholds_ = self._cutoffs(labels, scores, lambda: scores()[labeled])
         if not (labels.single or self.at_least_one):
             predicted = np.any(self.posterior_ > self.thresholds_[:, None], axis=1)
-            warn_never_predicted(predicted, advise_on_threshold(self.threshold), stacklevel=3)
+            warn_never_predicted(predicted, self.threshold, stacklevel=4)
 
     def _nearest(self, rows: Any) -> np.ndarray:
         if self._is_precomputed():

@@ -23,14 +23,7 @@ from ._projection import Projection, direction_attributes
 from ._shrinkage import choose_strengths, directions_of_labels, shrink, shrinkage_grid
 from ._sklearn_bases import CallbackSupportMixin
 from ._steps import Steps, soft_label_attributes
-from ._thresholds import (
-    advise_on_threshold,
-    check_threshold,
-    labels_flip_rate,
-    labels_forget_rate,
-    unflipped,
-    warn_never_predicted,
-)
+from ._thresholds import check_threshold, labels_flip_rate, labels_forget_rate, unflipped, warn_never_predicted
 
 # Residuals are propagated over the graphs of two attributes, for which callbacks have these words.
 _PLACES = {"embedding_": "embedding", "ridge_scores_": "ridge scores"}
@@ -392,8 +385,8 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         cutoffs = self._cutoffs(labels, all_scores, lambda: others, self.flip_rate_)
         if not labels.single:
             predicted = np.any(O + corrections[labels.labeled] > cutoffs, axis=0)
-            where, advice = " in cross-validation on the labelled rows", advise_on_threshold(self.threshold)
-            warn_never_predicted(predicted, advice, where=where, stacklevel=3)
+            where = " in cross-validation on the labelled rows"
+            warn_never_predicted(predicted, self.threshold, where=where, stacklevel=4)
         return cutoffs
 
     # ---------------------------------------------------------------- new rows

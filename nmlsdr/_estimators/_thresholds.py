@@ -254,16 +254,15 @@ def rank_scores(estimator: Any, X: Any) -> np.ndarray:
     raise InputError(f"{type(estimator).__name__} has neither decision_function nor predict_proba to rank labels by.")
 
 
-def advise_on_threshold(threshold: Any) -> str:
-    """What helps against labels that are never predicted."""
-    if not isinstance(threshold, str):
-        return 'threshold="f1" predicts rare labels more readily'
-    return "their scores do not distinguish the rows that have them, so label more rows with these labels"
-
-
-def warn_never_predicted(predicted: np.ndarray, advice: str, *, where: str = "", stacklevel: int = 3) -> None:
+def warn_never_predicted(
+    predicted: np.ndarray, threshold: Any, *, advice: str = "", where: str = "", stacklevel: int = 3
+) -> None:
     """Warn of labels that are never predicted; ``predicted`` has True for every other label."""
     missing = int(np.count_nonzero(~predicted))
-    if missing:
-        message = f"{missing} of {len(predicted)} labels are never predicted{where}; {advice}."
-        warnings.warn(message, UserWarning, stacklevel=stacklevel + 1)
+    if not missing:
+        return
+    if isinstance(threshold, str):
+        advice = "their scores do not distinguish the rows that have them, so label more rows with these labels"
+    advice = advice or 'threshold="f1" predicts rare labels more readily'
+    message = f"{missing} of {len(predicted)} labels are never predicted{where}; {advice}."
+    warnings.warn(message, UserWarning, stacklevel=stacklevel)

@@ -29,7 +29,7 @@ LABELS = 16  # labels in a task; the kernels would take 32, and need twice the m
 
 def in_batches(
     solve: Callable[..., Any], W: sparse.csr_array, Y: np.ndarray, alpha: np.ndarray, known: np.ndarray, *options: Any
-) -> Any:
+) -> Propagation:
     """``solve(W, Y, alpha, known, *options)``, which returns a `Propagation`, for one batch of columns after another.
 
     The graph is sent to every worker once; a task adds `LABELS` columns of labels.  The bits of a label's solution do
@@ -93,8 +93,7 @@ class DaskSteps(Steps):
         return Neighbors(*neighbors(rows, k, metric=check_metric(self.metric), n_jobs=self.n_jobs))
 
     def propagate(self, W: sparse.csr_array, Y: np.ndarray, trust: Trust, goal: Goal) -> Propagation:
-        found: Propagation = in_batches(_solve, W, Y, *trust, goal._replace(callback=None), self.n_jobs)
-        return found
+        return in_batches(_solve, W, Y, *trust, goal._replace(callback=None), self.n_jobs)
 
 
 _ABOUT = """\

@@ -70,6 +70,6 @@ def _lightgbm(X, Y, held_out, truth, n_trees=300):
 
 BOOSTED = {
     "CatBoost": partial(_mean_of_folds, partial(_catboost, {"iterations": 150})),
-    "CatBoost-1": partial(_mean_of_folds, partial(_catboost, {"iterations": 350, "leaf_estimation_iterations": 1})),
+    "CatBoost-one": partial(_mean_of_folds, partial(_catboost, {"iterations": 350, "leaf_estimation_iterations": 1})),
     "LightGBM": partial(_mean_of_folds, _lightgbm),
 }

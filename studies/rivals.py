@@ -78,8 +78,11 @@ def measured(method, data):
     return measures(data.test_target, found.scores, predicted)
 
 
-def compare(name, noise, seeds, home, kept):
-    """Means over the draws by method: of the seven measures and of the four rankings in percent, and CPU seconds."""
+def compare(name, noise, seeds, home, kept, until):
+    """Means over the draws by method: of the seven measures and of the four rankings in percent, and CPU seconds.
+
+    None if that is not finished at the time ``until``.
+    """
     found = {kind: dict.fromkeys(METHODS, 0.0) for kind in (*KINDS, "seconds")}
     for seed in range(seeds):
         todo = [method for method in METHODS if (name, noise, seed, method) not in kept]
@@ -87,6 +90,8 @@ def compare(name, noise, seeds, home, kept):
             of_article = name not in TABLES
             data = draw(REGIME[noise], name, seed, "full", home) if of_article else drawn(name, noise, seed)
         for method in todo:
+            if time.monotonic() > until:
+                return None
             start = time.process_time()
             values = measured(method, data)
             kept[name, noise, seed, method] = values, time.process_time() - start
@@ -140,6 +145,7 @@ def main():
     parser.add_argument("--draws", type=int, default=3)
     parser.add_argument("--sets", nargs="*", default=list(TEN_SETS), help="of the article")
     parser.add_argument("--data-home")
+    parser.add_argument("--minutes", type=float, default=np.inf, help="leave out tables that are not finished by then")
     add_replace(parser)
     args = parser.parse_args()
     choose_folder(args.replace)
@@ -147,14 +153,16 @@ def main():
     parts = {"simulated": [*TABLES], "article": args.sets}
     if args.quick:
         parts, args.draws = {"simulated": [*TABLES][:3]}, 1
-    kept = finished()
+    kept, until = finished(), time.monotonic() + 60 * args.minutes
     rows, tests, gains, values = [], [], [], {}
     with threads(1):
         for part, names in parts.items():
             for noise, words in NOISES.items():
                 mine = []
                 for name in names:
-                    found = compare(name, noise, args.draws, args.data_home, kept)
+                    found = compare(name, noise, args.draws, args.data_home, kept, until)
+                    if found is None:
+                        continue
                     row = {f"{kind}_{who}": value for kind, each in found.items() for who, value in each.items()}
                     mine.append({"tables": part, "noise": words, "table": name, **row})
                     print(mine[-1], file=sys.stderr, flush=True)

@@ -70,8 +70,9 @@ def _compared(rows: list[dict[str, str]], rival: str) -> list[float]:
 def forests(style: Style) -> Any:
     """Gains over each rival: every table, and the mean with its standard error."""
     real = study("beyond-end-to-end")
-    drawn = [row for row in result("rivals") if row["noise"] == "10 % flips"]
-    rivals = {name: label for name, label in RIVALS.items() if name in real[0]}
+    drawn = [row for row in result("rivals") if row["noise"] == "10 % flips" and row["tables"] == "simulated"]
+    measured = {*real[0], *(key.replace("seven_", "") + "-f1" for key in drawn[0])}
+    rivals = {name: label for name, label in RIVALS.items() if name in measured}
     figure, axes = plt.subplots(figsize=(WIDTH, 1.5 + 0.62 * len(rivals)), layout="constrained")
     for place, name in enumerate(list(rivals)[::-1]):
         plain = name.removesuffix("-f1")
@@ -93,6 +94,32 @@ def forests(style: Style) -> Any:
     axes.tick_params(axis="y", length=0)
     axes.set_xlabel("gain of ResidualPropagation, points of the seven measures")
     legend_above(figure, axes, 2)
+    return figure
+
+
+def forests_gain(style: Style) -> Any:
+    """What each method gains over a random forest on the simulated tables, for three kinds of labels."""
+    every = [row for row in result("rivals_gains") if row["tables"] == "simulated"]
+    names = {"Residual": "ResidualPropagation"} | {
+        name.removesuffix("-f1"): label for name, label in RIVALS.items() if name not in ("RandomForest-f1", "NMLSDR")
+    }
+    kinds = list(dict.fromkeys(row["noise"] for row in every))
+    figure, axes = plt.subplots(figsize=(WIDTH, 1.5 + 0.66 * len(names)), layout="constrained")
+    for number, kind in enumerate(kinds):
+        found = {row["method"]: row for row in every if row["noise"] == kind}
+        mine = [found[name] for name in names if name in found]
+        heights = np.arange(len(mine))[::-1] + 0.22 * (len(kinds) / 2 - 0.5 - number)
+        axes.errorbar([row["gain"] for row in mine], heights, xerr=[row["error"] for row in mine], fmt=MARKERS[number],
+                      color=style.colors[number], markersize=7, linewidth=2, capsize=3, label=kind)  # fmt: skip
+    times = {row["method"]: row["cost"] for row in every if row["noise"] == kinds[0]}
+    shown = [f"{label}\n{times[name]:.1f} x the time" if name != "Residual" else label for name, label in names.items()]
+    axes.axvline(0, color=style.grey, linewidth=1)
+    axes.set_yticks(range(len(names)), shown[::-1])
+    axes.grid(axis="x", linewidth=0.6)
+    axes.spines["left"].set_visible(False)
+    axes.tick_params(axis="y", length=0)
+    axes.set_xlabel("gain over a random forest, points of the seven measures")
+    legend_above(figure, axes, 1)
     return figure
 
 
@@ -243,6 +270,7 @@ def speed_cases(style: Style) -> Any:
 
 
 PICTURES = [
-    forests, forests_rankings, forests_regimes, cleanlab, article_scores, article_agreement, open_kernel, open_labels,
+    forests, forests_gain, forests_rankings, forests_regimes, cleanlab, article_scores, article_agreement, open_kernel,
+    open_labels,
     open_classifier, open_graph, speed_search, speed_peers, speed_fit, speed_cases,
 ]  # fmt: skip

@@ -34,6 +34,7 @@ MUTANTS = {
         ("doors/review: a row is its own neighbour", "nearest_rows", "if j != i", "if True"),
         ("doors/review: one neighbour less", "nearest_rows", "min(k + 1, len(searched))", "min(k, len(searched))"),
         ("doors/review: neighbours with and without the label swapped", "describe_entries", "target[:, c] == 1, N_EACH", "target[:, c] == 0, N_EACH"),
+        ("doors/review: the nearest rows know the label", "describe_entries", '"near", known', '"near", target[:, c] != -1'),
         ("doors/review: the nearest rows need no labels", "describe_entries", "(target != -1).any(axis=1)", "(target != -2).any(axis=1)"),
         ("doors/review: earlier verdicts of 0 are lost", "describe_entries", "verdicts >= 0", "verdicts > 0"),
         ("doors/review: earlier verdicts are what was given", "describe_entries", "int(given[i, c])", "int(target[i, c])"),
@@ -45,7 +46,14 @@ MUTANTS = {
         ("doors/review: steps before the model are skipped", "write_review", "X = before.transform(X)", "pass"),
         ("doors/review: what was checked is listed again", "write_review", "reviewed=verdicts >= 0", "reviewed=None"),
     ],
+    ("inspection/_review.py", ("tests/doors/test_inspection.py",)): [
+        ("doors/list: rates exchanged", "_odds", "np.where(given == 1, r, h)", "np.where(given == 1, h, r)"),
+        ("doors/list: clipped half as far", "_odds", "e = 0.5 / np.sqrt(", "e = 0.25 / np.sqrt("),
+        ("doors/list: a rate may be 0", "_odds", "least = 0.5 / max(1, int(labels.known.sum()))", "least = 0.0"),
+        ("doors/list: clipped by entries", "_odds", "labels.labeled.sum()", "labels.known.sum()"),
+    ],
     ("inspection/_verdicts.py", REVIEW): [
+        ("doors/verdicts: 0 and then 1", "read_verdicts", "not in (-1, value)", "not in (-1, value, 0)"),
         ("doors/verdicts: neighbours change them", "apply_verdicts", "np.where(decided, 0.0,", "np.where(decided, 0.5,"),
         ("doors/verdicts: a verdict of 0 changes nothing", "apply_verdicts", "verdicts >= 0", "verdicts > 0"),
         ("doors/verdicts: of rows with one id the first", "read_verdicts", "i = int(row)", "pass"),

@@ -42,6 +42,7 @@ CASES = {
     "huge": lambda rng: (rng.standard_normal((80, 6)) * 1e32, labels(rng, (80, 3))),
     "denormal": lambda rng: (rng.standard_normal((80, 6)) * 1e-41, labels(rng, (80, 3))),
     "heavy tails": lambda rng: (np.exp(8 * rng.standard_normal((120, 9))), labels(rng, (120, 4))),
+    "neighbouring floats": lambda rng: (rng.choice([1.0, 1.0 + 2.0**-23, 5.0], (80, 8)), labels(rng, (80, 3))),
     "signs of 0": lambda rng: (rng.choice([-0.0, 0.0, 1.0, 2.0, -1.0], (60, 8)), labels(rng, (60, 3))),
     "beyond the thousand": lambda rng: (rng.standard_normal((1100, 3)), labels(rng, (1100, 2))),
 }  # fmt: skip

@@ -109,8 +109,9 @@ def forests_gain(style: Style) -> Any:
         found = {row["method"]: row for row in every if row["noise"] == kind}
         mine = [found[name] for name in names if name in found]
         heights = np.arange(len(mine))[::-1] + 0.22 * (len(kinds) / 2 - 0.5 - number)
+        shown = f"{kind} ({mine[0]['won'].split()[-1]} tables)"
         axes.errorbar([row["gain"] for row in mine], heights, xerr=[row["error"] for row in mine], fmt=MARKERS[number],
-                      color=style.colors[number], markersize=7, linewidth=2, capsize=3, label=f"{kind} ({mine[0]['won'].split()[-1]} tables)")  # fmt: skip
+                      color=style.colors[number], markersize=7, linewidth=2, capsize=3, label=shown)  # fmt: skip
     times = {row["method"]: row["cost"] for row in every if row["noise"] == kinds[0]}
     shown = [f"{label}\n{times[name]:.1f} x the time" if name != "Residual" else label for name, label in names.items()]
     axes.axvline(0, color=style.grey, linewidth=1)

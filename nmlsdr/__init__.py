@@ -17,8 +17,8 @@ and never in a circle.
                   model_file.py           fitted models as data, not code
                   _model/                 the checks, reading and writing that model_file.py uses
                   _report/                facts and template of `nmlsdr report`
-    2 tables      tables/                 raw tables: files, columns, what each becomes; features and labels; it knows
-                                          no neighbour, graph or estimator
+    2 tables      tables/                 raw tables: files, columns, what each becomes; features and labels; a new
+                                          table beside that of the fit; it knows no neighbour, graph or estimator
     2 estimators  dask/                   NMLSDR, ResidualPropagation, MDDM, MultiLabelCCA, SSMLDR,
                                           MultiLabelPropagation and both ML-kNN classifiers for Dask arrays
                   _estimators/            ResidualPropagation, NMLSDR, MDDM, MLDA, MVMD, MultiLabelCCA, SSMLDR,
@@ -48,7 +48,7 @@ and never in a circle.
                   _weights.pyx            W~ (eq. 4) and T (eq. 5)
                   _propagation.pyx        sweeps and elimination of the solvers, components of the graph
                   _mlknn.pyx              label counts among neighbours, the posterior
-                  _forest.pyx             growing trees, adding up their leaves
+                  _forest.pyx             growing trees (over _c/forest.h), adding up their leaves
                   _dependence.pyx         MLDA's "dependence" label weights
                   _c/                     the C code of the kernels
 

@@ -1,7 +1,17 @@
 """The article's experiments, run again: ``nmlsdr reproduce``.
 
 A run computes cells (a study, a data set, a method and a seed each), keeps every finished cell as a file, and makes
-tables, figures and a report from the files.  ``command`` is where a run begins; ``protocol`` says what the studies are.
+tables, figures and a report from the files.
+
+    command.py      where a run begins
+    protocol.py     what the studies are, and one cell of them
+    store.py        the finished cells of a folder
+    results.py      cells as arrays, and the tables that several sections have
+    benchmarks.py   the sections of the report: the Toy set (Table 1), the ten data sets, the case study
+    statistics.py   comparing methods over data sets
+    figures.py      the figures
+    report.py       writes tables, figures and the report
+    rivals.py       what a user would try first: logistic regressions and a forest
 
 The methods and measures are the package's public ones.  Private modules that are used, as a test checks:
 

@@ -2,6 +2,31 @@
 
 `read_table` reads a file, `TableEncoder` does the same for data frames in a pipeline.  Nothing here knows a neighbour,
 a graph or an estimator of this package: it imports only `_checks`, `_errors`, `_output`, `_refit` and `_resources`.
+A file becomes columns, the roles and the plan say what each of them is, and the plan turns cells into numbers:
+
+    _read.py          a file of any kind: `read_columns`, `decide`, `encode_columns`, and the short way, `read_table`
+    _files.py         what all readers share: errors, limits, lines; the readers, one for each format:
+    _csv.py           CSV and TSV
+    _excel.py         workbooks
+    _parquet.py       Parquet
+    _arff.py          ARFF
+    _svmlight.py      svmlight
+    _npz.py           arrays of NumPy
+    _encodings.py     which encoding a text file probably has
+    _arrow.py         columns of pyarrow
+    _columns.py       a table as it was read: named columns, each with its different texts
+    _shapes.py        many texts at once
+    _plain.py         tables of numbers alone
+    _numbers.py       what a number is, and what a date is
+    _units.py         numbers with a unit, such as "12,5 kg"
+    _lists.py         cells with several words
+    _roles.py         labels, ids, features: what the columns of a file are
+    _labels.py        0, 1, lists of labels, votes, and the mask
+    _label_names.py   label names from an XML file
+    _deciding.py      from columns to the plan, and the reasons
+    _plan.py          the plan: what is done with every column
+    _comparison.py    a new table beside that of the fit
+    _encoder.py       all of it as the first step of a pipeline
 """
 
 from ._deciding import Choices  # noqa: F401

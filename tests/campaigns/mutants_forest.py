@@ -40,6 +40,8 @@ MUTANTS = {
         ("forest/a child before its parent", "checked_forest", " or (children <= parents).any()", ""),
         ("forest/a node with two parents", "checked_forest", "not each_once or ", ""),
         ("forest/a leaf beyond the values", "checked_forest", "np.sort(left[feature == -1])", "np.arange(len(values))"),
+        ("forest/a tree without nodes", "checked_forest", " or (roots[1:] <= roots[:-1]).any()", ""),
+        ("forest/a feature below the first", "checked_forest", "(feature < -1).any() or ", ""),
         ("forest/a feature beyond the rows", "checked_forest", " or (feature >= n_features).any()", ""),
         ("forest/values beyond 1", "checked_forest", " & (values <= 1)", ""),
         ("forest/importances without the whole", "feature_importances_", " - squares[inner]", ""),
@@ -127,13 +129,6 @@ MUTANTS = {
         ("mistakes/more invented labels than given 1s", "estimate_mistakes", "min(float(G), bound)", "bound"),
         ("mistakes/the fewest labels are the most", "estimate_mistakes", "positives(0.0, rates[1])", "positives(highest, rates[1])"),
         ("mistakes/no given 1 means no mistake", "estimate_mistakes", "(0.0, float(M))", "(0.0, 0.0)"),
-    ],
-    ("inspection/_review.py", ("tests/doors/test_inspection.py", "tests/doors/test_cli_review.py")): [
-        ("forest/weight of given 1s", "_with_lowered_ones", ", 2.0 * float", ", float"),
-        ("forest/weight without the true share", "_with_lowered_ones", "* (1.0 - truly) /", "/"),
-        ("review/a given 1 is predicted by its score", "_likelier_ones", "1.0 - scores", "scores"),
-        ("review/the least suspicious tell the likelier kind", "_likelier_ones", "argsort(-lowered", "argsort(lowered"),
-        ("review/the likelier kind last", "rank_suspects", "!= first", "== first"),
     ],
 }  # fmt: skip
 

@@ -80,3 +80,9 @@ def test_the_tables_have_no_name_twice_and_name_test_files_that_exist():
     named = {each for mutant in mutants for each in mutant.tests if each.endswith(".py")}
     assert len(mutants) > 250
     assert sorted(name for name in named if not (TESTS.parent / name).exists()) == []
+
+
+def test_every_pattern_of_the_tables_is_in_the_package():
+    """Otherwise correct the row in the table, or delete it if its code was deleted on purpose."""
+    mutants, _ = mutation.tables()
+    assert [f"{mutant.name}: {what}" for mutant in mutants if (what := mutation.gone(mutant))] == []

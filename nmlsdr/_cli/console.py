@@ -84,7 +84,7 @@ class Console:
     Parameters
     ----------
     quiet : bool, default=False
-        Show no progress and no estimates.
+        Show no progress, no estimates and no reports of what was decided or written.
     stream : text stream, default=sys.stderr
         Where progress and notes go.
     """

@@ -40,8 +40,8 @@ def output(*suffixes: str, note: str = "", required: bool = True) -> Options:
 TRACEBACK = {"--traceback": flag("print the traceback of an error, for a bug report")}  # `nmlsdr.cli.main` looks for it
 HOME_TEXT = "folder of the data sets (default: the environment variable NMLSDR_DATA, or ~/nmlsdr_data)"
 HOME = {"--data-home": option("DIR", HOME_TEXT)}
-QUIET = {"--quiet": flag("print no progress and no estimates of time (progress is only printed on a terminal)"),
-         **TRACEBACK}  # fmt: skip
+QUIET_TEXT = "print no progress, estimates of time, plan, first entries or names of written files; warnings stay"
+QUIET = {"--quiet": flag(QUIET_TEXT), **TRACEBACK}
 # Of these a table has one at most.
 _LABELS = {
     "--label-columns": option(

@@ -63,6 +63,9 @@ def test_the_commands_on_files_run_as_printed(tmp_path, monkeypatch):
         Y = rng.integers(0, 2, (40, 2))
         rows = [f"{x:.3f},{z:.3f},{a},{b}" for (a, b), (x, z) in zip(Y, Y + rng.normal(0, 0.2, (40, 2)), strict=True)]
         (tmp_path / f"{name}.csv").write_text("x,z,flu,cold\n" + "\n".join(rows) + "\n")
+    words = {"0,0": "none", "1,0": "flu", "0,1": "cold", "1,1": "flu;cold"}
+    lists = [f"{row[:-3]}{words[row[-3:]]}" for row in rows[:-1]] + ["0,0,"]  # the last row is not labelled
+    (tmp_path / "visits.csv").write_text("x,z,diagnoses\n" + "\n".join(lists) + "\n")
     commands = shell_block("nmlsdr fit").splitlines()
     assert len(commands) == 4
     for command in commands:

@@ -227,7 +227,7 @@ cdef int index_new(int type, int metric, const void *rows, Py_ssize_t n, Py_ssiz
 cdef int index_query(const void *index, int type, const void *queries, Py_ssize_t q, Py_ssize_t d, Py_ssize_t k,
                      double *distances, Py_ssize_t *neighbors, int n_threads) noexcept with gil:
     try:
-        refuse(index is NULL, NULL_POINTER)
+        refuse(index is NULL or queries is NULL, NULL_POINTER)
         prepared = <object>index
         n_threads = threads(1, n_threads)
         refuse(k < 1 or k > prepared.rows.shape[0], BAD_K)

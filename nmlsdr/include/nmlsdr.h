@@ -101,8 +101,9 @@ typedef struct {
      * be passed to index_free in the end. */
     int (*index_new)(int type, int metric, const void *rows, Py_ssize_t n, Py_ssize_t d, nmlsdr_index **index,
                      int n_threads);
-    /* Find the k nearest rows of each of the q queries (q x d, C order).  The results are those of `nearest`.  Several
-     * threads may use one index at once. */
+    /* Find the k nearest rows of each of the q queries (q x d, C order; not NULL, even if q is 0), with 1 <= k <= n.
+     * The results are those of `nearest` with queries.  Queries are always compared with all rows: a row that is its
+     * own query finds itself first, or an equal row with a lower number.  Several threads may use one index at once. */
     int (*index_query)(const nmlsdr_index *index, int type, const void *queries, Py_ssize_t q, Py_ssize_t d,
                        Py_ssize_t k, double *distances, Py_ssize_t *neighbors, int n_threads);
     /* Free an index; NULL is allowed. */

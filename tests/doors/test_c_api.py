@@ -680,6 +680,12 @@ def test_null_is_refused_wherever_the_header_does_not_allow_it():
             assert (answer >= 0) if expected else (answer == NULL_POINTER), (name, place)
         if name != "index_new":
             assert getattr(table(), name)(*arguments) >= 0
+    # no queries: success that writes nothing, but never the rows themselves, which NULL stands for in `nearest`
+    squared[:], found[:] = -1, -1
+    assert table().index_query(index, FLOAT64, x, 0, 7, 5, *out, 1) == OK
+    assert table().index_query(index, FLOAT64, None, 0, 7, 5, *out, 1) == NULL_POINTER
+    assert (squared == -1).all()
+    assert (found == -1).all()
     table().index_free(index)
     # what has no entries needs no memory
     assert transition_of_nothing() == OK

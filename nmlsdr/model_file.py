@@ -26,7 +26,7 @@ from ._model.schema import Refused
 from ._model.writing import content_out
 from ._output import PathLike, replace_file
 from .forest import Forest
-from .tables import Column, Plan, TableEncoder
+from .tables import Column, Plan, Profile, TableEncoder
 
 __all__ = ["TRUSTED_TYPES", "ModelFileError", "load_model", "save_model"]
 
@@ -35,7 +35,7 @@ _ESTIMATORS = [getattr(estimators, name) for name in estimators.__all__]
 #: mlflow. Both check nothing else of a file, so read only files that you trust with them; `load_model` checks all.
 TRUSTED_TYPES = [
     f"{kind.__module__}.{kind.__qualname__}"
-    for kind in (*_ESTIMATORS, TableEncoder, Plan, Column, LabelClasses, Forest)
+    for kind in (*_ESTIMATORS, TableEncoder, Plan, Column, Profile, LabelClasses, Forest)
 ]
 
 

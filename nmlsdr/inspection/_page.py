@@ -195,7 +195,7 @@ def _add_parts(
         one["parts"] = [float(f"{part:.2g}") for part in parts]
         one["told"] = told[c]
         shown = sorted(told[c], key=lambda j: -abs(parts[j]))[:N_STRIPS]
-        one["strips"] = {j: _strip(by_column[:, np.flatnonzero(column == j)], target[:, c], i) for j in shown}
+        one["strips"] = {str(j): _strip(by_column[:, np.flatnonzero(column == j)], target[:, c], i) for j in shown}
     return columns
 
 

@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 from model_files import npy
 from scipy import sparse
-from sklearn.ensemble import ExtraTreesRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
@@ -187,7 +186,7 @@ def model_bytes():
         (nmlsdr.MLkNN(**k), sparse.csr_array(X), Y),
         (nmlsdr.MLkNN(neighbors="precomputed", **k), np.abs(X[:, :1] - X[:, :1].T), Y),
         (nmlsdr.SemiSupervisedMLkNN(**k), X, words),
-        (ExtraTreesRegressor(3, random_state=0), X, Y),
+        (nmlsdr.ResidualPropagation(2, **k), X, Y),
         (make_pipeline(TableEncoder(), nmlsdr.ResidualPropagation(2, **k)), table, Y),
         (make_pipeline(StandardScaler(), nmlsdr.NMLSDR(2, **k), nmlsdr.SemiSupervisedMLkNN(**k)), X, Y),
     ):

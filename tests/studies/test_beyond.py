@@ -422,8 +422,8 @@ def test_the_table_of_regimes_compares_on_the_smaller_sets_alone():
 @pytest.mark.usefixtures("default_forest")
 @pytest.mark.shared
 def test_cells_hold_the_known_means_of_emotions(shared):
-    """Figures of a program written apart from this one, on the noise of the benchmarks."""
-    for method, p1, end_to_end in (("Residual", 0.7235, 0.7320), ("NMLSDR", 0.7212, 0.6644)):
+    """Figures of programs written apart from this one (ResidualPropagation: the twin), on the benchmarks' noise."""
+    for method, p1, end_to_end in (("Residual", 0.7235, 0.7351), ("NMLSDR", 0.7212, 0.6644)):
         key = CellKey("beyond", "Emotions", method, 0)
         made = protocol.run_cell(
             key, BASE, beyond.measure, size="full", data_home=str(shared / "data"), fingerprint="x"

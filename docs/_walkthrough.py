@@ -1,6 +1,6 @@
 """Run the commands of a page and write their output below them: no answer on the page is typed by hand.
 
-    python docs/_walkthrough.py                       # docs/guide/hospital.md, some minutes
+    python docs/_walkthrough.py                       # the pages of PAGES, about a minute
     python docs/_walkthrough.py --pictures            # and the report in a headless Chromium, into docs/_static
 
 A page's fences of the kind ``console`` hold lines ``$ command``; what follows each is replaced by what it
@@ -24,7 +24,6 @@ PAGES = {name: HERE / f"{name}.md" for name in ("ten_minutes", "prepare")}
 SCRIPTS = ("digits.py", "hospital.py")
 MADE = ("report.html", "review.html")  # what the commands of the first page write, and the site shows
 FENCE = re.compile(r"(?<=```console\n).*?(?=```)", re.DOTALL)
-WRITES = "python hospital.py write"
 
 # name: width and height of the window, dark or not, and which parts of the report are shown
 PICTURES = {
@@ -34,11 +33,11 @@ PICTURES = {
 }
 
 
-def execute(text: str, folder: Path, size: str = "") -> str:
-    """Return the page with the output of its commands; `size` is added to the command that writes the tables."""
+def execute(text: str, folder: Path) -> str:
+    """Return the page with the output of its commands."""
     for script in SCRIPTS:
         shutil.copy(HERE / script, folder)
-    return FENCE.sub(lambda fence: _answers(fence[0], folder, size), text)
+    return FENCE.sub(lambda fence: _answers(fence[0], folder), text)
 
 
 def write_pages(to: Path) -> None:
@@ -54,10 +53,10 @@ def write_pages(to: Path) -> None:
             shutil.copy(Path(folder, page), to)
 
 
-def _answers(fence: str, folder: Path, size: str) -> str:
+def _answers(fence: str, folder: Path) -> str:
     lines = []
     for command in (line[2:] for line in fence.splitlines() if line.startswith("$ ")):
-        lines += [f"$ {command}", *_run(command + size if command == WRITES else command, folder).splitlines()]
+        lines += [f"$ {command}", *_run(command, folder).splitlines()]
     return "\n".join(lines) + "\n"
 
 

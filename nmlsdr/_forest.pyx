@@ -1,6 +1,6 @@
 """Kernels of the forests: growing trees, and adding up the values of their leaves.
 
-Every function fills buffers that its caller, forest.py, allocated and checked.  A thread owns a tree, or a block of rows.
+Every function fills buffers that forest.py allocated and checked.  A thread owns a tree, or a block of rows.
 """
 
 from cython.parallel cimport prange

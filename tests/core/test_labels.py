@@ -109,7 +109,7 @@ COLUMNS = {
     "polars frame, null": (polars_frame(pl.Int64), PARTLY, True),
     "polars frame of Boolean, null": (polars_frame(pl.Boolean), PARTLY, True),
     "pyarrow table, null": (pa.table(arrow_columns(PARTLY)), PARTLY, True),
-    "pyarrow record batch": (pa.record_batch(arrow_columns(ALL)), ALL, True),
+    "pyarrow record batch": (pa.table(arrow_columns(ALL)).to_batches()[0], ALL, True),
     "masked array": (np.ma.masked_array(Y, ~PARTLY), PARTLY, False),
     "array of yes and no": (in_words(ALL, "yes", "No"), ALL, False),
     "frame of ja and nein, None": (pd.DataFrame(in_words(PARTLY, "ja", "nein", None), columns=NAMES), PARTLY, True),

@@ -5,6 +5,7 @@ writes the verdicts.  `render_part` makes the part of a page that both the revie
 """
 
 import base64
+import functools
 import hashlib
 import json
 import os
@@ -184,18 +185,18 @@ def _add_parts(
         columns = [name for name in columns if name in kept]
     places = {name: j for j, name in enumerate(columns)}
     column = np.array([places.get(name, len(columns)) for name in feature_columns])
-    by_column, told = X.tocsc() if sparse.issparse(X) else X, {}
+    strips = _Strips(X, target, column)
+    told: dict[int, list[int]] = {}
     for one in entries:
-        c, i = one["label"], one["row"]
+        c, row = one["label"], X[[one["row"]]]
         if c not in told:
             told[c] = _telling_columns(X, target[:, c], column, len(columns))
-        row = X[[i]]
-        weights = coef[c] * ((row.toarray() if sparse.issparse(row) else row)[0] - method.mean_)
-        parts = np.bincount(column, weights, minlength=len(columns) + 1)[:-1]
+        values = (row.toarray() if sparse.issparse(row) else row)[0]
+        parts = np.bincount(column, coef[c] * (values - method.mean_), minlength=len(columns) + 1)[:-1]
         one["parts"] = [float(f"{part:.2g}") for part in parts]
         one["told"] = told[c]
         shown = sorted(told[c], key=lambda j: -abs(parts[j]))[:N_STRIPS]
-        one["strips"] = {str(j): _strip(by_column[:, np.flatnonzero(column == j)], target[:, c], i) for j in shown}
+        one["strips"] = {str(j): strips.of(c, j, values) for j in shown}
     return columns
 
 
@@ -211,19 +212,45 @@ def _telling_columns(X: Any, y: NDArray[Any], column: NDArray[np.intp], n_column
     return [int(j) for j in np.unique(column[clear]) if j < n_columns]
 
 
-def _strip(block: Any, y: NDArray[Any], i: int) -> list[int]:
-    """Where row i stands among the rows with a label and without it, in one column.
+class _Strips:
+    """Where a row stands among the rows with a label and without it, in one column.
 
     Of a number the place of the row and five quantiles of either group, on a scale from 0 to 99 that leaves out 1 % of
-    the rows at either end; of anything else the percentages of either group that are equal to the row.
+    the rows at either end; of anything else the percentages of either group that are equal to the row.  What the
+  XX
     """
-    block = block.toarray() if sparse.issparse(block) else block
-    groups = [block[y == value] for value in (1, 0)]
-    if block.shape[1] > 1 or len(np.unique(block)) <= FEW_VALUES:
-        return [round(100 * float((group == block[i]).all(axis=1).mean())) if len(group) else 0 for group in groups]
-    low, high = np.quantile(block[y != -1], (0.01, 0.99))
-    marks = [block[i], *(np.quantile(group, MARKS) if len(group) else np.full(5, low) for group in groups)]
-    return np.clip(99 * (np.concatenate(marks) - low) / max(high - low, 1e-300), 0, 99).astype(int).tolist()
+
+    def __init__(self, X: Any, target: NDArray[Any], column: NDArray[np.intp]) -> None:
+        self.by_column, self.target, self.column = X.tocsc() if sparse.issparse(X) else X, target, column
+        self.scale, self.shares = functools.cache(self._scale), functools.cache(self._shares)
+
+    def of(self, c: int, j: int, values: NDArray[Any]) -> list[int]:
+        """The strip of a row of these values in column j, for label c."""
+        own, scale = values[self.column == j], self.scale(c, j)
+        if scale is None:
+            return self.shares(c, j, own.tobytes())
+        low, high, marks = scale
+        places = 99 * (np.concatenate([own, marks]) - low) / max(high - low, 1e-300)
+        return np.clip(places, 0, 99).astype(int).tolist()
+
+    def _groups(self, c: int, j: int) -> tuple[NDArray[Any], list[NDArray[Any]]]:
+        block = self.by_column[:, np.flatnonzero(self.column == j)]
+        block = block.toarray() if sparse.issparse(block) else block
+        return block, [block[self.target[:, c] == value] for value in (1, 0)]
+
+    def _scale(self, c: int, j: int) -> tuple[Any, Any, NDArray[Any]] | None:
+        """The ends and the quantiles of both groups of a column of numbers."""
+        block, groups = self._groups(c, j)
+        if block.shape[1] > 1 or len(np.unique(block)) <= FEW_VALUES:
+            return None
+        low, high = np.quantile(block[self.target[:, c] != -1], (0.01, 0.99))
+        marks = [np.quantile(group, MARKS) if len(group) else np.full(len(MARKS), low) for group in groups]
+        return low, high, np.concatenate(marks)
+
+    def _shares(self, c: int, j: int, own: bytes) -> list[int]:
+        block, groups = self._groups(c, j)
+        value = np.frombuffer(own, dtype=block.dtype)
+        return [round(100 * float((group == value).all(axis=1).mean())) if len(group) else 0 for group in groups]
 
 
 def cells_of(block: Any, names: Sequence[str]) -> Callable[[NDArray[np.intp], Sequence[str]], list[list[str]]]:

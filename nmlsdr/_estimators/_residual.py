@@ -336,9 +336,9 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
             del seen  # may be a copy of the rows
             trend = fit_trend(steps, rows, labels, w, chosen, self.n_estimators, self.random_state)
             self.coef_, self.intercept_, self.forests_, self.learner_weights_, O = trend
-            self.n_labeled_, (self.flip_rate_, self.forget_rate_) = len(O), self._estimate_rates(
-                O, labels if given is None else _before_corrections(labels, steps.in_memory(given))
-            )
+            before = labels if given is None else _before_corrections(labels, steps.in_memory(given))
+            self.n_labeled_ = len(O)
+            self.flip_rate_, self.forget_rate_ = self._estimate_rates(O, before)
             self.embedding_, self.ridge_scores_ = self._embed(rows), self._score_by_ridge(rows)
             self.ridge_scores_[labels.labeled] = chosen.predictions
             self.propagated_errors_, TE = self._propagate_residuals(steps, labels, O, alpha)

@@ -4,7 +4,7 @@
 from libc.stdint cimport int32_t, int64_t
 
 cdef enum:
-    API = 3  # NMLSDR_API of the header; compare it with api_number() once at import
+    API = 1  # NMLSDR_API of the header; compare it with api_number() once at import
 
 cdef enum:  # what the functions return; message says it in words
     OK = 0
@@ -35,17 +35,8 @@ cdef int api_number() noexcept nogil
 
 cdef const char *message(int code) noexcept nogil
 
-cdef int nearest_f32(const float *rows, Py_ssize_t n, Py_ssize_t d, Py_ssize_t k, double *squared,
-                     Py_ssize_t *neighbors, int n_threads) noexcept nogil
-
-cdef int nearest_f64(const double *rows, Py_ssize_t n, Py_ssize_t d, Py_ssize_t k, double *squared,
-                     Py_ssize_t *neighbors, int n_threads) noexcept nogil
-
-cdef int nearest_to_f32(const float *rows, Py_ssize_t n, const float *queries, Py_ssize_t q, Py_ssize_t d,
-                        Py_ssize_t k, double *squared, Py_ssize_t *neighbors, int n_threads) noexcept nogil
-
-cdef int nearest_to_f64(const double *rows, Py_ssize_t n, const double *queries, Py_ssize_t q, Py_ssize_t d,
-                        Py_ssize_t k, double *squared, Py_ssize_t *neighbors, int n_threads) noexcept nogil
+cdef int nearest(int type, int metric, const void *rows, Py_ssize_t n, const void *queries, Py_ssize_t q, Py_ssize_t d,
+                 Py_ssize_t k, double *distances, Py_ssize_t *neighbors, int n_threads) noexcept nogil
 
 cdef Py_ssize_t neighbor_graph(const Py_ssize_t *neighbors, Py_ssize_t n, Py_ssize_t k, int64_t *indptr,
                                int32_t *columns, int n_threads) noexcept nogil
@@ -56,9 +47,6 @@ cdef int transition_matrix(const int64_t *indptr, const int32_t *columns, const 
 cdef int propagate(const int64_t *indptr, const int32_t *columns, const double *weights, Py_ssize_t n, const double *Y,
                    Py_ssize_t n_labels, const double *alpha, const unsigned char *labeled, double tol, double *F,
                    Quality *quality, int n_threads) noexcept nogil
-
-cdef int nearest(int type, int metric, const void *rows, Py_ssize_t n, const void *queries, Py_ssize_t q, Py_ssize_t d,
-                 Py_ssize_t k, double *distances, Py_ssize_t *neighbors, int n_threads) noexcept nogil
 
 cdef int index_new(int type, int metric, const void *rows, Py_ssize_t n, Py_ssize_t d, void **index,
                    int n_threads) noexcept nogil

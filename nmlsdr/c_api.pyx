@@ -17,14 +17,6 @@ cdef extern from "include/nmlsdr.h" nogil:
     const char *NMLSDR_API_NAME
     ctypedef struct nmlsdr_api:
         int version
-        int (*nearest_f32)(const float *, Py_ssize_t, Py_ssize_t, Py_ssize_t, double *, Py_ssize_t *, int) noexcept
-        int (*nearest_f64)(const double *, Py_ssize_t, Py_ssize_t, Py_ssize_t, double *, Py_ssize_t *, int) noexcept
-        int (*nearest_to_f32)(
-            const float *, Py_ssize_t, const float *, Py_ssize_t, Py_ssize_t, Py_ssize_t, double *, Py_ssize_t *,
-            int) noexcept
-        int (*nearest_to_f64)(
-            const double *, Py_ssize_t, const double *, Py_ssize_t, Py_ssize_t, Py_ssize_t, double *, Py_ssize_t *,
-            int) noexcept
         Py_ssize_t (*neighbor_graph)(
             const Py_ssize_t *, Py_ssize_t, Py_ssize_t, int64_t *, int32_t *, int) noexcept
         int (*transition_matrix)(
@@ -150,32 +142,6 @@ cdef graph_at(const int64_t *indptr, const int32_t *columns, const double *weigh
 # ---------------------------------------------------------------- neighbours
 
 
-cdef int nearest_f32(const float *rows, Py_ssize_t n, Py_ssize_t d, Py_ssize_t k, double *squared,
-                     Py_ssize_t *neighbors, int n_threads) noexcept with gil:
-    return search(FLOAT32, EUCLIDEAN, rows, n, True, NULL, 0, d, k, squared, neighbors, n_threads)
-
-
-cdef int nearest_f64(const double *rows, Py_ssize_t n, Py_ssize_t d, Py_ssize_t k, double *squared,
-                     Py_ssize_t *neighbors, int n_threads) noexcept with gil:
-    return search(FLOAT64, EUCLIDEAN, rows, n, True, NULL, 0, d, k, squared, neighbors, n_threads)
-
-
-cdef int nearest_to_f32(const float *rows, Py_ssize_t n, const float *queries, Py_ssize_t q, Py_ssize_t d,
-                        Py_ssize_t k, double *squared, Py_ssize_t *neighbors, int n_threads) noexcept with gil:
-    return search(FLOAT32, EUCLIDEAN, rows, n, False, queries, q, d, k, squared, neighbors, n_threads)
-
-
-cdef int nearest_to_f64(const double *rows, Py_ssize_t n, const double *queries, Py_ssize_t q, Py_ssize_t d,
-                        Py_ssize_t k, double *squared, Py_ssize_t *neighbors, int n_threads) noexcept with gil:
-    return search(FLOAT64, EUCLIDEAN, rows, n, False, queries, q, d, k, squared, neighbors, n_threads)
-
-
-cdef int nearest(int type, int metric, const void *rows, Py_ssize_t n, const void *queries, Py_ssize_t q, Py_ssize_t d,
-                 Py_ssize_t k, double *distances, Py_ssize_t *neighbors, int n_threads) noexcept with gil:
-    return search(
-        type, metric, rows, n, queries is NULL and q == 0, queries, q, d, k, distances, neighbors, n_threads)
-
-
 cdef rows_at(int type, const void *rows, Py_ssize_t n, Py_ssize_t d):
     """Rows of a C caller as the search takes them."""
     from ._checks.arguments import check_rows
@@ -190,13 +156,13 @@ cdef metric_name(int metric):
     return "cosine" if metric == COSINE else "euclidean"
 
 
-cdef int search(int type, int metric, const void *rows, Py_ssize_t n, bint own, const void *queries, Py_ssize_t q,
-                Py_ssize_t d, Py_ssize_t k, double *distances, Py_ssize_t *neighbors, int n_threads) noexcept:
-    """Search the rows themselves (own), or the queries."""
+cdef int nearest(int type, int metric, const void *rows, Py_ssize_t n, const void *queries, Py_ssize_t q, Py_ssize_t d,
+                 Py_ssize_t k, double *distances, Py_ssize_t *neighbors, int n_threads) noexcept with gil:
     try:
         from ._search import squared_neighbors
 
         name, n_threads = metric_name(metric), threads(n, n_threads)
+        own = queries is NULL and q == 0
         refuse(k < 1 or k > n - own, BAD_K)
         X, Q = rows_at(type, rows, n, d), None if own else rows_at(type, queries, q, d)
         shape = (n if own else q, k)
@@ -313,10 +279,6 @@ cdef int propagate(const int64_t *indptr, const int32_t *columns, const double *
 
 cdef nmlsdr_api table
 table.version = API
-table.nearest_f32 = nearest_f32
-table.nearest_f64 = nearest_f64
-table.nearest_to_f32 = nearest_to_f32
-table.nearest_to_f64 = nearest_to_f64
 table.neighbor_graph = neighbor_graph
 table.transition_matrix = transition_matrix
 table.nearest = nearest

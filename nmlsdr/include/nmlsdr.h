@@ -4,7 +4,7 @@
  *     #include <nmlsdr.h>                          (add nmlsdr.get_include() to the include folders)
  *
  *     const nmlsdr_api *api = nmlsdr_import();     once, with the GIL; NULL with an exception set on failure
- *     code = api->nearest_f64(rows, n, d, k, squared, neighbors, n_threads);
+ *     code = api->nearest(NMLSDR_FLOAT64, NMLSDR_EUCLIDEAN, rows, n, NULL, 0, d, k, squared, neighbors, n_threads);
  *
  * No library needs to be linked.  Call every function without the GIL.  It acquires the GIL between the steps of its
  * kernel, so the caller must not own a lock for which a thread with the GIL may wait.  In a forked child all functions
@@ -21,7 +21,7 @@
 
 #include <Python.h>
 
-#define NMLSDR_API 3
+#define NMLSDR_API 1
 #define NMLSDR_API_NAME "nmlsdr.c_api.TABLE"
 
 /* Return codes of all functions; `message` says each in a sentence: */
@@ -57,18 +57,13 @@ typedef struct {
 typedef struct {
     int version; /* NMLSDR_API of the installed nmlsdr */
 
-    /* Find the k nearest other rows of each of the n rows.
-     * In: rows (n x d, C order); 1 <= k < n < 2^31 - 1; d >= 1.
-     * Out: squared distances (n x k) and row numbers (n x k) of the neighbours, ordered by (squared distance, row). */
-    int (*nearest_f32)(const float *rows, Py_ssize_t n, Py_ssize_t d, Py_ssize_t k, double *squared,
-                       Py_ssize_t *neighbors, int n_threads);
-    int (*nearest_f64)(const double *rows, Py_ssize_t n, Py_ssize_t d, Py_ssize_t k, double *squared,
-                       Py_ssize_t *neighbors, int n_threads);
-    /* Find the k nearest rows of each of the q queries (q x d, C order), with 1 <= k <= n.  Otherwise as above. */
-    int (*nearest_to_f32)(const float *rows, Py_ssize_t n, const float *queries, Py_ssize_t q, Py_ssize_t d,
-                          Py_ssize_t k, double *squared, Py_ssize_t *neighbors, int n_threads);
-    int (*nearest_to_f64)(const double *rows, Py_ssize_t n, const double *queries, Py_ssize_t q, Py_ssize_t d,
-                          Py_ssize_t k, double *squared, Py_ssize_t *neighbors, int n_threads);
+    /* Find the k nearest rows of each of the q queries, or, with queries NULL and q 0, the k nearest other rows of each
+     * of the n rows.
+     * In: rows (n x d, C order) and queries (q x d) of this type; d >= 1; 1 <= k <= n < 2^31 - 1, without queries k < n.
+     * Out: distances and row numbers of the neighbours (q x k, without queries n x k), ordered by (distance, row).
+     * Distances are squared for NMLSDR_EUCLIDEAN, and 1 - cos of the angle for NMLSDR_COSINE. */
+    int (*nearest)(int type, int metric, const void *rows, Py_ssize_t n, const void *queries, Py_ssize_t q,
+                   Py_ssize_t d, Py_ssize_t k, double *distances, Py_ssize_t *neighbors, int n_threads);
 
     /* Build the binary graph W of eq. (3) as a CSR matrix.
      * In: the neighbours of each row (n x k); a row is not among its own neighbours, and no neighbour appears twice.
@@ -91,11 +86,6 @@ typedef struct {
     int (*propagate)(const int64_t *indptr, const int32_t *columns, const double *weights, Py_ssize_t n,
                      const double *Y, Py_ssize_t n_labels, const double *alpha, const unsigned char *labeled,
                      double tol, double *F, nmlsdr_quality *quality, int n_threads);
-
-    /* As nearest_f32 to nearest_to_f64, for rows of this type, by this metric; queries NULL and q 0: the rows
-     * themselves.  Out: squared distances for NMLSDR_EUCLIDEAN, 1 - cos of the angle for NMLSDR_COSINE. */
-    int (*nearest)(int type, int metric, const void *rows, Py_ssize_t n, const void *queries, Py_ssize_t q,
-                   Py_ssize_t d, Py_ssize_t k, double *distances, Py_ssize_t *neighbors, int n_threads);
 
     /* Prepare rows for many searches with few queries each.  Out: an index, which contains a copy of the rows and must
      * be passed to index_free in the end. */

@@ -106,7 +106,7 @@ MUTANTS = {
         ("search/int8: the second of two integers twice", "nmlsdr_pack_int8", ">> m % 2 * 16 &", ">> 16 &"),
     ],
     ("c_api.pyx", C): [
-        ("search/C: k of all rows without queries", "search", "n - own", "n"),
+        ("search/C: k of all rows without queries", "nearest", "n - own", "n"),
     ],
     ("c_api.pyx", C_TABLE): [
         ("search/C: NULL is memory", "array_at", "refuse(memory is NULL, NULL_POINTER)", ""),

@@ -197,7 +197,7 @@ def neighbors(nearest, X, k, queries=None, n_threads=2):
 
 @pytest.mark.slow
 def test_the_number_of_the_interface_is_stated(nearest):
-    assert nearest.abi() == (3, 3)
+    assert nearest.abi() == (1, 1)
 
 
 @pytest.mark.slow
@@ -282,19 +282,16 @@ def table():
     """The functions of the capsule, as include/nmlsdr.h declares them."""
     P, size, number = ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int
     kinds = [number]
-    kinds += [ctypes.CFUNCTYPE(number, P, size, size, size, P, P, number)] * 2
-    kinds += [ctypes.CFUNCTYPE(number, P, size, P, size, size, size, P, P, number)] * 2
+    kinds += [ctypes.CFUNCTYPE(number, number, number, P, size, P, size, size, size, P, P, number)]
     kinds += [ctypes.CFUNCTYPE(size, P, size, size, P, P, number)]
     kinds += [ctypes.CFUNCTYPE(number, P, P, P, size, P, number)]
     kinds += [ctypes.CFUNCTYPE(number, P, P, P, size, P, size, P, P, ctypes.c_double, P, P, number)]
-    kinds += [ctypes.CFUNCTYPE(number, number, number, P, size, P, size, size, size, P, P, number)]
     kinds += [ctypes.CFUNCTYPE(number, number, number, P, size, size, P, number)]
     kinds += [ctypes.CFUNCTYPE(number, P, number, P, size, size, size, P, P, number)]
     kinds += [ctypes.CFUNCTYPE(None, P)]
     kinds += [ctypes.CFUNCTYPE(ctypes.c_char_p, number)]
-    names = ["version", "nearest_f32", "nearest_f64", "nearest_to_f32", "nearest_to_f64", "neighbor_graph",
-             "transition_matrix", "propagate", "nearest", "index_new", "index_query", "index_free",
-             "message"]  # fmt: skip
+    names = ["version", "nearest", "neighbor_graph", "transition_matrix", "propagate", "index_new", "index_query",
+             "index_free", "message"]  # fmt: skip
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = P, [ctypes.py_object, ctypes.c_char_p]
     kind = type("Table", (ctypes.Structure,), {"_fields_": list(zip(names, kinds, strict=True))})
@@ -345,7 +342,7 @@ def test_get_include_returns_the_folder_of_the_header_with_the_version_of_the_ta
 def test_the_functions_of_the_c_table_search_neighbours():
     X = np.array([[0.0], [1.0], [3.0]])
     squared, indices = np.empty((3, 1)), np.empty((3, 1), np.intp)
-    assert table().nearest_f64(at(X), 3, 1, 1, at(squared), at(indices), 1) == 0
+    assert table().nearest(FLOAT64, EUCLIDEAN, at(X), 3, None, 0, 1, 1, at(squared), at(indices), 1) == 0
     assert (squared.ravel().tolist(), indices.ravel().tolist()) == ([1, 1, 4], [1, 0, 1])
 
 
@@ -432,20 +429,15 @@ def test_rows_that_are_not_finite_are_refused_by_every_search(dtype, wrong, d, r
     X = rng.standard_normal((60, d)).astype(dtype)
     bad = X.copy()
     bad[-1, -1] = wrong
-    name = "f64" if dtype == np.float64 else "f32"
-    squared, found = np.full((60, 4), np.nan), np.full((60, 4), -1, np.intp)
-    own, to = getattr(table(), f"nearest_{name}"), getattr(table(), f"nearest_to_{name}")
-    assert own(at(bad), 60, d, 4, at(squared), at(found), 1) == NOT_FINITE
-    assert to(at(bad), 60, at(X), 60, d, 4, at(squared), at(found), 1) == NOT_FINITE
-    assert to(at(X), 60, at(bad), 60, d, 4, at(squared), at(found), 1) == NOT_FINITE
     for metric in (EUCLIDEAN, COSINE):
-        assert search(bad, 4, metric=metric)[0] == NOT_FINITE
-        assert search(X, 4, bad, metric)[0] == NOT_FINITE
+        for rows, queries in ((bad, None), (bad, X), (X, bad)):
+            code, _, found = search(rows, 4, queries, metric)
+            assert code == NOT_FINITE
+            assert (found == -1).all()  # nothing was written
         assert new_index(bad, metric)[0] == NOT_FINITE
         index = new_index(X, metric)[1]
         assert search(X, 4, bad, index=index)[0] == NOT_FINITE
         table().index_free(index)
-    assert (found == -1).all()  # nothing was written
     if dtype == np.float64:
         bad[-1, -1] = 1e151
         assert search(bad, 4)[0] == NOT_FINITE
@@ -477,22 +469,18 @@ def test_a_number_of_threads_below_one_stands_for_all_cores(n_threads, monkeypat
     asked = []
     monkeypatch.setattr(threads, "check_n_jobs", lambda n_jobs: asked.append(n_jobs) or 2)
     found = _every_function(*given, n_threads=n_threads)
-    assert asked.count(None) >= len(table()._fields_) - 5
+    assert asked.count(None) >= 8
     for before, after in zip(expected, found, strict=True):
         np.testing.assert_array_equal(after, before)
 
 
 def _every_function(X, Y, alpha, W, n_threads=2):
-    """What each function of the table answers."""
-    n, k = len(X), 5
-    found, X32 = [], X.astype(np.float32)
-    for number, rows in (("f32", X32), ("f64", X)):
-        squared, indices = np.empty((n, k)), np.empty((n, k), np.intp)
-        own, to = getattr(table(), f"nearest_{number}"), getattr(table(), f"nearest_to_{number}")
-        found += [own(at(rows), n, X.shape[1], k, at(squared), at(indices), n_threads), squared, indices]
-        edges, indptr, columns = neighbor_graph(indices, n_threads)
-        squared, indices = squared.copy(), indices.copy()
-        found += [to(at(rows), n, at(rows), n, X.shape[1], k, at(squared), at(indices), n_threads), squared, indices]
+    """What each function of the table answers, in eight calls."""
+    found = []
+    for rows in (X.astype(np.float32), X):
+        own = search(rows, 5, n_threads=n_threads)
+        edges, indptr, columns = neighbor_graph(own[2], n_threads)
+        found += [*own, *search(rows, 5, rows, n_threads=n_threads)]
     code, F = propagate(W, Y, alpha, n_threads=n_threads)
     T = transition(W.indptr, W.indices, W.data, n_threads=n_threads)
     return [*found, edges, indptr, columns[: max(edges, 0)], code, F, *T]
@@ -540,7 +528,8 @@ def test_the_forced_simd_level_applies_to_c_too(monkeypatch, caplog):
         np.testing.assert_array_equal(after, before)
     monkeypatch.setenv("NMLSDR_SIMD", "sse9")
     squared, indices = np.empty((3000, 5)), np.empty((3000, 5), np.intp)
-    assert table().nearest_f64(at(X), 3000, 20, 5, at(squared), at(indices), 2) == UNKNOWN_NAME
+    given = at(X), 3000, None, 0, 20, 5, at(squared), at(indices), 2
+    assert table().nearest(FLOAT64, EUCLIDEAN, *given) == UNKNOWN_NAME
 
 
 def test_unreached_rows_are_counted_without_a_warning():
@@ -640,11 +629,12 @@ def test_errors_of_python_become_error_codes(monkeypatch, error, code):
 def test_sizes_beyond_all_memory_are_refused(size):
     X, squared, found = np.zeros((9, 2)), np.zeros((9, 2)), np.zeros((9, 2), np.intp)
     given = at(squared), at(found), 1
-    assert table().nearest_f64(at(X), size, 2, 2, *given) == BAD_SIZE
+    euclidean = FLOAT64, EUCLIDEAN, at(X)
+    assert table().nearest(*euclidean, size, None, 0, 2, 2, *given) == BAD_SIZE
     if size != 2**31:  # 144 GB of one row's features, which a caller may have
-        assert table().nearest_f64(at(X), 9, size, 2, *given) == BAD_SIZE
-        assert table().nearest_to_f64(at(X), 9, at(X), size, 2, 2, *given) == BAD_SIZE
-    assert table().nearest_to_f64(at(X), 9, at(X), 9, 2, 10, *given) == BAD_K
+        assert table().nearest(*euclidean, 9, None, 0, size, 2, *given) == BAD_SIZE
+        assert table().nearest(*euclidean, 9, at(X), size, 2, 2, *given) == BAD_SIZE
+    assert table().nearest(*euclidean, 9, at(X), 9, 2, 10, *given) == BAD_K
 
 
 def test_null_is_refused_wherever_the_header_does_not_allow_it():
@@ -655,14 +645,10 @@ def test_null_is_refused_wherever_the_header_does_not_allow_it():
     indptr, columns = W.indptr.astype(np.int64), W.indices.astype(np.int32)
     squared, found, F, values = np.zeros((60, 5)), np.zeros((60, 5), np.intp), np.zeros_like(Y), np.zeros(W.nnz)
     pointers, space, index = np.zeros(61, np.int64), np.zeros(600, np.int32), new_index(X)[1]
-    x, out, X32 = at(X), (at(squared), at(found)), X.astype(np.float32)
+    x, out = at(X), (at(squared), at(found))
     kept, graph_of = Quality(), (at(indptr), at(columns))
     quality, held = ctypes.addressof(kept), ctypes.addressof(index)
     calls = {  # the arguments, and the places of the pointers that may be NULL
-        "nearest_f32": ((at(X32), 60, 7, 5, *out, 1), ()),
-        "nearest_f64": ((x, 60, 7, 5, *out, 1), ()),
-        "nearest_to_f32": ((at(X32), 60, at(X32), 60, 7, 5, *out, 1), ()),
-        "nearest_to_f64": ((x, 60, x, 60, 7, 5, *out, 1), ()),
         "nearest": ((FLOAT64, COSINE, x, 60, x, 60, 7, 5, *out, 1), ()),
         "neighbor_graph": ((at(lists), 60, 5, at(pointers), at(space), 1), ()),
         "transition_matrix": ((*graph_of, at(W.data), 60, at(values), 1), (2,)),
@@ -689,7 +675,7 @@ def test_null_is_refused_wherever_the_header_does_not_allow_it():
     table().index_free(index)
     # what has no entries needs no memory
     assert transition_of_nothing() == OK
-    assert table().nearest_to_f64(x, 60, None, 0, 7, 5, None, None, 1) == OK
+    assert table().nearest(FLOAT64, EUCLIDEAN, x, 60, x, 0, 7, 5, None, None, 1) == OK
     assert table().nearest(FLOAT64, EUCLIDEAN, x, 60, None, 0, 7, 5, *out, 1) == OK  # the rows themselves
     assert_same((np.sqrt(squared), found), graph.kneighbors(X, 5))
 

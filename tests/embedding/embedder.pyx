@@ -17,7 +17,8 @@ def soft_labels(
     cdef nmlsdr.Quality quality
     cdef int code
     with nogil:
-        code = nmlsdr.nearest_f64(&X[0, 0], n, X.shape[1], k, &squared[0, 0], &neighbors[0, 0], n_threads)
+        code = nmlsdr.nearest(nmlsdr.FLOAT64, nmlsdr.EUCLIDEAN, &X[0, 0], n, NULL, 0, X.shape[1], k,
+                              &squared[0, 0], &neighbors[0, 0], n_threads)
         if code == 0:
             edges = nmlsdr.neighbor_graph(&neighbors[0, 0], n, k, &indptr[0], &columns[0], n_threads)
             code = <int>edges if edges < 0 else nmlsdr.propagate(

@@ -11,27 +11,19 @@ def abi():
 
 
 def own(const real_t[:, ::1] X, double[:, ::1] squared, Py_ssize_t[:, ::1] indices, Py_ssize_t k, int n_threads):
-    cdef int code
-    cdef Py_ssize_t n = X.shape[0], d = X.shape[1]
+    cdef int code, kind = nearest.FLOAT64 if real_t is double else nearest.FLOAT32
     with nogil:
-        if real_t is double:
-            code = nearest.nearest_f64(&X[0, 0], n, d, k, &squared[0, 0], &indices[0, 0], n_threads)
-        else:
-            code = nearest.nearest_f32(&X[0, 0], n, d, k, &squared[0, 0], &indices[0, 0], n_threads)
+        code = nearest.nearest(kind, nearest.EUCLIDEAN, &X[0, 0], X.shape[0], NULL, 0, X.shape[1], k, &squared[0, 0],
+                               &indices[0, 0], n_threads)
     return code
 
 
 def to(const real_t[:, ::1] X, const real_t[:, ::1] Q, double[:, ::1] squared, Py_ssize_t[:, ::1] indices,
        Py_ssize_t k, int n_threads):
-    cdef int code
-    cdef Py_ssize_t n = X.shape[0], q = Q.shape[0], d = X.shape[1]
+    cdef int code, kind = nearest.FLOAT64 if real_t is double else nearest.FLOAT32
     with nogil:
-        if real_t is double:
-            code = nearest.nearest_to_f64(
-                &X[0, 0], n, &Q[0, 0], q, d, k, &squared[0, 0], &indices[0, 0], n_threads)
-        else:
-            code = nearest.nearest_to_f32(
-                &X[0, 0], n, &Q[0, 0], q, d, k, &squared[0, 0], &indices[0, 0], n_threads)
+        code = nearest.nearest(kind, nearest.EUCLIDEAN, &X[0, 0], X.shape[0], &Q[0, 0], Q.shape[0], X.shape[1], k,
+                               &squared[0, 0], &indices[0, 0], n_threads)
     return code
 
 

@@ -35,16 +35,15 @@ typedef struct {
     int lanes; /* floats in a vector */
     /* Nanoseconds per pair of rows on one thread (measured): a feature in packed blocks, one of a query that is a column. */
     double packed_ns, column_ns;
-    int int16_faster, int8_faster; /* whether products of integers are faster than of floats (measured) */
     void (*products)(const nmlsdr_pair *);
     void (*sweep)(const nmlsdr_pair *, ptrdiff_t row, const nmlsdr_sparse_row *);
-    void (*int16)(const nmlsdr_pair *);
+    void (*int16)(const nmlsdr_pair *); /* NULL at levels where integers are not faster than floats (measured), */
+    void (*int8)(const nmlsdr_pair *);  /* and those of 8 bits not faster than those of 16 */
     unsigned long long (*near)(const nmlsdr_leaf_queries *, const double *box);
     unsigned long long (*scan)(const nmlsdr_leaf_queries *, const double *rows, const double *query, double limit,
                                double *squared);
     void (*distances)(const nmlsdr_encounter *, const ptrdiff_t *which, ptrdiff_t n, double *squared);
     void (*dots)(const nmlsdr_encounter *, ptrdiff_t n, double *dot);
-    void (*int8)(const nmlsdr_pair *); /* NULL at levels that have no fast products of 8-bit integers */
 } nmlsdr_kernels;
 
 #endif

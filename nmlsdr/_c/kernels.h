@@ -1,7 +1,7 @@
 /* The kernels that have SIMD levels, each compiled for each level, and the one table that chooses among them.
  *
  *   products, sweep   of two blocks, of a sparse row with a block (products_tile.h)
- *   int16, int8       of two blocks of integers (products_integers.h)
+ *   int16, int8       of two blocks of integers, where they are faster than floats (products_integers.h)
  *   near, scan        a leaf of the tree (tree_leaf.h)
  *   distances, dots   canonical distances, and products, of one query and dense rows (few_rows.h)
  */
@@ -31,21 +31,20 @@
 #undef T
 #undef NM_DOUBLE
 
-#define NM_KERNELS(level, packed_ns, column_ns, int16_faster, int8_faster, int8) \
-    {nmlsdr_lanes_##level, packed_ns, column_ns, int16_faster, int8_faster, \
-     nmlsdr_products_##level, nmlsdr_sweep_##level, nmlsdr_int16_##level, \
-     nmlsdr_tree_near_##level, nmlsdr_tree_scan_##level, nmlsdr_few_distances_##level, nmlsdr_few_dots_##level, int8}
+#define NM_KERNELS(level, packed_ns, column_ns, int16, int8) \
+    {nmlsdr_lanes_##level, packed_ns, column_ns, nmlsdr_products_##level, nmlsdr_sweep_##level, int16, int8, \
+     nmlsdr_tree_near_##level, nmlsdr_tree_scan_##level, nmlsdr_few_distances_##level, nmlsdr_few_dots_##level}
 
 static const nmlsdr_kernels *nmlsdr_kernels_of(int level)
 {
     static const nmlsdr_kernels table[] = {
-        NM_KERNELS(portable, 0.044, 0.075, 0, 0, nmlsdr_int8_portable),
+        NM_KERNELS(portable, 0.044, 0.075, NULL, NULL),
 #if NMLSDR_X86
-        NM_KERNELS(avx2, 0.017, 0.043, 1, 0, NULL),
-        NM_KERNELS(avx512, 0.009, 0.034, 0, 0, NULL), /* integers were not timed on a processor without VNNI */
-        NM_KERNELS(vnni, 0.009, 0.034, 1, 1, nmlsdr_int8_vnni),
+        NM_KERNELS(avx2, 0.017, 0.043, nmlsdr_int16_avx2, NULL),
+        NM_KERNELS(avx512, 0.009, 0.034, NULL, NULL), /* integers were not timed on a processor without VNNI */
+        NM_KERNELS(vnni, 0.009, 0.034, nmlsdr_int16_vnni, nmlsdr_int8_vnni),
 #elif NMLSDR_NEON
-        NM_KERNELS(neon, 0.044, 0.075, 0, 0, NULL), /* not timed: as portable */
+        NM_KERNELS(neon, 0.044, 0.075, NULL, NULL), /* not timed: as portable */
 #endif
     };
     return &table[level];

@@ -1,7 +1,7 @@
 /* One pair of packed row blocks of integers: products, and the test that lets candidates through.
  *
- * A part of the template products_tile.h, which says what NM_LEVEL, G, V and HITS are; it is included for
- * 16-bit integers and, with NM_BYTES 1, for 8-bit ones.  Of integers there are
+ * A part of the template products_tile.h, which says what NM_LEVEL, G, V and HITS are; levels where integers are faster
+ * than floats include it for 16-bit integers and, with NM_BYTES 1, for 8-bit ones.  Of integers there are
  *   VI, VI_LOAD, VI_SET1, VI_FLOAT   a vector of G words of 32 bits, and its conversion to floats
  *   VI_MADD, VI_MADD_FROM            c += y x, where each word of y and x is a pair of 16-bit integers: one
  *                                    instruction makes twice as many products as one on floats; the second

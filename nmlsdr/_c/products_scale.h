@@ -155,8 +155,7 @@ static int nmlsdr_many(const nmlsdr_search *q, ptrdiff_t rows)
  * because of their slack. */
 static int nmlsdr_int16_pays(const nmlsdr_search *q, nmlsdr_sample *sample)
 {
-    if (!q->kernels->int16_faster || q->d < NMLSDR_INT16_FEATURES || !nmlsdr_many(q, NMLSDR_INT16_ROWS))
-        return 0;
+    if (q->d < NMLSDR_INT16_FEATURES || !nmlsdr_many(q, NMLSDR_INT16_ROWS)) return 0;
 
     return q->scaling.integral || nmlsdr_share_passing(q, sample, q->scaling.slack) <= NMLSDR_INT16_SHARE;
 }
@@ -168,7 +167,7 @@ static void nmlsdr_choose_int16(nmlsdr_search *q, const nmlsdr_extent *extent, n
 {
     const double rounding = sqrt((double)q->d), norm = sqrt(extent->square);
     nmlsdr_scaling floats = q->scaling;
-    if (!wanted || q->storage.sparse || q->d > 0x100000) return;
+    if (!wanted || !q->kernels->int16 || q->storage.sparse || q->d > 0x100000) return;
     if (!q->scaling.integral) {
         if (!(norm > 0x1p-400 && norm < 0x1p400)) return;
         q->scaling.scale = (46340 - rounding / 2 - 1) / norm; /* |q_i| |q_j| < 2^31 */
@@ -230,7 +229,7 @@ static int nmlsdr_int8_pays(const nmlsdr_search *q, nmlsdr_sample *sample)
         + n / (double)q->queries->rows.n;
     /* for each query */
     const double made = (double)q->d * (n * (q->symmetric ? 1 : 2) - NMLSDR_INT8_PACKING * packed);
-    if (!q->kernels->int8_faster || !nmlsdr_many(q, NMLSDR_INT8_ROWS)) return 0;
+    if (!nmlsdr_many(q, NMLSDR_INT8_ROWS)) return 0;
     const double passing = nmlsdr_share_passing(q, sample, q->scaling.slack + q->scaling.coarse_slack);
     const double each = 1 + passing * (double)sample->n / NMLSDR_SAMPLE_NEAREST;
 

@@ -109,9 +109,11 @@ static NM_TARGET void NM_LEVEL(products)(const nmlsdr_pair *p)
 
 #undef NM_ROW_OF
 
+#ifdef VI_MADD
 #define NM_BYTES 0
 #include "products_integers.h"
 #undef NM_BYTES
+#endif
 #ifdef VI_DOT
 #define NM_BYTES 1
 #include "products_integers.h"

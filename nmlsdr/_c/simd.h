@@ -44,35 +44,14 @@ static inline unsigned NM_LEVEL(mask)(NM_LEVEL(vector) a, NM_LEVEL(vector) b)
 #define VWIDEN(p) ((V){(p)[0], (p)[1]})
 #define VMIN(a, b) NM_LEVEL(min)(a, b)
 #define VGE(a, b) NM_LEVEL(mask)(a, b)
-typedef int32_t NM_LEVEL(integers) __attribute__((vector_size(16), may_alias));
-#define VI NM_LEVEL(integers)
-#define VI_SET1(x) ((x) - (VI){0})
-#define VI_FLOAT(c) __builtin_convertvector(c, V)
-#define VI_LOW(x) ((x) << 16 >> 16)
-#define VI_BYTE(x, m) ((x) << (24 - 8 * (m)) >> 24)
-#define VI_SUM(x, y) ((x)[0] + (x)[1] + (x)[2] + (x)[3] + (y)[0] + (y)[1] + (y)[2] + (y)[3])
 #else
 #define G 1
-#define VI int32_t
-#define VI_SET1(x) (x)
-#define VI_FLOAT(c) ((float)(c))
-#define VI_LOW(x) ((int32_t)(int16_t)((x) & 0xffff))
-#define VI_BYTE(x, m) ((int32_t)(int8_t)((x) >> 8 * (m) & 0xff))
-#define VI_SUM(x, y) ((x) + (y))
 #define V T
 typedef T NM_LEVEL(unaligned);
 #define VWIDEN(p) ((T)*(p))
 #define VMIN(a, b) ((a) < (b) ? (a) : (b))
 #define VGE(a, b) ((unsigned)((a) >= (b)))
 #endif
-#define VI_LOAD(p) (*(const VI *)(p))
-#define VI_MADD(c, y, x) ((c) = (c) + VI_LOW(y) * VI_LOW(x) + ((y) >> 16) * ((x) >> 16))
-#define VI_UNSIGNED(y, m) (((y) >> 8 * (m)) & 255)
-#define VI_DOT(c, y, x) \
-    ((c) = (c) + VI_UNSIGNED(y, 0) * VI_BYTE(x, 0) + VI_UNSIGNED(y, 1) * VI_BYTE(x, 1) \
-         + VI_UNSIGNED(y, 2) * VI_BYTE(x, 2) + VI_UNSIGNED(y, 3) * VI_BYTE(x, 3))
-#define VI_FLIP(x) ((x) ^ (int32_t)0x80808080)
-#define VI_MADD_FROM(c, y, p) VI_MADD(c, y, VI_LOAD(p))
 #include NM_TEMPLATE
 enum { NM(lanes_portable) = G };
 #include "simd_clear.h"
@@ -141,12 +120,6 @@ enum { NM(lanes_avx2) = G };
 #define VMIN(a, b) _mm512_min_ps(a, b)
 #define VGE(a, b) _mm512_cmp_ps_mask(a, b, _CMP_GE_OQ)
 #define VFMA(a, b, c) _mm512_fmadd_ps(a, b, c)
-#define VI __m512i
-#define VI_LOAD(p) _mm512_load_si512(p)
-#define VI_SET1(x) _mm512_set1_epi32(x)
-#define VI_FLOAT(c) _mm512_cvtepi32_ps(c)
-#define VI_MADD(c, y, x) ((c) = _mm512_add_epi32(c, _mm512_madd_epi16(y, x)))
-#define VI_MADD_FROM(c, y, p) VI_MADD(c, y, VI_LOAD(p))
 #endif
 typedef T NM_LEVEL(unaligned) NM_UNALIGNED(64);
 #include NM_TEMPLATE
@@ -154,13 +127,17 @@ enum { NM(lanes_avx512) = G };
 
 /* ---------------------------------------------------------------- AVX-512 with VNNI */
 
-/* As above, but one instruction multiplies integers and adds. */
+/* As above, with integers: one instruction multiplies and adds. */
 #undef NM_TARGET
 #undef NM_LEVEL
-#undef VI_MADD
 #define NM_TARGET __attribute__((target("avx512f,avx512dq,avx512bw,avx512vnni,avx2,fma")))
 #define NM_LEVEL(x) NM(x##_vnni)
+#define VI __m512i
+#define VI_LOAD(p) _mm512_load_si512(p)
+#define VI_SET1(x) _mm512_set1_epi32(x)
+#define VI_FLOAT(c) _mm512_cvtepi32_ps(c)
 #define VI_MADD(c, y, x) ((c) = _mm512_dpwssd_epi32(c, y, x))
+#define VI_MADD_FROM(c, y, p) VI_MADD(c, y, VI_LOAD(p))
 #define VI_DOT(c, y, x) ((c) = _mm512_dpbusd_epi32(c, y, x))
 #define VI_FLIP(x) _mm512_xor_si512(x, _mm512_set1_epi32((int32_t)0x80808080))
 #define VI_SUM(x, y) _mm512_reduce_add_epi32(_mm512_add_epi32(x, y))
@@ -193,15 +170,6 @@ enum { NM(lanes_vnni) = G };
 #define VMIN(a, b) vbslq_f32(vcltq_f32(a, b), a, b)
 #define VGE(a, b) vcgeq_f32(a, b)
 #define VFMA(a, b, c) vfmaq_f32(c, a, b)
-#define VI int32x4_t
-#define VI_LOAD(p) vld1q_s32(p)
-#define VI_SET1(x) vdupq_n_s32(x)
-#define VI_FLOAT(c) vcvtq_f32_s32(c)
-#define VI_MADD(c, y, x) { \
-    const int16x8_t left = vreinterpretq_s16_s32(y), right = vreinterpretq_s16_s32(x); \
-    const int32x4_t low = vmull_s16(vget_low_s16(left), vget_low_s16(right)); \
-    (c) = vaddq_s32(c, vpaddq_s32(low, vmull_high_s16(left, right))); }
-#define VI_MADD_FROM(c, y, p) { const VI column = VI_LOAD(p); VI_MADD(c, y, column) }
 #define HITS uint32x4_t
 #define HITS_NONE vdupq_n_u32(0)
 #define HITS_OR(hits, mask) vorrq_u32(hits, mask)

@@ -17,12 +17,9 @@
 #undef VI_LOAD
 #undef VI_SET1
 #undef VI_FLOAT
-#undef VI_LOW
 #undef VI_MADD
 #undef VI_MADD_FROM
 #undef VI_DOT
 #undef VI_FLIP
 #undef VI_SUM
-#undef VI_BYTE
-#undef VI_UNSIGNED
 #undef NM_MADD

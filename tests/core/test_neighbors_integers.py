@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from neighbor_cases import (
     BYTE_LEVELS,
+    INTEGER_LEVELS,
     LEVELS,
     MAKERS,
     assert_same,
@@ -27,13 +28,16 @@ from nmlsdr import _graph, graph
 from nmlsdr._search.rows import kernel_rows
 
 
-def by_integers(X, k, integers=16, **options):
-    return by_products(X, k, integers=integers, **options)
+pytestmark = pytest.mark.skipif(not INTEGER_LEVELS, reason="this processor has no level with integers")
+
+
+def by_integers(X, k, integers=16, *, level=INTEGER_LEVELS[-1] if INTEGER_LEVELS else 0, **options):
+    return by_products(X, k, integers=integers, level=level, **options)
 
 
 @pytest.mark.parametrize("copies", [1, 60])  # a threshold by ranked bounds; one by distances of a full buffer
 @pytest.mark.parametrize("d", [96, 192, 1000])
-@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("level", INTEGER_LEVELS)
 def test_neighbours_are_exact_when_all_roundings_to_integers_add_up(level, d, copies):
     query, rows = rounded_apart_rows(d, copies=copies)
     indices = scan(rows, 2, query)[1]
@@ -132,7 +136,7 @@ def test_8_bits_are_used_for_so_many_features_that_sums_fit_32_bits(level):
 def test_integers_find_the_same_bits_on_every_kind_of_data(name, shape):
     X = make(name, shape, 3)
     Q = np.concatenate([X[::9], 0.75 * X[::7]])
-    ways = [(16, level) for level in LEVELS] + [(8, level) for level in BYTE_LEVELS]
+    ways = [(16, level) for level in INTEGER_LEVELS] + [(8, level) for level in BYTE_LEVELS]
     for k in (1, 10, 40):
         expected, answers = scan(X, k), scan(X, k, Q)
         for (bits, level), options in itertools.product(
@@ -147,7 +151,7 @@ def test_integers_find_the_same_bits_on_every_kind_of_data(name, shape):
 def test_integers_of_float32_rows_of_sparse_rows_and_with_leading_coordinates(name, bits):
     X = make(name, (403, 70), 4).astype(np.float32)
     few = sparse.csr_array(np.where(np.abs(X) > 0.5, X, 0))
-    for level in LEVELS if bits == 16 else BYTE_LEVELS:
+    for level in INTEGER_LEVELS if bits == 16 else BYTE_LEVELS:
         assert_same(by_integers(X, 9, bits, level=level), scan(X, 9))
         assert_same(by_integers(few, 9, bits, postings=0, level=level), scan(few, 9))
         found = by_integers(few, 9, bits, postings=1, level=level)
@@ -158,7 +162,7 @@ def test_integers_of_float32_rows_of_sparse_rows_and_with_leading_coordinates(na
         assert_same(found, scan(X, 9))
 
 
-@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("level", INTEGER_LEVELS)
 @pytest.mark.parametrize("d", [1, 2, 3, 4, 9, 385, 1200])
 def test_sums_of_the_largest_integers_do_not_overflow(d, level):
     """Opposite and equal rows of the largest norm: in one feature, in two, and evenly in all of them."""
@@ -224,7 +228,7 @@ def test_8_bits_are_chosen_where_few_pairs_pass_for_the_products_that_they_save(
 
 
 def index_of_integers(X):
-    return _graph.Index(kernel_rows(X), integers=16, level=LEVELS[-1], n_threads=1)
+    return _graph.Index(kernel_rows(X), integers=16, level=INTEGER_LEVELS[-1], n_threads=1)
 
 
 @pytest.mark.parametrize("name", MAKERS)
@@ -233,7 +237,7 @@ def test_rows_packed_once_as_integers_find_the_same_bits(name):
     Q = np.concatenate([X[::9], 0.75 * X[::7], make(name, (3, 70), 6)])
     index = index_of_integers(X)
     Q = np.concatenate([Q[:1], *(Q[[i]] for i in range(1, len(Q)) if index.takes(kernel_rows(Q[[i]])))])
-    for level in LEVELS:
+    for level in INTEGER_LEVELS:
         for n_threads in (1, 3):
             assert_same(by_index(X, Q, 9, integers=16, level=level, n_threads=n_threads)[:2], scan(X, 9, Q))
 
@@ -242,7 +246,7 @@ def test_rows_packed_once_as_integers_find_the_same_bits(name):
 def test_an_index_is_exact_when_all_roundings_to_integers_add_up(copies):
     query, rows = (2 * side for side in rounded_apart_rows(192, copies=copies))  # its scale is half as large
     for k in (1, 2, 17):
-        found = by_index(rows, query, k, integers=16, n_threads=1)
+        found = by_index(rows, query, k, integers=16, level=INTEGER_LEVELS[-1], n_threads=1)
         assert found[2]["integers"]
         assert_same(found[:2], scan(rows, k, query))
 
@@ -256,7 +260,7 @@ def test_an_index_of_integers_refuses_queries_whose_sums_would_overflow(d):
     for length in (1, 1.99, 2.01, 3.9, 4.1, 100):
         Q = np.full((1, d), float(length))
         if index.takes(kernel_rows(Q)):
-            found = by_index(X, Q, 5, integers=16)
+            found = by_index(X, Q, 5, integers=16, level=INTEGER_LEVELS[-1])
             assert found[2]["integers"]
             assert_same(found[:2], scan(X, 5, Q))
         assert index.takes(kernel_rows(Q)) or length > 1.999

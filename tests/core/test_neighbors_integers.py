@@ -27,7 +27,6 @@ from scipy import sparse
 from nmlsdr import _graph, graph
 from nmlsdr._search.rows import kernel_rows
 
-
 pytestmark = pytest.mark.skipif(not INTEGER_LEVELS, reason="this processor has no level with integers")
 
 

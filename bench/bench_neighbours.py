@@ -341,9 +341,9 @@ def main(wanted, budget, replace):
     choose_folder(replace)
     path = RESULTS / "neighbours.json"
     rows, runs, values = [], {}, {}
-    if replace and path.exists():  # groups that are not measured now stay, with the run that made them
-        stored = json.loads(path.read_text())
-        (rows, runs), values = carried(stored), stored["values"]
+    if replace and path.exists():  # groups that are not measured now stay, but not those of uncommitted changes
+        rows, runs = carried(json.loads(path.read_text()))
+        rows = [row for row in rows if not row["run"].endswith("+")]
 
     def save():
         save_table(

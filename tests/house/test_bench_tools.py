@@ -360,6 +360,7 @@ def test_fitted_exponent_of_a_power(exponent):
 
 # ---------------------------------------------------------------- the real thing, opt-in
 
+
 def slow_down(tree):
     """Make the label count of ML-kNN do its work three times, in the source of a checkout."""
     path = tree / "nmlsdr" / "_mlknn.pyx"
@@ -368,6 +369,30 @@ def slow_down(tree):
     start = text.index(begin, text.index("def count_neighbor_labels("))
     end = text.index(last, start) + len(last)
     path.write_text(text[:start] + 3 * text[start:end] + text[end:], encoding="utf-8")
+
+
+def test_pytest_benchmark_compares_two_commits_on_a_clock_that_changed(tmp_path):
+    (tmp_path / "test_sum.py").write_text("def test_sum(benchmark):\n    benchmark(sum, range(100))\n")
+    (tmp_path / "conftest.py").symlink_to(BENCH / "conftest.py")
+
+    def measure(*options):
+        command = [sys.executable, "-m", "pytest", "-q", "-c", str(BENCH.parent / "pyproject.toml")]
+        command += ["--benchmark-enable", f"--benchmark-storage={tmp_path}", "--rootdir=.", "test_sum.py", *options]
+        env = {**os.environ, "PYTHONPATH": str(BENCH)}
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, env=env)
+        return done.returncode, done.stdout + done.stderr
+
+    status, printed = measure("--benchmark-save=base")
+    assert status == 0, printed
+    (file,) = tmp_path.glob("*/*_base.json")
+    saved = json.loads(file.read_text())
+    assert "commit" not in saved["machine_info"]["nmlsdr"]  # it stands in commit_info: two commits, one machine
+    saved["machine_info"]["cpu"]["hz_actual_friendly"] = "1 Hz"
+    saved["benchmarks"][0]["stats"]["median"] /= 100
+    file.write_text(json.dumps(saved))
+    status, printed = measure("--benchmark-compare", "--benchmark-compare-fail=median:10%")
+    assert status == 1, printed
+    assert "has regressed" in printed
 
 
 @pytest.mark.slow

@@ -11,8 +11,9 @@ and never in a circle.
     4 doors       cli.py  _cli/           ``nmlsdr ...``; nothing imports it
                   c_api.pyx  include/     for the Cython and C code of other packages
     3 rooms       datasets/               toy data, the article's sets, noise, simulated cohort
-                  experiments/            protocol, runner, tables, figures, report of the article
-                  inspection/             which annotations to review first, the page to check them on; pictures of fits
+                  experiments/            the article's experiments again, from Table 1 on (experiments/benchmarks.py)
+                  inspection/             which annotations to review first, the page to check them on (review*);
+                                          pictures of fits
                   _methods.py             the article's methods by name
                   model_file.py           fitted models as data, not code
                   _model/                 the checks, reading and writing that model_file.py uses
@@ -50,7 +51,8 @@ and never in a circle.
                   _mlknn.pyx              label counts among neighbours, the posterior
                   _forest.pyx             growing trees (over _c/forest.h), adding up their leaves
                   _dependence.pyx         MLDA's "dependence" label weights
-                  _c/                     the C code of the kernels
+                  _c/                     the C code of the kernels: of the search (tree*.h by a k-d tree, few*.h,
+                                          products*.h, index.h), of propagation and of growing forests (forest*.h)
 
 A fit runs through it in this order: check -> neighbours -> graph -> propagation -> projection -> fitted attributes.
 A cell of a raw table takes another way: file -> columns of different texts -> roles -> plan -> encoded columns.

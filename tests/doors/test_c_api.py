@@ -148,7 +148,7 @@ print(*found)
 
 
 @pytest.mark.skipif(not shutil.which("g++"), reason="no g++")
-@pytest.mark.parametrize(("source", "standard"), [("spread.c", "c11"), ("threads.cpp", "c++17")])
+@pytest.mark.parametrize(("source", "standard"), [("spread.c", "c11"), ("program.c", "c11"), ("threads.cpp", "c++17")])
 def test_the_examples_and_the_header_compile_without_a_warning(source, standard):
     """Python's own headers are not asked for more than they promise."""
     compiler, warnings = "g++" if source.endswith("cpp") else "gcc", ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
@@ -157,6 +157,19 @@ def test_the_examples_and_the_header_compile_without_a_warning(source, standard)
     command = [compiler, f"-std={standard}", *warnings, *folders, "-fsyntax-only", file]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+def test_a_program_with_main_links_python_and_finds_neighbours(tmp_path):
+    library = Path(sysconfig.get_config_var("LIBDIR") or "", sysconfig.get_config_var("LDLIBRARY") or "none")
+    if not shutil.which("gcc") or library.suffix != ".so" or not library.is_file():
+        pytest.skip("no gcc, or this Python has no shared library")
+    folders = [f"-I{sysconfig.get_path('include')}", f"-I{nmlsdr.get_include()}"]
+    file, program = Path(__file__).parents[1] / "embedding" / "program.c", tmp_path / "program"
+    subprocess.run(["gcc", *folders, file, library, f"-Wl,-rpath,{library.parent}", "-o", program], check=True)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    done = subprocess.run([program], env=environment, capture_output=True, text=True, check=False)
+    assert done.stdout == "0: 2 1\n1: 2 0\n2: 0 1\n3: 1 2\n", done.stderr
 
 
 def test_the_capsule_is_found_by_a_process_that_has_imported_nothing():

@@ -1,4 +1,6 @@
-/* nmlsdr for C: exact neighbours, the graph W, its transition matrix T and the propagation of labels.
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * nmlsdr for C: exact neighbours, the graph W, its transition matrix T and the propagation of labels.
  *
  *     #include <Python.h>
  *     #include <nmlsdr.h>                          (add nmlsdr.get_include() to the include folders)
@@ -6,10 +8,15 @@
  *     const nmlsdr_api *api = nmlsdr_import();     once, with the GIL; NULL with an exception set on failure
  *     code = api->nearest(NMLSDR_FLOAT64, NMLSDR_EUCLIDEAN, rows, n, NULL, 0, d, k, squared, neighbors, n_threads);
  *
- * No library needs to be linked.  Call every function without the GIL.  It acquires the GIL between the steps of its
- * kernel, so the caller must not own a lock for which a thread with the GIL may wait.  In a forked child all functions
- * run on one thread, whatever the value of n_threads.  Elsewhere n_threads <= 0 stands for all cores that the process
- * may use.
+ * A Python module needs no library for this.  A program with `main` links libpython and starts the interpreter first;
+ * there must be no call after Py_FinalizeEx.  The first search imports Python modules, which takes up to a second; one
+ * of them handles SIGINT, unless your program has a handler already.
+ *
+ * Call every function without the GIL.  It acquires the GIL between the steps of its kernel.  So a thread that waits for
+ * a calling thread, by a lock or a join, must not hold the GIL meanwhile: both would wait for ever.  Input must not change
+ * during a call; after an error, what the outputs hold is undefined.  n_threads <= 0 stands for all cores that the
+ * process may use.  Threads that call at once have n_threads each.  In a forked child every function runs on one thread.
+ *
  * In Cython, use `cimport nmlsdr.c_api`, which has the same functions and needs no header.
  *
  * NMLSDR_API increases when functions are added at the end of the table; the existing ones keep their position and
@@ -29,13 +36,14 @@ enum {
     NMLSDR_OK = 0,
     NMLSDR_NO_MEMORY = -1,
     NMLSDR_NULL_POINTER = -2, /* NULL where nothing below allows it */
-    NMLSDR_NOT_FINITE = -3,   /* NaN, infinity or a magnitude above 1e150 in rows, labels, alpha or weights */
+    NMLSDR_NOT_FINITE = -3,   /* NaN, infinity or a magnitude above 1e150 in rows, labels, alpha or weights; for rows,
+                                 graph.kneighbors in Python names the row and the column */
     NMLSDR_BAD_K = -4,
     NMLSDR_BAD_SIZE = -5,     /* a number of rows, features, queries or labels */
     NMLSDR_UNKNOWN_NAME = -6, /* type, metric, or the environment variable NMLSDR_SIMD */
     NMLSDR_BAD_GRAPH = -7,    /* neighbors, indptr or columns */
     NMLSDR_BAD_VALUE = -8,    /* W not symmetric; weights, Y, alpha or tol out of range */
-    NMLSDR_INTERRUPTED = -9,  /* by Ctrl-C; the signal is passed on to Python */
+    NMLSDR_INTERRUPTED = -9,  /* by Ctrl-C; Python raises KeyboardInterrupt when it runs next (PyErr_CheckSignals) */
     NMLSDR_FAILED = -10       /* an unexpected exception in Python */
 };
 
@@ -58,7 +66,8 @@ typedef struct {
     int version; /* NMLSDR_API of the installed nmlsdr */
 
     /* Find the k nearest rows of each of the q queries, or, with queries NULL and q 0, the k nearest other rows of each
-     * of the n rows.
+     * of the n rows.  So an empty batch of queries needs a pointer that is not NULL.  An equal row is another row, at
+     * distance 0.  Rows of float32 are compared in float64.
      * In: rows (n x d, C order) and queries (q x d) of this type; d >= 1; 1 <= k <= n < 2^31 - 1, without queries k < n.
      * Out: distances and row numbers of the neighbours (q x k, without queries n x k), ordered by (distance, row).
      * Distances are squared for NMLSDR_EUCLIDEAN, and 1 - cos of the angle for NMLSDR_COSINE. */
@@ -88,10 +97,11 @@ typedef struct {
                      double tol, double *F, nmlsdr_quality *quality, int n_threads);
 
     /* Prepare rows for many searches with few queries each.  Out: an index, which contains a copy of the rows and must
-     * be passed to index_free in the end. */
+     * be passed to index_free in the end.  After an error *index is what it was before. */
     int (*index_new)(int type, int metric, const void *rows, Py_ssize_t n, Py_ssize_t d, nmlsdr_index **index,
                      int n_threads);
     /* Find the k nearest rows of each of the q queries (q x d, C order; not NULL, even if q is 0), with 1 <= k <= n.
+     * The type of the queries may differ from that of the index.
      * The results are those of `nearest` with queries.  Queries are always compared with all rows: a row that is its
      * own query finds itself first, or an equal row with a lower number.  Several threads may use one index at once. */
     int (*index_query)(const nmlsdr_index *index, int type, const void *queries, Py_ssize_t q, Py_ssize_t d,
@@ -103,9 +113,14 @@ typedef struct {
     const char *(*message)(int code);
 } nmlsdr_api;
 
-/* The table of the installed nmlsdr.  NULL with an exception set if nmlsdr is missing or older than this header. */
+/* The table of the installed nmlsdr.  NULL with an exception set if nmlsdr is missing or older than this header; NULL
+ * and nothing else if no interpreter runs. */
 static inline const nmlsdr_api *nmlsdr_import(void)
 {
+    if (!Py_IsInitialized()) return NULL;
+    PyObject *module = PyImport_ImportModule("nmlsdr.c_api"); /* PyCapsule_Import would hide the cause of a failure */
+    if (module == NULL) return NULL;
+    Py_DECREF(module);
     const nmlsdr_api *api = (const nmlsdr_api *)PyCapsule_Import(NMLSDR_API_NAME, 0);
     if (api != NULL && api->version < NMLSDR_API) {
         PyErr_Format(PyExc_ImportError, "this module needs an nmlsdr with C interface %d or later, the installed has %d.",

@@ -119,7 +119,7 @@ def test_threads_of_cpp_search_one_index_without_the_gil(small_package, rng):
     by_threads = importlib.import_module("threads").by_threads
     by_threads(X, 9, 4, squared, found)
     assert_same((np.sqrt(squared), found), graph.kneighbors(X, 4, queries=X))
-    with pytest.raises(RuntimeError, match="nmlsdr: k must be at least 1"):
+    with pytest.raises(RuntimeError, match="nmlsdr: k must be from 1"):
         by_threads(X[:3].copy(), 9, 4, squared, found)
 
 
@@ -159,17 +159,33 @@ def test_the_examples_and_the_header_compile_without_a_warning(source, standard)
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.slow
-def test_a_program_with_main_links_python_and_finds_neighbours(tmp_path):
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    """The example with main(), compiled."""
     library = Path(sysconfig.get_config_var("LIBDIR") or "", sysconfig.get_config_var("LDLIBRARY") or "none")
     if not shutil.which("gcc") or library.suffix != ".so" or not library.is_file():
         pytest.skip("no gcc, or this Python has no shared library")
     folders = [f"-I{sysconfig.get_path('include')}", f"-I{nmlsdr.get_include()}"]
-    file, program = Path(__file__).parents[1] / "embedding" / "program.c", tmp_path / "program"
+    file, program = Path(__file__).parents[1] / "embedding" / "program.c", tmp_path_factory.mktemp("main") / "program"
     subprocess.run(["gcc", *folders, file, library, f"-Wl,-rpath,{library.parent}", "-o", program], check=True)
+    return program
+
+
+@pytest.mark.slow
+def test_a_program_with_main_links_python_and_finds_neighbours(program):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     done = subprocess.run([program], env=environment, capture_output=True, text=True, check=False)
     assert done.stdout == "0: 2 1\n1: 2 0\n2: 0 1\n3: 1 2\n", done.stderr
+
+
+@pytest.mark.slow
+def test_a_program_is_told_why_nmlsdr_could_not_be_imported(program, tmp_path):
+    (tmp_path / "nmlsdr").mkdir()
+    (tmp_path / "nmlsdr" / "__init__.py").write_text("import a_package_that_is_missing")
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run([program], env=environment, capture_output=True, text=True, check=False)
+    assert "No module named 'a_package_that_is_missing'" in done.stderr
+    assert done.returncode == 1
 
 
 def test_the_capsule_is_found_by_a_process_that_has_imported_nothing():

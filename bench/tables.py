@@ -15,7 +15,8 @@ Numbers are never typed: a page asks for them, and what stands between the marke
     ...
     <!-- bench:end -->
 
-    <!-- study:value beyond-measures | NMLSDR | AP -->65.08<!-- bench:end -->      one entry, by row and column
+    <!-- study:value beyond-measures | NMLSDR | AP -->65.08<!-- bench:end -->      one entry, by row and column;
+                                                     in a table of a page with ; in place of |, which ends a cell
 
     <!-- bench:provenance -->                        how all tables of the page were made, in one line
     ...
@@ -47,7 +48,8 @@ VALUE = re.compile(
 )
 STUDY_TABLE = re.compile(r"(<!-- study:table (?P<name>[\w-]+) -->\n)(?P<old>.*?)(<!-- bench:end -->)", re.DOTALL)
 STUDY_VALUE = re.compile(
-    r"(<!-- study:value (?P<name>[\w-]+) \| (?P<row>[^|\n]+?) \| (?P<column>[^|\n]+?) -->)[^\n]*?(<!-- bench:end -->)"
+    r"(<!-- study:value (?P<name>[\w-]+) [|;] (?P<row>[^|;\n]+?) [|;] (?P<column>[^|;\n]+?) -->)[^\n]*?"
+    r"(<!-- bench:end -->)"
 )
 PROVENANCE = re.compile(r"(<!-- bench:provenance -->\n)(?P<old>.*?)(<!-- bench:end -->)", re.DOTALL)
 MARKERS = (TABLE, VALUE, STUDY_TABLE, STUDY_VALUE, PROVENANCE)

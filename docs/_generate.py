@@ -7,6 +7,7 @@ import re
 import shutil
 from pathlib import Path
 
+import matplotlib
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
@@ -28,6 +29,16 @@ def gallery_place(file: str) -> tuple[int, str]:
     """Where an example stands in the gallery; examples that are not listed come last, by name."""
     name = Path(file).stem.removeprefix("plot_")
     return GALLERY.index(name) if name in GALLERY else len(GALLERY), name
+
+
+def draw_for_both_pages(*_: object) -> None:
+    """Pictures of the gallery without a background, with text that can be read on a light and on a dark page."""
+    grey, colors = "#808080", ("#2C8AC7", "#DE6A1E", "#12A67A", "#CC79A7")
+    matplotlib.rcParams.update({
+        "figure.facecolor": "none", "axes.facecolor": "none", "savefig.facecolor": "none", "text.color": grey,
+        "axes.labelcolor": grey, "axes.edgecolor": grey, "xtick.color": grey, "ytick.color": grey, "font.size": 12,
+        "legend.frameon": False, "lines.linewidth": 2, "axes.prop_cycle": matplotlib.cycler(color=colors),
+    })  # fmt: skip
 
 
 def public_modules() -> list[str]:

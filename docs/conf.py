@@ -69,6 +69,7 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "remove_config_comments": True,
     "min_reported_time": 1,
+    "reset_modules": ("matplotlib", "_generate.draw_for_both_pages"),
     "thumbnail_size": (560, 400),
     "write_computation_times": False,
     "copyfile_regex": r"(?!)",

@@ -474,7 +474,7 @@ def test_entries_of_the_study_are_filled_by_row_and_column(tables, tmp_path):
     (tmp_path / "t.csv").write_text('Method,HL\',MiF1 NMLSDR*\nNMLSDR*,91.05,"9, of 10"\nbetter than NMLSDR,-,7\n')
     text = (
         "<!-- study:value t | NMLSDR* | MiF1 NMLSDR* -->?<!-- bench:end --> and "
-        "<!-- study:value t | better than NMLSDR | HL' -->?<!-- bench:end -->\n"
+        "<!-- study:value t ; better than NMLSDR ; HL' -->?<!-- bench:end -->\n"
         "<!-- study:table t -->\nold\n<!-- bench:end -->\n"
     )
     filled = tables.fill(text, tmp_path, tmp_path)

@@ -234,7 +234,7 @@ def speed_peers(style: Style) -> Any:
     for place, row in zip(places, rows, strict=True):
         axes.text(row["ratio"] * 1.05, place, f"{row['ratio']:.1f}", va="center", fontsize=10)
     axes.axvline(1, color=style.text, linewidth=1)
-    axes.set_yticks(places, [f"{row['peer']}\n{row['work'].split(' float')[0]}" for row in rows], fontsize=8)
+    axes.set_yticks(places, [f"{row['peer']}\n{row['work'].split(' float')[0]}" for row in rows], fontsize=9)
     axes.set(xscale="log", xlabel="the other library's time divided by that of nmlsdr", xlim=(0.8, 200))
     return figure
 
@@ -255,7 +255,7 @@ def speed_fit(style: Style) -> Any:
 
 def speed_cases(style: Style) -> Any:
     """Every case of the benchmark of the exact search, by group."""
-    rows = [row for row in result("neighbours") if row.get("ratio") and not row["run"].endswith("+")]
+    rows = [row for row in result("neighbours") if row.get("ratio")]
     groups = list(dict.fromkeys(row["group"] for row in rows))[::-1]
     figure, axes = plt.subplots(figsize=(WIDTH, 1.2 + 0.4 * len(groups)), layout="constrained")
     for place, group in enumerate(groups):

@@ -36,7 +36,7 @@ def draw_for_both_pages(*_: object) -> None:
     grey, colors = "#808080", ("#2C8AC7", "#DE6A1E", "#12A67A", "#CC79A7")
     matplotlib.rcParams.update({
         "figure.facecolor": "none", "axes.facecolor": "none", "savefig.facecolor": "none", "text.color": grey,
-        "axes.labelcolor": grey, "axes.edgecolor": grey, "xtick.color": grey, "ytick.color": grey, "font.size": 12,
+        "axes.labelcolor": grey, "axes.edgecolor": grey, "xtick.color": grey, "ytick.color": grey, "font.size": 11,
         "legend.frameon": False, "lines.linewidth": 2, "axes.prop_cycle": matplotlib.cycler(color=colors),
     })  # fmt: skip
 

@@ -30,14 +30,15 @@ def scores(noise, share, seed):
 
 
 # %%
-# The mean of two draws of the noise.
+# The mean of two draws of the noise. On the left 30 % of the rows are labelled, on the right 10 % of the labels are
+# flipped.
 noises, shares = [0.0, 0.1, 0.2, 0.3], [0.05, 0.1, 0.3, 0.5]
 by_noise = np.array([np.mean([scores(p, 0.3, seed) for seed in range(2)], axis=0) for p in noises])
 by_share = np.array([np.mean([scores(0.1, q, seed) for seed in range(2)], axis=0) for q in shares])
 
 fig, axes = plt.subplots(1, 2, figsize=(6.8, 3.5), sharey=True, layout="constrained")
-for ax, x, table, name in ((axes[0], noises, by_noise, "share of flipped labels, 30 % of the rows labelled"),
-                           (axes[1], shares, by_share, "share of labelled rows, 10 % flipped")):  # fmt: skip
+for ax, x, table, name in ((axes[0], noises, by_noise, "share of flipped labels"),
+                           (axes[1], shares, by_share, "share of labelled rows")):  # fmt: skip
     for column, label in enumerate(("ResidualPropagation", "logistic regression, C = .01")):
         ax.plot(x, table[:, column], "o-", label=label)
     ax.set(xlabel=name)

@@ -30,15 +30,15 @@ cuts = np.linspace(0.05, 0.95, 37)
 macro = [f1_score(truth, scores >= cut, average="macro", zero_division=0) for cut in cuts]
 loss = [hamming_loss(truth, scores >= cut) for cut in cuts]
 
-fig, axes = plt.subplots(1, 2, figsize=(6.8, 3.5), layout="constrained")
+fig, axes = plt.subplots(1, 2, figsize=(6.8, 4.5), layout="constrained")
 axes[0].plot(cuts, macro, label="macro F1")
 axes[0].plot(cuts, loss, label="Hamming loss")
 axes[0].axvline(0.5, color="0.6", linestyle=":")
 axes[0].set(xlabel="threshold")
-axes[0].legend()
+axes[0].legend(loc="lower center", bbox_to_anchor=(0.5, 1))
 for c in range(4):
     per_label = [f1_score(truth[:, c], scores[:, c] >= cut, zero_division=0) for cut in cuts]
     axes[1].plot(cuts, per_label, label=f"label of {y[:, c].mean():.0%} of the rows")
 axes[1].set(xlabel="threshold", ylabel="F1 of each label")
-axes[1].legend()
+axes[1].legend(loc="lower center", bbox_to_anchor=(0.5, 1))
 plt.show()

@@ -169,8 +169,9 @@ class EmbeddingDisplay:
         self.rings_ = None
         if self.suspects is not None and self.suspects.any():
             self.rings_ = ax.scatter(
-                *points[self.suspects].T, s=4 * float(np.max(style["s"])), facecolors="none", edgecolors="black",
-                linewidths=1.0, zorder=3, label=f"suspect ({int(self.suspects.sum())})",
+                *points[self.suspects].T, s=4 * float(np.max(style["s"])), facecolors="none",
+                edgecolors=ax.xaxis.label.get_color(), linewidths=1.0, zorder=3,
+                label=f"suspect ({int(self.suspects.sum())})",
             )  # fmt: skip
         ax.set_xlabel(self.axis_names[0])
         if one:

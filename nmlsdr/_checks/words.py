@@ -40,12 +40,16 @@ LANGUAGES = [
     {fold(w): value for value, words in ((1, yes), (0, no)) for w in words} for yes, no in _FOUND["yes_no"].values()
 ]
 """For each language its words for yes (1) and no (0), folded."""
+LANGUAGE_CODES = tuple(_FOUND["yes_no"])
+"""Of these languages."""
 HOLES = ("", "?", "na", "n/a", "nan", "null")
 """How a missing feature is written, folded, in a table of numbers."""
 MISSING = frozenset({*HOLES, *map(fold, _FOUND["missing"])})
 """Words, folded, that mean a missing value wherever they stand; others are found by how often they occur."""
 LETTERS: dict[str, list[str]] = _FOUND["letters"]
 """For each encoding of one byte a letter the alphabets of its languages, without the letters of ASCII."""
+NAMES_ROWS = frozenset(map(fold, _FOUND["names_rows"]))
+"""Words, folded, in the name of a column that names the rows, such as id and number."""
 NO_LABEL = frozenset(map(fold, _FOUND["no_label"]))
 """Words, folded, in place of a list of labels that has none."""
 

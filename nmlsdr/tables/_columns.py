@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from .._checks.cells import is_null
-from ._numbers import GROUPED, Dates, dates_of, float_values, keeps_digits, plain_values, text_of
+from ._dates import Dates, dates_of, numeric_date
+from ._numbers import GROUPED, float_values, keeps_digits, plain_values, text_of
 from ._shapes import Coded, coded, shapes_of, trim_all
 from ._units import Forms, forms_of
 
@@ -105,15 +106,21 @@ class Texts:
     @functools.cached_property
     def forms(self) -> Forms:
         """The forms of the different texts as numbers."""
-        return forms_of(self.different, self._shapes)
+        return forms_of(self.different, self.shapes)
 
     @functools.cached_property
     def dates(self) -> Dates:
         """The dates among the different texts."""
-        return dates_of(self.different, self._shapes)
+        return dates_of(self.different, self.shapes)
+
+    def dates_with(self, months: Mapping[str, str]) -> Dates:
+        """The dates among the different texts, whose months may be words."""
+        texts = [numeric_date(text, months) for text in self.different] if months else []
+        return dates_of(texts, shapes_of(texts)) if months else self.dates
 
     @functools.cached_property
-    def _shapes(self) -> Coded:
+    def shapes(self) -> Coded:
+        """The shapes of the different texts."""
         return shapes_of(self.different)
 
     @functools.cached_property

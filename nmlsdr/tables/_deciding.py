@@ -1,26 +1,28 @@
 """From the columns of a table to its plan: what each holds, by its different texts, and the reason in words."""
 
 import dataclasses
-import functools
 import math
 import re
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._checks.words import MISSING, WORD, fold, trim, yes_no
+from .._checks.words import MISSING, NAMES_ROWS, WORD, fold, trim, yes_no
 from .._errors import shorten
-from ._columns import Cells, Numbers, Texts, row_numbers
-from ._lists import ItemList, find_items
-from ._numbers import NOTATIONS, Notation, find_notation, is_number, match_date, number_reader, usual_decimal
+from ._columns import Cells, Numbers, row_numbers
+from ._dates import find_months, order_of, with_words
+from ._facts import Facts, tally
+from ._lists import ItemList, find_items, find_keys
+from ._numbers import NOTATIONS, Notation, find_notation, is_number, number_reader, usual_decimal
 from ._plan import Column, Plan
-from ._shapes import fold_all, rows_of
-from ._units import MOST_UNITS, NO_UNITS, SHARE, Units, find_units, measures, read_quantities
+from ._shapes import fold_all
+from ._units import MOST_UNITS, NO_UNITS, SHARE, Parts, Units, find_units, measures, read_quantities
 
 MOST_LEVELS = 100  # of a category that have a feature of their own
 ROWS_PER_LEVEL = 5  # rows that a level has on average, where there are more levels than that
@@ -34,9 +36,13 @@ LEVEL_SHARE = 0.1
 FEW_WORDS = 5  # so many different words may stand in half of the cells of a column of numbers
 MOSTLY = 0.8  # the share of numbers in a column with more of them
 LEAST_COUNTED = 20  # rows of a column of 1, 2, 3, ... that names the rows
+MOST_SHAPES = 1000  # of the texts of a column of dates whose months are words
 MOST_SPELLINGS = 1000  # of the words for yes and no, and words among them that mean a missing value
 YEARS = (1500, 2200)  # whole numbers in this range may be years
+NEARLY = 0.95  # different cells of a column that has the name or the place of an identifier, as a share of the rows
 CHANCE = 1e-6  # accepted probability that a column without any link to the labels is filled on labelled rows only
+NAME_PART = re.compile(r"[A-Z]+(?![a-z])|[^\W\d_](?:(?![A-Z])[^\W\d_])*")  # PatientID: Patient, ID
+COMPOUNDS = tuple(word for word in NAMES_ROWS if len(word) > 4)  # at the end of a longer one, such as Bestellnummer
 TAG_SEPARATORS = re.compile("[;|,/]")
 LEADING_ZEROS = re.compile(r"0\d+")
 
@@ -63,108 +69,7 @@ class Reading(NamedTuple):
     others: dict[str, int]
     doubt: str = ""  # why its numbers may have been written in another notation
     units: Units = NO_UNITS
-
-
-class Facts:
-    """What one column holds, by its different texts without surrounding blanks.
-
-    Attributes
-    ----------
-    cells : Numbers or Texts
-    missing : frozenset of str
-        Folded words that mean a missing value.
-    n_known : int
-        How many cells are not missing.
-    """
-
-    def __init__(self, name: str, cells: Cells, missing: frozenset[str]) -> None:
-        self.name, self.cells, self.missing = name, cells, missing
-        numbers = isinstance(cells, Numbers)
-        self.n_known = int(self.filled.sum()) if numbers else int(self.counts[self.is_known].sum())
-
-    @functools.cached_property
-    def column(self) -> Texts:
-        """The column as trimmed texts."""
-        return self.cells.texts.trimmed
-
-    @functools.cached_property
-    def counts(self) -> NDArray[np.int64]:
-        """How often each text occurs."""
-        return np.bincount(self.column.codes, minlength=len(self.column.different))
-
-    @functools.cached_property
-    def is_known(self) -> NDArray[np.bool_]:
-        """Which texts do not mean a missing value."""
-        return ~self.means(self.missing)
-
-    def means(self, words: Container[str]) -> NDArray[np.bool_]:
-        """Which texts are among these folded words."""
-        return np.array([word in words for word in fold_all(self.column.different)], bool)
-
-    @property
-    def filled(self) -> NDArray[np.bool_]:
-        """Which rows have a value."""
-        if isinstance(self.cells, Numbers):
-            return ~np.isnan(self.cells.values)
-        return self.is_known[self.column.codes]
-
-    def cells_of(self, mask: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Return for each form in how many cells its texts of a mask occur."""
-        codes, weights = self.column.forms.codes, self.counts * mask
-        return np.bincount(codes, weights, len(self.column.forms.parts)).astype(np.int64)
-
-    def chosen(self, mask: NDArray[np.bool_]) -> dict[str, int]:
-        """Return how often each text of a mask occurs."""
-        different = self.column.different
-        return {
-            different[code]: count for code, count in zip(np.flatnonzero(mask), self.counts[mask].tolist(), strict=True)
-        }
-
-    @functools.cached_property
-    def known(self) -> dict[str, int]:
-        """How often each text occurs that does not mean a missing value."""
-        return self.chosen(self.is_known)
-
-    @functools.cached_property
-    def folded(self) -> dict[str, int]:
-        """How often each text that does not mean a missing value occurs in upper or lower case."""
-        known = self.known
-        folded = fold_all([*known])
-        if len({*folded}) == len(folded):
-            return dict(zip(folded, known.values(), strict=True))
-        return _tally(zip(folded, known.values(), strict=True))
-
-    @functools.cached_property
-    def words(self) -> dict[str, int]:
-        """How often each text occurs that is no number in any notation."""
-        return {} if isinstance(self.cells, Numbers) else self.chosen(self.is_word)
-
-    def meant(self, words: Container[str]) -> dict[str, int]:
-        """Return how often each text occurs that is one of these folded words; a missing value is the empty text."""
-        if not isinstance(self.cells, Numbers):
-            return self.chosen(self.means(words))
-        return {"": len(self.cells) - self.n_known} if "" in words and self.n_known < len(self.cells) else {}
-
-    @functools.cached_property
-    def is_word(self) -> NDArray[np.bool_]:
-        """Which texts are no numbers in any notation."""
-        return ~self.column.forms.is_bare[self.column.forms.codes]
-
-    @functools.cached_property
-    def is_single(self) -> bool:
-        """Whether all cells that are not missing are the same."""
-        if isinstance(self.cells, Numbers):
-            values = self.cells.values[self.filled]
-            return len(values) > 0 and bool(values.min() == values.max())
-        return int(self.is_known.sum()) == 1
-
-    @functools.cached_property
-    def digest(self) -> int:
-        """Equal for columns with equal cells."""
-        cells = self.cells
-        if isinstance(cells, Numbers):
-            return hash((cells.values + 0.0).tobytes())
-        return hash((tuple(cells.different), cells.codes.tobytes()))
+    months: Mapping[str, str] = MappingProxyType({})  # the words in its dates
 
 
 class Deciding:
@@ -199,7 +104,7 @@ class Deciding:
         self.unread: dict[str, str] = {}  # of columns with many numbers: what keeps them from being numbers
         self.levels: dict[str, set[str]] = {}  # of columns: words that mean a missing value elsewhere, but not there
         facts = self._facts(columns)
-        usual = usual_decimal(map(_marked, facts))
+        usual = usual_decimal(one.marked() for one in facts)
         self.readings = [self._reading(one, usual) for one in facts]
         self.found = self._words_for_missing(facts, self.readings)
         self.columns = [self._with_words(*pair, facts) for pair in zip(facts, self.readings, strict=True)]
@@ -251,11 +156,13 @@ class Deciding:
             return self._number(facts, reading) if isinstance(reading.how, Notation) else self._date(facts, reading)
         if (column := self._yes_no(facts)) is not None:
             return column
+        if keys := find_keys(facts.known):
+            reason = self._reason([f"JSON objects with numbers for {shorten(', '.join(keys), 60)}"], facts)
+            return Column(name, "JSON", reason, levels={key: key for key in keys})
         if (items := find_items(facts.known, self._key)) is not None:
             return self._list(facts, items)
-        if self._is_unique(facts):
-            copies = " (equal rows count once)" if self.n_distinct_rows < self.n_rows else ""
-            return Column(name, "identifier", f"a different text in every row{copies}")
+        if (column := self._identifier(facts)) is not None:
+            return column
         return self._category(facts) if self._is_category(facts) else self._words(facts)
 
     # ------------------------------------------------------------ numbers and dates
@@ -269,16 +176,15 @@ class Deciding:
             return Reading(notation, {}) if facts.n_known else None
         forms, is_known = facts.column.forms, facts.is_known
         n_cells = facts.cells_of(is_known)
-        notation, doubt = find_notation(
-            _numbers_of(facts), usual, said.decimal, said.thousands, lambda: _numbers_as_written(facts)
-        )
+        notation, doubt = find_notation(facts.numbers, usual, said.decimal, said.thousands, facts.numbers_as_written)
         read = number_reader(notation)
         quantities = {
             code: parts
             for code, parts in enumerate(forms.parts)
             if parts is not None and n_cells[code] and read(parts.number) is not None
         }
-        units = _tally((parts.unit, int(n_cells[code])) for code, parts in quantities.items())
+        self._leave_rare(facts, quantities, n_cells, notation)
+        units = tally((parts.unit, int(n_cells[code])) for code, parts in quantities.items())
         bare = self._are(facts, [code for code, parts in quantities.items() if not parts.unit])
         is_bare = self._is_mostly(facts, bare, notation) is not None
         # A rare unit is a slip, such as the letter o in 1o2, unless it is known; among bare numbers not one letter.
@@ -289,29 +195,53 @@ class Deciding:
             taken = [code for code, parts in quantities.items() if parts.unit in ("", *some)]
             found = find_units((quantities[code], int(n_cells[code])) for code in taken)
             if found is not None and (is_bare or n_cells[taken].sum() >= SHARE * facts.n_known > 0):
+                in_brackets = [code for code in taken if forms.different[code][-1] in ")-"]
+                note = f"{n_cells[in_brackets].sum()} in brackets or with a minus sign behind them are negative"
+                found = found._replace(note="; ".join([found.note, note][not found.note :])) if in_brackets else found
                 return self._is_mostly(facts, self._are(facts, taken), notation, doubt, found, True)
-        n_bare = int(facts.counts[bare].sum())
-        if n_bare and 2 * (facts.n_known - n_bare) <= facts.n_known:
-            self.unread[facts.name] = f"most cells are numbers, but not {_counted(facts.chosen(is_known & ~bare))}"
-        dates = facts.column.dates
-        if not dates.different:
-            return None
-        order, doubt = _order_of(dates.different)
-        return self._is_mostly(facts, is_known & facts.is_word & ~np.isnan(dates.values(*order)[:, 0]), order, doubt)
+        return self._as_dates(facts, bare)
+
+    def _leave_rare(
+        self, facts: Facts, quantities: dict[int, Parts], n_cells: NDArray[np.int64], notation: Notation
+    ) -> None:
+        """Remove ranges, numbers in brackets and the like, unless most numbers are others and each range ascends."""
+        rare = [code for code, parts in quantities.items() if parts.is_rare]
+        if rare:
+            factors = dict.fromkeys([parts.unit for parts in quantities.values()], 1.0)
+            values = read_quantities(facts.column.different, facts.column.forms, notation, factors, ())[:, 0]
+            if 2 * n_cells[rare].sum() > n_cells[[*quantities]].sum() or np.isnan(values[self._are(facts, rare)]).any():
+                for code in rare:
+                    del quantities[code]
+
+    def _as_dates(self, facts: Facts, bare: NDArray[np.bool_]) -> Reading | None:
+        """How a column is read if it holds mostly dates; else what it looks like is noted."""
+        column, shapes = facts.column, facts.column.shapes
+        words = with_words(shapes.different) if len(shapes.different) <= MOST_SHAPES else []
+        months = find_months({*words} - {""}) if any(words) else {}
+        dates = column.dates_with(months)
+        order, doubt = order_of(dates.different)
+        is_date = facts.is_known & facts.is_word & ~np.isnan(dates.values(*order)[:, 0])
+        reading = self._is_mostly(facts, is_date, order, doubt)
+        if reading is not None and (not months or facts.counts[is_date].sum() >= SHARE * facts.n_known):
+            return reading._replace(months=months)
+        # In a shape every digit of a year is a 1.
+        like_one = [word != "" and "1111" in shape for word, shape in zip(words, shapes.different, strict=False)]
+        is_date |= facts.is_known & np.isin(shapes.codes, np.flatnonzero(like_one))
+        for kind, mask in (("number", bare), ("date", is_date)):
+            share, others = facts.counts[mask].sum() / max(1, facts.n_known), facts.chosen(facts.is_known & ~mask)
+            if share >= 0.5:
+                but = f"not {_counted(others)}" if others else "its months are in no known language (see nmlsdr[cli])"
+                self.unread[facts.name] = f"it looks like a {kind} in {share:.0%} of its cells, but {but}"
+        return None
 
     def _are(self, facts: Facts, forms: Sequence[int]) -> NDArray[np.bool_]:
         """Which known texts of a column have one of these forms."""
         return facts.is_known & np.isin(facts.column.forms.codes, forms)
 
     def _is_mostly(
-        self,
-        facts: Facts,
-        read: NDArray[np.bool_],
-        how: Any,
-        doubt: str = "",
-        units: Units = NO_UNITS,
+        self, facts: Facts, read: NDArray[np.bool_], how: Any, doubt: str = "", units: Units = NO_UNITS,
         sure: bool = False,
-    ) -> Reading | None:
+    ) -> Reading | None:  # fmt: skip
         """How a column is read if most of its texts can be read so."""
         others = facts.is_known & ~read
         share = MOSTLY if others.sum() > FEW_WORDS else 0.5
@@ -378,7 +308,7 @@ class Deciding:
 
     def _number(self, facts: Facts, reading: Reading) -> Column:
         notation = reading.how
-        numbers = Counter[str]() if isinstance(facts.cells, Numbers) else _numbers_of(facts)
+        numbers = Counter[str]() if isinstance(facts.cells, Numbers) else facts.numbers
         has_comma = any("," in number for number in numbers)
         seen = [words for words in notation.words() if notation.thousands or has_comma]
         seen += [text for text in (reading.units.note, reading.doubt) if text]
@@ -392,11 +322,15 @@ class Deciding:
                 different, forms = facts.column.different, facts.column.forms
                 values = read_quantities(different, forms, notation, {}, ())[facts.column.codes, 0]
             whole = np.unique(values)
-            if len(whole) == self.n_distinct_rows and (whole == np.rint(whole)).all():
+            n_whole = len(whole) if (whole == np.rint(whole)).all() else 0
+            if n_whole == self.n_distinct_rows:
                 first, last = whole[0], whole[-1]
                 years = YEARS[0] <= first and last <= YEARS[1]
                 if (np.diff(values) >= 0).all() and last - first == len(whole) - 1 and not years:
                     return Column(facts.name, "identifier", "counts the rows")
+            if n_whole >= NEARLY * self.n_distinct_rows and self._is_likely(facts.name) == 2:
+                return Column(facts.name, "identifier", f"its name, its place, and {n_whole} different whole numbers")
+            if n_whole == self.n_distinct_rows:
                 seen.append("a different whole number in every row; if it names the rows, give --id")
         how: Any = {**notation._asdict(), "factors": factors, "marks": marks}
         return Column(facts.name, "number", self._reason(seen, facts), **how)
@@ -408,7 +342,8 @@ class Deciding:
         month_first, year_first = reading.how
         seen += "; the month stands before the day" * month_first + "; the year stands first" * year_first
         reason = self._reason([seen, *filter(None, [reading.doubt])], facts)
-        return Column(facts.name, "date", reason, month_first=month_first, year_first=year_first)
+        levels = dict(reading.months)
+        return Column(facts.name, "date", reason, month_first=month_first, year_first=year_first, levels=levels)
 
     # ------------------------------------------------------------ words
 
@@ -445,24 +380,34 @@ class Deciding:
         reason = self._reason([f"1: {counted[0]}, 0: {counted[1]}"], facts)
         return Column(facts.name, "yes/no", reason, levels={word: str(value) for word, value in values.items()})
 
-    def _is_unique(self, facts: Facts) -> bool:
-        """Whether a column holds short texts that no two rows share, unless the rows are the same.
+    def _is_likely(self, name: str) -> int:
+        """How much speaks for a column as the identifier: its name, and that it is the first."""
+        parts = map(fold, NAME_PART.findall(name))
+        is_named = any(part in NAMES_ROWS or (len(part) > 6 and part.endswith(COMPOUNDS)) for part in parts)
+        return is_named + (name == self.columns[0].name)
+
+    def _identifier(self, facts: Facts) -> Column | None:
+        """What a column of short texts is that no two rows share, unless the rows are the same; else None.
 
         Where most rows are copies of others, a category can differ in all that are not.
         """
-        n_texts = len(self._levels(facts))
-        enough = 1 < self.n_distinct_rows <= n_texts and 2 * n_texts > facts.n_known
-        return enough and _words_each(facts.known) < SENTENCE / 2
+        n_texts, n_rows = len(self._levels(facts)), self.n_distinct_rows
+        enough = n_rows * (NEARLY if self._is_likely(facts.name) else 1)
+        if not 1 < enough <= n_texts or 2 * n_texts <= facts.n_known or _words_each(facts.known) >= SENTENCE / 2:
+            return None
+        copies = " (equal rows count once)" if n_rows < self.n_rows else ""
+        where = "every row" if n_texts >= n_rows else f"{n_texts} of {n_rows} rows"
+        return Column(facts.name, "identifier", f"a different text in {where}{copies}")
 
     def _one_identifier(self, columns: list[Column]) -> list[Column]:
-        """Leave the first identifier, unless the person named one; the others only differ from row to row."""
-        n_found = int(self.choices.id is not None)
-        for j, column in enumerate(columns):
-            if column.kind == "identifier":
-                if n_found:
-                    columns[j] = Column(column.name, "text", f"{column.reason}; left out")
-                n_found += 1
-        return columns
+        """Leave the likeliest identifier, unless the person named one; the others only differ from row to row."""
+        found = [column for column in columns if column.kind == "identifier"]
+        best = max(found, key=lambda column: self._is_likely(column.name), default=None)
+        kept = best if self.choices.id is None else None
+        return [
+            Column(column.name, "text", f"{column.reason}; left out") if column in found and column != kept else column
+            for column in columns
+        ]
 
     def _key(self, text: str) -> str:
         return trim(text) if self.choices.keep_case else fold(text)
@@ -484,7 +429,7 @@ class Deciding:
         shown: dict[str, str] = {}  # the most frequent spelling of each level
         for key, text in zip(keys, known, strict=True):
             shown.setdefault(key, text)
-        counts = _tally(zip(keys, known.values(), strict=True))
+        counts = tally(zip(keys, known.values(), strict=True))
         n_missing = self.n_rows - sum(known.values())
         kept = sorted(level for level, _ in sorted(counts.items(), key=_by_count)[:MOST_LEVELS])
         reason = f"{len(counts)} levels" + (f": {', '.join(shown.values())}" if len(counts) <= FEW_WORDS else "")
@@ -522,58 +467,6 @@ class Deciding:
             return Column(name, "text", f"{seen} without words that recur; left out")
         reason = f"{seen}; {len(kept)} frequent words become features of 0 and 1"
         return Column(name, "words", reason, levels={word: word for word in sorted(kept)})
-
-
-def _marked(facts: Facts) -> Mapping[str, int]:
-    """The numbers of a column that tell the decimal mark of the table."""
-    if not isinstance(facts.cells, Numbers):
-        return _numbers_of(facts)
-    n_decimals = int((facts.cells.values % 1 > 0).sum()) if facts.cells.written else 0
-    return {"0.5": n_decimals}
-
-
-def _numbers_of(facts: Facts) -> Counter[str]:
-    """How often each shape of a number occurs in a column of texts, without its unit."""
-    pairs = zip(facts.column.forms.parts, facts.cells_of(facts.is_known).tolist(), strict=True)
-    return _tally((parts.number, count) for parts, count in pairs if parts is not None and count)
-
-
-def _numbers_as_written(facts: Facts) -> set[str]:
-    """The different numbers of a column of texts, without their units."""
-    different, forms = facts.column.different, facts.column.forms
-    rows = rows_of(np.where(facts.is_known, forms.codes, -1), range(len(forms.parts)))
-    found = [(forms.parts[code], [different[row] for row in part.tolist()]) for code, part in rows]
-    return {number for parts, texts in found if parts is not None for number in parts.of(texts)}
-
-
-def _order_of(dates: Sequence[str]) -> tuple[tuple[bool, bool], str]:
-    """Whether the month stands first in dates, and whether a year of two digits does; and what is open.
-
-    The month does if some date makes sense only so, and none if its day stands first. A year takes few values, and days
-    take many: where both ends have two digits, the end with at most half as many values as the other is the year.
-    """
-    parts = [m.groups() for date in dates if (m := match_date(date)) and m[2] != "." and len(m[1]) < 3]
-    late = [any(int(part[k]) > 12 for part in parts) for k in (0, 2)]
-    if parts and all(len(part[0]) == len(part[3]) == 2 for part in parts):
-        first, last = (len({part[k] for part in parts}) for k in (0, 3))
-        days_last = all(1 <= int(part[3]) <= 31 and int(part[2]) <= 12 for part in parts)
-        if days_last and 2 * first <= last:
-            return (False, True), ""
-        if days_last and 2 * last > first:
-            advice = "if the year stands first, write it with four digits"
-            return (late == [False, True], False), f"the year is read last, but nothing in the column decides; {advice}"
-    if any(late) or all(int(part[0]) == int(part[2]) for part in parts):
-        return (late == [False, True], False), ""
-    advice = "if the month stands first, write the dates as 2024-12-31"
-    return (False, False), f"the day is read first, but nothing in the column decides between day and month; {advice}"
-
-
-def _tally(pairs: Iterable[tuple[str, int]]) -> Counter[str]:
-    """The sum of the counts of each word."""
-    found = Counter[str]()
-    for word, count in pairs:
-        found[word] += count
-    return found
 
 
 def _words_each(texts: Iterable[str]) -> float:

@@ -21,7 +21,7 @@ from ._units import measures, unit_of
 UNREADABLE = ("not a readable Excel file", "save it as .xlsx again, or as CSV")
 MOST_ROWS = 1 << 20  # of a sheet of Excel
 #: A format of cells that shows something before or behind a number; what stands in [$...] is a sign of currency.
-FORMAT = re.compile(r'([^#0?]*?)[#0?][#0?,.]*([^#0?]*)')
+FORMAT = re.compile(r"([^#0?]*?)[#0?][#0?,.]*([^#0?]*)")
 FORBIDDEN = (b"<!DOCTYPE", b"<!ENTITY", b"\0")  # what makes a small file large; NUL: of UTF-16, which could hide them
 
 

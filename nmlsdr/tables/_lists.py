@@ -1,5 +1,6 @@
-"""Cells that list words of a small vocabulary, such as "dermatologist, nephrologist": how they are found and split."""
+"""Cells that hold several values: words of a small vocabulary, "dermatologist, nephrologist", or a JSON object."""
 
+import json
 from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
@@ -11,6 +12,7 @@ SEPARATORS = ";|,/+\n、،；，؛"  # at the end those of China, Japan and of A
 MOST_ITEMS = 100  # different words of such a column
 CELLS_PER_ITEM = 5  # that a word has on average
 SEVERAL = 0.1  # the share of the filled cells that list more than one word
+MOST_KEYS, OBJECTS = 20, 0.95  # keys of the objects of a column, and the share of its filled cells that are objects
 LONG = 4  # items with so many words on average are parts of sentences
 
 
@@ -78,3 +80,35 @@ def _split(texts: Mapping[str, int], separator: str, key: Callable[[str], str]) 
     for item in sorted(spellings, key=lambda item: (-spellings[item], item)):
         shown.setdefault(key(item), item)
     return ItemList(separator, Counter(dict(sorted(counts.items()))), dict(sorted(shown.items())))
+
+
+def numbers_of(text: str) -> dict[str, float] | None:
+    """Return the numbers of a JSON object by their keys; None for another text.
+
+    Examples
+    --------
+    >>> numbers_of('{"width": 5, "wood": "oak"}'), numbers_of("{5}")
+    ({'width': 5.0}, None)
+    """
+    try:
+        found = json.loads(text) if text.startswith("{") else None
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(found, dict):
+        return None
+    return {k: float(v) for k, v in found.items() if type(v) in (int, float) and abs(v) < 1e170}
+
+
+def find_keys(texts: Mapping[str, int]) -> list[str]:
+    """Return the keys under which most texts of a column, which are JSON objects, have numbers; else none."""
+    if not next(iter(texts), "").startswith("{"):
+        return []
+    counts, n_objects = Counter[str](), 0
+    for text, count in texts.items():
+        numbers = numbers_of(text)
+        n_objects += count * (numbers is not None)
+        for key in numbers or ():
+            counts[key] += count
+    n_cells = sum(texts.values())
+    keys = sorted(key for key, count in counts.items() if 2 * count >= n_cells)
+    return keys if n_objects >= OBJECTS * n_cells and len(keys) <= MOST_KEYS else []

@@ -1,11 +1,9 @@
-"""What a number is, and what a date is: how their texts are written and read."""
+"""What a number is: how its text is written and read."""
 
-import datetime
 import functools
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,15 +11,11 @@ from numpy.typing import NDArray
 
 from .._checks.words import BLANKS, HOLES
 from .._errors import shorten
-from ._shapes import Coded, coded
 
-DATE = re.compile(r"(\d{1,4})([-./]) ?(\d{1,2})\2 ?(\d{1,4})[.日일]?(?:[T ]\d{1,2}:\d{2}.*)?", re.ASCII)
-TWO_DIGIT_YEARS = 1950  # the first year that is written with two digits
 #: Dashes that are typed or printed for a minus sign, the blanks of typesetting, the characters of full width, the
 #: decimal mark and the comma of Arabic, the digits of all scripts, and the words that stand in East Asian dates.
 _ALIKE = str.maketrans("\u2212\u2012\u2013\uff0d\u2009\u202f\u00a0\u2007\u2019．，＋￥٫٬", "----    '.,+¥.,")
 _ALIKE |= {code: ord("0") + int(chr(code)) for code in range(0x660, 0x10000) if chr(code).isdecimal()}
-_DATE_WORDS = str.maketrans("年月년월", "----")
 
 
 def plain_text(text: str) -> str:
@@ -33,11 +27,6 @@ def plain_text(text: str) -> str:
     ('-12 500', '5²', '3.5')
     """
     return text if text.isascii() else text.translate(_ALIKE)
-
-
-def match_date(text: str) -> re.Match[str] | None:
-    """Match a date, whose day, month and year are the groups 1, 3 and 4."""
-    return DATE.fullmatch(text if text.isascii() else plain_text(text).translate(_DATE_WORDS))
 
 
 class Notation(NamedTuple):
@@ -232,66 +221,6 @@ def _points(
         advice = f"write the numbers without {marks}"
     read = "decimals" if found == decimals else "thousands"
     return found, f"numbers such as {min(marked)!r} are read as {read}; if their {marks} {other}, {advice}"
-
-
-def read_date(text: str, month_first: bool = False, year_first: bool = False) -> tuple[float, float] | None:
-    """Return the year with its fraction, and the month, of a date; None for another text.
-
-    Examples
-    --------
-    >>> read_date("1999-07-02"), read_date("2. 7. 1999"), read_date("07/02/99", month_first=True)
-    ((1999.4972677595629, 7.0), (1999.4972677595629, 7.0), (1999.4972677595629, 7.0))
-    """
-    match = match_date(text)
-    if match is None:
-        return None
-    first, mark, middle, last = match.groups()
-    if len(first) == 4:
-        year, month, day = int(first), int(middle), int(last)
-    elif len(first) > 2 or len(last) not in (2, 4):
-        return None
-    else:
-        year, day, month = int(last), int(first), int(middle)
-        if year_first and len(last) <= 2:
-            year, day = day, year
-        if len(last) == 2:
-            year += 100 * ((TWO_DIGIT_YEARS - year + 99) // 100)
-        if month_first and mark != "." and not year_first:
-            day, month = month, day
-    try:
-        n_days = datetime.date(year, month, day).toordinal() - datetime.date(year, 1, 1).toordinal()
-    except ValueError:
-        return None
-    return year + n_days / 366, float(month)
-
-
-@dataclass(frozen=True)
-class Dates:
-    """The different dates of some texts, without their time of day, and for each text the number of its date, or -1."""
-
-    different: list[str]
-    codes: NDArray[np.int32]
-    # A plan is made and used with the same dates.
-    _known: dict[tuple[bool, bool], NDArray[np.float64]] = field(default_factory=dict)
-
-    def values(self, month_first: bool, year_first: bool = False) -> NDArray[np.float64]:
-        """Return for each text what `read_date` gives, or NaN."""
-        order = month_first, year_first
-        if order not in self._known:
-            found = [read_date(date, *order) or (np.nan, np.nan) for date in self.different]
-            self._known[order] = np.array([*found, (np.nan, np.nan)])
-        return self._known[order][self.codes]
-
-
-def dates_of(texts: Sequence[str], shapes: Coded) -> Dates:
-    """Return the dates of texts of these shapes."""
-    found = [match_date(shape) for shape in shapes.different]
-    ends = np.array([0 if match is None else match.end(4) for match in found], np.int64)[shapes.codes]
-    rows = np.flatnonzero(ends)
-    different, own = coded([texts[row][:end] for row, end in zip(rows.tolist(), ends[rows].tolist(), strict=True)])
-    codes = np.full(len(texts), -1, np.int32)
-    codes[rows] = own
-    return Dates(different, codes)
 
 
 def text_of(value: float) -> str:

@@ -21,14 +21,14 @@ from .._errors import InputError, shorten
 from ._columns import Cells, Numbers, Texts
 from ._comparison import LEVELS, Profile, differences, is_sum_of_others, profile_of
 from ._files import MOST_SHOWN, NO_UNIT, Problem, new_words, problems_in_words
-from ._lists import items_of
+from ._lists import items_of, numbers_of
 from ._numbers import NOTATIONS, Notation, is_number
 from ._shapes import fold_all, rows_of
 from ._units import WITHOUT, read_quantities
 
 #: The kinds of columns that become features, and how many numbers each cell gives (None: as many as there are levels;
 #: a number has one more for each mark).
-FEATURES = {"number": 1, "date": 2, "yes/no": 1, "category": None, "list": None, "words": None}
+FEATURES = {"number": 1, "date": 2, "yes/no": 1, "category": None, "list": None, "words": None, "JSON": None}
 NUMBERED = re.compile(r"\.\d+$")  # behind the name of the second column of a name
 #: The kinds of columns that do not.
 OTHERS = ("identifier", "text", "constant", "empty", "duplicate", "like the labels", "dropped")
@@ -54,7 +54,8 @@ class Column:
         Whether its dates begin with the month, or with a year of two digits.
     levels : dict of str to str
         For a category or a list: its levels, folded, and as they are shown. For words: the words. For yes/no: the
-        texts that mean yes ("1") and no ("0"); the empty text stands for every word that means a missing value.
+        texts that mean yes ("1") and no ("0"); the empty text stands for every word that means a missing value. For a
+        date: its words for months. For a JSON object: the keys of its numbers.
     has_missing, has_other : bool
         Whether missing values of a category, and levels that are rare, have a feature of their own.
     fill : tuple of float
@@ -83,6 +84,8 @@ class Column:
             return [f"{self.name} (year)", f"{self.name} (month)"]
         if self.kind == "number":
             return [self.name, *(f"{self.name} ({mark})" for mark in self.marks)]
+        if self.kind == "JSON":
+            return [f"{self.name} ({key})" for key in self.levels]
         if self.kind in ("category", "list", "words"):
             more = ["(missing)"] * self.has_missing + ["(other)"] * self.has_other
             return [f"{self.name}={level}" for level in [*self.levels.values(), *more]]
@@ -249,7 +252,7 @@ class Plan:
         average: Any = np.median if strategy == "median" else np.mean
         filled = {}
         for column, block in self._blocks(X):
-            if column.kind in ("number", "date", "yes/no") and len(X):
+            if column.kind in ("number", "date", "yes/no", "JSON") and len(X):
                 known = [values[~np.isnan(values)] for values in block.T]
                 fill = tuple(float(average(values)) if len(values) else 0.0 for values in known)
                 filled[column.name] = dataclasses.replace(column, fill=fill)
@@ -273,6 +276,8 @@ class Plan:
             for i in range(n_rows):
                 if column.kind == "number":
                     table[i, j] = f"{(*column.fill, 0.0)[0] + i - 0.5:.3f}".replace(".", column.decimal) + unit
+                elif column.kind == "JSON":
+                    table[i, j] = json.dumps(dict.fromkeys(column.levels, i))
                 elif column.kind == "date":
                     table[i, j] = f"{2000 + i}-0{i + 1}-15"
                 elif levels:
@@ -319,7 +324,8 @@ class Plan:
                 raise ValueError(f"the column {c.name!r} is filled with a number that is not finite")
             if not all(0 < factor < 1e170 for factor in c.factors.values()):
                 raise ValueError(f"impossible units in the column {c.name!r}")
-            odd_answers = c.kind == "yes/no" and {*c.levels.values()} - {"0", "1"}
+            odd_answers = c.kind == "yes/no" and not {*c.levels.values()} <= {"0", "1"}
+            odd_answers |= c.kind == "date" and not {*c.levels.values()} <= {*map(str, range(1, 13))}
             if odd_answers or (c.kind in FEATURES and not c.feature_names) or (c.kind == "list") > (c.separator != ""):
                 raise ValueError(f"impossible levels in the column {c.name!r}")
         if self.profiles and len(self.profiles) != len(self.used):
@@ -400,14 +406,19 @@ def _encode(
         found[is_missing & np.isnan(found[:, 0])] = known.get("", np.nan)
     else:
         if column.kind == "date":
-            found = texts.dates.values(column.month_first, column.year_first)
+            found = texts.dates_with(column.levels).values(column.month_first, column.year_first)
+        elif column.kind == "JSON":
+            objects = [numbers_of(text) for text in texts.different]
+            is_missing |= [o is not None and not o.keys() & column.levels.keys() for o in objects]
+            found = np.array([[(o or {}).get(key, np.nan) for key in column.levels] for o in objects])
+            found = found.reshape(len(words), len(column.levels))
         else:
             notation = Notation(column.decimal, column.thousands)
             found = read_quantities(texts.different, texts.forms, notation, column.factors, column.marks)
             for code, text in enumerate(texts.different) if is_plain and texts.numbers else ():
                 found[code, 0] = (texts.numbers or {}).get(text, found[code, 0])
         found[is_missing] = np.nan
-    for code, rows in rows_of(texts.codes, np.flatnonzero(np.isnan(found[:, 0]) & ~is_missing)):
+    for code, rows in rows_of(texts.codes, np.flatnonzero(np.isnan(found).all(axis=1) & ~is_missing)):
         bare = column.factors and "" not in column.factors and is_number(texts.different[code])
         problems.append(Problem(column.name, rows, texts.different[code], why=NO_UNIT if bare else ""))
     if column.kind == "number":

@@ -2,7 +2,7 @@
 "<0.5".
 
 A unit is what follows a number. Codes have none: a letter or a hyphen in front (L-01, E66), a zero in front, times,
-ranges, dates, versions and phone numbers.
+dates, versions and phone numbers.  A range is its middle, and "1 year 7 months" is the sum of two numbers.
 """
 
 import functools
@@ -24,20 +24,7 @@ SHARE = 0.95  # of the filled cells that are numbers, in a column of numbers wit
 LONGEST = 60  # characters of such a text
 WITHOUT = "no unit"  # the mark of bare numbers beside several units
 
-_SIGNS = {
-    "<": "<",
-    "<=": "<",
-    "=<": "<",
-    "≤": "<",
-    "≦": "<",
-    ">": ">",
-    ">=": ">",
-    "=>": ">",
-    "≥": ">",
-    "≧": ">",
-    "+": ">",
-}
-_SIGNS |= {"~": "~", "≈": "~"}  # the sign behind 85+ means at least
+BETWEEN = "between"  # the sign of a range
 _NUMBER = r"(?P<number>\d[\d.,']*(?:[ ]\d{3}(?!\d)[\d.,']*)*(?:[eE][+-]?\d+)?)"
 _UNIT = r"(?P<unit>(?:[^\W\d_]|[%‰°/*′″\"$€£¥₹₽₩₺₴₪₫₱฿\u3380-\u33df]).*)"  # at the end ㎏ and the like
 _DIGIT = re.compile(r"\d")
@@ -45,19 +32,39 @@ _DIGITS = re.compile(r"(?<=[^\W\d_])[23](?!\d)|[/^] ?-?\d+|[x×*·] ?10\^?\d*|[�
 
 GREEK_MU = re.compile("\u03bc(?=[A-Za-z]{1,3}$)")
 MEGA = ("g", "m", "l", "mol", "bar", "cal", "pa", "iu")  # before which a leading M is a million
+_NEGATIVE = re.compile(r"\(([^()-]+)\)|([^()-]+)-")  # (5) and 5-
+_LATER = re.compile(r"(?P<unit>[^\W\d_]+)\.?,?(?: [^\W\d_]{1,3})? ?(?P<later>\d.*)")  # ano e 7 meses
 _CALENDAR = re.compile(r"/\d+/|^/(19|20)\d\d$")
 
 
 class Parts(NamedTuple):
-    """What a text of a number consists of: digits and marks, one of < > ~ or nothing, and its unit or nothing.
+    """What a text of a number consists of: digits and marks, a sign or nothing, and its unit or nothing.
 
-    place: where digits and marks begin and end; a minus sign of the number may stand elsewhere.
+    sign: <, >, ~ or BETWEEN; place: where digits and marks begin and end; a minus sign of the number may stand
+    elsewhere; more: the end of a range, or a second number with a smaller unit; is_rare: it is a number only in a
+    column with other ones.
     """
 
     number: str
     sign: str
     unit: str
     place: tuple[int, int]
+    more: "Parts | None" = None
+    is_rare: bool = False
+
+    @property
+    def all(self) -> "list[Parts]":
+        """The parts of each of its numbers."""
+        return [self] if self.more is None else [self, self.more]
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is one number without a sign."""
+        return not self.sign and self.more is None and self.number[0] not in "+-"
+
+    def moved(self, start: int) -> "Parts":
+        """Return the parts of a text that begins later."""
+        return self._replace(place=(self.place[0] + start, self.place[1] + start))
 
     def of(self, texts: Iterable[str]) -> list[str]:
         """Return the numbers of texts of this form."""
@@ -67,14 +74,26 @@ class Parts(NamedTuple):
 
 
 @functools.cache
-def _pattern() -> re.Pattern[str]:
-    before = "|".join(sorted(map(re.escape, load_json(__package__, "units.json")["before"]), key=len, reverse=True))
-    signs = "|".join(sorted(map(re.escape, _SIGNS.keys() - {"+"}), key=len, reverse=True))
-    return re.compile(
-        rf"(?P<sign>{signs})? ?(?P<minus>[+-])?(?:(?P<before>{before}) ?(?P<later>[+-])?)?{_NUMBER}"
-        rf" ?(?:{_UNIT}|(?P<plus>\+))?",
-        re.IGNORECASE,
+def _signs() -> dict[str, str]:
+    """What each spelling of a sign means."""
+    table = load_json(__package__, "units.json")["signs"]
+    return {spelling: sign for sign, spellings in table.items() for spelling in spellings}
+
+
+@functools.cache
+def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """The pattern of a number with a unit or a sign, and that of a range."""
+    table = load_json(__package__, "units.json")
+    before, sign, to = (
+        "|".join(sorted(map(re.escape, words), key=len, reverse=True))
+        for words in (table["before"], _signs(), table["to"])
     )
+    quantity = (
+        rf"(?P<sign>{sign})? ?(?P<minus>[+-])?(?:(?P<before>{before}) ?(?P<later>[+-])?)?{_NUMBER}"
+        rf" ?(?:{_UNIT}|(?P<plus>\+))?"
+    )
+    between = rf"(?!0\d){_NUMBER}(?: ?- ?| (?:{to}) )(?P<end>(?!0\d)\d.*)"
+    return re.compile(quantity, re.IGNORECASE), re.compile(between, re.IGNORECASE)
 
 
 @functools.cache
@@ -87,9 +106,11 @@ def _meanings() -> dict[str, dict[str, float]]:
     return found
 
 
-def _match(text: str) -> re.Match[str] | None:
-    """Match a text of a number with a unit or a sign."""
-    return None if len(text) > LONGEST or _DIGIT.search(text, 0, 10) is None else _pattern().fullmatch(plain_text(text))
+def _match(text: str, pattern: int = 0) -> re.Match[str] | None:
+    """Match a text of a number with a unit or a sign, or of a range."""
+    if len(text) > LONGEST or _DIGIT.search(text, 0, 10) is None:
+        return None
+    return _patterns()[pattern].fullmatch(plain_text(text))
 
 
 def split_number(text: str) -> Parts | None:
@@ -99,28 +120,54 @@ def split_number(text: str) -> Parts | None:
     --------
     >>> [split_number(text)[:3] for text in ("12,5 kg", "<0.5", "$1,234.50", "5/9", "-3")]
     [('12,5', '', 'kg'), ('0.5', '<', ''), ('1,234.50', '', '$'), ('5', '', '/9'), ('-3', '', '')]
-    >>> [split_number(text) for text in ("L-01", "E66", "007 kg", "12:30", "3-5 kg", "1.2.2020", "12 May")]
-    [None, None, None, None, None, None, None]
+    >>> [split_number(text)[:3] for text in ("(5)", "3-5 kg", "1 year 7 months")]
+    [('-5', '', ''), ('3', 'between', 'kg'), ('1', '', 'year')]
+    >>> [split_number(text) for text in ("L-01", "E66", "007 kg", "12:30", "1.2.2020", "12 May")]
+    [None, None, None, None, None, None]
     """
     if is_number(text):
         return Parts(plain_text(text), "", "", (0, len(text)))
+    if len(text) <= LONGEST and (negative := _NEGATIVE.fullmatch(text)):
+        parts, start = split_number(negative[1] or negative[2]), text.startswith("(")
+        is_one = parts is not None and parts.is_plain
+        return parts.moved(start)._replace(number=f"-{parts.number}", is_rare=True) if parts and is_one else None
+    if between := _match(text, 1):
+        number, end = between["number"], between.start("end")
+        last = split_number(text[end:])
+        if last is None or not last.is_plain or not is_number(number):
+            return None
+        return Parts(number, BETWEEN, last.unit, between.span("number"), last.moved(end), is_rare=True)
     match = _match(text)
-    if match is None:
+    if match is None or not is_number(match["number"]):
         return None
     number, unit = match["number"], (match["before"] or "") + (match["unit"] or "")
-    sign = _SIGNS[match["sign"] or "+"] if match["sign"] or match["plus"] else ""
+    sign = _signs()[match["sign"].lower()] if match["sign"] else ">" if match["plus"] else ""
     if unit and (re.match(r"0\d", number) or (match["minus"] and match["later"])):
         return None
     if match["minus"] == "+" and " " in number:  # a phone number
         return None
+    minus = "-" if "-" in (match["minus"], match["later"]) else ""
+    if more := _second(text, match):
+        return None if minus else Parts(number, sign, more[0], match.span("number"), more[1])
     unit = unit_of(unit)
     rest = _DIGITS.sub("", unit)
     if unit and (any(map(str.isdecimal, rest)) or _CALENDAR.search(unit)):  # such as 5/2020
         return None
-    if unit in load_json(__package__, "units.json")["not_units"] or not is_number(number):
+    if unit in load_json(__package__, "units.json")["not_units"]:
         return None
-    minus = "-" if "-" in (match["minus"], match["later"]) else ""
-    return Parts(minus + number, sign, unit, match.span("number"))
+    return Parts(minus + number, sign, unit, match.span("number"), is_rare=sign == "~" and match["sign"][0].isalpha())
+
+
+def _second(text: str, match: re.Match[str]) -> tuple[str, Parts] | None:
+    """Return the first unit and the second number of a text such as "1 year 7 months"; None for another text."""
+    found = _LATER.fullmatch(match["unit"] or "")
+    if found is None:
+        return None
+    start, unit = match.start("unit") + found.start("later"), unit_of(found["unit"])
+    later = split_number(text[start:])
+    sizes = measures(later.unit) if later is not None and later.is_plain else {}
+    is_smaller = any(sizes.get(dimension, size) < size for dimension, size in measures(unit).items())
+    return (unit, later.moved(start)) if later is not None and is_smaller else None
 
 
 class Forms(NamedTuple):
@@ -144,17 +191,18 @@ class Forms(NamedTuple):
 def forms_of(texts: Sequence[str], shapes: Coded) -> Forms:
     """Return the forms of texts of these shapes."""
     found, codes = shapes
-    ends = {}
-    for code, shape in enumerate(found):
-        match = None if is_number(shape) else _match(shape)
-        if match is not None and _DIGIT.search(match["unit"] or "") and not re.search(r"/\d+/", match["unit"]):
-            ends[code] = match.end("number")  # the digits of a unit are its own
-    if ends:
-        forms = [found[code] for code in codes.tolist()]
-        for code, rows in rows_of(codes, [*ends]):
-            for row in rows.tolist():
-                forms[row] = found[code][: ends[code]] + texts[row][ends[code] :]
-        found, codes = coded(forms)
+    parts = [split_number(shape) for shape in found]
+    odd = {code: _match(found[code]) for code, part in enumerate(parts) if part is None or _DIGIT.search(part.unit)}
+    units = {code: (match.end("number"), match["unit"] or "") for code, match in odd.items() if match is not None}
+    # The digits of a unit are its own.
+    ends = {code: end for code, (end, unit) in units.items() if _DIGIT.search(unit) and not re.search(r"/\d+/", unit)}
+    if not ends:
+        return Forms(found, parts, codes)
+    forms = [found[code] for code in codes.tolist()]
+    for code, rows in rows_of(codes, [*ends]):
+        for row in rows.tolist():
+            forms[row] = found[code][: ends[code]] + texts[row][ends[code] :]
+    found, codes = coded(forms)
     return Forms(found, [split_number(form) for form in found], codes)
 
 
@@ -225,16 +273,20 @@ def find_units(parts: Iterable[tuple[Parts, int]]) -> Units | None:
         Numbers, and how often each occurs.
     """
     counts, signs = Counter[str](), Counter[str]()
+    is_sum = False
     for part, count in parts:
         counts[part.unit] += count
         signs[part.sign] += count
+        if part.more is not None and part.sign != BETWEEN:
+            counts[part.more.unit] += count
+            is_sum = True
     n_bare = counts.pop("", 0)
     order = sorted(counts, key=lambda unit: (-counts[unit], unit))
     shared = set.intersection(*(set(measures(unit)) for unit in order)) if order else set()
     dimension = min(shared, default=None)
     sizes = {unit: 1.0 if dimension is None else measures(unit)[dimension] for unit in order}
     n_units = len(order if dimension is None else {*sizes.values()})
-    if n_units > MOST_UNITS:
+    if n_units > MOST_UNITS or (is_sum and dimension is None):
         return None
     factors = {unit: sizes[unit] / sizes[order[0]] for unit in sorted(order)}
     marks, doubt = sorted(signs.keys() - {""}), ""
@@ -280,19 +332,26 @@ def read_quantities(
     """
     read = number_reader(notation)
     found = np.full((len(texts), 1 + len(marks)), np.nan)
-    known = [
-        code
-        for code, parts in enumerate(forms.parts)
-        if parts is not None
-        and (parts.unit in factors or not (factors or parts.unit))
-        and read(parts.number) is not None
-    ]
-    for code, rows in rows_of(forms.codes, known):
-        parts: Any = forms.parts[code]
-        numbers = plain_text("\n".join(parts.of([texts[row] for row in rows.tolist()])))
+
+    def values(part: Parts, texts: list[str]) -> NDArray[np.float64]:
+        numbers = plain_text("\n".join(part.of(texts)))
         if notation.thousands:
             numbers = numbers.replace(notation.thousands, "")
-        values = np.fromiter(map(float, numbers.replace(notation.decimal, ".").split("\n")), np.float64, len(rows))
-        found[rows, 0] = values * factors.get(parts.unit, 1.0)
+        floats = map(float, numbers.replace(notation.decimal, ".").split("\n"))
+        return np.fromiter(floats, np.float64, len(texts)) * factors.get(part.unit, 1.0)
+
+    def is_known(part: Parts) -> bool:
+        return (part.unit in factors or not (factors or part.unit)) and read(part.number) is not None
+
+    known = [code for code, parts in enumerate(forms.parts) if parts is not None and all(map(is_known, parts.all))]
+    for code, rows in rows_of(forms.codes, known):
+        parts: Any = forms.parts[code]
+        those = [texts[row] for row in rows.tolist()]
+        number, *more = [values(part, those) for part in parts.all]
+        for other in more:
+            middle = np.where(number < other, (number + other) / 2, np.nan)
+            number = middle if parts.sign == BETWEEN else number + other
+        found[rows, 0] = number
         found[rows, 1:] = [mark in (parts.sign, parts.unit or WITHOUT) for mark in marks]
+    found[np.isnan(found[:, 0])] = np.nan
     return found

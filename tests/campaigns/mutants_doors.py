@@ -121,7 +121,7 @@ MUTANTS = {
     ("tables/_plan.py", ("tests/tables/test_deciding_bounds.py", "tests/tables/test_table_texts.py", "tests/doors/test_cli_raw_tables.py")): [
         ("doors/plan: numbers that mean a missing value, in a prediction", "_encode", "not any(map(is_number, missing))", "True"),
     ],
-    ("tables/_numbers.py", ("tests/tables/test_deciding_bounds.py",)): [
+    ("tables/_dates.py", ("tests/tables/test_deciding_bounds.py",)): [
         ("doors/plan: 50 is the year 2050", "", "TWO_DIGIT_YEARS = 1950", "TWO_DIGIT_YEARS = 1951"),
         ("doors/plan: 49 is the year 1949", "", "TWO_DIGIT_YEARS = 1950", "TWO_DIGIT_YEARS = 1949"),
     ],

@@ -28,8 +28,8 @@ MUTANTS = {
     ("tables/_units.py", (*UNITS, *TABLES)): [
         ("texts/units: leading zeros pass", "split_number", 're.match(r"0\\d", number)', "False"),
         ("texts/units: years are denominators", "", '|^/(19|20)\\d\\d$', ""),
-        ("texts/units: months are units", "split_number", 'unit in load_json(__package__, "units.json")["not_units"] or ', ""),
-        ("texts/units: unknown unit is its bare number", "read_quantities", "(parts.unit in factors or not (factors or parts.unit))", "True"),
+        ("texts/units: months are units", "split_number", 'unit in load_json(__package__, "units.json")["not_units"]', "False"),
+        ("texts/units: unknown unit is its bare number", "read_quantities", "(part.unit in factors or not (factors or part.unit))", "True"),
         ("texts/units: five units", "find_units", "n_units > MOST_UNITS", "n_units > MOST_UNITS + 1"),
         ("texts/units: converted the other way", "find_units", "sizes[unit] / sizes[order[0]]", "sizes[order[0]] / sizes[unit]"),
         ("texts/units: bare numbers are not marked", "find_units", "[WITHOUT] * (n_units > 1)", "[]"),

@@ -174,8 +174,9 @@ def test_long_ids_are_identifiers_in_every_reader(tmp_path):
         assert kinds(frame) == ["identifier", "number"]
     table["id"] = -(10**15) + 7 * np.arange(1, 31)  # 15 digits
     table.to_parquet(tmp_path / "a.parquet")
-    assert read_table(tmp_path / "a.parquet", plan=Choices()).plan.columns[0].kind == "number"
-    assert kinds(table) == ["number", "number"]
+    assert read_table(tmp_path / "a.parquet", plan=Choices()).plan.columns[0].kind == "identifier"
+    assert kinds(table) == ["identifier", "number"]
+    assert kinds(table.rename(columns={"id": "length"})) == kinds(table[["x", "id"]]) == ["number", "number"]
 
 
 def test_cells_of_python_are_the_numbers_that_they_are():

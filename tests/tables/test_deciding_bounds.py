@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from nmlsdr.tables import TableEncoder
-from nmlsdr.tables._numbers import read_date
+from nmlsdr.tables._dates import read_date
 
 pandas = pytest.importorskip("pandas")
 

@@ -10,17 +10,16 @@ from hypothesis import strategies as st
 
 from nmlsdr._checks.words import fold, trim
 from nmlsdr.tables import TableEncoder
+from nmlsdr.tables._dates import dates_of, read_date
 from nmlsdr.tables._numbers import (
     FEW_GROUPED,
     NOTATIONS,
     Notation,
-    dates_of,
     decimal_mark,
     find_notation,
     is_number,
     number_reader,
     plain_text,
-    read_date,
     usual_decimal,
 )
 from nmlsdr.tables._shapes import shapes_of

@@ -114,7 +114,7 @@ def test_damaged_workbooks_and_declared_entities_are_refused(book, tmp_path):
     for damaged in (b"", b"PK\x03\x04", whole[:-200], whole[:300] + b"\xff" * 40 + whole[340:]):
         path.write_bytes(damaged)
         refused(["t.xlsx"], path)
-    for text in (b'<!DOCTYPE a [<!ENTITY b "c">]>', '<a/>'.encode("utf-16")):
+    for text in (b'<!DOCTYPE a [<!ENTITY b "c">]>', "<a/>".encode("utf-16")):
         made = io.BytesIO(whole)
         with zipfile.ZipFile(made, "a") as archive:
             archive.writestr("xl/more.xml", text)

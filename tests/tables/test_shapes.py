@@ -8,7 +8,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from nmlsdr._checks.words import fold, trim
-from nmlsdr.tables._numbers import NOTATIONS, dates_of, is_number, number_reader, read_date
+from nmlsdr.tables._dates import dates_of, read_date
+from nmlsdr.tables._numbers import NOTATIONS, is_number, number_reader
 from nmlsdr.tables._shapes import coded, fold_all, rows_of, shapes_of, trim_all
 from nmlsdr.tables._units import forms_of, read_quantities, split_number
 

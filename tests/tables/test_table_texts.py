@@ -249,8 +249,9 @@ def test_a_column_of_numbers_with_much_that_cannot_be_read_says_so():
     """Such as minus signs that another encoding has turned into question marks."""
     cells = [f"{'?' * (i % 4 == 0)}{i % 60 / 10:.1f}".replace(".", ",") if i % 15 else "neměřeno" for i in range(900)]
     with pytest.warns(
-        UserWarning, match=r"column 'a': most cells are numbers, but not 'neměřeno' \(60\), '\?0,4' \(15\)"
+        UserWarning,
+        match=r"column 'a': it looks like a number in 70% of its cells, but not 'neměřeno' \(60\), '\?0,4' \(15\)",
     ):
         encoder = TableEncoder().fit(pandas.DataFrame({"a": cells}))
     assert encoder.plan_.columns[0].kind == "category"
-    assert "most cells are numbers, but not 'neměřeno' (60)" in encoder.plan_.columns[0].reason
+    assert "it looks like a number in 70% of its cells, but not 'neměřeno' (60)" in encoder.plan_.columns[0].reason

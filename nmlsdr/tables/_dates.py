@@ -1,0 +1,167 @@
+"""What a date is: how its text is written and read, with its month as a number or as a word."""
+
+import datetime
+import functools
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._checks.words import LANGUAGE_CODES, fold
+from ._numbers import plain_text
+from ._shapes import Coded, coded
+
+DATE = re.compile(r"(\d{1,4})([-./]) ?(\d{1,2})\2 ?(\d{1,4})[.日일]?(?:[T ]\d{1,2}[:h]\d{2}.*)?", re.ASCII)
+TWO_DIGIT_YEARS = 1950  # the first year that is written with two digits
+_DATE_WORDS = str.maketrans("年月년월", "----")
+_CLOCK = re.compile(r"[T, ]+\d{1,2}[:h]\d{2}.*")
+_PART = re.compile(r"[^\W\d_]+|\d+|[^\s.,/°-]")
+_BESIDE = ("de", "del", "of", "st", "nd", "rd", "th", "er", "º")  # beside the day, the month and the year
+
+
+def match_date(text: str) -> re.Match[str] | None:
+    """Match a date, whose day, month and year are the groups 1, 3 and 4."""
+    return DATE.fullmatch(text if text.isascii() else plain_text(text).translate(_DATE_WORDS))
+
+
+def _parts(text: str) -> list[str]:
+    """The day, the month and the year of a date, folded, in its order; other things where a text is no date."""
+    return [part for part in _PART.findall(fold(_CLOCK.sub("", plain_text(text)))) if part not in _BESIDE]
+
+
+def numeric_date(text: str, months: Mapping[str, str]) -> str:
+    """Return a date whose month is a word with the number of the month; another text as it is.
+
+    Examples
+    --------
+    >>> numeric_date("3 de maio de 2024", {"maio": "5"}), numeric_date("May 3, 2024", {"may": "5"})
+    ('3.5.2024', '3.5.2024')
+    """
+    parts = _parts(text)
+    places = [k for k, part in enumerate(parts) if part in months]
+    if len(parts) != 3 or len(places) != 1:
+        return text
+    parts.insert(1, months[parts.pop(places[0])])
+    return ".".join(parts)
+
+
+def with_words(texts: Iterable[str]) -> list[str]:
+    """Return the word of each text that is a word with two numbers, as in a date, and an empty text for the others."""
+    found = []
+    for parts in map(_parts, texts):
+        words = [part for part in parts if part.isalpha()]
+        found.append(words[0] if len(parts) == 3 and len(words) == 1 else "")
+    return found
+
+
+def find_months(words: Iterable[str]) -> Mapping[str, str]:
+    """Return the number of each month by its words in the language that has all of some words; empty: none has.
+
+    None is meant either where languages differ, as for "listopad", which is October or November.
+
+    Examples
+    --------
+    >>> find_months(["maj", "lip"])["lip"], find_months(["listopad"]), find_months(["kg"])
+    ('7', {}, {})
+    """
+    found = [months for months in _languages() if months.keys() >= {*words}]
+    return found[0] if found and all(months[w] == found[0][w] for months in found for w in words) else {}
+
+
+@functools.cache
+def _languages() -> list[dict[str, str]]:
+    """The words for months of each language, by the Unicode CLDR; none without Babel."""
+    try:
+        from babel import Locale
+    except ImportError:
+        return []
+    found = []
+    for language in LANGUAGE_CODES:
+        months = Locale(language).months
+        names = [name for form in months.values() for width in ("wide", "abbreviated") for name in form[width].items()]
+        found.append({_parts(name)[-1]: str(number) for number, name in names if not re.search(r"\d", name)})
+    return found
+
+
+def read_date(text: str, month_first: bool = False, year_first: bool = False) -> tuple[float, float] | None:
+    """Return the year with its fraction, and the month, of a date; None for another text.
+
+    Examples
+    --------
+    >>> read_date("1999-07-02"), read_date("2. 7. 1999"), read_date("07/02/99", month_first=True)
+    ((1999.4972677595629, 7.0), (1999.4972677595629, 7.0), (1999.4972677595629, 7.0))
+    """
+    match = match_date(text)
+    if match is None:
+        return None
+    first, mark, middle, last = match.groups()
+    if len(first) == 4:
+        year, month, day = int(first), int(middle), int(last)
+    elif len(first) > 2 or len(last) not in (2, 4):
+        return None
+    else:
+        year, day, month = int(last), int(first), int(middle)
+        if year_first and len(last) <= 2:
+            year, day = day, year
+        if len(last) == 2:
+            year += 100 * ((TWO_DIGIT_YEARS - year + 99) // 100)
+        if month_first and mark != "." and not year_first:
+            day, month = month, day
+    try:
+        n_days = datetime.date(year, month, day).toordinal() - datetime.date(year, 1, 1).toordinal()
+    except ValueError:
+        return None
+    return year + n_days / 366, float(month)
+
+
+@dataclass(frozen=True)
+class Dates:
+    """The different dates of some texts, without their time of day, and for each text the number of its date, or -1."""
+
+    different: list[str]
+    codes: NDArray[np.int32]
+    # A plan is made and used with the same dates.
+    _known: dict[tuple[bool, bool], NDArray[np.float64]] = field(default_factory=dict)
+
+    def values(self, month_first: bool, year_first: bool = False) -> NDArray[np.float64]:
+        """Return for each text what `read_date` gives, or NaN."""
+        order = month_first, year_first
+        if order not in self._known:
+            found = [read_date(date, *order) or (np.nan, np.nan) for date in self.different]
+            self._known[order] = np.array([*found, (np.nan, np.nan)])
+        return self._known[order][self.codes]
+
+
+def dates_of(texts: Sequence[str], shapes: Coded) -> Dates:
+    """Return the dates of texts of these shapes."""
+    found = [match_date(shape) for shape in shapes.different]
+    ends = np.array([0 if match is None else match.end(4) for match in found], np.int64)[shapes.codes]
+    rows = np.flatnonzero(ends)
+    different, own = coded([texts[row][:end] for row, end in zip(rows.tolist(), ends[rows].tolist(), strict=True)])
+    codes = np.full(len(texts), -1, np.int32)
+    codes[rows] = own
+    return Dates(different, codes)
+
+
+def order_of(dates: Sequence[str]) -> tuple[tuple[bool, bool], str]:
+    """Whether the month stands first in dates, and whether a year of two digits does; and what is open.
+
+    The month does if some date makes sense only so, and none if its day stands first. A year takes few values, and days
+    take many: where both ends have two digits, the end with at most half as many values as the other is the year.
+    """
+    parts = [m.groups() for date in dates if (m := match_date(date)) and m[2] != "." and len(m[1]) < 3]
+    late = [any(int(part[k]) > 12 for part in parts) for k in (0, 2)]
+    if parts and all(len(part[0]) == len(part[3]) == 2 for part in parts):
+        first, last = (len({part[k] for part in parts}) for k in (0, 3))
+        days_last = all(1 <= int(part[3]) <= 31 and int(part[2]) <= 12 for part in parts)
+        if days_last and 2 * first <= last:
+            return (False, True), ""
+        if days_last and 2 * last > first:
+            advice = "if the year stands first, write it with four digits"
+            return (late == [False, True], False), f"the year is read last, but nothing in the column decides; {advice}"
+    if any(late) or all(int(part[0]) == int(part[2]) for part in parts):
+        return (late == [False, True], False), ""
+    advice = "if the month stands first, write the dates as 2024-12-31"
+    return (False, False), f"the day is read first, but nothing in the column decides between day and month; {advice}"

@@ -4,7 +4,7 @@ import datetime
 import functools
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,42 +96,31 @@ def read_date(text: str, month_first: bool = False, year_first: bool = False) ->
     match = match_date(text)
     if match is None:
         return None
-    first, mark, middle, last = match.groups()
-    if len(first) == 4:
-        year, month, day = int(first), int(middle), int(last)
-    elif len(first) > 2 or len(last) not in (2, 4):
+    day, mark, month, year = match.groups()
+    if len(day) == 4 or (year_first and len(year) == 2):
+        day, year = year, day
+    elif month_first and mark != ".":
+        day, month = month, day
+    if len(day) > 2 or len(year) not in (2, 4):
         return None
-    else:
-        year, day, month = int(last), int(first), int(middle)
-        if year_first and len(last) <= 2:
-            year, day = day, year
-        if len(last) == 2:
-            year += 100 * ((TWO_DIGIT_YEARS - year + 99) // 100)
-        if month_first and mark != "." and not year_first:
-            day, month = month, day
+    century = 100 * ((TWO_DIGIT_YEARS - int(year) + 99) // 100) if len(year) == 2 else 0
     try:
-        n_days = datetime.date(year, month, day).toordinal() - datetime.date(year, 1, 1).toordinal()
+        date = datetime.date(int(year) + century, int(month), int(day))
     except ValueError:
         return None
-    return year + n_days / 366, float(month)
+    return date.year + (date.timetuple().tm_yday - 1) / 366, float(date.month)
 
 
-@dataclass(frozen=True)
-class Dates:
+class Dates(NamedTuple):
     """The different dates of some texts, without their time of day, and for each text the number of its date, or -1."""
 
     different: list[str]
     codes: NDArray[np.int32]
-    # A plan is made and used with the same dates.
-    _known: dict[tuple[bool, bool], NDArray[np.float64]] = field(default_factory=dict)
 
     def values(self, month_first: bool, year_first: bool = False) -> NDArray[np.float64]:
         """Return for each text what `read_date` gives, or NaN."""
-        order = month_first, year_first
-        if order not in self._known:
-            found = [read_date(date, *order) or (np.nan, np.nan) for date in self.different]
-            self._known[order] = np.array([*found, (np.nan, np.nan)])
-        return self._known[order][self.codes]
+        found = [read_date(date, month_first, year_first) or (np.nan, np.nan) for date in self.different]
+        return np.array([*found, (np.nan, np.nan)])[self.codes]
 
 
 def dates_of(texts: Sequence[str], shapes: Coded) -> Dates:

@@ -3,6 +3,7 @@
 import dataclasses
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -23,6 +24,7 @@ from ._numbers import keeps_digits
 from ._plan import Plan
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class TableEncoder(TransformerMixin, BaseEstimator):
     """Turn a table with texts, dates and missing values into numbers.
 
@@ -82,28 +84,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
            [2.5, 1. , 0. ]])
     """
 
-    def __init__(
-        self,
-        *,
-        missing: Sequence[str] | None = None,
-        drop: Sequence[str] = (),
-        one_hot: Sequence[str] = (),
-        decimal: str | None = None,
-        thousands: str | None = None,
-        keep_case: bool = False,
-        yes: str | None = None,
-        no: str | None = None,
-        impute: str = "median",
-    ) -> None:
-        self.missing = missing
-        self.drop = drop
-        self.one_hot = one_hot
-        self.decimal = decimal
-        self.thousands = thousands
-        self.keep_case = keep_case
-        self.yes = yes
-        self.no = no
-        self.impute = impute
+    missing: Sequence[str] | None = None
+    drop: Sequence[str] = ()
+    one_hot: Sequence[str] = ()
+    decimal: str | None = None
+    thousands: str | None = None
+    keep_case: bool = False
+    yes: str | None = None
+    no: str | None = None
+    impute: str = "median"
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Decide what is done with each column.

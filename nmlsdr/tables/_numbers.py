@@ -51,15 +51,16 @@ _INDIAN = r"[1-9]\d?(?:,\d\d){1,5},\d{3}"  # 12,34,567
 
 
 def _pattern(notation: Notation) -> str:
-    """Return the pattern of a number in this notation; with more than 15 digits in front of its mark it is none.
+    """Return the pattern of a number in this notation.
 
-    A float would lose the last ones, and such texts are ids.
+    With more than 15 digits in front of its mark a float would lose the last ones, and such texts are ids; with an
+    exponent of three digits it may be too large for a float.
     """
     mark, between = re.escape(notation.decimal), re.escape(notation.thousands)
     whole = rf"[1-9]\d{{0,2}}(?:{between}\d{{3}}){{1,4}}|\d{{1,15}}" if between else r"\d{1,15}"
     whole = f"{_INDIAN}|{whole}" if between == "," else whole
     phone = r"(?!\+\d+ )" if notation.thousands == " " else ""
-    return rf"{phone}[+-]?(?:(?:{whole})(?:{mark}\d*)?|{mark}\d+)(?:[eE][+-]?\d+)?"
+    return rf"{phone}[+-]?(?:(?:{whole})(?:{mark}\d*)?|{mark}\d+)(?:[eE](?:\+?\d\d?|-\d{{1,3}}))?"
 
 
 _NUMBER = re.compile("|".join(map(_pattern, NOTATIONS)), re.ASCII)
@@ -82,8 +83,7 @@ def number_reader(notation: Notation) -> Callable[[str], float | None]:
         if pattern.fullmatch(text) is None:
             return None
         plain = text.replace(notation.thousands, "") if notation.thousands else text
-        value = float(plain.replace(notation.decimal, "."))
-        return value if abs(value) < float("inf") else None
+        return float(plain.replace(notation.decimal, "."))
 
     return read
 
@@ -95,11 +95,7 @@ def keeps_digits(numbers: Iterable[Any]) -> bool:
 
 def is_number(text: str) -> bool:
     """Whether a text is a number in any of the notations."""
-    if _NUMBER.fullmatch(plain_text(text)) is None:
-        return False
-    if "e" not in text and "E" not in text:  # it is finite
-        return True
-    return any(number_reader(notation)(text) is not None for notation in NOTATIONS)
+    return _NUMBER.fullmatch(plain_text(text)) is not None
 
 
 # ---------------------------------------------------------------- which notation a column is written in

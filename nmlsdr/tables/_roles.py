@@ -153,9 +153,6 @@ def split_columns(source: Any, roles: Roles, labels: LabelNames | None, one_hot:
     for role, columns in named.items():
         for name in columns:
             if name not in known:
-                if (role, name) == (CATEGORY, "auto"):
-                    what = "--one-hot auto is not needed: columns of text are categories by themselves"
-                    raise DataFileError(f": {what}; leave it out, or name columns of codes.")
                 shown = ", ".join(repr(shorten(n, 30)) for n in names[:3]) + (", ..." if len(names) > 3 else "")
                 origin = f"{labels[name]}: " if isinstance(labels, Mapping) and name in labels else ""
                 where = f"{source.path if origin else ''}{place(line)}"

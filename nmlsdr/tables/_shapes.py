@@ -1,6 +1,5 @@
 """Many texts at once: equal ones, trimmed and folded ones, and the shapes of their digits."""
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -8,8 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._checks.words import BLANKS, fold, trim
-
-LARGE = re.compile(r"[eE][+-]?\d{3}")  # an exponent that may be too large for a float
 
 
 class Coded(NamedTuple):
@@ -65,8 +62,7 @@ def fold_all(texts: list[str]) -> list[str]:
 def shapes_of(texts: Sequence[str]) -> Coded:
     """Return the shapes of texts, in which each digit is a 1, except that a zero with no digit in front of it stays.
 
-    A text is a number, a date, or has a unit behind its number, exactly if its shape is and has.  What may be too large
-    for a float is its own shape.
+    A text is a number, a date, or has a unit behind its number, exactly if its shape is and has.
 
     Examples
     --------
@@ -77,12 +73,7 @@ def shapes_of(texts: Sequence[str]) -> Coded:
     shapes = _shape(joined).split("\n")
     if len(shapes) != len(texts):  # some text has a line break
         shapes = [_shape(text) for text in texts]
-    found = coded(shapes)
-    unsure = [code for code, shape in enumerate(found.different) if LARGE.search(shape)]
-    for _, rows in rows_of(found.codes, unsure):
-        for row in rows:
-            shapes[row] = texts[row]
-    return coded(shapes) if unsure else found
+    return coded(shapes)
 
 
 def _shape(text: str) -> str:

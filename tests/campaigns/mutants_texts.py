@@ -38,7 +38,6 @@ MUTANTS = {
     ("tables/_shapes.py", ("tests/tables/test_shapes.py",)): [
         ("texts/shapes: leading zeros are forgotten", "_shape", "(behind | (data != ord(\"0\")))", "(data == data)"),
         ("texts/shapes: all zeros are kept", "_shape", "behind | (data", "(data"),
-        ("texts/shapes: large exponents are small", "shapes_of", " if LARGE.search(shape)", " if False"),
         ("texts/shapes: line breaks are not counted", "fold_all", 'if joined.count("\\n") != len(texts) - 1:', "if False:"),
         ("texts/shapes: blanks in front stay", "trim_all", " or f\"\\n{blank}\" in framed", ""),
     ],

@@ -94,7 +94,6 @@ def test_an_empty_label_stays_unknown(tmp_path):
     ("arguments", "words"),
     [
         (["--one-hot", "wards"], ["no column 'wards'", "did you mean 'ward'"]),
-        (["--one-hot", "auto"], ["columns of text are categories by themselves; leave it out"]),
         (["--one-hot", "flu"], ["'flu' is a label and a category"]),
         (["--one-hot", "note"], ["note", "and a category; choose one"]),
         (["--impute", "mode"], ["mode"]),

@@ -11,14 +11,14 @@ from nmlsdr._checks.words import fold, trim
 from nmlsdr.tables._dates import dates_of, read_date
 from nmlsdr.tables._numbers import NOTATIONS, is_number, number_reader
 from nmlsdr.tables._shapes import coded, fold_all, rows_of, shapes_of, trim_all
-from nmlsdr.tables._units import forms_of, read_quantities, split_number
+from nmlsdr.tables._units import BETWEEN, forms_of, read_quantities, split_number
 
 few = settings(max_examples=150, deadline=None)
 LIKE_NUMBERS = st.text(alphabet="0123456789.,' eE+-/:<$%kgm2²x^10T\u00a0−１", max_size=14)
 WRITTEN = st.sampled_from(
     ["1.234,5", "0012", "1e400", "1e99", "9" * 250 + "e99", "1" * 320, "25 kg/m2", "25 kg/m3", "5/9", "5/2020",
      "1e-5 g", "02/01/2020", "2020-02-30", "31.12.99 10:20", "-$5", "$-5", "85+", "１２,5", "4.5 x10^9/l", "", "a\nb",
-     "0", "00"]
+     "0", "00", "8-10", "(5)", "5-", "7 a 9 kg", "10-8", "1 ano e 7 meses", "2h 5min", "1h 5min", "ca. 5 kg"]
 )  # fmt: skip
 TEXTS = st.lists(LIKE_NUMBERS | WRITTEN | st.text(max_size=6), max_size=12)
 
@@ -46,11 +46,14 @@ def test_texts_are_read_together_as_one_by_one(texts):
         form = forms.parts[code]
         assert (form is None) == (one is None), text
         assert one is None or (form.sign, form.unit, form.place) == (one.sign, one.unit, one.place)
-    units = {one.unit: 2.0 for one in parts if one is not None}
+    units = {part.unit: 2.0 for one in parts if one is not None for part in one.all}
     for notation in NOTATIONS:
         found = read_quantities(texts, forms, notation, units, ("<", "kg"))
         for values, one in zip(found.tolist(), parts, strict=True):
-            number = None if one is None else number_reader(notation)(one.number)
+            numbers = [None] if one is None else [number_reader(notation)(part.number) for part in one.all]
+            number = None if None in numbers else sum(numbers)
+            if number is not None and one.sign == BETWEEN:
+                number = number / 2 if numbers[0] < numbers[1] else None
             expected = [np.nan] * 3 if number is None else [2 * number, one.sign == "<", one.unit == "kg"]
             assert np.array_equal(values, expected, equal_nan=True)
 

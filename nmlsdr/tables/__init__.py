@@ -17,12 +17,14 @@ A file becomes columns, the roles and the plan say what each of them is, and the
     _columns.py       a table as it was read: named columns, each with its different texts
     _shapes.py        many texts at once
     _plain.py         tables of numbers alone
-    _numbers.py       what a number is, and what a date is
+    _numbers.py       what a number is
+    _dates.py         what a date is
     _units.py         numbers with a unit, such as "12,5 kg"
-    _lists.py         cells with several words
+    _lists.py         cells with several words, and JSON objects
     _roles.py         labels, ids, features: what the columns of a file are
     _labels.py        0, 1, lists of labels, votes, and the mask
     _label_names.py   label names from an XML file
+    _facts.py         what a column holds
     _deciding.py      from columns to the plan, and the reasons
     _plan.py          the plan: what is done with every column
     _comparison.py    a new table beside that of the fit

@@ -42,7 +42,7 @@ MUTANTS = {
         ("texts/shapes: blanks in front stay", "trim_all", " or f\"\\n{blank}\" in framed", ""),
     ],
     ("tables/_units.py", ("tests/tables/test_shapes.py",)): [
-        ("texts/forms: digits of units are forgotten", "forms_of", "if ends:", "if False:"),
+        ("texts/forms: digits of units are forgotten", "forms_of", "if not ends:", "if True:"),
         ("texts/forms: a minus sign in front of the money is lost", "of", '"-" * (', '"" * ('),
     ],
     ("tables/_lists.py", LISTS): [

@@ -217,7 +217,7 @@ class _Strips:
 
     Of a number the place of the row and five quantiles of either group, on a scale from 0 to 99 that leaves out 1 % of
     the rows at either end; of anything else the percentages of either group that are equal to the row.  What the
-  XX
+    entries of a label share is computed once.
     """
 
     def __init__(self, X: Any, target: NDArray[Any], column: NDArray[np.intp]) -> None:
@@ -272,14 +272,14 @@ def cells_of(block: Any, names: Sequence[str]) -> Callable[[NDArray[np.intp], Se
 
 def script_and_style() -> tuple[str, str]:
     """The script and the style of the part."""
-    return read_asset("nmlsdr.inspection", "review.js"), read_asset("nmlsdr.inspection", "review.css")
+    parts, script, style = (read_asset("nmlsdr.inspection", f"review{end}") for end in ("_parts.js", ".js", ".css"))
+    return parts + script, style
 
 
 def render_part(facts: Facts) -> str:
     """Return the HTML of the lists; the data are packed, because the cells of many rows are long."""
-    packed = zlib.compress(json.dumps(facts, separators=(",", ":")).encode(), 6)
-    template = open_template("nmlsdr.inspection", "review_part.html.jinja")
-    return str(template.render(packed=base64.b64encode(packed).decode()))
+    packed = base64.b64encode(zlib.compress(json.dumps(facts, separators=(",", ":")).encode(), 6)).decode()
+    return str(open_template("nmlsdr.inspection", "review_part.html.jinja").render(packed=packed))
 
 
 def render_page(facts: Facts, *, source: str, command: str = "") -> bytes:

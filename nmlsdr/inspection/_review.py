@@ -160,8 +160,7 @@ def rank_suspects(
     is_given = labels.Y > 0.5
     listed = labels.known if kind == "all" else labels.known & (is_given == (kind == "wrong"))
     if reviewed is not None:
-        n_samples, n_labels = scores.shape
-        decided = check_mask(reviewed, n_samples, n_labels, "reviewed")
+        decided = check_mask(reviewed, *scores.shape, "reviewed")
         listed = listed & ~(decided if decided.ndim == 2 else decided[:, None])
     row, label = np.nonzero(listed)
     s, given = scores[row, label], is_given[row, label].astype(np.int64)

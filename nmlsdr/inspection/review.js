@@ -1,8 +1,8 @@
-"use strict";
 // The lists of annotations to check: one entry at a time, one key a verdict.  All texts of the table are set as text,
 // never as markup.  Other scripts of the page see the events "review-ready", "review-entry" and "review-picture" of the
 // document, and send "review-show" with {row, label}.
 (async function () {
+  const { unpack, make, isolated, readable, plural, cell, strip, expected, markWide, csvLine, parse } = reviewParts;
   const pick = (id) => document.getElementById("rv-" + id);
   if (!window.DecompressionStream) { pick("old").hidden = false; return; }
   const data = await unpack(pick("data").textContent);
@@ -22,23 +22,6 @@
   let tab = 0, view = [], current = -1, unfolded = false, saved = true, clock = 0, rest = 0, early = false;
   let history = []; // {i, before} of each verdict, the last one last
 
-  async function unpack(text) {
-    const bytes = Uint8Array.from(atob(text.trim()), (c) => c.charCodeAt(0));
-    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-    return JSON.parse(await new Response(stream).text());
-  }
-
-  // An element with attributes and children; a text becomes a text node.
-  function make(tag, attributes, ...children) {
-    const made = document.createElement(tag);
-    for (const [name, value] of Object.entries(attributes || {})) made.setAttribute(name, value);
-    made.append(...children);
-    return made;
-  }
-  // A text of the table: what is invisible or changes the direction of writing has a mark in its place, and right-to-left
-  // text does not reorder its surroundings.
-  const readable = (text) => text.replace(/(?![\n\t\u200c\u200d])[\p{C}\p{Zl}\p{Zp}]/gu, "\ufffd");
-  const isolated = (text) => make("bdi", {}, readable(text));
   function nameOf(row) {
     const number = "row\u00a0" + row;
     return idOf(row) === null ? [number] : [isolated(idOf(row)), " (" + number + ")"];
@@ -61,7 +44,6 @@
     return entries.length - 1;
   }
   const quoted = (label) => ["“", isolated(data.labels[label]), "”"];
-  const plural = (n, what) => n + " " + what + (n === 1 ? "" : "s");
   const yesNo = (value) => (value === UNCLEAR ? "cannot tell" : value ? "yes" : "no");
 
   // ---------------------------------------------------------------- what the browser keeps
@@ -158,17 +140,6 @@
   function move(step) {
     const next = view[view.indexOf(current) + step];
     if (next !== undefined) go(next);
-  }
-
-  // How many of the next m are wrong if each is so with the unknown probability of n others, w of which were: the
-  // beta-binomial distribution that follows from Jeffreys' prior.  Entries get less suspicious down the list, so the
-  // interval leaves out 1 % below and 5 % above; on simulated tables it held the true number in 91 of 100 cases.
-  function expected(w, n, m) {
-    const a = w + 0.5, b = n - w + 0.5, shares = [1];
-    for (let k = 0; k < m; k++) shares.push(shares[k] * (m - k) / (k + 1) * (k + a) / (m - k - 1 + b));
-    const whole = shares.reduce((sum, share) => sum + share, 0);
-    const end = (part) => { let sum = 0; return shares.findIndex((share) => (sum += share) >= part * whole); };
-    return { mean: Math.round(m * a / (a + b)), low: end(0.01), high: end(0.95) };
   }
 
   function estimate() {
@@ -279,16 +250,17 @@
     const heads = ["with", "without"].map((word, k) => sides[k].length
       ? make("th", { colspan: sides[k].length, scope: "colgroup", class: "side" }, sides[k].length === 1 ? "nearest row " + word + " " : "nearest rows " + word + " ", ...quoted(one.label)) : "");
     const edge = (k) => (k === 1 || k === 1 + one.with.length ? "edge" : "");
-    const names = rows.map((row, k) => make("th", { scope: "col", class: k ? edge(k) : "own" }, ...(k ? nameOf(row) : ["this row"]),
-      ...(k ? [make("span", { class: "quiet" }, "distance " + near[k - 1][1])] : [])));
-    const body = [line(make("th", { scope: "row" }, "labels given"), "", rows, (row) => data.has[places.get(row)].map((c) => data.labels[c]).join(", ") || "none", edge)];
+    const small = (text) => make("span", { class: "quiet" }, text);
+    const names = rows.map((row, k) => make("th", { scope: "col", class: k ? edge(k) : "own" }, ...(k ? [...(idOf(row) === null ? [] : [isolated(idOf(row))]),
+      small("row\u00a0" + row), small("distance " + near[k - 1][1])] : ["this row"])));
+    const body = [line(make("th", { scope: "row", class: "labels" }, "labels given"), "", rows, (row) => data.has[places.get(row)].map((c) => data.labels[c]).join(", ") || "none", edge)];
     if (data.pictures) body.unshift(line(make("th", { scope: "row" }, "picture"), "", rows, pictureOf, edge));
     const order = one.order.map(([column]) => column), first = new Set(order), pulls = new Map(one.order), strips = one.strips || {};
     const columns = [...order, ...data.columns.map((_, j) => j).filter((j) => !first.has(j))];
     const shown = columns.filter((j, place) => unfolded || place < FOLDED || data.always.includes(j));
     const lineOf = (j) => {
       const pull = pulls.get(j) || 0, arrow = pull ? [make("span", { class: "pull", role: "img", "aria-label": pull > 0 ? "speaks for the label" : "speaks against the label" }, pull > 0 ? "▲" : "▼"), "\u00a0"] : [];
-      return line(make("th", { scope: "row" }, ...arrow, isolated(data.columns[j])), strips[j] ? strip(strips[j], one.label) : "", rows, (row) => data.cells[j][places.get(row)], edge);
+      return line(make("th", { scope: "row" }, ...arrow, isolated(data.columns[j])), strips[j] ? strip(strips[j], data.labels[one.label]) : "", rows, (row) => data.cells[j][places.get(row)], edge);
     };
     body.push(...shown.slice(0, FOLDED).map(lineOf));
     clearTimeout(rest); // the other columns after the next picture, so that a key is answered at once
@@ -309,27 +281,7 @@
     const same = " A grey cell equals that of this row.";
     if (!one.order.length) return ["No column tells these rows apart by itself, so they stand in the order of the table." + same];
     return ["First the columns that tell most about ", ...quoted(one.label), one.given ? ": ▼ what speaks against it in this row, then ▲ what speaks for it"
-      : ": ▲ what speaks for it in this row, then ▼ what speaks against it", ". In the picture the blue bar above has the rows with the label, the grey one below those without; the mark is this row." + same];
-  }
-
-  // Where this row stands among the rows with the label (above) and without it (below): 5, 25, 50, 75 and 95 % of them.
-  function strip(found, label) {
-    if (found.length === 2) return make("span", { class: "quiet" }, "the same in " + found[0] + "\u202f% with, " + found[1] + "\u202f% without");
-    const [at, ...marks] = found, shape = (name, attributes) => {
-      const made = document.createElementNS(pick("curve").namespaceURI, name);
-      for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-      return made;
-    };
-    const where = (q) => (at < q[0] ? "below nearly all" : at < q[1] ? "low" : at <= q[3] ? "in the middle" : at <= q[4] ? "high" : "above nearly all");
-    const drawn = shape("svg", { viewBox: "0 0 103 22", class: "rv-strip", role: "img",
-      "aria-label": "this row is " + where(marks.slice(0, 5)) + " of the rows with " + readable(data.labels[label]) + ", " + where(marks.slice(5)) + " of those without" });
-    [marks.slice(0, 5), marks.slice(5)].forEach((q, k) => {
-      const y = k ? 12.5 : 1.5, kind = k ? "rv-off" : "rv-on";
-      drawn.append(shape("rect", { x: 2 + q[0], y: y + 3, width: Math.max(1, q[4] - q[0]), height: 2, class: kind }),
-        shape("rect", { x: 2 + q[1], y, width: Math.max(1, q[3] - q[1]), height: 8, class: kind }), shape("rect", { x: 1.5 + q[2], y, width: 1.5, height: 8, class: "rv-half" }));
-    });
-    drawn.append(shape("rect", { x: 1 + at, y: 0, width: 2.5, height: 22, class: "rv-at" }));
-    return drawn;
+      : ": ▲ what speaks for it in this row, then ▼ what speaks against it", ". Under “all rows”, the blue bar above has the rows with the label, the grey one below those without; the red mark is this row." + same];
   }
 
   // The other labels of the row as switches: who sees one more mistake records it.
@@ -356,7 +308,7 @@
   // Shares of wrong entries: of all so far, of the last 20, and the band of the estimate.
   function showCurve() {
     const found = decided().filter((i) => isTold(i) && inList(entries[i], tab === CHECKED ? 0 : tab)).reverse(), n = found.length;
-    pick("curve").toggleAttribute("hidden", n < 10);
+    pick("chart").hidden = n < 10;
     if (n < 10) return;
     const wrong = found.map(isWrong), share = (some) => some.filter(Boolean).length / some.length, x = (k) => 4 + 192 * k / (n - 1), y = (value) => 44 - 40 * value;
     const path = (of) => wrong.map((_, k) => (k ? "L" : "M") + x(k).toFixed(1) + " " + y(of(k)).toFixed(1)).join("");
@@ -374,14 +326,6 @@
       const content = contentOf(row);
       return make("td", { class: (k ? edge(k) + (content === own ? " same" : "") : "own") }, ...cell(content));
     }));
-  }
-
-  const LONG = 140; // characters of a cell that are shown at once
-  function cell(content) {
-    if (typeof content !== "string") return [content];
-    if (content.length <= LONG) return [isolated(content)];
-    const begin = Array.from(content.slice(0, LONG)).slice(0, -1).join(""); // no half of a character
-    return [make("details", {}, make("summary", {}, isolated(begin + "…")), isolated(content))];
   }
 
   function pictureOf(row) {
@@ -430,21 +374,11 @@
     pick("said").hidden = !text;
   }
 
-  // A shade and a line say that a table goes on at the side.
-  function markWide() {
-    for (const box of document.querySelectorAll(".scroll")) {
-      box.classList.toggle("wide", box.scrollWidth > box.clientWidth + 1);
-      if (box.classList.contains("wide")) box.tabIndex = 0; // scrolled by keys too
-      else if (!box.hasAttribute("aria-label")) box.removeAttribute("tabindex");
-    }
-  }
-
   // ---------------------------------------------------------------- files
 
   // A cell that a spreadsheet does not read as a formula, in quotes where it needs them.
   const formula = new RegExp(data.formula);
   const escaped = (cell) => (formula.test(cell) ? "'" + cell : cell);
-  const lineOf = (cells) => cells.map((cell) => (/[",\r\n]/.test(cell) ? '"' + cell.replaceAll('"', '""') + '"' : cell)).join(",");
   const named = (row) => (data.key ? [escaped(idOf(row)), row] : [row]);
 
   // The list as --reviewed takes it: the columns of the list of `nmlsdr review`.
@@ -454,37 +388,13 @@
     const lines = [...data.earlier.map(([row, label, given, verdict]) => [...named(row), escaped(data.labels[label]), given < 0 ? "" : given, "", "", "", "", said(verdict)]),
       ...entries.filter((one) => one.verdict !== undefined).map((one) => [...named(one.row), escaped(data.labels[one.label]), one.given,
         one.score === undefined ? "" : Number(one.score.toPrecision(3)), one.given ? "remove" : "add", one.kind, one.rank, said(one.verdict)])];
-    const text = [head, ...lines].map((cells) => lineOf(cells.map(String))).join("\r\n");
+    const text = [head, ...lines].map((cells) => csvLine(cells.map(String))).join("\r\n");
     const file = new Blob(["\ufeff" + text + "\r\n"], { type: "text/csv;charset=utf-8" });
     const link = make("a", { href: URL.createObjectURL(file), download: data.file });
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 10000);
     saved = true;
     say(plural(lines.length, "verdict") + " written to " + data.file + ".");
-  }
-
-  // Lines of cells of a CSV text, whose separator is that of its first line.
-  function parse(text) {
-    text = text.replace(/^\ufeff/, "");
-    const [head] = text.split(/\r?\n/, 1);
-    const mark = [",", ";", "\t"].reduce((a, b) => (head.split(b).length > head.split(a).length ? b : a));
-    const rows = [[]];
-    let cell = "", inside = false;
-    for (let k = 0; k < text.length; k++) {
-      const c = text[k];
-      if (inside) {
-        if (c !== '"') cell += c;
-        else if (text[k + 1] === '"') { cell += c; k++; }
-        else inside = false;
-      } else if (c === '"' && !cell) inside = true;
-      else if (c === mark || c === "\n") {
-        rows[rows.length - 1].push(cell.replace(/\r$/, ""));
-        cell = "";
-        if (c === "\n") rows.push([]);
-      } else cell += c;
-    }
-    if (cell || rows[rows.length - 1].length) rows[rows.length - 1].push(cell);
-    return rows.filter((row) => row.some((one) => one.trim()));
   }
 
   // Take the verdicts of a list, which may have been saved by a spreadsheet.  A row is found by its number.
@@ -494,24 +404,26 @@
     const [row, label, verdict, given] = ["row", "label", "verdict", "given"].map((one) => names.indexOf(one)), id = data.key ? names.indexOf(data.key.toLowerCase()) : -1;
     if (row < 0 || label < 0 || verdict < 0) { say(name + " has no columns row, label and verdict, so nothing was taken from it."); return; }
     const bare = (one) => (one || "").trim().replace(/^'/, "");
-    const labels = new Map(data.labels.map((name, c) => [bare(name), c])), earlier = new Map(data.earlier.map(([i, c, , value]) => [i + " " + c, value]));
+    const labels = new Map(data.labels.map((name, c) => [bare(name), c]));
     const decisions = [], differ = [];
-    let taken = 0, others = 0, unclear = 0;
+    let others = 0, unclear = 0, stay = 0;
     for (const [k, cells] of lines.entries()) {
-      const word = bare(cells[verdict]).toLowerCase(), at = bare(cells[row]), c = labels.get(bare(cells[label]));
+      const word = bare(cells[verdict]).toLowerCase(), at = /^\d+$/.test(bare(cells[row])) ? Number(bare(cells[row])) : -1, c = labels.get(bare(cells[label]));
       if (!word || word === "?") continue;
-      if (earlier.has(at + " " + c)) continue; // this page has it already
-      const i = c === undefined || !/^\d+$/.test(at) ? undefined : extra(Number(at), c);
-      if (i === undefined || (id >= 0 && bare(cells[id]) !== bare(idOf(entries[i].row)))) { others++; continue; }
-      const value = word === "keep" ? entries[i].given : words.get(word);
+      const same = places.has(at) && (id < 0 || bare(cells[id]) === bare(idOf(at))), before = data.earlier.find(([i, label]) => same && i === at && label === c);
+      const i = before || !same ? undefined : extra(at, c);
+      if (i === undefined && !before) { others++; continue; }
+      const was = before ? before[2] : entries[i].given, value = word === "keep" ? was : words.get(word);
       if (value === undefined) { unclear++; continue; }
-      if (given >= 0 && ["0", "1"].includes(bare(cells[given])) && Number(bare(cells[given])) !== entries[i].given) differ.push(k + 2);
-      decisions.push([i, value]);
+      if (given >= 0 && ["0", "1"].includes(bare(cells[given])) && was >= 0 && Number(bare(cells[given])) !== was) differ.push(k + 2);
+      if (!before) decisions.push([i, value]);
+      else if (before[3] !== value) stay++; // the next file has the earlier verdict
     }
     if (differ.length) { say(name + " was made with other labels: " + plural(differ.length, "line") + " of it, the first is line " + differ[0] + ". Nothing was taken from it."); return; }
-    for (const [i, value] of decisions) { decide(i, value); taken++; }
+    for (const [i, value] of decisions) decide(i, value);
     showAll();
-    say("Took " + plural(taken, "verdict") + " from " + name + "." + (others ? " " + plural(others, "line") + " of other entries " + (others === 1 ? "was" : "were") + " not taken: keep that file, since the next one will not have them." : "")
+    say("Took " + plural(decisions.length, "verdict") + " from " + name + "." + (others ? " " + plural(others, "line") + " of other entries " + (others === 1 ? "was" : "were") + " not taken: keep that file, since the next one will not have them." : "")
+      + (stay ? " Not taken, since an earlier verdict on the same entry differs: " + plural(stay, "line") + "." : "")
       + (unclear ? " Neither yes nor no: " + plural(unclear, "line") + "." : ""));
   }
 

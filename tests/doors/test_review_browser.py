@@ -429,6 +429,14 @@ def test_earlier_verdicts_are_known_and_stay(visit, frame, tmp_path):
     two.page.wait_for_selector("#rv-said", state="visible")
     assert two.text("said") == "Took 0 verdicts from v.csv."
     assert sorted(line["verdict"] for line in lines(two.saved())) == ["0", "1", "unclear"]
+    # A line that says something else is not said to be there already, nor one of another row with this number.
+    head, *found = (tmp_path / "v.csv").read_text(encoding="utf-8-sig").splitlines()
+    text = "\n".join([head, f"{found[0][:-1]}0", f"Q{found[1]}"])
+    drop(two.page, text, "w.csv")
+    two.page.wait_for_selector('#rv-said:has-text("w.csv")')
+    assert "Took 0 verdicts from w.csv. 1 line of other entries was not taken" in two.text("said")
+    assert two.text("said").endswith("an earlier verdict on the same entry differs: 1 line.")
+    assert len(lines(two.saved())) == 3
 
 
 def test_who_cannot_tell_says_so_and_counts_as_neither(visit):

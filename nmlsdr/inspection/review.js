@@ -2,7 +2,7 @@
 // never as markup.  Other scripts of the page see the events "review-ready", "review-entry" and "review-picture" of the
 // document, and send "review-show" with {row, label}.
 (async function () {
-  const { unpack, make, isolated, readable, plural, cell, strip, expected, markWide, csvLine, parse } = reviewParts;
+  const { unpack, make, isolated, readable, plural, orderOf, cell, strip, expected, drawCurve, markWide, csvLine, parse } = reviewParts;
   const pick = (id) => document.getElementById("rv-" + id);
   if (!window.DecompressionStream) { pick("old").hidden = false; return; }
   const data = await unpack(pick("data").textContent);
@@ -25,14 +25,6 @@
   function nameOf(row) {
     const number = "row\u00a0" + row;
     return idOf(row) === null ? [number] : [isolated(idOf(row)), " (" + number + ")"];
-  }
-  // The columns that tell something about the label, with the sign of their part in this row: first those that speak for
-  // a label that is not given, or against one that is given, then the others, the larger parts first.
-  function orderOf(one) {
-    const parts = (one.told || []).map((j) => [j, one.parts[j]]).sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]));
-    const clear = parts.filter(([, part]) => Math.abs(part) > 0.05 * Math.abs(parts[0][1])).map(([j, part]) => [j, Math.sign(part)]);
-    const first = one.given ? -1 : 1, some = (sign) => clear.filter(([, own]) => own === sign).slice(0, FOLDED / 4);
-    return [...some(first), ...some(-first)];
   }
   // An entry of another label of a listed row, which a person found wrong although it is not on the list.
   function extra(row, label) {
@@ -207,7 +199,7 @@
       + (store ? "Each verdict is kept in this browser." : "This browser keeps nothing for this page: save the verdicts as a file before you close it.");
     pick("progress").classList.toggle("rv-alarm", !store);
     pick("estimate").textContent = estimate();
-    showCurve();
+    drawCurve(decided().filter((i) => isTold(i) && inList(entries[i], tab === CHECKED ? 0 : tab)).reverse().map(isWrong));
     pick("undo").disabled = !history.length;
     pick("forget").disabled = !done.length;
     pick("save").disabled = !done.length && !data.earlier.length;
@@ -303,21 +295,6 @@
     decide(i, isTold(i) && entries[i].verdict !== given ? undefined : 1 - given);
     say("");
     showAll();
-  }
-
-  // Shares of wrong entries: of all so far, of the last 20, and the band of the estimate.
-  function showCurve() {
-    const found = decided().filter((i) => isTold(i) && inList(entries[i], tab === CHECKED ? 0 : tab)).reverse(), n = found.length;
-    pick("chart").hidden = n < 10;
-    if (n < 10) return;
-    const wrong = found.map(isWrong), share = (some) => some.filter(Boolean).length / some.length, x = (k) => 4 + 192 * k / (n - 1), y = (value) => 44 - 40 * value;
-    const path = (of) => wrong.map((_, k) => (k ? "L" : "M") + x(k).toFixed(1) + " " + y(of(k)).toFixed(1)).join("");
-    const last = share(wrong.slice(-20)), { low, high } = expected(wrong.slice(-20).filter(Boolean).length, Math.min(20, n), 50);
-    pick("curve").setAttribute("aria-label", "wrong so far " + Math.round(100 * share(wrong)) + " %, of the last 20 " + Math.round(100 * last) + " %, expected of the next 50 " + 2 * low + " to " + 2 * high + " %");
-    pick("all").setAttribute("d", path((k) => share(wrong.slice(0, k + 1))));
-    pick("last").setAttribute("d", path((k) => share(wrong.slice(Math.max(0, k - 19), k + 1))));
-    pick("band").setAttribute("y", y(high / 50));
-    pick("band").setAttribute("height", 40 * (high - low) / 50);
   }
 
   function line(head, drawn, rows, contentOf, edge) {

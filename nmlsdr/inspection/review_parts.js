@@ -20,6 +20,16 @@ const reviewParts = (() => {
   const isolated = (text) => make("bdi", {}, readable(text));
   const plural = (n, what) => n + " " + what + (n === 1 ? "" : "s");
 
+  // The columns that tell something about the label, with the sign of their part in this row: first those that speak for
+  // a label that is not given, or against one that is given, then the others, the larger parts first.
+  const MARKED = 10; // columns of either sign
+  function orderOf(one) {
+    const parts = (one.told || []).map((j) => [j, one.parts[j]]).sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]));
+    const clear = parts.filter(([, part]) => Math.abs(part) > 0.05 * Math.abs(parts[0][1])).map(([j, part]) => [j, Math.sign(part)]);
+    const first = one.given ? -1 : 1, some = (sign) => clear.filter(([, own]) => own === sign).slice(0, MARKED);
+    return [...some(first), ...some(-first)];
+  }
+
   const LONG = 140; // characters of a cell that are shown at once
   function cell(content) {
     if (typeof content !== "string") return [content];
@@ -59,6 +69,21 @@ const reviewParts = (() => {
     return { mean: Math.round(m * a / (a + b)), low: end(0.01), high: end(0.95) };
   }
 
+  // Shares of wrong entries: of all so far, of the last 20, and the band of the estimate.
+  function drawCurve(wrong) {
+    const pick = (id) => document.getElementById("rv-" + id), n = wrong.length;
+    pick("chart").hidden = n < 10;
+    if (n < 10) return;
+    const share = (some) => some.filter(Boolean).length / some.length, x = (k) => 4 + 192 * k / (n - 1), y = (value) => 44 - 40 * value;
+    const path = (of) => wrong.map((_, k) => (k ? "L" : "M") + x(k).toFixed(1) + " " + y(of(k)).toFixed(1)).join("");
+    const last = share(wrong.slice(-20)), { low, high } = expected(wrong.slice(-20).filter(Boolean).length, Math.min(20, n), 50);
+    pick("curve").setAttribute("aria-label", "wrong so far " + Math.round(100 * share(wrong)) + " %, of the last 20 " + Math.round(100 * last) + " %, expected of the next 50 " + 2 * low + " to " + 2 * high + " %");
+    pick("all").setAttribute("d", path((k) => share(wrong.slice(0, k + 1))));
+    pick("last").setAttribute("d", path((k) => share(wrong.slice(Math.max(0, k - 19), k + 1))));
+    pick("band").setAttribute("y", y(high / 50));
+    pick("band").setAttribute("height", 40 * (high - low) / 50);
+  }
+
   // A shade and a line say that a table goes on at the side.
   function markWide() {
     for (const box of document.querySelectorAll(".scroll")) {
@@ -96,5 +121,5 @@ const reviewParts = (() => {
     return rows.filter((row) => row.some((one) => one.trim()));
   }
 
-  return { unpack, make, isolated, readable, plural, cell, strip, expected, markWide, csvLine, parse };
+  return { unpack, make, isolated, readable, plural, orderOf, cell, strip, expected, drawCurve, markWide, csvLine, parse };
 })();

@@ -30,18 +30,6 @@ def numbers(rows: list[dict[str, str]], column: str) -> list[float]:
     return [float(row[column]) if row[column] not in ("-", "–", "") else np.nan for row in rows]
 
 
-def _rivals(name: str, names: dict[str, str], style: Style, height: float, label: str) -> Any:
-    rows = study(name)
-    shown = {text: numbers(rows, column) for column, text in names.items() if column in rows[0]}
-    figure, axes = plt.subplots(figsize=(WIDTH, height), layout="constrained")
-    dots(axes, style, [row[next(iter(row))] for row in rows], shown, best=next(iter(shown)))
-    axes.set_xlabel(label)
-    legend_above(figure, axes, 2)
-    return figure
-
-
-RANKED = {"Residual": "ResidualPropagation", "RandomForest": "random forest", "Average": "average of three",
-          "Logistic-CV": "logistic regression", "NMLSDR": "the article's pipeline"}  # fmt: skip
 RIVALS = {
     "ExtraTrees-f1": "extremely randomised\ntrees", "RandomForest-f1": "random forest", "CatBoost-f1": "CatBoost",
     "CatBoost-one-f1": "CatBoost, one leaf step", "LightGBM-f1": "LightGBM", "Logistic-CV-f1": "logistic regression",
@@ -50,15 +38,17 @@ RIVALS = {
 SOURCES = "the article's data sets", "simulated tables"
 
 
-def forests_rankings(style: Style) -> Any:
-    return _rivals("beyond-rankings", RANKED, style, 4.6, "mean of the four ranking measures, %")
-
-
 def forests_regimes(style: Style) -> Any:
     names = {"Residual": "ResidualPropagation", "ExtraTrees-f1": "extremely randomised trees",
              "Average-f1": "average of three", "Logistic-CV-f1": "logistic regression",
              "NMLSDR": "the article's pipeline"}  # fmt: skip
-    return _rivals("beyond-regimes", names, style, 4.4, "mean of all seven measures, %")
+    rows = study("beyond-regimes")
+    figure, axes = plt.subplots(figsize=(WIDTH, 4.4), layout="constrained")
+    shown = {text: numbers(rows, column) for column, text in names.items()}
+    dots(axes, style, [row["Regime"] for row in rows], shown, best=names["Residual"])
+    axes.set_xlabel("mean of all seven measures, %")
+    legend_above(figure, axes, 2)
+    return figure
 
 
 def _compared(rows: list[dict[str, str]], rival: str) -> list[float]:
@@ -271,7 +261,6 @@ def speed_cases(style: Style) -> Any:
 
 
 PICTURES = [
-    forests, forests_gain, forests_rankings, forests_regimes, cleanlab, article_scores, article_agreement, open_kernel,
-    open_labels,
+    forests, forests_gain, forests_regimes, cleanlab, article_scores, article_agreement, open_kernel, open_labels,
     open_classifier, open_graph, speed_search, speed_peers, speed_fit, speed_cases,
 ]  # fmt: skip

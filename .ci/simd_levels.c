@@ -253,27 +253,25 @@ static int propagate_all(int levels, long *made)
 /* Two trees of each kind on rows with ties; the bits of the first level count. */
 enum { TREES = 2, LABELS = 11, NODES = 2 * (MOST / 3), LEAVES = MOST / 3 };
 static int32_t labels[MOST * LABELS], feature[2 * TREES * NODES], left[2 * TREES * NODES], weights[2 * TREES * LEAVES];
-static int32_t sizes[4 * TREES];
 static float threshold[2 * TREES * NODES], values[2 * TREES * LEAVES * LABELS];
 static uint8_t left_out[TREES * MOST];
 
 static uint64_t grow_some(ptrdiff_t n, ptrdiff_t d, int level)
 {
-    static const nmlsdr_kind kinds[] = {{9, 0}, {5, 1}};
-    const nmlsdr_growth f = {.rows = {n, d, singles, NULL, NULL}, .Y = labels, .C = LABELS, .draws = n, .leaf = 3, .seed = 7,
-                             .n_trees = TREES, .n_kinds = 2, .kinds = kinds, .most_nodes = NODES, .most_leaves = LEAVES,
-                             .feature = feature, .left = left, .threshold = threshold, .values = values, .weights = weights,
-                             .sizes = sizes, .left_out = left_out};
+    static const int32_t kinds[] = {9, 0, 5, 1};
+    const nmlsdr_growth f = {.n = n, .d = d, .data = singles, .Y = labels, .C = LABELS, .draws = n, .leaf = 3, .seed = 7,
+                             .n_kinds = 2, .kinds = kinds, .most_nodes = NODES, .most_leaves = LEAVES, .feature = feature,
+                             .left = left, .threshold = threshold, .values = values, .weights = weights,
+                             .left_out = left_out};
     const uint64_t before = sum;
-    nmlsdr_grower *g = nmlsdr_grower_new(&f);
     sum = 14695981039346656037u;
-    for (ptrdiff_t t = 0; t < TREES; t++) nmlsdr_grow_tree(&f, g, t, level);
-    nmlsdr_grower_free(g);
-    for (int t = 0; t < 2 * TREES; t++) {
-        add(feature + t * NODES, (size_t)sizes[2 * t] * sizeof *feature);
-        add(threshold + t * NODES, (size_t)sizes[2 * t] * sizeof *threshold);
-        add(values + t * LEAVES * LABELS, (size_t)sizes[2 * t + 1] * LABELS * sizeof *values);
-    }
+    memset(feature, 0, sizeof feature);
+    memset(threshold, 0, sizeof threshold);
+    memset(values, 0, sizeof values);
+    for (ptrdiff_t t = 0; t < TREES; t++) nmlsdr_grow_tree(&f, t, level);
+    add(feature, sizeof feature);
+    add(threshold, sizeof threshold);
+    add(values, sizeof values);
     const uint64_t own = sum;
     sum = before;
     return own;

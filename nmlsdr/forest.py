@@ -14,7 +14,7 @@ features that are constant in the node do not count.
 """
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,7 +39,8 @@ _LARGEST = 1e30
 _WORK = 2e8  # rows x features x labels, about .2 s, between two looks at the keyboard
 _WORTH_A_THREAD = 2e5  # of the same, about .2 ms
 _WORTH_SCORING = 3e4  # rows x trees
-_SPREAD = 1 << 22  # numbers of the sparse rows that are spread at a time
+_SPREAD = 1 << 20  # numbers of the sparse rows that are spread at a time
+_UNUSED = -2  # in place of a feature
 
 
 @dataclass(eq=False, repr=False)
@@ -86,14 +87,7 @@ class Forest:
         return np.asarray(total / max(total.sum(), 1e-300))
 
 
-_TYPES = {  # of the arrays
-    "roots": np.int64,
-    "feature": np.int32,
-    "threshold": np.float32,
-    "left": np.int32,
-    "values": np.float32,
-    "weights": np.int32,
-}
+_TYPES = {"roots": "i8", "feature": "i4", "threshold": "f4", "left": "i4", "values": "f4", "weights": "i4"}
 
 
 def arrays_of(forest: Forest) -> dict[str, np.ndarray]:
@@ -111,12 +105,12 @@ def checked_forest(arrays: Mapping[str, Any], n_features: int, n_labels: int) ->
     """
     found = {name: arrays[name] for name in _TYPES}
     roots, feature, threshold, left, values, weights = found.values()
-    n_nodes, sizes = len(feature), {name: len(array) for name, array in found.items()}
-    expected = {**sizes, "threshold": n_nodes, "left": n_nodes, "weights": len(values)}
+    n_nodes, n_leaves = feature.size, weights.size
+    shapes = (roots.size,), (n_nodes,), (n_nodes,), (n_nodes,), (n_leaves, n_labels), (n_leaves,)
     if (
-        any(array.dtype != _TYPES[name] or not array.flags.c_contiguous for name, array in found.items())
-        or any(array.ndim != 1 + (name == "values") for name, array in found.items())
-        or (sizes != expected or values.shape[1] != n_labels)
+        [array.dtype for array in found.values()] != list(_TYPES.values())
+        or [array.shape for array in found.values()] != list(shapes)
+        or not all(array.flags.c_contiguous for array in found.values())
         or (len(roots) < 2 or (roots[0], roots[-1]) != (0, n_nodes) or (roots[1:] <= roots[:-1]).any())
     ):
         raise InputError("its arrays do not fit together")
@@ -125,7 +119,7 @@ def checked_forest(arrays: Mapping[str, Any], n_features: int, n_labels: int) ->
     each_once = np.array_equal(np.sort(children), np.delete(np.arange(n_nodes), roots[:-1]))
     if not each_once or (children <= parents).any() or (tree[children] != tree[parents]).any():
         raise InputError("it has a node that is not the child of one node before it in its tree")
-    if not np.array_equal(np.sort(left[feature == -1]), np.arange(len(values))):
+    if not np.array_equal(np.sort(left[feature == -1]), np.arange(n_leaves)):
         raise InputError("its leaves do not have one value each")
     if (feature < -1).any() or (feature >= n_features).any():
         raise InputError(f"it asks for a feature beyond the {n_features} of its rows")
@@ -180,103 +174,93 @@ def grow_forests(
         Whether some tree did not draw the row; without one its predictions mean nothing.
     """
     _warn_of_lost_features(X)
-    rows, targets = _in_float32(X), np.rint(np.clip(Y, 0.0, 1.0) * _STEPS).astype(np.int32, order="C")
+    targets = np.rint(np.clip(Y, 0.0, 1.0) * _STEPS).astype(np.int32, order="C")
     (n_samples, n_features), n_labels = X.shape, Y.shape[1]
     tried = {
         KINDS[0]: (max(1, min(n_features // 3, _MOST_FEATURES)), 0),
         KINDS[1]: (max(1, int(np.sqrt(n_features))), 1),
     }
-    chosen = np.array([tried[kind] for kind in kinds], dtype=np.int32)
     n_draws = min(n_samples, _ROWS_OF_A_TREE)
+    if sparse.issparse(X):
+        rows = _in_float32(X.data), X.indices.astype(np.int32), X.indptr.astype(np.int64)
+    else:
+        rows = _in_float32(X).ravel(), np.empty(0, np.int32), np.empty(0, np.int64)
+    given = *rows, n_features, targets, np.array([tried[kind] for kind in kinds], dtype=np.int32)
+    most_leaves, trees = max(1, n_draws // _LEAF), (n_estimators, len(kinds))
+    feature, left = np.full((2, *trees, 2 * most_leaves - 1), _UNUSED, dtype=np.int32)
+    threshold, values = np.empty(feature.shape, np.float32), np.empty((*trees, most_leaves, n_labels), np.float32)
+    weights, left_out = np.zeros((*trees, most_leaves), np.int32), np.empty((n_estimators, n_samples), np.uint8)
+    arrays = feature, left, threshold, values, weights, left_out
     work = n_draws * min(n_features, 3 * _MOST_FEATURES) * (n_labels + 8.0)
     n_threads = worthwhile_threads(n_jobs, work * n_estimators, each=_WORTH_A_THREAD)
     at_once = n_threads * max(1, int(_WORK / work))
-    left_out, parts = np.empty((n_estimators, n_samples), dtype=np.uint8), []
     for first in range(0, n_estimators, at_once):
-        drawn = left_out[first : first + at_once]
-        parts.append(_grow_some(rows, targets, chosen, random_state, first, n_draws, drawn, n_threads))
+        part = first, min(first + at_once, n_estimators), n_threads, simd()
+        if not kernels.grow(*given, random_state, n_draws, _LEAF, *arrays, *part):
+            raise MemoryError("There is not enough memory to grow trees.")
         if callback is not None:
             callback()
-    forests = [_joined([part[kind] for part in parts], n_features) for kind in range(len(kinds))]
+    forests = [_joined([array[:, kind] for array in arrays[:-1]], n_features) for kind in range(len(kinds))]
     n_trees = np.maximum(left_out.sum(axis=0, dtype=np.int64), 1)[:, np.newaxis]
-    predictions = [_summed(forest, rows, n_samples, n_jobs, left_out) / n_trees for forest in forests]
+    predictions = [_summed(forest, X, n_jobs, left_out) / n_trees for forest in forests]
     return forests, predictions, np.asarray(left_out.any(axis=0))
 
 
-def _grow_some(
-    rows: Any,
-    targets: NDArray[np.int32],
-    kinds: NDArray[np.int32],
-    seed: int,
-    first: int,
-    n_draws: int,
-    left_out: NDArray[np.uint8],
-    n_threads: int,
-) -> list[tuple[np.ndarray, ...]]:
-    """For each kind the arrays of some trees: sizes (n_trees, 2), feature, threshold, left, values, weights."""
-    most_leaves, shape = max(1, min(len(targets), n_draws) // _LEAF), (len(kinds), len(left_out))
-    nodes, leaves = (*shape, 2 * most_leaves - 1), (*shape, most_leaves)
-    feature, left, threshold = np.empty(nodes, np.int32), np.empty(nodes, np.int32), np.empty(nodes, np.float32)
-    values, weights = np.empty((*leaves, targets.shape[1]), np.float32), np.empty(leaves, np.int32)
-    sizes = np.empty((*shape, 2), np.int32)
-    given = rows, targets, kinds, seed, first, n_draws, _LEAF
-    if not kernels.grow(*given, feature, threshold, left, values, weights, sizes, left_out, n_threads, simd()):
-        raise MemoryError("There is not enough memory to grow trees.")
-    are_nodes, are_leaves = np.arange(nodes[-1]) < sizes[..., :1], np.arange(most_leaves) < sizes[..., 1:]
-    of_nodes, of_leaves = (feature, threshold, left), (values, weights)
-    return [
-        (sizes[k], *(one[k][are_nodes[k]] for one in of_nodes), *(one[k][are_leaves[k]] for one in of_leaves))
-        for k in range(len(kinds))
-    ]
-
-
-def _joined(parts: list[tuple[np.ndarray, ...]], n_features: int) -> Forest:
-    """One forest of trees whose nodes and leaves are numbered from 0 in each."""
-    sizes, feature, threshold, left, values, weights = map(np.concatenate, zip(*parts, strict=True))
-    ends = np.cumsum(sizes, axis=0, dtype=np.int64)
-    before = np.repeat(ends - sizes, sizes[:, 0], axis=0)
-    left += np.where(feature < 0, before[:, 1], before[:, 0]).astype(np.int32)
-    return Forest(np.append(0, ends[:, 0]), feature, threshold, left, values, weights, n_features)
+def _joined(arrays: list[np.ndarray], n_features: int) -> Forest:
+    """One forest of (n_trees, ...) arrays with unused ends, in which each tree numbers its nodes and leaves from 0."""
+    feature, left, threshold, values, weights = arrays
+    nodes, leaves = feature != _UNUSED, weights > 0
+    ends = np.cumsum([nodes.sum(axis=1), leaves.sum(axis=1)], axis=1, dtype=np.int64)
+    before = np.pad(ends, ((0, 0), (1, 0)))
+    left = left + np.where(feature < 0, before[1, :-1, np.newaxis], before[0, :-1, np.newaxis]).astype(np.int32)
+    return Forest(before[0], feature[nodes], threshold[nodes], left[nodes], values[leaves], weights[leaves], n_features)
 
 
 def score_by_forests(forests: list[Forest], X: Any, n_jobs: int) -> list[np.ndarray]:
     """Return for each forest the mean prediction of its trees (n_samples, n_labels), added in their order."""
-    rows = _in_float32(X)
-    return [_summed(forest, rows, X.shape[0], n_jobs) / (len(forest.roots) - 1) for forest in forests]
+    return [_summed(forest, X, n_jobs) / (len(forest.roots) - 1) for forest in forests]
 
 
-def _summed(
-    forest: Forest, rows: Any, n_samples: int, n_jobs: int, left_out: NDArray[np.uint8] | None = None
-) -> np.ndarray:
+def _summed(forest: Forest, X: Any, n_jobs: int, left_out: NDArray[np.uint8] | None = None) -> np.ndarray:
     """The values of each row's leaves, added over the trees, or over those that left it out."""
-    n_trees, n_features = len(forest.roots) - 1, forest.n_features_in_
-    sums = np.empty((n_samples, forest.values.shape[1]))
-    block = kernels.SCORED_ROWS
-    if type(rows) is tuple:
-        block = max(1, min(block, _SPREAD // n_features))
-    n_threads = worthwhile_threads(n_jobs, n_samples * n_trees, each=_WORTH_SCORING)
+    sums = np.zeros((X.shape[0], forest.values.shape[1]))
     arrays = forest.roots, forest.feature, forest.threshold, forest.left, forest.values
-    if not kernels.add_leaves(rows, *arrays, left_out, block, sums, n_threads):
-        raise MemoryError("There is not enough memory to score rows by trees.")
+    counted = np.broadcast_to(np.uint8(1), (len(forest.roots) - 1, len(sums))) if left_out is None else left_out
+    for part, rows in _dense_parts(X):
+        n_threads = worthwhile_threads(n_jobs, len(rows) * len(forest.roots), each=_WORTH_SCORING)
+        kernels.add_leaves(rows, *arrays, counted[:, part], sums[part], n_threads)
     return sums
 
 
+def _dense_parts(X: Any) -> Iterator[tuple[slice, NDArray[np.float32]]]:
+    """Rows in float32; those of a sparse matrix in parts, each spread in the same array."""
+    if not sparse.issparse(X):
+        yield slice(None), _in_float32(X)
+        return
+    n_rows = max(1, _SPREAD // X.shape[1])
+    space = np.zeros((min(n_rows, X.shape[0]), X.shape[1]), dtype=np.float32)
+    for first in range(0, X.shape[0], n_rows):
+        some = X[first : first + n_rows].tocoo()
+        space[some.row, some.col] = _in_float32(some.data)
+        yield slice(first, first + n_rows), space[: some.shape[0]]
+        space[some.row, some.col] = 0.0
+
+
 def _nodes(forest: Forest) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Draws and mean labels of all nodes, and the mean squared length of the means of the leaves below."""
-    feature, left = forest.feature, forest.left
-    leaves, levels, level = np.flatnonzero(feature < 0), [], forest.roots[:-1]
-    while len(inner := level[feature[level] >= 0]):
-        levels.append(inner)
-        level = np.concatenate([left[inner], left[inner] + 1])
-    weights, sums = np.zeros(len(feature)), np.zeros((len(feature), forest.values.shape[1]))
-    squares = np.zeros(len(feature))
+    """Draws, mean labels and depth of all nodes."""
+    left, leaves, level = forest.left, np.flatnonzero(forest.feature < 0), forest.roots[:-1]
+    weights, depth, levels = np.zeros(len(left)), np.zeros(len(left), dtype=np.int64), []
+    sums = np.zeros((len(left), forest.values.shape[1]))
     weights[leaves] = forest.weights[left[leaves]]
     sums[leaves] = weights[leaves, np.newaxis] * forest.values[left[leaves]]
-    squares[leaves] = weights[leaves] * (forest.values[left[leaves]].astype(np.float64) ** 2).sum(axis=1)
+    while len(level := level[forest.feature[level] >= 0]):
+        levels.append(level)
+        level = np.concatenate([left[level], left[level] + 1])
+        depth[level] = len(levels)
     for inner in reversed(levels):
-        for total in (weights, sums, squares):
-            total[inner] = total[left[inner]] + total[left[inner] + 1]
-    return weights, sums / weights[:, np.newaxis], squares / weights
+        weights[inner] = weights[left[inner]] + weights[left[inner] + 1]
+        sums[inner] = sums[left[inner]] + sums[left[inner] + 1]
+    return weights, sums / weights[:, np.newaxis], depth
 
 
 def _warn_of_lost_features(X: Any) -> None:
@@ -298,12 +282,9 @@ def _as_array(row: Any) -> np.ndarray:
     return np.asarray(row.toarray() if sparse.issparse(row) else row, dtype=np.float64).ravel()
 
 
-def _in_float32(X: Any) -> Any:
-    """Rows for the kernels, cut off where means of them would leave the range of float32."""
-    if sparse.issparse(X):
-        data = np.clip(X.data, -_LARGEST, _LARGEST).astype(np.float32)
-        return data, X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int64, copy=False), X.shape[1]
-    return np.clip(X, -_LARGEST, _LARGEST).astype(np.float32, order="C", copy=False)
+def _in_float32(numbers: np.ndarray) -> NDArray[np.float32]:
+    """Cut off where means would leave the range of float32."""
+    return np.clip(numbers, -_LARGEST, _LARGEST).astype(np.float32, order="C", copy=False)
 
 
 def to_sklearn(forest: Forest) -> Any:
@@ -332,21 +313,18 @@ def to_sklearn(forest: Forest) -> Any:
     from sklearn.tree._tree import Tree
 
     n_labels, trees = forest.values.shape[1], []
-    draws, means, squares = _nodes(forest)
-    impurity = np.maximum(squares - (means**2).sum(axis=1), 0.0) / n_labels  # of the means of the leaves
+    draws, means, depth = _nodes(forest)
     for first, end in zip(forest.roots[:-1].tolist(), forest.roots[1:].tolist(), strict=True):
-        part = slice(first, end)
-        inner = forest.feature[part] >= 0
-        tree = Tree(forest.n_features_in_, np.ones(n_labels, dtype=np.intp), n_labels)
+        part, tree = slice(first, end), Tree(forest.n_features_in_, np.ones(n_labels, dtype=np.intp), n_labels)
+        inner, left = forest.feature[part] >= 0, forest.left[part] - first
         nodes = np.zeros(end - first, dtype=tree.__getstate__()["nodes"].dtype)
-        left = forest.left[part] - first
         nodes["left_child"], nodes["right_child"] = np.where(inner, left, -1), np.where(inner, left + 1, -1)
         nodes["feature"], nodes["threshold"] = np.where(inner, forest.feature[part], -2), forest.threshold[part]
-        nodes["impurity"], nodes["weighted_n_node_samples"] = impurity[part], draws[part]
-        nodes["n_node_samples"] = draws[part]
+        nodes["impurity"] = (means[part] - means[part] ** 2).mean(axis=1)  # the variance of labels 0 and 1
+        nodes["n_node_samples"] = nodes["weighted_n_node_samples"] = draws[part]
         values = means[part, :, np.newaxis].copy()
         values[~inner, :, 0] = forest.values[forest.left[part][~inner]]
-        state = {"max_depth": _depth(left, inner), "node_count": end - first, "nodes": nodes, "values": values}
+        state = {"max_depth": depth[part].max(), "node_count": end - first, "nodes": nodes, "values": values}
         tree.__setstate__(state)
         estimator = DecisionTreeRegressor()
         estimator.tree_, estimator.n_features_in_, estimator.n_outputs_ = tree, forest.n_features_in_, n_labels
@@ -355,10 +333,3 @@ def to_sklearn(forest: Forest) -> Any:
     found.estimator_, found.estimators_ = DecisionTreeRegressor(), trees
     found.n_features_in_, found.n_outputs_ = forest.n_features_in_, n_labels
     return found
-
-
-def _depth(left: np.ndarray, inner: np.ndarray) -> int:
-    depth, level = 0, np.array([0])
-    while len(level := level[inner[level]]):
-        depth, level = depth + 1, np.concatenate([left[level], left[level] + 1])
-    return depth

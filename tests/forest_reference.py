@@ -30,11 +30,11 @@ def hashed(x):
 
 
 def drawn_rows(l, n_draws, tree):
-    """How often a tree draws each row, at most 31 times."""
+    """How often a tree draws each row."""
     counts = np.zeros(l, dtype=np.int64)
     for i in range(n_draws):
         counts[below(key(tree, i), l)] += 1
-    return np.minimum(counts, 31)
+    return counts
 
 
 def ordered_columns(X, n_draws, tree, most):
@@ -135,7 +135,7 @@ def grow_forest(X, Y, seed, n_trees, several, n_draws=None, tried=None, leaf=3):
     X = np.clip(X, -1e30, 1e30).astype(np.float32)
     n_draws = min(len(X), 1000) if n_draws is None else n_draws
     tried = tried_features(several, X.shape[1]) if tried is None else tried
-    most = max(1, (1 << 24) // min(len(X), n_draws))
+    most = (1 << 24) // min(len(X), n_draws)
     grown = [grow_tree(X, Y, key(seed, t), tried, several, n_draws, leaf, most) for t in range(n_trees)]
     return [tree for tree, _ in grown], np.array([left_out for _, left_out in grown])
 

@@ -75,7 +75,7 @@ def seeds_used(found: list[Results]) -> str:
             if less.size:
                 texts.append(f"{name}: {_by_count([results.datasets[i] for i in less], counts[less, j])}")
         title = f"review, {results.study.title}" if results.study.name in REVIEWS else results.study.title
-        titles.setdefault("; ".join(texts), []).append(title)
+        titles.setdefault(". ".join(texts), []).append(title)
     return "Seeds. " + " ".join(f"{', '.join(studies)}: {text}." for text, studies in titles.items())
 
 

@@ -121,7 +121,7 @@ def test_cells_name_no_cell_twice_and_slow_ones_are_few():
     }
     assert every[-6:] == [("beyond", name, beyond.BOOSTING, 0) for name in protocol.TEN_SETS if name in beyond.SIX_SETS]
     n_fast = len(BEYOND_METHODS) - len(beyond.BASE_ALONE)
-    assert len(cells) == 3 * (10 * n_fast + 8 * 6 * n_fast) - 2 * 4 + 6 + 2 * 7 * 6 * n_fast
+    assert len(cells) == 3 * (10 * n_fast + 8 * 6 * n_fast) - 2 * 4 + 6 + 2 * 6 * n_fast
     assert [key.study for key in beyond_cells(seeds=2, datasets=("Toy",), methods=("Ridge",))] == ["beyond"] * 2
 
 
@@ -378,7 +378,7 @@ def test_the_report_says_where_there_are_fewer_seeds():
     found.values[2, 2] = np.nan
     others = [results([[1.0], [2.0]], seeds=1, regime=REGIMES[name]) for name in ("beyond-flips-0", "beyond-flips-20")]
     assert beyond_section.seeds_used([found, *others]) == (
-        "Seeds. 10 % flips, 30 % labelled: 2 on Birds, Emotions, 1 on Corel; Ridge: none on Emotions. "
+        "Seeds. 10 % flips, 30 % labelled: 2 on Birds, Emotions, 1 on Corel. Ridge: none on Emotions. "
         "no flips, 20 % flips: 1 on Birds."
     )
 

@@ -52,6 +52,8 @@ NAMES_ROWS = frozenset(map(fold, _FOUND["names_rows"]))
 """Words, folded, in the name of a column that names the rows, such as id and number."""
 NO_LABEL = frozenset(map(fold, _FOUND["no_label"]))
 """Words, folded, in place of a list of labels that has none."""
+TOTALS = frozenset(map(fold, _FOUND["totals"]))
+"""Words, folded, in front of the sums below a table."""
 
 
 def _is_word(word: str) -> bool:

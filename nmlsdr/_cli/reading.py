@@ -52,7 +52,8 @@ def read_data(
     plan: Any = None
     if model is None:
         said = {name: getattr(args, name) for name in ("missing", "decimal", "thousands", "keep_case")}
-        plan, missing = Choices(one_hot=tuple(args.one_hot or ()), **said), args.impute is not None
+        plan = Choices(one_hot=tuple(args.one_hot or ()), only_checks=not encode, **said)
+        missing = args.impute is not None
     else:  # an svmlight file does not give the number of its features
         plan, missing = model.plan, model.fills_cells
         if plan is not None:
@@ -64,7 +65,7 @@ def read_data(
         form = dataclasses.replace(form, n_features=model.estimator.n_features_in_, known_words=model.label_names or ())
     source = standard_input() if args.data == "-" else contextlib.nullcontext(args.data)
     with source as path, console.step(f"read {args.data}") as show:
-        table = Table(**read_table(path, roles, form, plan=plan, missing=missing, encode=encode), id_name=args.id)
+        table = Table(**read_table(path, roles, form, plan=plan, missing=missing), id_name=args.id)
         n_rows, n_columns = table.data.shape
         text = f"read {args.data}: {n_rows} rows, {n_columns} features"
         if table.target is not None:
@@ -85,6 +86,9 @@ def read_data(
         raise InputError(f"{args.data} was read without labels; add {options}.")
     if table.target is not None:
         table = enter_verdicts(table, args)
+        if model is None and table.labeled.any() and not (table.target == 0).any():
+            what = f"{args.data}: no row is known not to have the label {table.names_of_labels()[0]!r}"
+            raise InputError(f"{what}; write 0 there, or in lists a word such as none, with --no-label none.")
     if need_labels and not table.labeled.any():
         raise InputError(f"{args.data} has no labelled row; give its labels.")
     return table

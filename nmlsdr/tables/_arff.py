@@ -62,16 +62,16 @@ class ArffFile:
     ----------
     path : path
     form : Form
-    is_raw : bool, default=False
-        Whether dense columns may hold texts; sparse ones hold numbers.
+    asked : collection of str, default=None
+        If given, dense columns may hold texts; sparse ones hold numbers.
     n_rows : int, default=None
         How many rows are read, from the first. None: all.
     """
 
     line = None
 
-    def __init__(self, path: Path_, form: Form, *, is_raw: bool = False, n_rows: int | None = None) -> None:
-        self.path, self.is_raw, self.n_rows = path, is_raw, n_rows
+    def __init__(self, path: Path_, form: Form, asked: Any = None, *, n_rows: int | None = None) -> None:
+        self.path, self.is_raw, self.n_rows = path, asked is not None, n_rows
         self.lines = Lines(path, form)
         try:
             self.attributes = _read_header(self.lines, form.max_features)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from .._checks.words import BLANKS
 from .._errors import import_extra
-from ._columns import Cells, Numbers, Texts, coded_column
+from ._columns import Cells, Numbers, Texts, coded_column, typed_column
 from ._numbers import LONG, POINTS, keeps_digits
 
 HEAD = 64  # cells that show whether a column is one of numbers
@@ -56,6 +56,8 @@ def arrow_column(column: Any) -> Cells:
     import pyarrow.compute
 
     types, kind = pyarrow.types, column.type
+    if types.is_nested(kind):
+        return typed_column(column.to_pylist())
     ends = pyarrow.compute.min_max(column).as_py().values() if types.is_integer(kind) else ()
     if not keeps_digits(end for end in ends if end is not None):
         column = column.cast(pyarrow.string())
@@ -101,13 +103,9 @@ def _plain(texts: Any) -> NDArray[np.float64] | None:
     if values is None or values.null_count == len(values) or pc.any(pc.match_substring_regex(texts, LONG)).as_py():
         return None
     pointed = texts.filter(pc.match_substring(texts, "."))
-    for start in range(0, len(pointed), LOOKED_AT):
-        part = pointed.slice(start, LOOKED_AT)
-        if not pc.all(pc.match_substring_regex(part, POINTS)).as_py():
-            break
-    else:
-        if len(pointed):
-            return None
+    parts = (pointed.slice(start, LOOKED_AT) for start in range(0, len(pointed), LOOKED_AT))
+    if len(pointed) and all(pc.all(pc.match_substring_regex(part, POINTS)).as_py() for part in parts):
+        return None
     return _floats(values)
 
 

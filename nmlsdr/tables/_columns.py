@@ -262,11 +262,15 @@ class Collected:
 
 
 def typed_column(cells: Sequence[Any]) -> Cells:
-    """Return a column of Python objects: numbers, booleans, dates, texts and missing values, also mixed."""
+    """Return a column of Python objects: numbers, booleans, dates, texts, lists and missing values, also mixed."""
     column = Collected()
-    if set(map(type, cells)) <= {str}:
+    kinds = {*map(type, cells)}
+    if kinds <= {str}:
         column.add(cells)
         return column.cells()
+    lists = {kind for kind in kinds if hasattr(kind, "__len__") and not issubclass(kind, str | bytes | dict)}
+    if lists:
+        cells = [";".join(map(str, cell)) or "[]" if type(cell) in lists else cell for cell in cells]
     try:
         column.add(zip(map(type, cells), cells, strict=True))  # True, 1 and 1.0 are equal
     except TypeError:  # lists and the like

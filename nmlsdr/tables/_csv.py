@@ -1,21 +1,23 @@
 """Read CSV and TSV files with a header: large regular blocks through pyarrow, other rows through `csv.reader`."""
 
 import csv
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Collection, Iterator, Sequence
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
 
-from .._checks.words import BLANKS
+from .._checks.words import BLANKS, TOTALS, fold, trim
 from .._errors import shorten
 from ._arrow import arrow, packed, written_column
-from ._columns import Cells, Collected, Table
-from ._files import Form, Lines, Path_
+from ._columns import Cells, Table
+from ._files import SAMPLE, Form, Lines, Path_
 from ._numbers import PLAIN
 from ._roles import Split, check_names
 
 WAITING_CELLS = 1 << 18  # of rows that are read one by one
+MOST_LAST = 1000  # rows among which those that stand below a table are looked for
+BELOW = "what stands below {} {} (totals, a remark, or empty rows) is left out"
 
 
 class CsvFile:
@@ -29,24 +31,26 @@ class CsvFile:
     path : path
     form : Form
         What is not given is guessed from the first lines.
-    is_raw : bool, default=False
-        Whether the file may have come from a spreadsheet: a second column of a name, and one without, get a name.
+    asked : collection of str, default=None
+        Names of columns that are looked for. If given, the file may have come from a spreadsheet: what stands above the
+        names or below the rows is left out, and a second column of a name, and one without, get a name.
     is_labels : bool, default=False
-        Whether all columns are labels. Such a file is small and is read without pyarrow.
+        Whether all columns are labels.
     """
 
-    def __init__(self, path: Path_, form: Form, *, is_raw: bool = False, is_labels: bool = False) -> None:
-        self.path, self.form, self.is_raw, self.is_labels = path, form, is_raw, is_labels
-        if not is_labels:
-            arrow("Reading CSV files")
+    def __init__(
+        self, path: Path_, form: Form, asked: Collection[str] | None = None, *, is_labels: bool = False
+    ) -> None:
+        self.path, self.form, self.is_raw, self.is_labels = path, form, asked is not None, is_labels
+        arrow("Reading CSV files")
         self.lines = Lines(path, form)
         self.dialect = self.lines.dialect(form.delimiter, form.decimal)
-        begin = self.lines.peek().splitlines()[:10] if is_raw else []
-        for _ in range(n_titles(list(csv.reader(begin, delimiter=self.dialect.delimiter)))):
+        begin = self.lines.peek().splitlines()[:10] if self.is_raw else []
+        for _ in range(n_titles(list(csv.reader(begin, delimiter=self.dialect.delimiter)), asked or ())):
             if next(self.lines).strip(BLANKS):
                 what = f"line {self.lines.number} stands above the names of the columns and is skipped"
                 self.lines.notes.append(what)
-        self._rows = self._read_rows()
+        self._rows, self._n_below = self._read_rows(), 0
         try:
             self.names = next(self._rows)
             check_names(self.names, form, self.lines.number)
@@ -62,69 +66,64 @@ class CsvFile:
     def read(self, split: Split) -> Table:
         """Return the columns that have a role."""
         wanted = split.wanted
-        position = {name: j for j, name in enumerate(self.names)}
-        places = [position[name] for name in wanted]
-        numbers: list[Any] = []
-        found: list[Cells] = []
-        if self.is_labels:
-            collected = [Collected() for _ in places]
-            for rows, ends in self._waiting():
-                numbers.append(ends)
-                cells = list(zip(*rows, strict=True))
-                for j, column in zip(places, collected, strict=True):
-                    column.add(cells[j])
-            found += [column.texts() for column in collected]
-        else:
-            import pyarrow
-
-            blocks: list[list[Any]] = [[] for _ in places]
-            for arrays, ends in self._blocks(wanted):
-                numbers.append(ends)
-                for part, texts in zip(blocks, arrays, strict=True):
-                    part.append(packed(texts))
-            for rows, ends in self._waiting():
-                numbers.append(ends)
-                cells = list(zip(*rows, strict=True))
-                for j, part in zip(places, blocks, strict=True):
-                    part.append(packed(pyarrow.array([cell or None for cell in cells[j]], pyarrow.string())))
+        blocks: list[list[Any]] = [[] for _ in wanted]
+        ends, last = [np.zeros(0, np.int64)], list[list[str]]()
+        for arrays, numbers, rows in chain(self._blocks(wanted), self._waiting(wanted)):
+            last = rows[-MOST_LAST:]
+            ends.append(numbers)
+            for part, texts in zip(blocks, arrays, strict=True):
+                part.append(packed(texts))
+        if self.is_raw and (n_below := n_footers(last)):
+            self._n_below, ends[-1] = n_below, ends[-1][:-n_below]
             for part in blocks:
-                found.append(written_column(part))
-                part.clear()
-        ends = np.concatenate(numbers) if numbers else np.zeros(0, np.int64)
+                part[-1] = part[-1].slice(0, len(ends[-1]))
+        lines, found = np.concatenate(ends), list[Cells]()
+        if self._n_below:
+            self.lines.notes.append(BELOW.format("line", max(lines, default=self.line)))
+        for part in blocks:
+            found.append(written_column(part))
+            part.clear()
         columns = dict(zip(wanted, found, strict=True))
-        return Table(len(ends), columns, ends, encoding=self.lines.encoding, notes=self.lines.notes)
+        return Table(len(lines), columns, lines, encoding=self.lines.encoding, notes=self.lines.notes)
 
-    def _blocks(self, wanted: Sequence[str]) -> Iterator[tuple[list[Any], Any]]:
-        """Yield blocks of regular rows: arrays of texts, and the line on which each row ends."""
-        from pyarrow import ArrowInvalid, BufferReader, csv, string
+    def _blocks(self, wanted: Sequence[str]) -> Iterator[tuple[list[Any], Any, list[list[str]]]]:
+        """Yield blocks of regular rows: arrays of texts, the line on which each row ends, and the cells of the last."""
+        from pyarrow import ArrowInvalid, BufferReader, string
+        from pyarrow import csv as arrow_csv
 
         delimiter, width = self.dialect.delimiter, len(self.names)
         if len(delimiter.encode()) > 1 or width == 1 or not wanted:  # what is blank is no row, or may be one
             return
         columns = {name: string() for name in self.names}
-        convert = csv.ConvertOptions(
+        convert = arrow_csv.ConvertOptions(
             column_types=columns, include_columns=wanted, null_values=[""], strings_can_be_null=True, check_utf8=False
         )
-        parse = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, ignore_empty_lines=False)
+        parse = arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, ignore_empty_lines=False)
         while (block := self.lines.next_block(delimiter)) is not None:
             text, ends = block
-            read = csv.ReadOptions(use_threads=False, column_names=self.names, block_size=len(text) + 1)
+            read = arrow_csv.ReadOptions(use_threads=False, column_names=self.names, block_size=len(text) + 1)
             try:
-                found = csv.read_csv(BufferReader(text), read, parse, convert)
+                found = arrow_csv.read_csv(BufferReader(text), read, parse, convert)
             except ArrowInvalid:
                 found = None
             if found is None or found.num_rows != len(ends):
                 self.lines.give_back()
                 return
             found = found.combine_chunks()
-            yield [column.chunk(0) for column in found.columns], ends
+            last = text[-SAMPLE:].decode(errors="ignore").split("\n")[1:-1] if self.is_raw else []
+            yield [column.chunk(0) for column in found.columns], ends, [*csv.reader(last, delimiter=delimiter)]
 
-    def _waiting(self) -> Iterator[tuple[list[list[str]], Any]]:
-        """Yield the other rows, many at once, and the line on which each ends."""
+    def _waiting(self, wanted: Sequence[str]) -> Iterator[tuple[list[Any], Any, list[list[str]]]]:
+        """Yield the other rows in the same way, many at once."""
+        import pyarrow
+
         most = max(1, WAITING_CELLS // len(self.names))
+        places = [self.names.index(name) for name in wanted]
         numbered = ((cells, self.lines.number) for cells in self._rows)
         while part := list(islice(numbered, most)):
-            yield [cells for cells, _ in part], np.array([number for _, number in part])
+            rows = [cells for cells, _ in part]
+            arrays = [pyarrow.array([row[j] or None for row in rows], pyarrow.string()) for j in places]
+            yield arrays, np.array([number for _, number in part]), rows
 
     def _read_rows(self) -> Iterator[list[str]]:
         """Yield the names of the columns, and then the cells of each row, as many as there are names."""
@@ -144,25 +143,29 @@ class CsvFile:
         reader = csv.reader(texts(), delimiter=delimiter, strict=True)
         try:
             names = self._named(next(reader, None))
-            if self.is_raw and names == ["sep="]:
-                names = self._named(next(reader, None))
             yield names
-            n_rows = n_delimiters = blank = 0
+            n_rows = n_delimiters = 0
+            stop: tuple[int, str] | None = None  # the first line below the rows, and what is wrong if it is not below
             for cells in reader:
                 n_delimiters = 0
-                if len(cells) <= 1 and not lines.text.strip(BLANKS):
-                    if not self.is_labels:
-                        blank = blank or lines.number
-                        continue
+                is_blank = len(cells) <= 1 and not lines.text.strip(BLANKS)
+                is_odd = stop is not None or len(cells) != len(names)
+                if is_blank and self.is_labels:
                     if 2 * n_rows * len(names) > lines.allowed:
                         raise lines.too_large("leaves out labels that would fill")
                     cells = [""] * len(names)
-                elif blank:
+                elif is_blank or is_odd:
                     instead = " (write NA for a missing value)" if len(names) == 1 else ""
-                    lines.number = blank
-                    raise lines.error(f"the line is blank, and rows follow it; remove it{instead}")
-                elif len(cells) != len(names):
-                    raise lines.error(f"{len(cells)} cells, but the header has {len(names)}; complete the row")
+                    what = f"the line is blank, and rows follow it; remove it{instead}"
+                    if not is_blank:
+                        what = f"{len(cells)} cells, but the header has {len(names)}; complete the row"
+                    stop = stop or (lines.number, what)
+                    is_below = self.is_raw and stands_below(cells, len(names))
+                    if is_blank or is_below:
+                        self._n_below += is_below and not is_blank
+                        continue
+                    lines.number, what = stop
+                    raise lines.error(what)
                 n_rows += 1
                 yield cells
         except csv.Error as error:
@@ -178,8 +181,6 @@ class CsvFile:
         if not any(names):
             raise lines.error("the line is blank; it must contain the names of the columns")
         if self.is_raw:
-            if names == ["sep=", ""]:  # which tells Excel the separator
-                return ["sep="]
             names = distinct_names(names, lines.notes)
         if "" in names:
             what = f"column {names.index('') + 1} has no name; name it (or write the file without a row index)"
@@ -208,14 +209,51 @@ def distinct_names(names: Sequence[str], notes: list[str]) -> list[str]:
     return list(found)
 
 
-def n_titles(rows: Sequence[Sequence[str]]) -> int:
-    """Return how many of the first rows stand above the names of the columns: blank ones, and titles of one cell.
+def n_titles(rows: Sequence[Sequence[str]], asked: Collection[str]) -> int:
+    """Return how many of the first rows stand above the names of the columns.
 
-    The row of names has several cells, all of them filled and different, and no numbers.
+    Above the row that has most of the names that are asked for stand rows with fewer cells, or fewer different ones,
+    such as titles and names of groups of columns. Without such a row only blank rows and titles of one cell stand above
+    the names, a row whose cells are all filled, and no numbers.
     """
-    for count, row in enumerate(rows):
-        filled = [cell.strip(BLANKS) for cell in row if cell.strip(BLANKS)]
-        if len(filled) > 1:
-            is_head = len(set(filled)) == len(row) and not any(map(PLAIN.fullmatch, filled))
-            return count if is_head else 0
-    return 0
+    filled = [*map(_filled, rows)]
+    if filled and filled[0] == ["sep="]:  # which tells Excel the separator
+        return 1 + n_titles(rows[1:], asked)
+    best = max(filled, key=lambda row: len({*asked} & {*row}), default=[])
+    above = filled[: filled.index(best)] if {*asked} & {*best} else []
+    if above and all((len(row), len({*row})) < (len(best), len({*best})) for row in above):
+        return len(above)
+    count = next((k for k, cells in enumerate(filled) if len(cells) > 1), 0)
+    is_head = rows and len(filled[count]) == len(rows[count]) and not any(map(PLAIN.fullmatch, filled[count]))
+    return count if is_head else 0
+
+
+def _filled(row: Sequence[str]) -> list[str]:
+    return [text for cell in row if (text := trim(cell))]
+
+
+def is_total(row: Sequence[str]) -> bool:
+    """Whether a row has a word such as "Total" in its first filled cell, and an empty cell."""
+    filled = _filled(row)
+    return 0 < len(filled) < len(row) and fold(filled[0]).rstrip(": ") in TOTALS
+
+
+def n_footers(rows: Sequence[Sequence[str]]) -> int:
+    """Return how many of the last rows are none of the table: empty ones, a row of totals, and what stands below it.
+
+    If a row that is kept begins with a word such as "Total" too, the word is a value of its column.
+    """
+    n = 0
+    for k, row in enumerate(reversed(rows), 1):
+        filled = _filled(row)
+        if is_total(row) or (not filled and n == k - 1):
+            n = k
+        elif len(filled) > 1:
+            break
+    return 0 if any(map(is_total, rows[: len(rows) - n])) else n
+
+
+def stands_below(cells: Sequence[str], width: int) -> bool:
+    """Whether a row that is too short, or follows a blank line, has one filled cell at most, or totals."""
+    row = [*cells, *[""] * (width - len(cells))]
+    return len(row) == width and (len(_filled(row)) <= 1 or is_total(row))

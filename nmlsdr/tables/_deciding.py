@@ -60,6 +60,7 @@ class Choices:
     keep_case: bool = False
     yes: str | None = None
     no: str | None = None
+    only_checks: bool = False  # cells are checked, which is faster and takes less memory, and all features are NaN
 
 
 class Reading(NamedTuple):

@@ -4,7 +4,8 @@ import functools
 import io
 import re
 import zipfile
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Collection, Iterator
 from itertools import chain, islice
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 
 from .._errors import import_extra
 from ._columns import Table, typed_column, with_exponent
-from ._csv import distinct_names, n_titles
+from ._csv import BELOW, MOST_LAST, distinct_names, n_footers, n_titles, stands_below
 from ._files import DataFileError, Form, Path_, allowance, check_size, existing, foreign_bytes, place, too_large
 from ._numbers import text_of
 from ._roles import Split, check_names
@@ -32,42 +33,38 @@ class ExcelFile:
     ----------
     path : path
     form : Form
-    is_raw : bool, default=False
-        Whether a second column of a name, and one without, get a name.
+    asked : collection of str, default=None
+        Names of columns that are looked for, on all sheets if none is named. If given, what stands above the names or
+        below the rows is left out, and a second column of a name, and one without, get a name.
     """
 
-    def __init__(self, path: Path_, form: Form, *, is_raw: bool = False) -> None:
+    def __init__(self, path: Path_, form: Form, asked: Collection[str] | None = None) -> None:
         openpyxl = import_extra("openpyxl", "Reading Excel files", "excel")
         self.path, self.notes = existing(path), list[str]()
         self._max_bytes = form.max_bytes
         with foreign_bytes(path, *UNREADABLE):
             _check_members(path, form)
             self._book = openpyxl.load_workbook(io.BytesIO(self.path.read_bytes()), read_only=True, data_only=True)
-            sheets = self._book.sheetnames
-            if form.sheet is not None and form.sheet not in sheets:
-                raise DataFileError(f": it has no sheet {form.sheet!r}; it has {', '.join(sheets[:10])}.")
-            sheet = self._book[form.sheet or sheets[0]]
-            if form.sheet is None and len(sheets) > 1:
-                self.notes.append(f"the first of {len(sheets)} sheets, {sheets[0]!r}, is read; --sheet names another")
-            sheet.reset_dimensions()
+            titles = [sheet.title for sheet in self._book.worksheets]
+            if form.sheet is not None and form.sheet not in titles:
+                raise DataFileError(f": it has no sheet {form.sheet!r}; it has {', '.join(titles[:10])}.")
+            known = {*(asked or ())}
+            sheets = [_Sheet(self._book[title], known) for title in ([form.sheet] if form.sheet else titles)]
+            sheet = max(sheets, key=lambda one: (len(known & {*one.names}), bool(one.names)))  # the first of equals
+            if len(sheets) > 1:
+                self.notes.append(f"of {len(sheets)} sheets {sheet.title!r} is read; --sheet names another")
             if not self.path.name.lower().endswith((".xlsx", ".xlsm")):
                 self.notes.append("it is an Excel file, although its name does not say so")
-            self._rows: Iterator[tuple[int, Any]] = enumerate(([*map(_shown, row)] for row in sheet.iter_rows()), 1)
-            first = list(islice(self._rows, 10))
-            n_above = n_titles([["" if cell is None else str(cell) for cell in row] for _, row in first])
-            for number, row in first[:n_above]:
+            if not sheet.names:
+                raise DataFileError(": its sheet is empty; it needs a row with the names of the columns.")
+            for number, row in sheet.above:
                 if any(cell is not None for cell in row):
                     self.notes.append(f"row {number} stands above the names of the columns and is skipped")
-            if not any(cell is not None for _, row in first for cell in row):
-                raise DataFileError(": its sheet is empty; it needs a row with the names of the columns.")
-            (number, head), *rest = first[n_above:]
-            self._rows = chain(rest, self._rows)
-        self.line, names = None, ["" if cell is None else str(cell).strip() for cell in head]
-        while names and not names[-1]:
-            names.pop()
-        self.names = distinct_names(names, self.notes) if is_raw else names
+        self._rows, self.line, self.is_raw = sheet.rows, None, asked is not None
+        self.names = distinct_names(sheet.names, self.notes) if self.is_raw else sheet.names
         if "" in self.names:
-            raise DataFileError(f"{place(row=number - 1)}: column {names.index('') + 1} has no name; name it.")
+            where = place(row=len(sheet.above))
+            raise DataFileError(f"{where}: column {self.names.index('') + 1} has no name; name it.")
         check_names(self.names, form)
 
     def close(self) -> None:
@@ -78,7 +75,8 @@ class ExcelFile:
         """Return the columns that have a role."""
         columns: dict[str, list[Any]] = {name: [] for name in split.wanted}
         places = [(self.names.index(name), column) for name, column in columns.items()]
-        numbers, width, n_cells, blank = [], len(self.names), 0, 0
+        numbers, last = list[int](), deque[list[Any]](maxlen=MOST_LAST)
+        width, n_cells, n_below, blank = len(self.names), 0, 0, 0
         allowed = allowance(self.path, self._max_bytes)
         with foreign_bytes(self.path, *UNREADABLE):
             for number, row in self._rows:
@@ -90,6 +88,9 @@ class ExcelFile:
                 if all(cell is None for cell in row):
                     blank = blank or number
                     continue
+                if blank and self.is_raw and stands_below(_texts(row, width), width):
+                    n_below += 1
+                    continue
                 if blank:
                     where = place(row=blank - 1)
                     raise DataFileError(f"{where}: the row is blank, and rows follow it; remove it.")
@@ -97,10 +98,36 @@ class ExcelFile:
                     what = f"{len(row)} cells, but the names of columns are {width}; complete the first row"
                     raise DataFileError(f"{place(row=number - 1)}: {what}.")
                 numbers.append(number)
+                last.append(row)
                 for j, column in places:
                     column.append(row[j] if j < len(row) else None)
-        found = {name: typed_column(columns.pop(name)) for name in split.wanted}
+        n_last = n_footers([_texts(row, width) for row in last]) if self.is_raw else 0
+        numbers = numbers[: len(numbers) - n_last]
+        if n_below or n_last:
+            self.notes.append(BELOW.format("row", max(numbers, default=1)))
+        found = {name: typed_column(columns.pop(name)[: len(numbers)]) for name in split.wanted}
         return Table(len(numbers), found, np.array(numbers, np.int64), unit="row", notes=self.notes)
+
+
+class _Sheet:
+    """A sheet: its name, the rows above the names of the columns, the names, and the other rows with their numbers."""
+
+    def __init__(self, sheet: Any, asked: Collection[str]) -> None:
+        sheet.reset_dimensions()
+        rows: Iterator[tuple[int, list[Any]]] = enumerate(([*map(_shown, row)] for row in sheet.iter_rows()), 1)
+        first = list(islice(rows, 10))
+        n_above = n_titles([_texts(row) for _, row in first], asked)
+        self.title, self.above = sheet.title, first[:n_above]
+        self.names = [text.strip() for text in _texts(first[n_above][1])] if first else []
+        while self.names and not self.names[-1]:
+            self.names.pop()
+        self.rows = chain(first[n_above + 1 :], rows)
+
+
+def _texts(row: list[Any], width: int = 0) -> list[str]:
+    """Return the cells of a row as texts, all of them or so many."""
+    texts = ["" if cell is None else str(cell) for cell in row[: width or None]]
+    return texts + [""] * (width - len(texts))
 
 
 def _shown(cell: Any) -> Any:

@@ -39,8 +39,8 @@ class Dialect(NamedTuple):
 def guess_dialect(text: str, delimiter: str | None, decimal: str | None) -> Dialect:
     """Return how the first lines of a table are written; what is given is not guessed.
 
-    The delimiter is the one of , ; tab | that is most frequent in the first line. If that has none, it is that of the
-    first line that has one and stands in each line behind it: titles may stand above, but a cell may hold a semicolon.
+    The delimiter is the one of , ; tab | that is most frequent in the first line that has one. If it is not in each
+    line behind it, that line may be a title, and the delimiter is that of the first lines that all have one.
     The decimal mark is a comma if the delimiter is not, some cell is a number with a comma, and none has a point.
 
     Examples
@@ -54,8 +54,10 @@ def guess_dialect(text: str, delimiter: str | None, decimal: str | None) -> Dial
         bare = [QUOTED.sub("", line) for line in lines[:10] if line.strip()]
         first = next((k for k, line in enumerate(bare) if set(line) & set(DELIMITERS)), 0)
         delimiter = max(DELIMITERS, key=bare[first].count) if bare else ","  # the first of equals: a comma
-        if first and any(delimiter not in line for line in bare[first:]):
-            delimiter = ","
+        if any(delimiter not in line for line in bare[first:]):
+            marks = sorted(DELIMITERS, key=lambda mark: mark != delimiter)
+            later = (m for k in range(first + 1, len(bare) - 1) for m in marks if all(m in x for x in bare[k:]))
+            delimiter = next(later, "," if first else delimiter)
     if decimal is None:
         decimal = "."
         if delimiter != ",":

@@ -1,5 +1,6 @@
 """Labels of a table: 0, 1, yes and no in columns of their own, lists of labels in one cell, votes, and the mask."""
 
+import difflib
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,14 +12,17 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.preprocessing import MultiLabelBinarizer
 
 from .._checks.cells import about_crosses, plain_labels
-from .._checks.words import BLANKS, CROSS, LABEL_WORDS, NO_LABEL, fold, label_words, two_languages
+from .._checks.words import BLANKS, CROSS, LABEL_WORDS, MISSING, NO_LABEL, fold, label_words, two_languages
 from .._errors import shorten
 from ._columns import Table, Texts
 from ._files import DataFileError, Form, Lines, Path_, Problem, check_size, foreign_bytes, place
 from ._lists import SEPARATORS
-from ._npz import load_npy, refuse_plus_minus
+from ._npz import load_npy
+from ._numbers import is_number, match_date
 from ._roles import Split, nearest
 
+# A label that differs by a letter from another one: so long is its name, so many times rarer it is, among so many.
+LEAST_LETTERS, RARER, MOST_COMPARED = 5, 50, 500
 CHANCE = 1e-4  # accepted probability that a label of its frequency never stands beside another
 
 
@@ -29,7 +33,6 @@ def label_columns(table: Table, split: Split, problems: list[Problem], *, all_kn
     """
     names = split.labels
     labels = np.empty((table.n_rows, len(names)), np.int64)
-    minus_one = False  # whether a column holds a written -1
     for c, name in enumerate(names):
         cells = table.columns[name].texts
         words = [fold(text) for text in cells.different]
@@ -44,7 +47,6 @@ def label_columns(table: Table, split: Split, problems: list[Problem], *, all_kn
                 why = f"{shorten(text)!r} is not a label; {form}"
             if why:
                 problems.append(Problem(name, np.flatnonzero(cells.codes == code), text, True, why))
-        minus_one = minus_one or any(word.startswith("-") for word in words)
         labels[:, c] = np.array([-1 if label is None else label for label in found] or [0])[cells.codes]
     if said := about_crosses(labels == CROSS):
         table.notes.append(f"{said} (--mask FILE names rows that are unlabelled)")
@@ -52,8 +54,6 @@ def label_columns(table: Table, split: Split, problems: list[Problem], *, all_kn
     if mixed is not None and not problems:
         where = place(None, names[mixed])
         raise DataFileError(f"{where}: crosses (x) are mixed with 0, 1, yes or no; use one form.")
-    if minus_one and not problems:
-        refuse_plus_minus(labels)
     return labels
 
 
@@ -105,6 +105,36 @@ def find_lists(cells: Iterable[str] | Mapping[str, int], separator: str | None, 
         if tag not in beside and (frequent or fold(tag) in NO_LABEL):
             return lists._replace(no_label=tag)
     return lists
+
+
+def check_lists(cells: Mapping[str, int], lists: Lists, where: str, is_sure: bool) -> list[str]:
+    """Return notes on labels of a table for a fit that may be the same; raise if its cells are probably no labels.
+
+    Parameters
+    ----------
+    cells : dict of str to int
+        How often each cell occurs.
+    lists : Lists
+    where : str
+        The place of the column.
+    is_sure : bool
+        Whether the person said what is between the labels.
+    """
+    filled = [text for text in map(fold, cells) if text not in MISSING and text != fold(lists.no_label or "")]
+    if filled and not is_sure and all(is_number(text) or match_date(text) for text in filled):
+        shown = ", ".join(repr(shorten(text, 20)) for text in filled[:3])
+        what = f"its cells are numbers or dates ({shown}), which are seldom labels"
+        raise DataFileError(f"{where}: {what}; if they are, say so with --separator ';'.")
+    counts, notes = Counter[str](), []
+    for cell, count in cells.items():
+        counts.update(dict.fromkeys(lists.tags(cell) - {lists.no_label}, count))
+    for name, count in counts.items() if len(counts) <= MOST_COMPARED else ():
+        often = [other for other, n in counts.items() if n >= RARER * count]
+        if often and len(name) >= LEAST_LETTERS and not any(map(str.isdigit, name)):
+            for other in difflib.get_close_matches(name, often, 1, 1 - 1 / len(name) - 1e-9):
+                shown = f"{shorten(name)!r} ({count}) differs by a letter from {shorten(other)!r} ({counts[other]})"
+                notes.append(f"the label {shown}; if they are the same, correct it")
+    return notes
 
 
 def refuse_unused(cells: Mapping[str, int], lists: Lists, given: Mapping[str, str]) -> None:

@@ -150,13 +150,4 @@ def label_array(labels: Any, names: Sequence[str] | None) -> NDArray[np.int64]:
         row, column = np.argwhere(wrong)[0]
         what = f"{_cell(row, column, names)}: the label is {known[row, column]}"
         raise DataFileError(f"{what}; write 0, 1, or -1 (or nothing) where it is not known.")
-    if (labels == -1).any():
-        refuse_plus_minus(known)
     return known.astype(np.int64)
-
-
-def refuse_plus_minus(labels: NDArray[Any]) -> None:
-    """Raise if there is one label and it is 1 or -1 in each row: -1 then probably means no, and not "unknown"."""
-    if labels.shape[1] == 1 and (labels == 1).any() and not (labels == 0).any():
-        what = "its one label is 1 or -1, and -1 means unlabelled here; write 0 for a negative, nothing for unknown"
-        raise DataFileError(f": {what}.")

@@ -12,7 +12,9 @@ from ._files import DataFileError, Form, Path_, check_size, existing, foreign_by
 from ._roles import Split, check_names
 
 PANDAS_INDEX = re.compile(r"__index_level_\d+__")  # pandas writes an index under this name
+LISTS = ("list", "large_list", "fixed_size_list")
 TYPES = ("string", "large_string", "dictionary", "temporal", "integer", "floating", "decimal", "boolean", "null")
+ITEMS = ("string", "large_string", "dictionary", "integer")  # of a list; one of decimals is a vector
 BATCH_ROWS = 65536
 UNREADABLE = ("not a readable Parquet file", "write it again")
 
@@ -28,7 +30,7 @@ class ParquetFile:
 
     line = None
 
-    def __init__(self, path: Path_, form: Form, *, is_raw: bool = False) -> None:
+    def __init__(self, path: Path_, form: Form, asked: Any = None) -> None:
         self._arrow = import_extra("pyarrow.parquet", "Reading Parquet files", "parquet")
         self.path, self.form = existing(path), form
         with foreign_bytes(path, *UNREADABLE):
@@ -50,7 +52,9 @@ class ParquetFile:
         check_size(self.path, self._n_rows * max(1, len(wanted)) * 8, declared, self.form.max_bytes)
         kinds = {name: self._schema.field(name).type for name in wanted}
         for name, kind in kinds.items():
-            if not any(getattr(types, f"is_{family}")(kind) for family in TYPES):
+            is_list = any(getattr(types, f"is_{family}")(kind) for family in LISTS)
+            item = kind.value_type if is_list else kind
+            if not any(getattr(types, f"is_{family}")(item) for family in (ITEMS if is_list else TYPES)):
                 what = f"its type is {kind}, not a number or boolean; use --drop, or convert the column"
                 raise DataFileError(f"{place(None, name)}: {what}.")
         texts = [name for name, kind in kinds.items() if types.is_string(kind) or types.is_large_string(kind)]

@@ -33,7 +33,7 @@ from ._files import (
     problems_in_words,
 )
 from ._label_names import read_labels
-from ._labels import Lists, apply_mask, find_lists, label_columns, listed_labels, refuse_unused, votes_of
+from ._labels import Lists, apply_mask, check_lists, find_lists, label_columns, listed_labels, refuse_unused, votes_of
 from ._npz import read_npz
 from ._parquet import ParquetFile
 from ._plain import plain_contents
@@ -77,7 +77,6 @@ def read_table(
     *,
     plan: Plan | Choices | None = None,
     missing: bool = False,
-    encode: bool = True,
 ) -> Bunch:
     """Read features from one file, and labels if `roles` says where they are.
 
@@ -109,8 +108,6 @@ def read_table(
     missing : bool, default=False
         Whether feature values may be missing (an empty cell, ?, NA, N/A, NaN, NULL or a null). They are returned as
         NaN. Not for sparse rows.
-    encode : bool, default=True
-        False: with a plan the cells are checked, which is faster and takes less memory, and all features are NaN.
 
     Returns
     -------
@@ -175,7 +172,8 @@ def read_table(
         raw = read_columns(path, roles, form, plan, missing=missing)
         table = raw.table
         if plan is not None and table.columns is not None:
-            encode_columns(raw, decide(raw, plan) if isinstance(plan, Choices) else plan, checks=not encode)
+            chosen = decide(raw, plan) if isinstance(plan, Choices) else plan
+            encode_columns(raw, chosen, checks=isinstance(plan, Choices) and plan.only_checks)
         n_rows, n_columns = table.data.shape
         if missing and sparse.issparse(table.data):
             raise DataFileError(": sparse rows have no missing values; leave --impute out, or save dense rows.")
@@ -215,23 +213,23 @@ def read_columns(
     labels: LabelNames | None = None if roles.label_columns is None else list(roles.label_columns)
     if roles.labels_xml is not None:
         labels = read_labels(roles.labels_xml, max_bytes=form.max_bytes, max_labels=form.max_features)
-    reader = reader_of(path)
-    form = _expecting(form, roles, labels or (), plan)
+    reader, asked = reader_of(path), _asked(roles, labels or (), plan)
+    form = dataclasses.replace(form, known_words=[*form.known_words, *asked])
+    if isinstance(plan, Plan):  # what the table of the fit had, by which an encoding is recognised
+        words = [*form.known_words, *(level for column in plan.used for level in column.levels.values())]
+        form = dataclasses.replace(form, known_words=words, likely_encoding=form.likely_encoding or plan.encoding)
     with foreign_bytes(path):
         if reader in WITHOUT_NAMES:
             table = _read_arrays(path, reader, roles, form, labels, missing)
             return Raw(table, Table(table.data.shape[0], {}), Split(), roles, [])
-        with contextlib.closing(reader(path, form, is_raw=plan is not None)) as source:
+        with contextlib.closing(reader(path, form, None if plan is None else asked)) as source:
             if isinstance(plan, Plan):
                 split = _split_by_plan(source, roles, labels, plan)
             else:
                 split = split_columns(source, roles, labels, () if plan is None else plan.one_hot)
             found = source.read(split)
-        table = Bunch(
-            target=None, label_names=split.labels or None, feature_names=split.features, ids=None, unused=split.unused,
-            encoding=found.encoding, notes=found.notes, plan=None, lists=None, votes=None, groups=None, columns=None,
-            differences=[],
-        )  # fmt: skip
+        more = {"unused": split.unused, "encoding": found.encoding, "notes": found.notes}
+        table = _result(label_names=split.labels or None, feature_names=split.features, **more)
         problems: list[Problem] = []
         if plan is None or found.sparse is not None:
             decimal = source.dialect.decimal if isinstance(source, CsvFile) else "."
@@ -291,14 +289,18 @@ def encode_columns(raw: Raw, plan: Plan, *, checks: bool = False) -> None:
         raise DataFileError(f": {problems_in_words(lined, found.unit)}{advice}")
 
 
-def _expecting(form: Form, roles: Roles, labels: LabelNames, plan: Plan | Choices | None) -> Form:
-    """Return the form of a file with what its encoding is recognised by: names and levels, and the table of the fit."""
-    columns = [*labels, *roles.drop, *roles.lists, roles.id_column or "", *(roles.feature_columns or ())]
-    if isinstance(plan, Plan):
-        levels = [level for column in plan.used for level in column.levels.values()]
-        words = [*form.known_words, *columns, *plan.names, *levels]
-        return dataclasses.replace(form, known_words=words, likely_encoding=form.likely_encoding or plan.encoding)
-    return dataclasses.replace(form, known_words=[*form.known_words, *columns, *(plan.one_hot if plan else ())])
+def _asked(roles: Roles, labels: LabelNames, plan: Plan | Choices | None) -> list[str]:
+    """Return the names of columns that a file should have."""
+    names = [*labels, *roles.drop, *roles.lists, roles.id_column or "", *(roles.feature_columns or ())]
+    return names + (plan.names if isinstance(plan, Plan) else [*(plan.one_hot if plan else ())])
+
+
+def _result(**known: Any) -> Bunch:
+    """Return what is known of a table so far."""
+    known.setdefault("notes", [])
+    for name in ("target", "votes", "label_names", "ids", "plan", "lists", "groups", "unused", "columns", "encoding"):
+        known.setdefault(name)
+    return Bunch(**known, differences=[])
 
 
 def _read_arrays(path: Path_, reader: Any, roles: Roles, form: Form, labels: LabelNames | None, missing: bool) -> Bunch:
@@ -313,8 +315,7 @@ def _read_arrays(path: Path_, reader: Any, roles: Roles, form: Form, labels: Lab
         raise DataFileError(": an npz file has its labels in the array y; give no label columns.")
     else:
         found = read_npz(path, form, missing=missing)
-    nothing = dict.fromkeys(("ids", "unused", "encoding", "plan", "lists", "votes", "groups", "columns"))
-    table = Bunch(**found._asdict(), **nothing, notes=[], differences=[])
+    table = _result(**found._asdict())
     if roles.label_file is not None:
         _read_label_file(table, roles, path, table.data.shape[0], form)
     return table
@@ -389,6 +390,8 @@ def _read_lists(
     own = plan.labels if isinstance(plan, Plan) else {}  # what the table of the fit had, this one may lack
     given = {name: value for name in ("separator", "no_label") if (value := getattr(roles, name)) is not None}
     refuse_unused(counts, table.lists, {name: value for name, value in given.items() if value != own.get(name)})
+    if isinstance(plan, Choices):
+        table.notes += check_lists(counts, table.lists, place(None, roles.lists[0]), roles.separator is not None)
     targets, table.label_names = listed_labels(path, columns, table.lists, form, table.notes)
     table.target = targets[0]
     if roles.annotators is not None:
@@ -413,16 +416,20 @@ def _groups(ids: Sequence[str] | None, rows: NDArray[np.int64] | None) -> NDArra
 
 
 def suffix_of(path: Path_) -> str:
-    """Return the suffix of a file without one, by its first bytes."""
+    """Return the suffix that a file should have by its first bytes."""
     with foreign_bytes(path), open_unpacked(path) as file:
         begin = file.read(1 << 16)
+    if begin.startswith(b"\xd0\xcf\x11\xe0"):
+        raise DataFileError(f"{path}: it is an old Excel file, or has a password; {_SHEET}.")
+    if begin.lstrip(b"\xef\xbb\xbf \t\r\n")[:20].lower().startswith((b"<html", b"<!doctype html", b"<table")):
+        raise DataFileError(f"{path}: it is a web page; open it in a spreadsheet, and {_SHEET}.")
     is_arff = any(line.strip().lower().startswith(b"@relation") for line in begin.split(b"\n"))
-    kinds = {b"PAR1": ".parquet", b"PK\x03\x04": ".xlsx" if b"[Content_Types].xml" in begin else ".npz"}
+    kinds = {b"PAR1": ".parquet", b"PK\x03\x04": ".npz" if b".npy" in begin[:100] else ".xlsx"}
     return kinds.get(begin[:4], ".arff" if is_arff else ".csv")
 
 
 def reader_of(path: Path_) -> Any:
-    """Return the reader of a file by its suffix."""
+    """Return the reader of a file by its suffix; tables of spreadsheets are renamed, and their first bytes decide."""
     found = existing(path)
     name = found.name.lower()
     suffix = Path(name.removesuffix(".gz")).suffix
@@ -433,12 +440,9 @@ def reader_of(path: Path_) -> Any:
         known = f"{', '.join(READERS)} (text also with .gz)"
         advice = OTHER_KINDS.get(suffix, "rename or convert the file")
         raise DataFileError(f"{found}: the suffix is none of {known}; {advice}.")
-    if reader is CsvFile and not name.endswith(".gz"):  # spreadsheets are renamed, too
-        with open(found, "rb") as file:
-            begin = file.read(4)
-        if begin == b"\xd0\xcf\x11\xe0":
-            raise DataFileError(f"{found}: it is an old Excel file, although it is named {suffix}; {_SHEET}.")
-        reader = ExcelFile if begin == b"PK\x03\x04" else reader
+    if reader in (CsvFile, ExcelFile) and not name.endswith(".gz"):
+        kind = READERS[suffix_of(path)]
+        reader = kind if kind in (CsvFile, ExcelFile) else reader
     return reader
 
 

@@ -127,9 +127,6 @@ def _target(
     rows = [{str(int(label)) for label in labels} for labels in sets]
     found = sorted({*chain.from_iterable(rows)} - {UNLABELED}, key=int)
     unlabeled = [UNLABELED in row for row in rows]
-    if labels is None and found == ["1"] and any(unlabeled):
-        what = "its labels are +1/-1, and -1 means unlabelled here; leave the field empty for a negative, or give"
-        raise DataFileError(f": {what} the label 1 as a label column.")
     names = found if labels is None else list(labels)
     if not names:
         return None, None, None

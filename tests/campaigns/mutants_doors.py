@@ -12,6 +12,7 @@ TABLES = (
     "-k",
     "not damaged_files",
 )
+CONTACT = ("tests/doors/test_first_contact.py",)
 MODEL = (
     "tests/doors/test_model_file_forged.py",
     "tests/doors/test_model_file.py",
@@ -86,8 +87,6 @@ MUTANTS = {
         ("doors/cells: infinite passes", "_values", "(np.isinf(values), \"inf\")", "(np.isinf(values) & False, \"inf\")"),
     ],
     ("tables/_labels.py", TABLES): [
-        ("doors/cells: written -1 forgotten", "label_columns", 'minus_one or any(word.startswith("-") for word in words)', "False"),
-        ("doors/cells: plus and minus one pass", "label_columns", "if minus_one and not problems:", "if False:"),
         ("doors/lists: table of labels not bounded", "_check_labels",
          'check_size(path, n_rows * n_labels * 8, f"has {n_rows} rows and {n_labels} labels, a table of", form.max_bytes)', "pass"),
     ],
@@ -171,10 +170,28 @@ MUTANTS = {
         ("doors/leaks: small falls are named", "", "LARGE_FALL = 0.1", "LARGE_FALL = 0.05"),
         ("doors/leaks: every column is tried", "find_needed", "waiting += [group[: len(group) // 2], group[len(group) // 2 :]]", "waiting += [[j] for j in group]"),
     ],
+    ("tables/_csv.py", CONTACT): [
+        ("doors/contact: names asked for do not count", "n_titles", "{*asked} & {*best}", "False"),
+        ("doors/contact: any row may be the head", "n_titles", "(len(row), len({*row})) < (len(best), len({*best}))", "True"),
+        ("doors/contact: totals are rows", "n_footers", "is_total(row) or", "False or"),
+        ("doors/contact: empty rows at the end stay", "n_footers", "not filled and n == k - 1", "False"),
+        ("doors/contact: a value is a total", "n_footers", "any(map(is_total, rows[: len(rows) - n]))", "False"),
+        ("doors/contact: full rows are totals", "is_total", "0 < len(filled) < len(row)", "filled"),
+        ("doors/contact: short rows are remarks", "stands_below", "len(_filled(row)) <= 1", "True"),
+    ],
+    ("tables/_excel.py", CONTACT): [
+        ("doors/contact: the first sheet", "__init__", "len(known & {*one.names})", "0"),
+        ("doors/contact: totals of a sheet are rows", "read", "if self.is_raw else 0", "if False else 0"),
+    ],
+    ("tables/_labels.py", CONTACT): [
+        ("doors/contact: numbers are labels", "check_lists", "filled and not is_sure", "False"),
+        ("doors/contact: sure or not", "check_lists", "not is_sure", "True"),
+        ("doors/contact: frequent labels are slips", "check_lists", "n >= RARER * count", "n > count"),
+    ],
     ("tables/_csv.py", TABLES): [
         ("doors/csv: any number of cells", "texts", "n_delimiters > most", "False"),
-        ("doors/csv: rows after a blank line", "_read_rows", "elif blank:", "elif False:"),
-        ("doors/csv: another width", "_read_rows", "elif len(cells) != len(names)", "elif False"),
+        ("doors/csv: rows after a blank line", "_read_rows", "is_odd = stop is not None or", "is_odd ="),
+        ("doors/csv: another width", "_read_rows", "or len(cells) != len(names)", "or False"),
     ],
     ("tables/_svmlight.py", TABLES): [
         ("doors/svmlight: any row matches", "__iter__", "is None or int", "is not None and int"),
@@ -190,7 +207,6 @@ MUTANTS = {
         ("doors/npz: declared rows not bounded", "_sparse",
          'check_size(path, (n_rows + 1) * 8, f"declares {n_rows} rows, a table of", form.max_bytes)', ""),
         ("doors/npz: array twice", "load_arrays", "name in arrays", "False"),
-        ("doors/npz: plus and minus one of arrays pass", "label_array", "(labels == -1).any()", "False"),
     ],
     ("tables/_parquet.py", TABLES): [
         ("doors/parquet: every column unpacked", "read", ", columns=wanted", ""),

@@ -23,7 +23,7 @@ def table(run, tmp_path):
     rows = [[age, age % 2, age % 3 % 2, "flu" if age % 2 else "cold"] for age in range(12)]
     write_csv(tmp_path / "train.csv", ["age", "flu", "cold", "Tags"], rows)
     for name in ("sheet.xlsx", "notes.txt", "train.zip", "model.skops"):
-        (tmp_path / name).write_bytes(b"x")
+        (tmp_path / name).write_bytes(b"x\0")
     (tmp_path / "folder").mkdir()
     return tmp_path
 
@@ -84,7 +84,7 @@ SLIPS = [
     ("report train.csv model.skops --out r.html", ["report takes a table and no model file"]),
     ("predict absent.skops train.csv --out p.csv", ["No such file", "write it first", "nmlsdr fit"]),
     ("fit https://example.org/train.csv --out m.skops", ["download the file"]),
-    ("fit sheet.xlsx --label-columns flu --out m.skops", ["sheet.xlsx", "not a readable Excel file", "or as CSV"]),
+    ("fit sheet.xlsx --label-columns flu --out m.skops", ["sheet.xlsx, line 1", "this is not a text file"]),
     ("fit notes.txt --label-columns flu --out m.skops", ["notes.txt", "rename it to .csv"]),
     ("fit train.zip --label-columns flu --out m.skops", ["train.zip", "unpack it"]),
     ("fit folder --label-columns flu --out m.skops", ["folder is a folder"]),

@@ -238,14 +238,11 @@ def test_rows_with_equal_cells_have_one_number(rows):
 # ---------------------------------------------------------------- blocks of a CSV file
 
 
-def test_a_csv_file_needs_pyarrow_and_label_files_do_not(tmp_path, monkeypatch):
+def test_a_csv_file_needs_pyarrow(tmp_path, monkeypatch):
     (tmp_path / "t.csv").write_text("a,b\n1,2\n")
-    (tmp_path / "l.csv").write_text("y\n1\n")
-    np.savez(tmp_path / "t.npz", X=np.ones((1, 2)))
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ImportError, match=r"Reading CSV files needs pyarrow; install it with: .*nmlsdr\[cli\]"):
         read_table(tmp_path / "t.csv")
-    assert read_table(tmp_path / "t.npz", label_file=tmp_path / "l.csv").target.tolist() == [[1]]
 
 
 ROWS = ["1,x", '2,"a\nb"', '3,"q""q"', '4,"5"" pipe"', "5,", "6,é"]

@@ -475,16 +475,16 @@ def test_plan_without_features_is_that_of_fit_and_finds_the_same_cells(tmp_path,
     rows = [[f"{x:.2f}", "yes" if x > 0 else "no", f"2020-01-{i % 28 + 1:02d}", "ab"[i % 2]] for i, x in
             enumerate(rng.normal(size=60))]  # fmt: skip
     write_csv(tmp_path / "t.csv", ["age", "smoker", "day", "ward"], rows)
-    whole, checked = (tables.read_table(tmp_path / "t.csv", plan=Choices(), encode=how) for how in (True, False))
+    whole, checked = (tables.read_table(tmp_path / "t.csv", plan=Choices(only_checks=how)) for how in (False, True))
     assert checked.plan.columns == whole.plan.columns
     assert checked.data.shape == whole.data.shape
     assert np.isnan(checked.data).all()
     rows[7][0] = "1O.2"
     write_csv(tmp_path / "t.csv", ["age", "smoker", "day", "ward"], rows)
     said = []
-    for encode in (True, False):
+    for only_checks in (False, True):
         with pytest.raises(DataFileError, match=r"line 9, column 'age': '1O\.2'") as caught:
-            tables.read_table(tmp_path / "t.csv", plan=Choices(), encode=encode)
+            tables.read_table(tmp_path / "t.csv", plan=Choices(only_checks=only_checks))
         said.append(str(caught.value))
     assert said[0] == said[1]
 

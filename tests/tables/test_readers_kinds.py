@@ -258,7 +258,8 @@ def test_a_parquet_file_can_be_the_label_file(parquet, tmp_path):
     ("columns", "how", "words"),
     [
         ({"a": ["x", "y"]}, {}, ["row 1", "column 'a'", "'x' is not a number"]),
-        ({"a": [[1], [2]]}, {}, ["column 'a'", "list"]),
+        ({"a": [["x", "y"], ["z"]]}, {}, ["row 1", "column 'a'", "'x;y' is not a number"]),
+        ({"a": [[1.5], [2.5]]}, {}, ["column 'a'", "list"]),
         ({"a": [1, None]}, {}, ["row 2", "column 'a'"]),
         ({"a": [1.0, float("nan")]}, {}, ["row 2", "column 'a'"]),
         ({"a": [float("inf"), 1.0]}, {}, ["row 1", "column 'a'"]),

@@ -15,10 +15,11 @@ from .._checks.cells import about_crosses, plain_labels
 from .._checks.words import BLANKS, CROSS, LABEL_WORDS, MISSING, NO_LABEL, fold, label_words, two_languages
 from .._errors import shorten
 from ._columns import Table, Texts
+from ._dates import match_date
 from ._files import DataFileError, Form, Lines, Path_, Problem, check_size, foreign_bytes, place
 from ._lists import SEPARATORS
 from ._npz import load_npy
-from ._numbers import is_number, match_date
+from ._numbers import is_number
 from ._roles import Split, nearest
 
 # A label that differs by a letter from another one: so long is its name, so many times rarer it is, among so many.

@@ -289,7 +289,7 @@ def has_cleanlab() -> bool:
 def beyond_cells(**chosen: Any) -> list[CellKey]:
     """The cells, as `protocol.cells_of` chooses them, seed by seed; slow ones come last.
 
-    The regimes `FEW_LABELED` have at least four draws of the noise, because their results differ most from draw to draw.
+    The regimes `FEW_LABELED` have at least four draws of the noise, because their results differ most between draws.
     Gradient boosting runs in the base regime alone, on the six smaller sets with the first seed; `ONE_SEED` has
     the methods that run with the first seed alone on the set with the most labels. cleanlab's lists need cleanlab.
     """

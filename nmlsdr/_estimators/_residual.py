@@ -293,9 +293,9 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
             True for labelled rows, or for known entries; the rest of y is ignored. It is useful for sparse y, which
             cannot store rows of -1 cheaply. None: y itself shows what is unknown.
         given : array-like or sparse matrix of the shape of y, default=None
-            The labels as they were before people corrected some of them in y, from which ``flip_rate_`` and
-            ``forget_rate_`` are counted. A review corrects the clearest mistakes, so that the corrected labels would
-            let the others seem rare. None: y.
+            The labels as they were before people corrected some of them in y. ``flip_rate_`` and ``forget_rate_`` are
+            those of a fit to these labels, which takes more time. A review corrects the clearest mistakes, so that the
+            corrected labels would let the others seem rare. None: y.
 
         Returns
         -------
@@ -321,7 +321,7 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         check_count(self.n_estimators, "n_estimators", least=0)
         share = check_real(self.residual_weight, "residual_weight", 0.0, 1.0) / len(_PLACES)
         grids = {"shrinkage": shrinkage_grid(self.shrinkage), "ridge": self.ridge, "random_state": self.random_state}
-        with steps_of_fit(self, X, y, 5 + 2 * len(_PLACES)) as steps:
+        with steps_of_fit(self, X, y, 5 + 2 * len(_PLACES) + 2 * (given is not None)) as steps:
             rows, labels = steps.read(X, y, labeled, "votes")
             chosen = choose_strengths(rows, labels, steps.task, **grids)
             w, seen = shrink(rows, labels, chosen.shrinkage)
@@ -336,9 +336,13 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
             del seen  # may be a copy of the rows
             trend = fit_trend(steps, rows, labels, w, chosen, self.n_estimators, self.random_state)
             self.coef_, self.intercept_, self.forests_, self.learner_weights_, O = trend
-            before = labels if given is None else _before_corrections(labels, steps.in_memory(given))
-            self.n_labeled_ = len(O)
-            self.flip_rate_, self.forget_rate_ = self._estimate_rates(O, before)
+            self.n_labeled_, before, O_before = len(O), labels, O
+            if given is not None:  # where people corrected entries, the trend of the corrected labels is no fair judge
+                before = _before_corrections(labels, steps.in_memory(given))
+                judge = choose_strengths(rows, before, steps.task, **grids)
+                w, _ = shrink(rows, before, judge.shrinkage)
+                O_before = fit_trend(steps, rows, before, w, judge, self.n_estimators, self.random_state)[-1]
+            self.flip_rate_, self.forget_rate_ = self._estimate_rates(O_before, before)
             self.embedding_, self.ridge_scores_ = self._embed(rows), self._score_by_ridge(rows)
             self.ridge_scores_[labels.labeled] = chosen.predictions
             self.propagated_errors_, TE = self._propagate_residuals(steps, labels, O, alpha)

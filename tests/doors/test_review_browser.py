@@ -321,6 +321,7 @@ def test_the_file_is_what_reviewed_takes(visit, frame):
     found = lines(written)
     assert list(found[0]) == ["id", "row", "label", "given", "score", "suggest", "kind", "rank", "verdict"]
     assert [line["verdict"] for line in found] == ["1", "0", "1", "0"]
+    assert all(line["label"] in ("flu", "'=cold", "<b>gout") for line in found)  # no spreadsheet reads a formula
     path = Path(one.page.url.removeprefix("file://")).with_name("verdicts.csv")
     path.write_bytes(written)
     verdicts = read_verdicts(path, frame[2], ids=[f"P{i // 2}" for i in range(90)])
@@ -449,9 +450,102 @@ def test_who_cannot_tell_says_so_and_counts_as_neither(visit):
     assert "it cannot be told in 5" in one.text("progress")
     one.page.click("#rv-unclear")
     assert [line["verdict"] for line in lines(one.saved())].count("unclear") == 6
+    one.page.locator("[role=tab]").nth(2).click()  # each list is counted by itself
+    assert "So far: 0" in one.text("estimate")
+    one.page.locator("[role=tab]").nth(1).click()
     one.page.reload()
     one.page.wait_for_selector("html[data-review=ready]")
     assert one.checked() == 36
+
+
+def test_the_curve_shows_all_the_last_twenty_and_what_to_expect(visit):
+    one = visit()
+    one.page.locator("[role=tab]").nth(1).click()  # entries that are given 0
+    one.press(*"1" * 5, *"0" * 4)
+    assert one.page.is_hidden("#rv-chart")
+    one.press(*"0" * 21)
+    n, last = betabinom(50, 0.5, 20.5), one.page.get_attribute("#rv-last", "d")
+    expected = f"{2 * int(n.ppf(0.01))} to {2 * int(n.ppf(0.95))} %"
+    said = f"wrong so far 17 %, of the last 20 0 %, expected of the next 50 {expected}"
+    assert one.page.get_attribute("#rv-curve", "aria-label") == said
+    heights = [44 - float(height) for height in re.findall(r" ([\d.]+)", last)]
+    shares = [np.mean(([1] * 5 + [0] * 25)[max(0, k - 19) : k + 1]) for k in range(30)]
+    np.testing.assert_allclose(heights, 40 * np.array(shares), atol=0.06)
+
+
+def test_unknown_entries_and_those_of_an_earlier_review_are_no_switches(visit, frame, tmp_path):
+    """Of rows in which one label is unknown and one was checked before, the third alone can be asked for."""
+    table, X, y = frame
+    y = y.copy()
+    y["=cold"] = np.where(np.arange(90) % 2, -1, y["=cold"])
+    verdicts = np.full(y.shape, -1)
+    verdicts[:, 2] = np.where(y["<b>gout"] == -1, -1, 1)
+    verdicts[1, 1] = 1  # on an entry that was unknown
+    model = ResidualPropagation(n_neighbors=6).fit(X, y)
+    write_review(tmp_path / "r.html", model, X, y, table=table, title="t.csv", verdicts=verdicts)
+    one = visit(tmp_path / "r.html")
+    seen = {}
+    for _ in range(one.page.locator("[role=option]").count()):
+        row, label = re.search(r"row\s(\d+) have “(.+)”", one.text("question")).groups()
+        seen[int(row), label] = set(one.page.locator("#rv-others button").all_inner_texts())
+        one.press("j")
+    assert any(row % 2 for row, _ in seen)
+    for (row, label), others in seen.items():
+        assert others == (set() if row % 2 else {"flu", "=cold"} - {label})
+    row = next(row for row, _ in seen if row % 2)
+    drop(one.page, f"row,label,verdict\n{row},=cold,1\n{row},flu,keep\n")
+    one.until_checked(1)
+    assert "Took 1 verdict from v.csv. 1 line of other entries was not taken" in one.text("said")
+    found = {(line["row"], line["label"]): (line["given"], line["verdict"]) for line in lines(one.saved())}
+    assert found["1", "'=cold"] == ("", "1")
+    assert found[str(row), "flu"] == (str(y.loc[row, "flu"]),) * 2
+
+
+def test_what_speaks_against_a_given_label_comes_first(visit, frame, tmp_path, rng):
+    """Columns a, b and d tell both labels, and c tells nothing; small parts have no mark."""
+    on = (np.arange(120) % 2).astype(float)
+    noise = rng.normal(size=(120, 4))
+    X = np.column_stack([on, -on, 0 * on, on]) * 3 + noise
+    X[:2] = [[9, 9, 0, 1.5], [9, -9, 0, 0]]
+    y = np.column_stack([on, 1 - on]).astype(int)
+    y[0], y[1] = (1, 0), (0, 1)
+    model = ResidualPropagation(n_neighbors=6, n_estimators=0).fit(X, y)
+    write_review(tmp_path / "r.html", model, X, y, table=pd.DataFrame(X, columns=list("abcd")))
+    one = visit(tmp_path / "r.html")
+    for _ in range(12):
+        given, label = one.page.inner_text("#rv-given b"), one.text("question")[-3]
+        row = int(re.search(r"row\s(\d+)", one.text("question"))[1])
+        parts = np.array([float(f"{part:.2g}") for part in model.coef_[int(label)] * (X[row] - model.mean_)])
+        clear = [j for j in np.argsort(-abs(parts)) if j != 2 and abs(parts[j]) > 0.05 * abs(np.delete(parts, 2)).max()]
+        signs = [-1, 1] if given == "yes" else [1, -1]
+        marks = [("▲" if sign > 0 else "▼", "abcd"[j]) for sign in signs for j in clear if np.sign(parts[j]) == sign]
+        marked = one.page.locator("#rv-cells tbody tr").filter(has=one.page.locator(".pull")).locator("th")
+        assert [tuple(text.split()) for text in marked.all_inner_texts()] == marks
+        for mark in marked.all():
+            name = mark.inner_text().split()[1]
+            column = X[:, "abcd".index(name)]
+            where = {0: "below nearly all", 1: "low", 5: "above nearly all"}
+            said = mark.locator("xpath=..").locator(".rv-strip").get_attribute("aria-label")
+            for value, words in ((1, "of the rows with"), (0, "of those without")):
+                q = np.quantile(column[y[:, int(label)] == value], (0.05, 0.25, 0.5, 0.75, 0.95))
+                low, high = np.quantile(column, (0.01, 0.99))
+                places = (99 * (np.append(column[row], q) - low) / (high - low)).clip(0, 99).astype(int)
+                k = 5 if places[0] > places[5] else 4 if places[0] > places[4] else 2 if places[0] >= places[2] else 1
+                k = 0 if places[0] < places[1] else k
+                expected = where.get(k, "high" if k == 4 else "in the middle")
+                assert f"{expected} {words}" in said
+        one.press("j")
+
+
+def test_a_row_of_many_labels_shows_those_that_it_has(visit, rng, tmp_path):
+    y = (rng.random((60, 20)) < 0.3).astype(int)
+    X = rng.normal(size=(60, 2))
+    write_review(tmp_path / "r.html", ResidualPropagation(n_neighbors=6, n_estimators=0).fit(X, y), X, y)
+    one = visit(tmp_path / "r.html")
+    row, label = map(int, re.search(r"row\s(\d+) have “label_(\d+)”", one.text("question")).groups())
+    own = [f"label_{c}" for c in np.flatnonzero(y[row]) if c != label]
+    assert one.page.locator("#rv-others > button").all_inner_texts() == own
+    assert one.page.inner_text("#rv-others summary") == f"{19 - len(own)} more labels"
 
 
 def test_other_labels_of_the_row_are_switches(visit, frame, tmp_path):
@@ -603,7 +697,11 @@ def test_hostile_cells_names_and_ids_are_texts(visit, tmp_path, rng):
     assert "x" * 10_000 in page.text_content("#rv-cells")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     one.press("1")
-    assert lines(one.saved())[0]["label"] in HOSTILE[:2]
+    written = one.saved()
+    assert lines(written)[0]["label"] in HOSTILE[:2]
+    two = visit(path)
+    drop(two.page, written.decode("utf-8-sig"))  # whose cells have quotes
+    two.until_checked(1)
 
 
 def test_the_row_stands_beside_three_rows_with_the_label_and_three_without(visit, frame):

@@ -476,11 +476,18 @@ def new_words(problems: Sequence[Problem], n_rows: int) -> tuple[list[Problem], 
     for problem in problems:
         weight = len(problem.rows) / (MOST_BARE if problem.why == NO_UNIT else MOST_NEW)
         weights[problem.name] = weights.get(problem.name, 0.0) + weight + problem.is_label * n_rows
-    errors, found = list[Problem](), dict[str, list[str]]()
+    errors, found, bare = list[Problem](), dict[str, list[str]](), dict[str, list[Problem]]()
     for problem in problems:
         if weights[problem.name] > n_rows:
             errors.append(problem)
+        elif problem.why == NO_UNIT:
+            bare.setdefault(problem.name, []).append(problem)
         else:
             found.setdefault(problem.name, []).append(f"{shorten(problem.text, 20)!r} ({len(problem.rows)})")
     what = "new since the fit, and read as missing values"
-    return errors, {name: f"{', '.join(texts[:MOST_SHOWN])}, {what}" for name, texts in found.items()}
+    said = {name: f"{', '.join(texts[:MOST_SHOWN])}, {what}" for name, texts in found.items()}
+    for name, those in bare.items():
+        n_cells = sum(len(problem.rows) for problem in those)
+        fact = f"{n_cells} numbers such as {shorten(those[0].text, 20)!r} lack the unit of the fit, and are read as missing"
+        said[name] = "; ".join([fact, *([said[name]] if name in said else [])])
+    return errors, said

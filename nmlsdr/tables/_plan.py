@@ -24,7 +24,7 @@ from ._files import MOST_SHOWN, NO_UNIT, Problem, new_words, problems_in_words
 from ._lists import items_of, numbers_of
 from ._numbers import NOTATIONS, Notation, is_number
 from ._shapes import fold_all, rows_of
-from ._units import WITHOUT, read_quantities
+from ._units import WITHOUT, read_quantities, with_new_units
 
 #: The kinds of columns that become features, and how many numbers each cell gives (None: as many as there are levels;
 #: a number has one more for each mark).
@@ -414,7 +414,8 @@ def _encode(
             found = found.reshape(len(words), len(column.levels))
         else:
             notation = Notation(column.decimal, column.thousands)
-            found = read_quantities(texts.different, texts.forms, notation, column.factors, column.marks)
+            factors = with_new_units(column.factors, {parts.unit for parts in texts.forms.parts if parts is not None})
+            found = read_quantities(texts.different, texts.forms, notation, factors, column.marks)
             for code, text in enumerate(texts.different) if is_plain and texts.numbers else ():
                 found[code, 0] = (texts.numbers or {}).get(text, found[code, 0])
         found[is_missing] = np.nan

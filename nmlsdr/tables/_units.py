@@ -315,6 +315,20 @@ def find_units(parts: Iterable[tuple[Parts, int]]) -> Units | None:
     return Units(factors, tuple(marks), "; ".join(notes), doubt)
 
 
+def with_new_units(factors: Mapping[str, float], units: Iterable[str]) -> dict[str, float]:
+    """Return the factors, and those of other units that can be converted to the same one.
+
+    Examples
+    --------
+    >>> with_new_units({"cm": 1.0, "": 1.0}, ["mm", "kg"]), with_new_units({"kg": 1.0, "s": 1.0}, ["g"])
+    ({'mm': 0.1, 'cm': 1.0, '': 1.0}, {'kg': 1.0, 's': 1.0})
+    """
+    sizes = [(measures(unit), factor) for unit, factor in factors.items() if unit]
+    dimension = min(set.intersection(*(set(found) for found, _ in sizes)), default="") if sizes else ""
+    new = {unit: measures(unit)[dimension] for unit in units if dimension in measures(unit)}
+    return {unit: size / sizes[0][0][dimension] * sizes[0][1] for unit, size in new.items()} | dict(factors)
+
+
 def read_quantities(
     texts: Sequence[str], forms: Forms, notation: Notation, factors: Mapping[str, float], marks: Sequence[str]
 ) -> NDArray[np.float64]:

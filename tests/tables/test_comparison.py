@@ -97,6 +97,23 @@ def test_answers_of_one_language_are_the_same_in_short_and_in_full():
         said_of(["S", "N", "N"] * 20, ["Sim", "Nein", "N"] * 20)
 
 
+def test_a_unit_of_the_same_dimension_is_converted_and_said():
+    centimetres = [f"{i * 37 % 60 + 100} cm" for i in range(60)]
+    said, found = said_of(centimetres, [f"{i * 37 % 60 / 100 + 1:.2f} m" for i in range(60)])
+    np.testing.assert_allclose(found, [i * 37 % 60 + 100 for i in range(60)], rtol=1e-12)
+    (line,) = said
+    assert "'m' in 100% of the cells, 0% at the fit" in line
+    with pytest.raises(ValueError, match="not what the column holds"):
+        said_of(centimetres, [f"{i} kg" for i in range(60)])
+
+
+def test_numbers_without_the_only_unit_of_the_fit_are_counted():
+    percent = [f"{i * 37 % 60 + 1} %" for i in range(60)]
+    said, found = said_of(percent, ["0.268", *percent[1:40], *[f"0.{i}" for i in range(41, 61)]])
+    assert len({*found[[0, *range(40, 60)]]}) == 1  # the median of the fit
+    assert "21 numbers such as '0.268' lack the unit of the fit, and are read as missing" in said[0]
+
+
 def test_the_lock_of_an_open_workbook_is_named(tmp_path):
     (tmp_path / "~$t.xlsx").write_bytes(b"x" * 165)
     with pytest.raises(DataFileError, match="it is the lock of a workbook that is open"):

@@ -81,7 +81,7 @@ def test_a_message_counts_the_different_words():
 def test_new_words_in_one_percent_of_a_column_are_missing_values_with_a_note(n_new, n_rows):
     numbers = [f"{i % 40} kg" for i in range(n_rows)]
     encoder = TableEncoder().fit(pandas.DataFrame({"a": numbers, "b": np.arange(n_rows) % 7 * 1.5}))
-    new = pandas.DataFrame({"a": ["pending", "5 lat", "9 t"][:n_new] + numbers[n_new:], "b": np.arange(n_rows) % 7})
+    new = pandas.DataFrame({"a": ["pending", "5 lat", "9 min"][:n_new] + numbers[n_new:], "b": np.arange(n_rows) % 7})
     if n_new <= n_rows / 100:
         with pytest.warns(UserWarning, match=r"column 'a': 'pending' \(1\).* read as missing values"):
             found = encoder.transform(new)

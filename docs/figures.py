@@ -102,9 +102,9 @@ PRODUCTS = {
         study="all", long=True,
     ),
     "beyond": Product(
-        ("python", "studies/run.py", "beyond", "--seeds", "1", "--methods", "Residual", "Residual-no-forest", "ExtraTrees",
-         "RandomForest", "Logistic-CV", "Average", "Ridge", "NMLSDR", "NMLSDR*", "MLkNN-cosine", "Propagation",
-         "cleanlab-forest", "cleanlab-logistic", *DATA),
+        ("python", "studies/run.py", "beyond", "--seeds", "1", "--methods", "Residual", "Residual-no-forest",
+         "ExtraTrees", "RandomForest", "Logistic-CV", "Average", "Ridge", "NMLSDR", "NMLSDR*", "MLkNN-cosine",
+         "Propagation", "cleanlab-forest", "cleanlab-logistic", *DATA),
         ("ResidualPropagation", "NMLSDR", "MLkNN", "SemiSupervisedMLkNN", "MultiLabelPropagation"), (),
         ("docs/reports/beyond",), "docs/reports/beyond", study="beyond", long=True,
     ),

@@ -60,11 +60,6 @@ def find_months(words: Iterable[str]) -> Mapping[str, str]:
     """Return the number of each month by its words in the language that has all of some words; empty: none has.
 
     None is meant either where languages differ, as for "listopad", which is October or November.
-
-    Examples
-    --------
-    >>> find_months(["maj", "lip"])["lip"], find_months(["listopad"]), find_months(["kg"])
-    ('7', {}, {})
     """
     found = [months for months in _languages() if months.keys() >= {*words}]
     return found[0] if found and all(months[w] == found[0][w] for months in found for w in words) else {}

@@ -41,8 +41,8 @@ MOST_SPELLINGS = 1000  # of the words for yes and no, and words among them that 
 YEARS = (1500, 2200)  # whole numbers in this range may be years
 NEARLY = 0.95  # different cells of a column that has the name or the place of an identifier, as a share of the rows
 CHANCE = 1e-6  # accepted probability that a column without any link to the labels is filled on labelled rows only
-NAME_PART = re.compile(r"[A-Z]+(?![a-z])|[^\W\d_](?:(?![A-Z])[^\W\d_])*")  # PatientID: Patient, ID
-COMPOUNDS = tuple(word for word in NAMES_ROWS if len(word) > 4)  # at the end of a longer one, such as Bestellnummer
+NAME_PART = re.compile(r"[A-Z]+(?![^\W\d_A-Z])|[^\W\d_](?:(?![A-Z])[^\W\d_])*")  # PatientID: Patient, ID
+COMPOUNDS = ("nr", *(word for word in NAMES_ROWS if len(word) > 4))  # at the end of a longer one, such as Bestellnummer
 TAG_SEPARATORS = re.compile("[;|,/]")
 LEADING_ZEROS = re.compile(r"0\d+")
 
@@ -229,8 +229,8 @@ class Deciding:
         like_one = [word != "" and "1111" in shape for word, shape in zip(words, shapes.different, strict=False)]
         is_date |= facts.is_known & np.isin(shapes.codes, np.flatnonzero(like_one))
         for kind, mask in (("number", bare), ("date", is_date)):
-            share, others = facts.counts[mask].sum() / max(1, facts.n_known), facts.chosen(facts.is_known & ~mask)
-            if share >= 0.5:
+            if (share := facts.counts[mask].sum() / max(1, facts.n_known)) >= 0.5:
+                others = facts.chosen(facts.is_known & ~mask)
                 but = f"not {_counted(others)}" if others else "its months are in no known language (see nmlsdr[cli])"
                 self.unread[facts.name] = f"it looks like a {kind} in {share:.0%} of its cells, but {but}"
         return None

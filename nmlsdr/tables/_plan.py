@@ -317,7 +317,7 @@ class Plan:
         for c in self.columns:
             if c.kind not in FEATURES and c.kind not in OTHERS:
                 raise ValueError(f"a column of the kind {c.kind!r}")
-            wide = len(c.feature_names) if FEATURES.get(c.kind) else 0
+            wide = len(c.feature_names) if FEATURES.get(c.kind) or c.kind == "JSON" else 0
             if (c.decimal, c.thousands) not in NOTATIONS or len(c.fill) not in (0, wide):
                 raise ValueError(f"impossible numbers in the column {c.name!r}")
             if not all(abs(value) < 1e170 for value in c.fill):

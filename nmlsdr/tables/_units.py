@@ -32,7 +32,7 @@ _DIGITS = re.compile(r"(?<=[^\W\d_])[23](?!\d)|[/^] ?-?\d+|[x×*·] ?10\^?\d*|[�
 
 GREEK_MU = re.compile("\u03bc(?=[A-Za-z]{1,3}$)")
 MEGA = ("g", "m", "l", "mol", "bar", "cal", "pa", "iu")  # before which a leading M is a million
-_NEGATIVE = re.compile(r"\(([^()-]+)\)|([^()-]+)-")  # (5) and 5-
+_NEGATIVE = re.compile(r"\([^()-]{1,60}\)|[^()-]{1,60}-")  # (5) and 5-
 _LATER = re.compile(r"(?P<unit>[^\W\d_]+)\.?,?(?: [^\W\d_]{1,3})? ?(?P<later>\d.*)")  # ano e 7 meses
 _CALENDAR = re.compile(r"/\d+/|^/(19|20)\d\d$")
 
@@ -81,19 +81,15 @@ def _signs() -> dict[str, str]:
 
 
 @functools.cache
-def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """The pattern of a number with a unit or a sign, and that of a range."""
+def _pattern() -> re.Pattern[str]:
     table = load_json(__package__, "units.json")
-    before, sign, to = (
-        "|".join(sorted(map(re.escape, words), key=len, reverse=True))
-        for words in (table["before"], _signs(), table["to"])
-    )
-    quantity = (
+    words = table["before"], _signs(), table["to"]
+    before, sign, to = ("|".join(sorted(map(re.escape, some), key=len, reverse=True)) for some in words)
+    return re.compile(
         rf"(?P<sign>{sign})? ?(?P<minus>[+-])?(?:(?P<before>{before}) ?(?P<later>[+-])?)?{_NUMBER}"
-        rf" ?(?:{_UNIT}|(?P<plus>\+))?"
+        rf"(?:(?: ?- ?| (?:{to}) )(?P<last>(?!0\d)\d.*)| ?(?:{_UNIT}|(?P<plus>\+))?)",
+        re.IGNORECASE,
     )
-    between = rf"(?!0\d){_NUMBER}(?: ?- ?| (?:{to}) )(?P<end>(?!0\d)\d.*)"
-    return re.compile(quantity, re.IGNORECASE), re.compile(between, re.IGNORECASE)
 
 
 @functools.cache
@@ -106,11 +102,9 @@ def _meanings() -> dict[str, dict[str, float]]:
     return found
 
 
-def _match(text: str, pattern: int = 0) -> re.Match[str] | None:
+def _match(text: str) -> re.Match[str] | None:
     """Match a text of a number with a unit or a sign, or of a range."""
-    if len(text) > LONGEST or _DIGIT.search(text, 0, 10) is None:
-        return None
-    return _patterns()[pattern].fullmatch(plain_text(text))
+    return None if len(text) > LONGEST or _DIGIT.search(text, 0, 10) is None else _pattern().fullmatch(plain_text(text))
 
 
 def split_number(text: str) -> Parts | None:
@@ -127,47 +121,39 @@ def split_number(text: str) -> Parts | None:
     """
     if is_number(text):
         return Parts(plain_text(text), "", "", (0, len(text)))
-    if len(text) <= LONGEST and (negative := _NEGATIVE.fullmatch(text)):
-        parts, start = split_number(negative[1] or negative[2]), text.startswith("(")
-        is_one = parts is not None and parts.is_plain
-        return parts.moved(start)._replace(number=f"-{parts.number}", is_rare=True) if parts and is_one else None
-    if between := _match(text, 1):
-        number, end = between["number"], between.start("end")
-        last = split_number(text[end:])
-        if last is None or not last.is_plain or not is_number(number):
+    if text[-1:] in (")", "-") and _NEGATIVE.fullmatch(text):
+        parts = split_number(text[text[0] == "(" : -1])
+        if parts is None or not parts.is_plain:
             return None
-        return Parts(number, BETWEEN, last.unit, between.span("number"), last.moved(end), is_rare=True)
+        return parts.moved(text[0] == "(")._replace(number=f"-{parts.number}", is_rare=True)
     match = _match(text)
     if match is None or not is_number(match["number"]):
         return None
     number, unit = match["number"], (match["before"] or "") + (match["unit"] or "")
     sign = _signs()[match["sign"].lower()] if match["sign"] else ">" if match["plus"] else ""
-    if unit and (re.match(r"0\d", number) or (match["minus"] and match["later"])):
+    if (re.match(r"0\d", number) and (unit or match["last"])) or (match["minus"] and match["later"]):
         return None
     if match["minus"] == "+" and " " in number:  # a phone number
         return None
     minus = "-" if "-" in (match["minus"], match["later"]) else ""
-    if more := _second(text, match):
-        return None if minus else Parts(number, sign, more[0], match.span("number"), more[1])
-    unit = unit_of(unit)
-    rest = _DIGITS.sub("", unit)
-    if unit and (any(map(str.isdecimal, rest)) or _CALENDAR.search(unit)):  # such as 5/2020
+    found = Parts(minus + number, sign, unit_of(unit), match.span("number"))
+    later = _LATER.fullmatch(match["unit"] or "")
+    if later or match["last"]:
+        start = match.start("unit") + later.start("later") if later else match.start("last")
+        last = split_number(text[start:])
+        if last is not None and last.is_plain and found.is_plain and match.start("number") == 0:
+            if not later:
+                return found._replace(sign=BETWEEN, unit=last.unit, more=last.moved(start), is_rare=True)
+            unit = unit_of(later["unit"])
+            sizes, smaller = measures(unit), measures(last.unit)
+            if any(smaller.get(dimension, size) < size for dimension, size in sizes.items()):
+                return found._replace(unit=unit, more=last.moved(start))
+    rest = _DIGITS.sub("", found.unit)
+    if match["last"] or (unit and (any(map(str.isdecimal, rest)) or _CALENDAR.search(found.unit))):  # such as 5/2020
         return None
-    if unit in load_json(__package__, "units.json")["not_units"]:
+    if found.unit in load_json(__package__, "units.json")["not_units"]:
         return None
-    return Parts(minus + number, sign, unit, match.span("number"), is_rare=sign == "~" and match["sign"][0].isalpha())
-
-
-def _second(text: str, match: re.Match[str]) -> tuple[str, Parts] | None:
-    """Return the first unit and the second number of a text such as "1 year 7 months"; None for another text."""
-    found = _LATER.fullmatch(match["unit"] or "")
-    if found is None:
-        return None
-    start, unit = match.start("unit") + found.start("later"), unit_of(found["unit"])
-    later = split_number(text[start:])
-    sizes = measures(later.unit) if later is not None and later.is_plain else {}
-    is_smaller = any(sizes.get(dimension, size) < size for dimension, size in measures(unit).items())
-    return (unit, later.moved(start)) if later is not None and is_smaller else None
+    return found._replace(is_rare=sign == "~" and match["sign"][0].isalpha())
 
 
 class Forms(NamedTuple):

@@ -88,8 +88,11 @@ def test_a_column_that_looks_like_an_id_causes_a_note(run, tables, tmp_path):
     write(tmp_path / "t.csv", ["patient no", "a", "b", "c", "d", "e", "p", "q", "r"], rows)
     outcome = run("fit", "t.csv", "--label-columns", "p,q,r", "--out", "m.skops")
     assert outcome.status == 0
-    assert "  patient no  number  a different whole number in every row; if it names the rows, give --id" in outcome.err
-    assert_done(run("fit", "t.csv", "--label-columns", "p,q,r", "--id", "patient no", "--out", "m.skops"))
+    assert "  patient no  identifier  its name, its place, and 60 different whole numbers" in outcome.err
+    write(tmp_path / "t.csv", ["patients", "a", "b", "c", "d", "e", "p", "q", "r"], rows)
+    outcome = run("fit", "t.csv", "--label-columns", "p,q,r", "--out", "m.skops")
+    assert "  patients  number  a different whole number in every row; if it names the rows, give --id" in outcome.err
+    assert_done(run("fit", "t.csv", "--label-columns", "p,q,r", "--id", "patients", "--out", "m.skops"))
 
 
 def test_written_files_are_reported_on_stderr_unless_quiet(run, tables, tmp_path):

@@ -6,6 +6,9 @@ Each table is drawn by the random generator of its number: columns of numbers, t
 numbers with units and signs, lists in cells, and numbers and dates of other scripts, with and without missing values.
 It is written as CSV with commas, as CSV with semicolons and decimal commas, as .xlsx and as Parquet, and given to
 `TableEncoder` as a frame of pandas and of polars. Plans may differ in the decimal mark and in what a reason says of it.
+
+As many pairs of tables follow: one of a fit, and one of tomorrow that holds other numbers, perhaps in another notation.
+Tomorrow's numbers must be those that were written, or something must be said: a warning, or an error.
 """
 
 import argparse
@@ -146,6 +149,67 @@ def run(numbers, folder):
         return [line for number in numbers for line in differences(number, folder)]
 
 
+# ---------------------------------------------------------------- fit and tomorrow
+
+MONTHS = ["janeiro", "fevereiro", "março", "abril", "maio", "junho", "julho", "agosto", "setembro", "outubro",
+          "novembro", "dezembro"]  # fmt: skip
+#: How a whole number x is written, and what it then is; the first notation of a column is the usual one.
+WRITTEN = {
+    "plain": (lambda x: f"{x}", lambda x: x),
+    "estimate": (lambda x: f"aprox. {x}", lambda x: x),
+    "about": (lambda x: f"~{x}", lambda x: x),
+    "range": (lambda x: f"{x}-{x + 2}", lambda x: x + 1),
+    "words": (lambda x: f"{x} a {x + 4}", lambda x: x + 2),
+    "brackets": (lambda x: f"({x})", lambda x: -x),
+    "minus behind": (lambda x: f"{x}-", lambda x: -x),
+    "kilograms": (lambda x: f"{x} kg", lambda x: x),
+    "grams": (lambda x: f"{x} g", lambda x: x / 1000),
+    "months": (lambda x: f"{x // 12} anos e {x % 12} meses", lambda x: x),
+    "years": (lambda x: f"{x} anos", lambda x: 12 * x),
+    "thousands": (lambda x: f"{x // 1000}.{x % 1000:03d}" if x > 999 else f"{x}", lambda x: x),
+    "JSON": (lambda x: f'{{"n": {x}, "by": "me"}}', lambda x: x),
+    "date": (lambda x: f"{x % 28 + 1} de {MONTHS[x % 12]} de {2000 + x % 30}", lambda x: 2000 + x % 30),
+    "day": (lambda x: f"{x % 28 + 1:02d}/{x % 12 + 1:02d}/{2000 + x % 30} 12h03", lambda x: 2000 + x % 30),
+}
+#: Notations that a column may have at the fit and tomorrow.
+KINDS = [
+    *(["plain", "estimate", "about", "range", "words"], ["plain", "brackets", "minus behind", "about"]),
+    *(["kilograms", "grams", "plain"], ["months", "years", "plain"], ["plain", "thousands"], ["JSON"], ["date", "day"]),
+]
+
+
+def tomorrow(number):
+    """What is wrong with a pair of this number; "": nothing; None: something was said, or the column is no number."""
+    import pandas
+
+    rng = np.random.default_rng([number, 1])
+    n = int(rng.integers(20, 60))
+    kind = KINDS[rng.integers(len(KINDS))]
+    frames, truth = [], []
+    for _ in ("fit", "tomorrow"):
+        names = rng.choice(kind, n, p=rng.dirichlet(np.ones(len(kind)) / 2))
+        names = names[:1].repeat(n) if "thousands" in kind else names  # nobody mixes 1234 and 1.234
+        values = rng.integers(1, 2500 if "thousands" in kind else 90, n).tolist()
+        cells = [WRITTEN[k][0](x) for k, x in zip(names, values, strict=True)]
+        frames.append(pandas.DataFrame({"v": cells, "w": np.arange(n) % 7 / 2}))
+        truth.append([WRITTEN[k][1](x) for k, x in zip(names, values, strict=True)])
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        encoder = TableEncoder()
+        try:
+            found = [encoder.fit_transform(frames[0])[:, 0], encoder.transform(frames[1])[:, 0]]
+        except ValueError:
+            return None
+    if said or encoder.plan_.columns[0].kind not in ("number", "date", "JSON"):
+        return None
+    for when, right, values in zip(("fit", "tomorrow"), truth, found, strict=True):
+        values = np.floor(values) if encoder.plan_.columns[0].kind == "date" else values
+        scales = np.array([[1, 1 / 1000, 1000, 1 / 12, 12]]).T  # kilograms and grams, months and years
+        if not np.isclose(values, right * scales, rtol=1e-9).all(axis=1).any():
+            return f"{number} {when}: {frames[when == 'tomorrow'].v.tolist()} became {values.tolist()}"
+    return ""
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--tables", type=int, default=1000)
@@ -153,8 +217,9 @@ def main():
     parser.add_argument("--record", action="store_true", help="write the counts to last_runs.json")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        found = run(range(args.first, args.first + args.tables), Path(folder))
-    print(*found[:50], f"{args.tables} tables, {len(found)} differences", sep="\n")
+        numbers = range(args.first, args.first + args.tables)
+        found = run(numbers, Path(folder)) + [line for line in map(tomorrow, numbers) if line]
+    print(*found[:50], f"{args.tables} tables and pairs, {len(found)} differences", sep="\n")
     if args.record:
         record.save(f"notations.py --tables {args.tables} --first {args.first}",
                     {"tables": args.tables, "failed": len(found)})  # fmt: skip

@@ -129,6 +129,12 @@ def test_every_notation_gives_the_same_plan_and_values(number, tmp_path):
     assert notations.run([number], tmp_path) == []
 
 
+def test_the_numbers_of_tomorrow_are_those_that_were_written_or_something_is_said():
+    found = [notations.tomorrow(number) for number in range(60)]
+    assert [line for line in found if line] == []
+    assert found.count("") >= 20
+
+
 def test_consecutive_years_are_no_identifier():
     table = pandas.DataFrame({"year": range(1995, 2020), "size": np.arange(25) ** 0.5})
     assert kinds(table) == ["number", "number"]

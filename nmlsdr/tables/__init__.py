@@ -24,7 +24,6 @@ A file becomes columns, the roles and the plan say what each of them is, and the
     _roles.py         labels, ids, features: what the columns of a file are
     _labels.py        0, 1, lists of labels, votes, and the mask
     _label_names.py   label names from an XML file
-    _facts.py         what a column holds
     _deciding.py      from columns to the plan, and the reasons
     _plan.py          the plan: what is done with every column
     _comparison.py    a new table beside that of the fit

@@ -80,6 +80,7 @@ def _languages() -> list[dict[str, str]]:
     return found
 
 
+@functools.lru_cache(1 << 16)  # of a column each date is read for the plan and for the features
 def read_date(text: str, month_first: bool = False, year_first: bool = False) -> tuple[float, float] | None:
     """Return the year with its fraction, and the month, of a date; None for another text.
 

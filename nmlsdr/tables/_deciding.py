@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from .._checks.words import MISSING, NAMES_ROWS, WORD, fold, trim, yes_no
 from .._errors import shorten
-from ._columns import Cells, Numbers, row_numbers
+from ._columns import Cells, Facts, Numbers, row_numbers, tally
 from ._dates import find_months, order_of, with_words
-from ._facts import Facts, tally
 from ._lists import ItemList, find_items, find_keys
 from ._numbers import NOTATIONS, Notation, find_notation, is_number, number_reader, usual_decimal
 from ._plan import Column, Plan

@@ -80,12 +80,9 @@ class Column:
     @property
     def feature_names(self) -> list[str]:
         """The names of its features."""
-        if self.kind == "date":
-            return [f"{self.name} (year)", f"{self.name} (month)"]
-        if self.kind == "number":
-            return [self.name, *(f"{self.name} ({mark})" for mark in self.marks)]
-        if self.kind == "JSON":
-            return [f"{self.name} ({key})" for key in self.levels]
+        if self.kind in ("number", "date", "JSON"):
+            parts = {"number": self.marks, "date": ("year", "month"), "JSON": [*self.levels]}[self.kind]
+            return [self.name] * (self.kind == "number") + [f"{self.name} ({part})" for part in parts]
         if self.kind in ("category", "list", "words"):
             more = ["(missing)"] * self.has_missing + ["(other)"] * self.has_other
             return [f"{self.name}={level}" for level in [*self.levels.values(), *more]]

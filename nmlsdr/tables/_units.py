@@ -277,27 +277,25 @@ def find_units(parts: Iterable[tuple[Parts, int]]) -> Units | None:
     factors = {unit: sizes[unit] / sizes[order[0]] for unit in sorted(order)}
     marks, doubt = sorted(signs.keys() - {""}), ""
     notes = [f"the sign {sign!r} of {signs[sign]} has a feature of its own" for sign in marks]
-    if n_units:
-        how = ""
-        if n_units > 1:
-            how = ", kept beside the number" if dimension is None else f", converted to {order[0]!r}"
-            marks += factors if dimension is None else []
-        is_mark = n_units == 1 and not order[0].strip("*")
-        if n_bare or is_mark:
-            factors[""] = 1.0
-        units = ", ".join(f"{unit!r} ({counts[unit]})" for unit in order)
-        if is_mark:
-            notes.insert(0, f"the mark {units} behind numbers is left out")
-            return Units(factors, tuple(marks), "; ".join(notes))
-        notes.insert(0, f"unit {units}{how}")
-        if n_bare:
-            marks += [WITHOUT] * (n_units > 1)
-            own = ", with a feature of their own" * (n_units > 1)
-            doubt = f"{n_bare} without a unit are read as {order[0]!r}{own}"
-            notes.append(doubt)
-        if n_units > 1 and all(re.fullmatch(r"/([1-9]|1[0-2])", unit) for unit in order):
-            doubt = f"texts such as '7{order[0]}' are read as fractions; if they are days of months, write the year too"
-            notes.append(doubt)
+    if not n_units:
+        return Units(factors, tuple(marks), "; ".join(notes))
+    units = ", ".join(f"{unit!r} ({counts[unit]})" for unit in order)
+    if n_units == 1 and not order[0].strip("*"):
+        notes.insert(0, f"the mark {units} behind numbers is left out")
+        return Units(factors | {"": 1.0}, tuple(marks), "; ".join(notes))
+    if n_units > 1:
+        units += ", kept beside the number" if dimension is None else f", converted to {order[0]!r}"
+        marks += factors if dimension is None else []
+    notes.insert(0, f"unit {units}")
+    if n_bare:
+        factors[""] = 1.0
+        marks += [WITHOUT] * (n_units > 1)
+        own = ", with a feature of their own" * (n_units > 1)
+        doubt = f"{n_bare} without a unit are read as {order[0]!r}{own}"
+        notes.append(doubt)
+    if n_units > 1 and all(re.fullmatch(r"/([1-9]|1[0-2])", unit) for unit in order):
+        doubt = f"texts such as '7{order[0]}' are read as fractions; if they are days of months, write the year too"
+        notes.append(doubt)
     return Units(factors, tuple(marks), "; ".join(notes), doubt)
 
 

@@ -121,7 +121,6 @@ OUT_OF_DATE = {
     "article": "The commit was not stored when they were made.",
     "comparison": FORMER_FORESTS,
     "mistakes": FORMER_FORESTS,
-    "beyond": FORMER_FORESTS,
 }
 
 

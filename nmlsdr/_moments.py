@@ -20,8 +20,8 @@ from scipy.linalg import blas
 
 from ._checks.arguments import check_rows
 
-__all__ = ["LabelSet", "RowSums", "add_gram", "centred_over_known", "compress_labels", "label_gram", "label_sets",
-           "scale_columns", "without_offsets"]  # fmt: skip
+__all__ = ["LabelSet", "RowSums", "add_gram", "centred_over_known", "column_blocks", "compress_labels", "label_gram",
+           "label_sets", "scale_columns", "sparse_gram", "without_offsets"]  # fmt: skip
 
 _BLOCK_VALUES = 1 << 19  # values of X that are widened to float64 and centred at a time: 4 MiB
 # Labels with fewer non-zeros than this are multiplied as a sparse matrix: at 2 % (Corel) it takes a quarter of
@@ -177,13 +177,10 @@ class RowSums:
         if sparse.issparse(X):
             X, mean = without_offsets(X, mean)
             weights = np.broadcast_to(weights, (X.shape[0],))
-            weighted = X.astype(np.float64)
-            weighted.data *= np.repeat(weights, np.diff(X.indptr))
-            S = (X.T @ weighted).toarray(order="F")
             moment = np.asarray(X.T @ weights)
             # - mean moment' - moment mean' + (sum of the weights) mean mean', in the lower triangle
-            S = blas.dsyr2(-1.0, mean, moment - 0.5 * weights.sum() * mean, a=S, lower=1, overwrite_a=1)
-            return np.triu(S.T).T
+            shift = moment - 0.5 * weights.sum() * mean
+            return blas.dsyr2(-1.0, mean, shift, a=sparse_gram(X.T, weights), lower=1, overwrite_a=1)
         S, root = np.zeros((X.shape[1], X.shape[1]), order="F"), np.sqrt(weights)
         for rows, block in self.centred_blocks(mean):
             if root.ndim:
@@ -218,6 +215,11 @@ def row_blocks(X: Any) -> Iterator[slice]:
     step = max(1, _BLOCK_VALUES // max(1, X.shape[1]))
     for first in range(0, X.shape[0], step):
         yield slice(first, min(first + step, X.shape[0]))
+
+
+def column_blocks(columns: np.ndarray, n_rows: int) -> list[np.ndarray]:
+    """The numbers of these columns in parts of about 32 MiB in float64."""
+    return np.array_split(columns, 1 + n_rows * len(columns) // (8 * _BLOCK_VALUES))
 
 
 def without_offsets(X: Any, mean: np.ndarray) -> tuple[Any, np.ndarray]:
@@ -286,6 +288,22 @@ def add_gram(S: np.ndarray, V: np.ndarray, share: float = 1.0) -> None:
     S in Fortran order; V too, or it is copied.
     """
     blas.dsyrk(share, V, beta=1.0, c=S, lower=1, overwrite_c=1)
+
+
+def sparse_gram(A: Any, weights: np.ndarray) -> np.ndarray:
+    """A diag(weights) A' of CSC A, by its lower triangle, in Fortran order, with zeros above.
+
+    Columns that are filled to more than a twentieth are multiplied as a dense matrix.  On text this takes a third to
+    two thirds of the time of one sparse product (with .02 and .1 as long).
+    """
+    thin = np.diff(A.indptr) <= _THIN * A.shape[0]
+    few = A[:, thin].astype(np.float64)
+    S = sparse.tril(few @ sparse.diags_array(weights[thin]) @ few.T).toarray(order="F")
+    for columns in column_blocks(np.flatnonzero(~thin), A.shape[0]):
+        block = A[:, columns].astype(np.float64).toarray(order="F")
+        block *= np.sqrt(weights[columns])
+        add_gram(S, block)
+    return S
 
 
 def _constant(F: np.ndarray, value: np.ndarray) -> np.ndarray:

@@ -21,15 +21,24 @@ from typing import Any
 
 import numpy as np
 from scipy import linalg, sparse
-from scipy.linalg import lapack
+from scipy.linalg import blas, lapack
 from scipy.sparse.linalg import LinearOperator, cg
 
 from .._checks.arguments import check_row_weights
 from .._checks.labels import some_unknown
-from .._moments import LabelSet, RowSums, centred_over_known, label_sets, without_offsets
+from .._moments import (
+    LabelSet,
+    RowSums,
+    add_gram,
+    centred_over_known,
+    column_blocks,
+    label_sets,
+    sparse_gram,
+    without_offsets,
+)
 from .._process.threads import single_threaded_blas
 
-__all__ = ["about_mean", "by_factors", "coefficients", "from_gram", "ridge_regression", "row_gram", "solve_shifted"]
+__all__ = ["by_factors", "coefficients", "from_gram", "ridge_regression", "row_gram", "solve_shifted"]
 
 # The largest matrix to form, 72 MB.
 LARGEST_GRAM = 3000
@@ -131,9 +140,8 @@ def by_factors(sets: list[LabelSet], shape: tuple[int, int], n_pairs: int) -> bo
 def _of_a_set(each: LabelSet, rows: RowSums, Y: np.ndarray, level: float, w: np.ndarray) -> np.ndarray:
     if each.is_narrow():
         return from_gram(rows.gram(each.mean), each.moment, w, np.array([level]))[0]
-    every = np.ones(each.count, dtype=bool)
-    K, _ = about_mean(row_gram(rows, w), every, ~every)
-    return w[:, None] * rows.cross_moment(solve_shifted(K, np.array([level]), each.centred(Y))[0], each.mean)
+    A = solve_shifted(row_gram(rows, w), np.array([level]), each.centred(Y))[0]
+    return w[:, None] * rows.cross_moment(A, each.mean)
 
 
 def from_gram(gram: np.ndarray, moment: np.ndarray, w: np.ndarray, levels: np.ndarray) -> np.ndarray:
@@ -153,8 +161,8 @@ def from_gram(gram: np.ndarray, moment: np.ndarray, w: np.ndarray, levels: np.nd
 def solve_shifted(A: np.ndarray, levels: np.ndarray, B: np.ndarray) -> np.ndarray:
     """(A + level I)^-1 B for each level, by Cholesky factors; A by its lower triangle, not changed."""
     solve = lapack.dposv if A.dtype == np.float64 else lapack.sposv
-    found = np.empty((len(levels), *B.shape))
-    shifted = np.empty_like(A, order="F")
+    B, shifted = np.asfortranarray(B, dtype=A.dtype), np.empty_like(A, order="F")
+    found = np.empty((len(levels), *B.shape), dtype=A.dtype)
     for level, solution in zip(levels, found, strict=True):
         shifted[:] = A
         shifted.reshape(-1, order="F")[:: len(A) + 1] += level
@@ -165,23 +173,20 @@ def solve_shifted(A: np.ndarray, levels: np.ndarray, B: np.ndarray) -> np.ndarra
 
 
 def row_gram(X: RowSums, w: np.ndarray) -> np.ndarray:
-    """X diag(w) X' of rows in memory: about the means of columns without zeros, or a large offset would cost digits."""
-    rows, kept = X.rows, np.flatnonzero(w)
-    root = np.sqrt(w[kept])
-    if sparse.issparse(rows):
-        rows, _ = without_offsets(sparse.csr_array(rows[:, kept]), X.means()[kept])
-        rows = sparse.csr_array(rows.astype(np.float64) @ sparse.diags_array(root))
-        return np.asarray((rows @ rows.T).toarray())
-    rows = (rows[:, kept] - X.means()[kept]) * root
-    return np.asarray(rows @ rows.T)
-
-
-def about_mean(K: np.ndarray, chosen: np.ndarray, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """K among the chosen rows, and of other rows with them, centred on the mean of the chosen rows."""
-    columns = K[:, chosen]
-    means = columns.mean(axis=1)
-    columns = columns - means[:, None] - means[chosen] + means[chosen].mean()
-    return columns[chosen], columns[others]
+    """Xc diag(w) Xc' of rows in memory, by its lower triangle, in Fortran order, with zeros above."""
+    rows, mean, kept = X.rows, X.means(), np.flatnonzero(w)
+    if X.is_sparse:
+        rows, mean = without_offsets(rows, mean)
+        offset = rows @ (w * mean) - 0.5 * float(w @ mean**2)
+        K = sparse_gram(sparse.csc_array(rows)[:, kept], w[kept])
+        return np.asarray(blas.dsyr2(-1.0, np.ones(len(K)), offset, a=K, lower=1, overwrite_a=1))
+    K = np.zeros((len(rows), len(rows)), order="F")
+    for columns in column_blocks(kept, len(rows)):
+        block = np.asfortranarray(rows[:, columns], dtype=np.float64)
+        block -= mean[columns]
+        block *= np.sqrt(w[columns])
+        add_gram(K, block)
+    return K
 
 
 # ---------------------------------------------------------------- conjugate gradients

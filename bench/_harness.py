@@ -25,7 +25,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -264,13 +264,9 @@ def commit() -> str:
 
 
 def _version(name: str) -> str | None:
-    if name == "nmlsdr":  # a checkout that is on the path has no metadata
-        import nmlsdr
-
-        return str(nmlsdr.__version__)
-    try:
-        return version(name)
-    except PackageNotFoundError:
+    try:  # a checkout of nmlsdr that is on the path has no metadata
+        return str(importlib.import_module(name).__version__) if name == "nmlsdr" else version(name)
+    except ImportError:  # as `compare.py` may be, without one of the two that it builds
         return None
 
 

@@ -297,7 +297,7 @@ def sparse_gram(A: Any, weights: np.ndarray) -> np.ndarray:
     two thirds of the time of one sparse product (with .02 and .1 as long).
     """
     thin = np.diff(A.indptr) <= _THIN * A.shape[0]
-    few = A[:, thin].astype(np.float64)
+    few = A[:, thin]
     S = sparse.tril(few @ sparse.diags_array(weights[thin]) @ few.T).toarray(order="F")
     for columns in column_blocks(np.flatnonzero(~thin), A.shape[0]):
         block = A[:, columns].astype(np.float64).toarray(order="F")

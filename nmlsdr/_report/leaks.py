@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.metrics import average_precision_score
 from sklearn.model_selection import KFold
+
+from ..experiments.rivals import Forest
 
 LEAST_PRECISION = 0.98
 LEAST_ROWS = 20  # rows needed with each of a label's two values
@@ -234,6 +235,6 @@ def needed_by_trial(X: Any, y: NDArray[Any], columns: Sequence[tuple[str, int]])
     if sparse.issparse(X) or n_tried < LEAST_ROWS:
         return []
     tried, fitted = rows[:n_tried], rows[n_tried:][:TRIAL_ROWS]
-    forest = ExtraTreesClassifier(TRIAL_TREES, random_state=0).fit(X[fitted], np.squeeze(y[fitted]))
+    forest = Forest(TRIAL_TREES, n_jobs=1).fit(X[fitted], y[fitted])
     found = find_needed([(forest, X[tried], y[tried])], columns)
     return [column for column in found if column.before - column.after >= TRIAL_FALL]

@@ -98,6 +98,7 @@ class _Rival(ClassifierMixin, BaseEstimator):
     """A classifier of the labelled rows; ``_learn`` gives the threshold, ``predict_proba`` the scores."""
 
     _learn: Callable[..., float]
+    predict_proba: Callable[..., NDArray[np.float64]]
 
     def fit(self, X: Any, y: NDArray[Any]) -> Any:
         """Keep the labelled rows, and learn from them."""
@@ -105,6 +106,10 @@ class _Rival(ClassifierMixin, BaseEstimator):
         with single_threaded_blas():  # its products are too small for threads
             self.cutoff_ = self._learn(X[rows], np.asarray(y)[rows])
         return self
+
+    def predict(self, X: Any) -> NDArray[np.bool_]:
+        """Which labels are predicted (n, C)."""
+        return self._decide(self.predict_proba(X))
 
     def _decide(self, scores: NDArray[Any]) -> NDArray[np.bool_]:
         """Which labels scores predict."""

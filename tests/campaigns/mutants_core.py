@@ -163,7 +163,7 @@ MUTANTS = {
         ("moments: means in the dtype of X", "sums", ", dtype=np.float64", ""),
         ("moments: rows centred in the dtype of X", "centred_blocks", "], mean, out", "], mean.astype(self.dtype), out"),
         ("moments: blocks in the dtype of X", "centred_blocks", "self.shape[1]))", "self.shape[1]), self.dtype)"),
-        ("moments: second moments of sparse rows in the dtype of X", "gram", "astype(np.float64", "copy("),
+        ("moments: second moments of sparse rows in the dtype of X", "sparse_gram", "astype(np.float64", "copy("),
         ("moments: sparse rows not centred", "moment", "M - np.multiply.outer(mean, factor.sum(axis=0))", "M"),
         ("moments: weights of rows for their roots", "gram", "np.sqrt(weights)", "weights"),
     ],

@@ -29,15 +29,6 @@ from nmlsdr.metrics import score_table
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "residual_propagation.json").read_text())
 
 
-@pytest.fixture
-def data(rng):
-    """90 rows, 12 features of which four make the labels, a tenth of the entries flipped; half unlabelled; queries."""
-    X, Y = draw_binary(rng, 120, 12, 4)
-    Y = np.abs(Y - (rng.random(Y.shape) < 0.1))
-    Y[45:] = -1
-    return X[:90], Y[:90], X[90:]
-
-
 PLAIN = {"n_estimators": 0, "residual_weight": 1.0, "threshold": 0.5}
 
 

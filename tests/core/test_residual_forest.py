@@ -31,15 +31,6 @@ from nmlsdr.model_selection import SCORERS, LabeledRowsSplit
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "residual_forest.json").read_text())
 
 
-@pytest.fixture
-def data(rng):
-    """90 rows, 12 features of which four make the labels, a tenth of the entries flipped; half unlabelled; queries."""
-    X, Y = draw_binary(rng, 120, 12, 4)
-    Y = np.abs(Y - (rng.random(Y.shape) < 0.1))
-    Y[45:] = -1
-    return X[:90], Y[:90], X[90:]
-
-
 def fit(X, Y, **parameters):
     return ResidualPropagation(**{"n_neighbors": 6, "n_estimators": 20, **parameters}).fit(X, Y)
 

@@ -5,6 +5,7 @@ import pytest
 import reference
 from scipy import sparse
 
+from nmlsdr._moments import sparse_gram
 from nmlsdr._ridge import cross_fit, regression, ridge_regression, selection
 
 SHAPES = {
@@ -307,3 +308,12 @@ def test_three_rows_show_no_dependence_in_any_layout(layout):
         X, Y = rng.standard_normal((3, 13)), (rng.random((3, 3)) < 0.5).astype(float)
         found, plain = cross_fit(layout(X), Y), cross_fit(X, Y, shrinkage=0.0)
         np.testing.assert_allclose(found.errors, np.repeat(plain.errors, 3, axis=0), rtol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_gram_of_sparse_columns_is_summed_in_float64(rng, dtype):
+    """Rare columns and frequent ones are multiplied apart."""
+    filled = rng.random((60, 40)) < np.where(np.arange(40) % 2, 0.02, 0.5)
+    A, w = (rng.normal(size=filled.shape) * filled).astype(dtype), rng.random(40)
+    expected = np.tril((A.astype(np.float64) * w) @ A.T.astype(np.float64))
+    np.testing.assert_allclose(sparse_gram(sparse.csc_array(A), w), expected, rtol=0, atol=1e-12)

@@ -76,6 +76,12 @@ def test_facts_name_no_host(harness):
     assert str(Path.home()) not in json.dumps(facts)
 
 
+def test_facts_are_found_where_nmlsdr_is_not_installed(harness, monkeypatch):
+    """compare.py builds it in folders of its own."""
+    monkeypatch.setitem(sys.modules, "nmlsdr", None)
+    assert harness.machine_facts()["versions"].keys() >= {"numpy", "scipy"}
+
+
 @pytest.mark.parametrize(
     ("flags", "kernels"),
     [("fpu avx2 fma avx512f avx512dq avx512bw avx512vl", "SkylakeX"), ("fpu avx2 fma avx512f", "Haswell"),

@@ -169,8 +169,8 @@ def projections(style: Style) -> Any:
     scaler = StandardScaler().fit(drawn.data)
     y = mask_labels(flip_labels(drawn.target, 0.1, random_state=0), 0.5, random_state=0)
     X, new, truth = scaler.transform(drawn.data), scaler.transform(drawn.test_data), drawn.test_target
-    methods = {"PCA (no labels)": PCA(2, random_state=0), "MDDM": MDDM(), "MultiLabelCCA": MultiLabelCCA(), "MLDA": MLDA(),
-               "SSMLDR": SSMLDR(), "NMLSDR": NMLSDR()}  # fmt: skip
+    methods = {"PCA (no labels)": PCA(2, random_state=0), "MDDM": MDDM(), "MultiLabelCCA": MultiLabelCCA(),
+               "MLDA": MLDA(), "SSMLDR": SSMLDR(), "NMLSDR": NMLSDR()}  # fmt: skip
     figure, panels = plt.subplots(2, 3, figsize=(7.4, 4.8), layout="constrained")
     for axes, (name, method) in zip(panels.flat, methods.items(), strict=True):
         method.fit(X) if isinstance(method, PCA) else method.fit(X, y)

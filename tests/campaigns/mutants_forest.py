@@ -16,6 +16,7 @@ MUTANTS = {
         ("forest/rankings after the thresholds", "_rank_scores", "._to_scores)", "._to_decision)"),
         ("forest/half of the neighbours", "_n_nearest", "2 * self.n_neighbors_", "self.n_neighbors_"),
         ("forest/more neighbours than rows", "_n_nearest", "min(2 * self.n_neighbors_, len(self.embedding_) - 1)", "2 * self.n_neighbors_"),
+        ("forest/a row less than there are", "_n_nearest", "len(self.embedding_) - 1", "len(self.embedding_) - 2"),
         ("forest/labelled rows among their own ridge scores", "fit", "self.ridge_scores_[labels.labeled] = chosen.predictions", "pass"),
         ("forest/flip scores below 0", "_flip_scores", "np.clip(others, 0.0, 1.0)", "others"),
         ("forest/review without residuals", "fit", "_flip_scores(others,", "_flip_scores(O,"),

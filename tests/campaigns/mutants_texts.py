@@ -35,6 +35,22 @@ MUTANTS = {
         ("texts/units: bare numbers are not marked", "find_units", "[WITHOUT] * (n_units > 1)", "[]"),
         ("texts/units: unit of one letter folded", "unit_of", "len(unit) <= 1", "len(unit) <= 0"),
     ],
+    ("tables/_units.py", ("tests/tables/test_notations.py",)): [
+        ("texts/notations: a range is its first number", "read_quantities", "(number + other) / 2", "number"),
+        ("texts/notations: ranges need not ascend", "read_quantities", "number < other", "number != other"),
+        ("texts/notations: the larger unit comes second", "split_number", "< size", "!= size"),
+        ("texts/notations: numbers in brackets are positive", "split_number", 'f"-{parts.number}"', "parts.number"),
+    ],
+    ("tables/_deciding.py", ("tests/tables/test_notations.py",)): [
+        ("texts/notations: all cells may be rare", "_leave_rare", "2 * n_cells[rare].sum() >", "n_cells[rare].sum() >"),
+        ("texts/notations: ranges that do not ascend stay", "_leave_rare", "np.isnan(values[self._are(facts, rare)]).any()", "False"),
+        ("texts/notations: dates in 70 % of the cells", "_as_dates", "SHARE * facts.n_known", "0.7 * facts.n_known"),
+        ("texts/notations: 94 % make an identifier", "", "NEARLY = 0.95", "NEARLY = 0.94"),
+        ("texts/notations: the first identifier is meant", "_one_identifier", "key=lambda column: self._is_likely(column.name)", "key=lambda column: 0"),
+    ],
+    ("tables/_dates.py", ("tests/tables/test_notations.py",)): [
+        ("texts/notations: any language has a month", "find_months", "all(months[w] == found[0][w] for months in found for w in words)", "True"),
+    ],
     ("tables/_shapes.py", ("tests/tables/test_shapes.py",)): [
         ("texts/shapes: leading zeros are forgotten", "_shape", "(behind | (data != ord(\"0\")))", "(data == data)"),
         ("texts/shapes: all zeros are kept", "_shape", "behind | (data", "(data"),

@@ -57,6 +57,17 @@ def test_residual_propagation_equals_the_plain_implementation(data, layout):
     np.testing.assert_allclose(model.flip_scores_, twin["flip_scores"], atol=1e-9)
 
 
+@pytest.mark.parametrize("k", [29, 30])
+def test_every_other_row_is_a_neighbour_where_twice_k_are_more(data, k):
+    X, Y, new = data
+    X, Y = X[:60], Y[:60]
+    known = Y[:, 0] != -1
+    twin = reference.residual_propagation(X, np.where(Y == -1, 0, Y), known, new, 4, k, weight=1.0)
+    model = fit(X, Y, n_neighbors=k)
+    np.testing.assert_allclose(model.propagated_errors_, twin["E"], atol=1e-9)
+    np.testing.assert_allclose(rank_scores(model, new), twin["scores"], atol=1e-8)
+
+
 def test_is_made_of_the_parts_that_users_have(data):
     """Trend by `ridge_regression`, embedding by NMLSDR, residuals by `propagate_signed` over two graphs."""
     X, Y, new = data

@@ -195,7 +195,7 @@
     const done = decided(), wrong = done.filter(isWrong).length;
     const more = done.filter((i) => i >= n_listed).length, unclear = done.filter((i) => !isTold(i)).length;
     pick("progress").textContent = (done.length - more) + " of " + plural(n_listed, "entry").replace("entrys", "entries") + " checked; what was given was wrong in " + wrong
-      + (unclear ? ", and it cannot be told in " + unclear : "") + (more ? "; " + more + " of them are other labels of these rows" : "") + ". "
+      + (unclear ? ", and it cannot be told in " + unclear : "") + (more ? "; " + more + (more === 1 ? " of them is another label" : " of them are other labels") + " of these rows" : "") + ". "
       + (store ? "Each verdict is kept in this browser." : "This browser keeps nothing for this page: save the verdicts as a file before you close it.");
     pick("progress").classList.toggle("rv-alarm", !store);
     pick("estimate").textContent = estimate();

@@ -78,7 +78,7 @@ MUTANTS = {
     ],
     ("_estimators/_residual.py", ("tests/core/test_residual.py", "tests/doors/test_review_page.py")): [
         ("review/list: unknown labels before corrections", "_before_corrections", "before.known & labels.known", "labels.known"),
-        ("review/list: the rate of corrected labels", "fit", "_estimate_rates(O, before)", "_estimate_rates(O, labels)"),
+        ("review/list: the rate of corrected labels", "fit", "_estimate_rates(O_before, before)", "_estimate_rates(O, labels)"),
     ],
 }
 

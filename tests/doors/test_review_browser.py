@@ -549,7 +549,10 @@ def test_a_row_of_many_labels_shows_those_that_it_has(visit, rng, tmp_path):
 
 
 def test_other_labels_of_the_row_are_switches(visit, frame, tmp_path):
-    one = visit()
+    _, X, y = frame
+    model = ResidualPropagation(n_neighbors=6).fit(X, y)
+    write_review(tmp_path / "few.html", model, X, y, top=2)  # so that they are not listed themselves
+    one = visit(tmp_path / "few.html")
     row = int(re.search(r"row\s(\d+)", one.text("question"))[1])
     first = one.page.locator("#rv-others button").first
     label = first.inner_text()
@@ -557,6 +560,8 @@ def test_other_labels_of_the_row_are_switches(visit, frame, tmp_path):
     assert first.get_attribute("aria-pressed") == str(bool(given)).lower()
     first.click()
     assert one.page.locator("#rv-others button").first.get_attribute("aria-pressed") == str(not given).lower()
+    said = "0 of 2 entries checked; what was given was wrong in 1; 1 of them is another label of these rows."
+    assert one.text("progress").startswith(said)
     (line,) = lines(one.saved())
     assert (int(line["row"]), line["label"].removeprefix("'"), line["given"], line["verdict"]) == (
         row,

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from beyond import BASE, BEYOND_METHODS, CHANCE, KINDS, OURS, REGIMES, REVIEWERS, REVIEWS, SIX_SETS
 from numpy.typing import NDArray
+from views import View, holm, percent
+from views import gaps as gaps_of
 
 from nmlsdr.experiments import results as _results
 from nmlsdr.experiments.protocol import METRICS
@@ -18,14 +20,13 @@ from nmlsdr.experiments.results import (
     Results,
     ResultTable,
     Section,
-    View,
     best_in_bold,
     mean,
     number,
     plus_minus,
     std,
 )
-from nmlsdr.experiments.statistics import LEVEL, holm, signed_rank_p_values
+from nmlsdr.experiments.statistics import LEVEL, signed_rank_p_values
 
 Floats = NDArray[np.float64]
 TEXTS = json.loads(Path(__file__).with_name("texts.json").read_text(encoding="utf-8"))
@@ -102,11 +103,11 @@ def with_variant(results: Results, variant: str) -> Results:
 
 def set_table(results: Results, view: View) -> ResultTable:
     """Data sets by methods, with the means below."""
-    some = results.of([name for name in results.methods if not np.isnan(results.of([name]).percent(view)).all()])
+    some = results.of([name for name in results.methods if not np.isnan(percent(results.of([name]), view)).all()])
     values = {"what": view.title, "regime": results.study.title, "n_seeds": results.n_seeds}
     table = titled(f"beyond-{view.name}", ["Data set", *some.methods], "beyond-set", **values)
     if some.methods:  # regressions have no embedding
-        means, spread = mean(some.percent(view)), std(some.percent(view))
+        means, spread = mean(percent(some, view)), std(percent(some, view))
         for dataset, row, beside in zip(results.datasets, means, spread, strict=True):
             table.add(dataset, best_in_bold(row, 2, [plus_minus(s, 2) for s in beside]))
         table.add_last("mean", best_in_bold(means.mean(axis=0), 2))
@@ -119,7 +120,7 @@ def measure_table(results: Results) -> ResultTable:
     shown |= {measure: (measure,) for measure in DECISIONS} | {"mean of 7": METRICS}
     values = {"sets": ", ".join(results.datasets), "regime": results.study.title}
     table = titled("beyond-measures", ["Method", *shown], **values)
-    columns = [mean(results.percent(View(measures=group))).mean(axis=0) for group in shown.values()]
+    columns = [mean(percent(results, View(measures=group))).mean(axis=0) for group in shown.values()]
     known = np.flatnonzero(~np.isnan(columns[-1]))
     table.add_columns([results.methods[j] for j in known], [best_in_bold(column[known], 2) for column in columns])
     return table
@@ -152,7 +153,7 @@ def test_table(results: Results, view: View) -> ResultTable:
     for (name, gap), p, corrected in zip(gaps.items(), p_values, holm(p_values), strict=True):
         spread = float(gap.std(ddof=1)) if gap.size > 1 else np.nan
         last = Entry(f"{corrected:.3g}", bold=bool(corrected < LEVEL))
-        sets = zip(results.datasets, results.gaps(OURS, name, view), strict=True)
+        sets = zip(results.datasets, gaps_of(results, OURS, name, view), strict=True)
         behind = [dataset for dataset, lead in sets if lead < 0]
         numbers = [number(float(gap.mean()), 2, sign=True), number(spread, 2), (gap > 0).sum(), len(behind)]
         table.add(name, [*numbers, f"{p:.3g}", last, ", ".join(behind) or "none"])
@@ -178,15 +179,15 @@ def regime_table(found: list[Results], view: View) -> ResultTable:
     for results in found:
         rows = [i for i, name in enumerate(results.datasets) if name in smaller]
         if rows:
-            means = mean(results.percent(view)[rows]).mean(axis=0)
+            means = mean(percent(results, view)[rows]).mean(axis=0)
             table.add(results.study.title, beside_ours(results, view, methods, means, rows=rows))
     return table
 
 
 def our_gaps(results: Results, view: View) -> dict[str, Floats]:
-    """What ours gains over each rival on each data set, as `Results.gaps`, without the rivals where that is unknown."""
+    """What ours gains over each rival on each data set, as `views.gaps`, without the rivals where that is unknown."""
     rivals = [name for name in results.methods if name != OURS] if OURS in results.methods else []
-    gaps = {name: results.gaps(OURS, name, view) for name in rivals}
+    gaps = {name: gaps_of(results, OURS, name, view) for name in rivals}
     return {name: gap for name, gap in gaps.items() if not np.isnan(gap).all()}
 
 
@@ -225,7 +226,7 @@ def review_tables(found: list[Results]) -> list[ResultTable]:
         title = results.study.title
         for kind in KINDS:
             view = View(measures=(kind,))
-            means = mean(results.percent(view))
+            means = mean(percent(results, view))
             if np.isnan(means[:, :-1]).all():  # the last is chance
                 continue  # no label of the kind is wrong, or no method has the list
             entries = beside_ours(results, view, methods, means.mean(axis=0), decimals=1)
@@ -245,7 +246,7 @@ def kinds_table(found: list[Results]) -> ResultTable:
     for results in found:
         for kind in ("both", "unknown", PROMISED[results.study.name]):
             for ours in results.of([OURS]).methods:
-                values = mean(results.of([ours]).percent(View(measures=(kind,))))[:, 0]
+                values = mean(percent(results.of([ours]), View(measures=(kind,))))[:, 0]
                 columns[f"{results.study.title}: {kind}"] = dict(zip(results.datasets, values, strict=True))
     table = titled("beyond-kinds", ["Data set", *columns])
     for name in SIX_SETS:

@@ -25,11 +25,12 @@ from sklearn.metrics.pairwise import cosine_similarity, pairwise_kernels
 from sklearn.neighbors import KNeighborsRegressor, KNeighborsTransformer
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import gen_batches
+from views import View, percent
 
 from nmlsdr import MLDA, NMLSDR, MLkNN, MultiLabelPropagation
 from nmlsdr.experiments.protocol import N_NEIGHBORS, Draw, Measured, Study, measures
-from nmlsdr.experiments.results import Entry, Results, ResultTable, Section, View, best_in_bold, mean, number, std
-from nmlsdr.experiments.rivals import logistic_cv
+from nmlsdr.experiments.results import Entry, Results, ResultTable, Section, best_in_bold, mean, number, std
+from nmlsdr.experiments.rivals import choose_strength, logistic
 from nmlsdr.graph import kneighbors
 from nmlsdr.projection import hsic_projection
 
@@ -144,6 +145,11 @@ def _features(data: Draw) -> Embedding:
     return data.train, data.test
 
 
+def logistic_cv(X: Any, Y: Any, queries: Any) -> Any:
+    """Logistic regressions with the strength of `choose_strength`."""
+    return logistic(X, Y, queries, choose_strength(X, Y))
+
+
 def mlknn(n_neighbors: int, X: Any, Y: Any, queries: Any) -> Any:
     """Scores by ML-kNN."""
     return MLkNN(n_neighbors, n_jobs=1).fit(X, Y).predict_proba(queries)
@@ -241,7 +247,7 @@ def summary(results: Results, question: str) -> ResultTable:
     table = titled(f"open-{question}", ["Method", *header], "open", question=question, n_seeds=results.n_seeds)
     columns = []
     for part in PARTS:
-        values = results.percent(View(part=part))  # (n_datasets, n_methods, n_seeds)
+        values = percent(results, View(part=part))  # (n_datasets, n_methods, n_seeds)
         columns.append(best_in_bold(mean(values).mean(axis=0), 2))
         gains, wins = [Entry("-") for _ in results.methods], [Entry("-") for _ in results.methods]
         for j, method in enumerate(results.methods if REFERENCE in results.methods else ()):
@@ -259,5 +265,5 @@ def set_table(results: Results, question: str, part: str) -> ResultTable:
     """Methods by data sets."""
     names = {"question": question, "part": PARTS[part], "n_seeds": results.n_seeds}
     table = titled(f"open-{question}-{part}", ["Method", *results.datasets], "open-set", **names)
-    table.add_columns(results.methods, [best_in_bold(column, 2) for column in mean(results.percent(View(part=part)))])
+    table.add_columns(results.methods, [best_in_bold(column, 2) for column in mean(percent(results, View(part=part)))])
     return table

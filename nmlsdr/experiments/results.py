@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import repeat, zip_longest
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -231,18 +231,6 @@ Floats = NDArray[np.float64]
 FAR = 0.05
 
 
-class View(NamedTuple):
-    """What is shown of results: the end of a table's name, the words of its title, a part and its measures (all)."""
-
-    name: str = ""
-    title: str = ""
-    part: str = "metrics"
-    measures: tuple[str, ...] = ()
-
-
-WHOLE = View()
-
-
 @dataclass(frozen=True)
 class Results:
     """The results of one study.
@@ -309,16 +297,6 @@ class Results:
         The printed value has three decimals, so half of the last one is allowed in addition.
         """
         return np.abs(self.difference) <= 2.0 * self.std + 0.0005
-
-    def percent(self, view: View = WHOLE) -> Floats:
-        """The mean of some measures in percent (n_datasets, n_methods, n_seeds)."""
-        chosen = [self.study.measures.index(name) for name in view.measures or self.study.measures]
-        return 100.0 * self.parts[view.part][:, :, chosen].mean(axis=2)
-
-    def gaps(self, first: str, second: str, view: View = WHOLE) -> Floats:
-        """Mean difference of two methods on each data set, in percent, over the seeds that have both; NaN if none."""
-        values = self.percent(view)
-        return mean(values[:, self.methods.index(first)] - values[:, self.methods.index(second)])
 
     def of(self, methods: Iterable[str]) -> "Results":
         """The same for some of the methods, in the order given; those without records are left out."""

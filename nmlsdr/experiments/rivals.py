@@ -82,11 +82,6 @@ def choose_strength(X: Any, Y: NDArray[Any], *, splits: int = SPLITS, newton: bo
     return STRENGTHS[int(np.argmin(errors))]
 
 
-def logistic_cv(X: Any, Y: NDArray[Any], queries: Any) -> NDArray[Any]:
-    """As `logistic`, with the strength of `choose_strength`."""
-    return logistic(X, Y, queries, choose_strength(X, Y))
-
-
 def f1_cutoff_of(scores: NDArray[Any], Y: NDArray[Any]) -> float:
     """The threshold "f1" of ResidualPropagation, for out-of-sample scores (n, C) of rows with labels 0, 1 or -1."""
     labels = check_labels(Y)

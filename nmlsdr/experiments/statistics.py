@@ -1,4 +1,4 @@
-"""Comparing methods over data sets: signed ranks, Holm, Friedman and Nemenyi, paired t-tests.
+"""Comparing methods over data sets: signed ranks, Friedman and Nemenyi, paired t-tests.
 
 Every function takes plain arrays; rows are data sets (or repetitions), columns are methods, and higher is better.
 The tests are SciPy's.  Differences are rounded to nine decimals, so that ties between values of three decimals are
@@ -55,29 +55,6 @@ def signed_rank_p_values(differences: ArrayLike, *, alternative: str = "greater"
         return np.ones(values.shape[1:])
     p_values = stats.wilcoxon(values, axis=0, alternative=alternative, method="exact").pvalue
     return np.where(values.any(axis=0), p_values, 1.0)
-
-
-def holm(p_values: ArrayLike) -> NDArray[np.float64]:
-    """Holm's step-down adjusted p-values.
-
-    Parameters
-    ----------
-    p_values : array-like of shape (m,)
-
-    Returns
-    -------
-    ndarray of shape (m,)
-        In the order given.
-
-    Examples
-    --------
-    >>> holm([0.01, 0.04, 0.03])
-    array([0.03, 0.06, 0.06])
-    """
-    p = np.asarray(p_values, dtype=np.float64)
-    order = np.argsort(p, kind="stable")
-    stepped = np.maximum.accumulate(p[order] * (p.size - np.arange(p.size)))
-    return np.minimum(stepped, 1.0)[np.argsort(order)]
 
 
 def wilcoxon_scores(values: ArrayLike, *, test: str = "one-sided") -> NDArray[np.float64]:

@@ -10,7 +10,6 @@ from nmlsdr.experiments.results import resource
 from nmlsdr.experiments.statistics import (
     best_counts,
     friedman_nemenyi,
-    holm,
     paired_t_p_value,
     signed_rank_p_values,
     undistinguished_groups,
@@ -98,12 +97,6 @@ def test_scores_sum_to_the_number_of_pairs_and_two_sided_tests_are_more_careful(
     np.testing.assert_array_equal(p, each)
     assert np.all(np.diag(p) == 1.0)
     assert np.all(p + p.T >= 1.0)  # one of the two directions has at least half of the distribution
-
-
-def test_holms_correction_computed_by_hand():
-    # 4 p-values, sorted .005 .01 .03 .04, times 4 3 2 1, then never falling
-    np.testing.assert_allclose(holm([0.01, 0.04, 0.03, 0.005]), [0.03, 0.06, 0.06, 0.02])
-    np.testing.assert_allclose(holm([0.9, 0.8]), [1.0, 1.0])
 
 
 def test_friedman_is_scipy_s_and_nemenyi_is_demsar_s(rng):

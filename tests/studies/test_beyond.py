@@ -16,6 +16,7 @@ from scipy import stats
 from sklearn.ensemble import ExtraTreesRegressor, RandomForestRegressor
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
+from views import gaps, holm, percent
 
 from nmlsdr import ResidualPropagation
 from nmlsdr.experiments import protocol, rivals
@@ -323,21 +324,27 @@ def test_records_become_arrays_of_both_parts():
     }
     found = collect(BASE, records)
     assert (found.datasets, found.methods, found.seeds) == (("Birds", "Yeast"), ("Residual", "Ridge"), (0, 1))
-    assert found.percent()[1, 0, 0] == 50
-    assert found.percent(P1)[1, 0, 0] == 75
-    assert found.percent()[0, 1, 1] == 25
-    assert np.isnan(found.percent(P1)[0, 1, 1])
-    assert np.isnan(found.percent()).sum() == 6
+    assert percent(found)[1, 0, 0] == 50
+    assert percent(found, P1)[1, 0, 0] == 75
+    assert percent(found)[0, 1, 1] == 25
+    assert np.isnan(percent(found, P1)[0, 1, 1])
+    assert np.isnan(percent(found)).sum() == 6
     assert found.failures == ["beyond, Birds, Residual, seed 1: ValueError: no"]
     assert collect(REGIMES["beyond-flips-20"], records) is None
+
+
+def test_holms_correction_computed_by_hand():
+    # 4 p-values, sorted .005 .01 .03 .04, times 4 3 2 1, then never falling
+    np.testing.assert_allclose(holm([0.01, 0.04, 0.03, 0.005]), [0.03, 0.06, 0.06, 0.02])
+    np.testing.assert_allclose(holm([0.9, 0.8]), [1.0, 1.0])
 
 
 def test_gaps_are_paired_by_seed():
     """A rival with one seed is compared on that seed, not with the mean over others."""
     found = results([[1.0], [2.0]])
     found.values[:, 2, :, 1] = np.nan
-    np.testing.assert_allclose(found.gaps("Residual", "Ridge"), [2.0])
-    assert found.percent()[0, 0, 1] > found.percent()[0, 0, 0]
+    np.testing.assert_allclose(gaps(found, "Residual", "Ridge"), [2.0])
+    assert percent(found)[0, 0, 1] > percent(found)[0, 0, 0]
 
 
 def test_wilcoxon_tests_are_scipy_s_and_corrected_together():
@@ -346,12 +353,12 @@ def test_wilcoxon_tests_are_scipy_s_and_corrected_together():
     table = beyond_section.test_table(results(gains), SEVEN)
     p = [stats.wilcoxon(gain, method="exact").pvalue for gain in gains]
     order = np.argsort(p)
-    holm = {order[0]: min(1, 2 * p[order[0]]), order[1]: max(2 * p[order[0]], p[order[1]])}
+    corrected = {order[0]: min(1, 2 * p[order[0]]), order[1]: max(2 * p[order[0]], p[order[1]])}
     for j, (name, entries) in enumerate(table.rows):
         assert name == METHODS[j + 1]
         assert [e.text for e in entries] == [
             f"{gains[j].mean():+.2f}", f"{gains[j].std(ddof=1):.2f}", str((gains[j] > 0).sum()),
-            str((gains[j] < 0).sum()), f"{p[j]:.3g}", f"{min(1, holm[j]):.3g}",
+            str((gains[j] < 0).sum()), f"{p[j]:.3g}", f"{min(1, corrected[j]):.3g}",
             ", ".join(name for name, gain in zip(BASE.datasets, gains[j], strict=True) if gain < 0) or "none",
         ]  # fmt: skip
 

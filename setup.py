@@ -24,7 +24,7 @@ from setuptools.command.build_ext import build_ext
 # what _graph.pyx is made of; the rest of _c/ belongs to the propagation and the forests
 SEARCH = [
     "build", "distance", "few", "few_rows", "heap", "index", "kernel_types", "kernels", "nearest", "platform",
-    "products", "products_candidates", "products_integers", "products_new", "products_packed",
+    "products", "products_candidates", "products_pair", "products_new", "products_packed",
     "products_scale", "products_sparse", "products_state", "products_storage", "products_tile", "rows", "shares",
     "simd", "simd_clear", "simd_levels", "tree", "tree_leaf",
 ]  # fmt: skip

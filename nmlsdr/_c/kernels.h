@@ -1,7 +1,7 @@
 /* The kernels that have SIMD levels, each compiled for each level, and the one table that chooses among them.
  *
  *   products, sweep   of two blocks, of a sparse row with a block (products_tile.h)
- *   int16, int8       of two blocks of integers, where they are faster than floats (products_integers.h)
+ *   int16, int8       of two blocks of integers, where they are faster than floats (products_pair.h)
  *   near, scan        a leaf of the tree (tree_leaf.h)
  *   distances, dots   canonical distances, and products, of one query and dense rows (few_rows.h)
  */

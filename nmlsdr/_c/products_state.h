@@ -38,7 +38,7 @@ typedef struct {
     /* half the squared norm, the share of the error bound, the threshold: by position */
     float *h, *e, *t;
     float *coarse_h, *coarse_t;  /* h and t for products of 8-bit integers, and */
-    int32_t *start;              /* where their sums start (products_integers.h) */
+    int32_t *start;              /* where their sums start (products_pair.h) */
     nmlsdr_candidate *candidate; /* (n, capacity) */
     /* (n, NMLSDR_RANKS(k)) the k best lower bounds, increasing, then infinities, if k is small */
     float *best;

@@ -85,6 +85,7 @@ enum { NM(lanes_portable) = G };
 #define VI __m256i
 #define VI_LOAD(p) _mm256_load_si256((const __m256i *)(p))
 #define VI_SET1(x) _mm256_set1_epi32(x)
+#define VI_ADD(a, b) _mm256_add_epi32(a, b)
 #define VI_FLOAT(c) _mm256_cvtepi32_ps(c)
 /* written out, because GCC 12 makes all products of a step first, and has no registers to hold them: 1.6 times slower */
 #define NM_MADD(c, y, x, place) { \
@@ -135,12 +136,13 @@ enum { NM(lanes_avx512) = G };
 #define VI __m512i
 #define VI_LOAD(p) _mm512_load_si512(p)
 #define VI_SET1(x) _mm512_set1_epi32(x)
+#define VI_ADD(a, b) _mm512_add_epi32(a, b)
 #define VI_FLOAT(c) _mm512_cvtepi32_ps(c)
 #define VI_MADD(c, y, x) ((c) = _mm512_dpwssd_epi32(c, y, x))
 #define VI_MADD_FROM(c, y, p) VI_MADD(c, y, VI_LOAD(p))
 #define VI_DOT(c, y, x) ((c) = _mm512_dpbusd_epi32(c, y, x))
 #define VI_FLIP(x) _mm512_xor_si512(x, _mm512_set1_epi32((int32_t)0x80808080))
-#define VI_SUM(x, y) _mm512_reduce_add_epi32(_mm512_add_epi32(x, y))
+#define VI_SUM(x, y) _mm512_reduce_add_epi32(VI_ADD(x, y))
 typedef T NM_LEVEL(unaligned) NM_UNALIGNED(64);
 #include NM_TEMPLATE
 enum { NM(lanes_vnni) = G };

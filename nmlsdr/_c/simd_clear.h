@@ -16,6 +16,7 @@
 #undef VI
 #undef VI_LOAD
 #undef VI_SET1
+#undef VI_ADD
 #undef VI_FLOAT
 #undef VI_MADD
 #undef VI_MADD_FROM

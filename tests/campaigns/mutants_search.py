@@ -92,13 +92,15 @@ MUTANTS = {
         ("search/int8: thresholds a tenth higher", "nmlsdr_raise", "(float)(ratio * ratio)", "(float)(ratio * ratio * 0.9)"),
         ("search/int16: slack of squares", "nmlsdr_threshold", "apart * apart * (-0.5f - 0x1p-21f)", "bound - 0.5f * slack * slack"),
     ],
-    ("_c/products_integers.h", INTEGERS): [
+    ("_c/products_tile.h", INTEGERS): [
         ("search/int8: a tie of 16 bits is dropped", "NM_LEVEL", "(score[c] >= t)", "(score[c] > t)"),
         ("search/int8: the column's threshold not asked", "NM_LEVEL", "p->ta[i] < p->tb[j + c] ? p->ta[i] : p->tb[j + c];", "p->ta[i];"),
         ("search/int8: every second vector is not multiplied", "NM_LEVEL", "VI_MADD(odd, VI_LOAD(a + w + G), VI_LOAD(b + w + G));", ""),
-        ("search/int16: the second pass starts anew", "NM_NAME", "if (!first) { NM_ROWS(NM_DO) }", ""),
-        ("search/int16: the column's threshold not asked", "NM_NAME", "VMIN(t, t2))); }", "t)); }"),
-        ("search/int16: tiles that are ruled out", "NM_NAME", "if (!*++tile) continue;", "if (*++tile) continue;"),
+    ],
+    ("_c/products_pair.h", (*PRODUCTS, *INTEGERS)): [
+        ("search/pair: the second pass forgotten", "NM_NAME", "if (!first) { NM_ROWS(NM_DO) }", ""),
+        ("search/pair: the column's threshold not asked", "NM_NAME", "VMIN(t, t2))); }", "t)); }"),
+        ("search/pair: tiles that are ruled out", "NM_NAME", "if (!*++tile) continue;", "if (*++tile) continue;"),
     ],
     ("_c/products_packed.h", INTEGERS): [
         ("search/int16: the second of two integers lost", "nmlsdr_pack_int16", "<< (j & 1) * 16)", "<< 0)"),
@@ -145,8 +147,7 @@ MUTANTS = {
         ("search/nearest: one of the own lost", "nmlsdr_keep_nearest", "own + n - 1;", "own + n - (own > 1);"),
     ],
     ("_c/products_tile.h", PRODUCTS): [
-        ("search/tile: the column's threshold not asked", "NM_LEVEL", "VMIN(t, t2))", "t)"),
-        ("search/tile: the second pass forgotten", "NM_LEVEL", "c##r##1 = c##r##1 + VLOAD(partial + r * NR + G); \\", "\\"),
+        ("search/tile: the column's threshold not asked", "NM_LEVEL", "VMIN(t, VLOAD(p->tb + j + c))", "t"),
         ("search/tile: the sweep's half before", "NM_LEVEL", "p->ta[i]); /* the half before may have raised it */", "INFINITY);"),
     ],
     ("_c/products.h", PRODUCTS): [

@@ -179,7 +179,7 @@ HOOKED = {"mistakes", "review_scores"}  # they take what ResidualPropagation com
 # ---------------------------------------------------------------- C
 
 TEMPLATES = {
-    *("products_tile.h", "products_integers.h", "tree_leaf.h", "few_rows.h", "propagation_loops.h"),
+    *("products_tile.h", "products_pair.h", "tree_leaf.h", "few_rows.h", "propagation_loops.h"),
     "forest_search.h",
     *("simd.h", "simd_clear.h"),
 }

@@ -1,8 +1,8 @@
-/* One pair of packed row blocks of integers: products, and the test that lets candidates through.
+/* One pair of packed row blocks: all products, and the test that lets candidates through.
  *
- * A part of the template products_tile.h, which says what NM_LEVEL, G, V and HITS are; levels where integers are faster
- * than floats include it for 16-bit integers and, with NM_BYTES 1, for 8-bit ones.  Of integers there are
- *   VI, VI_LOAD, VI_SET1, VI_FLOAT   a vector of G words of 32 bits, and its conversion to floats
+ * A part of the template products_tile.h, which includes it with NM_BITS 32 for floats and, at levels where integers are
+ * faster, 16 and 8 for integers of so many bits.  Of integers there are
+ *   VI, VI_LOAD, VI_SET1, VI_ADD, VI_FLOAT   a vector of G words of 32 bits, and its conversion to floats
  *   VI_MADD, VI_MADD_FROM            c += y x, where each word of y and x is a pair of 16-bit integers: one
  *                                    instruction makes twice as many products as one on floats; the second
  *                                    reads x from memory
@@ -10,6 +10,11 @@
  *   VI_DOT, VI_FLIP, VI_SUM          c += y x, where each word of y is four bytes without sign and each of x
  *                                    four with sign; the sign bit of each byte changed, which adds 128 to
  *                                    it; the sum of the words of two vectors
+ *
+ * A tile is 4 rows by 3 vectors: 12 accumulators hide the latency of two fused units with 3 loads and 4
+ * broadcasts per 12 products.  Floats start at -h_j, so that after subtracting h_i the tile holds the score
+ *   s_ij = <z_i, z_j> - h_i - h_j >= -d_ij^2 / 2      (docs/neighbours.md: h carries the error bound)
+ * and a pair is of interest if s_ij >= min(t_i, t_j), the thresholds of the row and of the column.
  *
  * 16 bits.  A row z = (x - centre) scale is rounded to integers q.  The scale is the largest with |q_i|
  * |q_j| < 2^31, so that every sum of products, in any order and also of a part of the features, fits 32
@@ -29,62 +34,53 @@
  * of a product has no sign: it is p + 128, and the sums start at -128 sum(p_j).  They are exact modulo
  * 2^32, and in the end below 2^31 (d <= 2^16).
  *
- * A tile is 4 rows by 3 vectors as with floats.  With 16 bits, two of the columns are read from memory by
- * the product itself:
+ * With 16 bits, two of the three columns of a tile are read from memory by the product itself:
  * 12 sums, a column, a row's value and a product fit 16 registers, and a Zen 3, which takes four vector
  * operations a cycle, has two fewer to do than if all three were loaded first (77 instead of 73 products a
  * nanosecond, floats 48).
  */
 
-#define NM_ROW_OF(r) ((const int32_t *)p->za + (r) / G * G * d + k0 * G + (r) % G)
+#define NM_ROW_OF(r) ((const NM_WORD *)p->za + (r) / G * G * d + k0 * G + (r) % G)
 #define NM_ROWS(DO) DO(0) DO(1) DO(2) DO(3)
-#define NM_SUM(r, m) (*(VI *)(partial + (r) * NR + (m) * G))
-#if NM_BYTES
-#define NM_NAME(x) NM_LEVEL(x##8)
-#define NM_H(side) p->coarse_h##side
-#define NM_T(side) p->coarse_t##side
-#define NM_START(m) VI_LOAD(p->start + j + (m) * G)
-#define NM_VALUE(at) VI_FLIP(VI_SET1(*(at)))
-#define NM_STEP(r) VI_DOT(c##r##0, y, x); VI_DOT(c##r##1, y, x1); VI_DOT(c##r##2, y, x2);
-
-/* Let those pairs of row i through whose products of 16 bits reach the row's threshold or their column's. */
-static NM_TARGET void NM_LEVEL(check_passing)(const nmlsdr_pair *p, ptrdiff_t i, ptrdiff_t j,
-    unsigned long long passed)
-{
-    const ptrdiff_t words = p->checked;
-    const int32_t *a = p->rows_a + i * words;
-    unsigned long long left = 0;
-    float score[3 * G];
-
-    for (; passed; passed &= passed - 1, p->a.scratch->checked++) {
-        const int c = nmlsdr_lowest_bit(passed);
-        const int32_t *b = p->rows_b + (j + c) * words;
-        VI even = {0}, odd = {0};
-
-        for (ptrdiff_t w = 0; w < words; w += 2 * G) {
-            VI_MADD(even, VI_LOAD(a + w), VI_LOAD(b + w));
-            VI_MADD(odd, VI_LOAD(a + w + G), VI_LOAD(b + w + G));
-        }
-
-        score[c] = (float)VI_SUM(even, odd) - p->hb[j + c] - p->ha[i];
-        const float t = p->ta[i] < p->tb[j + c] ? p->ta[i] : p->tb[j + c];
-        left |= (unsigned long long)(score[c] >= t) << c;
-    }
-
-    if (left) nmlsdr_push_row(p, i, j, left, score);
-}
+#if NM_BITS == 32
+#define NM_NAME NM_LEVEL(products)
+#define NM_WORD float
+#define NM_V V
+#define NM_ADD(a, b) ((a) + (b))
+#define NM_SUM(r, m) (*(NM_LEVEL(unaligned) *)(partial + (r) * NR + (m) * G))
+#define NM_START(m) (VZERO - VLOAD(p->hb + j + (m) * G))
+#define NM_COLUMNS(k) const V x = VLOAD(b0 + (k) * G), x1 = VLOAD(b1 + (k) * G), x2 = VLOAD(b2 + (k) * G)
+#define NM_VALUE(at) VSET1(*(at))
+#define NM_STEP(r) c##r##0 = VFMA(y, x, c##r##0); c##r##1 = VFMA(y, x1, c##r##1); c##r##2 = VFMA(y, x2, c##r##2);
+#define NM_SCORE(r, m) (c##r##m - VSET1(p->ha[i + r]))
 #else
-#define NM_NAME(x) NM_LEVEL(x##16)
-#define NM_H(side) p->h##side
-#define NM_T(side) p->t##side
+#define NM_WORD int32_t
+#define NM_V VI
+#define NM_ADD(a, b) VI_ADD(a, b)
+#define NM_SUM(r, m) (*(VI *)(partial + (r) * NR + (m) * G))
+#define NM_SCORE(r, m) (VI_FLOAT(c##r##m) - VLOAD(NM_SIDE(hb) + j + m * G) - VSET1(NM_SIDE(ha)[i + r]))
+#endif
+#if NM_BITS == 16
+#define NM_NAME NM_LEVEL(int16)
 #define NM_START(m) ((VI){0})
+#define NM_COLUMNS(k) const VI x = VI_LOAD(b0 + (k) * G)
 #define NM_VALUE(at) VI_SET1(*(at))
 #define NM_STEP(r) \
     VI_MADD(c##r##0, y, x); VI_MADD_FROM(c##r##1, y, b1 + k * G); VI_MADD_FROM(c##r##2, y, b2 + k * G);
+#elif NM_BITS == 8
+#define NM_NAME NM_LEVEL(int8)
+#define NM_START(m) VI_LOAD(p->start + j + (m) * G)
+#define NM_COLUMNS(k) const VI x = VI_LOAD(b0 + (k) * G), x1 = VI_LOAD(b1 + (k) * G), x2 = VI_LOAD(b2 + (k) * G)
+#define NM_VALUE(at) VI_FLIP(VI_SET1(*(at)))
+#define NM_STEP(r) VI_DOT(c##r##0, y, x); VI_DOT(c##r##1, y, x1); VI_DOT(c##r##2, y, x2);
 #endif
-#define NM_SCORE(r, m) (VI_FLOAT(c##r##m) - VLOAD(NM_H(b) + j + m * G) - VSET1(NM_H(a)[i + r]))
+#if NM_BITS == 8
+#define NM_SIDE(x) p->coarse_##x
+#else
+#define NM_SIDE(x) p->x
+#endif
 
-static NM_TARGET void NM_NAME(int)(const nmlsdr_pair *p)
+static NM_TARGET void NM_NAME(const nmlsdr_pair *p)
 {
     enum { NR = 3 * G };
     const ptrdiff_t d = p->d;
@@ -93,33 +89,38 @@ static NM_TARGET void NM_NAME(int)(const nmlsdr_pair *p)
     for (ptrdiff_t k0 = 0; k0 < d; k0 += p->pass) {
         const ptrdiff_t kc = d - k0 < p->pass ? d - k0 : p->pass;
         const int first = k0 == 0, last = k0 + kc == d;
-        int32_t *partial = (int32_t *)p->partial;
-        const unsigned char *tile = p->tiles - 1;
+        NM_WORD *partial = (NM_WORD *)p->partial;
+        unsigned char *tile = p->tiles - 1;
 
         for (ptrdiff_t j = 0; j < p->nb; j += NR) {
-            const int32_t *b0 = (const int32_t *)p->zb + j * d + k0 * G, *b1 = b0 + G * d, *b2 = b1 + G * d;
+            const NM_WORD *b0 = (const NM_WORD *)p->zb + j * d + k0 * G, *b1 = b0 + G * d, *b2 = b1 + G * d;
             for (ptrdiff_t i = 0; i < p->na; i += 4, partial += 4 * NR) {
                 if (!*++tile) continue; /* its leading coordinates are too far apart (products_packed.h) */
-                const int32_t *a0 = NM_ROW_OF(i), *a1 = NM_ROW_OF(i + 1), *a2 = NM_ROW_OF(i + 2),
-                    *a3 = NM_ROW_OF(i + 3);
+                const NM_WORD *a0 = NM_ROW_OF(i), *a1 = NM_ROW_OF(i + 1), *a2 = NM_ROW_OF(i + 2), *a3 = NM_ROW_OF(i + 3);
                 for (ptrdiff_t line = 0; line < p->lines; line++, prefetch += 64) NMLSDR_PREFETCH(prefetch);
-#define NM_DO(r) VI c##r##0 = NM_START(0), c##r##1 = NM_START(1), c##r##2 = NM_START(2);
+#define NM_DO(r) NM_V c##r##0 = {0}, c##r##1 = {0}, c##r##2 = {0};
                 NM_ROWS(NM_DO)
 #undef NM_DO
-#define NM_DO(r) c##r##0 = NM_SUM(r, 0); c##r##1 = NM_SUM(r, 1); c##r##2 = NM_SUM(r, 2);
-                if (!first) { NM_ROWS(NM_DO) }
-#undef NM_DO
+                if (first) {
+                    c00 = c10 = c20 = c30 = NM_START(0);
+                    c01 = c11 = c21 = c31 = NM_START(1);
+                    c02 = c12 = c22 = c32 = NM_START(2);
+                }
+
                 for (ptrdiff_t k = 0; k < kc; k++) {
-                    const VI x = VI_LOAD(b0 + k * G);
-#if NM_BYTES
-                    const VI x1 = VI_LOAD(b1 + k * G), x2 = VI_LOAD(b2 + k * G);
-#endif
-                    VI y;
+                    NM_COLUMNS(k);
+                    NM_V y;
 #define NM_DO(r) y = NM_VALUE(a##r + k * G); NM_STEP(r)
                     NM_ROWS(NM_DO)
 #undef NM_DO
                 }
 
+#define NM_DO(r) \
+    c##r##0 = NM_ADD(c##r##0, NM_SUM(r, 0)); \
+    c##r##1 = NM_ADD(c##r##1, NM_SUM(r, 1)); \
+    c##r##2 = NM_ADD(c##r##2, NM_SUM(r, 2));
+                if (!first) { NM_ROWS(NM_DO) }
+#undef NM_DO
                 if (!last) {
 #define NM_DO(r) NM_SUM(r, 0) = c##r##0; NM_SUM(r, 1) = c##r##1; NM_SUM(r, 2) = c##r##2;
                     NM_ROWS(NM_DO)
@@ -127,19 +128,24 @@ static NM_TARGET void NM_NAME(int)(const nmlsdr_pair *p)
                     continue;
                 }
 
-                const V t0 = VLOAD(NM_T(b) + j), t1 = VLOAD(NM_T(b) + j + G), t2 = VLOAD(NM_T(b) + j + 2 * G);
+                const float *tb = NM_SIDE(tb) + j;
+                const V t0 = VLOAD(tb), t1 = VLOAD(tb + G), t2 = VLOAD(tb + 2 * G);
                 HITS hits = HITS_NONE;
 #define NM_DO(r) { \
-    const V t = VSET1(NM_T(a)[i + r]); \
+    const V t = VSET1(NM_SIDE(ta)[i + r]); \
     hits = HITS_OR(hits, VGE(NM_SCORE(r, 0), VMIN(t, t0))); \
     hits = HITS_OR(hits, VGE(NM_SCORE(r, 1), VMIN(t, t1))); \
     hits = HITS_OR(hits, VGE(NM_SCORE(r, 2), VMIN(t, t2))); }
                 NM_ROWS(NM_DO)
 #undef NM_DO
+#if NM_BITS == 32
+                if (p->marks) *tile = HITS_ANY(hits) != 0;
+                if (p->marks) continue;
+#endif
                 if (!HITS_ANY(hits)) continue;
-#if NM_BYTES
+#if NM_BITS == 8
 #define NM_DO(r) { \
-    const V t = VSET1(NM_T(a)[i + r]); \
+    const V t = VSET1(p->coarse_ta[i + r]); \
     const unsigned long long passed = (unsigned long long)VMASK(VGE(NM_SCORE(r, 0), VMIN(t, t0))) \
         | (unsigned long long)VMASK(VGE(NM_SCORE(r, 1), VMIN(t, t1))) << G \
         | (unsigned long long)VMASK(VGE(NM_SCORE(r, 2), VMIN(t, t2))) << 2 * G; \
@@ -162,11 +168,15 @@ static NM_TARGET void NM_NAME(int)(const nmlsdr_pair *p)
 
 #undef NM_ROW_OF
 #undef NM_ROWS
-#undef NM_SUM
-#undef NM_SCORE
 #undef NM_NAME
-#undef NM_H
-#undef NM_T
+#undef NM_WORD
+#undef NM_V
+#undef NM_ADD
+#undef NM_SUM
 #undef NM_START
+#undef NM_COLUMNS
 #undef NM_VALUE
 #undef NM_STEP
+#undef NM_SCORE
+#undef NM_SIDE
+#undef NM_BITS

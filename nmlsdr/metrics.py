@@ -80,8 +80,7 @@ def hamming_loss(Y: ArrayLike, scores: ArrayLike) -> float:
     Raises
     ------
     ValueError
-        If the shapes are wrong or differ, if ``Y`` has values other than 0, 1 and unknown or no known entry, or if
-        ``scores`` is NaN where ``Y`` is known.
+        If shapes differ, if ``Y`` has other values or no known entry, or if ``scores`` is NaN where ``Y`` is known.
 
     Notes
     -----
@@ -117,8 +116,7 @@ def ranking_loss(Y: ArrayLike, scores: ArrayLike) -> float:
     Raises
     ------
     ValueError
-        If the shapes are wrong or differ, if ``Y`` has values other than 0, 1 and unknown or no known entry, or if
-        ``scores`` is NaN where ``Y`` is known.
+        If shapes differ, if ``Y`` has other values or no known entry, or if ``scores`` is NaN where ``Y`` is known.
 
     Warns
     -----
@@ -159,8 +157,7 @@ def average_precision(Y: ArrayLike, scores: ArrayLike) -> float:
     Raises
     ------
     ValueError
-        If the shapes are wrong or differ, if ``Y`` has values other than 0, 1 and unknown or no known entry, or if
-        ``scores`` is NaN where ``Y`` is known.
+        If shapes differ, if ``Y`` has other values or no known entry, or if ``scores`` is NaN where ``Y`` is known.
 
     Warns
     -----
@@ -203,8 +200,7 @@ def one_error(Y: ArrayLike, scores: ArrayLike) -> float:
     Raises
     ------
     ValueError
-        If the shapes are wrong or differ, if ``Y`` has values other than 0, 1 and unknown or no known entry, or if
-        ``scores`` is NaN where ``Y`` is known.
+        If shapes differ, if ``Y`` has other values or no known entry, or if ``scores`` is NaN where ``Y`` is known.
 
     Warns
     -----
@@ -245,8 +241,7 @@ def coverage(Y: ArrayLike, scores: ArrayLike, *, empty: float = 0) -> float:
     Raises
     ------
     ValueError
-        If the shapes are wrong or differ, if ``Y`` has values other than 0, 1 and unknown or no known entry, or if
-        ``scores`` is NaN where ``Y`` is known.
+        If shapes differ, if ``Y`` has other values or no known entry, or if ``scores`` is NaN where ``Y`` is known.
 
     Notes
     -----
@@ -286,8 +281,7 @@ def macro_f1(Y: ArrayLike, scores: ArrayLike) -> float:
     Raises
     ------
     ValueError
-        If the shapes are wrong or differ, if ``Y`` has values other than 0, 1 and unknown or no known entry, or if
-        ``scores`` is NaN where ``Y`` is known.
+        If shapes differ, if ``Y`` has other values or no known entry, or if ``scores`` is NaN where ``Y`` is known.
 
     Notes
     -----
@@ -326,8 +320,7 @@ def micro_f1(Y: ArrayLike, scores: ArrayLike) -> float:
     Raises
     ------
     ValueError
-        If the shapes are wrong or differ, if ``Y`` has values other than 0, 1 and unknown or no known entry, or if
-        ``scores`` is NaN where ``Y`` is known.
+        If shapes differ, if ``Y`` has other values or no known entry, or if ``scores`` is NaN where ``Y`` is known.
 
     Notes
     -----
@@ -376,9 +369,8 @@ def score_table(
     Raises
     ------
     ValueError
-        If ``coverage_by`` or ``coverage_empty`` has another value than those above, if the shapes are wrong or
-        differ, if ``Y`` has values other than 0, 1 and unknown or no known entry, or if ``scores`` is NaN where ``Y``
-        is known.
+        If ``coverage_by``, ``coverage_empty`` or ``Y`` has other values than those above, if ``Y`` has no known entry,
+        if shapes differ, or if ``scores`` is NaN where ``Y`` is known.
 
     Warns
     -----

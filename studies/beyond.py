@@ -237,7 +237,7 @@ def out_of_bag(X: Floats, Y: NDArray[Any]) -> Floats:
 
 def out_of_fold(X: Floats, Y: NDArray[Any]) -> Floats:
     """Probabilities of each row by logistic regressions on the rows of the other folds, their C tuned."""
-    return np.asarray(logistic_out_of_fold(X, Y, TunedLogistic().fit(X, Y).strength_, newton=False))
+    return np.asarray(logistic_out_of_fold(X, Y, TunedLogistic().fit(X, Y).strength_))
 
 
 REVIEWERS: dict[str, Callable[[Draw], Review]] = {

@@ -4,17 +4,16 @@ The words stand in words.json, by language. NO, NA, SI and IT are also countries
 for yes and no count only where all words of a column are those of one language.
 """
 
-import json
 import re
 import unicodedata
 from collections.abc import Iterable
-from importlib import resources
-from typing import Any, cast
+from typing import cast
 
 from .._errors import InputError
+from .._resources import load_json
 
+#: What may surround a value: the blanks that `float` skips; `str.strip` would remove other separators too.
 BLANKS = " \t\n\r\v\f"
-"""What may surround a value: the blanks that `float` skips; `str.strip` would remove other separators too."""
 WORD = re.compile(r"[^\W\d_]{2,}")
 TYPESET_BLANKS = "\u00a0\u2007\u2009\u202f"
 
@@ -34,26 +33,26 @@ def fold(text: str) -> str:
     return text.casefold() if text.isascii() else unicodedata.normalize("NFC", text.casefold())
 
 
-_FOUND: dict[str, Any] = json.loads(resources.files(__package__).joinpath("words.json").read_text(encoding="utf-8"))
+_FOUND = load_json(__package__, "words.json")
 
+#: For each language its words for yes (1) and no (0), folded.
 LANGUAGES = [
     {fold(w): value for value, words in ((1, yes), (0, no)) for w in words} for yes, no in _FOUND["yes_no"].values()
 ]
-"""For each language its words for yes (1) and no (0), folded."""
+#: Of these languages.
 LANGUAGE_CODES = tuple(_FOUND["yes_no"])
-"""Of these languages."""
+#: How a missing feature is written, folded, in a table of numbers.
 HOLES = ("", "?", "na", "n/a", "nan", "null")
-"""How a missing feature is written, folded, in a table of numbers."""
+#: Words, folded, that mean a missing value wherever they stand; others are found by how often they occur.
 MISSING = frozenset({*HOLES, *map(fold, _FOUND["missing"])})
-"""Words, folded, that mean a missing value wherever they stand; others are found by how often they occur."""
+#: For each encoding of one byte a letter the alphabets of its languages, without the letters of ASCII.
 LETTERS: dict[str, list[str]] = _FOUND["letters"]
-"""For each encoding of one byte a letter the alphabets of its languages, without the letters of ASCII."""
+#: Words, folded, in the name of a column that names the rows, such as id and number.
 NAMES_ROWS = frozenset(map(fold, _FOUND["names_rows"]))
-"""Words, folded, in the name of a column that names the rows, such as id and number."""
+#: Words, folded, in place of a list of labels that has none.
 NO_LABEL = frozenset(map(fold, _FOUND["no_label"]))
-"""Words, folded, in place of a list of labels that has none."""
+#: Words, folded, in front of the sums below a table.
 TOTALS = frozenset(map(fold, _FOUND["totals"]))
-"""Words, folded, in front of the sums below a table."""
 
 
 def _is_word(word: str) -> bool:
@@ -67,11 +66,11 @@ LABELS = {"0": 0, "1": 1, "-1": -1, "": -1, "?": -1, "0.0": 0, "1.0": 1, "-1.0":
 LABEL_WORDS = LABELS | {word: value for words in LANGUAGES for word, value in words.items() if _is_word(word)}
 LABEL_WORDS |= {"y": 1, "j": 1, "n": 0}
 UNCLEAR = -2  # the verdict of a person who cannot tell
+#: What a person may write beside a suggestion.
 VERDICTS = {word: value for word, value in LABEL_WORDS.items() if value in (0, 1)} | {"add": 1, "remove": 0}
 VERDICTS |= {"unclear": UNCLEAR}
-"""What a person may write beside a suggestion."""
+#: What the kinds of mistakes in a list were called, and what they are called now.
 OLD_KINDS = {"missing": "forgotten", "spurious": "wrong", **dict.fromkeys(("apart", "both", "unknown"), "all")}
-"""What the kinds of mistakes in a list were called, and what they are called now."""
 
 
 def _answers(yes: str | None, no: str | None) -> list[dict[str, int]]:

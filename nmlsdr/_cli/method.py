@@ -59,7 +59,7 @@ def measure(X: Any, y: Any, args: argparse.Namespace) -> Pieces | None:
     with single_threaded_blas():
         grow_forests(near[:20], given[:20], n_estimators=1, **settings)  # imports take a while
         trees = _seconds(lambda: grow_forests(near, given, n_estimators=2, **settings)) / 2
-        one = _seconds(lambda: logistic(near[some], Y[some][:, common], near[:1], 0.1, newton=False)) / len(common)
+        one = _seconds(lambda: logistic(near[some], Y[some][:, common], near[:1], 0.1)) / len(common)
         product = min(_seconds(lambda: square @ square) for _ in range(5)) / 400**3
     m = min(l, D, 3000)
     # Multiplications of the cross-validated ridge regression, and of the propagation for each row and label, from fits

@@ -22,23 +22,18 @@ from ..forest import KINDS, grow_forests, score_by_forests
 STRENGTHS = (0.001, 0.01, 0.1, 1.0, 10.0)  # on standardised features
 SPLITS = 5
 ITERATIONS = 500
-NEWTON_DIMENSIONS = 350
 
 TUNING_ROWS = 1000  # more rows or folds cost time and hardly change the best strength
 TUNING_SPLITS = 3
 TUNING_LABELS = 20
 
 
-def logistic(X: Any, Y: NDArray[Any], queries: Any, strength: float = 0.01, *, newton: bool = True) -> NDArray[Any]:
+def logistic(X: Any, Y: NDArray[Any], queries: Any, strength: float = 0.01, **settings: Any) -> NDArray[Any]:
     """Predict each label by a logistic regression on the rows where it is known; a constant label by its value.
 
     With fewer rows than features, all rows are projected onto the span of the training rows first: with a penalty on
-    |w|^2 the coefficients are in that span.  `newton`: in few dimensions use Newton's method, which finds the minimum
-    to many digits; scikit-learn's default solver stops earlier and takes a fourth of the time on Scene.
+    |w|^2 the coefficients are in that span.  ``settings`` are those of scikit-learn's LogisticRegression.
     """
-    steps: dict[str, Any] = {"max_iter": ITERATIONS}
-    if newton and min(X.shape) <= NEWTON_DIMENSIONS:
-        steps.update(solver="newton-cholesky", tol=1e-8)
     if X.shape[1] > X.shape[0] and not sparse.issparse(X):
         basis = np.linalg.qr(X.T)[0]
         X, queries = X @ basis, queries @ basis
@@ -48,7 +43,7 @@ def logistic(X: Any, Y: NDArray[Any], queries: Any, strength: float = 0.01, *, n
         values = np.unique(Y[known, c])
         if len(values) == 2:
             rows = slice(None) if known.all() else known
-            model = LogisticRegression(C=strength, **steps).fit(X[rows], Y[rows, c])
+            model = LogisticRegression(C=strength, max_iter=ITERATIONS, **settings).fit(X[rows], Y[rows, c])
             found[:, c] = model.predict_proba(queries)[:, 1]
         elif len(values) == 1:
             found[:, c] = values[0]
@@ -56,16 +51,16 @@ def logistic(X: Any, Y: NDArray[Any], queries: Any, strength: float = 0.01, *, n
 
 
 def logistic_out_of_fold(
-    X: Any, Y: NDArray[Any], strength: float = 0.01, *, splits: int = SPLITS, newton: bool = True
+    X: Any, Y: NDArray[Any], strength: float = 0.01, *, splits: int = SPLITS, **settings: Any
 ) -> NDArray[Any]:
     """Probabilities (n, C) of each row by logistic regressions on the rows of the other folds."""
     found = np.empty(Y.shape)
     for train, test in KFold(min(splits, len(Y)), shuffle=True, random_state=0).split(Y):
-        found[test] = logistic(X[train], Y[train], X[test], strength, newton=newton)
+        found[test] = logistic(X[train], Y[train], X[test], strength, **settings)
     return found
 
 
-def choose_strength(X: Any, Y: NDArray[Any], *, splits: int = SPLITS, newton: bool = True) -> float:
+def choose_strength(X: Any, Y: NDArray[Any], *, splits: int = SPLITS, **settings: Any) -> float:
     """Choose one C for all labels, by the smallest unexplained share of the labels' variance out of fold.
 
     ResidualPropagation chooses its two strengths by the same criterion.
@@ -77,7 +72,7 @@ def choose_strength(X: Any, Y: NDArray[Any], *, splits: int = SPLITS, newton: bo
     spread = ((Y - known_shares(Y, known)) ** 2 * known).sum(axis=0)[varies]
     errors = []
     for strength in STRENGTHS:
-        found = logistic_out_of_fold(X, Y, strength, splits=splits, newton=newton)
+        found = logistic_out_of_fold(X, Y, strength, splits=splits, **settings)
         errors.append((((Y - found) ** 2 * known).sum(axis=0)[varies] / spread).mean())
     return STRENGTHS[int(np.argmin(errors))]
 
@@ -118,15 +113,15 @@ class TunedLogistic(_Rival):
         self.X_, self.y_ = X, Y
         some = np.random.default_rng(0).permutation(len(Y))[:TUNING_ROWS]
         common = np.argsort(-(Y == 1).sum(axis=0), kind="stable")[:TUNING_LABELS]
-        self.strength_ = choose_strength(X[some], Y[some][:, common], splits=TUNING_SPLITS, newton=False)
-        held_out = logistic_out_of_fold(X[some], Y[some], self.strength_, splits=TUNING_SPLITS, newton=False)
+        self.strength_ = choose_strength(X[some], Y[some][:, common], splits=TUNING_SPLITS)
+        held_out = logistic_out_of_fold(X[some], Y[some], self.strength_, splits=TUNING_SPLITS)
         self.held_out_ = some, held_out
         return f1_cutoff_of(held_out, Y[some])
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probabilities (n, C)."""
         with single_threaded_blas():
-            return logistic(self.X_, self.y_, X, self.strength_, newton=False)
+            return logistic(self.X_, self.y_, X, self.strength_)
 
 
 class Forest(_Rival):

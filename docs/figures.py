@@ -119,7 +119,6 @@ PRODUCTS = {
 FORMER_FORESTS = "They were made with the forests of scikit-learn, before those of our own."
 OUT_OF_DATE = {
     "article": "The commit was not stored when they were made.",
-    "comparison": FORMER_FORESTS,
     "mistakes": FORMER_FORESTS,
 }
 

@@ -47,7 +47,7 @@ RATES = {"none": (0.0,), "flips": (0.02, 0.05, 0.1, 0.2), "forgotten": _SHARES, 
 SHOWN = {
     "none": "none",
     "forgotten": "30 % forgotten",
-    "mixed": "30 % forgotten, 10 % invented",
+    "mixed": "30 % forgotten, 10 % given wrongly",
     "own": "as the simulation makes them",
     "unclear": "30 % forgotten, mainly unclear ones",
 }
@@ -282,7 +282,7 @@ def intervals(O, given, rng):
     found = estimate_mistakes(O, given.astype(int))
     return {
         "forgotten": found.forgotten,
-        "wrong": tuple(np.add(found.forgotten, found.invented)),
+        "wrong": tuple(np.add(found.forgotten, found.wrong)),
         "Elkan and Noto": elkan_noto(O, given, rng),
         "confident learning": confident_joint(O, given, rng),
         "flip rate": flip_rate_as_before(O, given.astype(int)),

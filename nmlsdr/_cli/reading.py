@@ -76,9 +76,11 @@ def read_data(
         table = dataclasses.replace(table, plan=plan, id_name=plan.identifier)
     elif table.plan is not None and table.ids is not None:
         table = dataclasses.replace(table, id_name=args.id or table.plan.identifier)
-    if model is not None or table.plan is None or not show_plan(table, args.data, console):
-        for note in (*table.notes, *table.differences):
-            console.note(f"{args.data}: {note}.")
+    if model is None and getattr(args, "model", None) is not None:
+        table = dataclasses.replace(table, differences=_differences(table, args))
+    is_told = model is None and table.plan is not None and show_plan(table, args.data, console)
+    for note in (*(() if is_told else table.notes), *table.differences):
+        console.note(f"{args.data}: {note}.")
     if table.differences and getattr(args, "strict", False):
         raise InputError(f"{args.data} is not as the table of the fit; mend it, or leave --strict out.")
     if need_labels and table.target is None:
@@ -92,6 +94,21 @@ def read_data(
     if need_labels and not table.labeled.any():
         raise InputError(f"{args.data} has no labelled row; give its labels.")
     return table
+
+
+def _differences(table: Table, args: argparse.Namespace) -> list[str]:
+    """Return what is not as in the table of the fit of --model, a line for each column."""
+    from .._model.reading import open_model  # which few commands need
+
+    plan = open_model(args.model).plan
+    if plan is None or table.columns is None:
+        what = f"{args.data} cannot be compared with the table of {args.model}, as one has no columns with names"
+        raise InputError(f"{what}; leave --model out.")
+    used = [column.name for column in plan.used]
+    refuse_missing(args.data, used, [*table.columns], "columns that the model was fitted on")
+    _, errors, lines = plan.encode_new(table.columns, len(table.data), [])
+    odd = {problem.name: problem.text for problem in errors}
+    return lines + [f"column {name!r}: {shorten(text)!r} is not what it held at the fit" for name, text in odd.items()]
 
 
 @contextlib.contextmanager

@@ -24,9 +24,9 @@ from .table import Table
 from .writing import open_output, write_result, wrote
 
 # Options that the next commands do not need, and those of them without a value.
-_OWN = ("--out", "-o", "--kind", "--top", "--folds", "--show", "--image", "--reviewed")
+_OWN = ("--out", "-o", "--kind", "--top", "--folds", "--show", "--image", "--reviewed", "--model")
 _SHOWN = 5  # entries on the terminal
-_FLAGS = ("--explain", "--no-cells", "--corrected", "--quiet", "-q")
+_FLAGS = ("--explain", "--no-cells", "--corrected", "--strict", "--quiet", "-q")
 
 
 def review(args: argparse.Namespace, console: Console) -> int:

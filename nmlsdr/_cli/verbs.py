@@ -98,6 +98,7 @@ GROUPS: dict[str, Options] = {
             names_of,
         ),
         "--fill-absent": flag("treat columns that the model needs and DATA lacks as if all their cells were empty"),
+        "--model": option("MODEL.skops", "say where a column is not as in the table of this model's fit", InputFile),
         "--strict": flag("stop where a column is not as at the fit, such as shares in place of percent"),
         "--one-hot": option(
             "NAME,...",
@@ -336,7 +337,7 @@ def _add_tables(verbs: Any) -> None:
         "writes a list. Columns: row (from 0), label, given (0 or 1), score (the largest first), suggest (add or "
         "remove), kind (forgotten: given 0, looks like 1; wrong: given 1, looks like 0), rank within the kind, and "
         "verdict. Fill in the verdict (1, 0 or unclear), and pass the file to --reviewed.",
-        f"{PAGES} --top --explain",
+        f"{PAGES} --top --explain --model --strict",
         {"--out": option("FILE", text, required=True, action="append", suffixes=(*LISTS, ".html"))},
     )
     add_table_verb(

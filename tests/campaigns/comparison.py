@@ -1,10 +1,11 @@
-"""How often a table is rightly and wrongly said to differ from that of the fit: ten tables, 20 kinds of change.
+"""How often a table is rightly and wrongly said to differ from that of the fit: 14 tables, 20 kinds of change.
 
-    python tests/campaigns/comparison.py [--rounds 10] [--record]
+    python tests/campaigns/comparison.py [--rounds 24] [--record]
 
 Each table is drawn twice: the encoder is fitted on the first half of one, and given bootstraps and later parts of the
-other half, of 200 to 5000 rows, with and without a change in one column. A line on another column than the changed
-one, or without a change, is wrong. The tables are of ten languages and fields; years, meters, and months go on.
+other half, of 200 to 5000 rows, and in the first four rounds also later parts with a change in one column. A line on
+another column than the changed one, or without a change, is wrong. The tables are of 14 languages and fields; years,
+meters, and months go on.
 """
 
 import argparse
@@ -18,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from campaigns import record
 from nmlsdr.tables import TableEncoder
 
+CHANGED = 4  # rounds
 # Table: percent, mass in kg, other unit, plain number, count, price, category, yes and no, list, and its texts.
 TABLES = {
     "barley (German)": ("Feuchte", "Ertrag", "Höhe cm", "pH", "Ähren", "Preis", "Ort", "Bio", "Sorten", ",", "ja nein"),
@@ -36,6 +38,14 @@ TABLES = {
                           "evet hayır"),
     "rivers (Dutch)": ("Vocht", "Slib", "Diepte cm", "Zuurgraad", "Vissen", "Prijs", "Plaats", "Stroom", "Soorten", ",",
                        "ja nee"),
+    "brewery (Czech)": ("Vlhkost", "Slad", "Tank cm", "Kyselost", "Lahví", "Cena", "Sklep", "Bio", "Chmely", ",",
+                        "ano ne"),
+    "slopes (Swedish)": ("Fuktighet", "Snö", "Djup cm", "Lutning", "Åkare", "Pris", "Lift", "Öppen", "Skador", ",",
+                         "ja nej"),
+    "baths (Hungarian)": ("Páratartalom", "Iszap", "Mélység m", "Lúgosság", "Vendég", "Jegyár", "Medence", "Fedett",
+                          "Kezelések", ",", "igen nem"),
+    "ferries (Greek)": ("Υγρασία", "Φορτίο", "Μήκος m", "Δείκτης", "Επιβάτες", "Ναύλος", "Λιμάνι", "Ανοιχτό", "Είδη",
+                        ",", "ναι όχι"),
     "cars (Italian)": ("Umidità", "Carico", "Freno mm", "Rapporto", "Giri", "Costo", "Officina", "Usata", "Guasti", ",",
                        "sì no"),
 }  # fmt: skip
@@ -143,7 +153,7 @@ def rates(rounds, names=tuple(TABLES)):
                 said = lines(encoder, frame)
                 n_files, n_false = n_files + 1, n_false + bool(said)
                 wrong += said
-            for kind, (column, change) in changes(name).items():
+            for kind, (column, change) in changes(name).items() if k < CHANGED else ():
                 said = lines(encoder, changed(later, column, change))
                 n_changes += 1
                 n_found += any(repr(column) in line for line in said)
@@ -156,7 +166,7 @@ def rates(rounds, names=tuple(TABLES)):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--rounds", type=int, default=24)
     parser.add_argument("--record", action="store_true", help="write the outcome into last_runs.json")
     args = parser.parse_args()
     (found, n_changes, false, n_files, beside), missed, wrong = rates(args.rounds)

@@ -304,3 +304,34 @@ def test_short_answers_at_the_fit_and_long_ones_tomorrow_are_the_same(write, row
     new = read_table(long, plan=fitted.plan)
     np.testing.assert_array_equal(new.data, fitted.data)
     assert new.differences == []
+
+
+# ---------------------------------------------------------------- a review beside the table of a fit
+
+
+def test_review_says_where_a_table_is_not_as_at_the_fit_of_a_model(write, rows, tmp_path):
+    model, out, rows = tmp_path / "m.skops", tmp_path / "r.csv", rows * 4
+    train = write("train.csv", NAMES, *rows)
+    assert spawn("fit", train, "--label-list", "Schaden", "--out", model).returncode == 0
+    thousandth = [[*row[:3], row[3].replace(".", ""), row[4]] for row in rows]
+    for row in thousandth:
+        row[2] = german(float(row[2].replace(",", ".")) / 100, 4)
+    new = write("new.csv", NAMES, *thousandth)
+    options = ["--label-list", "Schaden", "--out", out, "--model", model]
+    done = spawn("review", train, *options)
+    assert done.returncode == 0
+    assert "at the fit" not in done.stderr
+    done = spawn("review", new, *options)
+    assert done.returncode == 0, done
+    said = [line for line in done.stderr.splitlines() if "at the fit" in line]
+    assert len(said) == 1
+    assert said[0].startswith(f"nmlsdr: {new}: column 'Druck': the median is ")
+    done = spawn("review", new, *options, "--strict")
+    assert done.returncode == 2
+    assert "is not as the table of the fit" in done.stderr
+    done = spawn("review", write("less.csv", NAMES[2:], *(row[2:] for row in rows)), *options)
+    assert done.returncode == 2
+    assert "it lacks 2 of the 4 columns that the model was fitted on: 'Nr', 'Ort'" in done.stderr
+    odd = ([*row[:2], f"ca {row[2]} bar?", *row[3:]] for row in rows)
+    done = spawn("review", write("odd.csv", NAMES, *odd), *options)
+    assert "is not what it held at the fit" in done.stderr

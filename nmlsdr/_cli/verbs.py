@@ -218,7 +218,7 @@ GROUPS: dict[str, Options] = {
             "NAME",
             "encoding of a text file, such as cp1250 (default: UTF-8, or the one that fits its names and letters)",
         ),
-        "--sheet": option("NAME", "Excel: the sheet to read (default: the first)"),
+        "--sheet": option("NAME", "Excel: the sheet to read (default: the first that has the columns)"),
         "--zero-based": flag("svmlight: feature numbers begin at 0, not at 1"),
     },
     "threads, messages and limits": {

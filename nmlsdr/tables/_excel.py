@@ -1,4 +1,4 @@
-"""Read the first sheet of an Excel workbook, or the one that is named, through openpyxl."""
+"""Read a sheet of an Excel workbook through openpyxl: the named one, or the one with the columns asked for."""
 
 import functools
 import io

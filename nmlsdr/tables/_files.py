@@ -104,7 +104,7 @@ class Form:
     likely_encoding : str, default=None
         Encoding of a file of the same origin. It is chosen if this file is not UTF-8 and the words do not decide.
     sheet : str, default=None
-        For Excel: name of the sheet. None: the first.
+        For Excel: name of the sheet. None: the first that has the most of the columns asked for.
     n_features : int, default=None
         For svmlight: number of feature columns. None: the largest index.
     zero_based : bool, default=False

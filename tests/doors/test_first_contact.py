@@ -306,6 +306,14 @@ def test_short_answers_at_the_fit_and_long_ones_tomorrow_are_the_same(write, row
     assert new.differences == []
 
 
+def test_words_of_a_column_of_few_levels_are_no_missing_values(write, rows):
+    floors = ["T", "1", "2", "3", "Attico"]
+    lines = [[f"Nº{i}", floors[i % 5], str(i % 7) if i % 9 else "defekt", row[4]] for i, row in enumerate(rows)]
+    table = read(write("t.csv", ["Nº", "Piano", "Stufe", "Schaden"], *lines))
+    assert kinds(table) == {"Nº": "identifier", "Piano": "category", "Stufe": "category"}
+    assert table.feature_names[:5] == ["Piano=1", "Piano=2", "Piano=3", "Piano=Attico", "Piano=T"]
+
+
 # ---------------------------------------------------------------- a review beside the table of a fit
 
 

@@ -11,6 +11,12 @@ features that are constant in the node do not count.
   largest value in the node.
 * A random forest tries the square root of their number, each with thresholds halfway between two values of the node:
   those above all rows of a node of at most 16 rows, or above 16 rows drawn from it.
+
+Each choice was compared with others on six of the article's data sets and three simulated tables, five seeds each, by
+the means of seven measures and of the four rankings, in points of 100.  A random forest with 8 thresholds loses .08 and
+.09.  With a third of the features and 8 thresholds it gains .01 and loses .03, and a fit takes 1.4 times as long.
+Neighbours in the order lose nothing: two windows at random places change the means by -.10 and -.02, and features that
+are each drawn by themselves by -.11 and -.06.  The out-of-bag errors of both kinds then fall by .1 % at most.
 """
 
 import warnings

@@ -70,7 +70,7 @@ typedef struct {
 
     float *x, *values; /* of the rows of the node, of some features and of one */
     int32_t *bin;      /* (n) thresholds that are not below the value; when a node is split, the rows on the right */
-    int32_t *bins;     /* (17, n_padded) sums over the rows of a bin */
+    int32_t *bins;     /* (17, n_padded) sums over the rows of a bin, or (n_sums, lanes) over those on the left */
 } nmlsdr_grower;
 
 static inline uint64_t nmlsdr_key(uint64_t key, uint64_t number)
@@ -288,7 +288,7 @@ static int nmlsdr_grow_tree(const nmlsdr_growth *f, ptrdiff_t t, int level)
     g.x = (float *)nmlsdr_new(&memory, rows * NMLSDR_WIDEST, sizeof(float));
     g.values = (float *)nmlsdr_new(&memory, rows + NMLSDR_WIDEST, sizeof(float));
     g.bin = (int32_t *)nmlsdr_new(&memory, rows + NMLSDR_WIDEST, sizeof(int32_t));
-    g.bins = (int32_t *)nmlsdr_new(&memory, (NMLSDR_THRESHOLDS + 1) * g.n_padded, sizeof(int32_t));
+    g.bins = (int32_t *)nmlsdr_new(&memory, (NMLSDR_THRESHOLDS + NMLSDR_WIDEST) * g.n_padded, sizeof(int32_t));
     if (!memory.failed) {
         nmlsdr_draw_rows(f, &g, key, f->left_out + t * f->n);
         for (ptrdiff_t k = 0; k < f->n_kinds; k++)

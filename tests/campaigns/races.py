@@ -23,13 +23,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from neighbor_cases import LEVELS, by_few, by_groups, by_index, by_leads, by_products, by_scan, by_tree
 
-from nmlsdr import graph, mlknn, propagation
+from nmlsdr import forest, graph, mlknn, propagation
 from nmlsdr._search import run
 from nmlsdr._solvers import system
 
 # small as the data are, threads start
 graph._EDGES_PER_THREAD = mlknn._LABELS_PER_THREAD = 1
-system.WORK_PER_THREAD = run._WORK_PER_THREAD = 1
+system.WORK_PER_THREAD = run._WORK_PER_THREAD = forest._WORTH_A_THREAD = forest._WORTH_SCORING = 1
 
 
 def searches(rng, n_threads):
@@ -57,7 +57,7 @@ def searches(rng, n_threads):
 
 
 def method(rng, n_threads):
-    """Name and answer of what follows a search: graphs, T, propagation by every solver, the counts of ML-kNN."""
+    """Name and answer of what follows a search: graphs, T, propagation by every solver, ML-kNN's counts, forests."""
     X = rng.standard_normal((3000, 12))
     Y = (rng.random((3000, 37)) < 0.2).astype(np.uint8)
     indices = graph.kneighbors(X, 10, n_jobs=n_threads)[1]
@@ -76,6 +76,10 @@ def method(rng, n_threads):
             yield f"{weights} {solver}", (done.F,)
     table = mlknn.fit_posterior(Y, indices, n_jobs=n_threads)
     yield "posterior", (mlknn.posterior(table, Y, indices, n_jobs=n_threads),)
+    options = {"n_estimators": 8, "random_state": 0, "n_jobs": n_threads}
+    for rows in (X[:300], sparse.csr_array(X[:300])):
+        grown, predictions, _ = forest.grow_forests(rows, Y[:300].astype(float), **options)
+        yield "forests", (*predictions, *forest.score_by_forests(grown, X, n_threads))
 
 
 def answers(seed, n_threads):

@@ -41,6 +41,7 @@ CASES = {
     "one of many varies": lambda rng: (rng.random((40, 1)) * (np.arange(40) == 7), labels(rng, (40, 3))),
     "constant": lambda rng: (np.ones((40, 4)), labels(rng, (40, 3))),
     "all 0": lambda rng: (np.zeros((40, 4)), labels(rng, (40, 3))),
+    "some constant": lambda rng: (np.where(np.arange(9) % 2, rng.random((60, 9)), 1.0), labels(rng, (60, 3))),
     "equal rows": lambda rng: (np.tile(rng.random((1, 5)), (30, 1)), labels(rng, (30, 3))),
     "pure": lambda rng: (rng.random((40, 4)), np.ones((40, 3))),
     "six rows": lambda rng: (rng.random((6, 3)), labels(rng, (6, 2))),
@@ -80,6 +81,7 @@ def test_forests_are_those_of_the_twin(name, rng, monkeypatch):
     predicted = [twin.predict(trees, new) for trees, _ in expected]
     monkeypatch.setattr(forest, "_WORTH_A_THREAD", 1)
     monkeypatch.setattr(forest, "_WORTH_SCORING", 1)
+    monkeypatch.setattr(forest, "_SPREAD", 1000)  # sparse rows are scored in parts
     for level in LEVELS:
         monkeypatch.setenv("NMLSDR_SIMD", level)
         for n_jobs, layout in ((1, np.asfortranarray), (2, np.float32), (2, sparse.csr_array), (1, zeros_stored)):

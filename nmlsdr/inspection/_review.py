@@ -160,7 +160,7 @@ def rank_suspects(
     is_given = labels.Y > 0.5
     listed = labels.known if kind == "all" else labels.known & (is_given == (kind == "wrong"))
     if reviewed is not None:
-        decided = check_mask(reviewed, *scores.shape, "reviewed")
+        decided = check_mask(reviewed, scores.shape[0], scores.shape[1], "reviewed")
         listed = listed & ~(decided if decided.ndim == 2 else decided[:, None])
     row, label = np.nonzero(listed)
     s, given = scores[row, label], is_given[row, label].astype(np.int64)
@@ -184,8 +184,7 @@ def _odds(
     h = max(check_real(forget_rate, "forget_rate", 0.0, 1.0), least)
     e = 0.5 / np.sqrt(max(1, int(labels.labeled.sum())))
     s = np.clip(s, e, 1.0 - e)
-    odds: NDArray[np.float64] = np.where(given == 1, r, h) * s / (1.0 - s)
-    return odds
+    return np.asarray(np.where(given == 1, r, h) * s / (1.0 - s))
 
 
 def last_with(estimator: Any, attribute: str) -> Any:

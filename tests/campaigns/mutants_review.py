@@ -27,7 +27,6 @@ MUTANTS = {
         ("review/script: keep is no word", "", 'word === "keep" ? was : ', ""),
         ("review/script: keep changes", "", 'word === "keep" ? was :', 'word === "keep" ? 1 - was :'),
         ("review/script: an earlier verdict that differs is not said", "", "before[3] !== value", "false"),
-        ("review/script: earlier verdicts are given again", "", "before || !same ? undefined", "!same ? undefined"),
         ("review/script: the file lacks earlier verdicts", "", "[...data.earlier.map(", "[...[].map("),
         ("review/script: the file gives unknown labels", "", 'given < 0 ? "" : given', "given"),
         ("review/script: formulas in the file", "", """(formula.test(cell) ? "'" + cell : cell)""", "cell"),
@@ -78,7 +77,7 @@ MUTANTS = {
     ],
     ("_estimators/_residual.py", ("tests/core/test_residual.py", "tests/doors/test_review_page.py")): [
         ("review/list: unknown labels before corrections", "_before_corrections", "before.known & labels.known", "labels.known"),
-        ("review/list: the rate of corrected labels", "fit", "_estimate_rates(O_before, before)", "_estimate_rates(O, labels)"),
+        ("review/list: the rate of corrected labels", "fit", "_estimate_rates(*before)", "_estimate_rates(O, labels)"),
     ],
 }
 

@@ -253,10 +253,11 @@ def test_strips_are_quantiles_of_both_groups_and_shares_where_values_are_few(rng
     n = 300
     y = (rng.random((n, 1)) < 0.4).astype(int)
     X = np.column_stack([rng.normal(size=n) + 2 * y[:, 0], (rng.random(n) < 0.2 + 0.5 * y[:, 0]), rng.normal(size=n)])
+    y[:60], X[:60, 2] = -1, 6  # unlabelled rows say nothing about the label
     model = ResidualPropagation(n_neighbors=5, n_estimators=5).fit(X, y)
     write_review(tmp_path / "a.html", model, X, y, top=30)
     on, off = X[y[:, 0] == 1], X[y[:, 0] == 0]
-    low, high = np.quantile(X[:, 0], [0.01, 0.99])
+    low, high = np.quantile(X[60:, 0], [0.01, 0.99])
     for one in unpack(tmp_path / "a.html")["entries"]:
         assert one["told"] == [0, 1]  # the third column has no part in the label
         own = X[one["row"]]
@@ -264,6 +265,12 @@ def test_strips_are_quantiles_of_both_groups_and_shares_where_values_are_few(rng
         marks = [own[0], *(np.quantile(group[:, 0], q) for group in (on, off) for q in (0.05, 0.25, 0.5, 0.75, 0.95))]
         expected = np.clip(99 * (np.array(marks) - low) / (high - low), 0, 99)
         assert np.abs(np.array(one["strips"]["0"]) - expected).max() <= 1
+
+
+def test_a_category_is_compared_as_a_whole():
+    """Three categories as three features of one column: those of rows 0 and 2 differ, although both lack the third."""
+    X, target = np.eye(3)[[0, 0, 1, 2, 2]], np.array([[1], [1], [1], [0], [0]])
+    assert _page._Strips(X, target, np.zeros(3, dtype=np.intp)).of(0, 0, X[0]) == [67, 0]
 
 
 def test_the_digest_is_that_of_the_list(fitted, tmp_path):

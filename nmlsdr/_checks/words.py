@@ -47,8 +47,6 @@ HOLES = ("", "?", "na", "n/a", "nan", "null")
 MISSING = frozenset({*HOLES, *map(fold, _FOUND["missing"])})
 #: For each encoding of one byte a letter the alphabets of its languages, without the letters of ASCII.
 LETTERS: dict[str, list[str]] = _FOUND["letters"]
-#: Words, folded, in the name of a column that names the rows, such as id and number.
-NAMES_ROWS = frozenset(map(fold, _FOUND["names_rows"]))
 #: Words, folded, in place of a list of labels that has none.
 NO_LABEL = frozenset(map(fold, _FOUND["no_label"]))
 #: Words, folded, in front of the sums below a table.
@@ -71,6 +69,23 @@ VERDICTS = {word: value for word, value in LABEL_WORDS.items() if value in (0, 1
 VERDICTS |= {"unclear": UNCLEAR}
 #: What the kinds of mistakes in a list were called, and what they are called now.
 OLD_KINDS = {"missing": "forgotten", "spurious": "wrong", **dict.fromkeys(("apart", "both", "unknown"), "all")}
+
+
+_NAMES_ROWS = frozenset(map(fold, _FOUND["names_rows"]))
+_COMPOUNDS = ("nr", *(word for word in _NAMES_ROWS if len(word) > 4))  # at the end of a longer word
+_NAME_PART = re.compile(r"[A-Z]+(?![^\W\d_A-Z])|[^\W\d_](?:(?![A-Z])[^\W\d_])*")
+
+
+def names_rows(name: str) -> bool:
+    """Whether a column's name has a word such as id, number or code, as the name of an identifier has.
+
+    Examples
+    --------
+    >>> [names_rows(name) for name in ("PatientID", "Bestellnummer", "order no.", "Número do pedido", "acid")]
+    [True, True, True, True, False]
+    """
+    parts = map(fold, _NAME_PART.findall(name))
+    return any(part in _NAMES_ROWS or (len(part) > 6 and part.endswith(_COMPOUNDS)) for part in parts)
 
 
 def _answers(yes: str | None, no: str | None) -> list[dict[str, int]]:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._checks.words import MISSING, NAMES_ROWS, WORD, fold, trim, yes_no
+from .._checks.words import MISSING, WORD, fold, names_rows, trim, yes_no
 from .._errors import shorten
 from ._columns import Cells, Facts, Numbers, row_numbers, tally
 from ._dates import find_months, order_of, with_words
@@ -40,8 +40,6 @@ MOST_SPELLINGS = 1000  # of the words for yes and no, and words among them that 
 YEARS = (1500, 2200)  # whole numbers in this range may be years
 NEARLY = 0.95  # different cells of a column that has the name or the place of an identifier, as a share of the rows
 CHANCE = 1e-6  # accepted probability that a column without any link to the labels is filled on labelled rows only
-NAME_PART = re.compile(r"[A-Z]+(?![^\W\d_A-Z])|[^\W\d_](?:(?![A-Z])[^\W\d_])*")  # PatientID: Patient, ID
-COMPOUNDS = ("nr", *(word for word in NAMES_ROWS if len(word) > 4))  # at the end of a longer one, such as Bestellnummer
 TAG_SEPARATORS = re.compile("[;|,/]")
 LEADING_ZEROS = re.compile(r"0\d+")
 
@@ -385,9 +383,7 @@ class Deciding:
 
     def _is_likely(self, name: str) -> int:
         """How much speaks for a column as the identifier: its name, and that it is the first."""
-        parts = map(fold, NAME_PART.findall(name))
-        is_named = any(part in NAMES_ROWS or (len(part) > 6 and part.endswith(COMPOUNDS)) for part in parts)
-        return is_named + (name == self.columns[0].name)
+        return names_rows(name) + (name == self.columns[0].name)
 
     def _identifier(self, facts: Facts) -> Column | None:
         """What a column of short texts is that no two rows share, unless the rows are the same; else None.

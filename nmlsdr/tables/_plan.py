@@ -411,7 +411,8 @@ def _encode(
             found = found.reshape(len(words), len(column.levels))
         else:
             notation = Notation(column.decimal, column.thousands)
-            factors = with_new_units(column.factors, {parts.unit for parts in texts.forms.parts if parts is not None})
+            units = {part.unit for parts in texts.forms.parts if parts is not None for part in parts.all}
+            factors = with_new_units(column.factors, units)
             found = read_quantities(texts.different, texts.forms, notation, factors, column.marks)
             for code, text in enumerate(texts.different) if is_plain and texts.numbers else ():
                 found[code, 0] = (texts.numbers or {}).get(text, found[code, 0])

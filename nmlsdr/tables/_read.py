@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import Bunch
 
+from .._checks.words import names_rows
 from .._errors import shorten
 from ._arff import ArffFile
 from ._columns import Cells, Table, Texts
@@ -65,7 +66,7 @@ OTHER_KINDS = {
     ".skops": "this is a model file; give a table",
 }
 # Of a column that may be an id whose texts repeat: texts, rows of one text, and what is looked at.
-LEAST_GROUPS, ROWS_OF_ONE, MOST_GROUPS, MOST_ROWS, FIRST_PAIRS = 20, 20, 500, 100_000, 8
+LEAST_GROUPS, ROWS_OF_ONE, MOST_ROWS = 20, 20, 20_000
 WITHOUT_NAMES = (read_npz, read_svmlight)  # of columns
 UNPACKED = (read_npz, ParquetFile, ExcelFile)  # not gzipped
 
@@ -324,42 +325,34 @@ def _read_arrays(path: Path_, reader: Any, roles: Roles, form: Form, labels: Lab
 def repeating_id(columns: Mapping[str, Cells]) -> list[str]:
     """Return a note if a column seems to name what several rows are about, such as the patient of each visit.
 
-    It has up to 20 rows for each of its texts, and at least two other columns, such as sex and birthday, are always the
-    same in rows with the same text, where chance would make them differ often.
+    It has the name of an identifier or stands first, and has up to 20 rows for each of its texts. At least two other
+    columns, such as sex and birthday, are always the same in rows with the same text, where chance would make them
+    differ often.
     """
     codes: dict[str, NDArray[Any]] = {}
     for name, cells in columns.items():
         if isinstance(cells, Texts):
             codes[name] = cells.codes[:MOST_ROWS]
         elif cells.is_whole:
-            codes[name] = np.unique(cells.values[:MOST_ROWS], return_inverse=True)[1].astype(np.int32)
-    names, table = [*codes], np.array([*codes.values()])
-    best: tuple[str, int, list[str]] = ("", 0, [""])  # at least two columns are needed
-    for name, keys in zip(names, table, strict=True):
-        n_texts, n_rows = len(np.unique(keys)), len(keys)
-        if not max(LEAST_GROUPS, n_rows / ROWS_OF_ONE) <= n_texts <= n_rows - LEAST_GROUPS:
+            codes[name] = np.unique(cells.values[:MOST_ROWS], return_inverse=True)[1]
+    for name, keys in codes.items():
+        _, first, groups = np.unique(keys, return_index=True, return_inverse=True)
+        n_texts, n_rows = len(first), len(keys)
+        repeats = max(LEAST_GROUPS, n_rows / ROWS_OF_ONE) <= n_texts <= n_rows - LEAST_GROUPS
+        if not repeats or not (names_rows(name) or name == next(iter(columns))):
             continue
-        rows = np.flatnonzero(keys < MOST_GROUPS)
-        rows = rows[np.argsort(keys[rows], kind="stable")]
-        repeats = np.flatnonzero(np.diff(keys[rows]) == 0)
-        row, following, same = rows[repeats], rows[repeats + 1], []  # pairs of rows with one text
-        # A few pairs rule out most columns, all at once: each column is compared with each other one.
-        alike = (table[:, row[:FIRST_PAIRS]] == table[:, following[:FIRST_PAIRS]]).all(axis=1)
-        for other in np.flatnonzero(alike):
-            values = table[other]
-            counts = np.bincount(values[rows])
-            n_changes = len(repeats) * (1 - ((counts / len(rows)) ** 2).sum())  # by chance
-            is_same = (values[row] == values[following]).all()
-            if is_same and (counts > 0).sum() != len(rows) - len(repeats) and n_changes >= LEAST_GROUPS:
-                same.append(names[other])
-        best = max(best, (name, n_texts, same), key=lambda one: len(one[2]))
-    name, n_texts, same = best
-    if not n_texts:
-        return []
-    others = f"{shorten(same[0], 30)!r} and {shorten(same[1], 30)!r}"
-    what = f"rows with the same {shorten(name, 30)!r} ({n_texts} different) also have the same {others}"
-    advice = f"add --id {shlex.quote(name)}, so that cross-validation keeps its rows together"
-    return [f"{what}; if it is an id, such as that of a patient, {advice}"]
+        same = []
+        for other, values in codes.items():
+            counts = np.bincount(values)
+            n_changes = (n_rows - n_texts) * (1 - ((counts / n_rows) ** 2).sum())  # by chance
+            is_same = (values == values[first][groups]).all()
+            if is_same and (counts > 0).sum() != n_texts and n_changes >= LEAST_GROUPS:
+                same.append(repr(shorten(other, 30)))
+        if len(same) >= 2:
+            what = f"rows with the same {shorten(name, 30)!r} ({n_texts} different) also have the same"
+            advice = f"add --id {shlex.quote(name)}, so that cross-validation keeps its rows together"
+            return [f"{what} {same[0]} and {same[1]}; if it is an id, such as that of a patient, {advice}"]
+    return []
 
 
 def _split_by_plan(source: Any, roles: Roles, labels: LabelNames | None, plan: Plan) -> Split:

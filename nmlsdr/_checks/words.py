@@ -39,7 +39,7 @@ _FOUND = load_json(__package__, "words.json")
 LANGUAGES = [
     {fold(w): value for value, words in ((1, yes), (0, no)) for w in words} for yes, no in _FOUND["yes_no"].values()
 ]
-#: Of these languages.
+#: The codes of these languages.
 LANGUAGE_CODES = tuple(_FOUND["yes_no"])
 #: How a missing feature is written, folded, in a table of numbers.
 HOLES = ("", "?", "na", "n/a", "nan", "null")

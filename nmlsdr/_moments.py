@@ -20,8 +20,8 @@ from scipy.linalg import blas
 
 from ._checks.arguments import check_rows
 
-__all__ = ["LabelSet", "RowSums", "add_gram", "centred_over_known", "column_blocks", "compress_labels", "label_gram",
-           "label_sets", "scale_columns", "sparse_gram", "without_offsets"]  # fmt: skip
+__all__ = ["LabelSet", "RowSums", "add_gram", "centred_over_known", "compress_labels", "label_gram", "label_sets",
+           "scale_columns", "sparse_gram", "without_offsets"]  # fmt: skip
 
 _BLOCK_VALUES = 1 << 19  # values of X that are widened to float64 and centred at a time: 4 MiB
 # Labels with fewer non-zeros than this are multiplied as a sparse matrix: at 2 % (Corel) it takes a quarter of
@@ -190,6 +190,22 @@ class RowSums:
             S *= weights
         return S
 
+    def row_gram(self, w: np.ndarray) -> np.ndarray:
+        """Xc diag(w) Xc' of rows in memory, in the form of `gram`."""
+        X, mean, kept = self.rows, self.means(), np.flatnonzero(w)
+        if sparse.issparse(X):
+            X, mean = without_offsets(X, mean)
+            offset = X @ (w * mean) - 0.5 * float(w @ mean**2)
+            K = sparse_gram(sparse.csc_array(X)[:, kept], w[kept])
+            return np.asarray(blas.dsyr2(-1.0, np.ones(len(K)), offset, a=K, lower=1, overwrite_a=1))
+        K = np.zeros((len(X), len(X)), order="F")
+        for columns in _column_blocks(kept, len(X)):
+            block = np.asfortranarray(X[:, columns], dtype=np.float64)
+            block -= mean[columns]
+            block *= np.sqrt(w[columns])
+            add_gram(K, block)
+        return K
+
     def project(self, V: np.ndarray, mean: np.ndarray) -> Any:
         """(X - 1 mean') V."""
         if sparse.issparse(self.rows):
@@ -217,7 +233,7 @@ def row_blocks(X: Any) -> Iterator[slice]:
         yield slice(first, min(first + step, X.shape[0]))
 
 
-def column_blocks(columns: np.ndarray, n_rows: int) -> list[np.ndarray]:
+def _column_blocks(columns: np.ndarray, n_rows: int) -> list[np.ndarray]:
     """The numbers of these columns in parts of about 32 MiB in float64."""
     return np.array_split(columns, 1 + n_rows * len(columns) // (8 * _BLOCK_VALUES))
 
@@ -299,7 +315,7 @@ def sparse_gram(A: Any, weights: np.ndarray) -> np.ndarray:
     thin = np.diff(A.indptr) <= _THIN * A.shape[0]
     few = A[:, thin]
     S = sparse.tril(few @ sparse.diags_array(weights[thin]) @ few.T).toarray(order="F")
-    for columns in column_blocks(np.flatnonzero(~thin), A.shape[0]):
+    for columns in _column_blocks(np.flatnonzero(~thin), A.shape[0]):
         block = A[:, columns].astype(np.float64).toarray(order="F")
         block *= np.sqrt(weights[columns])
         add_gram(S, block)

@@ -20,25 +20,16 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy import linalg, sparse
-from scipy.linalg import blas, lapack
+from scipy import linalg
+from scipy.linalg import lapack
 from scipy.sparse.linalg import LinearOperator, cg
 
 from .._checks.arguments import check_row_weights
 from .._checks.labels import some_unknown
-from .._moments import (
-    LabelSet,
-    RowSums,
-    add_gram,
-    centred_over_known,
-    column_blocks,
-    label_sets,
-    sparse_gram,
-    without_offsets,
-)
+from .._moments import LabelSet, RowSums, centred_over_known, label_sets
 from .._process.threads import single_threaded_blas
 
-__all__ = ["by_factors", "coefficients", "from_gram", "ridge_regression", "row_gram", "solve_shifted"]
+__all__ = ["by_factors", "coefficients", "from_gram", "ridge_regression", "solve_shifted"]
 
 # The largest matrix to form, 72 MB.
 LARGEST_GRAM = 3000
@@ -140,7 +131,7 @@ def by_factors(sets: list[LabelSet], shape: tuple[int, int], n_pairs: int) -> bo
 def _of_a_set(each: LabelSet, rows: RowSums, Y: np.ndarray, level: float, w: np.ndarray) -> np.ndarray:
     if each.is_narrow():
         return from_gram(rows.gram(each.mean), each.moment, w, np.array([level]))[0]
-    A = solve_shifted(row_gram(rows, w), np.array([level]), each.centred(Y))[0]
+    A = solve_shifted(rows.row_gram(w), np.array([level]), each.centred(Y))[0]
     return w[:, None] * rows.cross_moment(A, each.mean)
 
 
@@ -170,23 +161,6 @@ def solve_shifted(A: np.ndarray, levels: np.ndarray, B: np.ndarray) -> np.ndarra
         if failed:
             raise linalg.LinAlgError(f"The leading minor {failed} of a ridge regression is not positive.")
     return found
-
-
-def row_gram(X: RowSums, w: np.ndarray) -> np.ndarray:
-    """Xc diag(w) Xc' of rows in memory, by its lower triangle, in Fortran order, with zeros above."""
-    rows, mean, kept = X.rows, X.means(), np.flatnonzero(w)
-    if X.is_sparse:
-        rows, mean = without_offsets(rows, mean)
-        offset = rows @ (w * mean) - 0.5 * float(w @ mean**2)
-        K = sparse_gram(sparse.csc_array(rows)[:, kept], w[kept])
-        return np.asarray(blas.dsyr2(-1.0, np.ones(len(K)), offset, a=K, lower=1, overwrite_a=1))
-    K = np.zeros((len(rows), len(rows)), order="F")
-    for columns in column_blocks(kept, len(rows)):
-        block = np.asfortranarray(rows[:, columns], dtype=np.float64)
-        block -= mean[columns]
-        block *= np.sqrt(w[columns])
-        add_gram(K, block)
-    return K
 
 
 # ---------------------------------------------------------------- conjugate gradients

@@ -33,7 +33,7 @@ from .._moments import LabelSet, RowSums, centred_over_known, label_sets
 from .._process.threads import single_threaded_blas
 from ..projection import kappa_of_sets, shrunken_weights
 from . import regression
-from .regression import by_factors, coefficients, from_gram, row_gram, solve_shifted
+from .regression import by_factors, coefficients, from_gram, solve_shifted
 
 __all__ = ["RIDGE_GRID", "SHRINKAGE_GRID", "CrossFit", "check_grid", "cross_fit"]
 
@@ -278,7 +278,7 @@ class _Shared:
 
     def of_rows(self, key: bytes, w: np.ndarray) -> np.ndarray:
         """K(w), kept for the fold of this key."""
-        return self.once((key, "K"), lambda: row_gram(self.X, w), self.X.shape[0] ** 2)
+        return self.once((key, "K"), lambda: self.X.row_gram(w), self.X.shape[0] ** 2)
 
     def of_features(self, label: int) -> np.ndarray:
         """Xc'Xc of the rows where this label is known, Xc about the mean of all rows."""

@@ -153,13 +153,11 @@ MUTANTS = {
     ("_projections/label_weights.py", BASELINES): [
         ("fuzzy weights: squares of an offset in sparse rows", "fuzzy_weights", "if sums.is_sparse:", "if False:"),
     ],
-    ("_ridge/regression.py", PROJECTION): [
-        ("ridge: squares of an offset in wide sparse rows", "row_gram", "without_offsets(rows, mean)", "rows, mean"),
-    ],
     ("_moments.py", BASELINES): [
         ("moments: squares of an offset in sparse rows", "gram", "without_offsets(X, mean)", "X, mean"),
     ],
     ("_moments.py", PROJECTION): [
+        ("moments: squares of an offset in wide sparse rows", "row_gram", "without_offsets(X, mean)", "X, mean"),
         ("moments: means in the dtype of X", "sums", ", dtype=np.float64", ""),
         ("moments: rows centred in the dtype of X", "centred_blocks", "], mean, out", "], mean.astype(self.dtype), out"),
         ("moments: blocks in the dtype of X", "centred_blocks", "self.shape[1]))", "self.shape[1]), self.dtype)"),

@@ -1,11 +1,12 @@
 """Read CSV and TSV files with a header: large regular blocks through pyarrow, other rows through `csv.reader`."""
 
 import csv
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._checks.words import BLANKS, TOTALS, fold, trim
 from .._errors import shorten
@@ -67,13 +68,14 @@ class CsvFile:
         """Return the columns that have a role."""
         wanted = split.wanted
         blocks: list[list[Any]] = [[] for _ in wanted]
-        ends, last = [np.zeros(0, np.int64)], list[list[str]]()
+        ends: list[NDArray[np.int64]] = [np.zeros(0, np.int64)]
+        last: Iterable[list[str]] = ()
         for arrays, numbers, rows in chain(self._blocks(wanted), self._waiting(wanted)):
-            last = rows[-MOST_LAST:]
+            last = rows
             ends.append(numbers)
             for part, texts in zip(blocks, arrays, strict=True):
                 part.append(packed(texts))
-        if self.is_raw and (n_below := n_footers(last)):
+        if self.is_raw and (n_below := n_footers([*last][-MOST_LAST:])):
             self._n_below, ends[-1] = n_below, ends[-1][:-n_below]
             for part in blocks:
                 part[-1] = part[-1].slice(0, len(ends[-1]))
@@ -86,7 +88,7 @@ class CsvFile:
         columns = dict(zip(wanted, found, strict=True))
         return Table(len(lines), columns, lines, encoding=self.lines.encoding, notes=self.lines.notes)
 
-    def _blocks(self, wanted: Sequence[str]) -> Iterator[tuple[list[Any], Any, list[list[str]]]]:
+    def _blocks(self, wanted: Sequence[str]) -> Iterator[tuple[list[Any], Any, Iterable[list[str]]]]:
         """Yield blocks of regular rows: arrays of texts, the line on which each row ends, and the cells of the last."""
         from pyarrow import ArrowInvalid, BufferReader, string
         from pyarrow import csv as arrow_csv
@@ -111,9 +113,9 @@ class CsvFile:
                 return
             found = found.combine_chunks()
             last = text[-SAMPLE:].decode(errors="ignore").split("\n")[1:-1] if self.is_raw else []
-            yield [column.chunk(0) for column in found.columns], ends, [*csv.reader(last, delimiter=delimiter)]
+            yield [column.chunk(0) for column in found.columns], ends, csv.reader(last, delimiter=delimiter)
 
-    def _waiting(self, wanted: Sequence[str]) -> Iterator[tuple[list[Any], Any, list[list[str]]]]:
+    def _waiting(self, wanted: Sequence[str]) -> Iterator[tuple[list[Any], Any, Iterable[list[str]]]]:
         """Yield the other rows in the same way, many at once."""
         import pyarrow
 

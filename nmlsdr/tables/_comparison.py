@@ -1,9 +1,9 @@
 """A table beside that of the fit: the profile of a column that a plan keeps, and what differs from it, in words.
 
 A line tells a mistake of an export, such as percent that became fractions, and not that next year is warmer. So the
-limits are wide, and wider for a column whose first rows differ from its last ones at the fit already. On ten tables
-with 200 to 5000 rows a line was wrong in fewer than one of a hundred bootstraps and later parts (`comparison.py` among
-the campaigns of the tests).
+limits are wide, and wider for a column whose first rows differ from its last ones at the fit already. On 14
+tables with 200 to 5000 rows no line stood at 1008 bootstraps and later parts, and each of 1120 changes had one
+(`comparison.py` among the campaigns of the tests).
 """
 
 from collections import Counter

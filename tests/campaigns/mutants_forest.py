@@ -81,7 +81,6 @@ MUTANTS = {
         ("forest/as many columns are looked at as are tried", "", "looked + 2 * tried", "looked + tried"),
         ("forest/one round of candidates", "", "while (looked < D && best.column < 0)", "if (looked < D)"),
         ("forest/the first sixteen rows give the thresholds", "", "n == K ? k :", "1 ? k :"),
-        ("forest/empty bins count", "", "!more || ", ""),
         ("forest/the window ends with the columns", "", "(int32_t)((p + j) % D)", "(int32_t)(p + j < D ? p + j : D - 1)"),
         ("forest/a round begins where the last one did", "", "p = (p + j) % D;", "p = j < LANES ? (p + j) % D : p;"),
     ],

@@ -24,8 +24,9 @@ def labels(rng, shape):
 
 
 def zeros_stored(X):
-    """CSR rows that hold every number."""
-    return sparse.csr_array((X.ravel(), np.tile(np.arange(X.shape[1]), len(X)), np.arange(len(X) + 1) * X.shape[1]))
+    """CSR rows that hold every other 0 too."""
+    held = (X != 0) | (np.arange(X.size).reshape(X.shape) % 2 == 0)
+    return sparse.csr_array((X[held], np.nonzero(held)), shape=X.shape)
 
 
 CASES = {
@@ -50,7 +51,7 @@ CASES = {
     "denormal": lambda rng: (rng.standard_normal((80, 6)) * 1e-41, labels(rng, (80, 3))),
     "heavy tails": lambda rng: (np.exp(8 * rng.standard_normal((120, 9))), labels(rng, (120, 4))),
     "neighbouring floats": lambda rng: (rng.choice([1.0, 1.0 + 2.0**-23, 5.0], (80, 8)), labels(rng, (80, 3))),
-    "signs of 0": lambda rng: (rng.choice([-0.0, 0.0, 1.0, 2.0, -1.0], (60, 8)), labels(rng, (60, 3))),
+    "signs of 0": lambda rng: (rng.choice([-0.0, 0.0, 1e-45, 1.0, -1.0], (60, 8)), labels(rng, (60, 3))),
     "beyond the thousand": lambda rng: (rng.standard_normal((1100, 3)), labels(rng, (1100, 2))),
 }  # fmt: skip
 

@@ -79,6 +79,6 @@ MUTANTS = {
         ("review/list: unknown labels before corrections", "_before_corrections", "before.known & labels.known", "labels.known"),
         ("review/list: the rate of corrected labels", "fit", "_estimate_rates(*before)", "_estimate_rates(O, labels)"),
     ],
-}
+}  # fmt: skip
 
 SURVIVORS: dict[str, str] = {}

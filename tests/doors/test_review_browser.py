@@ -589,7 +589,7 @@ def test_what_sorts_the_list_is_shown_after_the_verdict(visit):
     assert "Score" in one.text("place")
 
 
-@pytest.mark.parametrize("width", [900, 1400])
+@pytest.mark.parametrize("width", [900, 1000, 1200, 1400])
 def test_both_groups_of_rows_are_seen_whole(visit, width):
     one = visit(viewport={"width": width, "height": 900})
     table = one.page.locator("#rv-cells").bounding_box()

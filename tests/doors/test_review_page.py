@@ -249,7 +249,7 @@ def test_nearest_rows_are_labelled_rows_and_a_partly_known_one_is_one(rng, tmp_p
         assert one["near"] == y[near, one["label"]].tolist()
 
 
-def test_strips_are_quantiles_of_both_groups_and_shares_where_values_are_few(rng, tmp_path):
+def test_strips_are_quantiles_of_both_groups_and_shares_where_values_are_few(rng, tmp_path, monkeypatch):
     n = 300
     y = (rng.random((n, 1)) < 0.4).astype(int)
     X = np.column_stack([rng.normal(size=n) + 2 * y[:, 0], (rng.random(n) < 0.2 + 0.5 * y[:, 0]), rng.normal(size=n)])
@@ -265,6 +265,10 @@ def test_strips_are_quantiles_of_both_groups_and_shares_where_values_are_few(rng
         marks = [own[0], *(np.quantile(group[:, 0], q) for group in (on, off) for q in (0.05, 0.25, 0.5, 0.75, 0.95))]
         expected = np.clip(99 * (np.array(marks) - low) / (high - low), 0, 99)
         assert np.abs(np.array(one["strips"]["0"]) - expected).max() <= 1
+    monkeypatch.setattr(_page, "N_STRIPS", 1)
+    write_review(tmp_path / "a.html", model, X, y, top=30)
+    for one in unpack(tmp_path / "a.html")["entries"]:
+        assert list(one["strips"]) == [str(np.argmax(np.abs(one["parts"][:2])))]
 
 
 def test_a_category_is_compared_as_a_whole():

@@ -14,7 +14,7 @@ from .._errors import InputError
 KINDS = ("forgotten", "wrong")  # of given 0s, of given 1s
 
 
-_LEARNED = ("flip_scores_", "flip_rate_", "forget_rate_")
+_LEARNED = ("flip_scores_", "flip_rate_", "forget_rate_", "n_labeled_")
 
 
 class Suspects(NamedTuple):
@@ -40,6 +40,11 @@ class Suspects(NamedTuple):
     score: NDArray[np.float64]
     kind: NDArray[Any]
     rank: NDArray[np.intp]
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, slice):
+            raise TypeError("Suspects are six columns, not a list of annotations; first(n) gives the first n of them.")
+        return tuple.__getitem__(self, key)
 
     def first(self, n: int | None) -> Self:
         """Return the first `n` annotations.
@@ -121,7 +126,7 @@ def rank_suspects(
     ValueError
         If ``kind`` is unknown, the estimator has no ``flip_scores_``, one rate is given without the other or outside
         its range, the labels are invalid, the scores have another shape than the labels, the score of a known label is
-        outside [0, 1], or scores and labels are exchanged.
+        outside [0, 1], scores and labels are exchanged, or y does not label as many rows as at the fit.
 
     Notes
     -----
@@ -147,10 +152,15 @@ def rank_suspects(
     if kind in OLD_KINDS:
         raise InputError(f'kind={kind!r} is called "{OLD_KINDS[kind]}" now.')
     check_choice(kind, "kind", "all", *KINDS)
+    if hasattr(y, "get_params"):
+        raise InputError("y is an estimator; give the fitted estimator first, then the labels.")
+    n_labeled = None
     if hasattr(flip_scores, "get_params"):
         step = step_with_scores(flip_scores)
-        flip_scores, flip_rate, forget_rate = (getattr(step, name, None) for name in _LEARNED)
+        flip_scores, flip_rate, forget_rate, n_labeled = (getattr(step, name, None) for name in _LEARNED)
     scores, labels = check_scores(flip_scores, y, labeled, "flip_scores")
+    if n_labeled not in (None, found := int(labels.labeled.sum())):
+        raise InputError(f"y has {found} labelled rows, the estimator was fitted on {n_labeled}; give the y of the fit.")
     if (np.isin(scores, (0, 1, -1)) | np.isnan(scores)).all() and (scores == 1).any() and (labels.Y % 1 != 0).any():
         raise InputError("flip_scores holds 0, 1 and -1, y holds fractions; give the scores first, then the labels.")
     outside = labels.known & ~((scores >= 0) & (scores <= 1))

@@ -288,3 +288,19 @@ def test_the_colour_of_a_label_leaves_rows_grey_whose_label_is_unknown(rng):
     assert [(name, np.flatnonzero(rows).tolist()) for name, rows in display.groups] == [
         ("label 1", [0, 1]), ("not given", [2]), ("unlabelled", [3, 4, 5])
     ]  # fmt: skip
+
+
+def test_suspects_are_columns_and_those_of_other_labels_are_refused(rng):
+    X = rng.standard_normal((60, 4))
+    every = (X[:, :2] > 0).astype(int)
+    y = every.copy()
+    y[30:] = -1
+    model = ResidualPropagation().fit(X, y)
+    found = rank_suspects(model, y)
+    assert len(found.first(7).row) == 7
+    with pytest.raises(TypeError, match=r"first\(n\) gives the first n"):
+        found[:7]
+    with pytest.raises(ValueError, match="y has 60 labelled rows, the estimator was fitted on 30; give the y of the fit"):
+        rank_suspects(model, every)
+    with pytest.raises(ValueError, match="give the fitted estimator first"):
+        rank_suspects(y, model)

@@ -24,8 +24,8 @@ def labels(rng, shape):
 
 
 def zeros_stored(X):
-    """CSR rows that hold every other 0 too."""
-    held = (X != 0) | (np.arange(X.size).reshape(X.shape) % 2 == 0)
+    """CSR rows that hold some of the 0s too."""
+    held = (X != 0) | (np.arange(X.size).reshape(X.shape) % 7 < 3)
     return sparse.csr_array((X[held], np.nonzero(held)), shape=X.shape)
 
 
@@ -193,6 +193,14 @@ def test_forests_predict_as_well_as_those_of_scikit_learn(rng, kind, theirs):
         for predicted in (score_by_forests([ours], X[test], 1)[0], other.fit(X[train], Y[train]).predict(X[test]))
     ]
     assert errors[0] < 1.03 * errors[1] < 0.7 * ((Y[train].mean(axis=0) - Y[test]) ** 2).mean() * 1.03
+
+
+def test_the_values_of_trees_are_added_in_their_order():
+    """Added to 1 one by one, two small values are lost; added to each other first they would not be."""
+    values, none = np.array([[1.0], [2.0**-53], [2.0**-53]], dtype=np.float32), np.full(3, -1, dtype=np.int32)
+    ends, left = np.arange(4), np.arange(3, dtype=np.int32)
+    one = Forest(ends, none, np.zeros(3, dtype=np.float32), left, values, -none, 1)
+    assert score_by_forests([one], np.zeros((1, 1)), 1)[0] == 1 / 3
 
 
 def test_wide_sparse_rows_are_scored_without_a_dense_copy(rng):

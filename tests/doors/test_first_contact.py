@@ -109,6 +109,8 @@ def test_totals_remarks_and_empty_rows_below_a_table_are_no_rows(write, rows, be
 
 def test_a_row_that_only_looks_like_a_total_stays(write, rows):
     """Total is a value of the first column elsewhere too; a last row may lack cells; a short row is an error."""
+    full = [*rows[:-1], ["Total", *rows[-1][1:]]]
+    assert len(read(write("full.csv", NAMES, *full)).data) == N
     for k in (3, 9, N - 1):
         rows[k][0] = "Total"
         rows[k][2] = ""

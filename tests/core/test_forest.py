@@ -257,6 +257,20 @@ def test_a_forest_is_made_again_of_its_arrays(rng):
             checked_forest(arrays_of(one), 4, 3)
 
 
+def test_a_child_in_another_tree_is_refused():
+    """Each node is the child of one before it, but two nodes of the second tree are below the first."""
+    arrays = {
+        "roots": np.array([0, 3, 6]),
+        "feature": np.array([0, 0, -1, -1, -1, -1], dtype=np.int32),
+        "threshold": np.zeros(6, dtype=np.float32),
+        "left": np.array([1, 4, 0, 1, 2, 3], dtype=np.int32),
+        "values": np.zeros((4, 1), dtype=np.float32),
+        "weights": np.ones(4, dtype=np.int32),
+    }
+    with pytest.raises(InputError, match="not the child of one node before it in its tree"):
+        checked_forest(arrays, 1, 1)
+
+
 def test_a_tree_without_splits_has_no_importances():
     X, Y = np.ones((8, 3)), np.arange(16).reshape(8, 2) % 2
     for one in grow_forests(X, Y, n_estimators=3, random_state=0, n_jobs=1)[0]:

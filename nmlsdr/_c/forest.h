@@ -68,7 +68,7 @@ typedef struct {
     double squared; /* |labels|^2 */
     uint64_t key;
 
-    float *x, *values; /* of the rows of the node, of some features and of one */
+    float *x, *packed, *values; /* of the rows of the node: of neighbouring columns, of some that vary, of one */
     int32_t *bin;      /* (n) thresholds that are not below the value; when a node is split, the rows on the right */
     int32_t *bins;     /* (17, n_padded) sums over the rows of a bin, or (n_sums, lanes) over those on the left */
 } nmlsdr_grower;
@@ -286,6 +286,7 @@ static int nmlsdr_grow_tree(const nmlsdr_growth *f, ptrdiff_t t, int level)
     g.total = (int32_t *)nmlsdr_new(&memory, g.n_padded, sizeof(int32_t));
     g.labels = (double *)nmlsdr_new(&memory, g.n_padded, sizeof(double));
     g.x = (float *)nmlsdr_new(&memory, rows * NMLSDR_WIDEST, sizeof(float));
+    g.packed = (float *)nmlsdr_new(&memory, rows * NMLSDR_WIDEST, sizeof(float));
     g.values = (float *)nmlsdr_new(&memory, rows + NMLSDR_WIDEST, sizeof(float));
     g.bin = (int32_t *)nmlsdr_new(&memory, rows + NMLSDR_WIDEST, sizeof(int32_t));
     g.bins = (int32_t *)nmlsdr_new(&memory, (NMLSDR_THRESHOLDS + NMLSDR_WIDEST) * g.n_padded, sizeof(int32_t));

@@ -53,8 +53,9 @@ typedef double VD __attribute__((vector_size(4 * LANES), aligned(8), may_alias))
 #define ADD_WHERE(sum, x, y, z) ((sum) + (VGE(x, y) & (z)))
 #endif
 
-/* Compare the columns of a window that have one threshold each; -1 in place of a column: none. */
-NM_TARGET static void NM_LEVEL(compare)(const nmlsdr_grower *g, const int32_t *column, const float *at, nmlsdr_split *best)
+/* Compare columns (n, LANES) that have one threshold each; -1 in place of a column: none. */
+NM_TARGET static void NM_LEVEL(compare)(
+    const nmlsdr_grower *g, const float *values, const int32_t *column, const float *at, nmlsdr_split *best)
 {
     const V limit = AT(const V, at);
     int32_t *sums = g->bins; /* (n_sums, LANES) over the rows on the left */
@@ -63,7 +64,7 @@ NM_TARGET static void NM_LEVEL(compare)(const nmlsdr_grower *g, const int32_t *c
         VI sum[4];
         UNROLL for (int k = 0; k < 4; k++) sum[k] = (VI){0};
         for (ptrdiff_t i = 0; i < g->n; i++) {
-            const V x = AT(const V, g->x + LANES * i);
+            const V x = AT(const V, values + LANES * i);
             const int32_t *z = g->Z + g->rows[i] * g->n_padded + c;
             UNROLL for (int k = 0; k < 4; k++) sum[k] = ADD_WHERE(sum[k], limit, x, z[k]);
         }
@@ -82,6 +83,15 @@ NM_TARGET static void NM_LEVEL(compare)(const nmlsdr_grower *g, const int32_t *c
     for (int j = 0; j < LANES; j++)
         if (column[j] >= 0 && score[j] > best->score && sums[j] >= g->leaf && g->n - sums[j] >= g->leaf)
             *best = (nmlsdr_split){score[j], column[j], at[j]};
+}
+
+/* Compare the columns that were packed, and forget them. */
+NM_TARGET static void NM_LEVEL(compare_packed)(
+    const nmlsdr_grower *g, int32_t *column, const float *at, ptrdiff_t *n_packed, nmlsdr_split *best)
+{
+    if (*n_packed) NM_LEVEL(compare)(g, g->packed, column, at, best);
+    *n_packed = 0;
+    memset(column, 255, LANES * sizeof *column);
 }
 
 /* Compare the thresholds of one feature: values of the node's rows, all of them in a small node. */
@@ -147,9 +157,11 @@ NM_TARGET static nmlsdr_split NM_LEVEL(search)(const nmlsdr_grower *g, ptrdiff_t
     nmlsdr_split best = {-1.0, -1, 0.0f};
     const ptrdiff_t D = g->n_columns, n = g->n, width = g->width;
     const int32_t *rows = g->rows;
-    float *window = g->x;
-    ptrdiff_t p = nmlsdr_number_below(g->key, D), looked = 0, found = 0;
+    float *window = g->x, *packed = g->packed, packed_at[LANES] = {0};
+    int32_t packed_column[LANES];
+    ptrdiff_t p = nmlsdr_number_below(g->key, D), looked = 0, found = 0, n_packed = 0;
 
+    memset(packed_column, 255, sizeof packed_column);
     while (looked < D && best.column < 0) {
         const ptrdiff_t end = looked + 2 * tried, before = found;
         while (found < before + tried && looked < D && (looked < end || found == before)) {
@@ -174,9 +186,22 @@ NM_TARGET static nmlsdr_split NM_LEVEL(search)(const nmlsdr_grower *g, ptrdiff_t
                 at[j] = least[j] + (most[j] - least[j]) * ((float)(int32_t)(random >> 8) * 0x1p-24f);
                 if (!(at[j] < most[j])) at[j] = least[j];
             }
-            if (!several) NM_LEVEL(compare)(g, column, at, &best);
             p = (p + j) % D;
+            if (several) continue;
+            ptrdiff_t new = 0; /* few columns of a text vary: those of several windows are compared at once */
+            for (int k = 0; k < j; k++) new += column[k] >= 0;
+            const int full = 2 * new > LANES;
+            if (full || n_packed + new > LANES)
+                NM_LEVEL(compare_packed)(g, packed_column, packed_at, &n_packed, &best);
+            if (full) NM_LEVEL(compare)(g, window, column, at, &best);
+            for (int k = 0; !full && k < j; k++) {
+                if (column[k] < 0) continue;
+                for (ptrdiff_t i = 0; i < n; i++) packed[LANES * i + n_packed] = window[LANES * i + k];
+                packed_at[n_packed] = at[k];
+                packed_column[n_packed++] = column[k];
+            }
         }
+        NM_LEVEL(compare_packed)(g, packed_column, packed_at, &n_packed, &best);
     }
     return best;
 }

@@ -160,7 +160,7 @@ def rank_suspects(
         flip_scores, flip_rate, forget_rate, n_labeled = (getattr(step, name, None) for name in _LEARNED)
     scores, labels = check_scores(flip_scores, y, labeled, "flip_scores")
     if n_labeled not in (None, found := int(labels.labeled.sum())):
-        raise InputError(f"y has {found} labelled rows, the estimator was fitted on {n_labeled}; give the y of the fit.")
+        raise InputError(f"y has {found} labelled rows, the fit had {n_labeled}; give the y of the fit.")
     if (np.isin(scores, (0, 1, -1)) | np.isnan(scores)).all() and (scores == 1).any() and (labels.Y % 1 != 0).any():
         raise InputError("flip_scores holds 0, 1 and -1, y holds fractions; give the scores first, then the labels.")
     outside = labels.known & ~((scores >= 0) & (scores <= 1))

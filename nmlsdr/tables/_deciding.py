@@ -242,8 +242,9 @@ class Deciding:
     ) -> Reading | None:  # fmt: skip
         """How a column is read if most of its texts can be read so, and it is none of few levels, such as T, 1, 2."""
         others = facts.is_known & ~read
-        are_levels = (facts.counts[others] >= LEVEL_SHARE * facts.n_known).any()
-        if are_levels and facts.is_known.sum() <= FEW_LEVELS and not sure:
+        frequent = np.flatnonzero(others & (facts.counts >= LEVEL_SHARE * facts.n_known))
+        are_words = any(not any(map(str.isdecimal, facts.column.different[code])) for code in frequent)
+        if are_words and facts.is_known.sum() <= FEW_LEVELS and not sure:
             return None
         share = MOSTLY if others.sum() > FEW_WORDS else 0.5
         n_read = facts.n_known - int(facts.counts[others].sum())

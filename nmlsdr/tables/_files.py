@@ -488,6 +488,7 @@ def new_words(problems: Sequence[Problem], n_rows: int) -> tuple[list[Problem], 
     said = {name: f"{', '.join(texts[:MOST_SHOWN])}, {what}" for name, texts in found.items()}
     for name, those in bare.items():
         n_cells = sum(len(problem.rows) for problem in those)
-        fact = f"{n_cells} numbers such as {shorten(those[0].text, 20)!r} lack the unit of the fit, and are read as missing"
+        shown = shorten(those[0].text, 20)
+        fact = f"{n_cells} numbers such as {shown!r} lack the unit of the fit, and are read as missing"
         said[name] = "; ".join([fact, *([said[name]] if name in said else [])])
     return errors, said

@@ -300,7 +300,7 @@ def test_suspects_are_columns_and_those_of_other_labels_are_refused(rng):
     assert len(found.first(7).row) == 7
     with pytest.raises(TypeError, match=r"first\(n\) gives the first n"):
         found[:7]
-    with pytest.raises(ValueError, match="y has 60 labelled rows, the estimator was fitted on 30; give the y of the fit"):
+    with pytest.raises(ValueError, match="y has 60 labelled rows, the fit had 30; give the y of the fit"):
         rank_suspects(model, every)
     with pytest.raises(ValueError, match="give the fitted estimator first"):
         rank_suspects(y, model)

@@ -384,7 +384,8 @@ def test_pytest_benchmark_compares_two_commits_on_a_clock_that_changed(tmp_path)
     def measure(*options):
         command = [sys.executable, "-m", "pytest", "-q", "-c", str(BENCH.parent / "pyproject.toml")]
         command += ["--benchmark-enable", f"--benchmark-storage={tmp_path}", "--rootdir=.", "test_sum.py", *options]
-        env = {**os.environ, "PYTHONPATH": str(BENCH)}
+        outer = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}  # a worker's
+        env = {**outer, "PYTHONPATH": str(BENCH)}
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, env=env)
         return done.returncode, done.stdout + done.stderr
 

@@ -291,7 +291,7 @@ def test_a_small_run_resumes_and_reports(tmp_path, capfd):
 def test_regimes_from_the_command(tmp_path, capfd, shared):
     words = ("--size", "small", "--seeds", 1, "--jobs", 1, "--out", tmp_path, "--data-home", shared / "data")
     assert reproduce(*words, "--datasets", "emotions", "birds", "--methods", "Residual", "NMLSDR", "Ridge") == 0
-    assert "166 cells, 0 failed" in capfd.readouterr().out
+    assert "94 cells, 0 failed" in capfd.readouterr().out
     assert [row[0] for row in lines(tmp_path, "beyond-regimes")[1:]] == [regime.title for regime in REGIMES.values()]
 
 

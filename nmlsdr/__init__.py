@@ -11,7 +11,8 @@ and never in a circle.
     4 doors       cli.py  _cli/           ``nmlsdr ...``; nothing imports it
                   c_api.pyx  include/     for the Cython and C code of other packages
     3 rooms       datasets/               toy data, the article's sets, noise, simulated cohort
-                  experiments/            the article's experiments again, from Table 1 on (experiments/benchmarks.py)
+                  experiments/            the article's experiments again; in experiments/benchmarks.py the Toy set
+                                          (Table 1), the ten data sets, the case study
                   inspection/             which annotations to review first, the page to check them on (review*);
                                           pictures of fits
                   _methods.py             the article's methods by name
@@ -49,7 +50,7 @@ and never in a circle.
                   _weights.pyx            W~ (eq. 4) and T (eq. 5)
                   _propagation.pyx        sweeps and elimination of the solvers, components of the graph
                   _mlknn.pyx              label counts among neighbours, the posterior
-                  _forest.pyx             growing trees (over _c/forest.h), adding up their leaves
+                  _forest.pyx             growing trees (in _c/forest.h), adding up their leaves
                   _dependence.pyx         MLDA's "dependence" label weights
                   _c/                     the C code of the kernels: of the search (tree*.h by a k-d tree, few*.h,
                                           products*.h, index.h), of propagation and of growing forests (forest*.h)

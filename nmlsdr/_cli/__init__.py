@@ -2,4 +2,11 @@
 
 `verbs` describes them with the standard library only, so that ``--help`` is quick. It names the function of each,
 ``run(args, console) -> exit status``, whose module is loaded when the verb runs.
+
+    parser.py, verbs.py, checks.py, values.py   the arguments: what there is, what is wrong with them
+    reading.py, table.py, reviewed.py           from arguments to arrays; verdicts of people
+    models.py                                   fit, transform, predict, evaluate
+    review.py, report.py, method.py             review, report, and the method of both
+    info.py, datasets.py, completion.py         the other verbs
+    writing.py, console.py, startup.py          result files; progress and errors; what need not be loaded
 """

@@ -6,6 +6,13 @@
 The displays work like those of scikit-learn. ``from_estimator`` computes what is drawn and draws it, ``plot`` draws
 it again on other axes, and attributes contain what was computed. They need matplotlib, which is imported when
 something is drawn.
+
+    _review.py, _verdicts.py, _mistakes.py   the order of the list; its file and verdicts; how many are wrong
+    _page.py, _html.py, _images.py           the page on which people check, made here
+    review.html.jinja, review_part.html.jinja, review.css   its form
+    review.js                                what it does in the browser: keys, verdicts, the list
+    review_parts.js                          how it draws strips and the curve; the estimate; lines of files
+    _embedding.py                            pictures of a fit
 """
 
 from ._embedding import EmbeddingDisplay

@@ -21,10 +21,10 @@ A file becomes columns, the roles and the plan say what each of them is, and the
     _dates.py         what a date is
     _units.py         numbers with a unit, such as "12,5 kg"
     _lists.py         cells with several words, and JSON objects
-    _roles.py         labels, ids, features: what the columns of a file are
+    _roles.py         labels, ids, features: what a person said of the columns
     _labels.py        0, 1, lists of labels, votes, and the mask
     _label_names.py   label names from an XML file
-    _deciding.py      from columns to the plan, and the reasons
+    _deciding.py      what each column is (an identifier, numbers, dates, categories, ...) and why: the plan
     _plan.py          the plan: what is done with every column
     _comparison.py    a new table beside that of the fit
     _encoder.py       all of it as the first step of a pipeline

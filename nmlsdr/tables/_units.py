@@ -231,6 +231,12 @@ def measures(unit: str) -> dict[str, float]:
     return {f"{a}/{b}": x / y for a, x in measures(first).items() for b, y in measures(second).items()}
 
 
+def _shared_dimension(units: Iterable[str]) -> str | None:
+    """Return the dimension in which all of some units can be converted; None if they have none."""
+    found = [set(measures(unit)) for unit in units]
+    return min(set.intersection(*found), default=None) if found else None
+
+
 class Units(NamedTuple):
     """How the numbers of a column are read.
 
@@ -268,8 +274,7 @@ def find_units(parts: Iterable[tuple[Parts, int]]) -> Units | None:
             is_sum = True
     n_bare = counts.pop("", 0)
     order = sorted(counts, key=lambda unit: (-counts[unit], unit))
-    shared = set.intersection(*(set(measures(unit)) for unit in order)) if order else set()
-    dimension = min(shared, default=None)
+    dimension = _shared_dimension(order)
     sizes = {unit: 1.0 if dimension is None else measures(unit)[dimension] for unit in order}
     n_units = len(order if dimension is None else {*sizes.values()})
     if n_units > MOST_UNITS or (is_sum and dimension is None):
@@ -307,10 +312,13 @@ def with_new_units(factors: Mapping[str, float], units: Iterable[str]) -> dict[s
     >>> with_new_units({"cm": 1.0, "": 1.0}, ["mm", "kg"]), with_new_units({"kg": 1.0, "s": 1.0}, ["g"])
     ({'mm': 0.1, 'cm': 1.0, '': 1.0}, {'kg': 1.0, 's': 1.0})
     """
-    sizes = [(measures(unit), factor) for unit, factor in factors.items() if unit]
-    dimension = min(set.intersection(*(set(found) for found, _ in sizes)), default="") if sizes else ""
-    new = {unit: measures(unit)[dimension] for unit in units if dimension in measures(unit)}
-    return {unit: size / sizes[0][0][dimension] * sizes[0][1] for unit, size in new.items()} | dict(factors)
+    known = [unit for unit in factors if unit]
+    dimension = _shared_dimension(known)
+    if dimension is None:
+        return dict(factors)
+    size, factor = measures(known[0])[dimension], factors[known[0]]
+    new = {unit: measures(unit)[dimension] / size * factor for unit in units if dimension in measures(unit)}
+    return new | dict(factors)
 
 
 def read_quantities(

@@ -25,3 +25,16 @@ def refused(words, path, **how):
         assert word in message
     assert message.endswith(".")
     assert "\n" not in message
+
+
+def write_sheets(path, **sheets):
+    """Write a workbook of these rows for each sheet; the path."""
+    openpyxl = pytest.importorskip("openpyxl", reason="openpyxl is not installed")
+    made = openpyxl.Workbook()
+    made.remove(made.active)
+    for name, rows in sheets.items():
+        sheet = made.create_sheet(name)
+        for row in rows:
+            sheet.append(row)
+    made.save(path)
+    return path

@@ -6,7 +6,7 @@ The files are on disk; the commands run in processes of their own.
 import numpy as np
 import pytest
 from commands import spawn
-from table_files import read_table
+from table_files import read_table, write_sheets
 
 from nmlsdr.tables import DataFileError, TableEncoder
 from nmlsdr.tables._deciding import Choices
@@ -138,19 +138,7 @@ def test_a_total_never_receives_a_label(write, rows, tmp_path):
 @pytest.fixture
 def book(tmp_path):
     """Write a workbook: a list of rows for each sheet."""
-    openpyxl = pytest.importorskip("openpyxl")
-
-    def make(name, **sheets):
-        made = openpyxl.Workbook()
-        made.remove(made.active)
-        for title, content in sheets.items():
-            sheet = made.create_sheet(title)
-            for row in content:
-                sheet.append(row)
-        made.save(tmp_path / name)
-        return tmp_path / name
-
-    return make
+    return lambda name, **sheets: write_sheets(tmp_path / name, **sheets)
 
 
 def typed(rows):

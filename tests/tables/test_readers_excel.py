@@ -5,28 +5,17 @@ import io
 import zipfile
 
 import pytest
-from table_files import read_table, refused
+from table_files import read_table, refused, write_sheets
 
 from nmlsdr.tables._deciding import Choices
 
-openpyxl = pytest.importorskip("openpyxl", reason="openpyxl is not installed")
+pytest.importorskip("openpyxl", reason="openpyxl is not installed")
 
 
 @pytest.fixture
 def book(tmp_path):
     """Write sheets of rows as t.xlsx."""
-
-    def write(**sheets):
-        made = openpyxl.Workbook()
-        made.remove(made.active)
-        for name, rows in sheets.items():
-            sheet = made.create_sheet(name)
-            for row in rows:
-                sheet.append(row)
-        made.save(tmp_path / "t.xlsx")
-        return tmp_path / "t.xlsx"
-
-    return write
+    return lambda **sheets: write_sheets(tmp_path / "t.xlsx", **sheets)
 
 
 DAY = datetime.datetime

@@ -2,6 +2,7 @@
 
     python bench/bench_residual.py            # some minutes; keeps residual-cost and residual-memory
     python bench/bench_residual.py --memory   # only residual-memory, which a busy machine does not change
+    python bench/bench_residual.py --large    # only large-memory: 100 000 rows, some minutes
     python bench/bench_residual.py --quick    # small sizes, writes nothing
 
 Random rows; a twentieth of the features make each label, and a tenth of the entries are flipped. The methods run in
@@ -28,6 +29,13 @@ from nmlsdr.experiments.rivals import Forest, TunedLogistic
 COST = [(200, 20, 6, 200), (500, 50, 6, 500), (1000, 100, 10, 1000), (2000, 300, 14, 2000), (2000, 300, 20, 2000),
         (2000, 300, 20, 600), (6000, 300, 20, 6000)]  # fmt: skip
 MEMORY = [(6000, 320, 4), (5188, 500, 153), (600, 20000, 10), (20000, 50, 10), (5000, 100, 200), (5000, 100, 1000)]
+
+LARGE = [(50_000, 50, 10), (100_000, 50, 10), (100_000, 100, 10), (100_000, 50, 40)]
+STEPS = {
+    "search": "kneighbors(X, 10, n_jobs=2)",
+    "nmlsdr": "NMLSDR(n_jobs=2).fit(X, Y)",
+    "default": "ResidualPropagation(n_jobs=2).fit(X, Y)",
+}
 
 
 def draw(n, D, C, n_labeled=None, seed=0):
@@ -101,10 +109,43 @@ def memory(n, D, C):
     return {"n": n, "D": D, "C": C, "over": found["over"] / 2**20, "need": need / 2**20, "times": found["over"] / need}
 
 
+def large(n, D, C):
+    """Peak memory beyond X and y of the search for neighbours and of two fits, and that of the whole process."""
+    row = {"n": n, "D": D, "C": C, "need": 8 * n * (D + 10 + C) / 2**20}
+    for name, statement in STEPS.items():
+        found = _harness.peak_memory(
+            "import warnings\nfrom bench_residual import draw\nfrom nmlsdr import NMLSDR, ResidualPropagation\n"
+            f"from nmlsdr.graph import kneighbors\nwarnings.simplefilter('ignore')\nX, Y = draw(300, {D}, {C})\n"
+            f"{statement}\nX, Y = draw({n}, {D}, {C})",
+            statement,
+            timeout=3600,
+        )
+        row |= {name: found["over"] / 2**20, f"{name}_all": found["peak"] / 2**20}
+    return row | {"times": row["default"] / row["need"]}
+
+
+def save_large():
+    rows = [large(*shape) for shape in LARGE]
+    _harness.save_table(
+        "large-memory",
+        command="python bench/bench_residual.py --large",
+        title="Peak memory with 100 000 rows beyond X and y, MiB",
+        columns=[("n", "n", "d"), ("D", "D", "d"), ("C", "C", "d"), ("search", "kneighbors", ".0f"),
+                 ("nmlsdr", "NMLSDR", ".0f"), ("default", "ResidualPropagation", ".0f"),
+                 ("need", "n (D + k + C) numbers", ".0f"), ("times", "ResidualPropagation / numbers", ".1f"),
+                 ("default_all", "its whole process, X and y included", ".0f")],
+        rows=rows,
+        notes="k = 10 neighbours, l = 0.3 n labelled rows, two threads, a fresh process for each number.",
+        values={key: value for row in rows if (row["n"], row["D"], row["C"]) == (100_000, 50, 10)
+                for key, value in row.items()},
+    )  # fmt: skip
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--memory", action="store_true")
+    parser.add_argument("--large", action="store_true")
     parser.add_argument("--rounds", type=int, default=3)
     _harness.add_replace(parser)
     args = parser.parse_args()
@@ -113,6 +154,9 @@ def main():
         print(cost(600, 40, 6, 200, 2), memory(600, 40, 6), sep="\n")
         return
     _harness.choose_folder(args.replace)
+    if args.large:
+        save_large()
+        return
     if not args.memory:
         _harness.save_table(
             "residual-cost",

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 
-from .figures import bars, critical_differences, difference_maps, embeddings
+from .figures import bars, embeddings
 from .protocol import METRICS, STUDIES, TEN_METHODS, draw, embed, load
 from .results import (
     Entry,
@@ -25,9 +25,7 @@ from .results import (
 )
 from .statistics import (
     LEVEL,
-    Friedman,
     best_counts,
-    friedman_nemenyi,
     paired_t_p_value,
     signed_rank_p_values,
     wilcoxon_scores,
@@ -52,14 +50,9 @@ def benchmarks_section(found: list[Results], *, size: str) -> Section:
             printed = [resource("article.json")["mean_wilcoxon"][name] for name in complete.methods]
             label = "mean Wilcoxon score over the seven measures"
             section.add_figure("mean-wilcoxon", bars(complete.methods, mean_scores(complete), printed, label=label))
-        if len(complete.methods) > 2:
-            tests = {metric: friedman_nemenyi(complete.mean[:, :, m]) for m, metric in enumerate(METRICS)}
-            section.tables.append(rank_table(complete.methods, tests))
-            section.add_figure("critical-differences", critical_differences(complete.methods, tests))
     section.tables += starred_tables(results)
     if size == "full":
         add_claims(section, ten, complete)
-        section.add_figure("differences", difference_maps(METRICS, ten.difference, ten.datasets, ten.methods))
     return section
 
 
@@ -118,19 +111,6 @@ def wilcoxon_table(results: Results) -> ResultTable:
     for _, test in TESTS:
         columns.append(best_in_bold(mean_scores(results, test), 2, beside if test == "one-sided" else None))
     table.add_columns(results.methods, columns)
-    return table
-
-
-def rank_table(methods: tuple[str, ...], tests: dict[str, Friedman]) -> ResultTable:
-    """Friedman's test and average ranks by measure."""
-    table = titled("benchmarks-ranks", ["Measure", *methods, "chi-square", "p", "Iman-Davenport F", "p (F)", "CD"])
-    for metric, test in tests.items():
-        ranks = [Entry(number(r, 2), bold=r == test.average_ranks.min()) for r in test.average_ranks]
-        numbers = [
-            number(test.chi_square, 2), f"{test.p_value:.1e}", number(test.iman_davenport, 2),
-            f"{test.iman_davenport_p_value:.1e}", number(test.critical_difference, 2),
-        ]  # fmt: skip
-        table.add(metric, [*ranks, *numbers])
     return table
 
 

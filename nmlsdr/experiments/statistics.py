@@ -1,11 +1,11 @@
-"""Comparing methods over data sets: signed ranks, Friedman and Nemenyi, paired t-tests.
+"""Comparing methods over data sets: signed ranks and paired t-tests.
 
 Every function takes plain arrays; rows are data sets (or repetitions), columns are methods, and higher is better.
 The tests are SciPy's.  Differences are rounded to nine decimals, so that ties between values of three decimals are
 recognised: 0.951 - 0.95 is not equal to 0.947 - 0.946 in binary.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,17 +13,6 @@ from scipy import stats
 
 LEVEL = 0.05
 DECIMALS = 9
-
-
-class Friedman(NamedTuple):
-    """Friedman's test with Nemenyi's critical difference; see :func:`friedman_nemenyi`."""
-
-    average_ranks: NDArray[np.float64]
-    chi_square: float
-    p_value: float
-    iman_davenport: float
-    iman_davenport_p_value: float
-    critical_difference: float
 
 
 def signed_rank_p_values(differences: ArrayLike, *, alternative: str = "greater") -> NDArray[np.float64]:
@@ -101,64 +90,6 @@ def best_counts(values: ArrayLike) -> NDArray[np.intp]:
     table = np.round(np.asarray(values, dtype=np.float64), DECIMALS)
     counts: NDArray[np.intp] = np.sum(table == table.max(axis=1, keepdims=True), axis=0)
     return counts
-
-
-def friedman_nemenyi(values: ArrayLike) -> Friedman:
-    """Friedman's test over data sets and Nemenyi's critical difference at 5 % (Demsar 2006).
-
-    Parameters
-    ----------
-    values : array-like of shape (n_data_sets, n_methods)
-        Higher is better; the best method of a row has rank 1, ties share the average.  At least three methods.
-
-    Returns
-    -------
-    Friedman
-        Average ranks (n_methods,), chi-square (corrected for ties; NaN where every row is one tie) and its p-value,
-        Iman and Davenport's F and its p-value, and the critical difference: two methods differ if their average ranks
-        differ by more.
-    """
-    table = np.round(np.asarray(values, dtype=np.float64), DECIMALS)
-    n, k = table.shape
-    chi_square, p_value = stats.friedmanchisquare(*table.T)
-    denominator = n * (k - 1) - chi_square
-    f_value = (n - 1) * chi_square / denominator if denominator > 0 else float("inf")
-    quantile = float(stats.studentized_range.ppf(1.0 - LEVEL, k, np.inf)) / np.sqrt(2.0)
-    return Friedman(
-        average_ranks=stats.rankdata(-table, axis=1).mean(axis=0),
-        chi_square=float(chi_square),
-        p_value=float(p_value),
-        iman_davenport=f_value,
-        iman_davenport_p_value=float(stats.f.sf(f_value, k - 1, (k - 1) * (n - 1))),
-        critical_difference=quantile * float(np.sqrt(k * (k + 1) / (6.0 * n))),
-    )
-
-
-def undistinguished_groups(average_ranks: ArrayLike, critical_difference: float) -> list[tuple[int, int]]:
-    """The bars of a critical-difference diagram.
-
-    Parameters
-    ----------
-    average_ranks : array-like of shape (n_methods,), sorted increasingly
-    critical_difference : float
-
-    Returns
-    -------
-    list of (first, last)
-        Maximal ranges of methods, of at least two, within the critical difference.
-
-    Examples
-    --------
-    >>> undistinguished_groups([1.0, 1.5, 2.4, 4.0], 1.0)
-    [(0, 1), (1, 2)]
-    """
-    ranks = np.asarray(average_ranks, dtype=np.float64)
-    groups: list[tuple[int, int]] = []
-    for first in range(ranks.size):
-        last = int(np.flatnonzero(ranks - ranks[first] <= critical_difference)[-1])
-        if last > first and not (groups and groups[-1][1] >= last):
-            groups.append((first, last))
-    return groups
 
 
 def paired_t_p_value(first: ArrayLike, second: ArrayLike) -> float:

@@ -9,10 +9,8 @@ from scipy import stats
 from nmlsdr.experiments.results import resource
 from nmlsdr.experiments.statistics import (
     best_counts,
-    friedman_nemenyi,
     paired_t_p_value,
     signed_rank_p_values,
-    undistinguished_groups,
     wilcoxon_scores,
 )
 
@@ -97,37 +95,6 @@ def test_scores_sum_to_the_number_of_pairs_and_two_sided_tests_are_more_careful(
     np.testing.assert_array_equal(p, each)
     assert np.all(np.diag(p) == 1.0)
     assert np.all(p + p.T >= 1.0)  # one of the two directions has at least half of the distribution
-
-
-def test_friedman_is_scipy_s_and_nemenyi_is_demsar_s(rng):
-    values = rng.normal(size=(10, 5))
-    ours = friedman_nemenyi(values)
-    expected = stats.friedmanchisquare(*values.T)
-    assert ours.chi_square == pytest.approx(expected.statistic)
-    assert ours.p_value == pytest.approx(expected.pvalue)
-    # Demsar 2006, table 5: q = 2.728 for 5 and 3.164 for 10 classifiers at .05
-    assert ours.critical_difference == pytest.approx(2.728 * np.sqrt(5 * 6 / 60), abs=2e-3)
-    ten = friedman_nemenyi(rng.normal(size=(10, 10)))
-    assert ten.critical_difference == pytest.approx(3.164 * np.sqrt(10 * 11 / 60), abs=2e-3)
-    assert friedman_nemenyi([[3.0, 2.0, 0.0], [5.0, 1.0, 0.0]]).average_ranks.tolist() == [1.0, 2.0, 3.0]
-    tied = friedman_nemenyi([[1.0, 1.0, 0.0]] * 3)
-    assert tied.average_ranks.tolist() == [1.5, 1.5, 3.0]
-
-
-def test_friedman_corrects_for_ties(rng):
-    for _ in range(20):
-        values = np.round(rng.normal(size=(8, 4)))
-        expected = stats.friedmanchisquare(*values.T)
-        assert friedman_nemenyi(values).chi_square == pytest.approx(expected.statistic)
-        assert friedman_nemenyi(values).p_value == pytest.approx(expected.pvalue)
-    # three rows of ranks 1.5, 1.5, 3: the mean ranks of the rows are all there is, so chi-square is n (k - 1) = 6
-    assert friedman_nemenyi([[1.0, 1.0, 0.0]] * 3).chi_square == pytest.approx(6.0)  # 4.5 without the correction
-
-
-def test_groups_of_a_critical_difference_diagram():
-    assert undistinguished_groups([1, 2, 3], 0.5) == []
-    assert undistinguished_groups([1, 2, 3], 5) == [(0, 2)]
-    assert undistinguished_groups([1.0, 1.2, 3.0, 3.1], 0.5) == [(0, 1), (2, 3)]
 
 
 def test_the_paired_t_test_equals_that_of_scipy(rng):

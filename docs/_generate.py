@@ -140,7 +140,7 @@ EXAMPLES = {
     "--missing": "k.A.,unclear", "--annotators": "anna,ben,chris", "--thousands": "'.'", "--keep-case": "",
     "--id": "patient", "--labels": "names.xml", "--label-file": "labels.csv", "--drop": "admitted,note",
     "--mask": "use.csv", "--threshold": "0.5", "--n-neighbors": "15", "--kind": "forgotten", "--scores": "",
-    "--compare": "train.csv", "--delimiter": "tab", "--jobs": "2", "--reviewed": "checked.csv", "--folds": "3",
+    "--delimiter": "tab", "--jobs": "2", "--reviewed": "checked.csv", "--folds": "3",
     "--separator": "','", "--top": "50", "--yes": "tak --no nie", "--model": "model.skops",
 }  # fmt: skip
 LABEL_OPTIONS = ("--label-columns", "--label-list", "--annotators", "--labels", "--label-file")

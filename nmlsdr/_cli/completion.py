@@ -30,7 +30,7 @@ def _name_values(parser: argparse.ArgumentParser, kinds: Mapping[str, Any]) -> N
                 _name_values(part, kinds)
         elif metavar == "DIR":
             action.complete = kinds["directory"]  # type: ignore[attr-defined]
-        elif metavar.startswith(("FILE", "DATA", "MODEL", "TRAIN")):
+        elif metavar.startswith(("FILE", "DATA", "MODEL")):
             action.complete = kinds["file"]  # type: ignore[attr-defined]
         elif action.dest in ("names", "datasets"):
             action.choices = list_datasets()

@@ -3,7 +3,6 @@
 import argparse
 import json
 from collections.abc import Callable, Sequence
-from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from .._methods import METHODS
 from .._model.archive import need_skops
 from .._model.reading import open_model
 from .._model.rows import fitted_rows, were_fitted
-from .._report.trial import LabelScores, fit_and_score, rivals, score_labels
+from .._report.trial import LabelScores, score_labels
 from ..inspection._verdicts import names_or_numbers
 from ..metrics import score_table
 from ..model_file import save_model
@@ -200,17 +199,14 @@ def evaluate(args: argparse.Namespace, console: Console) -> int:
     measures = score_table(target[known], rank_scores(classifier, X)[known], predictions=predicted[known])
     warn_never_predicted(predicted.any(axis=0), None, advice="see --threshold of nmlsdr fit", stacklevel=4)
     per_label = score_labels(target[known], predicted[known], scores[known], names)
-    compared = {"this model": {name: float(value) for name, value in measures.items()}}
-    if args.compare is not None:
-        compared |= _measures_of_rivals(args, console, X[known], target[known], len(names))
     if args.out != "-":
         if model.fitted is not None:
             print(_known_rows(table.data[known], model.fitted), end="\n\n")
         print(label_table(per_label))
-        print(measure_table(compared))
+        print(measure_table(measures))
     if args.out is not None:
         with open_output(args.out, input_files(args)) as file:
-            file.write(measures_to_write(per_label, compared, as_csv=args.out.lower().endswith(".csv")).encode())
+            file.write(measures_to_write(per_label, measures, as_csv=args.out.lower().endswith(".csv")).encode())
         wrote(console, args.out, int(known.sum()), (len(names), "label"))
     return 0
 
@@ -222,23 +218,6 @@ def _known_rows(rows: Any, fitted: dict[str, Any]) -> str:
     if without:
         said += f", {without} without labels"
     return said + ("; on these the measures are too good." if with_labels else ".")
-
-
-def _measures_of_rivals(
-    args: argparse.Namespace, console: Console, X: Any, target: Any, n_labels: int
-) -> dict[str, dict[str, float]]:
-    """Fit other methods on the table of --compare, and return their measures on these rows."""
-    training = argparse.Namespace(**vars(args) | {"data": args.compare, "mask": None})
-    model, classifier, table, rows = apply_model(training, console, need_labels=True)
-    if not isinstance(classifier, ResidualPropagation):
-        raise InputError("--compare is for models of --classifier residual, which see the features themselves.")
-    y = match_labels(table, training, model, n_labels, console)
-    found = {}
-    for name, (_, method) in rivals(classifier, y, 2).items():
-        with console.step(f"fit {name}"):
-            *_, measures = fit_and_score(method, rows, y, X, target)
-        found[name] = {key: float(value) for key, value in measures.items()}
-    return found
 
 
 # ---------------------------------------------------------------- the output of evaluate
@@ -262,33 +241,15 @@ def label_table(rows: Sequence[LabelScores]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def measure_table(compared: dict[str, dict[str, float]]) -> str:
-    """Return the measures of the methods as text, and which method has the highest mean of them."""
-    names = next(iter(compared.values()))
-    if len(compared) == 1:
-        return "  ".join(f"{name:>6}" for name in names) + "\n" + _values(names)
-    width = max(map(len, compared))
-    lines = [" " * width + "  " + "  ".join(f"{name:>6}" for name in names)]
-    lines += [f"{method:<{width}}  {_values(measures)}" for method, measures in compared.items()]
-    means = {method: fmean(value for value in one.values() if value == value) for method, one in compared.items()}
-    return "\n".join([*lines, f"Best in the mean of the measures: {max(means, key=means.__getitem__)}."])
+def measure_table(measures: dict[str, float]) -> str:
+    """Return the measures as two lines of text."""
+    names = "  ".join(f"{name:>6}" for name in measures)
+    return names + "\n" + "  ".join(f"{value:6.3f}" for value in measures.values())
 
 
-def _values(measures: dict[str, float]) -> str:
-    return "  ".join(f"{value:6.3f}" for value in measures.values())
-
-
-def measures_to_write(rows: Sequence[LabelScores], compared: dict[str, dict[str, float]], *, as_csv: bool) -> str:
-    """Return the measures of the model as text, and with JSON the rows of the labels and the methods compared too."""
-    measures = next(iter(compared.values()))
+def measures_to_write(rows: Sequence[LabelScores], measures: dict[str, float], *, as_csv: bool) -> str:
+    """Return the measures as text, and with JSON the rows of the labels too; null where a measure is not defined."""
     if as_csv:
-        return "measure,value\n" + "".join(f"{name},{value!r}\n" for name, value in measures.items())
-    known: dict[str, Any] = _without_nan(measures)
-    known["labels"] = [row._asdict() for row in rows]
-    if len(compared) > 1:
-        known["compared"] = {method: _without_nan(one) for method, one in compared.items()}
-    return json.dumps(known, indent=2) + "\n"
-
-
-def _without_nan(measures: dict[str, float]) -> dict[str, float | None]:
-    return {name: value if value == value else None for name, value in measures.items()}
+        return "measure,value\n" + "".join(f"{name},{float(value)!r}\n" for name, value in measures.items())
+    defined = {name: float(value) if value == value else None for name, value in measures.items()}
+    return json.dumps(defined | {"labels": [row._asdict() for row in rows]}, indent=2) + "\n"

@@ -154,12 +154,6 @@ GROUPS: dict[str, Options] = {
             default=5,
         ),
         "--scores": flag("write the probability of each label too, in columns score:NAME"),
-        "--compare": option(
-            "TRAIN",
-            "the table that the model was fitted on; fit logistic regressions, a forest and the model without "
-            "residuals on it, and print their measures too (only for --classifier residual)",
-            InputFile,
-        ),
     },
     "the method": {
         "--threshold": option(
@@ -371,7 +365,7 @@ def _add_tables(verbs: Any) -> None:
          "Predict the labelled rows of DATA, compare with their labels, and print the result for each label and seven "
          "measures. More is better in all of them: HL' is 1 - Hamming loss, RL' 1 - ranking loss, AP the average "
          "precision, OE' 1 - one-error, Cov' 1 - coverage / (number of labels), MaF1 and MiF1 the macro and micro "
-         "F1.", "--mask --compare", output(".json", ".csv", required=False), LABELS_NEEDED),
+         "F1.", "--mask", output(".json", ".csv", required=False), LABELS_NEEDED),
     ):  # fmt: skip
         words = f"{APPLYING} {more}"
         add_table_verb(verbs, name, summary, description, words, out, labels=labels, run=f"_cli.models:{name}")

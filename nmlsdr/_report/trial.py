@@ -206,8 +206,6 @@ def run_trial(
         "n_rows": len(labeled),
         "measures": columns,
         "methods": [{"name": name, "words": methods[name][0], "cells": _spread(v)} for name, v in values.items()],
-        "best": max(values, key=lambda name: _mean_of(values[name])),
-        "verdicts": [_verdict(name, values[ours], v) for name, v in values.items() if name != ours],
         "against_best": {
             measure: against_best({name: v[:, columns.index(measure)] for name, v in values.items() if name != PART})
             for measure in ("MiF1", "AP")
@@ -217,22 +215,12 @@ def run_trial(
     }
 
 
-def _mean_of(values: NDArray[np.float64]) -> float:
-    """Mean over the folds and the measures that are defined."""
-    return float(np.nanmean(values)) if np.isfinite(values).any() else -np.inf
-
-
 def _spread(values: NDArray[np.float64]) -> list[Facts]:
     """Mean and standard deviation of each measure over the folds."""
     return [
         {"mean": None if np.isnan(v).any() else float(v.mean()), "std": float(v.std(ddof=1)) if len(v) > 1 else None}
         for v in values.T
     ]
-
-
-def _verdict(rival: str, ours: NDArray[np.float64], theirs: NDArray[np.float64]) -> Facts:
-    """Ours minus the rival's in the mean over the measures, fold by fold."""
-    return {"rival": rival} | difference(np.nanmean(ours, axis=1) - np.nanmean(theirs, axis=1))
 
 
 def difference(gaps: NDArray[np.float64]) -> Facts:
@@ -244,8 +232,7 @@ def difference(gaps: NDArray[np.float64]) -> Facts:
     (True, False)
     """
     gap, std = float(gaps.mean()), float(gaps.std(ddof=1)) if len(gaps) > 1 else 0.0
-    better = int((gaps > 0).sum())
-    return {"gap": gap, "std": std, "better": better, "folds": len(gaps), "matters": abs(gap) > std}
+    return {"gap": gap, "std": std, "folds": len(gaps), "matters": abs(gap) > std}
 
 
 def against_best(folds: dict[str, NDArray[np.float64]]) -> Facts | None:

@@ -348,7 +348,7 @@ def _files_of_a_command(rng):
 # ---------------------------------------------------------------- the plan of a table inside a model file
 
 VICTIM = "victim.csv"  # a file in the folder of the command, which no model may name
-_KEYS = ["out", "compare", "mask", "labels", "label_file", "reviewed", "encoding", "max_bytes", "data", "model", "id",
+_KEYS = ["out", "mask", "labels", "label_file", "reviewed", "encoding", "max_bytes", "data", "model", "id",
          "label_columns", "label_list", "annotators", "separator", "no_label", "kind", "fill", "levels", "name",
          "reason", "decimal", "thousands", "month_first", "has_missing", "has_other", "missing"]  # fmt: skip
 _WORDS = [VICTIM, "number", "date", "yes/no", "category", "words", "identifier", "text", ",", ".", "0", "1", "y1",

@@ -279,7 +279,6 @@ MUTANTS = {
          "value for name, value in alphas.items() if value is not None", ".6 if value is None else value for name, value in alphas.items()"),
     ],
     ("_cli/verbs.py", ("tests/doors/test_cli_errors.py", "-k", "no_output_is_an_input")): [
-        ("doors/output: the table of --compare is no input", "", "(only for --classifier residual)\", InputFile, )", "(only for --classifier residual)\", )"),
         ("doors/output: the file of --mask is no input", "", "labels of rows with 0 are ignored\", InputFile)", "labels of rows with 0 are ignored\")"),
     ],
     ("_cli/checks.py", ("tests/doors/test_cli_errors.py", "-k", "no_output_is_an_input")): [

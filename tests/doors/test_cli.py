@@ -320,24 +320,6 @@ def test_evaluate_leaves_unlabelled_rows_out(run, tables, model, tmp_path):
     assert read_csv("measures.csv") == (["measure", "value"], [[k, repr(float(v))] for k, v in measures.items()])
 
 
-def test_evaluate_compares_with_other_methods_fitted_on_the_same_table(run, tables):
-    assert_done(run("fit", "train.csv", *COLUMNS, "--out", "m.skops"))
-    outcome = run("evaluate", "m.skops", "test.csv", *COLUMNS, "--compare", "train.csv", "--out", "measures.json")
-    assert outcome.status == 0
-    alone = run("evaluate", "m.skops", "test.csv", *COLUMNS).out.splitlines()
-    lines = outcome.out.splitlines()
-    names = ["this model", "trend alone", "logistic regression", "extremely randomised trees", "ML-kNN, cosine"]
-    assert [next(name for name in names if line.startswith(name)) for line in lines[-6:-1]] == names
-    assert lines[-6].removeprefix("this model").split() == alone[-1].split()
-    kept = read_json("measures.json")
-    means = {name: np.mean(list(kept["compared"][name].values())) for name in names}
-    assert lines[-1] == f"Best in the mean of the measures: {max(means, key=means.get)}."
-    assert kept["compared"]["this model"] == {name: kept[name] for name in kept["compared"]["this model"]}
-    assert_done(run("fit", "train.csv", *COLUMNS, "--classifier", "mlknn", "--out", "m.skops"))
-    outcome = run("evaluate", "m.skops", "test.csv", *COLUMNS, "--compare", "train.csv")
-    assert_refused(outcome, "--compare is for models of --classifier residual")
-
-
 # ------------------------------------------------------------------------------------------------- columns by name
 
 

@@ -246,7 +246,7 @@ def test_values_that_no_plan_has_are_refused(column, changes, message):
 @pytest.mark.parametrize(
     "labels",
     [
-        *({"label_columns": ["a"], name: "x"} for name in ("out", "compare", "mask", "label_file", "separator")),
+        *({"label_columns": ["a"], name: "x"} for name in ("out", "mask", "label_file", "separator")),
         {"label_list": "a"},
         {"label_list": "a", "separator": ";"},
         {"label_list": "a", "annotators": ["a"], "separator": ";", "no_label": ""},

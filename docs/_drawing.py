@@ -17,21 +17,19 @@ MARKERS = "o^sDvPX*"
 
 
 class Style(NamedTuple):
-    """The colours of a variant: page, text and axes, what is less important, and the colours that tell things apart."""
+    """The colours of a variant: text and axes, what is less important, and the colours that tell things apart."""
 
     name: str
-    page: str
     text: str
     grey: str
     faint: str
     colors: tuple[str, ...]
 
 
-# Okabe and Ito's colours, which colour-blind people can tell apart; brighter ones on the dark page.  The light variant
-# is white, because a host of Git shows it on dark pages too.
+# Okabe and Ito's colours, which colour-blind people can tell apart; brighter ones on the dark page.
 STYLES = (
-    Style("light", "white", "#222832", "#767676", "#d9d9d9", ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#B07800", "#56B4E9")),
-    Style("dark", "none", "#ced6dd", "#9a9a9a", "#48515c", ("#56B4E9", "#F0803C", "#2EC49B", "#E6A0C8", "#E6B23C", "#9CD3F5")),
+    Style("light", "#222832", "#767676", "#d9d9d9", ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#B07800", "#56B4E9")),
+    Style("dark", "#ced6dd", "#9a9a9a", "#48515c", ("#56B4E9", "#F0803C", "#2EC49B", "#E6A0C8", "#E6B23C", "#9CD3F5")),
 )
 
 
@@ -39,9 +37,10 @@ def both(folder: Path, name: str, draw: Callable[[Style], Any]) -> None:
     """Write ``name-light.svg`` and ``name-dark.svg``; ``draw`` gets the style and returns a figure."""
     folder.mkdir(parents=True, exist_ok=True)
     for style in STYLES:
+        page = "white" if style.name == "light" else "none"  # hosts of Git show the light variant on dark pages too
         settings = {
             "font.size": 11, "font.family": "DejaVu Sans", "svg.hashsalt": name, "figure.facecolor": "none",
-            "axes.facecolor": "none", "savefig.facecolor": style.page, "text.color": style.text,
+            "axes.facecolor": "none", "savefig.facecolor": page, "text.color": style.text,
             "axes.labelcolor": style.text, "axes.edgecolor": style.grey, "xtick.color": style.text,
             "ytick.color": style.text, "axes.titlesize": 11, "axes.spines.top": False, "axes.spines.right": False,
             "legend.frameon": False, "grid.color": style.faint, "lines.linewidth": 2,

@@ -111,7 +111,7 @@ def memory(n, D, C):
 
 def large(n, D, C):
     """Peak memory beyond X and y of the search for neighbours and of two fits, and that of the whole process."""
-    row = {"n": n, "D": D, "C": C, "need": 8 * n * (D + 10 + C) / 2**20}
+    row = {"n": n, "D": D, "C": C}
     for name, statement in STEPS.items():
         found = _harness.peak_memory(
             "import warnings\nfrom bench_residual import draw\nfrom nmlsdr import NMLSDR, ResidualPropagation\n"
@@ -121,23 +121,24 @@ def large(n, D, C):
             timeout=3600,
         )
         row |= {name: found["over"] / 2**20, f"{name}_all": found["peak"] / 2**20}
-    return row | {"times": row["default"] / row["need"]}
+    return row | {"per_row": row["default"] * 2**20 / (8 * n)}
 
 
 def save_large():
     rows = [large(*shape) for shape in LARGE]
+    usual, many = ({row["C"]: row for row in rows if row["D"] == 50}[C] for C in (10, 40))
+    per_label = (many["per_row"] - usual["per_row"]) / 30
     _harness.save_table(
         "large-memory",
         command="python bench/bench_residual.py --large",
         title="Peak memory with 100 000 rows beyond X and y, MiB",
         columns=[("n", "n", "d"), ("D", "D", "d"), ("C", "C", "d"), ("search", "kneighbors", ".0f"),
                  ("nmlsdr", "NMLSDR", ".0f"), ("default", "ResidualPropagation", ".0f"),
-                 ("need", "n (D + k + C) numbers", ".0f"), ("times", "ResidualPropagation / numbers", ".1f"),
+                 ("per_row", "its numbers of 8 bytes a row", ".0f"),
                  ("default_all", "its whole process, X and y included", ".0f")],
         rows=rows,
         notes="k = 10 neighbours, l = 0.3 n labelled rows, two threads, a fresh process for each number.",
-        values={key: value for row in rows if (row["n"], row["D"], row["C"]) == (100_000, 50, 10)
-                for key, value in row.items()},
+        values=usual | {"per_label": per_label, "beside_labels": usual["per_row"] - 10 * per_label},
     )  # fmt: skip
 
 

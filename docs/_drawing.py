@@ -37,9 +37,10 @@ def both(folder: Path, name: str, draw: Callable[[Style], Any]) -> None:
     """Write ``name-light.svg`` and ``name-dark.svg``; ``draw`` gets the style and returns a figure."""
     folder.mkdir(parents=True, exist_ok=True)
     for style in STYLES:
+        page = "white" if style.name == "light" else "none"  # hosts of Git show the light variant on dark pages too
         settings = {
             "font.size": 11, "font.family": "DejaVu Sans", "svg.hashsalt": name, "figure.facecolor": "none",
-            "axes.facecolor": "none", "savefig.facecolor": "none", "text.color": style.text,
+            "axes.facecolor": "none", "savefig.facecolor": page, "text.color": style.text,
             "axes.labelcolor": style.text, "axes.edgecolor": style.grey, "xtick.color": style.text,
             "ytick.color": style.text, "axes.titlesize": 11, "axes.spines.top": False, "axes.spines.right": False,
             "legend.frameon": False, "grid.color": style.faint, "lines.linewidth": 2,

@@ -159,15 +159,44 @@ def example(command: str, option: str) -> str:
 def write_benchmarks(folder: Path, readme: Path) -> None:
     """The page of the benchmarks, with links to the pages of the site."""
     text = readme.read_text(encoding="utf-8").replace("](../docs/", "](../")
-    pair = r'<picture>\n.*\n<img alt="([^"]+)" src="../docs/_static/([^"]+)-light.svg">\n</picture>'
-    text = re.sub(pair, r"```{picture} \2.svg\n\1\n```", text)
     replace(folder / "benchmarks.md", text.replace("](results/", "](../../bench/results/").splitlines())
 
 
+# Pages whose lists of links are the contents of the site.
+CONTENTS = ("index", "start", "how_to", "explain", "evidence", "reference", "project/index")
+# What a page of the repository links to, and the page of the site that has it.
+PLACES = {
+    "bench/README.md": "generated/benchmarks.md", "nmlsdr/__init__.py": "generated/api.md",
+    "nmlsdr/cli.py": "generated/command_line.md", "CHANGELOG.md": "project/changes.md",
+    "CONTRIBUTING.md": "project/contributing.md", "RELEASING.md": "project/releasing.md",
+    "SECURITY.md": "project/security.md", "CODE_OF_CONDUCT.md": "project/conduct.md",
+}  # fmt: skip
+LANGUAGES = {"c": "c", "h": "c", "cpp": "c++", "pyx": "cython"}
+
+
 def adapt_to_site(app, name: str, source: list[str]) -> None:
-    """Make a page of the repository a page of the site: the page of the benchmarks, and reports, have other places."""
-    source[0] = source[0].replace("](../bench/README.md)", "](generated/benchmarks.md)")
-    source[0] = re.sub(r"\[([^\]]+)\]\(((?:\.\./)*reports/[^)]+)\)", r'<a href="\2">\1</a>', source[0])
+    """Make a page of the repository a page of the site.
+
+    Pictures get their dark variant; a link to a program, alone in its line, becomes the program; links to files
+    become links to the pages that are made from them; and the links of a list of contents become the navigation.
+    """
+    up = "../" * name.count("/")
+    text = re.sub(r"^!\[(.*)\]\(_static/(.+)-light\.svg\)$", r"```{picture} \2.svg\n\1\n```", source[0], flags=re.M)
+    text = re.sub(
+        r"^\[.+\]\((\.\./(?:tests|nmlsdr)/.+\.(c|h|cpp|pyx))\)$",
+        lambda found: f"```{{literalinclude}} {found[1]}\n:language: {LANGUAGES[found[2]]}\n```",
+        text,
+        flags=re.M,
+    )
+    for file, page in PLACES.items():
+        text = text.replace(f"]({up}../{file})", f"]({up}{page})")
+    text = re.sub(r"\]\(\.\./nmlsdr/(\w+)(?:\.py|/__init__\.py)\)", r"](generated/api_\1.rst)", text)
+    text = re.sub(r"\]\(examples/(\w+)\.py\)", r"](gallery/\1.rst)", text)
+    text = text.replace("](examples/README.rst)", "](gallery/index.rst)")
+    if name in CONTENTS:
+        pages = re.findall(r"^\* (?:\*\*)?\[.+?\]\((.+?)\.(?:md|rst)\)", text, re.M)
+        text += "\n".join(["", ":::{toctree}", ":hidden:", "", *pages, ":::", ""])
+    source[0] = re.sub(r"\[([^\]]+)\]\(((?:\.\./)*reports/[^)]+)\)", r'<a href="\2">\1</a>', text)
 
 
 def copy_reports(app, error: Exception | None) -> None:

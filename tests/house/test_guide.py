@@ -66,6 +66,24 @@ def test_the_page_for_beginners_shows_the_output_of_each_program():
     assert all(shown for _, shown in programs_of(DOCS / "in_python.md"))
 
 
+# ---------------------------------------------------------------- pages in a clone, without the site
+
+
+@pytest.mark.parametrize("page", DOCUMENTS, ids=[page.stem for page in DOCUMENTS])
+def test_the_links_and_pictures_of_a_page_are_files_of_the_repository(page):
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
+        made = target.startswith(("http", "reports/digits/", "mailto:"))
+        assert made or (page.parent / target).exists(), f"{page.name}: {target}"
+    assert not re.findall(r"\{(?:picture|toctree|literalinclude|py:\w+)\}", page.read_text(encoding="utf-8"))
+
+
+@pytest.mark.skipif(not DOCS.is_dir(), reason="the documents are not beside the tests (an installed copy)")
+def test_the_index_lists_every_page():
+    listed = set(re.findall(r"\]\((\w+\.md)", (DOCS / "index.md").read_text(encoding="utf-8")))
+    assert listed == {page.name for page in DOCS.glob("*.md")} - {"index.md", "README.md"}
+
+
 # ---------------------------------------------------------------- what pages tell the reader to type
 
 

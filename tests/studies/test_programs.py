@@ -64,8 +64,8 @@ def test_rivals(run, tmp_path):
 
 
 def test_review(run):
-    kept = run(review, "--seeds", "1", SETS=("Toy",), paper_split=bunch,
-               cleanlab_scores=lambda given, p: abs(given - p), cleanlab_mask=lambda given, p: abs(given - p) > 0.5)  # fmt: skip
+    kept = run(review, "--seeds", "1", SETS=("Toy",), paper_split=bunch, cleanlab_scores=lambda y, p: abs(y - p),
+               cleanlab_mask=lambda y, p: abs(y - p) > 0.5)  # fmt: skip
     assert kept.keys() == {"review", "review_cleanlab", "review_masks"}
     assert all(len(rows) == len(review.NOISES) for rows, _ in kept.values())
 

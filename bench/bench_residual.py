@@ -116,7 +116,8 @@ def large(n, D, C):
         found = _harness.peak_memory(
             "import warnings\nfrom bench_residual import draw\nfrom nmlsdr import NMLSDR, ResidualPropagation\n"
             f"from nmlsdr.graph import kneighbors\nwarnings.simplefilter('ignore')\nX, Y = draw(300, {D}, {C})\n"
-            f"{statement}\nX, Y = draw({n}, {D}, {C})",
+            f"{statement}\nX, Y = draw({n}, {D}, {C})\nimport ctypes\n"
+            "getattr(ctypes.CDLL(None), 'malloc_trim', int)(0)",  # what draw has freed is not to be used again
             statement,
             timeout=3600,
         )

@@ -9,11 +9,10 @@ import functools
 import os
 import secrets
 import stat
-import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from ._errors import InputError
 from ._version import __version__
@@ -156,17 +155,6 @@ def _sync_folder(folder: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
-
-
-def write_arrays(file: BinaryIO, arrays: Mapping[str, Any]) -> None:
-    """Write arrays as an ``.npz`` file without pickle and without the time of day: the same arrays, the same bytes."""
-    import numpy as np  # imported here, so that a wrong --out gets its answer before NumPy is loaded
-
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-        for name, array in arrays.items():
-            # A ZipInfo made by hand carries no clock time; a member of unknown length needs force_zip64 beyond 2 GiB.
-            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
-                np.lib.format.write_array(member, array, version=(1, 0), allow_pickle=False)
 
 
 def versions() -> dict[str, str]:

@@ -22,11 +22,7 @@ def _name_values(parser: argparse.ArgumentParser, kinds: Mapping[str, Any]) -> N
     for action in parser._actions:
         metavar = str(action.metavar)
         if isinstance(action, argparse._SubParsersAction):
-            shown = {entry.dest for entry in action._choices_actions}
-            for name, part in action.choices.items():
-                if name not in shown:  # shtab completes only what the list of commands in --help shows
-                    entry = action._ChoicesPseudoAction(name, (), part.description)
-                    action._choices_actions.append(entry)
+            for part in action.choices.values():
                 _name_values(part, kinds)
         elif metavar == "DIR":
             action.complete = kinds["directory"]  # type: ignore[attr-defined]

@@ -2,7 +2,7 @@
 
 import argparse
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -26,8 +26,6 @@ from .reading import look_for_needed, match_features, match_labels, note_leaks, 
 from .reviewed import fit_reviewed
 from .table import Table
 from .writing import model_output, open_output, write_result, wrote
-
-_BLOCK = 8192  # rows predicted between two updates of the progress
 
 
 def fit(args: argparse.Namespace, console: Console) -> int:
@@ -134,22 +132,9 @@ def apply_model(
     return model, classifier, table, X
 
 
-def in_blocks(answer: Callable[[Any], Any], X: Any, console: Console) -> Any:
-    """Return the classifier's answers for all rows; by blocks where progress is shown, with the same answers."""
-    n_rows = X.shape[0]
-    block = _BLOCK if console.live else n_rows
-    parts = []
-    with console.step(f"predict {n_rows} rows") as show:
-        for first in range(0, n_rows, block):
-            parts.append(answer(X[first : first + block]))
-            show(f"predict {n_rows} rows: {min(100, 100 * (first + block) // n_rows)} %")
-        show(f"predict {n_rows} rows")
-    return np.concatenate(parts)
-
-
-def labels_in_blocks(classifier: Any, X: Any, console: Console) -> Any:
+def predicted_labels(classifier: Any, X: Any) -> Any:
     """Return the predicted labels 0/1 (n, C); a classifier fitted on single classes gets one column per class."""
-    labels = in_blocks(classifier.predict, X, console)
+    labels = classifier.predict(X)
     if labels.ndim == 1:
         labels = labels[:, None] == np.asarray(classifier.classes_)
     return labels.astype(np.int8)
@@ -166,13 +151,15 @@ def transform(args: argparse.Namespace, console: Console) -> int:
 def predict(args: argparse.Namespace, console: Console) -> int:
     """Run ``nmlsdr predict``."""
     model, classifier, table, X = apply_model(args, console)
-    labels = labels_in_blocks(classifier, X, console)
+    with console.step(f"predict {X.shape[0]} rows"):
+        labels = predicted_labels(classifier, X)
+        scores = classifier.predict_proba(X) if args.scores else None
     names = names_or_numbers(model.label_names, "label", labels.shape[1])
     columns = [(name, labels[:, c]) for c, name in enumerate(names)]
     arrays = {"labels": labels, "label_names": np.array(names, dtype=str)}
-    if args.scores:
-        arrays["scores"] = in_blocks(classifier.predict_proba, X, console)
-        columns += [(f"score:{name}", arrays["scores"][:, c]) for c, name in enumerate(names)]
+    if scores is not None:
+        arrays["scores"] = scores
+        columns += [(f"score:{name}", scores[:, c]) for c, name in enumerate(names)]
     return _write(args, console, table, columns, arrays, (len(names), "label"))
 
 
@@ -188,15 +175,16 @@ def _write(args: argparse.Namespace, console: Console, table: Table, columns: An
 def evaluate(args: argparse.Namespace, console: Console) -> int:
     """Run ``nmlsdr evaluate``."""
     model, classifier, table, X = apply_model(args, console, need_labels=True)
-    scores = in_blocks(classifier.predict_proba, X, console)
+    with console.step(f"predict {X.shape[0]} rows"):
+        predicted, scores = predicted_labels(classifier, X), classifier.predict_proba(X)
+        ranking = rank_scores(classifier, X)
     names = names_or_numbers(model.label_names, "label", scores.shape[1])
     target = match_labels(table, args, model, len(names), console)
     note_leaks(table, target, args, console, names)
     known = table.labeled
     if not known.all():
         console.note(f"{args.data}: {(~known).sum()} of {len(target)} rows are unlabelled and not counted.")
-    predicted = labels_in_blocks(classifier, X, console)
-    measures = score_table(target[known], rank_scores(classifier, X)[known], predictions=predicted[known])
+    measures = score_table(target[known], ranking[known], predictions=predicted[known])
     warn_never_predicted(predicted.any(axis=0), None, advice="see --threshold of nmlsdr fit", stacklevel=4)
     per_label = score_labels(target[known], predicted[known], scores[known], names)
     if args.out != "-":

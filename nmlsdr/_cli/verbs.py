@@ -241,14 +241,6 @@ LABELS_IGNORED = "these columns are not features, and the labels are not used"
 _SHORT = {"--quiet": "-q", "--out": "-o"}
 
 
-# What `nmlsdr --help` shows last: commands that read no table of the user.
-OTHERS = {
-    "reproduce": "repeat the article's experiments, and make its tables and figures",
-    "datasets": "list, describe, fetch and verify the article's data sets",
-    "completion": "print a script that lets a shell complete commands and options",
-}
-
-
 def add_verb(verbs: Any, name: str, summary: str, description: str, options: Options, run: str = "") -> Parser:
     """Describe a verb.
 
@@ -268,9 +260,7 @@ def add_verb(verbs: Any, name: str, summary: str, description: str, options: Opt
     -------
     Parser
     """
-    # Without a help text a verb is not in the list of `nmlsdr --help`; those are in its second list.
-    listed = {} if name in OTHERS else {"help": summary}
-    parser: Parser = verbs.add_parser(name, **listed, description=description)
+    parser: Parser = verbs.add_parser(name, help=summary, description=description)
     _add_options(parser, parser, options)
     parser.set_defaults(run=run or f"_cli.{name}:{name}", quiet=False)
     return parser
@@ -313,8 +303,6 @@ STUDIES = ("toy", "benchmarks", "case-study")  # those of nmlsdr.experiments.pro
 def add_verbs(parser: Parser) -> None:
     """Describe all commands."""
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="COMMAND", parser_class=Parser)
-    lines = "".join(f"  {name:<11} {summary}\n" for name, summary in OTHERS.items())
-    parser.epilog = f"studies, and help for the shell:\n{lines}"
     _add_tables(verbs)
     _add_others(verbs, parser)
 
@@ -386,7 +374,7 @@ def _add_others(verbs: Any, parser: Parser) -> None:
     add_verb(
         verbs,
         "reproduce",
-        OTHERS["reproduce"],
+        "repeat the article's experiments, and make its tables and figures",
         "Run the article's experiments, or continue a run that was interrupted, and write a report with tables and "
         "figures. A run consists of cells: one method on one data set with one seed.",
         {
@@ -415,7 +403,8 @@ def _add_others(verbs: Any, parser: Parser) -> None:
         },
         run="experiments.command:run",
     )
-    datasets = verbs.add_parser("datasets", description=OTHERS["datasets"])
+    about = "list, describe, fetch and verify the article's data sets"
+    datasets = verbs.add_parser("datasets", help=about, description=about)
     parts = datasets.add_subparsers(
         dest="part_name", required=True, metavar="list|info|fetch|verify", parser_class=Parser
     )
@@ -441,7 +430,7 @@ def _add_others(verbs: Any, parser: Parser) -> None:
     completion = add_verb(
         verbs,
         "completion",
-        OTHERS["completion"],
+        "print a script that lets a shell complete commands and options",
         "Print a script that lets a shell complete commands and options. For bash: nmlsdr completion bash > "
         "~/.local/share/bash-completion/completions/nmlsdr",
         {"shell": {"choices": ("bash", "zsh", "fish", "tcsh")}, **TRACEBACK},

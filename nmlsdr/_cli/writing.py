@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from .._output import replace_file, write_arrays
+from .._output import replace_file
 from .checks import PARQUET, input_files, need_pyarrow
 from .console import Console, RunError
 
@@ -26,7 +26,7 @@ def write_result(
     args: argparse.Namespace,
     console: Console,
     columns: Sequence[tuple[str, np.ndarray]],
-    arrays: Mapping[str, np.ndarray],
+    arrays: Mapping[str, Any],
     *facts: tuple[int, str],
     hint: str = "",
 ) -> None:
@@ -51,7 +51,7 @@ def write_result(
     suffix = PurePath(path).suffix.lower()
     with console.step(f"write {path}"), open_output(path, input_files(args)) as file:
         if suffix == ".npz":
-            write_arrays(file, arrays)
+            np.savez(file, **arrays)
         elif suffix in PARQUET:
             pyarrow: Any = need_pyarrow()
             table = pyarrow.table([a for _, a in columns], names=[name for name, _ in columns])

@@ -260,7 +260,7 @@ def tests_of_best(results: Results) -> tuple[NDArray[np.intp], NDArray[np.float6
 def tested_table(results: Results) -> ResultTable:
     """Methods by measures; bold only where the t-tests show a method to be the best, as in the article."""
     tested = results.n_seeds > 1
-    words = " Bold: better than every other method by paired t-tests at 5 %." if tested else ""
+    words = " Marked: better than every other method by paired t-tests at 5 %." if tested else ""
     table = method_table(results, "case-study", tested=words)
     if tested:
         for m, (best, _, significant) in enumerate(zip(*tests_of_best(results), strict=True)):

@@ -1,10 +1,9 @@
-"""Write the results of a run: tables (CSV, Markdown), figures (PNG, SVG), and the report as one HTML page."""
+"""Write the results of a run: tables (CSV), figures (PNG, SVG), and the report as one HTML page."""
 
 import base64
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from .._output import replace_file
 from ..inspection._html import open_template, read_asset
@@ -21,7 +20,7 @@ def write_report(
     Parameters
     ----------
     cells : CellFolder
-        Its folder gets ``tables/``, ``figures/``, ``times.csv``, ``report.md`` and ``report.html``.
+        Its folder gets ``tables/``, ``figures/``, ``times.csv`` and ``report.html``.
     sections : list of Section
     commands : sequence of str
         All that have written cells here, in order; shown in the report.
@@ -45,8 +44,7 @@ def write_report(
             _write(folder / "figures" / f"{name}.png", images[name])
             _write(folder / "figures" / f"{name}.svg", image_bytes(figure, "svg"))
     _write(folder / "times.csv", _times(cells.records).to_csv())
-    for name, page in _pages(sections, images, _made(cells.records, commands), title).items():
-        _write(folder / name, page)
+    _write(folder / "report.html", _page(sections, images, _made(cells.records, commands), title))
     return folder / "report.html"
 
 
@@ -89,10 +87,10 @@ def _made(records: Mapping[CellKey, Record], commands: Sequence[str]) -> list[tu
     ]
 
 
-def _pages(
+def _page(
     sections: list[Section], images: dict[str, bytes], made: list[tuple[str, str]], title: str | None = None
-) -> dict[str, str]:
-    """The report as Markdown and as one HTML page that holds its styles and pictures and loads nothing."""
+) -> str:
+    """The report as one page that holds its styles and pictures and loads nothing."""
     texts = resource("texts.json")["report"]
     context = {
         **texts,
@@ -100,12 +98,8 @@ def _pages(
         "sections": sections,
         "images": {name: base64.b64encode(data).decode() for name, data in images.items()},
         "made": made,
-        "boxes": {True: "[x]", False: "[ ]", None: "(–)"},
         "marks": {True: "yes", False: "no", None: "open"},
         "style": read_asset("nmlsdr.experiments", "report.css"),
     }
-    filters: dict[str, Any] = {"shade": shade_class, "json": json.dumps}
-    return {
-        name: open_template("nmlsdr.experiments", f"{name}.jinja", **filters).render(context)
-        for name in ("report.md", "report.html")
-    }
+    template = open_template("nmlsdr.experiments", "report.html.jinja", shade=shade_class, json=json.dumps)
+    return str(template.render(context))

@@ -77,16 +77,6 @@ def best_in_bold(
     ]
 
 
-# What titles and notes say of small and bold text, and what it is in a terminal.
-TERMINAL = {
-    "in parentheses (on the web page: below)": "below",
-    "in parentheses, on the web page in small print": "below",
-    "small or in parentheses": "below",
-    "Small or in parentheses": "Below",
-    "in bold": "with *",
-}
-
-
 @dataclass
 class ResultTable:
     """A table with a header, named rows, and a note below.
@@ -145,10 +135,7 @@ class ResultTable:
         for first, *others in lines:
             cells = [first.ljust(widths[0]), *map(str.rjust, others, widths[1:])]
             text.append("  ".join(cells).rstrip())
-        title, note = self.title, self.note
-        for on_a_page, here in TERMINAL.items():
-            title, note = title.replace(on_a_page, here), note.replace(on_a_page, here)
-        return "\n".join([title, *text, *([note] if note else [])])
+        return "\n".join([self.title, *text, *([self.note] if self.note else [])])
 
 
 def titled(name: str, header: list[str], text: str = "", texts: Any = None, **values: Any) -> ResultTable:

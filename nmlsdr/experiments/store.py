@@ -135,7 +135,7 @@ def run_cells(
     After a KeyboardInterrupt the finished cells are in the folder; those being computed are lost.
     """
     waiting = [key for key in cells if not folder.finished(key)]
-    progress = CellProgress(waiting, len(cells) - len(waiting), jobs, folder.records.values())
+    progress = CellProgress(waiting, len(cells) - len(waiting), jobs)
     found: Iterable[Record] = map(work, waiting)
     if jobs > 1:
         parallel = joblib.Parallel(
@@ -196,8 +196,6 @@ class CellProgress:
         Cells that are in the folder already.
     jobs : int
         Cells at the same time.
-    known : iterable of dict, default=()
-        Records of earlier cells, for an estimate before the first cell has finished.
     stream : text file or None, default=None
         None: standard error.
     every : float, default=15
@@ -205,9 +203,8 @@ class CellProgress:
     """
 
     def __init__(
-        self, waiting: Sequence[CellKey], finished: int, jobs: int, known: Iterable[Record] = (), *,
-        stream: TextIO | None = None, every: float = 15.0,
-    ) -> None:  # fmt: skip
+        self, waiting: Sequence[CellKey], finished: int, jobs: int, *, stream: TextIO | None = None, every: float = 15.0
+    ) -> None:
         self.waiting = list(waiting)
         self.total = len(waiting) + finished
         self.jobs = jobs
@@ -216,14 +213,10 @@ class CellProgress:
         self.records: list[Record] = []  # of this run alone: earlier ones may have been faster or slower
         self.started = time.monotonic()
         self.next_line = self.started + min(every, 5.0)
+        if finished and waiting:
+            self._write(f"{finished} of {self.total} cells are in the folder already.\n")
         if waiting:
-            if finished:
-                self._write(f"{finished} of {self.total} cells are in the folder already.\n")
-            seconds = expected_seconds(self.waiting, list(known), jobs)
-            estimate = "; how long it takes is estimated from the first of them"
-            if seconds is not None:
-                estimate = f": about {duration(seconds / jobs)} by the cells in the folder"
-            self._write(f"{len(waiting)} cells to run, {jobs} at a time{estimate}.\n")
+            self._write(f"{len(waiting)} cells to run, {jobs} at a time.\n")
 
     def advance(self, record: Record) -> None:
         """Count a finished cell, and show the new state unless the last line is too recent."""

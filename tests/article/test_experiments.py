@@ -258,51 +258,6 @@ def test_in_a_terminal_a_table_describes_itself_as_it_looks_there():
         assert not re.search("parenthes|bold|small print|web page", table.to_text()), name
 
 
-def test_the_report_in_markdown():
-    pytest.importorskip("jinja2")
-    table = results.ResultTable("other", "Other", ["a|b"], [("first|", [])])
-    one = results.Section("toy", "Toy <1>", example_table(), ["Said & done."], [("holds", True), ("open", None)],
-                         [example_table(), table], {"picture": (None, "Caption")}, {"seeds": 1}, ["no"])  # fmt: skip
-    text = report._pages([one], {"picture": b"png"}, [("Command", "nmlsdr")])["report.md"]
-    assert (
-        text.partition("\n## ")[2]
-        == """Toy <1>
-
-Said & done.
-
-Goals of the study ([x]: reached, [ ]: not reached, (–): open, because the runs have too few seeds or data sets):
-
-- [x] holds
-- (–) open
-
-**Title**
-
-| Row | x | y |
-| --- | ---: | ---: |
-| first | **0.5** (0.4, +0.1) | a_b & 5 % |
-
-A note.
-
-**Other**
-
-| a\\|b |
-| --- |
-| first\\| |
-
-![Caption](figures/picture.png)
-
-Caption
-
-- Failed: no
-
-## How it was made
-
-- Command: nmlsdr
-- Settings of toy: `{"seeds": 1}`
-"""
-    )
-
-
 def test_the_page_escapes_all_that_it_is_given():
     """Titles, names, cells, notes, paragraphs, claims, captions, failures and settings."""
     pytest.importorskip("jinja2")
@@ -311,7 +266,7 @@ def test_the_page_escapes_all_that_it_is_given():
     table = results.ResultTable(bad, bad, [bad, "x", "y"], rows, bad)
     one = results.Section("toy", bad, table, [bad], [(bad, True), (bad, None)], [table, example_table()],
                          {bad: (None, bad)}, {bad: bad}, [bad])  # fmt: skip
-    page = report._pages([one], {bad: b"png"}, [(bad, bad)])["report.html"]
+    page = report._page([one], {bad: b"png"}, [(bad, bad)])
     assert "<script" not in page
     assert 'onload="' not in page
     assert page.count("&lt;script&gt;") == 19
@@ -331,7 +286,7 @@ def test_progress_shows_the_remaining_time():
         progress.advance(record(seed=seed, times={"embed": 2.0}, error="E: x" if seed == 2 else None))
     lines = stream.getvalue().splitlines()
     assert lines[0] == "1 of 4 cells are in the folder already."
-    assert lines[1] == "3 cells to run, 1 at a time; how long it takes is estimated from the first of them."
+    assert lines[1] == "3 cells to run, 1 at a time."
     assert lines[2] == "2/4 cells, too early to estimate  (Toy, NMLSDR, seed 1)"
     assert re.fullmatch(r"3/4 cells, 1 failed, about \d+ s left  \(.*, seed 2\)", lines[3])
     assert lines[4] == "4/4 cells, 1 failed  (Toy, NMLSDR, seed 3)"
@@ -351,20 +306,6 @@ def test_the_estimate_of_the_total_time_is_reported_early(monkeypatch):
         said.append(len(stream.getvalue().splitlines()))
     assert said == [1] * 4 + [2] * 15 + [3]
     assert "5/400 cells, about 7 min left" in stream.getvalue()
-
-
-def test_a_resumed_run_reports_its_estimate_before_it_starts():
-    """By the store's cells, each waiting one as dear as its like, over the cells at a time; then by its own alone."""
-    stream = io.StringIO()
-    known = [record(seed=seed, times={"embed": 10.0, "classify": 20.0}) for seed in range(4)]
-    waiting = [CellKey("toy", "Toy", "NMLSDR", seed) for seed in range(4, 10)]
-    progress = store.CellProgress(waiting, 4, jobs=2, known=known, stream=stream, every=0.0)
-    assert stream.getvalue().splitlines()[-1] == "6 cells to run, 2 at a time: about 90 s by the cells in the folder."
-    progress.advance(record(seed=4, times={"embed": 1.0}))
-    assert "too early to estimate" in stream.getvalue().splitlines()[-1]
-    waiting = [CellKey("toy", "Other", "NMLSDR", seed) for seed in range(9)]
-    other = store.CellProgress(waiting, 4, jobs=2, known=known, stream=io.StringIO())
-    assert "estimated from the first of them" in other.stream.getvalue()  # nothing is known of that data set
 
 
 def test_remaining_time_follows_the_cost_of_like_cells():
@@ -448,8 +389,7 @@ def test_the_report_of_the_case_study_states_that_it_is_simulated(tmp_path, capf
     words = ("case-study", "--size", "small", "--seeds", 2, "--jobs", 1, "--methods", "MDDMp", "NMLSDR")
     assert reproduce(*words, "--out", tmp_path) == 0
     assert "SIMULATED" in capfd.readouterr().out
-    for name in ("report.html", "report.md"):
-        assert "simulated" in (tmp_path / name).read_text().lower()
+    assert "simulated" in (tmp_path / "report.html").read_text().lower()
 
 
 @pytest.mark.parametrize(

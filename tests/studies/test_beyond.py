@@ -277,13 +277,13 @@ def test_a_small_run_resumes_and_reports(tmp_path, capfd):
     assert [row[0] for row in lines(tmp_path, "beyond-measures")] == ["Method", *methods]
     assert len(lines(tmp_path, "beyond-cells")) == 1 + 7 * (6 + 1 + 3)
     assert (tmp_path / "times.csv").read_text().count("\nbeyond,Toy,") == 6
-    page = (tmp_path / "report.md").read_text()
+    page = (tmp_path / "report.html").read_text()
     for said in ("was designed on these ten data sets", "loses on",
                  "to say that it is better than forests in general", "A reduced run"):  # fmt: skip
         assert said in page
-    assert "[x]" not in page
+    assert '<li class="yes">' not in page
     assert str(tmp_path) not in page
-    assert page.startswith("# ResidualPropagation compared with other classifiers")
+    assert "<h1>ResidualPropagation compared with other classifiers</h1>" in page
 
 
 @pytest.mark.slow

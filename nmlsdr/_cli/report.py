@@ -50,9 +50,8 @@ def _facts(table: Table, args: argparse.Namespace, console: Console) -> dict[str
         rows = [f"{name} (row {i})" for i, name in enumerate(rows)]
     with console.step("look at the columns"):
         source = PurePath(args.data).name
-        raw, columns = (table.data, table.feature_names) if table.plan is None else table.plan.collapsed(table.data)
-        features = names_or_numbers(columns, "feature", raw.shape[1])
-        described = fits.describe_table(raw, y, source=source, feature_names=features)
+        n_features, is_sparse = len(table.features_of_columns()), bool(sparse.issparse(table.data))
+        described = fits.describe_table(y, source=source, n_features=n_features, is_sparse=is_sparse)
         labels = fits.describe_labels(y, names)
         notes = note_leaks(table, y, args, console)
     table, _ = prepare(table, args)
@@ -98,7 +97,6 @@ def _later(pieces: Pieces, args: argparse.Namespace) -> dict[str, float]:
         return {}
     methods = {
         NAME: pieces.fit(fitting.TREES),
-        trials.PART: pieces.fit(fitting.TREES),
         "logistic regression": pieces.logistic,
         "extremely randomised trees": pieces.forest(trials.TREES),
     }

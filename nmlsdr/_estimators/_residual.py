@@ -91,8 +91,7 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         Number of trees in each forest. More trees take longer and give more stable scores, with less and less effect.
         With 0, or with fewer than 6 labelled rows, there are no forests, and the trend is the ridge regression alone.
     residual_weight : float, default=0.75
-        Weight of the propagated errors E in the scores, in [0, 1]. 0 leaves them out. In our experiments values from
-        0.75 to 1 were equally good.
+        Weight of the propagated errors E in the scores, in [0, 1]. 0 leaves them out.
     threshold : "f1", "prior", float or array-like of shape (n_labels,), default="f1"
         Threshold of the scores: `predict` gives a label where s(x) is at least the threshold. A larger value predicts
         fewer labels. "f1": one threshold for all labels, at most 1/2. It has the best expected F1 of all entries
@@ -102,8 +101,7 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         predicts rare labels more often than "f1", but never a label that no row is known to have. A number in [0, 1],
         or one for each label, is the threshold itself. Not used for 1-D y.
     random_state : int, Generator, RandomState or None, default=0
-        Seed of the folds and of the forests. The default is 0, where scikit-learn has None, so that a fit can be
-        repeated; with None the predictions differ a little from fit to fit.
+        Seed of the folds and of the forests. It is 0 where scikit-learn has None, so that a fit can be repeated.
     n_jobs : int or None, default=None
         Number of threads. None: one for each core that the process may use, where scikit-learn uses one thread; a
         negative number counts back from there, so that -1 means the same as None. The results do not depend on it.
@@ -175,7 +173,6 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         the more likely the given label is wrong. Let V = O + residual_weight times the mean of T E over the two graphs:
         the score of a labelled row, computed without its own label. With u = V clipped to [0, 1], the score is 1 - u
         where the given label is 1, and u where it is 0.
-        If annotators forgot labels, rank given 0s separately: in a mixed list, rare labels that are right come first.
     n_neighbors_ : int
         Number of neighbours k that was used. The graphs of residuals have 2 k.
     n_iter_ : int
@@ -217,8 +214,6 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
     unknown entry of a labelled row the forests learn the ridge regression's prediction; the weights, residuals, flip
     rate and threshold are computed from the known entries. A row that every tree drew has the ridge regression's
     prediction in place of the forests'.
-
-    `predict` treats a training row like any other row, so that the row is one of its own neighbours.
 
     The propagation of residuals follows Jia and Benson, KDD 2020, and Huang, He, Singh, Lim and Benson, "Combining
     label propagation and simple models out-performs graph neural networks", ICLR 2021. Here the residuals are
@@ -487,7 +482,6 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         -----
         If the thresholds differ between labels (``threshold="prior"``, or one number for each label), these values do
         not rank the labels of a row; ``decision_function(X) + thresholds_``, the scores themselves, do.
-        `nmlsdr.model_selection.SCORERS` and the commands rank by the scores themselves.
         """
         return self._gather(X, self._to_decision)
 

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from ..inspection._embedding import drawn_rows, two_axes
 
@@ -88,59 +87,37 @@ def describe_embedding(
 
 # ---------------------------------------------------------------- what was read
 
-MOST_NAMES = 30  # constant columns that are listed; the rest are only counted
 
-
-def describe_table(X: Any, y: NDArray[Any], *, source: str, feature_names: Sequence[str]) -> Facts:
-    """Sizes of the table, its constant columns, and its columns with missing values.
+def describe_table(y: NDArray[Any], *, source: str, n_features: int, is_sparse: bool) -> Facts:
+    """Sizes of the table, and how much of it is labelled.
 
     Parameters
     ----------
-    X : ndarray or csr_array (n, D)
-        As read, before anything is imputed; one number for each column of a raw table.
     y : ndarray (n, C)
         The annotations: 0, 1 and -1 for unknown entries.
     source : str
         Name of the file.
-    feature_names : sequence of str
+    n_features : int
+        Number of columns that are features.
+    is_sparse : bool
+        Whether the file stores only what is not 0.
 
     Returns
     -------
     dict
     """
-    n_rows, n_features = X.shape
-    lowest, highest, n_missing = _columns(X)
-    with np.errstate(invalid="ignore"):
-        constant = np.flatnonzero(~(highest > lowest))
-    holes = np.flatnonzero(n_missing)
-    holes = holes[np.argsort(-n_missing[holes], kind="stable")]
     annotated = y[(y != -1).any(axis=1)]
     return {
         "source": source,
-        "n_rows": int(n_rows),
-        "n_features": int(n_features),
-        "sparse": bool(sparse.issparse(X)),
+        "n_rows": len(y),
+        "n_features": n_features,
+        "sparse": is_sparse,
         "n_labels": int(y.shape[1]),
         "n_labeled": len(annotated),
         "n_unknown_entries": int((annotated == -1).sum()),
         "n_without_label": int((annotated != 1).all(axis=1).sum()),
         "labels_per_row": float((annotated == 1).sum(axis=1).mean()) if len(annotated) else 0.0,
-        "n_constant": len(constant),
-        "constant": [feature_names[j] for j in constant[:MOST_NAMES]],
-        "n_missing": len(holes),
-        "missing": [
-            {"name": feature_names[j], "cells": int(n_missing[j]), "share": float(n_missing[j] / n_rows)}
-            for j in holes[:MOST_NAMES]
-        ],
     }
-
-
-def _columns(X: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.intp]]:
-    """Lowest value, highest value and number of missing values of each column."""
-    if sparse.issparse(X):
-        lowest, highest = (getattr(X, side)(axis=0).toarray().ravel() for side in ("min", "max"))
-        return lowest, highest, np.zeros(X.shape[1], dtype=np.intp)
-    return np.fmin.reduce(X, axis=0), np.fmax.reduce(X, axis=0), np.isnan(X).sum(axis=0)
 
 
 def describe_labels(y: NDArray[Any], names: Sequence[str]) -> Facts:

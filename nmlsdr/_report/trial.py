@@ -32,7 +32,6 @@ TREES = 300  # of the rival forest
 CURVE_TREES = 25  # of the method in the learning curve, where many fits are compared with each other only
 CURVE_FOLDS = 3
 CURVE_SHARES = (0.25, 0.5, 1.0)  # of the labelled training rows
-PART = "trend alone"  # the method without its residuals, which is no rival
 RARE = 0.05  # a label is rare if at most this share of the rows has it
 
 
@@ -71,12 +70,11 @@ class EveryRule(ResidualPropagation):
 def rivals(method: Any, y: NDArray[Any], n_folds: int) -> dict[str, tuple[str, Any]]:
     """What the method is compared with: names, each in words, and the estimators.
 
-    The first is the method without its residuals. ML-kNN is there only with enough rows for it. All of them learn their
-    threshold by the same rule as ResidualPropagation.
+    ML-kNN is there only with enough rows for it. All of them learn their threshold by the same rule as
+    ResidualPropagation.
     """
     n_jobs = method.n_jobs
     found: dict[str, tuple[str, Any]] = {
-        PART: ("the mean of the ridge regression and the two forests", clone(method).set_params(residual_weight=0.0)),
         "logistic regression": ("one for each label on the labelled rows, C by cross-validation", TunedLogistic()),
         "extremely randomised trees": (f"{TREES} trees on the labelled rows", Forest(TREES, n_jobs)),
     }
@@ -207,7 +205,7 @@ def run_trial(
         "measures": columns,
         "methods": [{"name": name, "words": methods[name][0], "cells": _spread(v)} for name, v in values.items()],
         "against_best": {
-            measure: against_best({name: v[:, columns.index(measure)] for name, v in values.items() if name != PART})
+            measure: against_best({name: v[:, columns.index(measure)] for name, v in values.items()})
             for measure in ("MiF1", "AP")
         },
         "rare": describe_rare(by_rule),

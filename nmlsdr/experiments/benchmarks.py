@@ -231,7 +231,6 @@ def case_study_section(found: list[Results], *, size: str) -> Section:
     if len(results.methods) > len(ten.methods):
         stars = results.of([name for name in results.methods if name not in TEN_METHODS])
         section.tables.append(method_table(stars, "case-study-other"))
-    section.paragraphs += starred(results)
     if size == "full" and "NMLSDR" in ten.methods and results.n_seeds > 1:
         best_methods, _, significant = tests_of_best(ten)
         ours = significant & (best_methods == ten.methods.index("NMLSDR"))
@@ -298,17 +297,6 @@ def counts_table(size: str) -> ResultTable:
     entries = [Entry(str(count), beside) for count, beside in zip(counts, printed, strict=True)]
     table.add("rules", [*entries, str(n_patients), f"{100 * wrong:.1f} %"])
     return table
-
-
-def starred(results: Results) -> list[str]:
-    """On how many measures NMLSDR*, which keeps the given labels, is above NMLSDR, which corrects them."""
-    if not {"NMLSDR", "NMLSDR*"} <= set(results.methods):
-        return []
-    own, star = results.of(["NMLSDR", "NMLSDR*"]).mean[0]
-    above = [metric for metric, a, b in zip(METRICS, star, own, strict=True) if a > b]
-    which = "all seven" if len(above) == len(METRICS) else f"{len(above)} of the seven"
-    named = f" ({', '.join(above)})" if 0 < len(above) < len(METRICS) else ""
-    return [resource("texts.json")["sections"]["case-study"]["starred"].format(which=which, named=named)]
 
 
 def case_study_figure(size: str) -> Any:

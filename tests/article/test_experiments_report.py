@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from nmlsdr.experiments import command
-from nmlsdr.experiments.benchmarks import _complete, add_claims, starred
+from nmlsdr.experiments.benchmarks import _complete, add_claims
 from nmlsdr.experiments.protocol import STUDIES
 from nmlsdr.experiments.results import Results, ResultTable, Section, general_notes
 from nmlsdr.experiments.store import CellFolder
@@ -58,12 +58,3 @@ def test_the_report_names_all_commands(tmp_path):
     for words in ("nmlsdr reproduce toy", "nmlsdr reproduce benchmarks", "nmlsdr reproduce toy"):
         said = command._commands(folder, words)
     assert said == ["nmlsdr reproduce toy", "nmlsdr reproduce benchmarks"]
-
-
-@pytest.mark.parametrize(("star", "words"), [(0.1, "all seven measures."), (-0.1, "0 of the seven measures.")])
-def test_the_case_study_states_where_keeping_the_labels_is_better(star, words):
-    found = some_results(1, ("NMLSDR", "NMLSDR*"))
-    found.values[:, 1] = found.values[:, 0] + star
-    (text,) = starred(found)
-    assert text.endswith(words)
-    assert starred(some_results(1)) == []

@@ -293,7 +293,7 @@ MUTANTS = {
         ("doors/command: the classifier forgets the projection's alphas", "_classifier",
          "settings |= {name: getattr(projection, name) for name in ALPHAS if hasattr(projection, name)}", "pass"),
         ("doors/command: unlabelled rows counted", "evaluate",
-         "[known], rank_scores(classifier, X)[known], predictions=predicted[known]", ", rank_scores(classifier, X), predictions=predicted"),
+         "[known], ranking[known], predictions=predicted[known]", ", ranking, predictions=predicted"),
     ],
     ("_cli/info.py", COMMAND): [
         ("doors/command: names printed raw", "info", 'printable(f"{name:<{width}}  {value}")', 'f"{name:<{width}}  {value}"'),

@@ -104,16 +104,19 @@ def test_sparse_columns_are_read_without_making_them_dense():
     assert facts["constant"] == ["x", "y"]
 
 
-def test_labels_are_listed_by_how_many_rows_have_them(rng):
+def test_labels_together_are_counts_of_rows(rng):
     given = rng.random((40, 5)) < 0.4
     known = np.repeat(rng.random((40, 1)) < 0.7, 5, axis=1)
     facts = described.describe_labels(np.where(known, given, -1), list("vwxyz"))
+    order = ["vwxyz".index(name) for name in facts["together"]["names"]]
+    on = (given & known).astype(int)
+    assert facts["together"]["counts"] == (on.T @ on)[np.ix_(order, order)].tolist()
     positives = [label["positives"] for label in facts["labels"]]
-    assert positives == sorted((given & known).sum(axis=0).tolist(), reverse=True)
+    assert positives == sorted(positives, reverse=True)
     assert all(label["known"] == known[:, 0].sum() for label in facts["labels"])
 
 
-# ---------------------------------------------------------------- neighbours
+# ---------------------------------------------------------------- neighbours and graph
 
 
 @pytest.mark.parametrize("copies", [1, 12])

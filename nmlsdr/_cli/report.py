@@ -13,6 +13,7 @@ from .._report import fit as fits
 from .._report import trial as trials
 from .._report.leaks import TRIED_ROWS, find_needed
 from .._report.page import render
+from ..graph import neighbor_graph
 from ..inspection._html import need_jinja
 from ..inspection._verdicts import names_or_numbers
 from . import method as fitting
@@ -50,18 +51,22 @@ def _facts(table: Table, args: argparse.Namespace, console: Console) -> dict[str
         rows = [f"{name} (row {i})" for i, name in enumerate(rows)]
     with console.step("look at the columns"):
         source = PurePath(args.data).name
-        n_features, is_sparse = len(table.features_of_columns()), bool(sparse.issparse(table.data))
-        described = fits.describe_table(y, source=source, n_features=n_features, is_sparse=is_sparse)
+        raw, columns = (table.data, table.feature_names) if table.plan is None else table.plan.collapsed(table.data)
+        features = names_or_numbers(columns, "feature", raw.shape[1])
+        described = fits.describe_table(raw, y, source=source, feature_names=features)
         labels = fits.describe_labels(y, names)
         notes = note_leaks(table, y, args, console)
     table, _ = prepare(table, args)
     check_columns(table, args)
     features = names_or_numbers(table.feature_names, "feature", table.data.shape[1])
     method, suspects = fit_and_rank(table, args, console, trials.EveryRule, lambda pieces: _later(pieces, args))
+    Z = method.embedding_
+    near = {"metric": args.metric, "n_jobs": args.jobs}
+    graph = neighbor_graph(Z, min(args.n_neighbors, len(Z) - 1), **near)
     with console.step("find the neighbours and cells of what to review"):
         review = page_facts(suspects.first(REVIEWED), method, table, args) | {"linked": True}
     ringed = [(one["row"], one["label"]) for one in review["entries"]]
-    embedding = fits.describe_embedding(method.embedding_, y, rows, ringed)
+    embedding = fits.describe_embedding(Z, y, rows, ringed)
     embedding["texts"] = [", ".join(names[c] for c in carried) or "no label" for carried in embedding["labels"]]
     trial, curve, needed = _tried(method, table, args, names, console) if args.folds else (None, None, [])
     notes += note_needed(needed, args, console)
@@ -76,7 +81,9 @@ def _facts(table: Table, args: argparse.Namespace, console: Console) -> dict[str
         "the comparison was left out by --folds 0.",
         "curve": curve,
         "embedding": embedding,
+        "together": fits.describe_neighbors(graph, y, names),
         "components": fits.describe_components(method, y, features, names),
+        "graph": fits.describe_graph(graph, args.n_neighbors, known.any(axis=1), rows),
         "review": review,
         "wrong": {"n": int(known.sum())} | {kind: [*ends] for kind, ends in method.mistakes_._asdict().items()},
         "made": {

@@ -2,7 +2,7 @@
 
 Its files:
 
-    fit.py      what was read, and one fit: labels, embedding, components
+    fit.py      what was read, and one fit: labels, embedding, components, graph
     leaks.py    features that predict a label on their own
     trial.py    cross-validation of the method and of rivals: does it help on these data?
     page.py     from facts to one self-contained page; the lists of annotations are those of nmlsdr.inspection

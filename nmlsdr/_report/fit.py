@@ -1,10 +1,12 @@
-"""A table and one fit on all its rows as plain data: labels, embedding, components."""
+"""A table and one fit on all its rows as plain data: labels, embedding, components, graph."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 
 from ..inspection._embedding import drawn_rows, two_axes
 
@@ -19,10 +21,22 @@ MOST_FEATURES = 8  # of each component
 def describe_components(
     method: Any, y: NDArray[Any], feature_names: Sequence[str], label_names: Sequence[str]
 ) -> Facts:
-    """For each component the features with the largest weights and the most correlated labels."""
+    """Eigenvalues, and for each component the features with the largest weights and the most correlated labels."""
+    components, eigenvalues = method.components_, method.eigenvalues_
+    ratio = getattr(method, "dependence_ratio_", None)
+    top = float(np.max(eigenvalues, initial=0.0))
+    bars = [
+        {
+            "number": i + 1,
+            "eigenvalue": float(value),
+            "height": float(value) / top if top > 0 else 0.0,
+            "share": None if ratio is None else float(ratio[i]),
+        }
+        for i, value in enumerate(eigenvalues)
+    ]
     along = correlations(method.embedding_[:, :MOST_COMPONENTS], y)
     made = []
-    for i, weights in enumerate(np.asarray(method.components_[:MOST_COMPONENTS], dtype=np.float64)):
+    for i, weights in enumerate(np.asarray(components[:MOST_COMPONENTS], dtype=np.float64)):
         order = np.argsort(-np.abs(weights), kind="stable")[:MOST_FEATURES]
         largest = float(np.abs(weights[order[0]])) or 1.0
         features = [
@@ -30,8 +44,14 @@ def describe_components(
             for j in order
         ]
         made.append({"number": i + 1, "features": features, "labels": _strongest(along[i], label_names)})
-    n_dropped = int((method.feature_weights_ == 0).sum())
-    return {"made": made, "n_features": len(feature_names), "n_dropped": n_dropped}
+    kept = getattr(method, "feature_weights_", None)
+    return {
+        "eigenvalues": bars,
+        "made": made,
+        "n_components": len(components),
+        "n_features": len(feature_names),
+        "n_dropped": None if kept is None else int((np.asarray(kept) == 0).sum()),
+    }
 
 
 def correlations(Z: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float64]:
@@ -51,6 +71,35 @@ def _strongest(correlation: NDArray[np.float64], names: Sequence[str], most: int
     """The labels whose annotations correlate most with a component."""
     order = np.argsort(-np.abs(correlation), kind="stable")[:most]
     return [{"name": names[c], "correlation": float(correlation[c])} for c in order if abs(correlation[c]) >= 0.05]
+
+
+def describe_graph(graph: Any, n_neighbors: int, labeled: NDArray[np.bool_], row_names: Sequence[str]) -> Facts:
+    """Edges, components, and the rows to which no label can propagate."""
+    n_parts, part = connected_components(graph, directed=False)
+    sizes = np.bincount(part, minlength=n_parts)
+    with_label = np.zeros(n_parts, dtype=bool)
+    with_label[part[labeled]] = True
+    unreached = np.flatnonzero(~with_label[part])
+    return {
+        "n_neighbors": int(n_neighbors),
+        "n_edges": int(graph.nnz // 2),
+        "n_components": int(n_parts),
+        "largest": np.sort(sizes)[::-1][:5].tolist(),
+        "n_unreached": len(unreached),
+        "unreached": [row_names[i] for i in unreached[:10]],
+    }
+
+
+def describe_neighbors(graph: Any, y: NDArray[Any], names: Sequence[str]) -> list[Facts]:
+    """How often neighbours of rows with a label have it too, by decreasing lift over all rows; labels of 5 rows up."""
+    on, at = (y == 1).astype(np.float64), (y != -1).astype(np.float64)
+    hits, pairs = (on * (graph @ on)).sum(axis=0), (on * (graph @ at)).sum(axis=0)
+    found = [
+        {"name": names[c], "near": float(hits[c] / pairs[c]), "share": float(on[:, c].sum() / at[:, c].sum())}
+        for c in range(len(names))
+        if on[:, c].sum() >= 5 and pairs[c]
+    ]
+    return sorted(found, key=lambda label: -label["near"] / label["share"])
 
 
 def describe_embedding(
@@ -87,48 +136,74 @@ def describe_embedding(
 
 # ---------------------------------------------------------------- what was read
 
+MOST_NAMES = 30  # constant columns that are listed; the rest are only counted
+MOST_TOGETHER = 20  # most frequent labels in the table of co-occurrence; a larger one cannot be read
 
-def describe_table(y: NDArray[Any], *, source: str, n_features: int, is_sparse: bool) -> Facts:
-    """Sizes of the table, and how much of it is labelled.
+
+def describe_table(X: Any, y: NDArray[Any], *, source: str, feature_names: Sequence[str]) -> Facts:
+    """Sizes of the table, its constant columns, and its columns with missing values.
 
     Parameters
     ----------
+    X : ndarray or csr_array (n, D)
+        As read, before anything is imputed; one number for each column of a raw table.
     y : ndarray (n, C)
         The annotations: 0, 1 and -1 for unknown entries.
     source : str
         Name of the file.
-    n_features : int
-        Number of columns that are features.
-    is_sparse : bool
-        Whether the file stores only what is not 0.
+    feature_names : sequence of str
 
     Returns
     -------
     dict
     """
+    n_rows, n_features = X.shape
+    lowest, highest, n_missing = _columns(X)
+    with np.errstate(invalid="ignore"):
+        constant = np.flatnonzero(~(highest > lowest))
+    holes = np.flatnonzero(n_missing)
+    holes = holes[np.argsort(-n_missing[holes], kind="stable")]
     annotated = y[(y != -1).any(axis=1)]
     return {
         "source": source,
-        "n_rows": len(y),
-        "n_features": n_features,
-        "sparse": is_sparse,
+        "n_rows": int(n_rows),
+        "n_features": int(n_features),
+        "sparse": bool(sparse.issparse(X)),
         "n_labels": int(y.shape[1]),
         "n_labeled": len(annotated),
         "n_unknown_entries": int((annotated == -1).sum()),
         "n_without_label": int((annotated != 1).all(axis=1).sum()),
         "labels_per_row": float((annotated == 1).sum(axis=1).mean()) if len(annotated) else 0.0,
+        "n_constant": len(constant),
+        "constant": [feature_names[j] for j in constant[:MOST_NAMES]],
+        "n_missing": len(holes),
+        "missing": [
+            {"name": feature_names[j], "cells": int(n_missing[j]), "share": float(n_missing[j] / n_rows)}
+            for j in holes[:MOST_NAMES]
+        ],
     }
 
 
+def _columns(X: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.intp]]:
+    """Lowest value, highest value and number of missing values of each column."""
+    if sparse.issparse(X):
+        lowest, highest = (getattr(X, side)(axis=0).toarray().ravel() for side in ("min", "max"))
+        return lowest, highest, np.zeros(X.shape[1], dtype=np.intp)
+    return np.fmin.reduce(X, axis=0), np.fmax.reduce(X, axis=0), np.isnan(X).sum(axis=0)
+
+
 def describe_labels(y: NDArray[Any], names: Sequence[str]) -> Facts:
-    """How often each label is given.
+    """How often each label is given, and how often the most frequent labels are given together.
 
     Returns
     -------
     dict
-        ``labels``: one entry for each label, by decreasing frequency, with its number in ``index``.
+        ``labels``: one entry for each label, by decreasing frequency, with its number in ``index``.  ``together``:
+        for the most frequent labels, how many rows have both, and as a share of the rows with the first of the two.
     """
-    positives, n_known = (y == 1).sum(axis=0), (y != -1).sum(axis=0)
+    on = y == 1
+    positives, n_known = on.sum(axis=0), (y != -1).sum(axis=0)
+    order = np.argsort(-positives, kind="stable")
     labels = [
         {
             "index": int(c),
@@ -137,6 +212,15 @@ def describe_labels(y: NDArray[Any], names: Sequence[str]) -> Facts:
             "known": int(n_known[c]),
             "share": float(positives[c] / n_known[c]) if n_known[c] else 0.0,
         }
-        for c in np.argsort(-positives, kind="stable")
+        for c in order
     ]
-    return {"labels": labels, "n_empty": int((positives == 0).sum())}
+    shown = order[:MOST_TOGETHER]
+    shown = shown[positives[shown] > 0]
+    both = on[:, shown].T.astype(np.float64) @ on[:, shown]
+    share = both / np.maximum(np.diag(both), 1)[:, None]
+    together = {
+        "names": [names[c] for c in shown],
+        "counts": both.astype(int).tolist(),
+        "shares": share.round(4).tolist(),
+    }
+    return {"labels": labels, "together": together, "n_empty": int((positives == 0).sum())}

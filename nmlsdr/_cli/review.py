@@ -137,6 +137,7 @@ def page_facts(found: Any, method: Any, table: Table, args: argparse.Namespace) 
         columns=[] if args.no_cells else args.show or columns,
         cells=cells,
         feature_columns=features,
+        missing={} if table.plan is None else pages.missing_words(table.plan),
         source=PurePath(args.data).name,
         verdicts=table.verdicts,
         given=table.given,

@@ -5,13 +5,12 @@ writes the verdicts.  `render_part` makes the part of a page that both the revie
 """
 
 import base64
-import functools
 import hashlib
 import json
 import os
 import re
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
@@ -22,13 +21,13 @@ from sklearn.pipeline import Pipeline
 
 from .._checks.arguments import check_count
 from .._checks.cells import is_null
-from .._checks.words import VERDICTS
+from .._checks.words import VERDICTS, fold
 from .._errors import InputError
 from .._output import replace_file
 from ..graph import kneighbors
 from ._html import need_jinja, open_template, read_asset, readable
 from ._review import Suspects, last_with, rank_suspects, step_with_scores
-from ._verdicts import FORMULA, Columns, labels_to_review
+from ._verdicts import FORMULA, Columns, labels_to_review, three_digits
 
 Facts = dict[str, Any]
 
@@ -37,8 +36,10 @@ N_EACH = 3  # nearest rows with the label, and without it
 N_NEAREST = 5  # nearest labelled rows that are counted
 MOST_COLUMNS = 1000  # of a page; a wider table shows those with the largest coefficients
 LONGEST_CELL = 10_000  # characters
-N_STRIPS = 24  # columns of an entry that have a picture
+N_TOLD = 40  # columns of a label that have a picture, those that tell most about it
+N_MARKED = 10  # columns of an entry that are marked to speak for its label, and to speak against it
 FEW_VALUES = 5  # a column with so many different values has shares in place of a picture
+ENDS = (0.01, 0.99)  # the quantiles at which a picture begins and ends
 MARKS = (0.05, 0.25, 0.5, 0.75, 0.95)  # the quantiles of a picture
 
 
@@ -82,6 +83,7 @@ def describe_entries(
     columns: Sequence[str],
     cells: Callable[[NDArray[np.intp], Sequence[str]], Sequence[Sequence[str]]],
     feature_columns: Sequence[str],
+    missing: Mapping[str, Collection[str]],
     source: str,
     verdicts: NDArray[np.int64],
     given: NDArray[Any],
@@ -110,6 +112,8 @@ def describe_entries(
         From row numbers and names of columns to the texts of each column.
     feature_columns : sequence of str
         The column of each feature.
+    missing : dict
+        For each column the folded texts that mean a missing cell; for other columns only an empty cell is missing.
     source : str
         Name of the data.
     verdicts : ndarray of shape (n_samples, n_labels)
@@ -119,10 +123,8 @@ def describe_entries(
     **near
         Metric and threads, as for `kneighbors`.
     """
-    entries: list[Facts] = [
-        dict(zip(Suspects._fields, values, strict=True))
-        for values in zip(*(field.tolist() for field in found), strict=True)
-    ]
+    fields = zip(*(a.tolist() for a in (found.row, found.label, found.given, three_digits(found.score))), strict=True)
+    entries: list[Facts] = [dict(zip(("row", "label", "given", "score"), values, strict=True)) for values in fields]
     Z = getattr(method, "embedding_", X)
     for c in {one["label"] for one in entries}:
         own = [one for one in entries if one["label"] == c]
@@ -131,10 +133,10 @@ def describe_entries(
         for name, among, k in (("with", target[:, c] == 1, N_EACH), ("without", target[:, c] == 0, N_EACH),
                                ("near", known, N_NEAREST)):  # fmt: skip
             for one, pairs in zip(own, nearest_rows(Z, at, among, k, **near), strict=True):
-                one[name] = [[j, float(f"{distance:.3g}")] for j, distance in pairs]
+                one[name] = [[j, float(f"{distance:.2g}")] for j, distance in pairs]
         for one in own:
             one["near"] = [int(target[j, c]) for j, _ in one["near"]]
-    columns = _add_parts(entries, method, X, target, feature_columns, columns)
+    columns, told = _add_parts(entries, method, X, target, feature_columns, columns, cells, missing)
     earlier = [[int(i), int(c), int(given[i, c]), int(verdicts[i, c])] for i, c in np.argwhere(verdicts != -1)]
     rows = {i for i, *_ in earlier} | {one["row"] for one in entries}
     rows |= {j for one in entries for j, _ in one["with"] + one["without"]}
@@ -155,7 +157,9 @@ def describe_entries(
         "ids": ids[1].tolist(),
         "has": [np.flatnonzero(on).tolist() for on in target[numbers] == 1],
         "unknown": [np.flatnonzero(on).tolist() for on in target[numbers] == -1],
+        "doubtful": int((target != -1).sum()) // 10,  # of this list those that make neighbours doubtful
         "columns": list(columns),
+        "told": told,
         "cells": [[text[:LONGEST_CELL] for text in texts] for texts in (cells(numbers, columns) if columns else [])],
         "earlier": earlier,
         "always": [],
@@ -166,91 +170,94 @@ def describe_entries(
 
 def _add_parts(
     entries: list[Facts], method: Any, X: Any, target: NDArray[Any], feature_columns: Sequence[str],
-    columns: Sequence[str],
-) -> Sequence[str]:  # fmt: skip
-    """Add the part that each column has in the regression for the label of each entry; return the columns of the page.
+    columns: Sequence[str], cells: Callable[..., Any], missing: Mapping[str, Collection[str]],
+) -> tuple[Sequence[str], Facts]:  # fmt: skip
+    """Add what speaks for and against the label of each entry; return the columns of the page, and what labels share.
 
-    The part is the sum over the column's features of coefficient times deviation from the mean.  For standardised
-    features this is the coefficient times the standardised value.
+    The part of a column in the regression is the sum over its features of coefficient times deviation from the mean.
+    For standardised features this is the coefficient times the standardised value.
 
-    ``told`` are the columns that tell something about the label, and ``strips`` show where the row stands in those with
-    the largest parts.
+    Each label has a line for each column that tells something about it: the number of the column, and if it holds
+    numbers the two ends of its picture, as the table has them, and five quantiles of the rows with the label and of
+    those without, on a scale from 0 to 99.  An entry has the place of its row ``at`` each of these columns: on this
+    scale, or the percentages of both groups that are equal to the row, or None where its cell is missing.  ``pull`` are
+    the places in this list, from 1, of the columns with the largest parts; the sign is that of the part.
     """
     coef = getattr(method, "coef_", None)
     if coef is None or len(feature_columns) != X.shape[1]:
-        return columns[:MOST_COLUMNS]
+        return columns[:MOST_COLUMNS], {}
     if len(columns) > MOST_COLUMNS:
         order = np.argsort(-np.abs(coef).max(axis=0), kind="stable")
         kept = set(list(dict.fromkeys(feature_columns[j] for j in order))[:MOST_COLUMNS])
         columns = [name for name in columns if name in kept]
-    places = {name: j for j, name in enumerate(columns)}
-    column = np.array([places.get(name, len(columns)) for name in feature_columns])
-    strips = _Strips(X, target, column)
-    told: dict[int, list[int]] = {}
-    for one in entries:
-        c, row = one["label"], X[[one["row"]]]
-        if c not in told:
-            told[c] = _telling_columns(X, target[:, c], column, len(columns))
-        values = (row.toarray() if sparse.issparse(row) else row)[0]
-        parts = np.bincount(column, coef[c] * (values - method.mean_), minlength=len(columns) + 1)[:-1]
-        one["parts"] = [float(f"{part:.2g}") for part in parts]
-        one["told"] = told[c]
-        shown = sorted(told[c], key=lambda j: -abs(parts[j]))[:N_STRIPS]
-        one["strips"] = {str(j): strips.of(c, j, values) for j in shown}
-    return columns
+    places_of = {name: j for j, name in enumerate(columns)}
+    features: dict[str, list[int]] = {name: [] for name in columns}
+    for f, name in enumerate(feature_columns):
+        features.get(name, []).append(f)
+    clear, by_column, told = _clearness(X, target), X.tocsc() if sparse.issparse(X) else X, {}
+    for c in {one["label"] for one in entries}:
+        own, seen = [one for one in entries if one["label"] == c], np.flatnonzero(target[:, c] != -1)
+        told[c], pulls = [], [np.zeros(len(own))]
+        place = np.searchsorted(seen, [one["row"] for one in own])
+        strength = {name: clear[at, c].max(initial=0.0) for name, at in features.items()}
+        for name in sorted((n for n in columns if strength[n] > 1.0), key=lambda n: -strength[n])[:N_TOLD]:
+            block = by_column[seen][:, features[name]]
+            block = block.toarray() if sparse.issparse(block) else block
+            absent = np.array([fold(text) in missing.get(name, ("",)) for text in cells(seen, [name])[0]])
+            ends, marks, at, counts = _strip(block, target[seen, c], place, absent)
+            told[c].append([places_of[name], *(text[:20] for text in cells(seen[ends], [name])[0]), *marks])
+            part = (block[place] - method.mean_[features[name]]) @ coef[c, features[name]]
+            pulls.append(np.where(absent[place], 0.0, part * counts))
+            for one, value, hole in zip(own, at, absent[place].tolist(), strict=True):
+                one.setdefault("at", []).append(None if hole else value)
+        for one, parts in zip(own, np.stack(pulls, axis=1), strict=True):
+            size, first = np.abs(parts), -1 if one["given"] else 1
+            some = [k for k in np.argsort(-size, kind="stable").tolist() if size[k] > 0.05 * size.max()]
+            one["pull"] = [s * k for s in (first, -first) for k in [k for k in some if s * parts[k] > 0][:N_MARKED]]
+    return columns, told
 
 
-def _telling_columns(X: Any, y: NDArray[Any], column: NDArray[np.intp], n_columns: int) -> list[int]:
-    """The columns with a feature that correlates with a label by more than the largest of so many by chance."""
-    rows = np.flatnonzero(y != -1)
-    near, on = X[rows], (y[rows] == 1) - (y[rows] == 1).mean()
-    squares = np.asarray((near * near if not sparse.issparse(near) else near.multiply(near)).sum(axis=0)).ravel()
-    means = np.asarray(near.mean(axis=0)).ravel()
+def _clearness(X: Any, target: NDArray[Any]) -> NDArray[np.float64]:
+    """For features and labels: above 1, if they correlate by more than the largest of so many correlations by chance."""
+    known, on = (target != -1).astype(float), (target == 1).astype(float)
+    n, share = known.sum(axis=0), on.sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        t2 = (near.T @ on) ** 2 / ((squares / len(rows) - means**2) * (on @ on))
-    clear = t2 > 2 * np.log(2 * len(column))
-    return [int(j) for j in np.unique(column[clear]) if j < n_columns]
+        mean = X.T @ known / n
+        variance = (X.multiply(X) if sparse.issparse(X) else X * X).T @ known / n - mean**2
+        t2 = (X.T @ on - mean * share) ** 2 / (variance * share * (1 - share / n))
+    return np.nan_to_num(t2 / (2 * np.log(2 * X.shape[1])), posinf=0.0)
 
 
-class _Strips:
-    """Where a row stands among the rows with a label and without it, in one column.
+def _strip(
+    values: NDArray[Any], y: NDArray[Any], rows: NDArray[np.intp], absent: NDArray[np.bool_]
+) -> tuple[NDArray[np.intp], list[int], list[Any], Any]:
+    """Where rows stand among the rows with a label and without it, in one column.
 
-    Of a number the place of the row and five quantiles of either group, on a scale from 0 to 99 that leaves out 1 % of
-    the rows at either end; of anything else the percentages of either group that are equal to the row.  What the
-    entries of a label share is computed once.
+    Of numbers the two rows at the ends, the quantiles of both groups, and the places of the rows; of anything else the
+    percentages of both groups that are equal to each row.  At last, whether that can be told from chance.
     """
+    order = np.flatnonzero(~absent)
+    order = order[np.argsort(values[order, 0], kind="stable")]
+    groups, first = [order[y[order] == value] for value in (1, 0)], values[:, 0]
+    if not min(map(len, groups)):  # of one group all cells are missing
+        return order[:0], [], [None] * len(rows), 0
+    ends = order[np.round(np.multiply(ENDS, len(order) - 1)).astype(int)]
+    low, high = first[ends]
+    if low < high and np.count_nonzero(np.diff(first[order])) >= FEW_VALUES:
+        marks = np.concatenate([first[g[np.round(np.multiply(MARKS, len(g) - 1)).astype(int)]] for g in groups])
+        places = np.clip(99 * (np.append(marks, first[rows]) - low) / (high - low), 0, 99).astype(int).tolist()
+        return ends, places[: len(marks)], places[len(marks) :], 1
+    different, which = np.unique(values[rows], axis=0, return_inverse=True)
+    shares = np.array([[(values[g] == one).all(axis=1).mean() for g in groups] for one in different])
+    n = np.array([len(g) for g in groups])
+    share = shares @ n / n.sum()
+    counts = (shares[:, 0] - shares[:, 1]) ** 2 > 4 * share * (1 - share) * (1 / n).sum()
+    return ends[:0], [], np.round(100 * shares[which.ravel()]).astype(int).tolist(), counts[which.ravel()]
 
-    def __init__(self, X: Any, target: NDArray[Any], column: NDArray[np.intp]) -> None:
-        self.by_column, self.target, self.column = X.tocsc() if sparse.issparse(X) else X, target, column
-        self.scale, self.shares = functools.cache(self._scale), functools.cache(self._shares)
 
-    def of(self, c: int, j: int, values: NDArray[Any]) -> list[int]:
-        """The strip of a row of these values in column j, for label c."""
-        own, scale = values[self.column == j], self.scale(c, j)
-        if scale is None:
-            return self.shares(c, j, own.tobytes())
-        low, high, marks = scale
-        places = 99 * (np.concatenate([own, marks]) - low) / max(high - low, 1e-300)
-        return np.clip(places, 0, 99).astype(int).tolist()
-
-    def _groups(self, c: int, j: int) -> tuple[NDArray[Any], list[NDArray[Any]]]:
-        block = self.by_column[:, np.flatnonzero(self.column == j)]
-        block = block.toarray() if sparse.issparse(block) else block
-        return block, [block[self.target[:, c] == value] for value in (1, 0)]
-
-    def _scale(self, c: int, j: int) -> tuple[Any, Any, NDArray[Any]] | None:
-        """The ends and the quantiles of both groups of a column of numbers."""
-        block, groups = self._groups(c, j)
-        if block.shape[1] > 1 or len(np.unique(block)) <= FEW_VALUES:
-            return None
-        low, high = np.quantile(block[self.target[:, c] != -1], (0.01, 0.99))
-        marks = [np.quantile(group, MARKS) if len(group) else np.full(len(MARKS), low) for group in groups]
-        return low, high, np.concatenate(marks)
-
-    def _shares(self, c: int, j: int, own: bytes) -> list[int]:
-        block, groups = self._groups(c, j)
-        value = np.frombuffer(own, dtype=block.dtype)
-        return [round(100 * float((group == value).all(axis=1).mean())) if len(group) else 0 for group in groups]
+def missing_words(plan: Any) -> dict[str, Collection[str]]:
+    """For each column that becomes features, the folded texts that mean a missing cell; where empty means no, none."""
+    return {c.name: () if "" in c.levels else ("", *plan.missing) for c in plan.used}
 
 
 def cells_of(block: Any, names: Sequence[str]) -> Callable[[NDArray[np.intp], Sequence[str]], list[list[str]]]:
@@ -261,7 +268,7 @@ def cells_of(block: Any, names: Sequence[str]) -> Callable[[NDArray[np.intp], Se
         return f"{cell:.6g}" if isinstance(cell, float) and cell == cell else "" if is_null(cell) else str(cell)
 
     def cells(rows: NDArray[np.intp], columns: Sequence[str]) -> list[list[str]]:
-        part = block[rows][:, [places[name] for name in columns]]
+        part = block[np.ix_(rows, [places[name] for name in columns])]
         return [list(map(text, column)) for column in (part.toarray() if sparse.issparse(part) else part).T.tolist()]
 
     return cells
@@ -278,7 +285,7 @@ def script_and_style() -> tuple[str, str]:
 
 def render_part(facts: Facts) -> str:
     """Return the HTML of the lists; the data are packed, because the cells of many rows are long."""
-    packed = base64.b64encode(zlib.compress(json.dumps(facts, separators=(",", ":")).encode(), 6)).decode()
+    packed = base64.b64encode(zlib.compress(json.dumps(facts, separators=(",", ":")).encode(), 5)).decode()
     return str(open_template("nmlsdr.inspection", "review_part.html.jinja").render(packed=packed))
 
 
@@ -394,6 +401,7 @@ def write_review(
         columns=names,
         cells=cells_of(block, names),
         feature_columns=names if encoder is None else [c.name for c in encoder.plan_.used for _ in c.feature_names],
+        missing={} if encoder is None else missing_words(encoder.plan_),
         source=title,
         verdicts=verdicts,
         given=target if given is None else labels_to_review(given)[0],

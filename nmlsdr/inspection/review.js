@@ -2,11 +2,11 @@
 // never as markup.  Other scripts of the page see the events "review-ready", "review-entry" and "review-picture" of the
 // document, and send "review-show" with {row, label}.
 (async function () {
-  const { unpack, make, isolated, readable, plural, orderOf, cell, strip, expected, drawCurve, markWide, csvLine, parse } = reviewParts;
+  const { unpack, make, isolated, readable, plural, small, cell, strip, widthsOf, front, estimate, drawCurve, markWide, csvLine, parse } = reviewParts;
   const pick = (id) => document.getElementById("rv-" + id);
   if (!window.DecompressionStream) { pick("old").hidden = false; return; }
   const data = await unpack(pick("data").textContent);
-  const entries = data.entries, FOLDED = 40;
+  const entries = data.entries, FOLDED = 40, FIRST = 14; // lines of a table, and those of them that are drawn at once
   const kinds = data.kind === "all" ? ["all", "forgotten", "wrong"] : [data.kind];
   const CHECKED = kinds.length; // the number of the last tab
   const titles = { all: "All", forgotten: "Maybe forgotten", wrong: "Maybe given wrongly" };
@@ -18,7 +18,8 @@
   const keyOf = (one) => prefix + one.row + " " + one.label;
   const keys = new Map(entries.map((one, i) => [keyOf(one), i]));
   const UNCLEAR = data.words.unclear, words = new Map(Object.entries(data.words)), n_listed = entries.length;
-  for (const one of entries) one.order = orderOf(one);
+  const kindOf = (one) => (one.given ? "wrong" : "forgotten"), ranks = [0, 0];
+  for (const one of entries) Object.assign(one, { kind: kindOf(one), rank: ++ranks[one.given] });
   let tab = 0, view = [], current = -1, unfolded = false, saved = true, clock = 0, rest = 0, early = false;
   let history = []; // {i, before} of each verdict, the last one last
 
@@ -32,7 +33,7 @@
     if (i !== undefined) return i;
     if (!places.has(row) || !data.labels[label] || data.unknown[places.get(row)].includes(label)) return undefined;
     const given = data.has[places.get(row)].includes(label) ? 1 : 0;
-    keys.set(prefix + row + " " + label, entries.push({ row, label, given, kind: "", rank: "", with: [], without: [], near: [], order: [], strips: {} }) - 1);
+    keys.set(prefix + row + " " + label, entries.push({ row, label, given, kind: "", rank: "", with: [], without: [], near: [], pull: [], at: [] }) - 1);
     return entries.length - 1;
   }
   const quoted = (label) => ["“", isolated(data.labels[label]), "”"];
@@ -89,8 +90,10 @@
 
   const decided = () => entries.map((_, i) => i).filter((i) => entries[i].verdict !== undefined)
     .sort((a, b) => entries[b].time - entries[a].time); // the last one first
-  const isTold = (i) => i !== undefined && (entries[i].verdict === 0 || entries[i].verdict === 1);
-  const isWrong = (i) => isTold(i) && entries[i].verdict !== entries[i].given;
+  const isTold = (one) => one !== undefined && (one.verdict === 0 || one.verdict === 1);
+  const isWrong = (one) => isTold(one) && one.verdict !== one.given;
+  // The entries of the list that is chosen, of the label that is chosen, in their order.
+  const listed = () => entries.filter((one) => inList(one, tab === CHECKED ? 0 : tab) && (tab === CHECKED || ["", String(one.label)].includes(pick("label").value)));
 
   function decide(i, value) {
     history.push({ i, before: entries[i].verdict });
@@ -134,18 +137,6 @@
     if (next !== undefined) go(next);
   }
 
-  function estimate() {
-    const list = tab === CHECKED ? 0 : tab;
-    const found = decided().filter((i) => isTold(i) && inList(entries[i], list)), n = found.length;
-    if (n < 30) return "After 30 verdicts in a list, this line says how many of the next entries are probably wrong. So far: " + n + ".";
-    const count = (some) => some.filter(isWrong).length, left = entries.filter((one) => inList(one, list) && one.verdict === undefined).length;
-    const m = Math.min(50, left), { mean, low, high } = expected(count(found.slice(0, 20)), 20, m);
-    const head = "Of the " + n + " entries of this list that you checked, " + count(found) + " were wrong; of the last 20, " + count(found.slice(0, 20)) + ". ";
-    if (!m) return head + "None is left.";
-    const worth = 10 * low >= m ? "It is worth going on." : 10 * high <= 2 * m ? "It is hardly worth going on, unless every mistake matters." : "Check some more to see whether it is worth going on.";
-    return head + "If the next " + m + " are like the last 20, about " + mean + " of them " + (mean === 1 ? "is" : "are") + " wrong (" + low + " to " + high + "). " + worth;
-  }
-
   // ---------------------------------------------------------------- what is shown
 
   function inView(i) {
@@ -172,7 +163,7 @@
     const one = entries[i], mark = one.verdict === undefined ? "" : yesNo(one.verdict);
     return make("div", { role: "option", id: "rv-o" + i, "aria-selected": i === current, class: one.verdict === undefined ? "" : "done" },
       make("span", { class: "rv-who" }, ...nameOf(one.row)), make("span", { class: "rv-what" }, isolated(data.labels[one.label])),
-      make(mark && isWrong(i) ? "b" : "span", { class: "rv-mark" }, mark));
+      make(mark && isWrong(one) ? "b" : "span", { class: "rv-mark" }, mark));
   }
 
   function showTabs() {
@@ -192,14 +183,15 @@
   }
 
   function showProgress() {
-    const done = decided(), wrong = done.filter(isWrong).length;
-    const more = done.filter((i) => i >= n_listed).length, unclear = done.filter((i) => !isTold(i)).length;
+    const done = decided(), made = done.map((i) => entries[i]), wrong = made.filter(isWrong).length;
+    const more = done.filter((i) => i >= n_listed).length, unclear = made.filter((one) => !isTold(one)).length, top = front(listed());
     pick("progress").textContent = (done.length - more) + " of " + plural(n_listed, "entry").replace("entrys", "entries") + " checked; what was given was wrong in " + wrong
-      + (unclear ? ", and it cannot be told in " + unclear : "") + (more ? "; " + more + (more === 1 ? " of them is another label" : " of them are other labels") + " of these rows" : "") + ". "
+      + (unclear ? ", and it cannot be told in " + unclear : "") + (more ? "; " + more + (more === 1 ? " of them is another label" : " of them are other labels") + " of these rows" : "")
+      + (data.earlier.length ? "; " + data.earlier.length + " more were checked earlier" : "") + ". "
       + (store ? "Each verdict is kept in this browser." : "This browser keeps nothing for this page: save the verdicts as a file before you close it.");
     pick("progress").classList.toggle("rv-alarm", !store);
-    pick("estimate").textContent = estimate();
-    drawCurve(decided().filter((i) => isTold(i) && inList(entries[i], tab === CHECKED ? 0 : tab)).reverse().map(isWrong));
+    pick("estimate").textContent = estimate(top.told.map(isWrong), top.open, top.further);
+    drawCurve(top.told.map(isWrong));
     pick("undo").disabled = !history.length;
     pick("forget").disabled = !done.length;
     pick("save").disabled = !done.length && !data.earlier.length;
@@ -216,13 +208,15 @@
     const known = one.near.filter((value) => value >= 0), of = known.length, near = known.filter((value) => value === 1).length;
     pick("given").replaceChildren("Given: ", make("b", {}, yesNo(one.given)), ".");
     pick("verdict").hidden = !done;
-    pick("verdict").textContent = done ? "Your verdict: " + yesNo(one.verdict) + (isTold(current) ? isWrong(current) ? ". What was given is wrong." : ". What was given is right." : ".") : "";
+    pick("verdict").textContent = done ? "Your verdict: " + yesNo(one.verdict) + (isTold(one) ? isWrong(one) ? ". What was given is wrong." : ". What was given is right." : ".") : "";
     // What the list is sorted by would answer in place of the reader, so it comes after the verdict.
-    pick("place").textContent = !done && !early ? "After your verdict: the place in the list and what the neighbours have (key e: now)."
+    pick("place").textContent = !done && !early ? "Place in the list and score: after your verdict (key k goes back to it), or now (key e)."
       : "Entry " + (view.indexOf(current) + 1) + " of " + view.length + (tab === CHECKED ? ", checked" : "") + "."
         + (of ? " Of its " + of + " nearest labelled rows " + near + (near === 1 ? " has" : " have") + " the label." : "")
         + (one.score === undefined ? "" : " Score " + Number(one.score.toPrecision(2)) + ".");
     for (const [id, value] of [["yes", 1], ["no", 0], ["unclear", UNCLEAR]]) pick(id).setAttribute("aria-pressed", one.verdict === value);
+    pick("own").hidden = !data.pictures;
+    if (data.pictures) pick("own").replaceChildren(pictureOf(one.row));
     showOthers(one);
     showCells(one);
     for (const other of pick("list").querySelectorAll("[aria-selected=true]")) other.setAttribute("aria-selected", "false");
@@ -236,44 +230,58 @@
     document.dispatchEvent(new CustomEvent("review-entry", { detail: { row: one.row, label: one.label } }));
   }
 
+  // What to know of the label of another row before one counts on it: it is doubtful itself, or what was said of it.
+  function noteOn(row, label) {
+    const i = keys.get(prefix + row + " " + label), one = entries[i];
+    if (!one || one.verdict === undefined) return i < data.doubtful ? "doubtful too" : "";
+    return isTold(one) ? "you said: " + (!isWrong(one) ? "right" : one.given ? "given wrongly" : "forgotten") : "you could not tell";
+  }
+
+  function labelsOf(row) {
+    const names = (some) => some.map((c) => data.labels[c]).join(", "), has = data.has[places.get(row)], unknown = data.unknown[places.get(row)];
+    return (names(has) || "none") + (unknown.length ? "; unknown: " + (unknown.length > 3 ? plural(unknown.length, "label") : names(unknown)) : "");
+  }
+
   // The row beside its nearest labelled rows: a line for each column.
   function showCells(one) {
-    const sides = [one.with, one.without], near = sides.flat(), rows = [one.row, ...near.map(([row]) => row)];
+    const sides = [one.with, one.without], near = sides.flat(), rows = [one.row, ...near.map(([row]) => row)], at = rows.map((row) => places.get(row));
+    const edges = new Set([1, 1 + one.with.length]), classOf = (k) => (k ? edges.has(k) ? "edge" : "" : "own");
     const heads = ["with", "without"].map((word, k) => sides[k].length
-      ? make("th", { colspan: sides[k].length, scope: "colgroup", class: "side" }, sides[k].length === 1 ? "nearest row " + word + " " : "nearest rows " + word + " ", ...quoted(one.label)) : "");
-    const edge = (k) => (k === 1 || k === 1 + one.with.length ? "edge" : "");
-    const small = (text) => make("span", { class: "quiet" }, text);
-    const names = rows.map((row, k) => make("th", { scope: "col", class: k ? edge(k) : "own" }, ...(k ? [...(idOf(row) === null ? [] : [isolated(idOf(row))]),
-      small("row\u00a0" + row), small("distance " + near[k - 1][1])] : ["this row"])));
-    const body = [line(make("th", { scope: "row", class: "labels" }, "labels given"), "", rows, (row) => data.has[places.get(row)].map((c) => data.labels[c]).join(", ") || "none", edge)];
-    if (data.pictures) body.unshift(line(make("th", { scope: "row" }, "picture"), "", rows, pictureOf, edge));
-    const order = one.order.map(([column]) => column), first = new Set(order), pulls = new Map(one.order), strips = one.strips || {};
-    const columns = [...order, ...data.columns.map((_, j) => j).filter((j) => !first.has(j))];
+      ? make("th", { colspan: sides[k].length, scope: "colgroup", class: "side" }, "nearest " + (sides[k].length === 1 ? "row " : "rows ") + word + " ", ...quoted(one.label), small("distance " + [...new Set([sides[k][0][1], sides[k].at(-1)[1]])].join(" to "))) : "");
+    const notes = rows.map((row, k) => (k ? noteOn(row, one.label) : ""));
+    const names = rows.map((row, k) => make("th", { scope: "col", class: classOf(k) }, ...(k ? [...(idOf(row) === null ? [] : [isolated(idOf(row))]),
+      small("row\u00a0" + row), ...(notes[k] ? [make("span", { class: "rv-note" }, notes[k])] : [])] : ["this row"])));
+    const told = data.told[one.label] || [], lines = new Map(told.map((line, k) => [line[0], k])), pulls = new Map((one.pull || []).map((k) => [told[Math.abs(k) - 1][0], k]));
+    const columns = [...new Set([...pulls.keys(), ...lines.keys(), ...data.columns.keys()])];
     const shown = columns.filter((j, place) => unfolded || place < FOLDED || data.always.includes(j));
-    const lineOf = (j) => {
-      const pull = pulls.get(j) || 0, arrow = pull ? [make("span", { class: "pull", role: "img", "aria-label": pull > 0 ? "speaks for the label" : "speaks against the label" }, pull > 0 ? "▲" : "▼"), "\u00a0"] : [];
-      return line(make("th", { scope: "row" }, ...arrow, isolated(data.columns[j])), strips[j] ? strip(strips[j], data.labels[one.label]) : "", rows, (row) => data.cells[j][places.get(row)], edge);
+    const given = rows.map(labelsOf), texts = shown.map((j) => at.map((place) => data.cells[j][place]));
+    const line = (head, drawn, contents) => make("tr", {}, head, make("td", {}, drawn), ...contents.map((content, k) =>
+      make("td", { class: classOf(k) + (k && content === contents[0] ? " same" : "") }, ...cell(content))));
+    const lineOf = (j, k) => {
+      const pull = pulls.get(j), arrow = pull ? [make("span", { class: "pull", role: "img", "aria-label": pull > 0 ? "speaks for the label" : "speaks against the label" }, pull > 0 ? "▲" : "▼"), "\u00a0"] : [];
+      return line(make("th", { scope: "row" }, ...arrow, isolated(data.columns[j])), lines.has(j) ? strip(told[lines.get(j)], one.at[lines.get(j)], data.labels[one.label]) : "", texts[k]);
     };
-    body.push(...shown.slice(0, FOLDED).map(lineOf));
+    const body = [...(data.pictures ? [line(make("th", { scope: "row" }, "picture"), "", rows.map(pictureOf))] : []),
+      line(make("th", { scope: "row", class: "labels" }, "labels given"), "", given), ...shown.slice(0, FIRST).map(lineOf)];
     clearTimeout(rest); // the other columns after the next picture, so that a key is answered at once
-    if (shown.length > FOLDED) rest = setTimeout(() => { pick("cells").lastChild.append(...shown.slice(FOLDED).map(lineOf)); markWide(); }, 30);
+    rest = setTimeout(() => { pick("cells").lastChild.append(...shown.slice(FIRST).map((j, k) => lineOf(j, k + FIRST))); markWide(); }, 30);
     pick("cells").replaceChildren(
+      widthsOf(shown.map((j) => data.columns[j]), [given, ...(idOf(one.row) === null ? [] : [rows.map(idOf)]), ...texts]),
       make("thead", {}, make("tr", {}, make("td"), make("td"), make("td", { class: "own" }), ...heads), make("tr", {}, make("th", { scope: "col" }, data.columns.length ? "column" : ""),
-        make("th", { scope: "col" }, one.order.length ? "all rows" : ""), ...names)),
+        make("th", { scope: "col" }, told.length ? "all rows" : ""), ...names)),
       make("tbody", {}, ...body));
-    pick("order").replaceChildren(...(data.columns.length ? sentence(one) : ["The cells of the table are not on this page."]));
+    pick("order").replaceChildren(...(data.columns.length ? sentence(one, told.length) : ["The cells of the table are not on this page."]),
+      ...(notes.includes("doubtful too") ? [" Doubtful too: that row’s own ", ...quoted(one.label), " is near the top of this list, so do not count on it."] : []));
     pick("fold").hidden = columns.length <= FOLDED || columns.length === shown.length && !unfolded;
     pick("fold").textContent = unfolded ? "Show fewer columns" : "Show " + plural(columns.length - shown.length, "more column");
     pick("fold").setAttribute("aria-expanded", unfolded);
     pick("picture").hidden = !data.linked;
-    markWide();
   }
 
-  function sentence(one) {
+  function sentence(one, any) {
     const same = " A grey cell equals that of this row.";
-    if (!one.order.length) return ["No column tells these rows apart by itself, so they stand in the order of the table." + same];
-    return ["First the columns that tell most about ", ...quoted(one.label), one.given ? ": ▼ what speaks against it in this row, then ▲ what speaks for it"
-      : ": ▲ what speaks for it in this row, then ▼ what speaks against it", ". Under “all rows”, the blue bar above has the rows with the label, the grey one below those without; the red mark is this row." + same];
+    if (!any) return ["No column tells these rows apart by itself, so they stand in the order of the table." + same];
+    return ["▲ speaks for ", ...quoted(one.label), " in this row, ▼ against it. Pictures: rows with the label above (blue), without it below (grey), and this row (red); the numbers are the ends of the scale. A column without a picture tells nothing by itself." + same];
   }
 
   // The other labels of the row as switches: who sees one more mistake records it.
@@ -282,8 +290,8 @@
     const some = data.labels.map((_, c) => c).filter((c) => c !== one.label && !unknown.includes(c) && !data.earlier.some(([row, label]) => row === one.row && label === c));
     const shown = some.length <= 16 ? some : some.filter((c) => has.includes(c)), rest = some.length <= 16 ? [] : some.filter((c) => !has.includes(c));
     const button = (c) => {
-      const i = keys.get(prefix + one.row + " " + c), verdict = i === undefined ? undefined : entries[i].verdict, given = has.includes(c) ? 1 : 0;
-      const made = make("button", { type: "button", "aria-pressed": (isTold(i) ? verdict : given) === 1, class: isTold(i) && verdict !== given ? "changed" : "" }, isolated(data.labels[c]));
+      const i = keys.get(prefix + one.row + " " + c), other = entries[i], given = has.includes(c) ? 1 : 0;
+      const made = make("button", { type: "button", "aria-pressed": (isTold(other) ? other.verdict : given) === 1, class: isWrong(other) ? "changed" : "" }, isolated(data.labels[c]));
       made.addEventListener("click", () => change(one, c, given));
       return made;
     };
@@ -292,22 +300,14 @@
 
   function change(one, c, given) {
     const i = extra(one.row, c);
-    decide(i, isTold(i) && entries[i].verdict !== given ? undefined : 1 - given);
+    decide(i, isWrong(entries[i]) ? undefined : 1 - given);
     say("");
     showAll();
   }
 
-  function line(head, drawn, rows, contentOf, edge) {
-    const own = contentOf(rows[0]);
-    return make("tr", {}, head, make("td", {}, drawn), ...rows.map((row, k) => {
-      const content = contentOf(row);
-      return make("td", { class: (k ? edge(k) + (content === own ? " same" : "") : "own") }, ...cell(content));
-    }));
-  }
-
   function pictureOf(row) {
     const [name, source] = data.pictures[places.get(row)];
-    return source ? make("button", { type: "button", class: "rv-enlarge" }, make("img", { src: source, alt: readable(name), loading: "lazy" })) : readable(name);
+    return source ? make("button", { type: "button", class: "rv-enlarge" }, make("img", { src: source, alt: readable(name) })) : readable(name);
   }
 
   function showAll() {
@@ -419,8 +419,7 @@
 
   document.addEventListener("keydown", (event) => {
     const at = event.target instanceof Element ? event.target : document.body;
-    // In a report, where space scrolls, the keys are those of this part only.
-    if (!pick("part").contains(at) && (data.linked || at !== document.body)) return;
+    if (data.linked && !pick("part").contains(at)) return; // in a report, where space scrolls, they are those of this part only
     if (event.ctrlKey || event.altKey || event.metaKey || pick("help").open || at.closest("input, select, textarea")) return;
     if (event.key === " " && at.closest("button, summary, a")) return; // there it is a click
     const action = actions[event.key.toLowerCase()];
@@ -456,7 +455,7 @@
     choose((tab + step + CHECKED + 1) % (CHECKED + 1));
     pick("tabs").querySelector("[aria-selected=true]").focus();
   });
-  pick("cells").addEventListener("click", (event) => {
+  pick("entry").addEventListener("click", (event) => {
     const picture = event.target.closest(".rv-enlarge img") || (event.target.closest(".rv-enlarge") || pick("empty")).querySelector("img");
     if (!picture) return;
     pick("larger").replaceChildren(picture.cloneNode());

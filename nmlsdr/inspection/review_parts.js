@@ -20,15 +20,7 @@ const reviewParts = (() => {
   const isolated = (text) => make("bdi", {}, readable(text));
   const plural = (n, what) => n + " " + what + (n === 1 ? "" : "s");
 
-  // The columns that tell something about the label, with the sign of their part in this row: first those that speak for
-  // a label that is not given, or against one that is given, then the others, the larger parts first.
-  const MARKED = 10; // columns of either sign
-  function orderOf(one) {
-    const parts = (one.told || []).map((j) => [j, one.parts[j]]).sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]));
-    const clear = parts.filter(([, part]) => Math.abs(part) > 0.05 * Math.abs(parts[0][1])).map(([j, part]) => [j, Math.sign(part)]);
-    const first = one.given ? -1 : 1, some = (sign) => clear.filter(([, own]) => own === sign).slice(0, MARKED);
-    return [...some(first), ...some(-first)];
-  }
+  const small = (text) => make("span", { class: "quiet" }, text);
 
   const LONG = 140; // characters of a cell that are shown at once
   function cell(content) {
@@ -39,23 +31,42 @@ const reviewParts = (() => {
   }
 
   // Where this row stands among the rows with the label (above) and without it (below): 5, 25, 50, 75 and 95 % of them.
-  function strip(found, name) {
-    if (found.length === 2) return make("span", { class: "quiet" }, "the same in " + found[0] + "\u202f% with, " + found[1] + "\u202f% without");
-    const [at, ...marks] = found, shape = (name, attributes) => {
-      const made = document.createElementNS(document.getElementById("rv-curve").namespaceURI, name);
-      for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-      return made;
-    };
+  // `line` is what the label's rows share: [column, low end, high end, ten quantiles]; only the mark is drawn anew.
+  const bases = new Map();
+  const shape = (name, attributes, ...children) => {
+    const made = document.createElementNS(document.getElementById("rv-curve").namespaceURI, name);
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+    made.append(...children);
+    return made;
+  };
+  const rect = (x, y, width, height) => "M" + x + " " + y + "h" + width + "v" + height + "h" + -width + "z";
+  function strip(line, at, name) {
+    if (at === null) return small("missing here");
+    if (typeof at !== "number") return small("the same in " + at[0] + "\u202f% with, " + at[1] + "\u202f% without");
+    const [, low, high, ...marks] = line, groups = [marks.slice(0, 5), marks.slice(5)];
+    if (!bases.has(line)) {
+      const bars = groups.map((q, k) => shape("path", { class: k ? "rv-off" : "rv-on", d: ((y) => rect(2 + q[1], y, Math.max(1, q[3] - q[1]), 8) + rect(1.25 + q[2], y, 1.5, 8)
+        + rect(2 + q[0], y + 3, q[1] - q[0], 2) + rect(2 + q[3], y + 3, q[4] - q[3], 2))(k ? 12.5 : 1.5) }));
+      bases.set(line, make("div", {}, shape("svg", { viewBox: "0 0 103 22", class: "rv-strip", role: "img" }, ...bars, shape("path", { class: "rv-at" })),
+        make("div", { class: "rv-ends" }, isolated(low), isolated(high))));
+    }
     const where = (q) => (at < q[0] ? "below nearly all" : at < q[1] ? "low" : at <= q[3] ? "in the middle" : at <= q[4] ? "high" : "above nearly all");
-    const drawn = shape("svg", { viewBox: "0 0 103 22", class: "rv-strip", role: "img",
-      "aria-label": "this row is " + where(marks.slice(0, 5)) + " of the rows with " + readable(name) + ", " + where(marks.slice(5)) + " of those without" });
-    [marks.slice(0, 5), marks.slice(5)].forEach((q, k) => {
-      const y = k ? 12.5 : 1.5, kind = k ? "rv-off" : "rv-on";
-      drawn.append(shape("rect", { x: 2 + q[0], y: y + 3, width: Math.max(1, q[4] - q[0]), height: 2, class: kind }),
-        shape("rect", { x: 2 + q[1], y, width: Math.max(1, q[3] - q[1]), height: 8, class: kind }), shape("rect", { x: 1.5 + q[2], y, width: 1.5, height: 8, class: "rv-half" }));
-    });
-    drawn.append(shape("rect", { x: 1 + at, y: 0, width: 2.5, height: 22, class: "rv-at" }));
+    const drawn = bases.get(line).cloneNode(true);
+    drawn.firstChild.setAttribute("aria-label", "this row is " + where(groups[0]) + " of the rows with " + readable(name) + ", " + where(groups[1]) + " of those without");
+    drawn.firstChild.lastChild.setAttribute("d", rect(1 + at, 0, 2.5, 22));
     return drawn;
+  }
+
+  // Columns so wide that no word is broken unless it has more than 20 letters.
+  function widthsOf(names, lines) {
+    const longest = (texts) => Math.max(...texts.map((text) => (text.length > LONG ? 0 : Math.min(20, Math.max(...text.split(/\s+/).map((word) => word.length))))));
+    const of = (k) => Math.max(8.5, longest(lines.slice(1, 41).map((texts) => texts[k])), 0.86 * longest([lines[0][k]])); // labels are smaller
+    const letters = [Math.max(11, longest(names.slice(0, 40)) + 1), 13.5, ...lines[0].map((_, k) => (k ? of(k) : 1.08 * of(k)))]; // this row is bold
+    return make("colgroup", {}, ...letters.map((n) => {
+      const made = make("col");
+      made.style.width = "calc(" + 0.92 * n + "ch + 0.8rem)";
+      return made;
+    }));
   }
 
   // How many of the next m are wrong if each is so with the unknown probability of n others, w of which were: the
@@ -67,6 +78,27 @@ const reviewParts = (() => {
     const whole = shares.reduce((sum, share) => sum + share, 0);
     const end = (part) => { let sum = 0; return shares.findIndex((share) => (sum += share) >= part * whole); };
     return { mean: Math.round(m * a / (a + b)), low: end(0.01), high: end(0.95) };
+  }
+
+  // The beginning of a list in which at least four of five entries have a verdict: what the estimate is based on, because
+  // entries further down are less doubtful.
+  function front(list) {
+    let done = 0, end = 0;
+    list.forEach((one, k) => { if (one.verdict !== undefined && 5 * ++done >= 4 * (k + 1)) end = k + 1; });
+    const first = list.slice(0, end), told = first.filter((one) => one.verdict >= 0);
+    return { told, open: list.slice(end).filter((one) => one.verdict === undefined).length, further: done - first.filter((one) => one.verdict !== undefined).length };
+  }
+
+  // `wrong` of the entries at the top of the list, how many entries after them are `open`, and how many are decided.
+  function estimate(wrong, open, further) {
+    const n = wrong.length, count = (some) => some.filter(Boolean).length, last = count(wrong.slice(-20)), m = Math.min(50, open);
+    const apart = further ? " Verdicts further down, behind entries that you left out, do not count here: " + further + "." : "";
+    if (n < 30) return "After 30 verdicts from the top of a list, this line says how many of the next entries are probably wrong. So far: " + n + "." + apart;
+    const head = "Of the " + n + " entries that you decided from the top of this list, " + count(wrong) + " were wrong; of the last 20 of them, " + last + ". ";
+    if (!m) return head + "None is left." + apart;
+    const { mean, low, high } = expected(last, 20, m);
+    const worth = 10 * low >= m ? "It is worth going on." : 10 * high <= 2 * m ? "It is hardly worth going on, unless every mistake matters." : "Check some more to see whether it is worth going on.";
+    return head + "If the next " + m + " are like these 20, about " + mean + " of them " + (mean === 1 ? "is" : "are") + " wrong (" + low + " to " + high + "). " + worth + apart;
   }
 
   // Shares of wrong entries: of all so far, of the last 20, and the band of the estimate.
@@ -121,5 +153,5 @@ const reviewParts = (() => {
     return rows.filter((row) => row.some((one) => one.trim()));
   }
 
-  return { unpack, make, isolated, readable, plural, orderOf, cell, strip, expected, drawCurve, markWide, csvLine, parse };
+  return { unpack, make, isolated, readable, plural, small, cell, strip, widthsOf, front, estimate, drawCurve, markWide, csvLine, parse };
 })();

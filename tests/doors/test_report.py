@@ -529,3 +529,8 @@ def test_the_next_commands_keep_the_options_that_they_take(facts):
     assert commands[0].endswith(" --out review.html")
     assert commands[2].endswith(" --threshold prior --reviewed train-verdicts.csv --out model.skops")
     assert all("--folds" not in command and "a.html" not in command for command in commands[:5])
+    assert all("old.csv" not in command for command in commands)
+    page = render({**facts, "made": {**facts["made"], "reviewed": " --reviewed old.csv"}})
+    commands = [html.unescape(text) for text in re.findall(r"<pre>(nmlsdr .*?)</pre>", page)]
+    assert [command.count(" --reviewed old.csv ") for command in commands[:5]] == [1, 1, 0, 0, 0]
+    assert [command.count("--reviewed") for command in commands[:5]] == [1, 1, 1, 1, 0]

@@ -17,7 +17,7 @@ from scipy.stats import betabinom
 
 from nmlsdr import ResidualPropagation
 from nmlsdr.cli import main
-from nmlsdr.inspection import read_verdicts, write_review
+from nmlsdr.inspection import rank_suspects, read_verdicts, write_review
 
 pytest.importorskip("jinja2")
 
@@ -446,7 +446,7 @@ def test_who_cannot_tell_says_so_and_counts_as_neither(visit):
     one.press(*"x" * 5, *"0" * 29)
     assert "So far: 29" in one.text("estimate")
     one.press("0")
-    assert "Of the 30 entries of this list that you checked, 0 were wrong" in one.text("estimate")
+    assert "Of the 30 entries that you decided from the top of this list, 0 were wrong" in one.text("estimate")
     assert "it cannot be told in 5" in one.text("progress")
     one.page.click("#rv-unclear")
     assert [line["verdict"] for line in lines(one.saved())].count("unclear") == 6
@@ -515,7 +515,7 @@ def test_what_speaks_against_a_given_label_comes_first(visit, frame, tmp_path, r
     for _ in range(12):
         given, label = one.page.inner_text("#rv-given b"), one.text("question")[-3]
         row = int(re.search(r"row\s(\d+)", one.text("question"))[1])
-        parts = np.array([float(f"{part:.2g}") for part in model.coef_[int(label)] * (X[row] - model.mean_)])
+        parts = model.coef_[int(label)] * (X[row] - model.mean_)
         clear = [j for j in np.argsort(-abs(parts)) if j != 2 and abs(parts[j]) > 0.05 * abs(np.delete(parts, 2)).max()]
         signs = [-1, 1] if given == "yes" else [1, -1]
         marks = [("▲" if sign > 0 else "▼", "abcd"[j]) for sign in signs for j in clear if np.sign(parts[j]) == sign]
@@ -526,9 +526,12 @@ def test_what_speaks_against_a_given_label_comes_first(visit, frame, tmp_path, r
             column = X[:, "abcd".index(name)]
             where = {0: "below nearly all", 1: "low", 5: "above nearly all"}
             said = mark.locator("xpath=..").locator(".rv-strip").get_attribute("aria-label")
+            low, high = np.sort(column)[[1, 118]]
+            ends = mark.locator("xpath=..").locator(".rv-ends bdi").all_inner_texts()
+            assert ends == [f"{low:.6g}", f"{high:.6g}"]
             for value, words in ((1, "of the rows with"), (0, "of those without")):
-                q = np.quantile(column[y[:, int(label)] == value], (0.05, 0.25, 0.5, 0.75, 0.95))
-                low, high = np.quantile(column, (0.01, 0.99))
+                group = np.sort(column[y[:, int(label)] == value])
+                q = [group[round(part * (len(group) - 1))] for part in (0.05, 0.25, 0.5, 0.75, 0.95)]
                 places = (99 * (np.append(column[row], q) - low) / (high - low)).clip(0, 99).astype(int)
                 k = 5 if places[0] > places[5] else 4 if places[0] > places[4] else 2 if places[0] >= places[2] else 1
                 k = 0 if places[0] < places[1] else k
@@ -612,34 +615,33 @@ def test_columns_that_tell_nothing_have_no_mark_and_a_strip_says_where_the_row_s
     )
 
 
-def test_a_click_enlarges_a_picture(visit, tmp_path, rng):
+@pytest.fixture
+def hospital_page(tmp_path, rng):
+    """The page of a command, with pictures."""
     image = pytest.importorskip("PIL.Image")
     n = 40
     y = (rng.random((n, 2)) < 0.4).astype(int)
-    write_csv(
-        tmp_path / "t.csv",
-        ["a", "photo", "flu", "cold"],
-        [[v, f"{i}.png", *on] for i, (v, on) in enumerate(zip(rng.normal(size=n).round(3), y.tolist(), strict=True))],
-    )
+    cells = [[v, f"{i}.png", *on] for i, (v, on) in enumerate(zip(rng.normal(size=n).round(3), y.tolist(), strict=True))]
+    write_csv(tmp_path / "t.csv", ["a", "photo", "flu", "cold"], cells)
     for i in range(n):
         image.new("RGB", (8, 8), (i, 0, 0)).save(tmp_path / f"{i}.png")
-    words = [
-        "--label-columns",
-        "flu,cold",
-        "--image",
-        "photo",
-        "--n-neighbors",
-        "5",
-        "--quiet",
-        "--out",
-        str(tmp_path / "r.html"),
-    ]
-    assert main(["review", str(tmp_path / "t.csv"), *words]) == 0
-    one = visit(tmp_path / "r.html")
-    one.page.locator("#rv-cells .rv-enlarge").first.click()
-    assert one.page.is_visible("#rv-larger img")
-    assert one.page.locator("#rv-larger img").bounding_box()["width"] >= 400
-    one.press("Escape", "1")
+    words = "--label-columns flu,cold --image photo --n-neighbors 5 --quiet --out".split()
+    assert main(["review", str(tmp_path / "t.csv"), *words, str(tmp_path / "r.html")]) == 0
+    return tmp_path / "r.html"
+
+
+def test_pictures_are_large_and_a_click_enlarges_them(visit, hospital_page):
+    one = visit(hospital_page, viewport={"width": 1400, "height": 900})
+    row = re.search(r"row\s(\d+)", one.text("question"))[1]
+    assert one.page.get_attribute("#rv-own img", "alt") == f"{row}.png"
+    assert one.page.locator("#rv-own img").bounding_box()["width"] >= 240
+    assert one.page.locator("#rv-cells img").nth(1).bounding_box()["width"] >= 70
+    for place in ("#rv-own", "#rv-cells"):
+        one.page.locator(f"{place} .rv-enlarge").first.click()
+        assert one.page.is_visible("#rv-larger img")
+        assert one.page.locator("#rv-larger img").bounding_box()["width"] >= 400
+        one.press("Escape")
+    one.press("1")
     assert one.checked() == 1
 
 
@@ -659,8 +661,8 @@ def test_after_thirty_verdicts_the_page_says_what_to_expect(visit, n_wrong):
         one.press(given)
     said = one.text("estimate")
     last = max(0, n_wrong - 10)
-    assert f"of the last 20, {last}." in said
-    assert f"Of the 30 entries of this list that you checked, {n_wrong} were wrong" in said
+    assert f"of the last 20 of them, {last}." in said
+    assert f"Of the 30 entries that you decided from the top of this list, {n_wrong} were wrong" in said
     m, mean, low, high = map(int, re.search(r"next (\d+) .* about (\d+) .*\((\d+) to (\d+)", said).groups())
     expected = betabinom(m, last + 0.5, 20 - last + 0.5)
     assert abs(mean - expected.mean()) <= 0.5
@@ -668,7 +670,123 @@ def test_after_thirty_verdicts_the_page_says_what_to_expect(visit, n_wrong):
     assert {0: "hardly worth", 18: "It is worth", 30: "It is worth"}[n_wrong] in said
 
 
+def test_the_estimate_counts_what_was_decided_from_the_top(visit):
+    """30 of the first entries are right and 30 far below are wrong: those below say nothing about the next ones."""
+    one = visit()
+    one.page.locator("[role=tab]").nth(1).click()  # entries that are given 0
+    one.press(*"0" * 20)
+    one.press(*["Space", *"0" * 9] * 1, "0")
+    top = one.text("estimate")
+    assert "Of the 30 entries that you decided from the top of this list, 0 were wrong; of the last 20 of them, 0." in top
+    one.press(*["j"] * 60)
+    one.press(*"1" * 30)
+    assert one.text("estimate") == f"{top} Verdicts further down, behind entries that you left out, do not count here: 30."
+    assert one.page.get_attribute("#rv-curve", "aria-label").startswith("wrong so far 0 %, of the last 20 0 %")
+    two = visit()
+    two.page.locator("[role=tab]").nth(1).click()
+    two.press(*["Space"] * 40, *"1" * 35)
+    assert two.text("estimate").startswith("After 30 verdicts from the top of a list")
+    assert "So far: 0. Verdicts further down, behind entries that you left out, do not count here: 35." in two.text("estimate")
+    label = two.page.locator("#rv-label option").nth(1)
+    two.page.select_option("#rv-label", label=label.inner_text())  # the entries of one label are a list, too
+    two.press("Escape")
+    two.page.evaluate("document.activeElement.blur()")
+    n = int(re.search(r"(\d+)\)$", label.inner_text())[1])
+    two.press(*"0" * min(n, 12))
+    assert "So far: 0." not in two.text("estimate")
+
+
 # ---------------------------------------------------------------- what is shown
+
+
+def test_neighbours_that_are_doubtful_themselves_say_so_and_what_was_said_of_them(visit, frame):
+    """Before the verdict no place and no score; the notes stand where the list itself has the neighbour's label."""
+    table, X, y = frame
+    found = rank_suspects(ResidualPropagation(n_neighbors=6).fit(X, y), y)
+    doubtful = set(zip(found.row[:24].tolist(), found.label[:24].tolist(), strict=True))  # a tenth of 240 annotations
+    one = visit()
+
+    def notes():
+        heads = one.page.locator("#rv-cells thead tr").nth(1).locator("th").all_inner_texts()[3:]
+        return {int(re.search(r"row\s(\d+)", head)[1]): head.split("\n")[2:] for head in heads}
+
+    said = {}
+    for _ in range(24):
+        row, label = re.search(r"row\s(\d+)\) have “(.*)”", one.text("question")).groups()
+        c = LABELS.index(label)
+        for near, words in notes().items():
+            expected = said.get((near, c), "doubtful too" if (near, c) in doubtful else "")
+            assert words == [expected] * bool(expected)
+        assert ("Doubtful too" in one.text("order")) == (["doubtful too"] in notes().values())
+        given = y.loc[int(row), label]
+        key = "x" if len(said) % 5 == 4 else "0" if len(said) % 2 else "1"
+        said[int(row), c] = (
+            "you could not tell" if key == "x" else "you said: right" if int(key) == given
+            else "you said: given wrongly" if given else "you said: forgotten"
+        )  # fmt: skip
+        one.press(key)
+    one.press("u", "j", "k")
+    assert set(said.values()) == {"you could not tell", "you said: right", "you said: given wrongly", "you said: forgotten"}
+
+
+def test_labels_that_are_unknown_are_not_called_none(visit, frame, tmp_path):
+    table, X, y = frame
+    y = y.copy()
+    y["=cold"] = np.where(np.arange(90) % 2, -1, y["=cold"])
+    model = ResidualPropagation(n_neighbors=6).fit(X, y)
+    write_review(tmp_path / "r.html", model, X, y)
+    one = visit(tmp_path / "r.html")
+    seen = set()
+    for _ in range(20):
+        heads = one.page.locator("#rv-cells thead tr").nth(1).locator("th").all_inner_texts()[3:]
+        rows = [int(re.search(r"row\s(\d+)", text)[1]) for text in [one.text("question"), *heads]]
+        cells = one.page.locator("#rv-cells .labels").locator("xpath=..").locator("td").all_inner_texts()[1:]
+        for row, text in zip(rows, cells, strict=True):
+            on = [name for name in LABELS if y.loc[row, name] == 1]
+            assert text == (", ".join(on) or "none") + ("; unknown: =cold" if row % 2 else "")
+            seen.add(text)
+        one.press("j")
+    assert {"none; unknown: =cold", "none"} <= seen
+
+
+def test_keys_work_after_a_click_outside_the_entry(visit, hospital_page):
+    one = visit(hospital_page)
+    one.page.locator("main > details summary").click()
+    one.press("1", "?")
+    assert one.checked() == 1
+    assert one.page.is_visible("#rv-help")
+    one.press("Escape")
+    one.page.focus("#rv-search")
+    one.press("1")
+    assert one.checked() == 1
+    one.page.fill("#rv-search", "")
+
+
+def test_words_are_not_broken(visit, frame, tmp_path):
+    """A label, a date and a name of up to 20 letters stand on one line each, at any width of the window."""
+    _, X, y = frame
+    names = ["Standsicherheit gefährdet", "Wurzelschaden", "unbekannt"]
+    table = pd.DataFrame({"Stammumfang_in_Meter": ["26.05.2021"] * 90, "b": ["Wurzelschadenbehebung"] * 90})
+    y = y.set_axis(names, axis=1)
+    write_review(tmp_path / "r.html", ResidualPropagation(n_neighbors=6).fit(X, y), X, y, table=table)
+    for width in (420, 900, 1400):
+        one = visit(tmp_path / "r.html", viewport={"width": width, "height": 900})
+        assert one.page.evaluate(BROKEN) == []
+
+
+# Words of the table of at most 20 letters that stand on two lines.
+BROKEN = """() => {
+  const found = [], walk = document.createTreeWalker(document.getElementById("rv-cells"), NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) {
+    for (const {0: word, index} of walk.currentNode.data.matchAll(/\\S+/g)) {
+      const range = new Range();
+      range.setStart(walk.currentNode, index);
+      range.setEnd(walk.currentNode, index + word.length);
+      if (word.length <= 20 && new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size > 1) found.push(word);
+    }
+  }
+  return found;
+}"""
 
 
 HOSTILE = [

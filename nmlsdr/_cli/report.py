@@ -89,7 +89,7 @@ def _facts(table: Table, args: argparse.Namespace, console: Console) -> dict[str
         "made": {
             "command": shlex.join(["nmlsdr", "report", *args.words]),
             "next": next_command(args),
-            "reviewed": f" --reviewed {shlex.quote(args.reviewed)}{' --corrected' * args.corrected}" if args.reviewed else "",
+            "reviewed": f" --reviewed {shlex.quote(args.reviewed)}" if args.reviewed else "",
             "threshold": trial["rare"]["best"]["threshold"] if trial and trial["rare"] else "f1",
             "date": datetime.date.today().isoformat(),
             "words": f"{NAME}: {WORDS}.",

@@ -38,9 +38,6 @@ class EmbeddingDisplay:
         Names of the two axes.
     suspects : ndarray of shape (n_samples,), bool, default=None
         True for the rows to mark with a ring.
-    max_points : int or None, default=5000
-        Largest number of rows to draw. If there are more, a random sample of this size and all suspects are drawn.
-        None: draw all.
 
     Attributes
     ----------
@@ -70,7 +67,6 @@ class EmbeddingDisplay:
     _: KW_ONLY
     axis_names: Sequence[str] = ("component 1", "component 2")
     suspects: NDArray[np.bool_] | None = None
-    max_points: int | None = _MAX_POINTS
 
     @classmethod
     def from_estimator(
@@ -80,13 +76,11 @@ class EmbeddingDisplay:
         y: Any = None,
         *,
         color_by: int | str | None = None,
-        components: tuple[int, int] = (0, 1),
         suspects: ArrayLike | None = None,
-        max_points: int | None = _MAX_POINTS,
         ax: Any = None,
         **scatter: Any,
     ) -> "EmbeddingDisplay":
-        """Transform the rows of X and draw them.
+        """Transform the rows of X and draw them in their first two components; of more than 5000 rows a random sample.
 
         Parameters
         ----------
@@ -101,13 +95,8 @@ class EmbeddingDisplay:
             Label that decides the colour, by its number, or by its name if y is a data frame: given, not given, or
             unlabelled, which includes rows where this label is unknown. None: one colour for each of the six most
             frequent sets of given labels, and one for all others; unknown entries count as not given.
-        components : pair of int, default=(0, 1)
-            Numbers of the two components to draw, from 0. An embedding with one component is drawn by that one.
-        suspects : array-like of shape (n_samples,), bool, or of row numbers, default=None
-            Rows to mark with a ring, such as ``label_flips_.any(axis=1)`` or ``rank_suspects(...).row[:50]``.
-        max_points : int or None, default=5000
-            Largest number of rows to draw. If there are more, a random sample of this size and all suspects are
-            drawn. None: draw all.
+        suspects : array-like of shape (n_samples,), bool, default=None
+            Rows to mark with a ring, such as ``label_flips_.any(axis=1)``.
         ax : matplotlib Axes, default=None
             Axes to draw on. None: those of a new figure.
         **scatter
@@ -121,20 +110,20 @@ class EmbeddingDisplay:
         Raises
         ------
         ValueError
-            If the estimator does not transform, if a component or label does not exist, or if the labels are invalid.
+            If the estimator does not transform, if a label does not exist, or if labels or suspects are invalid.
         """
         points = _embed(estimator, X)
-        axes = _two_axes(components, points.shape[1])
         ratio = getattr(last_with(estimator, "dependence_ratio_"), "dependence_ratio_", None)
-        names = [f"component {c + 1}" + ("" if ratio is None else f" ({ratio[c]:.0%} of the dependence)") for c in axes]
+        shares = ["", ""] if ratio is None else [f" ({one:.0%} of the dependence)" for one in ratio[:2]]
+        names = [f"component {c}{share}" for c, share in enumerate(shares, start=1)]
         if y is not None:
             groups = _groups(check_labels(y, n_samples=len(points)), color_by)
         elif color_by is None:
             groups = [("rows", np.ones(len(points), dtype=bool))]
         else:
             raise InputError("color_by needs the labels; pass y too.")
-        rings = _row_mask(suspects, len(points))
-        return cls(points[:, axes], groups, axis_names=names, suspects=rings, max_points=max_points).plot(ax, **scatter)
+        rings = None if suspects is None else check_mask(suspects, len(points), name="suspects")
+        return cls(points[:, :2], groups, axis_names=names, suspects=rings).plot(ax, **scatter)
 
     def plot(self, ax: Any = None, **scatter: Any) -> "EmbeddingDisplay":
         """Draw the rows.
@@ -157,8 +146,7 @@ class EmbeddingDisplay:
         self.ax_ = ax
         self.figure_ = ax.figure
         points, one = two_axes(self.points), np.shape(self.points)[1] == 1
-        most = None if self.max_points is None else check_count(self.max_points, "max_points")
-        drawn = drawn_rows(len(points), most, self.suspects)
+        drawn = drawn_rows(len(points), _MAX_POINTS, self.suspects)
         style: dict[str, Any] = {"s": 14, "alpha": 0.7, "linewidths": 0} | scatter
         self.scatters_ = []
         looks = zip(cycle(COLORS), cycle(MARKERS))
@@ -202,18 +190,6 @@ def _embed(estimator: Any, X: Any) -> NDArray[Any]:
     return points
 
 
-def _two_axes(components: tuple[int, int], n_components: int) -> list[int]:
-    wanted = [check_count(c, "components", least=0) for c in components]
-    if n_components == 1 and wanted == [0, 1]:
-        return [0]
-    if len(wanted) != 2 or max(wanted) >= n_components:
-        raise InputError(
-            f"components must be two numbers from 0 to {n_components - 1}, got {components!r}; "
-            f"the embedding has {n_components}."
-        )
-    return wanted
-
-
 def _groups(labels: Any, color_by: int | str | None) -> list[tuple[str, NDArray[np.bool_]]]:
     """One label's rows, or the most frequent sets of labels; the unlabelled rows last."""
     names, given, labeled = label_names(labels), labels.Y > 0.5, labels.labeled
@@ -238,17 +214,6 @@ def _groups(labels: Any, color_by: int | str | None) -> list[tuple[str, NDArray[
         groups.append(("other labels", np.isin(code, common[_LARGEST_GROUPS:])))
     groups.append(("unlabelled", ~labeled))
     return [(name, rows) for name, rows in groups if rows.any()]
-
-
-def _row_mask(rows: ArrayLike | None, n_samples: int) -> NDArray[np.bool_] | None:
-    if rows is None:
-        return None
-    given = np.asarray(rows)
-    if given.dtype == np.bool_:
-        return check_mask(given, n_samples, name="suspects")
-    if given.size and (given.dtype.kind not in "iu" or given.min() < 0 or given.max() >= n_samples):
-        raise InputError(f"suspects must be row numbers from 0 to {n_samples - 1} or a mask, got {rows!r}.")
-    return np.isin(np.arange(n_samples), given)
 
 
 # ---------------------------------------------------------------- what the pictures share
@@ -277,10 +242,10 @@ def two_axes(points: NDArray[Any]) -> NDArray[np.float64]:
     return np.column_stack([points, np.modf(np.arange(1, len(points) + 1) * 0.6180339887498949)[0]])
 
 
-def drawn_rows(n_samples: int, max_points: int | None, always: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
+def drawn_rows(n_samples: int, max_points: int, always: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
     """Which rows to draw: all, or a random part of size `max_points` and the rows `always`."""
     drawn = np.ones(n_samples, dtype=bool)
-    if max_points is not None and max_points < n_samples:
+    if max_points < n_samples:
         drawn[np.random.default_rng(0).permutation(n_samples)[max_points:]] = False
         if always is not None:
             drawn |= always

@@ -190,14 +190,15 @@ def _add_parts(
         order = np.argsort(-np.abs(coef).max(axis=0), kind="stable")
         kept = set(list(dict.fromkeys(feature_columns[j] for j in order))[:MOST_COLUMNS])
         columns = [name for name in columns if name in kept]
-    places_of = {name: j for j, name in enumerate(columns)}
+    places = {name: j for j, name in enumerate(columns)}
     features: dict[str, list[int]] = {name: [] for name in columns}
     for f, name in enumerate(feature_columns):
         features.get(name, []).append(f)
-    clear, by_column, told = _clearness(X, target), X.tocsc() if sparse.issparse(X) else X, {}
+    told: Facts = {}
+    clear, by_column = _clearness(X, target), X.tocsc() if sparse.issparse(X) else X
     for c in {one["label"] for one in entries}:
         own, seen = [one for one in entries if one["label"] == c], np.flatnonzero(target[:, c] != -1)
-        told[c], pulls = [], [np.zeros(len(own))]
+        told[str(c)], pulls = [], [np.zeros(len(own))]
         place = np.searchsorted(seen, [one["row"] for one in own])
         strength = {name: clear[at, c].max(initial=0.0) for name, at in features.items()}
         for name in sorted((n for n in columns if strength[n] > 1.0), key=lambda n: -strength[n])[:N_TOLD]:
@@ -205,7 +206,7 @@ def _add_parts(
             block = block.toarray() if sparse.issparse(block) else block
             absent = np.array([fold(text) in missing.get(name, ("",)) for text in cells(seen, [name])[0]])
             ends, marks, at, counts = _strip(block, target[seen, c], place, absent)
-            told[c].append([places_of[name], *(text[:20] for text in cells(seen[ends], [name])[0]), *marks])
+            told[str(c)].append([places[name], *(text[:20] for text in cells(seen[ends], [name])[0]), *marks])
             part = (block[place] - method.mean_[features[name]]) @ coef[c, features[name]]
             pulls.append(np.where(absent[place], 0.0, part * counts))
             for one, value, hole in zip(own, at, absent[place].tolist(), strict=True):
@@ -218,7 +219,7 @@ def _add_parts(
 
 
 def _clearness(X: Any, target: NDArray[Any]) -> NDArray[np.float64]:
-    """For features and labels: above 1, if they correlate by more than the largest of so many correlations by chance."""
+    """For features and labels: above 1, if they correlate by more than so many features do by chance at most."""
     known, on = (target != -1).astype(float), (target == 1).astype(float)
     n, share = known.sum(axis=0), on.sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -268,7 +269,7 @@ def cells_of(block: Any, names: Sequence[str]) -> Callable[[NDArray[np.intp], Se
         return f"{cell:.6g}" if isinstance(cell, float) and cell == cell else "" if is_null(cell) else str(cell)
 
     def cells(rows: NDArray[np.intp], columns: Sequence[str]) -> list[list[str]]:
-        part = block[np.ix_(rows, [places[name] for name in columns])]
+        part = block[np.ix_(rows, np.array([places[name] for name in columns]))]
         return [list(map(text, column)) for column in (part.toarray() if sparse.issparse(part) else part).T.tolist()]
 
     return cells

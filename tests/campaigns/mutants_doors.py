@@ -42,7 +42,7 @@ MUTANTS = {
         ("doors/review: the digest knows no labels", "describe_entries", 'one["row"], label_names[one["label"]], one["given"]', 'one["row"], one["given"]'),
         ("doors/review: long cells are whole", "describe_entries", "text[:LONGEST_CELL]", "text"),
         ("doors/review: values are not centred", "_add_parts", "- method.mean_", ""),
-        ("doors/review: parts of other columns", "_add_parts", "places.get(name, len(columns))", "places.get(name, 0)"),
+        ("doors/review: parts of other columns", "_add_parts", "features.get(name, []).append(f)", "features.get(name, []).append(0)"),
         ("doors/review: the smallest coefficients stay", "_add_parts", "-np.abs(coef)", "np.abs(coef)"),
         ("doors/review: steps before the model are skipped", "write_review", "X = before.transform(X)", "pass"),
         ("doors/review: what was checked is listed again", "write_review", "reviewed=verdicts != -1", "reviewed=None"),

@@ -101,7 +101,8 @@ def test_a_category_has_the_sum_of_the_parts_of_its_levels(rng, tmp_path):
         own = table["wood"][one["row"]]
         shares = [np.mean(wood[y[:, one["label"]] == value] == own) for value in (1, 0)]
         told = [page["columns"][line[0]] for line in page["told"][str(one["label"])]]
-        assert all(one["at"][told.index(name)] == [round(100 * share) for share in shares] for name in told if name == "wood")
+        if "wood" in told:
+            assert one["at"][told.index("wood")] == [round(100 * share) for share in shares]
         marked = {told[abs(k) - 1]: np.sign(k) for k in one["pull"]}
         assert marked.items() <= {"wood": np.sign(parts[:3].sum()), "size": np.sign(parts[3])}.items()
         seen |= marked.keys()
@@ -324,9 +325,9 @@ def test_a_missing_cell_is_neither_marked_nor_on_a_picture(rng, run, tmp_path, m
     size = (3 * y[:, 0] + rng.normal(size=200)).round(2)
     holes = rng.random(200) < 0.3
     given = np.where(rng.random(y.shape) < 0.1, 1 - y, y)
-    cells = [["k. A." if hole else value, "x" if on else "", on] for value, hole, on in zip(size, holes, given[:, 0], strict=True)]
-    marks = [[cell, "" if rng.random() < 0.1 else mark, on] for cell, mark, on in cells]
-    write_csv("t.csv", ["size", "sign", "flu"], marks)
+    signs = np.where((given[:, 0] == 1) & (rng.random(200) < 0.9), "x", "")
+    cells = zip(np.where(holes, "k. A.", size.astype(str)), signs, given[:, 0], strict=True)
+    write_csv("t.csv", ["size", "sign", "flu"], [list(line) for line in cells])
     assert_done(run("review", "t.csv", "--label-columns", "flu", "--n-neighbors", "5", "--quiet", "--out", "r.html"))
     frame = pd.DataFrame({"size": np.where(holes, None, size)})
     model = make_pipeline(TableEncoder(), StandardScaler(), ResidualPropagation(n_neighbors=5)).fit(frame, given)
@@ -336,7 +337,8 @@ def test_a_missing_cell_is_neither_marked_nor_on_a_picture(rng, run, tmp_path, m
         lines = page["told"]["0"]
         k = [page["columns"][line[0]] for line in lines].index("size")
         known = size[~holes]
-        place = [np.sort(known[given[~holes, 0] == value])[round(0.5 * ((given[~holes, 0] == value).sum() - 1))] for value in (1, 0)]
+        groups = [np.sort(known[given[~holes, 0] == value]) for value in (1, 0)]
+        place = [group[round(0.5 * (len(group) - 1))] for group in groups]
         low, high = np.sort(known)[[round(q * (len(known) - 1)) for q in (0.01, 0.99)]]
         assert list(map(float, lines[k][1:3])) == [low, high]
         assert np.abs(99 * (np.array(place) - low) / (high - low) - np.array(lines[k])[[5, 10]].astype(int)).max() <= 1

@@ -196,7 +196,7 @@ def adapt_to_site(app, name: str, source: list[str]) -> None:
     if name in CONTENTS:
         pages = re.findall(r"^\* (?:\*\*)?\[.+?\]\((.+?)\.(?:md|rst)\)", text, re.M)
         text += "\n".join(["", ":::{toctree}", ":hidden:", "", *pages, ":::", ""])
-    source[0] = re.sub(r"\[([^\]]+)\]\(((?:\.\./)*reports/[^)]+)\)", r'<a href="\2">\1</a>', text)
+    source[0] = re.sub(r"(?<!!)\[([^\]]+)\]\(((?:\.\./)*reports/[^)]+)\)", r'<a href="\2">\1</a>', text)
 
 
 def copy_reports(app, error: Exception | None) -> None:

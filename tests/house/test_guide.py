@@ -75,7 +75,7 @@ def test_the_links_and_pictures_of_a_page_are_files_of_the_repository(page):
     for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
         made = target.startswith(("http", "reports/digits/", "mailto:"))
         assert made or (page.parent / target).exists(), f"{page.name}: {target}"
-    assert not re.findall(r"\{(?:picture|toctree|literalinclude|py:\w+)\}", page.read_text(encoding="utf-8"))
+    assert not re.findall(r"\{(?:picture|figure|toctree|literalinclude|py:\w+)\}", page.read_text(encoding="utf-8"))
 
 
 @pytest.mark.skipif(not DOCS.is_dir(), reason="the documents are not beside the tests (an installed copy)")

@@ -252,7 +252,8 @@ def write_command_line(folder: Path) -> None:
 
 
 def first_sentence(parser: argparse.ArgumentParser) -> str:
-    return " ".join((parser.description or "").split()).partition(". ")[0].rstrip(".") + "."
+    said = " ".join((parser.description or "").split()).partition(". ")[0].rstrip(".") + "."
+    return said[:1].upper() + said[1:]
 
 
 def describe(parser: argparse.ArgumentParser, level: int):

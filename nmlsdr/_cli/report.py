@@ -103,18 +103,9 @@ def _later(pieces: Pieces, args: argparse.Namespace) -> dict[str, float]:
     """Expected seconds of each step after the fit."""
     if not args.folds:
         return {}
-    methods = {
-        NAME: pieces.fit(fitting.TREES),
-        "logistic regression": pieces.logistic,
-        "extremely randomised trees": pieces.forest(trials.TREES),
-    }
-    steps = {
-        trials.fold_text(number, args.folds, name): seconds
-        for number in range(1, args.folds + 1)
-        for name, seconds in methods.items()
-    }
-    curve = [(fold, share) for fold in range(trials.CURVE_FOLDS) for share in trials.CURVE_SHARES]
-    return steps | {trials.curve_text(*one): pieces.fit(trials.CURVE_TREES) for one in curve}
+    one_fold = pieces.fit(fitting.TREES) + pieces.logistic + pieces.forest(trials.TREES)
+    n_small = trials.CURVE_FOLDS * len(trials.CURVE_SHARES)
+    return {"cross-validate": args.folds * one_fold, "learning curve": n_small * pieces.fit(trials.CURVE_TREES)}
 
 
 def _tried(
@@ -135,8 +126,10 @@ def _tried(
         methods = {NAME: (WORDS, method), **trials.rivals(method, table.target, args.folds)}
         data = trials.Labelled(scaler_for(args, table.data), table.data, table.target, table.groups, show)
         trial = trials.run_trial(methods, data, names, n_folds=args.folds, keep=keep)
-        curve = trials.learning_curve(method, data)
         show("cross-validate")
+    with console.step("learning curve") as show:
+        curve = trials.learning_curve(method, data._replace(show=show))
+        show("learning curve")
     with console.step("find the columns that predictions depend on"):
         needed = find_needed(fitted, table.features_of_columns()) if fitted else []
     return trial, curve, needed

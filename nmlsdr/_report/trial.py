@@ -85,16 +85,6 @@ def rivals(method: Any, y: NDArray[Any], n_folds: int) -> dict[str, tuple[str, A
     return found
 
 
-def fold_text(number: int, n_folds: int, name: str) -> str:
-    """The text of a step of `run_trial`."""
-    return f"cross-validate: fold {number} of {n_folds}, {name}"
-
-
-def curve_text(fold: int, share: float) -> str:
-    """The text of a step of `learning_curve`."""
-    return f"learning curve: fold {fold + 1} of {CURVE_FOLDS}, {share:.0%} of the labels"
-
-
 def fit_and_score(
     estimator: Any, X: Any, y: NDArray[Any], far: Any, truth: NDArray[Any]
 ) -> tuple[Any, NDArray[Any], dict[str, float]]:
@@ -185,7 +175,7 @@ def run_trial(
     tables: dict[str, list[dict[str, float]]] = {name: [] for name in methods}  # a row for each fold
     for number, (train, test, near, far) in enumerate(data.folds(n_folds), start=1):
         for name, (_, estimator) in methods.items():
-            data.show(fold_text(number, n_folds, name))
+            data.show(f"cross-validate: fold {number} of {n_folds}, {name}")
             model, found, measures = fit_and_score(estimator, near, y[train], far, y[test])
             tables[name].append(measures)
             if name == ours:
@@ -262,7 +252,7 @@ def learning_curve(method: Any, data: Labelled) -> Facts | None:
         labeled = np.flatnonzero((y[train] != -1).any(axis=1))
         order = np.random.default_rng([0, fold]).permutation(labeled)
         for place, share in enumerate(CURVE_SHARES):
-            data.show(curve_text(fold, share))
+            data.show(f"learning curve: fold {fold + 1} of {CURVE_FOLDS}, {share:.0%} of the labels")
             fewer = y[train].copy()
             fewer[order[round(share * len(order)) :]] = -1
             *_, measures = fit_and_score(small, near, fewer, far, y[test])

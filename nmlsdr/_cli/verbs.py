@@ -52,15 +52,12 @@ _LABELS = {
         "NAME", "this column lists the labels of a row in one cell, such as flu;cold; an empty cell is unlabelled"
     ),
     "--annotators": option(
-        "NAME,...",
-        "these columns hold such lists, one column for each annotator, whose votes count; an empty cell is no vote",
-        names_of,
+        "NAME,...", "columns of such lists, one for each annotator; their votes count; an empty cell is none", names_of
     ),
     "--labels": option("FILE.xml", "the names in this Mulan XML file are the label columns", InputFile),
     "--label-file": option(
         "FILE",
-        "a file with a row for each row of DATA and a column of 0 and 1 for each label; an empty row, or one of -1, "
-        "is unlabelled",
+        "a file with the rows of DATA and a column of 0 and 1 for each label; a row that is empty or -1 is unlabelled",
         InputFile,
     ),
 }  # fmt: skip
@@ -79,16 +76,14 @@ GROUPS: dict[str, Options] = {
         "--separator": option("S", "the text between the labels of --label-list (default: found from the cells)"),
         "--no-label": option(
             "WORD",
-            "the word in --label-list for a row that has no label, such as none (default: found from the cells; '': "
-            "there is no such word)",
+            "the word in --label-list for no label, such as none (default: found from the cells; '': there is none)",
         ),
     },
     "what to write, and what is done with columns and rows": {
         "--out": {},  # each command has its own
         "--id": option(
             "NAME",
-            "the column that identifies the rows: copied to the output, and not a feature (default: found, if there is "
-            "one)",
+            "the column that identifies the rows: copied to the output, and not a feature (default: found)",
         ),
         "--drop": option("NAME,...", "columns to leave out", names_of, action="extend", default=[]),
         "--missing": option(
@@ -102,8 +97,8 @@ GROUPS: dict[str, Options] = {
         "--strict": flag("stop where a column is not as at the fit, such as shares in place of percent"),
         "--one-hot": option(
             "NAME,...",
-            "these columns are categories, such as numeric codes; each level becomes a feature. A level that the model "
-            "has not seen becomes all 0 (CSV, Parquet, dense ARFF; default: decided for each column)",
+            "these columns are categories, such as numeric codes; each level becomes a feature, and a level that the "
+            "model has not seen becomes all 0 (default: decided for each column)",
             names_of,
             action="extend",
         ),
@@ -123,33 +118,26 @@ GROUPS: dict[str, Options] = {
             default="all",
         ),
         "--top": option("N", "only the first N annotations of the list (default: all; 500 for a page)", count),
-        "--explain": flag(
-            "for each annotation, also write the nearest labelled rows: their number or id, given label and distance "
-            "in the embedding"
-        ),
+        "--explain": flag("also write the nearest labelled rows of each annotation: number or id, label and distance"),
         "--show": option(
             "NAME,...",
-            "on a page, the columns whose cells are shown beside each annotation (default: the columns that are "
-            "features, and texts)",
+            "on a page, the columns that are shown beside each annotation (default: features and texts)",
             names_of,
             action="extend",
         ),
-        "--image": option(
-            "NAME",
-            "on a page, show the pictures of this column of paths (png, jpeg, gif or webp, below the folder of DATA)",
-        ),
+        "--image": option("NAME", "on a page, show this column's pictures (paths of png, jpeg, gif or webp files)"),
         "--no-cells": flag("leave the cells of the table out of a page"),
         "--reviewed": option(
             "FILE",
-            "annotations that people have checked: a CSV file with the columns row (or id), label and verdict (1: the "
-            "row has the label, 0: it does not have it, keep: as given, unclear: it cannot be told, empty: not "
-            "checked). Neighbours do not change these labels, and they are not listed again",
+            "annotations that people have checked: a CSV file with the columns row (or id), label and verdict (1, 0, "
+            "keep: as given, unclear: it cannot be told, empty: not checked). Neighbours do not change these labels, "
+            "and they are not listed again",
             InputFile,
         ),
         "--corrected": flag("labels of DATA were corrected since the list of --reviewed was made"),
         "--folds": option(
             "N",
-            "number of folds of the comparison (default: 5), which takes most of the time; 0: no comparison",
+            "folds of the comparison, which takes most of the time (default: 5); 0: no comparison",
             number(int, lambda value: value == 0 or value >= 2, "a whole number of at least 2, or 0"),
             default=5,
         ),
@@ -179,15 +167,13 @@ GROUPS: dict[str, Options] = {
         "--n-neighbors": option("K", "neighbours of a row in the graph (default: 10)", count, default=10),
         "--metric": choice(
             ("euclidean", "cosine"),
-            "distance between rows: euclidean (default), or cosine for text and counts; add --no-standardize to "
-            "cosine, because centring the data changes the angles",
+            "distance between rows: euclidean (default), or cosine with --no-standardize for text and counts",
             default="euclidean",
         ),
         "--alpha-labeled": option(
             "A",
             "weight of the neighbours compared with a given label, from 0 (keep the label) to below 1 (default: 0.6). "
-            "Two numbers are for given 0s and for given 1s, such as 0.9,0.1 if annotators forget labels but seldom "
-            "invent them",
+            "Two numbers, such as 0.9,0.1, are for given 0s and for given 1s",
             alphas,
         ),
         "--alpha-unlabeled": option("A", "the same for unlabelled rows and unknown entries (default: 0.999)", alpha),
@@ -203,15 +189,9 @@ GROUPS: dict[str, Options] = {
             metavar="MARK",
         ),
         "--thousands": choice(
-            ("", ".", ",", " ", "'"),
-            "what stands between thousands: a point, a comma, a blank or an apostrophe (default: found for each "
-            "column)",
-            metavar="MARK",
+            ("", ".", ",", " ", "'"), "what stands between thousands (default: found for each column)", metavar="MARK"
         ),
-        "--encoding": option(
-            "NAME",
-            "encoding of a text file, such as cp1250 (default: UTF-8, or the one that fits its names and letters)",
-        ),
+        "--encoding": option("NAME", "such as cp1250 (default: UTF-8, or the one that fits the names and letters)"),
         "--sheet": option("NAME", "Excel: the sheet to read (default: the first that has the columns)"),
         "--zero-based": flag("svmlight: feature numbers begin at 0, not at 1"),
     },

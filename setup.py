@@ -26,7 +26,7 @@ SEARCH = [
     "build", "distance", "few", "few_rows", "heap", "index", "kernel_types", "kernels", "nearest", "platform",
     "products", "products_candidates", "products_pair", "products_new", "products_packed",
     "products_scale", "products_sparse", "products_state", "products_storage", "products_tile", "rows", "shares",
-    "simd", "simd_clear", "simd_levels", "tree", "tree_leaf",
+    "simd", "simd_clear", "simd_level", "simd_levels", "tree", "tree_leaf",
 ]  # fmt: skip
 
 # name, sources, headers that make it stale

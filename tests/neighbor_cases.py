@@ -10,8 +10,8 @@ from nmlsdr._search import far_groups, leading, strategy
 from nmlsdr._search.rows import kernel_rows
 
 LEVELS = list(range(_graph.best_simd_level() + 1))
-INTEGER_LEVELS = [level for level in LEVELS if _graph.SIMD_LEVELS[level] in ("avx2", "vnni")]  # have 16-bit integers
-BYTE_LEVELS = INTEGER_LEVELS[1:]  # have 8-bit integers too
+INTEGER_LEVELS = [level for level in LEVELS if _graph.SIMD_LEVELS[level] not in ("portable", "neon")]  # of 16 bits
+BYTE_LEVELS = [level for level in LEVELS if _graph.SIMD_LEVELS[level] == "vnni"]
 
 INTEGER_LIMIT = 32766  # with this as the largest value and the largest norm, the scale is exactly 1
 

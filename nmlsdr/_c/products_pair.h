@@ -2,14 +2,12 @@
  *
  * A part of the template products_tile.h, which includes it with NM_BITS 32 for floats and, at levels where integers are
  * faster, 16 and 8 for integers of so many bits.  Of integers there are
- *   VI, VI_LOAD, VI_SET1, VI_ADD, VI_FLOAT   a vector of G words of 32 bits, and its conversion to floats
- *   VI_MADD, VI_MADD_FROM            c += y x, where each word of y and x is a pair of 16-bit integers: one
- *                                    instruction makes twice as many products as one on floats; the second
- *                                    reads x from memory
+ *   VI                       a vector of G words of 32 bits
+ *   VI_MADD, VI_MADD_FROM    c += y x, where each word of y and x is a pair of 16-bit integers: one instruction
+ *                            makes twice as many products as one on floats; the second reads x from memory
  * and at levels that have 8-bit ones
- *   VI_DOT, VI_FLIP, VI_SUM          c += y x, where each word of y is four bytes without sign and each of x
- *                                    four with sign; the sign bit of each byte changed, which adds 128 to
- *                                    it; the sum of the words of two vectors
+ *   VI_DOT, VI_SUM           c += (y + 128) x, where each word of y and x is four bytes; the sum of the words of a
+ *                            vector
  *
  * A tile is 4 rows by 3 vectors: 12 accumulators hide the latency of two fused units with 3 loads and 4
  * broadcasts per 12 products.  Floats start at -h_j, so that after subtracting h_i the tile holds the score
@@ -42,37 +40,31 @@
 
 #define NM_ROW_OF(r) ((const NM_WORD *)p->za + (r) / G * G * d + k0 * G + (r) % G)
 #define NM_ROWS(DO) DO(0) DO(1) DO(2) DO(3)
+#define NM_SUM(r, m) (*(NM_V *)(partial + (r) * NR + (m) * G))
 #if NM_BITS == 32
 #define NM_NAME NM_LEVEL(products)
 #define NM_WORD float
 #define NM_V V
-#define NM_ADD(a, b) ((a) + (b))
-#define NM_SUM(r, m) (*(NM_LEVEL(unaligned) *)(partial + (r) * NR + (m) * G))
-#define NM_START(m) (VZERO - VLOAD(p->hb + j + (m) * G))
-#define NM_COLUMNS(k) const V x = VLOAD(b0 + (k) * G), x1 = VLOAD(b1 + (k) * G), x2 = VLOAD(b2 + (k) * G)
-#define NM_VALUE(at) VSET1(*(at))
-#define NM_STEP(r) c##r##0 = VFMA(y, x, c##r##0); c##r##1 = VFMA(y, x1, c##r##1); c##r##2 = VFMA(y, x2, c##r##2);
+#define NM_COLUMNS x = b0[k], x1 = b1[k], x2 = b2[k]
+#define NM_START(m) ((V)(VZERO - VLOAD(p->hb + j + (m) * G)))
+#define NM_STEP(r) \
+    c##r##0 = VFMA(y, x, c##r##0); c##r##1 = VFMA(y, x1, c##r##1); c##r##2 = VFMA(y, x2, c##r##2);
 #define NM_SCORE(r, m) (c##r##m - VSET1(p->ha[i + r]))
 #else
 #define NM_WORD int32_t
 #define NM_V VI
-#define NM_ADD(a, b) VI_ADD(a, b)
-#define NM_SUM(r, m) (*(VI *)(partial + (r) * NR + (m) * G))
-#define NM_SCORE(r, m) (VI_FLOAT(c##r##m) - VLOAD(NM_SIDE(hb) + j + m * G) - VSET1(NM_SIDE(ha)[i + r]))
+#define NM_COLUMNS x = b0[k]
+#define NM_SCORE(r, m) (__builtin_convertvector(c##r##m, V) - VLOAD(NM_SIDE(hb) + j + m * G) - VSET1(NM_SIDE(ha)[i + r]))
 #endif
 #if NM_BITS == 16
 #define NM_NAME NM_LEVEL(int16)
 #define NM_START(m) ((VI){0})
-#define NM_COLUMNS(k) const VI x = VI_LOAD(b0 + (k) * G)
-#define NM_VALUE(at) VI_SET1(*(at))
 #define NM_STEP(r) \
-    VI_MADD(c##r##0, y, x); VI_MADD_FROM(c##r##1, y, b1 + k * G); VI_MADD_FROM(c##r##2, y, b2 + k * G);
+    VI_MADD(c##r##0, y, x); VI_MADD_FROM(c##r##1, y, b1 + k); VI_MADD_FROM(c##r##2, y, b2 + k);
 #elif NM_BITS == 8
 #define NM_NAME NM_LEVEL(int8)
-#define NM_START(m) VI_LOAD(p->start + j + (m) * G)
-#define NM_COLUMNS(k) const VI x = VI_LOAD(b0 + (k) * G), x1 = VI_LOAD(b1 + (k) * G), x2 = VI_LOAD(b2 + (k) * G)
-#define NM_VALUE(at) VI_FLIP(VI_SET1(*(at)))
-#define NM_STEP(r) VI_DOT(c##r##0, y, x); VI_DOT(c##r##1, y, x1); VI_DOT(c##r##2, y, x2);
+#define NM_START(m) (*(const VI *)(p->start + j + (m) * G))
+#define NM_STEP(r) VI_DOT(c##r##0, y, x); VI_DOT(c##r##1, y, b1[k]); VI_DOT(c##r##2, y, b2[k]);
 #endif
 #if NM_BITS == 8
 #define NM_SIDE(x) p->coarse_##x
@@ -93,32 +85,26 @@ static NM_TARGET void NM_NAME(const nmlsdr_pair *p)
         unsigned char *tile = p->tiles - 1;
 
         for (ptrdiff_t j = 0; j < p->nb; j += NR) {
-            const NM_WORD *b0 = (const NM_WORD *)p->zb + j * d + k0 * G, *b1 = b0 + G * d, *b2 = b1 + G * d;
+            const NM_V *b0 = (const NM_V *)p->zb + j / G * d + k0, *b1 = b0 + d, *b2 = b1 + d;
             for (ptrdiff_t i = 0; i < p->na; i += 4, partial += 4 * NR) {
                 if (!*++tile) continue; /* its leading coordinates are too far apart (products_packed.h) */
                 const NM_WORD *a0 = NM_ROW_OF(i), *a1 = NM_ROW_OF(i + 1), *a2 = NM_ROW_OF(i + 2), *a3 = NM_ROW_OF(i + 3);
                 for (ptrdiff_t line = 0; line < p->lines; line++, prefetch += 64) NMLSDR_PREFETCH(prefetch);
-#define NM_DO(r) NM_V c##r##0 = {0}, c##r##1 = {0}, c##r##2 = {0};
+                const NM_V none = {0}, start0 = first ? NM_START(0) : none, start1 = first ? NM_START(1) : none,
+                    start2 = first ? NM_START(2) : none;
+#define NM_DO(r) NM_V c##r##0 = start0, c##r##1 = start1, c##r##2 = start2;
                 NM_ROWS(NM_DO)
 #undef NM_DO
-                if (first) {
-                    c00 = c10 = c20 = c30 = NM_START(0);
-                    c01 = c11 = c21 = c31 = NM_START(1);
-                    c02 = c12 = c22 = c32 = NM_START(2);
-                }
 
                 for (ptrdiff_t k = 0; k < kc; k++) {
-                    NM_COLUMNS(k);
+                    const NM_V NM_COLUMNS;
                     NM_V y;
-#define NM_DO(r) y = NM_VALUE(a##r + k * G); NM_STEP(r)
+#define NM_DO(r) y = a##r[k * G] - (NM_V){0}; NM_STEP(r)
                     NM_ROWS(NM_DO)
 #undef NM_DO
                 }
 
-#define NM_DO(r) \
-    c##r##0 = NM_ADD(c##r##0, NM_SUM(r, 0)); \
-    c##r##1 = NM_ADD(c##r##1, NM_SUM(r, 1)); \
-    c##r##2 = NM_ADD(c##r##2, NM_SUM(r, 2));
+#define NM_DO(r) c##r##0 += NM_SUM(r, 0); c##r##1 += NM_SUM(r, 1); c##r##2 += NM_SUM(r, 2);
                 if (!first) { NM_ROWS(NM_DO) }
 #undef NM_DO
                 if (!last) {
@@ -130,19 +116,19 @@ static NM_TARGET void NM_NAME(const nmlsdr_pair *p)
 
                 const float *tb = NM_SIDE(tb) + j;
                 const V t0 = VLOAD(tb), t1 = VLOAD(tb + G), t2 = VLOAD(tb + 2 * G);
-                HITS hits = HITS_NONE;
+                HITS hits = {0};
 #define NM_DO(r) { \
     const V t = VSET1(NM_SIDE(ta)[i + r]); \
-    hits = HITS_OR(hits, VGE(NM_SCORE(r, 0), VMIN(t, t0))); \
-    hits = HITS_OR(hits, VGE(NM_SCORE(r, 1), VMIN(t, t1))); \
-    hits = HITS_OR(hits, VGE(NM_SCORE(r, 2), VMIN(t, t2))); }
+    hits |= VGE(NM_SCORE(r, 0), VMIN(t, t0)); \
+    hits |= VGE(NM_SCORE(r, 1), VMIN(t, t1)); \
+    hits |= VGE(NM_SCORE(r, 2), VMIN(t, t2)); }
                 NM_ROWS(NM_DO)
 #undef NM_DO
 #if NM_BITS == 32
-                if (p->marks) *tile = HITS_ANY(hits) != 0;
+                if (p->marks) *tile = VMASK(hits) != 0;
                 if (p->marks) continue;
 #endif
-                if (!HITS_ANY(hits)) continue;
+                if (!VMASK(hits)) continue;
 #if NM_BITS == 8
 #define NM_DO(r) { \
     const V t = VSET1(p->coarse_ta[i + r]); \
@@ -171,11 +157,9 @@ static NM_TARGET void NM_NAME(const nmlsdr_pair *p)
 #undef NM_NAME
 #undef NM_WORD
 #undef NM_V
-#undef NM_ADD
 #undef NM_SUM
 #undef NM_START
 #undef NM_COLUMNS
-#undef NM_VALUE
 #undef NM_STEP
 #undef NM_SCORE
 #undef NM_SIDE

@@ -5,7 +5,7 @@
  *   NM_TARGET     function attribute of the level
  *   G             rows in a packed group: lanes of one vector
  *   V and VXXX    the vector type and its operations
- *   HITS, HITS_OR, HITS_ANY   comparison results gathered over a tile
+ *   HITS          comparison results gathered over a tile
  *
  * Packed block: groups of G rows, feature by feature, so that column vectors are contiguous and a row's value
  * is a broadcast from the same storage: one copy serves both sides of a product.
@@ -46,11 +46,11 @@ static NM_TARGET void NM_LEVEL(check_passing)(const nmlsdr_pair *p, ptrdiff_t i,
         VI even = {0}, odd = {0};
 
         for (ptrdiff_t w = 0; w < words; w += 2 * G) {
-            VI_MADD(even, VI_LOAD(a + w), VI_LOAD(b + w));
-            VI_MADD(odd, VI_LOAD(a + w + G), VI_LOAD(b + w + G));
+            VI_MADD(even, *(const VI *)(a + w), *(const VI *)(b + w));
+            VI_MADD(odd, *(const VI *)(a + w + G), *(const VI *)(b + w + G));
         }
 
-        score[c] = (float)VI_SUM(even, odd) - p->hb[j + c] - p->ha[i];
+        score[c] = (float)VI_SUM(even + odd) - p->hb[j + c] - p->ha[i];
         const float t = p->ta[i] < p->tb[j + c] ? p->ta[i] : p->tb[j + c];
         left |= (unsigned long long)(score[c] >= t) << c;
     }

@@ -47,7 +47,7 @@ The files; each imports only files below it:
     platform.h  distance.h                     compilers, OpenMP and memory; the canonical distance
     simd_levels.h                              the SIMD levels, for the loops of the propagation too
 
-    templates, included once per SIMD level by way of simd.h, which simd_clear.h ends:
+    templates, included once per SIMD level by way of simd.h and simd_level.h, which simd_clear.h ends:
     products_tile.h  products_pair.h  tree_leaf.h  few_rows.h
     other files: build.h, what `nmlsdr info` reports about the build; propagation.h, propagation_loops.h and team.h,
     the propagation; forest.h and its template forest_search.h, the trees

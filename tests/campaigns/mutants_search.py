@@ -95,11 +95,11 @@ MUTANTS = {
     ("_c/products_tile.h", INTEGERS): [
         ("search/int8: a tie of 16 bits is dropped", "NM_LEVEL", "(score[c] >= t)", "(score[c] > t)"),
         ("search/int8: the column's threshold not asked", "NM_LEVEL", "p->ta[i] < p->tb[j + c] ? p->ta[i] : p->tb[j + c];", "p->ta[i];"),
-        ("search/int8: every second vector is not multiplied", "NM_LEVEL", "VI_MADD(odd, VI_LOAD(a + w + G), VI_LOAD(b + w + G));", ""),
+        ("search/int8: every second vector is not multiplied", "NM_LEVEL", "VI_MADD(odd, *(const VI *)(a + w + G), *(const VI *)(b + w + G));", ""),
     ],
     ("_c/products_pair.h", (*PRODUCTS, *INTEGERS)): [
         ("search/pair: the second pass forgotten", "NM_NAME", "if (!first) { NM_ROWS(NM_DO) }", ""),
-        ("search/pair: the column's threshold not asked", "NM_NAME", "VMIN(t, t2))); }", "t)); }"),
+        ("search/pair: the column's threshold not asked", "NM_NAME", "VMIN(t, t2)); }", "t); }"),
         ("search/pair: tiles that are ruled out", "NM_NAME", "if (!*++tile) continue;", "if (*++tile) continue;"),
     ],
     ("_c/products_packed.h", INTEGERS): [

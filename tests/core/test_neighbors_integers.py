@@ -197,7 +197,7 @@ def test_rows_beyond_the_range_of_the_scale_are_compared_as_floats(scale):
 def test_integers_are_chosen_for_many_rows_and_features_and_given_up_for_outliers(level):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((1000, 128)).astype(np.float32)
-    faster = 16 if _graph.SIMD_LEVELS[level] in ("avx2", "vnni") else 0
+    faster = 16 if level in INTEGER_LEVELS else 0
     assert by_products(X, 10, level=level)[2]["integers"] == faster
     assert not by_products(X[:990], 10, level=level)[2]["integers"]
     assert not by_products(X[:, :20], 10, level=level)[2]["integers"]
@@ -221,7 +221,7 @@ def test_8_bits_are_chosen_where_few_pairs_pass_for_the_products_that_they_save(
         (coded[:3990], 10, 16),
         (heavy, 10, 16),
     ):
-        assert by_products(X, k)[2]["integers"] == {"vnni": bits, "avx2": 16}.get(best, 0)
+        assert by_products(X, k)[2]["integers"] == {"vnni": bits, "avx2": 16, "avx512": 16}.get(best, 0)
     found = by_products(coded, 10, queries=coded[:300])  # to pack the rows takes longer than is saved
     assert found[2]["integers"] in (0, 16)
 

@@ -181,7 +181,7 @@ HOOKED = {"mistakes", "review_scores"}  # they take what ResidualPropagation com
 TEMPLATES = {
     *("products_tile.h", "products_pair.h", "tree_leaf.h", "few_rows.h", "propagation_loops.h"),
     "forest_search.h",
-    *("simd.h", "simd_clear.h"),
+    *("simd.h", "simd_level.h", "simd_clear.h"),
 }
 
 

@@ -210,7 +210,7 @@
     pick("verdict").hidden = !done;
     pick("verdict").textContent = done ? "Your verdict: " + yesNo(one.verdict) + (isTold(one) ? isWrong(one) ? ". What was given is wrong." : ". What was given is right." : ".") : "";
     // What the list is sorted by would answer in place of the reader, so it comes after the verdict.
-    pick("place").textContent = !done && !early ? "Place in the list and score: after your verdict (key k goes back to it), or now (key e)."
+    pick("place").textContent = !done && !early ? "Place in the list and score: after your verdict (key\u00a0k goes back to it), or now (key\u00a0e)."
       : "Entry " + (view.indexOf(current) + 1) + " of " + view.length + (tab === CHECKED ? ", checked" : "") + "."
         + (of ? " Of its " + of + " nearest labelled rows " + near + (near === 1 ? " has" : " have") + " the label." : "")
         + (one.score === undefined ? "" : " Score " + Number(one.score.toPrecision(2)) + ".");
@@ -281,7 +281,7 @@
   function sentence(one, any) {
     const same = " A grey cell equals that of this row.";
     if (!any) return ["No column tells these rows apart by itself, so they stand in the order of the table." + same];
-    return ["▲ speaks for ", ...quoted(one.label), " in this row, ▼ against it. Pictures: rows with the label above (blue), without it below (grey), and this row (red); the numbers are the ends of the scale. A column without a picture tells nothing by itself." + same];
+    return ["▲ speaks for ", ...quoted(one.label), " in this row, ▼ against it. Under “all rows”: rows with the label above (blue), without it below (grey), this row (red); the numbers are the ends of the scale. A column without such a drawing tells nothing by itself." + same];
   }
 
   // The other labels of the row as switches: who sees one more mistake records it.

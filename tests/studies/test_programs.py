@@ -3,6 +3,7 @@
 import sys
 
 import labels
+import many_rows
 import mistakes
 import numpy as np
 import pytest
@@ -85,3 +86,11 @@ def test_labels(run):
     kept = run(labels, "--data-home", "none", "--datasets", "Toy", paper_split=bunch)
     assert kept.keys() == {"labels-unknown", "labels-trust"}
     assert len(kept["labels-unknown"][0]) == 2 * 3
+
+
+def test_many_rows(run):
+    methods = {name: many_rows.METHODS["residual"] for name in many_rows.METHODS}  # LightGBM may be missing
+    kept = run(many_rows, ROWS=(60,), QUERIES=40, DRAWS=1, METHODS=methods)
+    rows, values = kept["many-rows"]
+    assert [row["effects"] for row in rows] == ["linear", "curved"]
+    assert values["curved_60_residual_ap"] == rows[1]["forest_ap"]

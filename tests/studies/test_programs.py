@@ -89,7 +89,7 @@ def test_labels(run):
 
 
 def test_many_rows(run):
-    methods = {name: many_rows.METHODS["residual"] for name in many_rows.METHODS}  # LightGBM may be missing
+    methods = dict.fromkeys(many_rows.METHODS, many_rows.METHODS["residual"])  # LightGBM may be missing
     kept = run(many_rows, ROWS=(60,), QUERIES=40, DRAWS=1, METHODS=methods)
     rows, values = kept["many-rows"]
     assert [row["effects"] for row in rows] == ["linear", "curved"]

@@ -184,10 +184,7 @@ def _embed(estimator: Any, X: Any) -> NDArray[Any]:
         whole = estimator[:-1]
     if not hasattr(whole, "transform"):
         raise InputError(f"{type(estimator).__name__} has no transform; pass a projection or a pipeline with one.")
-    points = np.asarray(whole.transform(X))
-    if points.ndim != 2 or points.shape[1] == 0:
-        raise InputError(f"The embedding must have at least one component, got shape {points.shape}.")
-    return points
+    return np.asarray(whole.transform(X))
 
 
 def _groups(labels: Any, color_by: int | str | None) -> list[tuple[str, NDArray[np.bool_]]]:

@@ -294,7 +294,9 @@ def render_page(facts: Facts, *, source: str, command: str = "") -> bytes:
     """Return the page on which the entries are checked; `command` are the options of the commands to run next."""
     script, style = script_and_style()
     page = open_template("nmlsdr.inspection", "review.html.jinja").render(
-        **{name: readable(facts[name]) for name in ("file", "columns", "pictures")},
+        file=readable(facts["file"]),
+        columns=facts["columns"],  # counted and not shown, as are pictures
+        pictures=facts["pictures"],
         source=readable(source),
         n_rows=len(facts["rows"]),
         part=render_part(facts),

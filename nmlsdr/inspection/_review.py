@@ -61,23 +61,6 @@ class Suspects(NamedTuple):
         """
         return type(self)(*(values[:n] for values in tuple[Any, ...](self)))
 
-    def to_frame(self) -> Any:
-        """Return the annotations as a pandas data frame.
-
-        Returns
-        -------
-        DataFrame
-            One row for each annotation, with the columns row, label, given, score, kind and rank.
-
-        Raises
-        ------
-        ImportError
-            Without pandas.
-        """
-        import pandas as pd
-
-        return pd.DataFrame(self._asdict())
-
     def _repr_html_(self) -> str:
         """The first ten annotations, for notebooks."""
         head = self.first(10)

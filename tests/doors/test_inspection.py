@@ -134,12 +134,11 @@ def test_scores_of_fractions_of_votes_are_no_labels():
     assert rank_suspects([[1.0, 0.0]], [[0.0, 1.0]]).score.tolist() == [1, 0]
 
 
-def test_suspects_as_a_frame_and_in_a_notebook():
-    pd = pytest.importorskip("pandas")
+def test_suspects_as_columns_and_in_a_notebook():
     found = rank_suspects([[0.9, 0.25, 0.71234]], [[1, 0, 0]])
     expected = {"row": [0, 0, 0], "label": [0, 2, 1], "given": [1, 0, 0], "score": [0.9, 0.71234, 0.25],
                 "kind": ["wrong", "forgotten", "forgotten"], "rank": [1, 1, 2]}  # fmt: skip
-    pd.testing.assert_frame_equal(found.to_frame(), pd.DataFrame(expected), check_dtype=False)
+    assert {name: values.tolist() for name, values in found._asdict().items()} == expected
     page = found._repr_html_()
     assert "3 of 3 annotations" in page
     assert "<tr><td>0</td><td>2</td><td>0</td><td>0.712</td><td>forgotten</td><td>1</td></tr>" in page

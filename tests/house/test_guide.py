@@ -197,4 +197,4 @@ def test_an_unknown_command_or_option_is_detected():
 @pytest.mark.parametrize("page", DOCUMENTS, ids=[page.stem for page in DOCUMENTS])
 def test_no_line_of_a_paragraph_begins_with_a_comment(page):
     """Markdown would end the paragraph there: in the middle of a sentence."""
-    assert re.findall(r"^<!-- bench:value.*$", page.read_text(encoding="utf-8"), re.MULTILINE) == []
+    assert re.findall(r"^\s*<!-- (?:bench|study):value.*$", page.read_text(encoding="utf-8"), re.MULTILINE) == []

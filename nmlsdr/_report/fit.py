@@ -22,21 +22,15 @@ def describe_components(
     method: Any, y: NDArray[Any], feature_names: Sequence[str], label_names: Sequence[str]
 ) -> Facts:
     """Eigenvalues, and for each component the features with the largest weights and the most correlated labels."""
-    components, eigenvalues = method.components_, method.eigenvalues_
-    ratio = getattr(method, "dependence_ratio_", None)
-    top = float(np.max(eigenvalues, initial=0.0))
+    top = float(np.max(method.eigenvalues_, initial=0.0))
+    values, shares = method.eigenvalues_.tolist(), method.dependence_ratio_.tolist()
     bars = [
-        {
-            "number": i + 1,
-            "eigenvalue": float(value),
-            "height": float(value) / top if top > 0 else 0.0,
-            "share": None if ratio is None else float(ratio[i]),
-        }
-        for i, value in enumerate(eigenvalues)
+        {"number": i, "eigenvalue": value, "height": value / top if top > 0 else 0.0, "share": share}
+        for i, (value, share) in enumerate(zip(values, shares, strict=True), start=1)
     ]
     along = correlations(method.embedding_[:, :MOST_COMPONENTS], y)
     made = []
-    for i, weights in enumerate(np.asarray(components[:MOST_COMPONENTS], dtype=np.float64)):
+    for i, weights in enumerate(np.asarray(method.components_[:MOST_COMPONENTS], dtype=np.float64)):
         order = np.argsort(-np.abs(weights), kind="stable")[:MOST_FEATURES]
         largest = float(np.abs(weights[order[0]])) or 1.0
         features = [
@@ -44,14 +38,8 @@ def describe_components(
             for j in order
         ]
         made.append({"number": i + 1, "features": features, "labels": _strongest(along[i], label_names)})
-    kept = getattr(method, "feature_weights_", None)
-    return {
-        "eigenvalues": bars,
-        "made": made,
-        "n_components": len(components),
-        "n_features": len(feature_names),
-        "n_dropped": None if kept is None else int((np.asarray(kept) == 0).sum()),
-    }
+    n_dropped = int((method.feature_weights_ == 0).sum())
+    return {"eigenvalues": bars, "made": made, "n_features": len(feature_names), "n_dropped": n_dropped}
 
 
 def correlations(Z: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float64]:
@@ -202,25 +190,15 @@ def describe_labels(y: NDArray[Any], names: Sequence[str]) -> Facts:
         for the most frequent labels, how many rows have both, and as a share of the rows with the first of the two.
     """
     on = y == 1
-    positives, n_known = on.sum(axis=0), (y != -1).sum(axis=0)
-    order = np.argsort(-positives, kind="stable")
+    positives, known = on.sum(axis=0), (y != -1).sum(axis=0)
+    share = positives / np.maximum(known, 1)
+    order = np.argsort(-positives, kind="stable").tolist()
     labels = [
-        {
-            "index": int(c),
-            "name": names[c],
-            "positives": int(positives[c]),
-            "known": int(n_known[c]),
-            "share": float(positives[c] / n_known[c]) if n_known[c] else 0.0,
-        }
+        {"index": c, "name": names[c], "positives": int(positives[c]), "known": int(known[c]), "share": float(share[c])}
         for c in order
     ]
-    shown = order[:MOST_TOGETHER]
-    shown = shown[positives[shown] > 0]
+    shown = [c for c in order[:MOST_TOGETHER] if positives[c]]
     both = on[:, shown].T.astype(np.float64) @ on[:, shown]
-    share = both / np.maximum(np.diag(both), 1)[:, None]
-    together = {
-        "names": [names[c] for c in shown],
-        "counts": both.astype(int).tolist(),
-        "shares": share.round(4).tolist(),
-    }
+    of_first = (both / np.diag(both)[:, None]).round(4)
+    together = {"names": [names[c] for c in shown], "counts": both.astype(int).tolist(), "shares": of_first.tolist()}
     return {"labels": labels, "together": together, "n_empty": int((positives == 0).sum())}

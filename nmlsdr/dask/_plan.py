@@ -87,8 +87,6 @@ class Plan(NamedTuple):
     order : int
         q: q^2 parts of the rows meet in q^2 + q tasks of n / q rows each.
     n_tasks : int
-    block_pairs : int
-        Pairs of parts, each of which is searched once.
     bytes_read : int
         (q + 1) times the rows.
     bytes_moved : int
@@ -104,7 +102,6 @@ class Plan(NamedTuple):
     n_features: int
     order: int
     n_tasks: int
-    block_pairs: int
     bytes_read: int
     bytes_moved: int
     task_bytes: int
@@ -115,10 +112,9 @@ class Plan(NamedTuple):
         site, size = self.site, import_dask().utils.format_bytes
         time_ = "seconds" if self.seconds is None else f"about {duration(self.seconds)} (from a probe)"
         return (
-            f"plan: neighbours of {self.n_samples} x {self.n_features} rows: {self.block_pairs} block pairs in "
-            f"{self.n_tasks} tasks of {size(self.task_bytes)}, {size(self.bytes_read)} read, "
-            f"{size(self.bytes_moved)} moved, on {site.n_workers} worker(s) with {site.n_threads} thread(s) and "
-            f"{size(site.memory)} for each; {time_}"
+            f"plan: neighbours of {self.n_samples} x {self.n_features} rows in {self.n_tasks} task(s) of "
+            f"{size(self.task_bytes)}, {size(self.bytes_read)} read, {size(self.bytes_moved)} moved, on "
+            f"{site.n_workers} worker(s) with {site.n_threads} thread(s) and {size(site.memory)} for each; {time_}"
         )
 
 
@@ -160,9 +156,8 @@ def make_plan(
         )
     times = order + 1 if order > 1 else 1  # that each row is read, and that lists of it come back
     plan = Plan(
-        n, d, order, order * times, order**2 * (order**2 - 1) // 2, times * rows.bytes(), times * 16 * n * k,
-        rows.bytes() // order, site, None,
-    )  # fmt: skip
+        n, d, order, order * times, times * rows.bytes(), times * 16 * n * k, rows.bytes() // order, site, None
+    )
     if n * float(n) * d > PROBE_FROM:
         plan = plan._replace(seconds=_estimate(rows, k, plan, n_jobs))
     return plan

@@ -70,20 +70,13 @@ def _made(records: Mapping[CellKey, Record], commands: Sequence[str]) -> list[tu
     used = list(records.values())
     versions = sorted({json.dumps(record["versions"], sort_keys=True) for record in used if "versions" in record})
     marks = sorted({(key.study, key.dataset, r["fingerprint"]) for key, r in records.items() if "fingerprint" in r})
-    seconds = sum(sum(record["times"].values()) for record in used)
+    failed, seconds = sum(r["error"] is not None for r in used), sum(sum(r["times"].values()) for r in used)
+    done = f"{len(used)}, {failed} failed; {seconds:.0f} s of fitting and classifying (elapsed time)"
     return [
-        ("Command" if len(commands) == 1 else "Commands", "; ".join(commands)),
-        (
-            "Runs (study x data set x method x seed)",
-            f"{len(used)}, {sum(r['error'] is not None for r in used)} failed. Fitting and classifying took "
-            f"{seconds:.0f} s in all, without what the methods of a seed share, such as the neighbour graph. (This is "
-            "elapsed time. On a shared machine it includes waiting for other programs.)",
-        ),
+        ("Commands", "; ".join(commands)),
+        ("Runs (study x data set x method x seed)", done),
         ("Versions", "; ".join(", ".join(f"{k} {v}" for k, v in json.loads(text).items()) for text in versions)),
-        (
-            "Fingerprints (hashes of settings, versions and data files)",
-            ", ".join(f"{study}/{dataset} {mark}" for study, dataset, mark in marks),
-        ),
+        ("Fingerprints (hashes of settings, versions and data files)", ", ".join("{}/{} {}".format(*m) for m in marks)),
     ]
 
 

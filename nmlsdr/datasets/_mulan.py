@@ -1,13 +1,12 @@
 """Mulan data sets, an ARFF file and an XML file that says which attributes are labels, and the article's splits."""
 
-import contextlib
 import os
 from collections.abc import Sequence
 
 import numpy as np
 
 from ..tables._arff import ArffFile
-from ..tables._files import MAX_FEATURES, DataFileError, Form, Path_, foreign_bytes
+from ..tables._files import MAX_FEATURES, DataFileError, Form, Lines, Path_, foreign_bytes
 from ..tables._label_names import read_labels
 from ..tables._plain import plain_contents
 from ..tables._roles import Roles, split_columns
@@ -81,7 +80,8 @@ def load_mulan(
     """
     labels = read_labels(xml, max_bytes=max_bytes, max_labels=max_features)
     form = Form(max_bytes=max_bytes, max_features=max_features)
-    with foreign_bytes(arff), contextlib.closing(ArffFile(arff, form, n_rows=n_rows)) as source:
+    with foreign_bytes(arff), Lines(arff, form) as lines:
+        source = ArffFile(lines, form, n_rows=n_rows)
         split = split_columns(source, Roles(drop=drop), labels)
         data, target = plain_contents(source.read(split), split, all_known=True)
     shape = data.shape

@@ -15,14 +15,15 @@ import numpy as np
 
 from .._checks.words import BLANKS, LABELS, fold, label_words
 from .._errors import shorten
-from ._columns import Cells, Collected, Table, Texts, csr
-from ._files import Form, Lines, Path_
-from ._numbers import number_problem
+from ._columns import Cells, Numbers, Table, Texts, csr, joined, with_numbers
+from ._files import Form, Lines
+from ._numbers import float_values, number_problem
 from ._roles import Split
+from ._shapes import coded
 
 WAITING_CELLS = 1 << 16  # of dense rows that are turned into columns at once
+#: Nominal columns may declare this many values times max_features, in total.
 MAX_VALUES = 4
-"""Nominal columns may declare this many values times max_features, in total."""
 NUMBERS = ("numeric", "real", "integer")
 TEXTS = ("string", "date", "relational")
 
@@ -60,7 +61,7 @@ class ArffFile:
 
     Parameters
     ----------
-    path : path
+    lines : Lines
     form : Form
     asked : collection of str, default=None
         If given, dense columns may hold texts; sparse ones hold numbers.
@@ -70,19 +71,10 @@ class ArffFile:
 
     line = None
 
-    def __init__(self, path: Path_, form: Form, asked: Any = None, *, n_rows: int | None = None) -> None:
-        self.path, self.is_raw, self.n_rows = path, asked is not None, n_rows
-        self.lines = Lines(path, form)
-        try:
-            self.attributes = _read_header(self.lines, form.max_features)
-        except BaseException:
-            self.close()
-            raise
+    def __init__(self, lines: Lines, form: Form, asked: Any = None, *, n_rows: int | None = None) -> None:
+        self.path, self.lines, self.is_raw, self.n_rows = lines.path, lines, asked is not None, n_rows
+        self.attributes = _read_header(lines, form.max_features)
         self.names = [attribute.name for attribute in self.attributes]
-
-    def close(self) -> None:
-        """Close the file."""
-        self.lines.close()
 
     def read(self, split: Split) -> Table:
         """Return the columns that have a role; sparse features are one array."""
@@ -109,21 +101,29 @@ class ArffFile:
             yield cells_of(self.lines, text, len(self.names))
 
     def _read_dense(self, rows: Iterator[list[str | None]], split: Split, place: Mapping[str, int]) -> Table:
-        columns = {name: Collected() for name in split.wanted}
+        blocks: dict[str, list[Cells]] = {name: [] for name in split.wanted}
         ends = array("q")
         numbered = ((row, self.lines.number) for row in rows)
         while block := list(islice(numbered, max(1, WAITING_CELLS // len(self.names)))):
             turned = list(zip(*(row for row, _ in block), strict=True))
             ends.extend(number for _, number in block)
-            for name, column in columns.items():
+            for name, parts in blocks.items():
                 cells = ["" if cell is None else cell for cell in turned[place[name]]]
-                column.add(cells, self.attributes[place[name]].kind in NUMBERS)
-        table = Table(len(ends), {}, np.array(ends, np.int64))
-        for name, column in columns.items():
-            item = self.attributes[place[name]]
-            nominal = item.kind == "nominal"
-            table.columns[name] = self._declared(item, column.texts(), table) if nominal else column.cells()
-        return self._told(table)
+                values = float_values(cells) if self.attributes[place[name]].kind in NUMBERS else None
+                parts.append(Texts(*coded(cells)) if values is None else Numbers(values))
+        table = self._table(ends)
+        for name, parts in blocks.items():
+            item, numbers = self.attributes[place[name]], [part.values for part in parts if isinstance(part, Numbers)]
+            if numbers and len(numbers) == len(parts):
+                table.columns[name] = Numbers(np.concatenate(numbers))
+            else:
+                column = joined([part.texts for part in parts])
+                is_nominal = item.kind == "nominal"
+                table.columns[name] = self._declared(item, column, table) if is_nominal else with_numbers(column)
+        return table
+
+    def _table(self, ends: Any) -> Table:
+        return Table(len(ends), {}, np.array(ends, np.int64), encoding=self.lines.encoding, notes=self.lines.notes)
 
     def _declared(self, item: Attribute, cells: Texts, table: Table) -> Cells:
         """Return a nominal column with the numbers of its values; raise if a cell is not among them."""
@@ -157,7 +157,7 @@ class ArffFile:
                 raise self.lines.error(what)
             if 2 * len(ends) * len(split.labels) > self.lines.allowed:  # more than a file of "0," may write out
                 raise self.lines.too_large("leaves out labels that would fill")
-        table = Table(len(ends), {}, np.array(ends, np.int64))
+        table = self._table(ends)
         table.sparse = csr(data, indices, indptr, (len(ends), len(features)))
         for j, known in texts.items():
             codes = np.zeros(len(ends), np.int32)
@@ -165,7 +165,7 @@ class ArffFile:
             cells = Texts.of([nominal.get(j, "0" if self.names[j] in split.labels else ""), *known.values()], codes)
             item = self.attributes[j]
             table.columns[item.name] = self._declared(item, cells, table) if item.kind == "nominal" else cells
-        return self._told(table)
+        return table
 
     def _value(self, j: int, cell: str | None) -> float:
         """Return the number in a cell of a sparse row."""
@@ -178,10 +178,6 @@ class ArffFile:
         if (problem := number_problem(cell)) is not None:
             raise self.lines.error(problem, item.name)
         return float(cell or "")
-
-    def _told(self, table: Table) -> Table:
-        table.encoding, table.notes = self.lines.encoding, self.lines.notes
-        return table
 
 
 def _statements(lines: Lines) -> Iterator[str]:
@@ -223,9 +219,8 @@ def _attribute(lines: Lines, text: str, most: int) -> Attribute:
     """Read what follows the word @attribute; it may declare `most` values."""
     match = ATTRIBUTE.fullmatch(text)
     if match is None:
-        raise lines.error(
-            f"{shorten(text)!r} is not a name and type; write @attribute NAME TYPE, names with spaces in quotes"
-        )
+        form = "@attribute NAME TYPE, names with spaces in quotes"
+        raise lines.error(f"{shorten(text)!r} is not a name and type; write {form}")
     name, kind = unquote(match[1]), match[2].strip()
     if kind.startswith("{"):
         return Attribute(name, lines.number, "nominal", _nominal(lines, name, kind, most))

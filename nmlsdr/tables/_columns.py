@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from itertools import accumulate
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -19,7 +20,7 @@ from scipy.sparse import csr_array
 
 from .._checks.cells import is_null
 from ._dates import Dates, dates_of, numeric_date
-from ._numbers import GROUPED, float_values, keeps_digits, plain_values, text_of
+from ._numbers import GROUPED, keeps_digits, plain_values, text_of
 from ._shapes import Coded, coded, fold_all, rows_of, shapes_of, trim_all
 from ._units import Forms, forms_of
 
@@ -349,63 +350,31 @@ def row_numbers(columns: Iterable[Cells], n_rows: int) -> NDArray[np.int64]:
 # ---------------------------------------------------------------- from Python's cells
 
 
-class Collected:
-    """The cells of a column, collected from rows: their different texts, or numbers as long as all are declared so."""
+def joined(blocks: Sequence[Texts]) -> Texts:
+    """Return the column whose rows are those of several blocks."""
+    starts = accumulate((len(block.different) for block in blocks), initial=0)
+    codes = [np.zeros(0, np.int32), *(block.codes + start for block, start in zip(blocks, starts))]  # noqa: B905
+    return Texts.of([text for block in blocks for text in block.different], np.concatenate(codes))
 
-    def __init__(self) -> None:
-        self._place: dict[Any, int] = {}
-        self._codes: list[NDArray[np.int32]] = []
-        self._values: list[NDArray[np.float64]] | None = []
 
-    def add(self, cells: Iterable[Any], numbers: bool = False) -> None:
-        """Add cells; `numbers` says that they are declared to be numbers, an empty text being a missing one."""
-        cells = list(cells)
-        if numbers and self._values is not None and (values := float_values(cells)) is not None:
-            self._values.append(values)
-            return
-        for values in self._values or ():
-            self._add(Numbers(values).texts.all())
-        self._values = None
-        self._add(cells)
-
-    def _add(self, cells: list[Any]) -> None:
-        place = self._place
-        for cell in dict.fromkeys(cells):
-            place.setdefault(cell, len(place))
-        self._codes.append(np.fromiter(map(place.__getitem__, cells), np.int32, len(cells)))
-
-    def coded(self) -> tuple[list[Any], NDArray[np.int32]]:
-        """Return the different cells, and for each row the number of its cell."""
-        return list(self._place), np.concatenate(self._codes) if self._codes else np.zeros(0, np.int32)
-
-    def texts(self) -> Texts:
-        """Return the column as texts."""
-        return Texts(*self.coded())
-
-    def cells(self) -> Cells:
-        """Return the column, as numbers if its texts are plain ones."""
-        if self._values:
-            return Numbers(np.concatenate(self._values))
-        different, codes = self.coded()
-        values = plain_values(different)
-        return Texts(different, codes) if values is None else Numbers(values[codes], written=True)
+def with_numbers(column: Texts) -> Cells:
+    """Return a column of texts, as numbers if they are plain ones."""
+    values = plain_values(column.different)
+    return column if values is None else Numbers(values[column.codes], written=True)
 
 
 def typed_column(cells: Sequence[Any]) -> Cells:
     """Return a column of Python objects: numbers, booleans, dates, texts, lists and missing values, also mixed."""
-    column = Collected()
     kinds = {*map(type, cells)}
     if kinds <= {str}:
-        column.add(cells)
-        return column.cells()
+        return with_numbers(Texts(*coded(cells)))
     lists = {kind for kind in kinds if hasattr(kind, "__len__") and not issubclass(kind, str | bytes | dict)}
     if lists:
         cells = [";".join(map(str, cell)) or "[]" if type(cell) in lists else cell for cell in cells]
     try:
-        column.add(zip(map(type, cells), cells, strict=True))  # True, 1 and 1.0 are equal
+        found, codes = coded([*zip(map(type, cells), cells, strict=True)])  # True, 1 and 1.0 are equal
     except TypeError:  # lists and the like
         return typed_column([cell if isinstance(cell, str | float) else str(cell) for cell in cells])
-    found, codes = column.coded()
     return coded_column([cell for _, cell in found], codes)
 
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from .._checks.words import BLANKS, TOTALS, fold, trim
 from .._errors import shorten
 from ._arrow import arrow, packed, written_column
-from ._columns import Cells, Table
-from ._files import SAMPLE, Form, Lines, Path_
+from ._columns import Table
+from ._files import SAMPLE, Form, Lines
 from ._numbers import PLAIN
 from ._roles import Split, check_names
 
@@ -29,7 +29,7 @@ class CsvFile:
 
     Parameters
     ----------
-    path : path
+    lines : Lines
     form : Form
         What is not given is guessed from the first lines.
     asked : collection of str, default=None
@@ -40,52 +40,39 @@ class CsvFile:
     """
 
     def __init__(
-        self, path: Path_, form: Form, asked: Collection[str] | None = None, *, is_labels: bool = False
+        self, lines: Lines, form: Form, asked: Collection[str] | None = None, *, is_labels: bool = False
     ) -> None:
-        self.path, self.form, self.is_raw, self.is_labels = path, form, asked is not None, is_labels
+        self.path, self.lines, self.form = lines.path, lines, form
+        self.is_raw, self.is_labels = asked is not None, is_labels
         arrow("Reading CSV files")
-        self.lines = Lines(path, form)
-        self.dialect = self.lines.dialect(form.delimiter, form.decimal)
-        begin = self.lines.peek().splitlines()[:10] if self.is_raw else []
+        self.dialect = lines.dialect(form.delimiter, form.decimal)
+        begin = lines.peek().splitlines()[:10] if self.is_raw else []
         for _ in range(n_titles(list(csv.reader(begin, delimiter=self.dialect.delimiter)), asked or ())):
-            if next(self.lines).strip(BLANKS):
-                what = f"line {self.lines.number} stands above the names of the columns and is skipped"
-                self.lines.notes.append(what)
+            if next(lines).strip(BLANKS):
+                lines.notes.append(f"line {lines.number} stands above the names of the columns and is skipped")
         self._rows, self._n_below = self._read_rows(), 0
-        try:
-            self.names = next(self._rows)
-            check_names(self.names, form, self.lines.number)
-        except BaseException:
-            self.close()
-            raise
-        self.line = self.lines.number
-
-    def close(self) -> None:
-        """Close the file."""
-        self.lines.close()
+        self.names, self.line = next(self._rows), lines.number
+        check_names(self.names, form, self.line)
 
     def read(self, split: Split) -> Table:
         """Return the columns that have a role."""
         wanted = split.wanted
-        blocks: list[list[Any]] = [[] for _ in wanted]
+        blocks: dict[str, list[Any]] = {name: [] for name in wanted}
         ends: list[NDArray[np.int64]] = [np.zeros(0, np.int64)]
         last: Iterable[list[str]] = ()
         for arrays, numbers, rows in chain(self._blocks(wanted), self._waiting(wanted)):
             last = rows
             ends.append(numbers)
-            for part, texts in zip(blocks, arrays, strict=True):
+            for part, texts in zip(blocks.values(), arrays, strict=True):
                 part.append(packed(texts))
         if self.is_raw and (n_below := n_footers([*last][-MOST_LAST:])):
             self._n_below, ends[-1] = n_below, ends[-1][:-n_below]
-            for part in blocks:
+            for part in blocks.values():
                 part[-1] = part[-1].slice(0, len(ends[-1]))
-        lines, found = np.concatenate(ends), list[Cells]()
+        lines = np.concatenate(ends)
         if self._n_below:
             self.lines.notes.append(BELOW.format("line", max(lines, default=self.line)))
-        for part in blocks:
-            found.append(written_column(part))
-            part.clear()
-        columns = dict(zip(wanted, found, strict=True))
+        columns = {name: written_column(blocks.pop(name)) for name in wanted}
         return Table(len(lines), columns, lines, encoding=self.lines.encoding, notes=self.lines.notes)
 
     def _blocks(self, wanted: Sequence[str]) -> Iterator[tuple[list[Any], Any, Iterable[list[str]]]]:
@@ -202,11 +189,8 @@ def distinct_names(names: Sequence[str], notes: list[str]) -> list[str]:
         while new in found or (new != name and new in taken):
             new, number = f"{name or f'column {j + 1}'}.{number}", number + 1
         if new != name:
-            notes.append(
-                f"a second column {shorten(name)!r} is called {shorten(new)!r}"
-                if name
-                else f"a column without a name is called {new!r}"
-            )
+            what = f"a second column {shorten(name)!r}" if name else "a column without a name"
+            notes.append(f"{what} is called {shorten(new)!r}")
         found[new] = None
     return list(found)
 

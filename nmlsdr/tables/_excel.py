@@ -44,12 +44,12 @@ class ExcelFile:
         self._max_bytes = form.max_bytes
         with foreign_bytes(path, *UNREADABLE):
             _check_members(path, form)
-            self._book = openpyxl.load_workbook(io.BytesIO(self.path.read_bytes()), read_only=True, data_only=True)
-            titles = [sheet.title for sheet in self._book.worksheets]
+            book = openpyxl.load_workbook(io.BytesIO(self.path.read_bytes()), read_only=True, data_only=True)
+            titles = [sheet.title for sheet in book.worksheets]
             if form.sheet is not None and form.sheet not in titles:
                 raise DataFileError(f": it has no sheet {form.sheet!r}; it has {', '.join(titles[:10])}.")
             known = {*(asked or ())}
-            sheets = [_Sheet(self._book[title], known) for title in ([form.sheet] if form.sheet else titles)]
+            sheets = [_Sheet(book[title], known) for title in ([form.sheet] if form.sheet else titles)]
             sheet = max(sheets, key=lambda one: (len(known & {*one.names}), bool(one.names)))  # the first of equals
             if len(sheets) > 1:
                 self.notes.append(f"of {len(sheets)} sheets {sheet.title!r} is read; --sheet names another")
@@ -66,10 +66,6 @@ class ExcelFile:
             where = place(row=len(sheet.above))
             raise DataFileError(f"{where}: column {self.names.index('') + 1} has no name; name it.")
         check_names(self.names, form)
-
-    def close(self) -> None:
-        """Close the file."""
-        self._book.close()
 
     def read(self, split: Split) -> Table:
         """Return the columns that have a role."""

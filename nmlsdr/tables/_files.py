@@ -68,21 +68,21 @@ def guess_dialect(text: str, delimiter: str | None, decimal: str | None) -> Dial
     return Dialect(delimiter, decimal)
 
 
+#: Most bytes that a reader takes from one file.
 MAX_BYTES = 4 * 2**30
-"""Most bytes that a reader takes from one file."""
+#: Most columns that a reader accepts.
 MAX_FEATURES = 10**6
-"""Most columns that a reader accepts."""
+#: Most bytes of one line: a row of MAX_FEATURES numbers takes about 25 MB.
 MAX_LINE = 64 * 2**20
-"""Most bytes of one line: a row of MAX_FEATURES numbers takes about 25 MB."""
+#: How many times its size a file may unpack to, or declare, unless the caller gives max_bytes. Real gzipped tables
+#: unpack to at most 111 times their size if they are small, and 70 times if they are not; a zip bomb to 1000 times.
 MAX_GROWTH = 64
-"""How many times its size a file may unpack to, or declare, unless the caller gives max_bytes.  Real gzipped tables
-unpack to at most 111 times their size if they are small, and 70 times if they are not; a zip bomb to 1000 times."""
+#: Bytes that any file may unpack to: many small tables are mostly zeros, which pack well.
 ALWAYS_ALLOWED = 32 * 2**20
-"""Bytes that any file may unpack to: many small tables are mostly zeros, which pack well."""
+#: Bytes of a text file that are read at once.
 BLOCK = 1 << 21
-"""Bytes of a text file that are read at once."""
+#: Bytes that a line of a packed file counts in addition to its own: a million empty lines take much work.
 LINE_COST = 64
-"""Bytes that a line of a packed file counts in addition to its own: a million empty lines take much work."""
 
 Path_ = str | os.PathLike[str]
 
@@ -277,10 +277,6 @@ class Lines(contextlib.AbstractContextManager["Lines"]):
             raise DataFileError(f"{self.path}: it is not {self.encoding} text; give its encoding ({known}).") from error
 
     def __exit__(self, *error: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the file."""
         self._file.close()
 
     def __iter__(self) -> Iterator[str]:

@@ -16,8 +16,8 @@ from ._files import (
     place,
 )
 
+#: Most bytes of a file of label names: a million labels take about as much.
 MAX_XML = 64 * 2**20
-"""Most bytes of a file of label names: a million labels take about as much."""
 
 
 def read_labels(xml: Path_, *, max_bytes: int | None = None, max_labels: int = MAX_FEATURES) -> dict[str, str]:

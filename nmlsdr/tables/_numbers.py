@@ -43,9 +43,8 @@ class Notation(NamedTuple):
 
 _MARK_NAMES = {".": "points", ",": "commas", " ": "blanks", "'": "apostrophes"}
 _MARKS = (".", ""), (",", ""), (".", ","), (",", "."), (".", " "), (",", " "), (".", "'"), (",", "'")
+#: All notations that are looked for; where two read the same cells, the first is meant.
 NOTATIONS = tuple(Notation(decimal, between) for decimal, between in _MARKS)
-"""All notations that are looked for; where two read the same cells, the first is meant."""
-
 
 _INDIAN = r"[1-9]\d?(?:,\d\d){1,5},\d{3}"  # 12,34,567
 

@@ -15,7 +15,6 @@ PANDAS_INDEX = re.compile(r"__index_level_\d+__")  # pandas writes an index unde
 LISTS = ("list", "large_list", "fixed_size_list")
 TYPES = ("string", "large_string", "dictionary", "temporal", "integer", "floating", "decimal", "boolean", "null")
 ITEMS = ("string", "large_string", "dictionary", "integer")  # of a list; one of decimals is a vector
-BATCH_ROWS = 65536
 UNREADABLE = ("not a readable Parquet file", "write it again")
 
 
@@ -42,9 +41,6 @@ class ParquetFile:
     def _open(self, texts: Sequence[str] = ()) -> Any:
         return self._arrow.parquet.ParquetFile(os.fspath(self.path), read_dictionary=list(texts))
 
-    def close(self) -> None:
-        """Do nothing: the file is opened for each use."""
-
     def read(self, split: Split) -> Table:
         """Return the columns that have a role; the others are not unpacked, since they may hold texts of any length."""
         wanted, types = split.wanted, self._arrow.types
@@ -58,18 +54,11 @@ class ParquetFile:
                 what = f"its type is {kind}, not a number or boolean; use --drop, or convert the column"
                 raise DataFileError(f"{place(None, name)}: {what}.")
         texts = [name for name, kind in kinds.items() if types.is_string(kind) or types.is_large_string(kind)]
-        blocks: dict[str, list[Any]] = {name: [] for name in wanted}
-        n_rows = 0
         with foreign_bytes(self.path, *UNREADABLE), self._open(texts) as file:
-            for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=wanted):
-                n_rows += batch.num_rows
-                for name in wanted:
-                    blocks[name].append(batch.column(name))
+            found = file.read(columns=wanted)
+            n_rows, columns = found.num_rows, dict(zip(found.column_names, found.columns, strict=True))
             if n_rows != self._n_rows:
                 what = f"its metadata give {self._n_rows} rows, but it has {n_rows}; write the file again"
                 raise DataFileError(f": {what}.")
-        whole = {
-            name: self._arrow.chunked_array(blocks.pop(name) or [[]], None if n_rows else kinds[name])
-            for name in wanted
-        }
-        return Table(n_rows, {name: arrow_column(whole.pop(name)) for name in wanted}, unit="row")
+        del found  # each column is given back when it has been turned into another form
+        return Table(n_rows, {name: arrow_column(columns.pop(name)) for name in wanted}, unit="row")

@@ -5,7 +5,7 @@ import dataclasses
 import os
 import shlex
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,6 +24,7 @@ from ._excel import ExcelFile
 from ._files import (
     DataFileError,
     Form,
+    Lines,
     Path_,
     Problem,
     existing,
@@ -223,7 +224,7 @@ def read_columns(
         if reader in WITHOUT_NAMES:
             table = _read_arrays(path, reader, roles, form, labels, missing)
             return Raw(table, Table(table.data.shape[0], {}), Split(), roles, [])
-        with contextlib.closing(reader(path, form, None if plan is None else asked)) as source:
+        with _opened(path, reader, form, None if plan is None else asked) as source:
             if isinstance(plan, Plan):
                 split = _split_by_plan(source, roles, labels, plan)
             else:
@@ -288,6 +289,16 @@ def encode_columns(raw: Raw, plan: Plan, *, checks: bool = False) -> None:
         ends = all((problem.rows == found.n_rows - 1).all() for problem in problems)
         advice = " If the last row is a sum or a remark below the table, remove it." if ends else ""
         raise DataFileError(f": {problems_in_words(lined, found.unit)}{advice}")
+
+
+@contextlib.contextmanager
+def _opened(path: Path_, reader: Any, form: Form, asked: list[str] | None = None, **more: Any) -> Iterator[Any]:
+    """Open a file whose columns have names."""
+    if reader not in (CsvFile, ArffFile):
+        yield reader(path, form, asked)
+        return
+    with Lines(path, form) as lines:
+        yield reader(lines, form, asked, **more)
 
 
 def _asked(roles: Roles, labels: LabelNames, plan: Plan | Choices | None) -> list[str]:
@@ -455,8 +466,8 @@ def _read_label_file(table: Bunch, roles: Roles, data_path: Path_, n_rows: int, 
             found = read_svmlight(path, limits)
             target, names = found.target, found.label_names
         else:
-            more = {"is_labels": True} if reader is CsvFile else {}
-            with contextlib.closing(reader(path, limits, **more)) as source:
+            more: dict[str, Any] = {"is_labels": True} if reader is CsvFile else {}
+            with _opened(path, reader, limits, **more) as source:
                 names = source.names
                 split = Split(labels=names, yes=roles.yes, no=roles.no)
                 labels = source.read(split)

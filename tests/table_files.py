@@ -10,10 +10,10 @@ from nmlsdr.tables import DataFileError, Form, Roles
 FORM = {field.name for field in dataclasses.fields(Form)}
 
 
-def read_table(path, *, plan=None, missing=False, **how):
+def read_table(path, *, plan=None, **how):
     """Read a table; each option is a field of Roles or of Form."""
     form = {name: how.pop(name) for name in FORM & how.keys()}
-    return tables.read_table(path, Roles(**how), Form(**form), plan=plan, missing=missing)
+    return tables.read_table(path, Roles(**how), Form(**form), plan=plan)
 
 
 def refused(words, path, **how):

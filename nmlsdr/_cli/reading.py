@@ -52,10 +52,11 @@ def read_data(
     plan: Any = None
     if model is None:
         said = {name: getattr(args, name) for name in ("missing", "decimal", "thousands", "keep_case")}
-        plan = Choices(one_hot=tuple(args.one_hot or ()), only_checks=not encode, **said)
-        missing = args.impute is not None
+        fitted = _plan_of_model(args)
+        plan = Choices(one_hot=tuple(args.one_hot or ()), only_checks=not encode, fitted=fitted, **said)
+        is_filled = args.impute is not None
     else:  # an svmlight file does not give the number of its features
-        plan, missing = model.plan, model.fills_cells
+        plan, is_filled = model.plan, model.fills_cells
         if plan is not None:
             plan = dataclasses.replace(plan, missing=tuple(sorted({*plan.missing, *map(fold, args.missing or ())})))
         elif args.missing:
@@ -65,19 +66,19 @@ def read_data(
         form = dataclasses.replace(form, n_features=model.estimator.n_features_in_, known_words=model.label_names or ())
     source = standard_input() if args.data == "-" else contextlib.nullcontext(args.data)
     with source as path, console.step(f"read {args.data}") as show:
-        table = Table(**read_table(path, roles, form, plan=plan, missing=missing), id_name=args.id)
+        table = Table(**read_table(path, roles, form, plan=plan), id_name=args.id)
         n_rows, n_columns = table.data.shape
         text = f"read {args.data}: {n_rows} rows, {n_columns} features"
         if table.target is not None:
             text += f", {table.target.shape[1]} labels, {int(table.labeled.sum())} rows labelled"
         show(text)
+    if table.plan is None:
+        _check_gaps(table, args, is_filled)
     if model is None and table.plan is not None:
         plan = dataclasses.replace(table.plan, labels=_labels(table, args))
         table = dataclasses.replace(table, plan=plan, id_name=plan.identifier)
     elif table.plan is not None and table.ids is not None:
         table = dataclasses.replace(table, id_name=args.id or table.plan.identifier)
-    if model is None and getattr(args, "model", None) is not None:
-        table = dataclasses.replace(table, differences=_differences(table, args))
     is_told = model is None and table.plan is not None and show_plan(table, args.data, console)
     for note in (*(() if is_told else table.notes), *table.differences):
         console.note(f"{args.data}: {note}.")
@@ -96,19 +97,27 @@ def read_data(
     return table
 
 
-def _differences(table: Table, args: argparse.Namespace) -> list[str]:
-    """Return what is not as in the table of the fit of --model, a line for each column."""
+def _check_gaps(table: Table, args: argparse.Namespace, is_filled: bool) -> None:
+    """Raise for the first missing feature of a table without a plan that nobody fills in."""
+    gaps = np.argwhere(np.isnan(table.data)) if isinstance(table.data, np.ndarray) else None
+    if gaps is None and is_filled:
+        raise InputError(f"{args.data}: sparse rows have no missing values; leave --impute out, or save dense rows.")
+    if gaps is not None and len(gaps) and not is_filled:
+        row, column = gaps[0]
+        name = table.feature_names[column] if table.feature_names else str(column)
+        what = "the value is missing; fill it in (--impute median at the fit) or drop the row"
+        raise InputError(f"{args.data}, row {row + 1}, column {shorten(name)!r}: {what}.")
+
+
+def _plan_of_model(args: argparse.Namespace) -> Plan | None:
+    """Return the plan of --model, for a table that is compared with that of its fit; None without this option."""
+    if getattr(args, "model", None) is None:
+        return None
     from .._model.reading import open_model  # which few commands need
 
-    plan = open_model(args.model).plan
-    if plan is None or table.columns is None:
-        what = f"{args.data} cannot be compared with the table of {args.model}, as one has no columns with names"
-        raise InputError(f"{what}; leave --model out.")
-    used = [column.name for column in plan.used]
-    refuse_missing(args.data, used, [*table.columns], "columns that the model was fitted on")
-    _, errors, lines = plan.encode_new(table.columns, len(table.data), [])
-    odd = {problem.name: problem.text for problem in errors}
-    return lines + [f"column {name!r}: {shorten(text)!r} is not what it held at the fit" for name, text in odd.items()]
+    if (found := open_model(args.model).plan) is None:
+        raise InputError(f"{args.model} was not fitted on a table whose columns have names; leave --model out.")
+    return found
 
 
 @contextlib.contextmanager

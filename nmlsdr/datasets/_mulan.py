@@ -83,7 +83,7 @@ def load_mulan(
     with foreign_bytes(arff), Lines(arff, form) as lines:
         source = ArffFile(lines, form, n_rows=n_rows)
         split = split_columns(source, Roles(drop=drop), labels)
-        data, target = plain_contents(source.read(split), split, all_known=True)
+        data, target = plain_contents(source.read(split), split, complete=True)
     shape = data.shape
     if 0 in shape:
         raise DataFileError(f"{os.fspath(arff)}: it holds {shape[0]} rows of {shape[1]} features; get the file again.")

@@ -24,31 +24,13 @@ def arrow(what: str) -> Any:
     return pyarrow
 
 
-def packed(texts: Any) -> Any:
-    """Return a block of a column in the form that takes least memory: texts, or a dictionary of different ones."""
-    if _numbers(texts.slice(0, HEAD)) is not None:
-        return texts
-    coded = texts.dictionary_encode()
-    return coded if 2 * len(coded.dictionary) <= len(texts) else texts
-
-
 def written_column(blocks: Sequence[Any]) -> Cells:
-    """Return a column from blocks that `packed` gave; a null is an empty cell."""
+    """Return a column from blocks of texts; a null is an empty cell."""
     import pyarrow
 
-    if not blocks:
-        return Texts([], np.zeros(0, np.int32))
-    if all(pyarrow.types.is_string(block.type) for block in blocks):
-        whole = pyarrow.chunked_array(blocks)
-        if (values := _plain(whole)) is not None:
-            return Numbers(values, written=True)
-        coded = whole.dictionary_encode()  # with the same dictionary in each chunk
-    else:
-        coded = [block.dictionary_encode() if pyarrow.types.is_string(block.type) else block for block in blocks]
-        coded = pyarrow.chunked_array(coded).unify_dictionaries()
-    texts, codes = _codes(coded)
-    values = _plain(pyarrow.array(texts, pyarrow.string()))
-    return Texts(texts, codes) if values is None else Numbers(values[codes], written=True)
+    whole = pyarrow.chunked_array(blocks, pyarrow.string())
+    values = _plain(whole)
+    return Texts(*_codes(whole.dictionary_encode())) if values is None else Numbers(values, written=True)
 
 
 def arrow_column(column: Any) -> Cells:
@@ -66,9 +48,8 @@ def arrow_column(column: Any) -> Cells:
         narrow = kind in (pyarrow.float16(), pyarrow.float32())
         values = column.cast(pyarrow.float64(), safe=False).to_numpy()
         return Numbers(values.astype(np.float32 if narrow else np.float64))
-    return coded_column(
-        *_codes(column.unify_dictionaries() if types.is_dictionary(kind) else column.dictionary_encode())
-    )
+    coded = column.unify_dictionaries() if types.is_dictionary(kind) else column.dictionary_encode()
+    return coded_column(*_codes(coded))
 
 
 def _codes(coded: Any) -> tuple[list[Any], NDArray[np.int32]]:
@@ -106,13 +87,6 @@ def _plain(texts: Any) -> NDArray[np.float64] | None:
     parts = (pointed.slice(start, LOOKED_AT) for start in range(0, len(pointed), LOOKED_AT))
     if len(pointed) and all(pc.all(pc.match_substring_regex(part, POINTS)).as_py() for part in parts):
         return None
-    return _floats(values)
-
-
-def _floats(values: Any) -> NDArray[np.float64]:
-    """The numbers of an arrow array, NaN for null; unlike `to_numpy` of pyarrow, this does not load pandas."""
-    if hasattr(values, "indices"):
-        values = values.dictionary_decode()
-    chunks = [chunk.fill_null(np.nan) for chunk in getattr(values, "chunks", [values])]
-    parts = [np.frombuffer(chunk.buffers()[1], np.float64, len(chunk), 8 * chunk.offset) for chunk in chunks]
-    return np.concatenate([np.empty(0), *parts])
+    # Unlike `to_numpy` of pyarrow, this does not load pandas.
+    chunks = values.fill_null(np.nan).chunks
+    return np.concatenate([np.frombuffer(c.buffers()[1], np.float64, len(c), 8 * c.offset) for c in chunks if len(c)])

@@ -49,7 +49,7 @@ class Numbers:
     def texts(self) -> "Texts":
         """The same column as texts."""
         values, codes = np.unique(self.values.astype(np.float64), return_inverse=True)
-        return Texts.of(["" if value != value else text_of(value) for value in values.tolist()], codes)
+        return Texts.of(Numbers(values).all(), codes)
 
     @functools.cached_property
     def is_whole(self) -> bool:
@@ -61,10 +61,13 @@ class Numbers:
         """Whether the values are those that a person means who writes this decimal mark."""
         return decimal != "," or not self.written or self.is_whole
 
+    def all(self) -> list[str]:
+        """Return the text of every row."""
+        return ["" if value != value else text_of(value) for value in self.values.astype(np.float64).tolist()]
+
     def text(self, row: int) -> str:
         """Return the text of a cell."""
-        value = float(self.values[row])
-        return "" if value != value else text_of(value)
+        return Numbers(self.values[[row]]).all()[0]
 
 
 @dataclass(frozen=True)
@@ -110,15 +113,10 @@ class Texts:
         """The forms of the different texts as numbers."""
         return forms_of(self.different, self.shapes)
 
-    @functools.cached_property
-    def dates(self) -> Dates:
-        """The dates among the different texts."""
-        return dates_of(self.different, self.shapes)
-
     def dates_with(self, months: Mapping[str, str]) -> Dates:
         """The dates among the different texts, whose months may be words."""
-        texts = [numeric_date(text, months) for text in self.different] if months else []
-        return dates_of(texts, shapes_of(texts)) if months else self.dates
+        texts = [numeric_date(text, months) for text in self.different] if months else self.different
+        return dates_of(texts, shapes_of(texts) if months else self.shapes)
 
     @functools.cached_property
     def shapes(self) -> Coded:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .._checks.words import BLANKS, TOTALS, fold, trim
 from .._errors import shorten
-from ._arrow import arrow, packed, written_column
+from ._arrow import arrow, written_column
 from ._columns import Table
 from ._files import SAMPLE, Form, Lines
 from ._numbers import PLAIN
@@ -64,7 +64,7 @@ class CsvFile:
             last = rows
             ends.append(numbers)
             for part, texts in zip(blocks.values(), arrays, strict=True):
-                part.append(packed(texts))
+                part.append(texts)
         if self.is_raw and (n_below := n_footers([*last][-MOST_LAST:])):
             self._n_below, ends[-1] = n_below, ends[-1][:-n_below]
             for part in blocks.values():

@@ -17,7 +17,7 @@ from .._checks.words import MISSING, WORD, fold, names_rows, trim, yes_no
 from .._errors import shorten
 from ._columns import Cells, Facts, Numbers, row_numbers, tally
 from ._dates import find_months, order_of, with_words
-from ._lists import ItemList, find_items, find_keys
+from ._lists import find_items, find_keys
 from ._numbers import NOTATIONS, Notation, find_notation, is_number, number_reader, usual_decimal
 from ._plan import Column, Plan
 from ._shapes import fold_all
@@ -58,6 +58,7 @@ class Choices:
     yes: str | None = None
     no: str | None = None
     only_checks: bool = False  # cells are checked, which is faster and takes less memory, and all features are NaN
+    fitted: Plan | None = None  # of another table, with which this one is compared
 
 
 class Reading(NamedTuple):
@@ -101,19 +102,15 @@ class Deciding:
         self.n_distinct_rows = int(self.row_numbers.max(initial=-1)) + 1
         self.unread: dict[str, str] = {}  # of columns with many numbers: what keeps them from being numbers
         self.levels: dict[str, set[str]] = {}  # of columns: words that mean a missing value elsewhere, but not there
-        facts = self._facts(columns)
+        as_texts = any(map(is_number, self.missing))  # where a number may mean a missing value
+        facts = [
+            Facts(name, cells.texts if as_texts or not cells.fit(choices.decimal) else cells, self.missing)
+            for name, cells in columns.items()
+        ]
         usual = usual_decimal(one.marked() for one in facts)
         self.readings = [self._reading(one, usual) for one in facts]
         self.found = self._words_for_missing(facts, self.readings)
         self.columns = [self._with_words(*pair, facts) for pair in zip(facts, self.readings, strict=True)]
-
-    def _facts(self, columns: Mapping[str, Cells]) -> list[Facts]:
-        """What each column holds; as texts where a number may mean a missing value."""
-        as_texts = any(map(is_number, self.missing))
-        return [
-            Facts(name, cells.texts if as_texts or not cells.fit(self.choices.decimal) else cells, self.missing)
-            for name, cells in columns.items()
-        ]
 
     def plan(self) -> Plan:
         """Decide column by column; a duplicate and the identifier depend on the columns before.
@@ -158,7 +155,8 @@ class Deciding:
             reason = self._reason([f"JSON objects with numbers for {shorten(', '.join(keys), 60)}"], facts)
             return Column(name, "JSON", reason, levels={key: key for key in keys})
         if (items := find_items(facts.known, self._key)) is not None:
-            return self._list(facts, items)
+            reason = self._reason([f"lists with {items.separator!r} between words: {_counted(items.counts)}"], facts)
+            return Column(name, "list", reason, levels=items.shown, separator=items.separator)
         if (column := self._identifier(facts)) is not None:
             return column
         return self._category(facts) if self._is_category(facts) else self._words(facts)
@@ -445,10 +443,6 @@ class Deciding:
         levels = {level: shown[level] for level in kept}
         other = len(kept) < len(counts)
         return Column(name, "category", reason, levels=levels, has_missing=n_missing > 0, has_other=other)
-
-    def _list(self, facts: Facts, items: ItemList) -> Column:
-        reason = self._reason([f"lists with {items.separator!r} between words: {_counted(items.counts)}"], facts)
-        return Column(facts.name, "list", reason, levels=items.shown, separator=items.separator)
 
     def _words(self, facts: Facts) -> Column:
         """A column of texts: its frequent words become features, unless there are none."""

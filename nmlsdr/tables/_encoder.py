@@ -19,7 +19,7 @@ from .._errors import InputError
 from .._refit import new_fit
 from ._columns import Cells, Numbers, coded_column, typed_column
 from ._deciding import Choices, Deciding
-from ._files import problems_in_words
+from ._files import Problem, problems_in_words
 from ._numbers import keeps_digits
 from ._plan import Plan
 
@@ -139,10 +139,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if unknown:
             raise InputError(f"There is no column {unknown[0]!r}; drop and one_hot name columns of X.")
         named = dict(zip(names, columns, strict=True))
-        choices = Choices(
-            self.missing, tuple(self.drop), tuple(self.one_hot), None, self.decimal, self.thousands, self.keep_case,
-            self.yes, self.no,
-        )  # fmt: skip
+        choices = Choices(**{name: value for name, value in self.get_params().items() if name != "impute"})
         kept = {name: cells for name, cells in named.items() if name not in self.drop}
         deciding = Deciding(kept, len(columns[0]), choices, _labeled(y), getattr(y, "columns", ()))
         plan = deciding.plan()
@@ -150,7 +147,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             warnings.warn(doubts, UserWarning, stacklevel=3)
         place = {column.name: column for column in plan.columns}
         plan = Plan(tuple(place[name] for name in names), plan.missing, plan.keep_case)
-        features = plan.encode(named, len(columns[0]))
+        features = plan.encode(named, len(columns[0]), problems := list[Problem]())
+        if problems:
+            raise InputError(problems_in_words(problems, "row", in_python=True))
         self.plan_ = dataclasses.replace(plan.filled(features, self.impute), profiles=plan.profiles_of(named, features))
         return self.plan_.fill_in(features)
 

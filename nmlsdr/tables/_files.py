@@ -138,14 +138,8 @@ def place(line: int | None = None, column: str | None = None, row: int | None = 
 
     A message that begins with this, or with a colon, is given the name of the file by `named`; `row` counts from 0.
     """
-    text = ""
-    if line is not None:
-        text += f", line {line}"
-    if row is not None:
-        text += f", row {row + 1}"
-    if column is not None:
-        text += f", column {shorten(column)!r}"
-    return text
+    shown = ("row", None if row is None else row + 1), ("column", None if column is None else repr(shorten(column)))
+    return "".join(f", {what} {value}" for what, value in (("line", line), *shown) if value is not None)
 
 
 def allowance(path: Path_, max_bytes: int | None) -> int:
@@ -161,9 +155,8 @@ def too_large(path: Path_, what: str, max_bytes: int | None, line: int | None = 
     size = f"max_bytes={allowed}"
     if max_bytes is None and allowed < MAX_BYTES:
         size = f"{allowed} bytes, which is much for a file of {os.path.getsize(path)}"
-    return DataFileError(
-        f"{os.fspath(path)}{place(line)}: it {what} more than {size}; raise max_bytes if you trust the file."
-    )
+    where = f"{os.fspath(path)}{place(line)}"
+    return DataFileError(f"{where}: it {what} more than {size}; raise max_bytes if you trust the file.")
 
 
 def check_size(path: Path_, n_bytes: int, what: str, max_bytes: int | None) -> None:
@@ -433,10 +426,7 @@ class Problem(NamedTuple):
 
 def problems_in_words(problems: Sequence[Problem], place: str, *, in_python: bool = False) -> str:
     """Return one sentence about such cells; `place` is "row" or "line", and `in_python` chooses the form of advice."""
-    merged: dict[tuple[str, str, bool], list[Problem]] = {}
-    for problem in sorted(problems, key=lambda problem: int(problem.rows[0])):
-        merged.setdefault((problem.name, problem.text, problem.is_label), []).append(problem)
-    first = [same[0]._replace(rows=np.concatenate([p.rows for p in same])) for same in merged.values()]
+    first = sorted(problems, key=lambda problem: int(problem.rows[0]))
     n_cells = sum(len(problem.rows) for problem in first)
     shown = [
         f"{place} {p.rows[0]}, column {shorten(p.name)!r}: {shorten(p.text)!r}"

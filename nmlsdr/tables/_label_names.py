@@ -4,17 +4,7 @@ from typing import Any
 from xml.parsers import expat
 
 from .._errors import shorten
-from ._files import (
-    MAX_FEATURES,
-    DataFileError,
-    Path_,
-    allowance,
-    check_size,
-    existing,
-    foreign_bytes,
-    open_unpacked,
-    place,
-)
+from ._files import MAX_FEATURES, DataFileError, Path_, allowance, check_size, existing, foreign_bytes, open_unpacked
 
 #: Most bytes of a file of label names: a million labels take about as much.
 MAX_XML = 64 * 2**20
@@ -30,7 +20,7 @@ def read_labels(xml: Path_, *, max_bytes: int | None = None, max_labels: int = M
     parser = expat.ParserCreate()
 
     def fail(what: str) -> DataFileError:
-        return DataFileError(f"{place(parser.CurrentLineNumber)}: {what}.")
+        return DataFileError(f", line {parser.CurrentLineNumber}: {what}.")
 
     def start(tag: str, attributes: dict[str, str]) -> None:
         if tag.rpartition(":")[2] != "label":
@@ -62,4 +52,4 @@ def read_labels(xml: Path_, *, max_bytes: int | None = None, max_labels: int = M
             raise fail(f"not well-formed XML ({expat.ErrorString(error.code)}); correct it") from error
         if not names:
             raise DataFileError(': it names no label; write <labels><label name="..."></label></labels>.')
-    return {name: f"{path}{place(line)}" for name, line in names.items()}
+    return {name: f"{path}, line {line}" for name, line in names.items()}

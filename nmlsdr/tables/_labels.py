@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.preprocessing import MultiLabelBinarizer
 
 from .._checks.cells import about_crosses, plain_labels
 from .._checks.words import BLANKS, CROSS, LABEL_WORDS, MISSING, NO_LABEL, fold, label_words, two_languages
@@ -176,7 +175,7 @@ def listed_labels(
     if alike:
         notes.append(f"the labels {', '.join(alike[:3])} differ only in upper case or blanks and stay different labels")
     n_rows = len(columns[0]) * len(columns)
-    _check_labels(path, n_rows, len(names), form)
+    check_table(path, n_rows, len(names), form)
     targets = []
     for column, found in zip(columns, tags, strict=True):
         for code, given in enumerate(found):
@@ -184,23 +183,22 @@ def listed_labels(
                 both = f"{shorten(str(no_label))!r} (--no-label) and {shorten(min(given - {no_label}))!r}"
                 row = int(np.argmax(column.codes == code))
                 raise DataFileError(f"{place(row=row)}: it has both {both}; correct the cell or the option.")
-        target = _binarized([given - {no_label} for given in found], names)
+        target = indicator([given - {no_label} for given in found], names)
         target[[not given for given in found]] = -1
         targets.append(target[column.codes])
     return targets, names
 
 
-def indicator(path: Path_, rows: Sequence[set[Any]], names: Sequence[str], form: Form) -> NDArray[np.int64]:
+def indicator(rows: Sequence[set[Any]], names: Sequence[str]) -> NDArray[np.int64]:
     """Return labels (n, C): 1 for each of the names that a row has, 0 for the others."""
-    _check_labels(path, len(rows), len(names), form)
-    return _binarized(rows, names)
+    # By hand: sklearn.preprocessing takes longer to load than many tables to read.
+    place, labels = {name: j for j, name in enumerate(names)}, np.zeros((len(rows), len(names)), np.int64)
+    np.put(labels, np.array([i * len(names) + place[name] for i, row in enumerate(rows) for name in row], int), 1)
+    return labels
 
 
-def _binarized(rows: Iterable[set[Any]], names: Sequence[Any]) -> NDArray[np.int64]:
-    return np.asarray(MultiLabelBinarizer(classes=list(names)).fit_transform(rows), dtype=np.int64)
-
-
-def _check_labels(path: Path_, n_rows: int, n_labels: int, form: Form) -> None:
+def check_table(path: Path_, n_rows: int, n_labels: int, form: Form) -> None:
+    """Raise if so many labels fill more bytes than allowed."""
     check_size(path, n_rows * n_labels * 8, f"has {n_rows} rows and {n_labels} labels, a table of", form.max_bytes)
 
 

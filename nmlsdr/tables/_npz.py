@@ -19,7 +19,7 @@ KINDS = "biufSU"  # flags, integers, floats, bytes, text
 MAX_MEMBERS = 1000  # an archive's list of names is read before any of its arrays
 
 
-def read_npz(path: Path_, form: Form, *, is_labels: bool = False, missing: bool = False) -> Arrays:
+def read_npz(path: Path_, form: Form, *, is_labels: bool = False) -> Arrays:
     """Read features ``X`` or ``data`` (or sparse parts) and labels ``y`` or ``target``; of a label file the labels."""
     arrays = load_arrays(path, form.max_bytes)
     key, label_key = (next((name for name in names if name in arrays), "") for names in (FEATURES, LABELS))
@@ -38,7 +38,7 @@ def read_npz(path: Path_, form: Form, *, is_labels: bool = False, missing: bool 
         raise DataFileError(f": the features have shape {data.shape}; save an array (rows, columns).")
     check_width(data.shape[1], form.max_features)
     feature_names = _names(arrays, "feature_names", data.shape[1:])
-    data = feature_array(data, feature_names, gaps=missing)
+    data = feature_array(data, feature_names)
     if target is not None and target.shape[0] != data.shape[0]:
         rows = f"{label_key} has {target.shape[0]} rows and the features {data.shape[0]}"
         raise DataFileError(f": {rows}; save one row of labels per row.")
@@ -114,21 +114,20 @@ def _names(arrays: dict[str, Any], key: str, shape: tuple[int, ...]) -> list[str
     return names
 
 
-def feature_array(data: Any, names: Sequence[str] | None, *, gaps: bool = False) -> Any:
-    """Return features, dense or CSR, as float32 or float64, all finite; stored zeros of a CSR array are dropped.
+def feature_array(data: Any, names: Sequence[str] | None) -> Any:
+    """Return features, dense or CSR, as float32 or float64, all finite, or NaN for a missing value of a dense row.
 
-    With `gaps` a NaN is a missing value, and allowed.
+    Stored zeros of a CSR array are dropped.
     """
     if data.dtype.kind not in "biuf" or data.dtype.itemsize > 8:
         raise DataFileError(f": the features have dtype {data.dtype}; save them as float64 or float32.")
     data = data.astype(np.float32 if data.dtype in (np.float16, np.float32) else np.float64, copy=False)
     is_sparse: bool = sparse.issparse(data)
-    stored = data.data if is_sparse else data
-    wrong = ~np.isfinite(stored) & ~(gaps & np.isnan(stored))
+    wrong = ~np.isfinite(data.data) if is_sparse else np.isinf(data)
     if wrong.any():
         entries = data.tocoo() if is_sparse else None
         row, column = np.argwhere(wrong)[0] if entries is None else (entries.row[wrong][0], entries.col[wrong][0])
-        what = "the value is missing or not finite; fill it in (--impute median, for dense rows) or drop the row"
+        what = "the value is not finite; write a number or drop the row"
         raise DataFileError(f"{_cell(row, column, names)}: {what}.")
     if is_sparse:
         data.eliminate_zeros()

@@ -20,7 +20,7 @@ from .._checks.words import LANGUAGES, WORD, fold, trim
 from .._errors import InputError, shorten
 from ._columns import Cells, Numbers, Texts
 from ._comparison import LEVELS, Profile, differences, is_sum_of_others, profile_of
-from ._files import MOST_SHOWN, NO_UNIT, Problem, new_words, problems_in_words
+from ._files import MOST_SHOWN, NO_UNIT, Problem, new_words
 from ._lists import items_of, numbers_of
 from ._numbers import NOTATIONS, Notation, is_number
 from ._shapes import fold_all, rows_of
@@ -143,7 +143,7 @@ class Plan:
         return [column.name for column in self.columns]
 
     def encode(
-        self, columns: Mapping[str, Cells], n_rows: int, problems: list[Problem] | None = None, *, checks: bool = False
+        self, columns: Mapping[str, Cells], n_rows: int, problems: list[Problem], *, checks: bool = False
     ) -> NDArray[np.float64]:
         """Return the features of a table.
 
@@ -152,8 +152,8 @@ class Plan:
         columns : dict of str to (Numbers or Texts)
             The used columns, by name.
         n_rows : int
-        problems : list, default=None
-            Collects the cells that are not what their column holds; None: they raise.
+        problems : list
+            Collects the cells that are not what their column holds.
         checks : bool, default=False
             Whether only the cells are checked, which is faster and takes little memory: all features are NaN.
 
@@ -164,15 +164,9 @@ class Plan:
         """
         shape = n_rows, len(self.feature_names)
         X = np.broadcast_to(np.nan, shape) if checks else np.empty(shape)
-        found: list[Problem] = []
         for column, block in self._blocks(X):
-            _encode(
-                column, frozenset(self.missing), self.keep_case, columns[column.name], None if checks else block, found
-            )
-        if found and problems is None:
-            raise InputError(problems_in_words(found, "row", in_python=True))
-        if problems is not None:
-            problems += found
+            cells, missing = columns[column.name], frozenset(self.missing)
+            _encode(column, missing, self.keep_case, cells, None if checks else block, problems)
         return X
 
     def _blocks(self, X: NDArray[np.float64]) -> Iterator[tuple[Column, NDArray[np.float64]]]:

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.utils import Bunch
 
 from .._checks.words import names_rows
@@ -78,7 +77,6 @@ def read_table(
     form: Form | None = None,
     *,
     plan: Plan | Choices | None = None,
-    missing: bool = False,
 ) -> Bunch:
     """Read features from one file, and labels if `roles` says where they are.
 
@@ -107,16 +105,13 @@ def read_table(
         For a table with columns of text, dates or missing values (CSV, TSV, Parquet, dense ARFF): the ``plan`` that
         was returned for another table, or what the command line chose for a new one. None: all features must be
         numbers; `TableEncoder` is for other columns in Python.
-    missing : bool, default=False
-        Whether feature values may be missing (an empty cell, ?, NA, N/A, NaN, NULL or a null). They are returned as
-        NaN. Not for sparse rows.
 
     Returns
     -------
     Bunch
         data : ndarray or csr_array of shape (n_samples, n_features)
-            Features in float64, or in float32 if the file (npz, Parquet) has no wider type. All values are finite,
-            except NaN if `missing`, or with a plan.
+            Features in float64, or in float32 if the file (npz, Parquet) has no wider type. A missing value (an empty
+            cell, ?, NA, N/A, NaN, NULL, or a null) of dense rows is NaN; all others are finite.
         target : ndarray of shape (n_samples, n_labels), int64, or None
             Labels 0/1 in the order of columns of the file; -1 where a label is unknown (an empty cell, "?" or -1).
             None if the file was read without labels.
@@ -150,8 +145,7 @@ def read_table(
     ------
     DataFileError
         A ValueError, whose message names the file, the line and the column, and says what to do. An option of the
-        command line in it, such as --encoding, is the parameter of that name of `Form` or `Roles`; --impute is
-        ``missing=True``.
+        command line in it, such as --encoding, is the parameter of that name of `Form` or `Roles`.
     ImportError
         If a package that the format needs is not installed; the message names the extra to install.
 
@@ -171,14 +165,13 @@ def read_table(
     >>> folder.cleanup()
     """
     with named(path):
-        raw = read_columns(path, roles, form, plan, missing=missing)
+        raw = read_columns(path, roles, form, plan)
         table = raw.table
         if plan is not None and table.columns is not None:
-            chosen = decide(raw, plan) if isinstance(plan, Choices) else plan
-            encode_columns(raw, chosen, checks=isinstance(plan, Choices) and plan.only_checks)
+            encode_columns(raw, decide(raw, plan) if isinstance(plan, Choices) else plan, plan)
+        elif isinstance(plan, Choices) and plan.fitted is not None:
+            raise DataFileError(": it has no columns with names, which are compared with a fit; leave --model out.")
         n_rows, n_columns = table.data.shape
-        if missing and sparse.issparse(table.data):
-            raise DataFileError(": sparse rows have no missing values; leave --impute out, or save dense rows.")
         if n_rows and n_columns == 0 and table.plan is not None and table.plan.columns:
             first = table.plan.columns[0]
             why = f"the first, {shorten(first.name)!r}: {first.kind}, {first.reason}"
@@ -202,12 +195,7 @@ class Raw(NamedTuple):
 
 
 def read_columns(
-    path: Path_,
-    roles: Roles | None = None,
-    form: Form | None = None,
-    plan: Plan | Choices | None = None,
-    *,
-    missing: bool = False,
+    path: Path_, roles: Roles | None = None, form: Form | None = None, plan: Plan | Choices | None = None
 ) -> Raw:
     """Read the columns and the labels of a file, and its features where no plan is needed for them."""
     roles, form = roles or Roles(), form or Form()
@@ -222,7 +210,7 @@ def read_columns(
         form = dataclasses.replace(form, known_words=words, likely_encoding=form.likely_encoding or plan.encoding)
     with foreign_bytes(path):
         if reader in WITHOUT_NAMES:
-            table = _read_arrays(path, reader, roles, form, labels, missing)
+            table = _read_arrays(path, reader, roles, form, labels)
             return Raw(table, Table(table.data.shape[0], {}), Split(), roles, [])
         with _opened(path, reader, form, None if plan is None else asked) as source:
             if isinstance(plan, Plan):
@@ -235,7 +223,7 @@ def read_columns(
         problems: list[Problem] = []
         if plan is None or found.sparse is not None:
             decimal = source.dialect.decimal if isinstance(source, CsvFile) else "."
-            table.data, table.target = plain_contents(found, split, missing=missing, decimal=decimal)
+            table.data, table.target = plain_contents(found, split, decimal=decimal)
         else:
             table.columns = found.columns
             table.target = label_columns(found, split, problems) if split.labels else None
@@ -244,7 +232,7 @@ def read_columns(
         elif roles.label_file is not None:
             _read_label_file(table, roles, path, found.n_rows, form)
     if split.id is not None:
-        table.ids = found.columns[split.id].texts.all()
+        table.ids = found.columns[split.id].all()
         table.groups = _groups(table.ids, None)
     return Raw(table, found, split, roles, problems)
 
@@ -262,33 +250,41 @@ def decide(raw: Raw, choices: Choices) -> Plan:
     if raw.split.id is None and plan.identifier is None:
         table.notes = [*table.notes, *repeating_id(columns)]
     elif raw.split.id is None and plan.identifier is not None:
-        table.ids = columns[plan.identifier].texts.all()
+        table.ids = columns[plan.identifier].all()
     table.groups = _groups(table.ids, deciding.row_numbers)
     return dataclasses.replace(plan, encoding=found.encoding or "")
 
 
-def encode_columns(raw: Raw, plan: Plan, *, checks: bool = False) -> None:
-    """Make the features of a table by its own plan or that of another one, in place; with `checks` all are NaN."""
+def encode_columns(raw: Raw, plan: Plan, given: Plan | Choices) -> None:
+    """Make the features of a table, in place, by its own plan if choices were given, else by that of another table."""
     table, found, problems = raw.table, raw.found, [*raw.problems]
     table.plan, table.feature_names = plan, plan.feature_names
-    is_new = table.unused is None
     if absent := [column.name for column in plan.used if column.name not in found.columns]:
         shown = ", ".join(repr(shorten(name, 30)) for name in absent)
         table.notes = [*table.notes, f"absent columns are filled in like missing values: {shown}"]
         found.columns |= {name: Texts([""], np.zeros(found.n_rows, np.int32)) for name in absent}
-    if checks or is_new:
-        table.data = plan.encode(found.columns, found.n_rows, problems, checks=checks)
-        table.plan = plan if checks else dataclasses.replace(plan, profiles=plan.profiles_of(found.columns, table.data))
+    if isinstance(given, Choices):
+        table.data = plan.encode(found.columns, found.n_rows, problems, checks=given.only_checks)
+        if not given.only_checks:
+            table.plan = dataclasses.replace(plan, profiles=plan.profiles_of(found.columns, table.data))
+        if given.fitted is not None:
+            wanted = [column.name for column in given.fitted.used]
+            refuse_missing("", wanted, [*found.columns], "columns that the model was fitted on")
+            _, odd, table.differences = given.fitted.encode_new(found.columns, found.n_rows, [])
+            table.differences += [_told(odd, found).removesuffix(".")] if odd else []
     else:
         table.data, problems, table.differences = plan.encode_new(found.columns, found.n_rows, problems, absent)
         # The fit's own table has these notes too.
         table.notes = [note for note in table.notes if not note.endswith(tuple(f"called {n!r}" for n in plan.names))]
     if problems:
-        lines = np.arange(1, found.n_rows + 1) if found.lines is None else found.lines
-        lined = [problem._replace(rows=lines[problem.rows]) for problem in problems]
         ends = all((problem.rows == found.n_rows - 1).all() for problem in problems)
         advice = " If the last row is a sum or a remark below the table, remove it." if ends else ""
-        raise DataFileError(f": {problems_in_words(lined, found.unit)}{advice}")
+        raise DataFileError(f": {_told(problems, found)}{advice}")
+
+
+def _told(problems: Sequence[Problem], found: Table) -> str:
+    lines = np.arange(1, found.n_rows + 1) if found.lines is None else found.lines
+    return problems_in_words([problem._replace(rows=lines[problem.rows]) for problem in problems], found.unit)
 
 
 @contextlib.contextmanager
@@ -315,7 +311,7 @@ def _result(**known: Any) -> Bunch:
     return Bunch(**known, differences=[])
 
 
-def _read_arrays(path: Path_, reader: Any, roles: Roles, form: Form, labels: LabelNames | None, missing: bool) -> Bunch:
+def _read_arrays(path: Path_, reader: Any, roles: Roles, form: Form, labels: LabelNames | None) -> Bunch:
     """Read a file whose columns have no names."""
     kind = "an npz" if reader is read_npz else "an svmlight"
     for what in ("drop", "id_column", "label_list", "annotators"):
@@ -326,7 +322,7 @@ def _read_arrays(path: Path_, reader: Any, roles: Roles, form: Form, labels: Lab
     elif labels is not None:
         raise DataFileError(": an npz file has its labels in the array y; give no label columns.")
     else:
-        found = read_npz(path, form, missing=missing)
+        found = read_npz(path, form)
     table = _result(**found._asdict())
     if roles.label_file is not None:
         _read_label_file(table, roles, path, table.data.shape[0], form)
@@ -454,16 +450,11 @@ def _read_label_file(table: Bunch, roles: Roles, data_path: Path_, n_rows: int, 
     """Read a file whose columns are all labels, in place."""
     path: Any = roles.label_file
     reader = reader_of(path)
-    limits = Form(
-        max_bytes=form.max_bytes, max_features=form.max_features, known_words=form.known_words,
-        likely_encoding=table.encoding,
-    )  # fmt: skip
+    limits = Form(known_words=form.known_words, likely_encoding=table.encoding)
+    limits = dataclasses.replace(limits, max_bytes=form.max_bytes, max_features=form.max_features)
     with foreign_bytes(path):
-        if reader is read_npz:
-            found = read_npz(path, limits, is_labels=True)
-            target, names = found.target, found.label_names
-        elif reader is read_svmlight:
-            found = read_svmlight(path, limits)
+        if reader in WITHOUT_NAMES:
+            found = read_npz(path, limits, is_labels=True) if reader is read_npz else read_svmlight(path, limits)
             target, names = found.target, found.label_names
         else:
             more: dict[str, Any] = {"is_labels": True} if reader is CsvFile else {}

@@ -17,7 +17,7 @@ from .._checks.words import BLANKS
 from .._errors import shorten
 from ._columns import Arrays, csr
 from ._files import DataFileError, Form, Lines, Path_
-from ._labels import indicator
+from ._labels import check_table, indicator
 from ._numbers import number_problem
 from ._roles import LabelNames
 
@@ -126,10 +126,10 @@ def _target(
     """Return labels (n, C), no names of features, and the names of the labels; None if no row has a label."""
     rows = [{str(int(label)) for label in labels} for labels in sets]
     found = sorted({*chain.from_iterable(rows)} - {UNLABELED}, key=int)
-    unlabeled = [UNLABELED in row for row in rows]
     names = found if labels is None else list(labels)
     if not names:
         return None, None, None
-    target = indicator(path, [row - {UNLABELED} for row in rows], names, form)
-    target[unlabeled] = -1
+    check_table(path, len(rows), len(names), form)
+    target = indicator([row - {UNLABELED} for row in rows], names)
+    target[[UNLABELED in row for row in rows]] = -1
     return target, None, names

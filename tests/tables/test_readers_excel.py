@@ -4,6 +4,7 @@ import datetime
 import io
 import zipfile
 
+import numpy as np
 import pytest
 from table_files import read_table, refused, write_sheets
 
@@ -48,7 +49,7 @@ def test_the_first_sheet_is_read_or_the_one_that_is_named(book):
 
 
 def test_formulas_give_the_values_that_were_saved(book, tmp_path):
-    refused(["row 2", "column 'b'", "missing"], book(A=[["a", "b"], [1, "=A2*2"]]))  # nobody has computed it yet
+    assert np.isnan(read_table(book(A=[["a", "b"], [1, "=A2*2"]])).data[0, 1])  # nobody has computed it yet
     parts = {}
     with zipfile.ZipFile(tmp_path / "t.xlsx") as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}

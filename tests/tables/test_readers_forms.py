@@ -126,22 +126,20 @@ BLANK = ["", " ", "\t", "  \t "]
 
 @pytest.mark.parametrize("blank", BLANK, ids=repr)
 @pytest.mark.parametrize("place", [1, 2, 3])
-@pytest.mark.parametrize("missing", [False, True])
 @pytest.mark.parametrize("line_break", ["\n", "\r\n"])
 @pytest.mark.parametrize("names", ["id,a,y", "a"])
-def test_a_blank_line_among_the_rows_is_an_error_that_names_it(read, blank, place, missing, line_break, names):
+def test_a_blank_line_among_the_rows_is_an_error_that_names_it(read, blank, place, line_break, names):
     lines = [names, *(["p,1,1", "q,2,0", "r,3,1"] if "," in names else ["1", "2", "3"])]
     lines.insert(place, blank)
     how = {"id_column": "id", "label_columns": ["y"]} if "," in names else {}
     with pytest.raises(DataFileError, match=f"line {place + 1}: the line is blank, and rows follow it; remove it"):
-        read(line_break.join(lines) + line_break, missing=missing, **how)
+        read(line_break.join(lines) + line_break, **how)
 
 
 @pytest.mark.parametrize("end", ["", "\n", "\n\n", "\r\n\r\n", "\n \n\t\n", "\n\n\n "], ids=repr)
-@pytest.mark.parametrize("missing", [False, True])
-def test_blank_lines_at_the_end_are_ignored(read, end, missing):
-    assert read("a,b\n1,2\n3,4" + end, missing=missing).data.tolist() == [[1, 2], [3, 4]]
-    assert read("a\n1\n3" + end, missing=missing).data.tolist() == [[1], [3]]
+def test_blank_lines_at_the_end_are_ignored(read, end):
+    assert read("a,b\n1,2\n3,4" + end).data.tolist() == [[1, 2], [3, 4]]
+    assert read("a\n1\n3" + end).data.tolist() == [[1], [3]]
 
 
 def test_a_blank_line_in_quotes_is_part_of_its_cell(read):
@@ -153,9 +151,9 @@ def test_a_blank_line_in_quotes_is_part_of_its_cell(read):
 
 
 def test_a_missing_value_of_one_column_is_written_out(read):
-    assert np.isnan(read('a\n1\n""\nNA\n', missing=True).data).tolist() == [[False], [True], [True]]
+    assert np.isnan(read('a\n1\n""\nNA\n').data).tolist() == [[False], [True], [True]]
     with pytest.raises(DataFileError, match=r"line 3: .*\(write NA for a missing value\)"):
-        read("a\n1\n\n3\n", missing=True)
+        read("a\n1\n\n3\n")
 
 
 @pytest.mark.parametrize(

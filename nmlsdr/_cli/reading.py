@@ -43,18 +43,14 @@ def read_data(
     given = {"labels_xml": args.labels, "id_column": args.id, "shown": shown, **vars(args)}  # options are called so too
     if model is not None and model.plan is not None and need_labels and all(given[name] is None for name in SOURCES):
         given |= {name: value for name, value in model.plan.labels.items() if given[name] is None}
-    roles: Any = Roles
-    form: Any = Form
-    roles, form = (
-        kind(**{f.name: given[f.name] for f in dataclasses.fields(kind) if given.get(f.name) is not None})
-        for kind in (roles, form)
-    )
-    plan: Any = None
+    kinds: Any = (Roles, Form)
+    said = [{f.name: given[f.name] for f in dataclasses.fields(k) if given.get(f.name) is not None} for k in kinds]
+    roles, form = (kind(**options) for kind, options in zip(kinds, said, strict=True))
+    plan: Any
     if model is None:
-        said = {name: getattr(args, name) for name in ("missing", "decimal", "thousands", "keep_case")}
-        fitted = _plan_of_model(args)
-        plan = Choices(one_hot=tuple(args.one_hot or ()), only_checks=not encode, fitted=fitted, **said)
-        is_filled = args.impute is not None
+        how = {name: getattr(args, name) for name in ("missing", "decimal", "thousands", "keep_case")}
+        fitted, is_filled = _plan_of_model(args), args.impute is not None
+        plan = Choices(one_hot=tuple(args.one_hot or ()), only_checks=not encode, fitted=fitted, **how)
     else:  # an svmlight file does not give the number of its features
         plan, is_filled = model.plan, model.fills_cells
         if plan is not None:
@@ -66,19 +62,16 @@ def read_data(
         form = dataclasses.replace(form, n_features=model.estimator.n_features_in_, known_words=model.label_names or ())
     source = standard_input() if args.data == "-" else contextlib.nullcontext(args.data)
     with source as path, console.step(f"read {args.data}") as show:
-        table = Table(**read_table(path, roles, form, plan=plan), id_name=args.id)
-        n_rows, n_columns = table.data.shape
-        text = f"read {args.data}: {n_rows} rows, {n_columns} features"
+        found = read_table(path, roles, form, plan=plan)
+        table = Table(**found, id_name=args.id or (found.plan and found.plan.identifier))
+        text = f"read {args.data}: {table.data.shape[0]} rows, {table.data.shape[1]} features"
         if table.target is not None:
             text += f", {table.target.shape[1]} labels, {int(table.labeled.sum())} rows labelled"
         show(text)
     if table.plan is None:
         _check_gaps(table, args, is_filled)
-    if model is None and table.plan is not None:
-        plan = dataclasses.replace(table.plan, labels=_labels(table, args))
-        table = dataclasses.replace(table, plan=plan, id_name=plan.identifier)
-    elif table.plan is not None and table.ids is not None:
-        table = dataclasses.replace(table, id_name=args.id or table.plan.identifier)
+    elif model is None:
+        table = dataclasses.replace(table, plan=dataclasses.replace(table.plan, labels=_labels(table, args)))
     is_told = model is None and table.plan is not None and show_plan(table, args.data, console)
     for note in (*(() if is_told else table.notes), *table.differences):
         console.note(f"{args.data}: {note}.")
@@ -341,9 +334,7 @@ def as_options(table: Table, words: dict[str, Any]) -> str:
         "id": plan.identifier,
         "drop": [column.name for column in plan.columns if column.kind in OTHERS and column.kind != "identifier"],
         "one_hot": [column.name for column in plan.columns if column.kind == "category"],
-        "missing": words.get("missing"),
-        "yes": words.get("yes"),
-        "no": words.get("no"),
+        **{name: words.get(name) for name in ("missing", "yes", "no")},
         "decimal": words.get("decimal") or ("," if numbers and all(c.decimal == "," for c in numbers) else None),
         **{name: words.get(name) for name in ("thousands", "delimiter", "encoding")},
     }

@@ -130,8 +130,7 @@ class ArffFile:
         for code, text in enumerate(cells.different):
             if text and text not in item.values:
                 self.lines.number = int(table.lines[np.argmax(cells.codes == code)])
-                what = f"{shorten(text)!r} is not among the declared values; add it there"
-                raise self.lines.error(what, item.name)
+                raise self.lines.error(f"{shorten(text)!r} is not among the declared values; add it there", item.name)
         return dataclasses.replace(cells, numbers=item.codes)
 
     def _read_sparse(self, rows: Iterator[Mapping[int, str | None]], split: Split, place: Mapping[str, int]) -> Table:
@@ -153,8 +152,7 @@ class ArffFile:
                 texts[j][len(ends)] = row[j] or ""
             ends.append(self.lines.number)
             if len(indices) > self.lines.allowed // 8:
-                what = "the values omitted from sparse rows are not 0 and fill the memory; declare 0 first"
-                raise self.lines.error(what)
+                raise self.lines.error("values omitted from sparse rows are not 0 and fill the memory; declare 0 first")
             if 2 * len(ends) * len(split.labels) > self.lines.allowed:  # more than a file of "0," may write out
                 raise self.lines.too_large("leaves out labels that would fill")
         table = self._table(ends)
@@ -173,8 +171,7 @@ class ArffFile:
         if item.kind == "nominal" and item.codes is not None and cell is not None:
             if cell in item.codes:
                 return item.codes[cell]
-            what = f"{shorten(cell)!r} is not among the declared values; add it there"
-            raise self.lines.error(what, item.name)
+            raise self.lines.error(f"{shorten(cell)!r} is not among the declared values; add it there", item.name)
         if (problem := number_problem(cell)) is not None:
             raise self.lines.error(problem, item.name)
         return float(cell or "")

@@ -7,21 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._checks.words import BLANKS
-from .._errors import import_extra
 from ._columns import Cells, Numbers, Texts, coded_column, typed_column
 from ._numbers import LONG, POINTS, keeps_digits
 
 HEAD = 64  # cells that show whether a column is one of numbers
 LOOKED_AT = 4096  # texts that are compared with a pattern at once
-
-
-def arrow(what: str) -> Any:
-    """Return pyarrow and its functions, or raise an ImportError that says what needs it."""
-    import_extra("pyarrow", what, "cli")
-    import pyarrow
-    import pyarrow.compute
-
-    return pyarrow
 
 
 def written_column(blocks: Sequence[Any]) -> Cells:

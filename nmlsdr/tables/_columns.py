@@ -199,10 +199,8 @@ class Facts:
 
     def chosen(self, mask: NDArray[np.bool_]) -> dict[str, int]:
         """Return how often each text of a mask occurs."""
-        different = self.column.different
-        return {
-            different[code]: count for code, count in zip(np.flatnonzero(mask), self.counts[mask].tolist(), strict=True)
-        }
+        pairs = zip(np.flatnonzero(mask).tolist(), self.counts[mask].tolist(), strict=True)
+        return {self.column.different[code]: count for code, count in pairs}
 
     @functools.cached_property
     def known(self) -> dict[str, int]:
@@ -212,16 +210,7 @@ class Facts:
     @functools.cached_property
     def folded(self) -> dict[str, int]:
         """How often each text that does not mean a missing value occurs in upper or lower case."""
-        known = self.known
-        folded = fold_all([*known])
-        if len({*folded}) == len(folded):
-            return dict(zip(folded, known.values(), strict=True))
-        return tally(zip(folded, known.values(), strict=True))
-
-    @functools.cached_property
-    def words(self) -> dict[str, int]:
-        """How often each text occurs that is no number in any notation."""
-        return {} if isinstance(self.cells, Numbers) else self.chosen(self.is_word)
+        return tally(zip(fold_all([*self.known]), self.known.values(), strict=True))
 
     def meant(self, words: Container[str]) -> dict[str, int]:
         """Return how often each text occurs that is one of these folded words; a missing value is the empty text."""
@@ -287,8 +276,8 @@ class Table:
     n_rows : int
     columns : dict of str to Numbers or Texts
         Those that were wanted.
-    lines : ndarray of shape (n_rows,) or None
-        The line on which each row ends; None: the file has no lines, and rows are counted.
+    lines : ndarray of shape (n_rows,)
+        The number of the line on which each row ends, or of the row.
     sparse : csr_array of shape (n_rows, n_features), or None
         The features of sparse rows, which are not among the columns then.
     unit : {"line", "row"}
@@ -300,17 +289,11 @@ class Table:
 
     n_rows: int
     columns: dict[str, Cells]
-    lines: Any = None
+    lines: NDArray[np.int64]
     sparse: csr_array | None = None
     unit: str = "line"
     encoding: str | None = None
     notes: list[str] = field(default_factory=list)
-
-    def place(self, row: int) -> dict[str, int]:
-        """Return where a row stands, as an argument of `place`."""
-        if self.lines is None:
-            return {"row": row}
-        return {"line": int(self.lines[row])} if self.unit == "line" else {"row": int(self.lines[row]) - 1}
 
 
 class Arrays(NamedTuple):

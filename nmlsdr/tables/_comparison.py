@@ -53,13 +53,11 @@ def profile_of(column: Any, cells: Cells, X: NDArray[np.float64]) -> Profile:
     has_levels = column.kind in ("category", "list", "words")
     known = np.asarray(X[:, : len(column.levels)].any(axis=1) if has_levels else ~np.isnan(X[:, 0]))
     missing = float((~known).mean()) if len(known) else 0.0
-    if has_levels:
-        shares = dict(zip(column.levels.values(), X[known].mean(axis=0).tolist(), strict=False)) if known.any() else {}
-        return Profile(missing, shares={} if column.kind == "words" else shares)
     values = X[known, 0]
     if column.kind != "number" or not len(values):
-        shares = {"yes": float(values.mean())} if column.kind == "yes/no" and len(values) else {}
-        return Profile(missing, shares=shares)
+        names = {"category": column.levels.values(), "list": column.levels.values(), "yes/no": ["yes"]}
+        means = X[known].mean(axis=0).tolist() if len(values) else []
+        return Profile(missing, shares=dict(zip(names.get(column.kind, ()), means, strict=False)))
     counts = Counter({"decimals": int((values % 1 != 0).sum())})
     if not isinstance(cells, Numbers):
         texts = cells.trimmed

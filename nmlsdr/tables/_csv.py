@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._checks.words import BLANKS, TOTALS, fold, trim
-from .._errors import shorten
-from ._arrow import arrow, written_column
+from .._errors import import_extra, shorten
+from ._arrow import written_column
 from ._columns import Table
 from ._files import SAMPLE, Form, Lines
 from ._numbers import PLAIN
@@ -35,16 +35,12 @@ class CsvFile:
     asked : collection of str, default=None
         Names of columns that are looked for. If given, the file may have come from a spreadsheet: what stands above the
         names or below the rows is left out, and a second column of a name, and one without, get a name.
-    is_labels : bool, default=False
-        Whether all columns are labels.
     """
 
-    def __init__(
-        self, lines: Lines, form: Form, asked: Collection[str] | None = None, *, is_labels: bool = False
-    ) -> None:
-        self.path, self.lines, self.form = lines.path, lines, form
-        self.is_raw, self.is_labels = asked is not None, is_labels
-        arrow("Reading CSV files")
+    def __init__(self, lines: Lines, form: Form, asked: Collection[str] | None = None) -> None:
+        self.path, self.lines, self.form, self.is_raw = lines.path, lines, form, asked is not None
+        self.is_labels = False  # whether all columns are labels
+        import_extra("pyarrow.compute", "Reading CSV files", "cli")
         self.dialect = lines.dialect(form.delimiter, form.decimal)
         begin = lines.peek().splitlines()[:10] if self.is_raw else []
         for _ in range(n_titles(list(csv.reader(begin, delimiter=self.dialect.delimiter)), asked or ())):
@@ -56,7 +52,7 @@ class CsvFile:
 
     def read(self, split: Split) -> Table:
         """Return the columns that have a role."""
-        wanted = split.wanted
+        wanted, self.is_labels = split.wanted, split.labels == self.names
         blocks: dict[str, list[Any]] = {name: [] for name in wanted}
         ends: list[NDArray[np.int64]] = [np.zeros(0, np.int64)]
         last: Iterable[list[str]] = ()
@@ -125,8 +121,7 @@ class CsvFile:
             for text in lines:
                 n_delimiters += text.count(delimiter)
                 if n_delimiters > most:  # before csv.reader splits the row, which would take much memory
-                    what = f"the row has {n_delimiters} cells or more, far above max_features; check its quotes"
-                    raise lines.error(what)
+                    raise lines.error(f"the row has {n_delimiters} cells or more, above max_features; check its quotes")
                 yield text + "\n"
 
         reader = csv.reader(texts(), delimiter=delimiter, strict=True)
@@ -172,8 +167,7 @@ class CsvFile:
         if self.is_raw:
             names = distinct_names(names, lines.notes)
         if "" in names:
-            what = f"column {names.index('') + 1} has no name; name it (or write the file without a row index)"
-            raise lines.error(what)
+            raise lines.error(f"column {names.index('') + 1} has no name; name it, or leave the index of rows out")
         numbered = names in ([str(j) for j in range(len(names))], [str(j + 1) for j in range(len(names))])
         if not numbered and all(PLAIN.fullmatch(name) for name in names):
             raise lines.error("the first line contains only numbers; it must contain the names of the columns")

@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -182,7 +181,7 @@ class Deciding:
         self._leave_rare(facts, quantities, n_cells, notation)
         units = tally((parts.unit, int(n_cells[code])) for code, parts in quantities.items())
         bare = self._are(facts, [code for code, parts in quantities.items() if not parts.unit])
-        is_bare = self._is_mostly(facts, bare, notation) is not None
+        is_bare = self._is_mostly(facts, bare)
         # A rare unit is a slip, such as the letter o in 1o2, unless it is known; among bare numbers not one letter.
         slips = {u for u, n in units.items() if n < min(FREQUENT, SLIPS * facts.n_known)}
         slips -= {u for u in slips if measures(u) and not (is_bare and len(u) == 1)}
@@ -194,7 +193,8 @@ class Deciding:
                 in_brackets = [code for code in taken if forms.different[code][-1] in ")-"]
                 note = f"{n_cells[in_brackets].sum()} in brackets or with a minus sign behind them are negative"
                 found = found._replace(note="; ".join([found.note, note][not found.note :])) if in_brackets else found
-                return self._is_mostly(facts, self._are(facts, taken), notation, doubt, found, True)
+                others = facts.chosen(facts.is_known & ~self._are(facts, taken))
+                return Reading(notation, others, doubt, found)
         return self._as_dates(facts, bare)
 
     def _leave_rare(
@@ -217,9 +217,9 @@ class Deciding:
         dates = column.dates_with(months)
         order, doubt = order_of(dates.different)
         is_date = facts.is_known & facts.is_word & ~np.isnan(dates.values(*order)[:, 0])
-        reading = self._is_mostly(facts, is_date, order, doubt)
-        if reading is not None and (not months or facts.counts[is_date].sum() >= SHARE * facts.n_known):
-            return reading._replace(months=months)
+        enough = not months or facts.counts[is_date].sum() >= SHARE * facts.n_known
+        if enough and self._is_mostly(facts, is_date):
+            return Reading(order, facts.chosen(facts.is_known & ~is_date), doubt, months=months)
         # In a shape every digit of a year is a 1.
         like_one = [word != "" and "1111" in shape for word, shape in zip(words, shapes.different, strict=False)]
         is_date |= facts.is_known & np.isin(shapes.codes, np.flatnonzero(like_one))
@@ -234,21 +234,15 @@ class Deciding:
         """Which known texts of a column have one of these forms."""
         return facts.is_known & np.isin(facts.column.forms.codes, forms)
 
-    def _is_mostly(
-        self, facts: Facts, read: NDArray[np.bool_], how: Any, doubt: str = "", units: Units = NO_UNITS,
-        sure: bool = False,
-    ) -> Reading | None:  # fmt: skip
-        """How a column is read if most of its texts can be read so, and it is none of few levels, such as T, 1, 2."""
+    def _is_mostly(self, facts: Facts, read: NDArray[np.bool_]) -> bool:
+        """Whether most texts of a column can be read, and it is none of few levels, such as T, 1, 2."""
         others = facts.is_known & ~read
         frequent = np.flatnonzero(others & (facts.counts >= LEVEL_SHARE * facts.n_known))
         are_words = any(not any(map(str.isdecimal, facts.column.different[code])) for code in frequent)
-        if are_words and facts.is_known.sum() <= FEW_LEVELS and not sure:
-            return None
+        if are_words and facts.is_known.sum() <= FEW_LEVELS:
+            return False
         share = MOSTLY if others.sum() > FEW_WORDS else 0.5
-        n_read = facts.n_known - int(facts.counts[others].sum())
-        if sure or (read.any() and n_read >= share * facts.n_known):
-            return Reading(how, facts.chosen(others), doubt, units)
-        return None
+        return bool(read.any() and facts.n_known - facts.counts[others].sum() >= share * facts.n_known)
 
     def _with_words(self, facts: Facts, reading: Reading | None, columns: Sequence[Facts]) -> Facts:
         """Return a column in which the words found among numbers are missing values too, unless they are levels.
@@ -264,8 +258,8 @@ class Deciding:
         if len(counts) >= FREQUENT and all(text.isalpha() and len(text) <= 3 for text in counts):
             own = {fold(text) for text in facts.chosen(~facts.is_known) if len(text) == 2 and text.isalpha()}
             own -= {fold(word) for word in self.choices.missing or ()}
-            others = (other.words for other in columns if own and other is not facts)
-            levels |= own - {fold(text) for texts in others for text in texts}
+            others = (other for other in columns if own and other is not facts and not isinstance(other.cells, Numbers))
+            levels |= own - {fold(text) for other in others for text in other.chosen(other.is_word)}
         self.levels[facts.name] = levels
         return Facts(facts.name, facts.cells, (self.missing | words) - levels) if words or levels else facts
 
@@ -447,13 +441,7 @@ class Deciding:
     def _words(self, facts: Facts) -> Column:
         """A column of texts: its frequent words become features, unless there are none."""
         name, known = facts.name, facts.folded
-        n_rows = Counter[str]()
-        by_count: dict[int, list[str]] = {}
-        for text, count in known.items():
-            by_count.setdefault(count, []).append(text)
-        for count, texts in by_count.items():
-            for word, n in Counter(chain.from_iterable(map(set, map(WORD.findall, texts)))).items():
-                n_rows[word] += n * count
+        n_rows = tally((word, count) for text, count in known.items() for word in {*WORD.findall(text)})
         least = max(FREQUENT, WORD_SHARE * self.n_rows)
         kept = [w for w, n in sorted(n_rows.items(), key=_by_count) if least <= n <= self.n_rows - least][:MOST_WORDS]
         seen = f"{len(facts.known)} different texts"

@@ -129,29 +129,27 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             The features.
         """
         with new_fit(self):
-            return self._decide(X, y)
-
-    def _decide(self, X: ArrayLike, y: Any) -> NDArray[np.float64]:
-        self._check_parameters()
-        columns = self._columns(X, reset=True)
-        names = [str(name) for name in getattr(self, "feature_names_in_", range(len(columns)))]
-        unknown = [name for name in (*self.drop, *self.one_hot) if name not in names]
-        if unknown:
-            raise InputError(f"There is no column {unknown[0]!r}; drop and one_hot name columns of X.")
-        named = dict(zip(names, columns, strict=True))
-        choices = Choices(**{name: value for name, value in self.get_params().items() if name != "impute"})
-        kept = {name: cells for name, cells in named.items() if name not in self.drop}
-        deciding = Deciding(kept, len(columns[0]), choices, _labeled(y), getattr(y, "columns", ()))
-        plan = deciding.plan()
-        if doubts := deciding.doubts():
-            warnings.warn(doubts, UserWarning, stacklevel=3)
-        place = {column.name: column for column in plan.columns}
-        plan = Plan(tuple(place[name] for name in names), plan.missing, plan.keep_case)
-        features = plan.encode(named, len(columns[0]), problems := list[Problem]())
-        if problems:
-            raise InputError(problems_in_words(problems, "row", in_python=True))
-        self.plan_ = dataclasses.replace(plan.filled(features, self.impute), profiles=plan.profiles_of(named, features))
-        return self.plan_.fill_in(features)
+            self._check_parameters()
+            columns = self._columns(X, reset=True)
+            names = [str(name) for name in getattr(self, "feature_names_in_", range(len(columns)))]
+            unknown = [name for name in (*self.drop, *self.one_hot) if name not in names]
+            if unknown:
+                raise InputError(f"There is no column {unknown[0]!r}; drop and one_hot name columns of X.")
+            named = dict(zip(names, columns, strict=True))
+            choices = Choices(**{name: value for name, value in self.get_params().items() if name != "impute"})
+            kept = {name: cells for name, cells in named.items() if name not in self.drop}
+            deciding = Deciding(kept, len(columns[0]), choices, _labeled(y), getattr(y, "columns", ()))
+            plan = deciding.plan()
+            if doubts := deciding.doubts():
+                warnings.warn(doubts, UserWarning, stacklevel=2)
+            place = {column.name: column for column in plan.columns}
+            plan = Plan(tuple(place[name] for name in names), plan.missing, plan.keep_case)
+            features = plan.encode(named, len(columns[0]), problems := list[Problem]())
+            if problems:
+                raise InputError(problems_in_words(problems, "row", in_python=True))
+            plan = plan.filled(features, self.impute)
+            self.plan_ = dataclasses.replace(plan, profiles=plan.profiles_of(named, features))
+            return self.plan_.fill_in(features)
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the features of a table with the same columns.

@@ -155,8 +155,7 @@ def too_large(path: Path_, what: str, max_bytes: int | None, line: int | None = 
     size = f"max_bytes={allowed}"
     if max_bytes is None and allowed < MAX_BYTES:
         size = f"{allowed} bytes, which is much for a file of {os.path.getsize(path)}"
-    where = f"{os.fspath(path)}{place(line)}"
-    return DataFileError(f"{where}: it {what} more than {size}; raise max_bytes if you trust the file.")
+    return DataFileError(f"{path}{place(line)}: it {what} more than {size}; raise max_bytes if you trust the file.")
 
 
 def check_size(path: Path_, n_bytes: int, what: str, max_bytes: int | None) -> None:

@@ -127,8 +127,7 @@ def feature_array(data: Any, names: Sequence[str] | None) -> Any:
     if wrong.any():
         entries = data.tocoo() if is_sparse else None
         row, column = np.argwhere(wrong)[0] if entries is None else (entries.row[wrong][0], entries.col[wrong][0])
-        what = "the value is not finite; write a number or drop the row"
-        raise DataFileError(f"{_cell(row, column, names)}: {what}.")
+        raise DataFileError(f"{_cell(row, column, names)}: the value is not finite; write a number or drop the row.")
     if is_sparse:
         data.eliminate_zeros()
     return data

@@ -220,7 +220,7 @@ def _points(
 
 def text_of(value: float) -> str:
     """Return the text of a number, a whole one without a decimal point."""
-    return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(float(value))
+    return str(int(value)) if abs(value) < 1e15 and value == int(value) else repr(float(value))
 
 
 # ---------------------------------------------------------------- numbers as programs write them

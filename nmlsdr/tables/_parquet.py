@@ -5,6 +5,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from .._errors import import_extra
 from ._arrow import arrow_column
 from ._columns import Table
@@ -58,7 +60,7 @@ class ParquetFile:
             found = file.read(columns=wanted)
             n_rows, columns = found.num_rows, dict(zip(found.column_names, found.columns, strict=True))
             if n_rows != self._n_rows:
-                what = f"its metadata give {self._n_rows} rows, but it has {n_rows}; write the file again"
-                raise DataFileError(f": {what}.")
+                raise DataFileError(f": its metadata give {self._n_rows} rows, and it has {n_rows}; write it again.")
         del found  # each column is given back when it has been turned into another form
-        return Table(n_rows, {name: arrow_column(columns.pop(name)) for name in wanted}, unit="row")
+        cells = {name: arrow_column(columns.pop(name)) for name in wanted}
+        return Table(n_rows, cells, np.arange(1, n_rows + 1), unit="row")

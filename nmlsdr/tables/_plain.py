@@ -35,7 +35,7 @@ def plain_contents(
     target = label_columns(table, split, problems, all_known=complete) if split.labels else None
     if problems:
         first = min(problems, key=lambda problem: int(problem.rows[0]))
-        raise DataFileError(f"{place(column=first.name, **table.place(int(first.rows[0])))}: {first.why}.")
+        raise DataFileError(f", {table.unit} {table.lines[first.rows[0]]}{place(column=first.name)}: {first.why}.")
     if table.sparse is not None:
         return table.sparse, target
     X = np.empty((table.n_rows, len(found)), np.result_type(*found) if found else np.float64)

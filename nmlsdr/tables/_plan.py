@@ -116,7 +116,7 @@ class Plan:
     encoding: str = ""
     profiles: tuple[Profile, ...] = ()
 
-    @functools.cached_property
+    @property
     def used(self) -> list[Column]:
         """The columns that become features."""
         return [column for column in self.columns if column.kind in FEATURES]
@@ -165,9 +165,76 @@ class Plan:
         shape = n_rows, len(self.feature_names)
         X = np.broadcast_to(np.nan, shape) if checks else np.empty(shape)
         for column, block in self._blocks(X):
-            cells, missing = columns[column.name], frozenset(self.missing)
-            _encode(column, missing, self.keep_case, cells, None if checks else block, problems)
+            self._encode(column, columns[column.name], None if checks else block, problems)
         return X
+
+    def _encode(self, column: Column, cells: Cells, X: NDArray[np.float64] | None, problems: list[Problem]) -> None:
+        """Write the features of one column to X if there is one; cells that are not what it holds become problems."""
+        missing = frozenset(self.missing)
+        is_plain = column.kind == "number" and (not column.factors or "" in column.factors)
+        # If a number means a missing value, texts tell which numbers these are.
+        if isinstance(cells, Numbers) and is_plain and cells.fit(column.decimal) and not any(map(is_number, missing)):
+            own = np.array([mark == WITHOUT for mark in column.marks], dtype=bool)
+            if X is not None:
+                X[:, 0] = cells.values
+                X[:, 1:] = ~np.isnan(cells.values)[:, None] & own
+            return
+        texts = cells.texts.trimmed
+        if column.kind in ("category", "list", "words"):
+            if X is not None:
+                X[:] = self._encode_words(column, texts, X.shape[1])
+            return
+        words = fold_all(texts.different)
+        is_missing = np.array([word in missing for word in words], dtype=bool)
+        if column.kind == "yes/no":
+            known = {word: float(value) for word, value in column.levels.items()}
+            for language in LANGUAGES:  # so that "sim" is the "s" of the fit
+                known = {**language, **known} if column.levels.keys() <= language.keys() else known
+            found = np.array([[known.get(word, np.nan)] for word in words], np.float64).reshape(-1, 1)
+            # In a column of crosses and empty cells every word for "missing" means no.
+            found[is_missing & np.isnan(found[:, 0])] = known.get("", np.nan)
+        else:
+            if column.kind == "date":
+                found = texts.dates_with(column.levels).values(column.month_first, column.year_first)
+            elif column.kind == "JSON":
+                objects = [numbers_of(text) for text in texts.different]
+                is_missing |= [o is not None and not o.keys() & column.levels.keys() for o in objects]
+                found = np.array([[(o or {}).get(key, np.nan) for key in column.levels] for o in objects])
+                found = found.reshape(len(words), len(column.levels))
+            else:
+                notation = Notation(column.decimal, column.thousands)
+                units = {part.unit for parts in texts.forms.parts if parts is not None for part in parts.all}
+                factors = with_new_units(column.factors, units)
+                found = read_quantities(texts.different, texts.forms, notation, factors, column.marks)
+                for code, text in enumerate(texts.different) if is_plain and texts.numbers else ():
+                    found[code, 0] = (texts.numbers or {}).get(text, found[code, 0])
+            found[is_missing] = np.nan
+        for code, rows in rows_of(texts.codes, np.flatnonzero(np.isnan(found).all(axis=1) & ~is_missing)):
+            bare = column.factors and "" not in column.factors and is_number(texts.different[code])
+            problems.append(Problem(column.name, rows, texts.different[code], why=NO_UNIT if bare else ""))
+        if column.kind == "number":
+            found[np.isnan(found[:, 0]), 1:] = 0.0  # a missing number has no mark
+        if X is not None:
+            X[:] = found[texts.codes]
+
+    def _encode_words(self, column: Column, texts: Texts, width: int) -> NDArray[np.bool_]:
+        """Return the features of a category, of lists, or of words."""
+        missing, table = frozenset(self.missing), np.zeros((len(texts.different), width), dtype=bool)
+        place = {level: j for j, level in enumerate(column.levels)}
+        key: Callable[[str], str] = trim if self.keep_case else fold
+        for code, (text, word) in enumerate(zip(texts.different, fold_all(texts.different), strict=True)):
+            if column.kind == "words":
+                table[code, [place[part] for part in {*WORD.findall(word)} if part in place]] = True
+            elif column.kind == "list":
+                items = map(key, items_of(text, column.separator))
+                table[code, [place[item] for item in items if item in place]] = True
+            elif (level := place.get(text if self.keep_case else word)) is not None:
+                table[code, level] = True
+            elif column.has_missing and word in missing:
+                table[code, len(place)] = True
+            elif column.has_other and word not in missing:
+                table[code, -1] = True
+        return table[texts.codes]
 
     def _blocks(self, X: NDArray[np.float64]) -> Iterator[tuple[Column, NDArray[np.float64]]]:
         """Yield each used column with its features."""
@@ -188,24 +255,22 @@ class Plan:
 
         Columns of one name that a spreadsheet tells apart by their order alone are refused where both differ.
         """
-        found, moved, sums = dict[str, list[str]](), [], []
+        found, moved = dict[str, list[str]](), []
         for (column, X_of), was in zip(self._blocks(X), self.profiles, strict=bool(self.profiles)):
-            if column.name not in absent and len(X):
-                now = profile_of(column, columns[column.name], X_of)
-                facts, is_elsewhere = differences(was, now, X_of)
-                unseen = int((~X_of.any(axis=1)).sum()) if column.kind == "category" else 0
-                if unseen:
-                    rows = "1 row has a level" if unseen == 1 else f"{unseen} rows have levels"
-                    facts.append(f"{rows} that the fit has not seen; its features are 0 there")
-                if facts:
-                    found[column.name] = facts
-                moved += [column.name] * is_elsewhere
-                sums += [column.name] * (column.kind == "number" and is_sum_of_others(X_of[:, 0]))
+            if column.name in absent or not len(X):
+                continue
+            now = profile_of(column, columns[column.name], X_of)
+            facts, is_elsewhere = differences(was, now, X_of)
+            if column.kind == "category" and (unseen := int((~X_of.any(axis=1)).sum())):
+                rows = "1 row has a level" if unseen == 1 else f"{unseen} rows have levels"
+                facts.append(f"{rows} that the fit has not seen; its features are 0 there")
+            if column.kind == "number" and is_sum_of_others(X_of[:, 0]):
+                facts.append("the last row is the sum of the others; remove it if it is no row")
+            found |= {column.name: facts} if facts else {}
+            moved += [column.name] * is_elsewhere
         if twins := [name for name in moved if NUMBERED.sub("", name) in moved and NUMBERED.search(name)]:
             what = f"The columns {NUMBERED.sub('', twins[0])!r} and {twins[0]!r} have one name in the file"
             raise InputError(f"{what}, and probably not the order of the fit; give each a name of its own.")
-        for name in sums:
-            found.setdefault(name, []).append("the last row is the sum of the others; remove it if it is no row")
         return found
 
     def encode_new(
@@ -275,9 +340,6 @@ class Plan:
                     table[i, j] = levels[i % len(levels)]
         return table
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-
     def to_json(self) -> str:
         """Return the plan as text; most columns of a wide table are plain numbers, for which a short list is enough."""
         columns = [
@@ -287,7 +349,7 @@ class Plan:
             for c in self.columns
         ]
         profiles = [[*dataclasses.astuple(profile)] for profile in self.profiles]
-        kept = {**self.__getstate__(), "columns": columns, "labels": dict(self.labels), "profiles": profiles}
+        kept = {**vars(self), "columns": columns, "labels": dict(self.labels), "profiles": profiles}
         return json.dumps(kept, ensure_ascii=False)
 
     @classmethod
@@ -363,80 +425,3 @@ def _from_json(value: Any, kind: Any) -> Any:
     if type(value) is str:
         value.encode()  # fails for half of a surrogate pair, which cannot be printed
     return value
-
-
-# ---------------------------------------------------------------- from cells to numbers
-
-
-def _encode(
-    column: Column, missing: frozenset[str], keep_case: bool, cells: Cells, X: NDArray[np.float64] | None,
-    problems: list[Problem],
-) -> None:  # fmt: skip
-    """Write the features of one column to X if there is one, and add cells that are not what it holds to `problems`."""
-    is_plain = column.kind == "number" and (not column.factors or "" in column.factors)
-    # If a number means a missing value, texts tell which numbers these are.
-    if isinstance(cells, Numbers) and is_plain and cells.fit(column.decimal) and not any(map(is_number, missing)):
-        own = np.array([mark == WITHOUT for mark in column.marks], dtype=bool)
-        if X is not None:
-            X[:, 0] = cells.values
-            X[:, 1:] = ~np.isnan(cells.values)[:, None] & own
-        return
-    texts = cells.texts.trimmed
-    if column.kind in ("category", "list", "words"):
-        if X is not None:
-            X[:] = _encode_words(column, missing, keep_case, texts, X.shape[1])
-        return
-    words = fold_all(texts.different)
-    is_missing = np.array([word in missing for word in words], dtype=bool)
-    if column.kind == "yes/no":
-        known = {word: float(value) for word, value in column.levels.items()}
-        for language in LANGUAGES:  # so that "sim" is the "s" of the fit
-            known = {**language, **known} if column.levels.keys() <= language.keys() else known
-        found = np.array([[known.get(word, np.nan)] for word in words], np.float64).reshape(-1, 1)
-        # In a column of crosses and empty cells every word for "missing" means no.
-        found[is_missing & np.isnan(found[:, 0])] = known.get("", np.nan)
-    else:
-        if column.kind == "date":
-            found = texts.dates_with(column.levels).values(column.month_first, column.year_first)
-        elif column.kind == "JSON":
-            objects = [numbers_of(text) for text in texts.different]
-            is_missing |= [o is not None and not o.keys() & column.levels.keys() for o in objects]
-            found = np.array([[(o or {}).get(key, np.nan) for key in column.levels] for o in objects])
-            found = found.reshape(len(words), len(column.levels))
-        else:
-            notation = Notation(column.decimal, column.thousands)
-            units = {part.unit for parts in texts.forms.parts if parts is not None for part in parts.all}
-            factors = with_new_units(column.factors, units)
-            found = read_quantities(texts.different, texts.forms, notation, factors, column.marks)
-            for code, text in enumerate(texts.different) if is_plain and texts.numbers else ():
-                found[code, 0] = (texts.numbers or {}).get(text, found[code, 0])
-        found[is_missing] = np.nan
-    for code, rows in rows_of(texts.codes, np.flatnonzero(np.isnan(found).all(axis=1) & ~is_missing)):
-        bare = column.factors and "" not in column.factors and is_number(texts.different[code])
-        problems.append(Problem(column.name, rows, texts.different[code], why=NO_UNIT if bare else ""))
-    if column.kind == "number":
-        found[np.isnan(found[:, 0]), 1:] = 0.0  # a missing number has no mark
-    if X is not None:
-        X[:] = found[texts.codes]
-
-
-def _encode_words(
-    column: Column, missing: frozenset[str], keep_case: bool, texts: Texts, width: int
-) -> NDArray[np.bool_]:
-    """Return the features of a category, of lists, or of words."""
-    table = np.zeros((len(texts.different), width), dtype=bool)
-    place = {level: j for j, level in enumerate(column.levels)}
-    key: Callable[[str], str] = trim if keep_case else fold
-    for code, (text, word) in enumerate(zip(texts.different, fold_all(texts.different), strict=True)):
-        if column.kind == "words":
-            table[code, [place[part] for part in {*WORD.findall(word)} if part in place]] = True
-        elif column.kind == "list":
-            items = map(key, items_of(text, column.separator))
-            table[code, [place[item] for item in items if item in place]] = True
-        elif (level := place.get(text if keep_case else word)) is not None:
-            table[code, level] = True
-        elif column.has_missing and word in missing:
-            table[code, len(place)] = True
-        elif column.has_other and word not in missing:
-            table[code, -1] = True
-    return table[texts.codes]

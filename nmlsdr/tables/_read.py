@@ -211,7 +211,7 @@ def read_columns(
     with foreign_bytes(path):
         if reader in WITHOUT_NAMES:
             table = _read_arrays(path, reader, roles, form, labels)
-            return Raw(table, Table(table.data.shape[0], {}), Split(), roles, [])
+            return Raw(table, Table(0, {}, np.zeros(0, np.int64)), Split(), roles, [])
         with _opened(path, reader, form, None if plan is None else asked) as source:
             if isinstance(plan, Plan):
                 split = _split_by_plan(source, roles, labels, plan)
@@ -283,18 +283,14 @@ def encode_columns(raw: Raw, plan: Plan, given: Plan | Choices) -> None:
 
 
 def _told(problems: Sequence[Problem], found: Table) -> str:
-    lines = np.arange(1, found.n_rows + 1) if found.lines is None else found.lines
-    return problems_in_words([problem._replace(rows=lines[problem.rows]) for problem in problems], found.unit)
+    return problems_in_words([problem._replace(rows=found.lines[problem.rows]) for problem in problems], found.unit)
 
 
 @contextlib.contextmanager
-def _opened(path: Path_, reader: Any, form: Form, asked: list[str] | None = None, **more: Any) -> Iterator[Any]:
+def _opened(path: Path_, reader: Any, form: Form, asked: list[str] | None = None) -> Iterator[Any]:
     """Open a file whose columns have names."""
-    if reader not in (CsvFile, ArffFile):
-        yield reader(path, form, asked)
-        return
-    with Lines(path, form) as lines:
-        yield reader(lines, form, asked, **more)
+    with Lines(path, form) if reader in (CsvFile, ArffFile) else contextlib.nullcontext(path) as source:
+        yield reader(source, form, asked)
 
 
 def _asked(roles: Roles, labels: LabelNames, plan: Plan | Choices | None) -> list[str]:
@@ -457,8 +453,7 @@ def _read_label_file(table: Bunch, roles: Roles, data_path: Path_, n_rows: int, 
             found = read_npz(path, limits, is_labels=True) if reader is read_npz else read_svmlight(path, limits)
             target, names = found.target, found.label_names
         else:
-            more: dict[str, Any] = {"is_labels": True} if reader is CsvFile else {}
-            with _opened(path, reader, limits, **more) as source:
+            with _opened(path, reader, limits) as source:
                 names = source.names
                 split = Split(labels=names, yes=roles.yes, no=roles.no)
                 labels = source.read(split)

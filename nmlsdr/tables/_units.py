@@ -282,17 +282,17 @@ def find_units(parts: Iterable[tuple[Parts, int]]) -> Units | None:
     factors = {unit: sizes[unit] / sizes[order[0]] for unit in sorted(order)}
     marks, doubt = sorted(signs.keys() - {""}), ""
     notes = [f"the sign {sign!r} of {signs[sign]} has a feature of its own" for sign in marks]
-    if not n_units:
-        return Units(factors, tuple(marks), "; ".join(notes))
     units = ", ".join(f"{unit!r} ({counts[unit]})" for unit in order)
-    if n_units == 1 and not order[0].strip("*"):
+    is_mark = n_units == 1 and not order[0].strip("*")
+    if is_mark:
         notes.insert(0, f"the mark {units} behind numbers is left out")
-        return Units(factors | {"": 1.0}, tuple(marks), "; ".join(notes))
-    if n_units > 1:
-        units += ", kept beside the number" if dimension is None else f", converted to {order[0]!r}"
-        marks += factors if dimension is None else []
-    notes.insert(0, f"unit {units}")
-    if n_bare:
+        factors[""] = 1.0
+    elif n_units:
+        is_kept = n_units > 1 and dimension is None
+        how = ", kept beside the number" if is_kept else f", converted to {order[0]!r}" if n_units > 1 else ""
+        notes.insert(0, f"unit {units}{how}")
+        marks += factors if is_kept else []
+    if n_bare and n_units and not is_mark:
         factors[""] = 1.0
         marks += [WITHOUT] * (n_units > 1)
         own = ", with a feature of their own" * (n_units > 1)

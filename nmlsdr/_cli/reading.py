@@ -279,10 +279,11 @@ def show_plan(table: Table, source: str, console: Console) -> bool:
 def plan_lines(table: Table, source: str) -> list[str]:
     """Return what was done with every column: a sentence about the table, and a line for each column or group."""
     n_rows, n_features = table.data.shape
-    facts = [f"{n_rows} rows; the columns give {n_features} feature{'s' * (n_features > 1)}"]
+    facts = [f"{n_rows} row{'s' * (n_rows > 1)}; the columns give {n_features} feature{'s' * (n_features > 1)}"]
     if table.target is not None:
-        n_labels = table.target.shape[1]
-        facts.append(f"{n_labels} label{'s' * (n_labels > 1)}, {int(table.labeled.sum())} rows labelled")
+        n_labels, n_partly = table.target.shape[1], int((table.labeled & (table.target == -1).any(axis=1)).sum())
+        partly = f" ({n_partly} of them in part)" if n_partly else ""
+        facts.append(f"{n_labels} label{'s' * (n_labels > 1)}, {int(table.labeled.sum())} rows labelled{partly}")
     if table.lists is not None:
         word = repr(table.lists.no_label) if table.lists.no_label else "no word"
         facts.append(f"labels are separated by {table.lists.separator!r}, and {word} stands for a row without labels")
@@ -293,7 +294,8 @@ def plan_lines(table: Table, source: str) -> list[str]:
         facts.append(f"the label{'s are' if len(named) > 1 else ' is'} {', '.join(named[:_MOST_NAMES])}{more}")
     if table.groups is not None:
         n_groups = len(np.unique(table.groups))
-        what = f"{n_rows - n_groups} rows are equal to another one, and such rows stay"
+        equal = "1 row is" if n_rows - n_groups == 1 else f"{n_rows - n_groups} rows are"
+        what = f"{equal} equal to another one, and such rows stay"
         if table.ids is not None:
             what = f"the id {table.plan.identifier!r} repeats ({n_groups} different), and rows with one id stay"
         facts.append(f"{what} together in cross-validation")

@@ -52,7 +52,7 @@ class CsvFile:
 
     def read(self, split: Split) -> Table:
         """Return the columns that have a role."""
-        wanted, self.is_labels = split.wanted, split.labels == self.names
+        wanted, self.is_labels = split.wanted, not split.features and bool(split.labels)
         blocks: dict[str, list[Any]] = {name: [] for name in wanted}
         ends: list[NDArray[np.int64]] = [np.zeros(0, np.int64)]
         last: Iterable[list[str]] = ()

@@ -430,7 +430,7 @@ class Deciding:
         if len(kept) < len(counts):
             reason += f"; the {len(kept)} most frequent have a feature each, the others share one"
         if n_missing:
-            reason += f"; missing in {n_missing} rows"
+            reason += f"; missing in {n_missing} row{'s' * (n_missing > 1)}"
         for word in sorted(self.levels.get(name, ())):
             where = ", although it means a missing value among numbers" if word in self.found else ""
             reason += f"; {word!r} is a level here{where} (--missing {word}: a missing value here too)"

@@ -51,8 +51,10 @@ class ExcelFile:
             known = {*(asked or ())}
             sheets = [_Sheet(book[title], known) for title in ([form.sheet] if form.sheet else titles)]
             sheet = max(sheets, key=lambda one: (len(known & {*one.names}), bool(one.names)))  # the first of equals
+            others = ", ".join(repr(title) for title in titles if title != sheet.title)
             if len(sheets) > 1:
-                self.notes.append(f"of {len(sheets)} sheets {sheet.title!r} is read; --sheet names another")
+                self.notes.append(f"of {len(sheets)} sheets {sheet.title!r} is read; --sheet names another ({others})")
+            self._more = f", or name another sheet with --sheet ({others})" if len(sheets) > 1 else ""
             if not self.path.name.lower().endswith((".xlsx", ".xlsm")):
                 self.notes.append("it is an Excel file, although its name does not say so")
             if not sheet.names:
@@ -88,10 +90,9 @@ class ExcelFile:
                     n_below += 1
                     continue
                 if blank:
-                    where = place(row=blank - 1)
-                    raise DataFileError(f"{where}: the row is blank, and rows follow it; remove it.")
+                    raise DataFileError(f"{place(row=blank - 1)}: the row is blank, and rows follow it; remove it.")
                 if any(cell is not None for cell in row[width:]):
-                    what = f"{len(row)} cells, but the names of columns are {width}; complete the first row"
+                    what = f"{len(row)} cells, but the names of columns are {width}; complete the first row{self._more}"
                     raise DataFileError(f"{place(row=number - 1)}: {what}.")
                 numbers.append(number)
                 last.append(row)

@@ -36,10 +36,10 @@ def label_columns(table: Table, split: Split, problems: list[Problem], *, all_kn
     for c, name in enumerate(names):
         cells = table.columns[name].texts
         words = [fold(text) for text in cells.different]
-        known = label_words(words, split.yes, split.no)
+        known = label_words(words, split.yes, split.no) or label_words({*words} - MISSING, split.yes, split.no)
         if known is None and (some := two_languages(words)):
             raise DataFileError(f"{place(None, name)}: it holds {some}.")
-        found = [(known or LABEL_WORDS).get(word) for word in words]
+        found = [(known or LABEL_WORDS).get(word, -1 if word in MISSING else None) for word in words]
         for code, (text, label) in enumerate(zip(cells.different, found, strict=True)):
             why = "the label is missing; fill it in or drop the row" if label == -1 and all_known else ""
             if label is None:
@@ -50,9 +50,9 @@ def label_columns(table: Table, split: Split, problems: list[Problem], *, all_kn
         labels[:, c] = np.array([-1 if label is None else label for label in found] or [0])[cells.codes]
     if said := about_crosses(labels == CROSS):
         table.notes.append(f"{said} (--mask FILE names rows that are unlabelled)")
-    labels, mixed = plain_labels(labels)
+    crosses, (labels, mixed) = labels == CROSS, plain_labels(labels)
     if mixed is not None and not problems:
-        where = place(None, names[mixed])
+        where = f", {table.unit} {table.lines[crosses[:, mixed].argmax()]}{place(column=names[mixed])}"
         raise DataFileError(f"{where}: crosses (x) are mixed with 0, 1, yes or no; use one form.")
     return labels
 

@@ -25,8 +25,8 @@ class ItemList(NamedTuple):
 
 
 def items_of(text: str, separator: str) -> list[str]:
-    """Return the different parts between separators, without blanks around them."""
-    return [*dict.fromkeys(part for piece in text.split(separator) if (part := trim(piece)))]
+    """Return the different parts between separators, without blanks around them and a full stop at their end."""
+    return [*dict.fromkeys(part for piece in text.split(separator) if (part := trim(trim(piece).removesuffix("."))))]
 
 
 def find_items(texts: Mapping[str, int], key: Callable[[str], str] = str.casefold) -> ItemList | None:

@@ -4,7 +4,6 @@ import contextlib
 import dataclasses
 import os
 import shlex
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,7 +15,7 @@ from sklearn.utils import Bunch
 from .._checks.words import names_rows
 from .._errors import shorten
 from ._arff import ArffFile
-from ._columns import Cells, Table, Texts
+from ._columns import Cells, Table, Texts, tally
 from ._csv import CsvFile
 from ._deciding import Choices, Deciding
 from ._excel import ExcelFile
@@ -44,16 +43,11 @@ from ._svmlight import read_svmlight
 
 READERS = {
     ".arff": ArffFile,
-    ".csv": CsvFile,
-    ".tsv": CsvFile,
-    ".parquet": ParquetFile,
-    ".pq": ParquetFile,
-    ".xlsx": ExcelFile,
-    ".xlsm": ExcelFile,
+    **dict.fromkeys((".csv", ".tsv"), CsvFile),
+    **dict.fromkeys((".parquet", ".pq"), ParquetFile),
+    **dict.fromkeys((".xlsx", ".xlsm"), ExcelFile),
     ".npz": read_npz,
-    ".svmlight": read_svmlight,
-    ".svm": read_svmlight,
-    ".libsvm": read_svmlight,
+    **dict.fromkeys((".svmlight", ".svm", ".libsvm"), read_svmlight),
 }
 _SHEET = "save the sheet as CSV (Save As, CSV UTF-8) and give that file"
 _FRAME = "load it with pandas and write it with to_parquet"
@@ -227,13 +221,13 @@ def read_columns(
         else:
             table.columns = found.columns
             table.target = label_columns(found, split, problems) if split.labels else None
+        if split.id is not None:
+            table.ids = found.columns[split.id].all()
+            table.groups = _groups(table.ids, None)
         if split.lists:
             _read_lists(path, table, [found.columns[name].texts for name in split.lists], roles, form, plan)
         elif roles.label_file is not None:
-            _read_label_file(table, roles, path, found.n_rows, form)
-    if split.id is not None:
-        table.ids = found.columns[split.id].all()
-        table.groups = _groups(table.ids, None)
+            _read_label_file(table, roles, path, found.n_rows, form, split.id)
     return Raw(table, found, split, roles, problems)
 
 
@@ -377,12 +371,9 @@ def _read_lists(
     path: Path_, table: Bunch, columns: list[Texts], roles: Roles, form: Form, plan: Plan | Choices | None
 ) -> None:
     """Read labels from columns of lists, in place."""
-    counts = Counter[str]()
-    for column in columns:
-        counts.update(dict(zip(column.different, column.counts, strict=True)))
+    counts = tally(pair for column in columns for pair in zip(column.different, column.counts, strict=True))
     separator, no_label = roles.separator, roles.no_label
-    is_raw = plan is not None
-    table.lists = find_lists(counts, separator, no_label) if is_raw else Lists(separator or ";", no_label)
+    table.lists = Lists(separator or ";", no_label) if plan is None else find_lists(counts, separator, no_label)
     own = plan.labels if isinstance(plan, Plan) else {}  # what the table of the fit had, this one may lack
     given = {name: value for name in ("separator", "no_label") if (value := getattr(roles, name)) is not None}
     refuse_unused(counts, table.lists, {name: value for name, value in given.items() if value != own.get(name)})
@@ -442,8 +433,10 @@ def reader_of(path: Path_) -> Any:
     return reader
 
 
-def _read_label_file(table: Bunch, roles: Roles, data_path: Path_, n_rows: int, form: Form) -> None:
-    """Read a file whose columns are all labels, in place."""
+def _read_label_file(
+    table: Bunch, roles: Roles, data_path: Path_, n_rows: int, form: Form, id_column: str | None = None
+) -> None:
+    """Read a file whose columns are all labels, but for one with the ids of the table, in place."""
     path: Any = roles.label_file
     reader = reader_of(path)
     limits = Form(known_words=form.known_words, likely_encoding=table.encoding)
@@ -454,9 +447,11 @@ def _read_label_file(table: Bunch, roles: Roles, data_path: Path_, n_rows: int, 
             target, names = found.target, found.label_names
         else:
             with _opened(path, reader, limits) as source:
-                names = source.names
-                split = Split(labels=names, yes=roles.yes, no=roles.no)
-                labels = source.read(split)
+                names = [name for name in source.names if name != id_column]
+                ids = None if len(names) == len(source.names) else id_column
+                labels = source.read(split := Split(labels=names, id=ids, yes=roles.yes, no=roles.no))
+                if ids is not None and labels.columns[ids].all() != table.ids:
+                    raise DataFileError(f": its column {ids!r} is not that of {os.fspath(data_path)}, row by row.")
                 target = plain_contents(labels, split)[1]
                 table.notes = [*table.notes, *(f"{os.fspath(path)}: {note}" for note in labels.notes)]
         if target is None:

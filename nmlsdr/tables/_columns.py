@@ -163,8 +163,7 @@ class Facts:
 
     def __init__(self, name: str, cells: Cells, missing: frozenset[str]) -> None:
         self.name, self.cells, self.missing = name, cells, missing
-        numbers = isinstance(cells, Numbers)
-        self.n_known = int(self.filled.sum()) if numbers else int(self.counts[self.is_known].sum())
+        self.n_known = int(self.filled.sum())
 
     @functools.cached_property
     def column(self) -> Texts:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from .._checks.cells import about_crosses, plain_labels
 from .._checks.words import BLANKS, CROSS, LABEL_WORDS, MISSING, NO_LABEL, fold, label_words, two_languages
 from .._errors import shorten
-from ._columns import Table, Texts
+from ._columns import Table, Texts, tally
 from ._dates import match_date
 from ._files import DataFileError, Form, Lines, Path_, Problem, check_size, foreign_bytes, place
 from ._lists import SEPARATORS
@@ -125,9 +125,7 @@ def check_lists(cells: Mapping[str, int], lists: Lists, where: str, is_sure: boo
         shown = ", ".join(repr(shorten(text, 20)) for text in filled[:3])
         what = f"its cells are numbers or dates ({shown}), which are seldom labels"
         raise DataFileError(f"{where}: {what}; if they are, say so with --separator ';'.")
-    counts, notes = Counter[str](), []
-    for cell, count in cells.items():
-        counts.update(dict.fromkeys(lists.tags(cell) - {lists.no_label}, count))
+    counts, notes = tally((tag, n) for cell, n in cells.items() for tag in lists.tags(cell) - {str(lists.no_label)}), []
     for name, count in counts.items() if len(counts) <= MOST_COMPARED else ():
         often = [other for other, n in counts.items() if n >= RARER * count]
         if often and len(name) >= LEAST_LETTERS and not any(map(str.isdigit, name)):

@@ -433,9 +433,7 @@ def reader_of(path: Path_) -> Any:
     return reader
 
 
-def _read_label_file(
-    table: Bunch, roles: Roles, data_path: Path_, n_rows: int, form: Form, id_column: str | None = None
-) -> None:
+def _read_label_file(table: Bunch, roles: Roles, source: Path_, n_rows: int, form: Form, id: str | None = None) -> None:
     """Read a file whose columns are all labels, but for one with the ids of the table, in place."""
     path: Any = roles.label_file
     reader = reader_of(path)
@@ -446,17 +444,17 @@ def _read_label_file(
             found = read_npz(path, limits, is_labels=True) if reader is read_npz else read_svmlight(path, limits)
             target, names = found.target, found.label_names
         else:
-            with _opened(path, reader, limits) as source:
-                names = [name for name in source.names if name != id_column]
-                ids = None if len(names) == len(source.names) else id_column
-                labels = source.read(split := Split(labels=names, id=ids, yes=roles.yes, no=roles.no))
-                if ids is not None and labels.columns[ids].all() != table.ids:
-                    raise DataFileError(f": its column {ids!r} is not that of {os.fspath(data_path)}, row by row.")
+            with _opened(path, reader, limits) as file:
+                names = [name for name in file.names if name != id]
+                split = Split(labels=names, id=id if id in file.names else None, yes=roles.yes, no=roles.no)
+                labels = file.read(split)
+                if split.id is not None and labels.columns[split.id].all() != table.ids:
+                    raise DataFileError(f": its column {id!r} is not that of {source}, row by row.")
                 target = plain_contents(labels, split)[1]
                 table.notes = [*table.notes, *(f"{os.fspath(path)}: {note}" for note in labels.notes)]
         if target is None:
             raise DataFileError(": it holds no labels; give one column per label.")
         if target.shape[0] != n_rows:
-            counts = f"{target.shape[0]} rows of labels, but {os.fspath(data_path)} has {n_rows} rows"
+            counts = f"{target.shape[0]} rows of labels, but {source} has {n_rows} rows"
             raise DataFileError(f": {counts}; give one row of labels per row, empty if unlabelled.")
     table.target, table.label_names = target, names

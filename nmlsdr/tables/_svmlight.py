@@ -6,12 +6,11 @@ with a pattern of a row; a line that does not match is checked part by part, to 
 
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import chain
 from typing import NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._checks.words import BLANKS
 from .._errors import shorten
@@ -53,7 +52,14 @@ def read_svmlight(path: Path_, form: Form, labels: LabelNames | None = None) -> 
     width = int(X.indices.max(initial=-1)) + 1 if form.n_features is None else form.n_features
     data = csr(X.data, X.indices, X.indptr, (len(sets), width))
     data.eliminate_zeros()
-    return Arrays(data, *_target(path, sets, form, labels))
+    found = [{str(int(label)) for label in labels_of_row} for labels_of_row in sets]
+    names = list(labels or sorted({*chain.from_iterable(found)} - {UNLABELED}, key=int))
+    target = None
+    if names:
+        check_table(path, len(found), len(names), form)
+        target = indicator([row - {UNLABELED} for row in found], names)
+        target[[UNLABELED in row for row in found]] = -1
+    return Arrays(data, target, None, names or None)
 
 
 class _MatchedRows:
@@ -118,18 +124,3 @@ class _MatchedRows:
                 raise self._lines.error(f"{what} {where}; correct it")
             previous = int(found[2])
         raise self._lines.error("the line is not a row of labels and index:value; correct it")
-
-
-def _target(
-    path: Path_, sets: Sequence[tuple[float, ...]], form: Form, labels: LabelNames | None
-) -> tuple[NDArray[np.int64] | None, None, list[str] | None]:
-    """Return labels (n, C), no names of features, and the names of the labels; None if no row has a label."""
-    rows = [{str(int(label)) for label in labels} for labels in sets]
-    found = sorted({*chain.from_iterable(rows)} - {UNLABELED}, key=int)
-    names = found if labels is None else list(labels)
-    if not names:
-        return None, None, None
-    check_table(path, len(rows), len(names), form)
-    target = indicator([row - {UNLABELED} for row in rows], names)
-    target[[UNLABELED in row for row in rows]] = -1
-    return target, None, names

@@ -174,12 +174,20 @@ class Forms(NamedTuple):
         return np.array([parts is not None and parts.number == plain_text(form) for form, parts in pairs], dtype=bool)
 
 
+def _last_unit(match: re.Match[str], start: int = 0) -> tuple[int, str]:
+    """Return where the last number of a text ends, and the unit behind it."""
+    last = _match(match["last"] or "")
+    if last is not None:
+        return _last_unit(last, start + match.start("last"))
+    return start + match.end("number"), match["unit"] or ""
+
+
 def forms_of(texts: Sequence[str], shapes: Coded) -> Forms:
     """Return the forms of texts of these shapes."""
     found, codes = shapes
     parts = [split_number(shape) for shape in found]
     odd = {code: _match(found[code]) for code, part in enumerate(parts) if part is None or _DIGIT.search(part.unit)}
-    units = {code: (match.end("number"), match["unit"] or "") for code, match in odd.items() if match is not None}
+    units = {code: _last_unit(match) for code, match in odd.items() if match is not None}
     # The digits of a unit are its own.
     ends = {code: end for code, (end, unit) in units.items() if _DIGIT.search(unit) and not re.search(r"/\d+/", unit)}
     if not ends:

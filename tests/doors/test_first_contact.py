@@ -268,10 +268,55 @@ def test_labels_that_differ_by_a_letter_are_said(write, rows):
     labels = ["vazamento", "ruido", "vazamento|ruido", "desgaste 1", "desgaste 2"]
     lines = [[row[2], labels[min(i % 53, 2)]] for i, row in enumerate(rows * 5)]
     lines[5][1], lines[6][1], lines[7][1] = "vasamento", "desgaste 1", "zzz"
+    for line in lines[8:16]:  # too many for a slip of the pen
+        line[1] = "ruidos"
     table = read(write("t.csv", ["Druck", "Schaden"], *lines), separator="|")
     said = [note for note in table.notes if "letter" in note]
     assert len(said) == 1
     assert said[0].startswith("the label 'vasamento' (1) differs by a letter from 'vazamento' (2")
+
+
+def test_words_for_a_missing_value_are_unknown_labels(write, rows):
+    lines = [[row[2], ["ja", "nein", "k. A."][i % 3]] for i, row in enumerate(rows)]
+    table = read(write("t.csv", ["Druck", "y"], *lines), label_list=None, label_columns=["y"])
+    assert table.target[:3].tolist() == [[1], [0], [-1]]
+    lines[4][1] = "vielleicht"
+    with pytest.raises(DataFileError, match=r"line 6, column 'y': 'vielleicht'; write a label"):
+        read(write("t.csv", ["Druck", "y"], *lines), label_list=None, label_columns=["y"])
+
+
+def test_the_line_of_a_cross_among_other_labels_is_named(write, rows):
+    lines = [[row[2], "x" if i == 9 else str(i % 2)] for i, row in enumerate(rows)]
+    with pytest.raises(DataFileError, match=r"line 11, column 'y': crosses \(x\) are mixed"):
+        read(write("t.csv", ["Druck", "y"], *lines), label_list=None, label_columns=["y"])
+
+
+def test_a_file_of_labels_may_hold_the_ids_of_the_table(write, rows, tmp_path):
+    path = write("t.csv", ["Nr", "Druck"], *([row[0], row[2]] for row in rows))
+    labels = [[row[0], str(i % 2)] for i, row in enumerate(rows)]
+    how = {"label_list": None, "id_column": "Nr", "label_file": write("y.csv", ["Nr", "leck"], *labels)}
+    table = read(path, **how)
+    assert table.label_names == ["leck"]
+    assert table.target[:, 0].tolist() == [i % 2 for i in range(len(rows))]
+    write("y.csv", ["Nr", "leck"], *labels[::-1])
+    with pytest.raises(DataFileError, match=r"y\.csv: its column 'Nr' is not that of .*t\.csv, row by row"):
+        read(path, **how)
+
+
+def test_the_plan_counts_in_words_of_one_and_tells_what_is_labelled_in_part(write, rows):
+    lines = [[row[2], str(i % 2), "" if i % 5 else "1"] for i, row in enumerate(rows)]
+    lines[7] = lines[6]
+    done = spawn("plan", write("t.csv", ["Druck", "y", "z"], *lines), "--label-columns", "y,z")
+    assert "2 labels, 60 rows labelled (48 of them in part)" in done.stdout
+    assert "1 row is equal to another one, and such rows stay together" in done.stdout
+
+
+def test_a_cover_sheet_names_the_other_sheets(tmp_path, rows):
+    cover = [["Bericht"], [], ["Autor", "N. N."], ["Stand", "2024", "x"]]
+    path = write_sheets(tmp_path / "t.xlsx", Deckblatt=cover, Daten=[NAMES, *rows], Ort=[["a"], ["b"]])
+    with pytest.raises(DataFileError, match=r"row 4: 3 cells.*or name another sheet with --sheet \('Daten', 'Ort'\)"):
+        read(path, label_list=None)
+    assert "--sheet names another ('Deckblatt', 'Ort')" in read(path).notes[0]
 
 
 @pytest.mark.parametrize(

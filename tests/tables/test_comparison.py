@@ -41,6 +41,14 @@ def test_a_line_has_both_figures():
     ]
 
 
+def test_a_hundredth_of_few_numbers_is_told(rng):
+    for _ in range(20):
+        values, later = rng.normal(68, 12, (2, 60)).round(1)
+        said, _ = said_of(values, later / 100)
+        assert "at the fit" in said[0]
+        assert said_of(values, later)[0] == []
+
+
 def test_signs_that_the_fit_did_not_have_are_told():
     said, _ = said_of([f"{i * 1.1:.1f}" for i in range(60)], ["<0.5"] * 30 + [f"{i * 1.1:.1f}" for i in range(30, 60)])
     assert "the sign '<' in 50% of the cells, 0% at the fit" in said[0]

@@ -66,3 +66,8 @@ def test_spellings_of_one_word_count_together():
 
 def test_codes_between_semicolons_are_a_list():
     assert find_items({"1;3": 30, "3;5": 20, "5": 9, "1;5": 9, "1;3;5": 8}).separator == ";"
+
+
+def test_a_full_stop_at_the_end_makes_no_second_word():
+    found = find_items({"skin, heart.": 20, "heart, skin": 20, "kidney, skin.": 20, "kidney": 20})
+    assert dict(found.counts) == {"heart": 40, "kidney": 40, "skin": 60}

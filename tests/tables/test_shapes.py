@@ -38,6 +38,7 @@ def test_a_text_is_a_number_or_a_date_exactly_if_its_shape_is(texts):
 @few
 @given(TEXTS)
 @example(["25 kg/m2", "25 kg/m4", "5/9", "7/10"])
+@example(["3-5 m2", "7-9 m2", "0-0E^2", "0-0EE2"])
 def test_texts_are_read_together_as_one_by_one(texts):
     texts = trim_all(texts)
     forms = forms_of(texts, shapes_of(texts))

@@ -204,8 +204,8 @@ def match_features(table: Table, source: str, model: Any, console: Console) -> T
     X = table.data
     if table.plan is not None:  # the reader has done that
         labels = model.plan.labels
-        own = {*(model.label_names or ()), *(table.label_names or ()), labels.get("label_list")}
-        own |= set(labels.get("annotators", ()))
+        lists = [labels.get("label_list"), *labels.get("annotators", ())]
+        own = {*(model.label_names or ()), *(table.label_names or ()), *lists}
         _note_unknown(console, source, "column", [name for name in table.unused or () if name not in own], "used")
         return table
     wanted, given = model.feature_names, table.feature_names

@@ -35,7 +35,8 @@ class Roles:
         in the order of the columns to return; None: the ids that occur, in increasing order.
     label_file : path, default=None
         File in one of the formats of `read_table`, with one row for each row of the table, in which every column is a
-        label (for npz: ``y`` or ``target``). A blank line of a CSV label file is an unlabelled row, also at the end.
+        label, but for one that is called as the column of ids and must hold the same ones (for npz: ``y`` or
+        ``target``). A blank line of a CSV label file is an unlabelled row, also at the end.
     label_list : str, default=None
         Name of a column whose cells are lists of labels, such as ``flu;cold``. Each label that occurs becomes a label
         column, in alphabetical order. An empty cell is an unlabelled row.

@@ -152,7 +152,7 @@ def test_the_sheet_with_the_columns_asked_for_is_read(book, rows):
     path = book("t.xlsx", Deckblatt=cover, Daten=[["Bericht"], [None], NAMES, *typed(rows)])
     table = read(path)
     assert len(table.data) == N
-    assert "of 2 sheets 'Daten' is read; --sheet names another" in table.notes
+    assert "of 2 sheets 'Daten' is read; --sheet names another ('Deckblatt')" in table.notes
     assert "row 1 stands above the names of the columns and is skipped" in table.notes
     with pytest.raises(DataFileError, match="no column 'Schaden'"):
         read(path, sheet="Deckblatt")

@@ -43,7 +43,7 @@ def test_the_first_sheet_is_read_or_the_one_that_is_named(book):
     path = book(A=[["a", "b"], [1.5, 2], [3, 4]], B=[["c", "d"], [5, 6]])
     table = read_table(path)
     assert table.data.tolist() == [[1.5, 2], [3, 4]]
-    assert table.notes == ["of 2 sheets 'A' is read; --sheet names another"]
+    assert table.notes == ["of 2 sheets 'A' is read; --sheet names another ('B')"]
     assert read_table(path, sheet="B").data.tolist() == [[5, 6]]
     refused(["no sheet 'C'", "A, B"], path, sheet="C")
 

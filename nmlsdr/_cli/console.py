@@ -60,8 +60,7 @@ class Clock:
         # The announced estimate counts as much as a third of the work: the first steps alone say little.
         weight = self.total / 3
         pace = (self._spent + weight) / (self._expected + weight) if self.total else 1.0
-        whole = self._spent + (self.total - self._expected) * pace
-        return max(0.0, min(whole, MOST_RAISED * self.total) - spent)
+        return max(0.0, min(self._spent + (self.total - self._expected) * pace, MOST_RAISED * self.total) - spent)
 
 
 class RunError(Exception):
@@ -97,8 +96,7 @@ class Console:
 
     def note(self, text: str) -> None:
         """Write one sentence that matters even in a script."""
-        clear = "\r\x1b[K" if self.live else ""
-        print(f"{clear}nmlsdr: {printable(text)}", file=self.stream)
+        print("\r\x1b[K" * self.live + f"nmlsdr: {printable(text)}", file=self.stream)
 
     def expect(self, steps: Mapping[str, float], n_bytes: int = 0) -> None:
         """Announce once how long these steps will take, if it is long, and use this estimate from here on."""
@@ -143,8 +141,8 @@ class Console:
             if self.clock is not None:
                 self.clock.begin(text)
             if self.live:
-                self.stream.write(f"\r\x1b[K{printable(text)}{self._left() if end == ' ...' else ''}{end}")
-                self.stream.flush()
+                left = self._left() if end == " ..." else ""
+                print(f"\r\x1b[K{printable(text)}{left}", end=end, file=self.stream, flush=True)
 
         show(text)
         try:

@@ -130,8 +130,7 @@ def _labels(table: Table, args: argparse.Namespace) -> dict[str, Any]:
     lists, source = table.lists, "label_list" if args.annotators is None else "annotators"
     if lists is not None:
         return {source: getattr(args, source), "separator": lists.separator, "no_label": lists.no_label or ""}
-    named = args.labels is not None or args.label_columns is not None
-    return {"label_columns": table.label_names} if named else {}
+    return {} if args.labels is args.label_columns is None else {"label_columns": table.label_names}
 
 
 def prepare(table: Table, args: argparse.Namespace) -> tuple[Table, Any]:

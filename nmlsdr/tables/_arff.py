@@ -89,8 +89,7 @@ class ArffFile:
                 example = repr(shorten(item.values[0], 30)) if item.values else f"type {item.kind}"
                 raise self.lines.error(f"it holds text ({example}); use --drop, or write numbers", item.name)
         cells = self._cells(chain(first, rows), is_sparse)
-        read = self._read_sparse if is_sparse else self._read_dense
-        return read(cells, split, place)
+        return (self._read_sparse if is_sparse else self._read_dense)(cells, split, place)
 
     def _cells(self, rows: Iterable[str], is_sparse: bool) -> Iterator[Any]:
         """Yield the cells of each row."""

@@ -94,8 +94,7 @@ class Deciding:
     ) -> None:  # fmt: skip
         self.n_rows, self.choices, self.labeled = n_rows, choices, labeled
         self.labels = {fold(name) for name in labels}
-        marks = [TAG_SEPARATORS.pattern] + ([re.escape(separator)] if separator else [])
-        self.split = re.compile("|".join(marks))
+        self.split = re.compile("|".join([TAG_SEPARATORS.pattern] + ([re.escape(separator)] if separator else [])))
         self.missing = MISSING | {fold(word) for word in choices.missing or ()}
         self.row_numbers = row_numbers(columns.values(), n_rows)
         self.n_distinct_rows = int(self.row_numbers.max(initial=-1)) + 1
@@ -193,8 +192,7 @@ class Deciding:
                 in_brackets = [code for code in taken if forms.different[code][-1] in ")-"]
                 note = f"{n_cells[in_brackets].sum()} in brackets or with a minus sign behind them are negative"
                 found = found._replace(note="; ".join([found.note, note][not found.note :])) if in_brackets else found
-                others = facts.chosen(facts.is_known & ~self._are(facts, taken))
-                return Reading(notation, others, doubt, found)
+                return Reading(notation, facts.chosen(facts.is_known & ~self._are(facts, taken)), doubt, found)
         return self._as_dates(facts, bare)
 
     def _leave_rare(

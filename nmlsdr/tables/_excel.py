@@ -133,8 +133,7 @@ def _shown(cell: Any) -> Any:
     A number with decimals has an exponent there, which is read in every notation.
     """
     value = cell.value
-    is_styled = type(value) in (int, float) and cell._style_id
-    before, after = _around(cell.number_format) if is_styled else ("", "")
+    before, after = _around(cell.number_format) if type(value) in (int, float) and cell._style_id else ("", "")
     if not before and not after:
         return value
     number = text_of(float(f"{100 * value:.12g}") if after == "%" else value)

@@ -311,8 +311,7 @@ class Lines(contextlib.AbstractContextManager["Lines"]):
         if self._is_guess and not raw.isascii():
             self._is_guess = False
             place = int(np.argmax(np.frombuffer(raw, np.uint8) > 127))
-            line = raw[raw.rfind(b"\n", 0, place) + 1 :].partition(b"\n")[0]
-            self.encoding = self._codec = self._guess(line)
+            self.encoding = self._codec = self._guess(raw[raw.rfind(b"\n", 0, place) + 1 :].partition(b"\n")[0])
 
     def next_block(self, delimiter: str) -> tuple[bytes, NDArray[np.int64]] | None:
         """Return the next rows of a table in UTF-8, and the number of the line on which each ends.

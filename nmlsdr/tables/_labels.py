@@ -101,8 +101,7 @@ def find_lists(cells: Iterable[str] | Mapping[str, int], separator: str | None, 
     share = sum(beside.values()) / max(1, sum(beside.values()) + sum(alone.values()))
     for tag, count in alone.most_common():
         # Labels stand alone in this share of their cells; so many of them in a row are no chance.
-        frequent = (1 - share) ** count < CHANCE
-        if tag not in beside and (frequent or fold(tag) in NO_LABEL):
+        if tag not in beside and ((1 - share) ** count < CHANCE or fold(tag) in NO_LABEL):
             return lists._replace(no_label=tag)
     return lists
 
@@ -172,8 +171,7 @@ def listed_labels(
     alike = [" and ".join(map(repr, same[:2])) for same in folded.values() if len(same) > 1]
     if alike:
         notes.append(f"the labels {', '.join(alike[:3])} differ only in upper case or blanks and stay different labels")
-    n_rows = len(columns[0]) * len(columns)
-    check_table(path, n_rows, len(names), form)
+    check_table(path, len(columns[0]) * len(columns), len(names), form)
     targets = []
     for column, found in zip(columns, tags, strict=True):
         for code, given in enumerate(found):

@@ -50,8 +50,7 @@ def find_items(texts: Mapping[str, int], key: Callable[[str], str] = str.casefol
     """
     joined = "\0".join(texts)
     candidates = [_split(texts, separator, key) for separator in SEPARATORS if separator in joined]
-    found = [items for items in candidates if items is not None]
-    return min(found, key=lambda items: len(items.counts), default=None)
+    return min(filter(None, candidates), key=lambda items: len(items.counts), default=None)
 
 
 def _split(texts: Mapping[str, int], separator: str, key: Callable[[str], str]) -> ItemList | None:

@@ -46,10 +46,9 @@ def plain_contents(
 
 def _values(name: str, cells: Cells, complete: bool, decimal: str, problems: list[Problem]) -> NDArray[Any]:
     """Return a column as floats; its first cell that is no number is added to `problems`."""
-    if isinstance(cells, Numbers) and cells.fit(decimal):
-        wrong = np.isinf(cells.values) | (np.isnan(cells.values) & complete)
-        if not wrong.any():
-            return cells.values
+    values = cells.values if isinstance(cells, Numbers) and cells.fit(decimal) else None
+    if values is not None and not (np.isinf(values) | (np.isnan(values) & complete)).any():
+        return values
     texts = cells.texts
     numbers = dict(texts.numbers or {})
     for code, text in enumerate(texts.different):

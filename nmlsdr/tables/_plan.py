@@ -259,8 +259,7 @@ class Plan:
         for (column, X_of), was in zip(self._blocks(X), self.profiles, strict=bool(self.profiles)):
             if column.name in absent or not len(X):
                 continue
-            now = profile_of(column, columns[column.name], X_of)
-            facts, is_elsewhere = differences(was, now, X_of)
+            facts, is_elsewhere = differences(was, profile_of(column, columns[column.name], X_of), X_of)
             if column.kind == "category" and (unseen := int((~X_of.any(axis=1)).sum())):
                 rows = "1 row has a level" if unseen == 1 else f"{unseen} rows have levels"
                 facts.append(f"{rows} that the fit has not seen; its features are 0 there")

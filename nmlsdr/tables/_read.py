@@ -398,8 +398,7 @@ def _groups(ids: Sequence[str] | None, rows: NDArray[np.int64] | None) -> NDArra
     if rows is None:
         return None
     n_groups = int(rows.max(initial=-1)) + 1
-    few = n_groups < len(rows) / 2 and ids is None
-    return None if n_groups == len(rows) or few else rows.astype(np.int64)
+    return None if n_groups == len(rows) or (ids is None and n_groups < len(rows) / 2) else rows.astype(np.int64)
 
 
 def suffix_of(path: Path_) -> str:

@@ -69,8 +69,7 @@ def shapes_of(texts: Sequence[str]) -> Coded:
     >>> shapes_of(["2.350,75 kg", "0,5", "9.120,30 kg"]).different
     ['1.111,11 kg', '0,1']
     """
-    joined = "\n".join(texts)
-    shapes = _shape(joined).split("\n")
+    shapes = _shape("\n".join(texts)).split("\n")
     if len(shapes) != len(texts):  # some text has a line break
         shapes = [_shape(text) for text in texts]
     return coded(shapes)

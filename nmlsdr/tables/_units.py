@@ -303,8 +303,7 @@ def find_units(parts: Iterable[tuple[Parts, int]]) -> Units | None:
     if n_bare and n_units and not is_mark:
         factors[""] = 1.0
         marks += [WITHOUT] * (n_units > 1)
-        own = ", with a feature of their own" * (n_units > 1)
-        doubt = f"{n_bare} without a unit are read as {order[0]!r}{own}"
+        doubt = f"{n_bare} without a unit are read as {order[0]!r}" + ", with a feature of their own" * (n_units > 1)
         notes.append(doubt)
     if n_units > 1 and all(re.fullmatch(r"/([1-9]|1[0-2])", unit) for unit in order):
         doubt = f"texts such as '7{order[0]}' are read as fractions; if they are days of months, write the year too"

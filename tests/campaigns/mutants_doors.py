@@ -84,7 +84,7 @@ MUTANTS = {
         ("doors/cells: digits of any script", "number_problem", "not text.isascii()", "False"),
     ],
     ("tables/_plain.py", TABLES): [
-        ("doors/cells: infinite passes", "_values", "np.isinf(cells.values) | ", "False | "),
+        ("doors/cells: infinite passes", "_values", "np.isinf(values) | ", "False | "),
     ],
     ("tables/_labels.py", TABLES): [
         ("doors/lists: table of labels not bounded", "check_table",

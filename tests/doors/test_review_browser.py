@@ -326,9 +326,15 @@ def test_the_file_is_what_reviewed_takes(visit, frame):
     path.write_bytes(written)
     verdicts = read_verdicts(path, frame[2], ids=[f"P{i // 2}" for i in range(90)])
     assert (verdicts >= 0).sum() == 4
+    listed = rank_suspects(ResidualPropagation(n_neighbors=6).fit(*frame[1:]), frame[2])
+    ranks = {(row, label): [kind, str(rank)] for row, label, kind, rank in zip(
+        listed.row.tolist(), listed.label.tolist(), listed.kind.tolist(), listed.rank.tolist(), strict=True
+    )}  # fmt: skip
+    assert len({line["kind"] for line in found}) == 2
     for line in found:
         label = LABELS.index(line["label"].removeprefix("'"))
         assert verdicts[int(line["row"]), label] == int(line["verdict"])
+        assert [line["kind"], line["rank"]] == ranks[int(line["row"]), label]
 
 
 @pytest.mark.parametrize("form", ["as it is", "semicolons", "chosen"])

@@ -101,11 +101,10 @@ def _few(names: list[str]) -> str:
 
 
 def _decision(step: Any) -> list[tuple[str, str]]:
-    """How the classifier decides, and its thresholds."""
+    """From which score on the classifier predicts a label, and the rule that found it."""
     if not hasattr(step, "thresholds_"):
         return []
-    rule = {"f1": "the best expected F1 (f1)", "prior": "as large a share of rows as have the label (prior)"}
-    words = rule.get(step.threshold, "a number") if isinstance(step.threshold, str) else "a number"
-    low, high = float(min(step.thresholds_)), float(max(step.thresholds_))
-    values = f"{low:.3g}" if f"{low:.3g}" == f"{high:.3g}" else f"{low:.3g} to {high:.3g}"
-    return [("threshold", f"{words}: a label is predicted from {values} on")]
+    low, high = (f"{end(step.thresholds_):.3g}" for end in (min, max))
+    values = low if low == high else f"{low} to {high}"
+    rule = f" ({step.threshold})" if isinstance(step.threshold, str) else ""
+    return [("threshold", f"a label is predicted from {values} on{rule}")]

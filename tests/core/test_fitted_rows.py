@@ -62,7 +62,7 @@ def test_info_prints_columns_cutoffs_rows_and_date(run, rng):  # noqa: F811
     said = " ".join(run("info", "m.skops").out.split())
     assert "column: number 2: age; x" in said
     assert "ward category, 3: u; v; w" in said
-    assert "threshold a number: a label is predicted from 0.5 on" in said
+    assert "threshold a label is predicted from 0.5 on" in said
     assert "fitted on 40 different rows, 40 of them labelled" in said
     assert f"date {datetime.date.today().isoformat()}" in said
 

@@ -181,15 +181,15 @@ def some_unknown(known: Any, Y: np.ndarray) -> np.ndarray | None:
     return None if mask.all() else mask
 
 
-def check_binary(Y: Any, name: str = "Y") -> np.ndarray:
+def check_binary(Y: Any) -> np.ndarray:
     """0/1 labels without an unknown entry, as the kernels read them: C-contiguous uint8 (n_samples, n_labels)."""
     given = np.asarray(to_dense(Y))
     if given.ndim != 2:
-        raise InputError(f"{name} must be of shape (n_samples, n_labels), got {given.ndim} dimension(s).")
+        raise InputError(f"Y must be of shape (n_samples, n_labels), got {given.ndim} dimension(s).")
     if given.dtype.kind not in "biuf" or isinstance(Y, np.ma.MaskedArray):
         kind = f"dtype {given.dtype}" if given.dtype.kind not in "biuf" else "a masked array"
-        raise InputError(f"{name} must contain only 0 and 1, got {kind}; convert it to numbers first.")
-    refuse_other_than_zero_one(given, True, name)
+        raise InputError(f"Y must contain only 0 and 1, got {kind}; convert it to numbers first.")
+    refuse_other_than_zero_one(given, True, "Y")
     return np.ascontiguousarray(given, dtype=np.uint8)
 
 
@@ -282,16 +282,15 @@ def _refuse_no_labels(labeled: np.ndarray, name: str) -> None:
         )
 
 
-def warn_of_other_index(X: Any, y: Any, name: str = "y") -> None:
+def warn_of_other_index(X: Any, y: Any) -> None:
     """Say that X and y of pandas have different indexes: their rows are matched by position."""
     if not all(hasattr(part, "index") and hasattr(part, "iloc") for part in (X, y)) or X.index.equals(y.index):
         return
     pairs = enumerate(zip(X.index, y.index, strict=True))
     row, (mine, other) = next((found for found in pairs if found[1][0] != found[1][1]), (0, (X.index[0], y.index[0])))
     warnings.warn(
-        f"X and {name} have different indexes (row {row} is {mine} in X and {other} in {name}), and rows are matched "
-        f"by position; pass {name}.loc[X.index] to match them by index, or {name}.to_numpy() where the positions are "
-        "right.",
+        f"X and y have different indexes (row {row} is {mine} in X and {other} in y), and rows are matched by position;"
+        " pass y.loc[X.index] to match them by index, or y.to_numpy() where the positions are right.",
         stacklevel=4,
     )
 

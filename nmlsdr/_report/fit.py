@@ -55,9 +55,9 @@ def correlations(Z: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float64]:
     return found
 
 
-def _strongest(correlation: NDArray[np.float64], names: Sequence[str], most: int = 4) -> list[Facts]:
+def _strongest(correlation: NDArray[np.float64], names: Sequence[str]) -> list[Facts]:
     """The labels whose annotations correlate most with a component."""
-    order = np.argsort(-np.abs(correlation), kind="stable")[:most]
+    order = np.argsort(-np.abs(correlation), kind="stable")[:4]
     return [{"name": names[c], "correlation": float(correlation[c])} for c in order if abs(correlation[c]) >= 0.05]
 
 

@@ -55,11 +55,7 @@ cdef extern from "_c/products.h" nogil:
     void search_free "nmlsdr_search_free"(nmlsdr_search *search)
 
 cdef extern from "_c/tree.h" nogil:
-    ctypedef struct nmlsdr_branches:
-        Py_ssize_t leaves
     ctypedef struct nmlsdr_tree:
-        nmlsdr_branches *rows
-        nmlsdr_branches *queries
         long long visited
     nmlsdr_tree *tree_new "nmlsdr_tree_new"(
         const nmlsdr_rows *rows, const nmlsdr_rows *queries, Py_ssize_t k, double *squared, Py_ssize_t *indices,
@@ -190,13 +186,10 @@ cdef class Search(Progress):
 
     @property
     def facts(self):
-        """What the search did so far: block pairs, canonical distances, whether products are exact."""
-        threads = [self.search.scratch[t] for t in range(self.search.n_threads)]  # structs become dictionaries
+        """What the search did so far, by the names of products_state.h: structs become dictionaries."""
+        threads = [self.search.scratch[t] for t in range(self.search.n_threads)]
         counts = {name: sum(thread[name] for thread in threads) for name in threads[0]}
-        return {**counts, "integral": bool(self.search.scaling.integral), "sparse": bool(self.search.storage.sparse),
-                "integers": self.search.storage.integers, "columns": self.search.storage.frequent,
-                "span": self.search.tuning.span, "total": self.search.schedule.total,
-                "leads": self.search.tuning.lead_d}
+        return {**counts, **self.search.scaling, **self.search.storage, **self.search.tuning, **self.search.schedule}
 
 
 cdef class Tree(Progress):
@@ -216,8 +209,8 @@ cdef class Tree(Progress):
 
     @property
     def facts(self):
-        """Leaves of rows and of queries, and how many of the first the second looked into so far."""
-        return {"leaves": self.tree.rows.leaves, "queries": self.tree.queries.leaves, "visited": self.tree.visited}
+        """How many leaves of rows the leaves of queries looked into so far."""
+        return self.tree[0]
 
 
 cdef class FewQueries(Progress):
@@ -287,9 +280,7 @@ cdef class IndexSearch(Progress):
     def facts(self):
         """Canonical distances so far, and how the rows are stored."""
         decided = sum(self.views.view[v].scratch[0].decided for v in range(self.views.n_views))
-        storage = self.views.view[0].storage
-        return {"decided": decided, "sparse": bool(storage.sparse), "integers": storage.integers,
-                "views": self.views.n_views}
+        return {**self.views.view[0].storage, "decided": decided, "views": self.views.n_views}
 
 
 def leaf_order(rows, Py_ssize_t[::1] order, int n_threads):

@@ -33,8 +33,8 @@ static inline double nmlsdr_dot_f64(const double *x, const double *y, ptrdiff_t 
     return nmlsdr_fold8(a);
 }
 
-#define NMLSDR_DENSE(NAME, TYPE, OTHER)                                        \
-    static inline double NAME(const TYPE *x, const OTHER *y, ptrdiff_t d)      \
+#define NMLSDR_DENSE(NAME, TYPE)                                               \
+    static inline double NAME(const TYPE *x, const TYPE *y, ptrdiff_t d)       \
     {                                                                          \
         double a[8] = {0, 0, 0, 0, 0, 0, 0, 0};                                \
         ptrdiff_t j = 0;                                                       \
@@ -50,29 +50,7 @@ static inline double nmlsdr_dot_f64(const double *x, const double *y, ptrdiff_t 
         return nmlsdr_fold8(a);                                                \
     }
 
-NMLSDR_DENSE(nmlsdr_sqdist_f64, double, double)
-NMLSDR_DENSE(nmlsdr_sqdist_f32, float, float)
-NMLSDR_DENSE(nmlsdr_sqdist_f64_f32, double, float)
-
-#define NMLSDR_SPARSE(NAME, TYPE)                                              \
-    static inline double NAME(const TYPE *xv, const int32_t *xi, ptrdiff_t xn, \
-                              const TYPE *yv, const int32_t *yi, ptrdiff_t yn) \
-    {                                                                          \
-        double a[8] = {0, 0, 0, 0, 0, 0, 0, 0};                                \
-        ptrdiff_t p = 0, q = 0;                                                \
-        while (p < xn && q < yn) {                                             \
-            const int32_t j = xi[p] <= yi[q] ? xi[p] : yi[q];                  \
-            double u = 0, v = 0;                                               \
-            if (xi[p] == j) u = (double)xv[p++];                               \
-            if (yi[q] == j) v = (double)yv[q++];                               \
-            a[j & 7] += (u - v) * (u - v);                                     \
-        }                                                                      \
-        for (; p < xn; p++) a[xi[p] & 7] += (double)xv[p] * (double)xv[p];     \
-        for (; q < yn; q++) a[yi[q] & 7] += (double)yv[q] * (double)yv[q];     \
-        return nmlsdr_fold8(a);                                                \
-    }
-
-NMLSDR_SPARSE(nmlsdr_sqdist_csr_f64, double)
-NMLSDR_SPARSE(nmlsdr_sqdist_csr_f32, float)
+NMLSDR_DENSE(nmlsdr_sqdist_f64, double)
+NMLSDR_DENSE(nmlsdr_sqdist_f32, float)
 
 #endif

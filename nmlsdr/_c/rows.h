@@ -25,10 +25,15 @@ static inline ptrdiff_t nmlsdr_row_pointer(const nmlsdr_rows *x, ptrdiff_t row)
     return x->indptr ? (ptrdiff_t)x->indptr[row] : row * x->d;
 }
 
-/* Entry p of the stored values, of dense rows too. */
+/* Entry p of the stored values, of dense rows too: doubles if `wide`. */
+static inline double nmlsdr_entry(const nmlsdr_rows *x, ptrdiff_t p, const int wide)
+{
+    return wide ? ((const double *)x->data)[p] : (double)((const float *)x->data)[p];
+}
+
 static inline double nmlsdr_entry_value(const nmlsdr_rows *x, ptrdiff_t p)
 {
-    return x->kind & 1 ? ((const double *)x->data)[p] : (double)((const float *)x->data)[p];
+    return nmlsdr_entry(x, p, x->kind & 1);
 }
 
 /* One dense row as float64. */
@@ -39,20 +44,31 @@ static inline void nmlsdr_dense_row(const nmlsdr_rows *x, ptrdiff_t row, double 
     else for (ptrdiff_t j = 0; j < d; j++) to[j] = ((const float *)x->data)[row * d + j];
 }
 
+/* The canonical distance of two CSR rows (distance.h). */
+static inline double nmlsdr_merge(const nmlsdr_rows *x, ptrdiff_t i, const nmlsdr_rows *y, ptrdiff_t j, const int wide)
+{
+    ptrdiff_t p = x->indptr[i], q = y->indptr[j];
+    const ptrdiff_t p_end = x->indptr[i + 1], q_end = y->indptr[j + 1];
+    double a[8] = {0, 0, 0, 0, 0, 0, 0, 0};
+    while (p < p_end && q < q_end) {
+        const int32_t f = x->indices[p], g = y->indices[q];
+        const double u = f <= g ? nmlsdr_entry(x, p++, wide) : 0, v = g <= f ? nmlsdr_entry(y, q++, wide) : 0;
+        a[(f < g ? f : g) & 7] += (u - v) * (u - v);
+    }
+    for (; p < p_end; p++) a[x->indices[p] & 7] += nmlsdr_entry(x, p, wide) * nmlsdr_entry(x, p, wide);
+    for (; q < q_end; q++) a[y->indices[q] & 7] += nmlsdr_entry(y, q, wide) * nmlsdr_entry(y, q, wide);
+    return nmlsdr_fold8(a);
+}
+
+/* Of two rows of one kind. */
 static double nmlsdr_canonical(const nmlsdr_rows *x, ptrdiff_t i, const nmlsdr_rows *y, ptrdiff_t j)
 {
     const ptrdiff_t d = x->d;
-    if (x->kind == NMLSDR_DENSE_F64 && y->kind == NMLSDR_DENSE_F32) /* queries of an index of float rows (index.h) */
-        return nmlsdr_sqdist_f64_f32((const double *)x->data + i * d, (const float *)y->data + j * d, d);
     if (x->kind == NMLSDR_DENSE_F32)
         return nmlsdr_sqdist_f32((const float *)x->data + i * d, (const float *)y->data + j * d, d);
     if (x->kind == NMLSDR_DENSE_F64)
         return nmlsdr_sqdist_f64((const double *)x->data + i * d, (const double *)y->data + j * d, d);
-    const ptrdiff_t p = x->indptr[i], pn = x->indptr[i + 1] - p, q = y->indptr[j], qn = y->indptr[j + 1] - q;
-    const int32_t *columns = x->indices + p, *others = y->indices + q;
-    if (x->kind == NMLSDR_CSR_F32)
-        return nmlsdr_sqdist_csr_f32((const float *)x->data + p, columns, pn, (const float *)y->data + q, others, qn);
-    return nmlsdr_sqdist_csr_f64((const double *)x->data + p, columns, pn, (const double *)y->data + q, others, qn);
+    return x->kind == NMLSDR_CSR_F64 ? nmlsdr_merge(x, i, y, j, 1) : nmlsdr_merge(x, i, y, j, 0);
 }
 
 /* Of a dense row. */

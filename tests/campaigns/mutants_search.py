@@ -191,7 +191,9 @@ MUTANTS = {
     ("_c/distance.h", GRAPH): [
         ("search/distance: order of the fold", "nmlsdr_fold8",
          "(a[0] + a[4]) + (a[2] + a[6])) + ((a[1] + a[5]) + (a[3", "a[0] + a[1]) + (a[2] + a[3]) + ((a[4] + a[5]) + (a[6"),
-        ("search/distance: sparse tail", "NMLSDR_DENSE", "for (; q < yn; q++) a[yi[q] & 7] += (double)yv[q] * (double)yv[q];     \\", "\\"),
+    ],
+    ("_c/rows.h", GRAPH): [
+        ("search/distance: sparse tail", "nmlsdr_merge", "for (; q < q_end; q++) a[y->", "for (; q < 0; q++) a[y->"),
     ],
     ("_c/heap.h", GRAPH): [
         ("search/distance: ties by the higher index", "nmlsdr_worse", "e && i > j);", "e && i < j);"),

@@ -77,7 +77,7 @@ def test_columns_and_postings_find_the_same_bits(values):
         for options in ({}, {"window_bytes": 1.0}, {"n_threads": 3, "budget": 1.0}, {"n_threads": 1}):
             found = by_products(X, 7, postings=1, level=level, **options)
             assert found[2]["sparse"]
-            assert (0 < found[2]["columns"] < 29) == ("window_bytes" not in options)
+            assert (0 < found[2]["frequent"] < 29) == ("window_bytes" not in options)
             assert_same(found, expected)
             assert_same(by_products(X, 7, queries=Q, postings=1, level=level, **options), answers)
     assert_same(by_products(X, 40, postings=1), scan(X, 40))

@@ -157,7 +157,7 @@ def test_integers_of_float32_rows_of_sparse_rows_and_with_leading_coordinates(na
         assert not found[2]["integers"]
         assert_same(found, scan(few, 9))
         found = by_leads(X, 9, integers=bits, level=level)
-        assert found[2]["leads"]
+        assert found[2]["lead_d"]
         assert_same(found, scan(X, 9))
 
 

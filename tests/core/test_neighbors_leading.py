@@ -45,7 +45,7 @@ def test_the_same_bits_on_every_kind_of_data(name, d, always):
 def test_distant_pairs_are_ruled_out(dtype):
     X, Q = np.split(folded(5000, 80).astype(dtype), [4500])
     found = by_products(X, 10, leads=coordinates(X), budget=100.0)
-    assert found[2]["leads"] == 8
+    assert found[2]["lead_d"] == 8
     assert 0 < found[2]["alive"] < 0.5 * found[2]["tiles"]
     assert_same(found, by_products(X, 10, leads=None))
     asked = by_products(X, 10, leads=coordinates(X, Q), queries=Q)
@@ -67,7 +67,7 @@ def test_loose_thresholds_of_the_first_pairs_do_not_end_the_test():
     X = np.tanh(rng.standard_normal((40_000, 10)) @ rng.standard_normal((10, 128)) / 3)
     X = (X + 0.01 * rng.standard_normal(X.shape)).astype(np.float32)
     found = by_products(X, 10, leads=coordinates(X))
-    assert found[2]["leads"] == 12
+    assert found[2]["lead_d"] == 12
     assert 0 < found[2]["alive"] < 0.2 * found[2]["tiles"]
     assert_same(found, by_products(X, 10, leads=None))
 
@@ -87,7 +87,7 @@ def test_coordinates_that_rule_nothing_out_are_given_up(always, rng):
     leads = coordinates(X)
     assert leads.d == 8
     found = by_products(X, 10, leads=leads, budget=100.0)
-    assert found[2]["leads"] == 0
+    assert found[2]["lead_d"] == 0
     assert_same(found, by_products(X, 10, leads=None))
 
 

@@ -67,10 +67,9 @@ def test_low_dimensional_rows_are_given_to_the_tree(rng, monkeypatch):
 
 def test_many_equal_rows_do_not_make_the_tree_visit_all_pairs():
     X = np.ones((20_000, 3))
-    facts = by_tree(X, 10)[2]
-    assert facts["visited"] < 3 * facts["queries"]
-    distinct = by_tree(np.random.default_rng(0).standard_normal((20_000, 3)), 10)[2]
-    assert facts["visited"] < distinct["visited"]
+    visited = by_tree(X, 10)[2]["visited"]
+    assert visited < 3 * len(X) / 32  # leaves of 32 rows
+    assert visited < by_tree(np.random.default_rng(0).standard_normal((20_000, 3)), 10)[2]["visited"]
 
 
 def test_a_farthest_neighbour_of_which_only_the_index_changes_ends_the_search():
@@ -80,5 +79,4 @@ def test_a_farthest_neighbour_of_which_only_the_index_changes_ends_the_search():
     Q = np.zeros((64, 8))
     found = by_tree(X, 10, queries=Q)
     np.testing.assert_array_equal(found[1], np.tile(np.arange(10), (64, 1)))
-    assert found[2]["leaves"] == 256
-    assert found[2]["visited"] < 64
+    assert found[2]["visited"] < 64  # of 256 leaves

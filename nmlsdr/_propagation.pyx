@@ -66,8 +66,14 @@ cdef inline float float_or_zero(double value) noexcept nogil:
     return <float>value if fabs(value) <= FLT_MAX else 0.0
 
 
-cdef inline const int32_t *indices_or_null(const int32_t[::1] indices) noexcept nogil:
-    return &indices[0] if indices.shape[0] else NULL
+ctypedef fused stored_t:
+    int32_t
+    float
+    double
+
+
+cdef inline const stored_t *first_or_null(const stored_t[::1] stored) noexcept nogil:
+    return &stored[0] if stored.shape[0] else NULL
 
 
 cdef void add_blocks(const double *partial, Py_ssize_t n_blocks, int width, double *total) noexcept nogil:
@@ -130,31 +136,17 @@ cdef class BatchKernels:
         int n_threads,
         int level,                          # of SIMD
     ):
-        cdef nmlsdr_batch *s = &self.w.s
         self.arrays = indptr, indices, values, sweep_values, h, inverse_h, gain, m, k, B, F, x, z, y, p, partial, tops
         self.n_threads = n_threads
         self.w.n_blocks, self.w.width = partial.shape[1], <int>x.shape[1]
         self.w.loops = loops_of(level, self.w.width)
         self.w.curvatures, self.w.norms, self.w.alongs = &partial[0, 0, 0], &partial[1, 0, 0], &partial[2, 0, 0]
         self.w.tops = &tops[0, 0]
-        s.n = x.shape[0]
-        s.block = block
-        s.indptr = &indptr[0]
-        s.indices = indices_or_null(indices)
-        s.values = &values[0] if values.shape[0] else NULL
-        s.sweep_values = &sweep_values[0] if sweep_values.shape[0] else NULL
-        s.h = &h[0]
-        s.inverse_h = &inverse_h[0]
-        s.per_entry = gain.shape[1] > 1
-        s.gain = &gain[0, 0]
-        s.m = &m[0, 0]
-        s.k = &k[0, 0]
-        s.B = &B[0, 0]
-        s.F = &F[0, 0]
-        s.x = &x[0, 0]
-        s.z = &z[0, 0]
-        s.y = &y[0, 0]
-        s.p = &p[0, 0]
+        self.w.s = nmlsdr_batch(
+            n=x.shape[0], block=block, indptr=&indptr[0], indices=first_or_null(indices),
+            values=first_or_null(values), sweep_values=first_or_null(sweep_values),
+            h=&h[0], inverse_h=&inverse_h[0], per_entry=gain.shape[1] > 1, gain=&gain[0, 0], m=&m[0, 0], k=&k[0, 0],
+            B=&B[0, 0], F=&F[0, 0], x=&x[0, 0], z=&z[0, 0], y=&y[0, 0], p=&p[0, 0])
 
     cdef void each_block(self, nmlsdr_loop loop, const nmlsdr_columns *columns) noexcept:
         cdef const nmlsdr_batch *s = &self.w.s
@@ -357,7 +349,7 @@ def breadth_first(
     Returns the number of components.
     """
     cdef Py_ssize_t n = order.shape[0], head = 0, tail = 0, first, i
-    cdef const int32_t *neighbors = indices_or_null(indices)
+    cdef const int32_t *neighbors = first_or_null(indices)
     cdef int64_t t
     cdef int32_t j, found = 0
     with nogil:

@@ -27,8 +27,6 @@ By hand, with one unknown entry:
 0.4
 >>> metrics.average_precision(Y, scores)        # row 0 ranks labels 1, 0: precision 1/2 at depth 2; row 1: 1
 0.75
->>> metrics.coverage(Y, scores)                 # depths 1 and 1
-1.0
 >>> round(metrics.macro_f1(Y, scores), 6)       # labels 0, 1, 2: 0, 2/3 and, from one entry, 1
 0.555556
 
@@ -44,16 +42,8 @@ from numpy.typing import ArrayLike, NDArray
 from ._checks.arguments import check_choice
 from ._checks.labels import check_measured
 
-__all__ = [
-    "average_precision",
-    "coverage",
-    "hamming_loss",
-    "macro_f1",
-    "micro_f1",
-    "one_error",
-    "ranking_loss",
-    "score_table",
-]
+__all__ = ["average_precision", "coverage", "hamming_loss", "macro_f1", "micro_f1", "one_error", "ranking_loss",
+           "score_table"]  # fmt: skip
 
 THRESHOLD = 0.5  # a label is predicted where its score is >= this, as ML-kNN does
 
@@ -90,7 +80,6 @@ def hamming_loss(Y: ArrayLike, scores: ArrayLike) -> float:
 
     Examples
     --------
-    >>> from nmlsdr.metrics import hamming_loss
     >>> hamming_loss([[1, 0], [0, 1]], [[0.9, 0.5], [0.2, 0.8]])
     0.25
     """
@@ -132,7 +121,6 @@ def ranking_loss(Y: ArrayLike, scores: ArrayLike) -> float:
     --------
     Pairs (0, 1) and (0, 2) of the first row: one in order, one tied; the second row has no label.
 
-    >>> from nmlsdr.metrics import ranking_loss
     >>> ranking_loss([[1, 0, 0], [0, 0, 0]], [[0.7, 0.2, 0.7], [0.1, 0.2, 0.3]])
     0.5
     """
@@ -175,7 +163,6 @@ def average_precision(Y: ArrayLike, scores: ArrayLike) -> float:
     --------
     Labels 0 and 2 are relevant, at depths 1 and 3: (1/1 + 2/3) / 2.
 
-    >>> from nmlsdr.metrics import average_precision
     >>> round(average_precision([[1, 0, 1]], [[0.9, 0.8, 0.1]]), 6)
     0.833333
     """
@@ -214,7 +201,6 @@ def one_error(Y: ArrayLike, scores: ArrayLike) -> float:
 
     Examples
     --------
-    >>> from nmlsdr.metrics import one_error
     >>> one_error([[1, 0, 0], [0, 0, 1]], [[0.6, 0.6, 0.1], [0.9, 0.3, 0.2]])
     0.5
     """
@@ -253,7 +239,6 @@ def coverage(Y: ArrayLike, scores: ArrayLike, *, empty: float = 0) -> float:
     --------
     Depths 2 and 0, and a row without labels.
 
-    >>> from nmlsdr.metrics import coverage
     >>> Y = [[1, 0, 1], [0, 1, 0], [0, 0, 0]]
     >>> scores = [[0.9, 0.8, 0.1], [0.2, 0.6, 0.4], [0.5, 0.5, 0.5]]
     >>> round(coverage(Y, scores), 6), round(coverage(Y, scores, empty=-1), 6)
@@ -293,7 +278,6 @@ def macro_f1(Y: ArrayLike, scores: ArrayLike) -> float:
     --------
     F1 is 2/3 for the first label and 0 for the second, which never occurs.
 
-    >>> from nmlsdr.metrics import macro_f1
     >>> round(macro_f1([[1, 0], [0, 0]], [[0.9, 0.1], [0.7, 0.2]]), 6)
     0.333333
     """
@@ -330,7 +314,6 @@ def micro_f1(Y: ArrayLike, scores: ArrayLike) -> float:
 
     Examples
     --------
-    >>> from nmlsdr.metrics import micro_f1
     >>> round(micro_f1([[1, 0], [0, 0]], [[0.9, 0.1], [0.7, 0.2]]), 6)
     0.666667
     """
@@ -384,7 +367,6 @@ def score_table(
 
     Examples
     --------
-    >>> from nmlsdr.metrics import score_table
     >>> table = score_table([[1, 0, 1], [0, 1, 0]], [[0.9, 0.8, 0.1], [0.2, 0.6, 0.4]])
     >>> {name: round(value, 3) for name, value in table.items()}  # doctest: +NORMALIZE_WHITESPACE
     {"HL'": 0.667, "RL'": 0.75, 'AP': 0.917, "OE'": 1.0, "Cov'": 0.667, 'MaF1': 0.556, 'MiF1': 0.667}
@@ -442,14 +424,8 @@ def _rank(truth: Bools, scores: Floats, known: Bools) -> _Ranking:
     relevant = np.take_along_axis(truth[:, ::-1], order, axis=1)
     hits = np.cumsum(relevant, axis=1, dtype=np.intp)
     n_relevant, n_known = hits[:, -1], known.sum(axis=1)
-    return _Ranking(
-        values=np.take_along_axis(scores[:, ::-1], order, axis=1),
-        relevant=relevant,
-        hits=hits,
-        n_relevant=n_relevant,
-        n_known=n_known,
-        counted=(n_relevant > 0) & (n_relevant < n_known),
-    )
+    values = np.take_along_axis(scores[:, ::-1], order, axis=1)
+    return _Ranking(values, relevant, hits, n_relevant, n_known, (n_relevant > 0) & (n_relevant < n_known))
 
 
 def _ranking_losses(ranking: _Ranking) -> Floats:

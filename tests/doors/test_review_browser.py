@@ -757,6 +757,25 @@ def test_labels_that_are_unknown_are_not_called_none(visit, frame, tmp_path):
     assert {"none; unknown: =cold", "none"} <= seen
 
 
+def test_a_missing_cell_is_called_missing_and_has_no_mark(visit, frame, tmp_path):
+    table, X, y = frame
+    table = table.assign(a=table["a"].where(np.arange(90) % 2 == 0), b=np.nan)
+    write_review(tmp_path / "r.html", ResidualPropagation(n_neighbors=6).fit(X, y), X, y, table=table[["a", "b", "c"]])
+    one = visit(tmp_path / "r.html")
+    one.page.select_option("#rv-label", "0")  # which column a tells
+    seen = set()
+    for _ in range(20):
+        row = int(re.search(r"row\s(\d+)", one.text("question"))[1])
+        line = one.page.locator("#rv-cells tbody tr").filter(has=one.page.locator("th bdi", has_text=re.compile("^a$")))
+        missing = line.locator("td").first.inner_text() == "missing here"
+        assert missing == bool(row % 2)
+        assert line.locator(".rv-strip").count() == (not missing)
+        assert not (missing and line.locator(".pull").count())
+        seen.add(missing)
+        one.press("j")
+    assert seen == {True, False}
+
+
 def test_keys_work_after_a_click_outside_the_entry(visit, hospital_page):
     one = visit(hospital_page)
     one.page.locator("main > details summary").click()

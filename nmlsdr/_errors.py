@@ -35,6 +35,11 @@ def shorten(text: str, length: int = 60) -> str:
     return text if len(text) <= length else text[: length - 3] + "..."
 
 
+def plural(number: int, what: str) -> str:
+    """Return how many there are of something: "1 row", "2 rows"."""
+    return f"{number} {what}{'s' * (number != 1)}"
+
+
 def warn_not_converged(text: str, *, stacklevel: int) -> None:
     """Warn by the class that users filter on, imported here because the core works without loading scikit-learn."""
     from sklearn.exceptions import ConvergenceWarning

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from .._checks.words import fold
-from .._errors import InputError, printable, shorten
+from .._errors import InputError, plural, printable, shorten
 from ..tables import OTHERS, Choices, Column, Form, Plan, Roles, encoder_of, read_table, refuse_missing, suffix_of
 from .console import Console
 from .reviewed import enter_verdicts
@@ -64,9 +64,9 @@ def read_data(
     with source as path, console.step(f"read {args.data}") as show:
         found = read_table(path, roles, form, plan=plan)
         table = Table(**found, id_name=args.id or (found.plan and found.plan.identifier))
-        text = f"read {args.data}: {table.data.shape[0]} rows, {table.data.shape[1]} features"
+        text = f"read {args.data}: {plural(table.data.shape[0], 'row')}, {plural(table.data.shape[1], 'feature')}"
         if table.target is not None:
-            text += f", {table.target.shape[1]} labels, {int(table.labeled.sum())} rows labelled"
+            text += f", {plural(table.target.shape[1], 'label')}, {plural(int(table.labeled.sum()), 'row')} labelled"
         show(text)
     if table.plan is None:
         _check_gaps(table, args, is_filled)
@@ -174,7 +174,7 @@ def note_leaks(
         advice = f"if it was recorded with the labels, leave it out of the fit{advice}"
         notes.append(f"{args.data}: the feature {shown} alone predicts {label}; {advice}.")
     if len(found) > len(notes):
-        notes.append(f"{args.data}: {len(found) - len(notes)} more features alone predict a label.")
+        notes.append(f"{args.data}: each of {plural(len(found) - len(notes), 'more feature')} alone predicts a label.")
     for sentence in notes:
         console.note(sentence)
     return notes
@@ -278,11 +278,11 @@ def show_plan(table: Table, source: str, console: Console) -> bool:
 def plan_lines(table: Table, source: str) -> list[str]:
     """Return what was done with every column: a sentence about the table, and a line for each column or group."""
     n_rows, n_features = table.data.shape
-    facts = [f"{n_rows} row{'s' * (n_rows > 1)}; the columns give {n_features} feature{'s' * (n_features > 1)}"]
+    facts = [f"{plural(n_rows, 'row')}; the columns give {plural(n_features, 'feature')}"]
     if table.target is not None:
-        n_labels, n_partly = table.target.shape[1], int((table.labeled & (table.target == -1).any(axis=1)).sum())
+        n_labeled, n_partly = int(table.labeled.sum()), int((table.labeled & (table.target == -1).any(axis=1)).sum())
         partly = f" ({n_partly} of them in part)" if n_partly else ""
-        facts.append(f"{n_labels} label{'s' * (n_labels > 1)}, {int(table.labeled.sum())} rows labelled{partly}")
+        facts.append(f"{plural(table.target.shape[1], 'label')}, {plural(n_labeled, 'row')} labelled{partly}")
     if table.lists is not None:
         word = repr(table.lists.no_label) if table.lists.no_label else "no word"
         facts.append(f"labels are separated by {table.lists.separator!r}, and {word} stands for a row without labels")

@@ -14,6 +14,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from .._errors import plural
 from .._output import replace_file
 from .checks import PARQUET, input_files, need_pyarrow
 from .console import Console, RunError
@@ -105,7 +106,7 @@ def wrote(console: Console, path: str, n_rows: int, *facts: tuple[int, str], hin
     if path == "-" or console.quiet:
         return
     counted = [(n_rows, "row"), *(fact for fact in facts if fact[0])]
-    shown = [f"{number} {what}" + ("" if number == 1 or what == "unlabelled" else "s") for number, what in counted]
+    shown = [f"{number} unlabelled" if what == "unlabelled" else plural(number, what) for number, what in counted]
     console.note(f"wrote {path}: {', '.join(shown)}.{hint}")
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._checks.words import MISSING, WORD, fold, names_rows, trim, yes_no
-from .._errors import shorten
+from .._errors import plural, shorten
 from ._columns import Cells, Facts, Numbers, row_numbers, tally
 from ._dates import find_months, order_of, with_words
 from ._lists import find_items, find_keys
@@ -422,13 +422,13 @@ class Deciding:
         counts = tally(zip(keys, known.values(), strict=True))
         n_missing = self.n_rows - sum(known.values())
         kept = sorted(level for level, _ in sorted(counts.items(), key=_by_count)[:MOST_LEVELS])
-        reason = f"{len(counts)} levels" + (f": {', '.join(shown.values())}" if len(counts) <= FEW_WORDS else "")
+        reason = plural(len(counts), "level") + (f": {', '.join(shown.values())}" if len(counts) <= FEW_WORDS else "")
         if len(known) > len(counts):
             reason += f" ({len(known)} spellings)"
         if len(kept) < len(counts):
             reason += f"; the {len(kept)} most frequent have a feature each, the others share one"
         if n_missing:
-            reason += f"; missing in {n_missing} row{'s' * (n_missing > 1)}"
+            reason += f"; missing in {plural(n_missing, 'row')}"
         for word in sorted(self.levels.get(name, ())):
             where = ", although it means a missing value among numbers" if word in self.found else ""
             reason += f"; {word!r} is a level here{where} (--missing {word}: a missing value here too)"
@@ -442,7 +442,7 @@ class Deciding:
         n_rows = tally((word, count) for text, count in known.items() for word in {*WORD.findall(text)})
         least = max(FREQUENT, WORD_SHARE * self.n_rows)
         kept = [w for w, n in sorted(n_rows.items(), key=_by_count) if least <= n <= self.n_rows - least][:MOST_WORDS]
-        seen = f"{len(facts.known)} different texts"
+        seen = plural(len(facts.known), "different text")
         if not kept:
             return Column(name, "text", f"{seen} without words that recur; left out")
         reason = f"{seen}; {len(kept)} frequent words become features of 0 and 1"
@@ -465,4 +465,4 @@ def _counted(words: Mapping[str, int]) -> str:
     first = sorted(words.items(), key=_by_count)[:4]
     shown = ", ".join(f"{shorten(word, 20)!r} ({count})" if word else f"empty ({count})" for word, count in first)
     more = len(words) - len(first)
-    return shown + (f" and {more} other word{'s' * (more > 1)}" if more else "")
+    return shown + (f" and {plural(more, 'other word')}" if more else "")

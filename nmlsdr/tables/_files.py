@@ -19,7 +19,7 @@ from typing import IO, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from .._errors import InputError, shorten
+from .._errors import InputError, plural, shorten
 from ._encodings import guess_encoding
 
 SAMPLE = 1 << 16  # bytes that are looked at
@@ -431,7 +431,7 @@ def problems_in_words(problems: Sequence[Problem], place: str, *, in_python: boo
         + (f" ({len(p.rows)} cells)" if len(p.rows) > 1 else "")
         for p in first[:MOST_SHOWN]
     ]
-    rest = f" and {len(first) - MOST_SHOWN} more texts" if len(first) > MOST_SHOWN else ""
+    rest = f" and {plural(len(first) - MOST_SHOWN, 'more text')}" if len(first) > MOST_SHOWN else ""
     advice = []
     if any(p.is_label for p in first):
         advice.append("write a label as 0, 1, yes, no, or nothing if unknown (--label-list is for lists of labels)")
@@ -442,7 +442,7 @@ def problems_in_words(problems: Sequence[Problem], place: str, *, in_python: boo
         listed = words[:MOST_SHOWN]
         quoted = [f'"{word.replace(chr(34), 2 * chr(34))}"' if {*word} & {*',"\n'} else word for word in listed]
         option = f"missing={listed!r}" if in_python else f"--missing {shlex.quote(','.join(quoted))}"
-        more = f" and the {len(words) - MOST_SHOWN} others" if len(words) > MOST_SHOWN else ""
+        more = f" and {plural(len(words) - MOST_SHOWN, 'other')}" if len(words) > MOST_SHOWN else ""
         advice.append(f"write numbers or dates in one form, or read the texts as missing values with {option}{more}")
     cells = "1 cell is" if n_cells == 1 else f"{n_cells} cells are"
     different = f" ({len(first)} different texts)" if 1 < len(first) < n_cells else ""
@@ -473,6 +473,6 @@ def new_words(problems: Sequence[Problem], n_rows: int) -> tuple[list[Problem], 
     for name, those in bare.items():
         n_cells = sum(len(problem.rows) for problem in those)
         shown = shorten(those[0].text, 20)
-        fact = f"{n_cells} numbers such as {shown!r} lack the unit of the fit, and are read as missing"
+        fact = f"{plural(n_cells, 'number')} such as {shown!r} without the unit of the fit, read as missing"
         said[name] = "; ".join([fact, *([said[name]] if name in said else [])])
     return errors, said

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._checks.words import LANGUAGES, WORD, fold, trim
-from .._errors import InputError, shorten
+from .._errors import InputError, plural, shorten
 from ._columns import Cells, Numbers, Texts
 from ._comparison import LEVELS, Profile, differences, is_sum_of_others, profile_of
 from ._files import MOST_SHOWN, NO_UNIT, Problem, new_words
@@ -283,7 +283,7 @@ class Plan:
             facts.setdefault(name, []).append(said)
         lines = [f"column {shorten(name, 30)!r}: {'; '.join(found)}" for name, found in facts.items()]
         if len(lines) > MOST_SHOWN:
-            lines[MOST_SHOWN:] = [f"{len(lines) - MOST_SHOWN} more columns are not as at the fit"]
+            lines[MOST_SHOWN:] = [f"{plural(len(lines) - MOST_SHOWN, 'more column')} not as at the fit"]
         return self.fill_in(X), errors, lines
 
     def collapsed(self, X: NDArray[np.float64]) -> tuple[NDArray[np.float64], list[str]]:

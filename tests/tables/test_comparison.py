@@ -119,7 +119,7 @@ def test_numbers_without_the_only_unit_of_the_fit_are_counted():
     percent = [f"{i * 37 % 60 + 1} %" for i in range(60)]
     said, found = said_of(percent, ["0.268", *percent[1:40], *[f"0.{i}" for i in range(41, 61)]])
     assert len({*found[[0, *range(40, 60)]]}) == 1  # the median of the fit
-    assert "21 numbers such as '0.268' lack the unit of the fit, and are read as missing" in said[0]
+    assert "21 numbers such as '0.268' without the unit of the fit, read as missing" in said[0]
 
 
 def test_the_lock_of_an_open_workbook_is_named(tmp_path):

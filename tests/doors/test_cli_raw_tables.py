@@ -221,6 +221,13 @@ def test_the_last_line_of_plan_gives_the_same_features(run, tmp_path, seed):  # 
         assert facts[0] == facts[1], (pasted, first, second)
 
 
+def test_a_word_in_two_equal_columns_counts_once(tmp_path):
+    cells = ["odd" if i in (3, 9) else f"{i / 4}" for i in range(60)]
+    write_csv(tmp_path / "t.csv", ["a", "b"], [[cell, cell] for cell in cells])
+    with pytest.raises(DataFileError, match="2 cells are not what the column holds: line 5, column 'a': 'odd'"):
+        read_table(tmp_path / "t.csv", plan=Choices())
+
+
 def test_a_separator_or_word_that_no_list_has_is_refused_with_the_one_that_was_meant(run, tmp_path):  # noqa: F811
     """It made a label of each of 130 lists, or one more label of the word."""
     tags = ["a;b", "none", "b; c", "c", "", "a;c"]
@@ -241,6 +248,9 @@ def test_a_separator_or_word_that_no_list_has_is_refused_with_the_one_that_was_m
     ):
         with pytest.raises(DataFileError, match=re.escape(sentence)):
             read_table(tmp_path / "t.csv", label_list="tags", **{"separator": ";", **given})
+    pairs = [[x, z, ("a,b", "b,c", "c,d")[i % 3]] for i, (x, z, _) in enumerate(rows)]
+    write_csv(tmp_path / "pairs.csv", ["x", "z", "tags"], pairs)
+    assert run("plan", "pairs.csv", "--label-list", "tags", "--separator", "|").status == 0  # commas give more labels
     # where no list has a word or another separator, and where the model's own table had them
     single = [[x, z, "ac/dc" if i % 2 else "c"] for i, (x, z, _) in enumerate(rows)]
     write_csv(tmp_path / "one.csv", ["x", "z", "tags"], single)

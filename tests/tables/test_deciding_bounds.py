@@ -104,6 +104,14 @@ def test_dates_in_which_nothing_decides_between_day_and_month_are_named():
         assert (column.kind, "decides" in column.reason, said) == ("date", False, ""), form
 
 
+def test_two_words_of_the_labels_among_five_are_too_few():
+    y = pandas.DataFrame({"flu": [0, 1] * 20, "cold": [1, 0] * 20, "gout": [0] * 40})
+    for words, kind in ((["flu", "cold", "x", "y", "z"], "category"), (["flu", "cold", "x", "y"], "like the labels")):
+        X = pandas.DataFrame({"a": [words[i * i % 7 % len(words)] for i in range(40)], "b": np.arange(40) / 4})
+        X.loc[: len(words) - 1, "a"] = words
+        assert TableEncoder().fit(X, y).plan_.columns[0].kind == kind, words
+
+
 def test_phone_numbers_are_no_numbers():
     phones = [f"+48 {600 + i} {345 + i} {678 - i}" for i in range(40)]
     assert column_of(phones)[0].kind != "number"

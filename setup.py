@@ -36,7 +36,8 @@ EXTENSIONS = [
     (
         "nmlsdr._propagation",
         ["nmlsdr/_propagation.pyx"],
-        [f"nmlsdr/_c/{name}.h" for name in ("platform", "propagation", "propagation_loops", "simd_levels", "team")],
+        [f"nmlsdr/_c/{name}.h" for name in ("platform", "propagation", "propagation_loops", "propagation_widths",
+                                            "simd_levels", "team")],
     ),
     ("nmlsdr._mlknn", ["nmlsdr/_mlknn.pyx"], []),
     (

@@ -90,33 +90,13 @@ static inline float nmlsdr_expand(uint16_t upper)
 #define LEVEL portable
 #define NM_TARGET
 #define AVX2 0
-#define WIDTH 4
-#include "propagation_loops.h"
-#define WIDTH 8
-#include "propagation_loops.h"
-#define WIDTH 16
-#include "propagation_loops.h"
-#define WIDTH 32
-#include "propagation_loops.h"
-#undef LEVEL
-#undef NM_TARGET
-#undef AVX2
+#include "propagation_widths.h"
 
 #if NMLSDR_X86
 #define LEVEL avx2
 #define NM_TARGET __attribute__((target("avx2")))
 #define AVX2 1
-#define WIDTH 4
-#include "propagation_loops.h"
-#define WIDTH 8
-#include "propagation_loops.h"
-#define WIDTH 16
-#include "propagation_loops.h"
-#define WIDTH 32
-#include "propagation_loops.h"
-#undef LEVEL
-#undef NM_TARGET
-#undef AVX2
+#include "propagation_widths.h"
 #endif
 
 /* The loops for a width of 4, 8, 16 or 32 and a level of simd_levels.h; avx2 has the last of x86. */

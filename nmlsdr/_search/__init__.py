@@ -49,8 +49,8 @@ The files; each imports only files below it:
 
     templates, included once per SIMD level by way of simd.h and simd_level.h, which simd_clear.h ends:
     products_tile.h  products_pair.h  tree_leaf.h  few_rows.h
-    other files: build.h, what `nmlsdr info` reports about the build; propagation.h, propagation_loops.h and team.h,
-    the propagation; forest.h and its template forest_search.h, the trees
+    other files: build.h, what `nmlsdr info` reports about the build; propagation.h, propagation_widths.h,
+    propagation_loops.h and team.h, the propagation; forest.h and its template forest_search.h, the trees
 """
 
 from .prepared import PreparedRows

@@ -180,6 +180,7 @@ HOOKED = {"mistakes", "review_scores"}  # they take what ResidualPropagation com
 
 TEMPLATES = {
     *("products_tile.h", "products_pair.h", "tree_leaf.h", "few_rows.h", "propagation_loops.h"),
+    "propagation_widths.h",
     "forest_search.h",
     *("simd.h", "simd_level.h", "simd_clear.h"),
 }

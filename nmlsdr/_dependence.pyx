@@ -29,7 +29,7 @@ def dependence_sweep(
     double[::1] scratch,                  # (D + the most labels of a row,)
 ):
     """Give each visited row to its best label; return how many rows changed their weights."""
-    cdef Py_ssize_t t, i, changed = 0, d = X.shape[1]
+    cdef Py_ssize_t t, i, j, changed = 0, d = X.shape[1]
     if visited.shape[0] == 0 or d == 0:
         return 0
     with nogil:
@@ -37,17 +37,12 @@ def dependence_sweep(
             i = visited[t]
             if indptr[i] == indptr[i + 1]:
                 continue
-            centre_row(&X[place[t], 0], &mean[0], d, &scratch[0])
+            for j in range(d):
+                scratch[j] = X[place[t], j] - mean[j]
             changed += move_row(
                 &scratch[0], d, &indices[indptr[i]], indptr[i + 1] - indptr[i], &share[indptr[i]], &A[0, 0],
                 &scratch[0] + d)
     return changed
-
-
-cdef void centre_row(const real_t *row, const double *mean, Py_ssize_t d, double *x) noexcept nogil:
-    cdef Py_ssize_t j
-    for j in range(d):
-        x[j] = row[j] - mean[j]
 
 
 cdef int move_row(

@@ -321,12 +321,8 @@ cdef int describe_leads(leads, nmlsdr_leads *leading) except -1:
 
 cdef int describe(given, nmlsdr_rows *rows) except -1:
     cdef Py_ssize_t data = given.data, indices = given.indices, indptr = given.indptr
-    rows.kind = given.kind
-    rows.data = <const void *>data
-    rows.indices = <const int32_t *>indices
-    rows.indptr = <const int64_t *>indptr
-    rows.n = given.n
-    rows.d = given.d
+    rows[0] = nmlsdr_rows(given.kind, given.n, given.d, <const void *>data, <const int32_t *>indices,
+                          <const int64_t *>indptr)
     return 0
 
 

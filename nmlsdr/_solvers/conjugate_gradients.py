@@ -106,8 +106,7 @@ class _Batch:
         return int(self.kernels.sweeps(self.tol, n_sweeps, self.rho, self.along, self.peak, self.sweeps))
 
     def active(self) -> np.ndarray:
-        active: np.ndarray = (self.peak > self.tol)[: self.count]
-        return active
+        return np.asarray((self.peak > self.tol)[: self.count])
 
     def refresh(self, every: np.ndarray) -> None:
         """Compute the residuals of some active columns anew, because the sweeps only update them.
@@ -170,7 +169,9 @@ def conjugate_gradients(system: System, F: np.ndarray, goal: Goal) -> Solved:
     for first in range(0, n_labels, _propagation.MAX_WIDTH):
         columns = slice(first, min(first + _propagation.MAX_WIDTH, n_labels))
         batch = _Batch(system, graph, F, columns, goal)
-        _sweep_batch(batch, F, limits[columns], patience[columns], goal, _sweeps_per_call(system, batch, goal))
+        work = (len(system.indices) + 10 * len(system.h)) * batch.x.shape[1]
+        per_call = 1 if goal.callback is not None else max(1, int(WORK_PER_CALL / work))
+        _sweep_batch(batch, F, limits[columns], patience[columns], goal, per_call)
         solved.sweeps[columns], solved.residuals[columns] = batch.sweeps[: batch.count], batch.best
         del batch  # before the memory of the next is taken
     return solved
@@ -198,11 +199,6 @@ def _sweep_batch(
             batch.stop_stuck(due)
             made, before = 0, sweeps.copy()
         batch.tol[: batch.count][sweeps >= limit] = math.inf
-
-
-def _sweeps_per_call(system: System, batch: _Batch, goal: Goal) -> int:
-    work = (len(system.indices) + 10 * len(system.h)) * batch.x.shape[1]
-    return 1 if goal.callback is not None else max(1, int(WORK_PER_CALL / work))
 
 
 def enough_sweeps(system: System, tol: np.ndarray) -> np.ndarray:

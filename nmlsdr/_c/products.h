@@ -96,8 +96,7 @@ static void nmlsdr_run_spans(nmlsdr_search *q, ptrdiff_t I, ptrdiff_t J, nmlsdr_
     void (*run)(nmlsdr_search *, ptrdiff_t, ptrdiff_t, nmlsdr_scratch *) =
         q->storage.sparse ? nmlsdr_run_sparse : nmlsdr_run_dense;
     const nmlsdr_schedule *at = &q->schedule;
-    const ptrdiff_t span = q->tuning.span, count_a = at->window[0].count,
-        count_b = at->window[at->second].count;
+    const ptrdiff_t span = q->tuning.span, count_a = at->window[0].count, count_b = at->window[at->second].count;
     const ptrdiff_t end_a = (I + 1) * span < count_a ? (I + 1) * span : count_a;
     const ptrdiff_t end_b = (J + 1) * span < count_b ? (J + 1) * span : count_b;
     const ptrdiff_t size = q->storage.sparse ? 0 : nmlsdr_block_size(q); /* sparse rows have no window */
@@ -122,8 +121,7 @@ static void nmlsdr_run_spans(nmlsdr_search *q, ptrdiff_t I, ptrdiff_t J, nmlsdr_
 
 /* Mark the spans of a pair as in work, or as free.  With queries, the spans of the rows are only read and
  * need no mark. */
-static void nmlsdr_mark_busy(nmlsdr_search *q, const nmlsdr_spans *s, ptrdiff_t I, ptrdiff_t J,
-    unsigned char busy)
+static void nmlsdr_mark_busy(nmlsdr_search *q, const nmlsdr_spans *s, ptrdiff_t I, ptrdiff_t J, unsigned char busy)
 {
     q->schedule.busy[I] = busy;
     if (q->symmetric) q->schedule.busy[(s->one_window ? 0 : s->a) + J] = busy;

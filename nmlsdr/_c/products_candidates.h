@@ -161,8 +161,7 @@ static void nmlsdr_tighten(const nmlsdr_collector *c, ptrdiff_t i)
 
     if (!q->tuning.ranked) {
         for (ptrdiff_t p = 0; p < n; p++)
-            lower[p] = q->scaling.integral ? x[p].score
-                : nmlsdr_lower_bound(x[p].score, own + e[x[p].position]);
+            lower[p] = q->scaling.integral ? x[p].score : nmlsdr_lower_bound(x[p].score, own + e[x[p].position]);
         for (ptrdiff_t p = n; p % 8; p++) lower[p] = lower[0];
         const float reached = nmlsdr_threshold(nmlsdr_reached(lower, n, q->k), 2 * q->scaling.slack);
         nmlsdr_raise(q, s, i, reached);

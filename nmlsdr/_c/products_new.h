@@ -42,8 +42,7 @@ static int nmlsdr_side_new(nmlsdr_search *q, nmlsdr_side *s, int collects)
     const ptrdiff_t ranks = q->tuning.ranked ? NMLSDR_RANKS(q->k) : 0;
     if (q->storage.checked) s->coarse_t = nmlsdr_floats(q, padded);
     s->t = nmlsdr_floats(q, padded);
-    s->candidate = (nmlsdr_candidate *)nmlsdr_new(&q->memory, n * q->tuning.capacity,
-        sizeof(nmlsdr_candidate));
+    s->candidate = (nmlsdr_candidate *)nmlsdr_new(&q->memory, n * q->tuning.capacity, sizeof(nmlsdr_candidate));
     s->count = (int32_t *)nmlsdr_new(&q->memory, n, sizeof(int32_t));
     s->best = nmlsdr_floats(q, n * ranks);
     if (q->memory.failed) return -1;
@@ -197,8 +196,7 @@ static void nmlsdr_choose_k(nmlsdr_search *q, ptrdiff_t k, double *squared, ptrd
  * integers of 16 or 8 bits, 0 of floats, -1 by cost.
  * Needs 1 <= k <= rows (- 1), d >= 1, rows below 2^31.  NULL: out of memory. */
 static nmlsdr_search *nmlsdr_search_new(const nmlsdr_rows *rows, const nmlsdr_rows *queries, ptrdiff_t k,
-                                        const nmlsdr_leads *leads, double *squared, ptrdiff_t *indices,
-                                            int sparse,
+                                        const nmlsdr_leads *leads, double *squared, ptrdiff_t *indices, int sparse,
                                         int integers, int level, double window_bytes, int n_threads)
 {
     nmlsdr_search *q = nmlsdr_search_of(rows, level, n_threads);

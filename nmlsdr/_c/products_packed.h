@@ -9,8 +9,7 @@
 /* Round a row to floats `lanes` apart; its squared norm. */
 static double nmlsdr_pack_floats(const nmlsdr_search *q, const nmlsdr_rows *x, ptrdiff_t row, float *to)
 {
-    const ptrdiff_t lanes = q->kernels->lanes, begin = nmlsdr_row_pointer(x, row),
-        end = nmlsdr_row_pointer(x, row + 1);
+    const ptrdiff_t lanes = q->kernels->lanes, begin = nmlsdr_row_pointer(x, row), end = nmlsdr_row_pointer(x, row + 1);
     double square[4] = {0, 0, 0, 0};
     if (x->indices) for (ptrdiff_t j = 0; j < q->d; j++) to[j * lanes] = 0;
     for (ptrdiff_t p = begin; p < end; p++) {
@@ -25,8 +24,7 @@ static double nmlsdr_pack_floats(const nmlsdr_search *q, const nmlsdr_rows *x, p
 
 /* Round a row to integers, two in a word, the words `lanes` apart; its squared norm, which is exact. */
 static double nmlsdr_pack_int16(const nmlsdr_search *q, const nmlsdr_rows *x, ptrdiff_t row, int32_t *to,
-    ptrdiff_t words,
-                                ptrdiff_t lanes)
+    ptrdiff_t words, ptrdiff_t lanes)
 {
     const ptrdiff_t begin = nmlsdr_row_pointer(x, row), end = nmlsdr_row_pointer(x, row + 1);
     double square[4] = {0, 0, 0, 0};
@@ -43,8 +41,7 @@ static double nmlsdr_pack_int16(const nmlsdr_search *q, const nmlsdr_rows *x, pt
 }
 
 /* Round a row of 16-bit integers to 8 bits, four in a word, the words `lanes` apart. */
-static void nmlsdr_pack_int8(const nmlsdr_search *q, nmlsdr_side *s, ptrdiff_t at, const int32_t *row,
-    int32_t *to)
+static void nmlsdr_pack_int8(const nmlsdr_search *q, nmlsdr_side *s, ptrdiff_t at, const int32_t *row, int32_t *to)
 {
     const ptrdiff_t words = q->storage.words, lanes = q->kernels->lanes;
     int32_t sum = 0, square = 0;
@@ -97,8 +94,7 @@ static void nmlsdr_pack(const nmlsdr_search *q, nmlsdr_side *s, ptrdiff_t block,
 }
 
 /* Blocks first .. end - 1 of one side, one after the other. */
-static void nmlsdr_pack_blocks(const nmlsdr_search *q, nmlsdr_side *s, ptrdiff_t first, ptrdiff_t end,
-    float *z)
+static void nmlsdr_pack_blocks(const nmlsdr_search *q, nmlsdr_side *s, ptrdiff_t first, ptrdiff_t end, float *z)
 {
     ptrdiff_t block;
 

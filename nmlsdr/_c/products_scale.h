@@ -162,8 +162,7 @@ static int nmlsdr_int16_pays(const nmlsdr_search *q, nmlsdr_sample *sample)
 
 /* Make products of 16-bit integers if they pay, or whenever they can be made if they are `wanted`; never
  * if it is 0. */
-static void nmlsdr_choose_int16(nmlsdr_search *q, const nmlsdr_extent *extent, nmlsdr_sample *sample,
-    int wanted)
+static void nmlsdr_choose_int16(nmlsdr_search *q, const nmlsdr_extent *extent, nmlsdr_sample *sample, int wanted)
 {
     const double rounding = sqrt((double)q->d), norm = sqrt(extent->square);
     nmlsdr_scaling floats = q->scaling;
@@ -202,8 +201,7 @@ static double nmlsdr_rounded_apart(const nmlsdr_search *q, const nmlsdr_rows *x,
             const ptrdiff_t begin = nmlsdr_row_pointer(x, i), end = nmlsdr_row_pointer(x, i + 1);
             double square[4] = {0, 0, 0, 0};
             for (ptrdiff_t p = begin; p < end; p++) {
-                const double y = nmlsdr_nearest(nmlsdr_scaled(q, x, p, x->indices ? x->indices[p]
-                    : p - begin));
+                const double y = nmlsdr_nearest(nmlsdr_scaled(q, x, p, x->indices ? x->indices[p] : p - begin));
                 const double lost = y - nmlsdr_nearest(y * ratio) * back;
                 square[p & 3] += lost * lost;
             }
@@ -253,8 +251,7 @@ static float nmlsdr_coarse_slack(const nmlsdr_search *q, ptrdiff_t step)
 
 /* Put products of 8-bit integers before those of 16 bits if that pays, or whenever it can be done if 8
  * bits are `wanted`. */
-static void nmlsdr_choose_int8(nmlsdr_search *q, const nmlsdr_extent *extent, nmlsdr_sample *sample,
-    int wanted)
+static void nmlsdr_choose_int8(nmlsdr_search *q, const nmlsdr_extent *extent, nmlsdr_sample *sample, int wanted)
 {
     enum { SOME = 64 };
     const double most = extent->most * q->scaling.scale + 1;
@@ -279,8 +276,7 @@ static void nmlsdr_choose_scale(nmlsdr_search *q, int integers)
     nmlsdr_sample sample = {0};
     nmlsdr_extend(q, &q->rows->rows, &extent);
     if (q->queries != q->rows) nmlsdr_extend(q, &q->queries->rows, &extent);
-    q->scaling.integral = extent.integral
-        && 4 * (double)q->storage.longest * extent.most * extent.most < 0x1p24;
+    q->scaling.integral = extent.integral && 4 * (double)q->storage.longest * extent.most * extent.most < 0x1p24;
     q->scaling.scale = 1;
     if (!q->scaling.integral) nmlsdr_set_scale(q, extent.most, 60);
     nmlsdr_choose_int16(q, &extent, &sample, integers);

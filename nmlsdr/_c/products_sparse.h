@@ -18,8 +18,7 @@ static void nmlsdr_post(nmlsdr_search *q, ptrdiff_t J)
 {
     const nmlsdr_storage *stored = &q->storage;
     const nmlsdr_rows *x = &q->rows->rows;
-    const ptrdiff_t first = J * stored->block, end = first + stored->block < x->n ? first + stored->block
-        : x->n;
+    const ptrdiff_t first = J * stored->block, end = first + stored->block < x->n ? first + stored->block : x->n;
     const ptrdiff_t base = nmlsdr_row_pointer(x, first), strip = 8 * q->kernels->lanes;
     int32_t *at = stored->posting_ptr + J * (q->d + 2) + 1; /* at[f]: next free place of feature f */
     float *columns = stored->columns + first * stored->frequent;

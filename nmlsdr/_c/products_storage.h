@@ -55,8 +55,7 @@ static void nmlsdr_choose_columns(nmlsdr_search *q, const int32_t *holders, doub
 static ptrdiff_t nmlsdr_posting_block(const nmlsdr_search *q)
 {
     const nmlsdr_rows *x = &q->rows->rows, *y = &q->queries->rows;
-    const double pointers = 4.0 * ((double)q->d + 2), allowance = 8.0 * (double)nmlsdr_row_pointer(x, x->n)
-        + 32e6;
+    const double pointers = 4.0 * ((double)q->d + 2), allowance = 8.0 * (double)nmlsdr_row_pointer(x, x->n) + 32e6;
     const double most = allowance / pointers < 1 ? 1 : allowance / pointers;
     const ptrdiff_t larger = x->n > y->n ? x->n : y->n;
     ptrdiff_t rows = NMLSDR_SPARSE_BLOCK, block = 128; /* a multiple of 8 vectors at every level */
@@ -140,8 +139,7 @@ static int nmlsdr_choose_storage(nmlsdr_search *q, int sparse, double window_byt
     const double by_postings = NMLSDR_POSTING_NS * products / (double)x->n / queries
         + q->kernels->column_ns * columns / queries + NMLSDR_LOOKUP_NS * entries / NMLSDR_SPARSE_BLOCK
             + NMLSDR_SWEEP_NS;
-    stored->sparse = sparse >= 0 ? sparse : by_postings < q->kernels->packed_ns * (double)q->d
-        + NMLSDR_TILE_NS;
+    stored->sparse = sparse >= 0 ? sparse : by_postings < q->kernels->packed_ns * (double)q->d + NMLSDR_TILE_NS;
     if (!stored->sparse) return 0;
     q->scaling.terms = stored->longest + 1;
     stored->block = nmlsdr_posting_block(q);

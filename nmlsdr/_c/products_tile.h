@@ -12,8 +12,7 @@
  */
 
 /* Let those scores of one row of a tile through that reach the row's threshold or their column's. */
-static NM_TARGET void NM_LEVEL(push_passing)(const nmlsdr_pair *p, ptrdiff_t i, ptrdiff_t j,
-    const float *score)
+static NM_TARGET void NM_LEVEL(push_passing)(const nmlsdr_pair *p, ptrdiff_t i, ptrdiff_t j, const float *score)
 {
     const V t = VSET1(p->ta[i]);
     unsigned long long passed = 0;
@@ -32,8 +31,7 @@ static NM_TARGET void NM_LEVEL(push_passing)(const nmlsdr_pair *p, ptrdiff_t i, 
 #ifdef VI_DOT
 
 /* Let those pairs of row i through whose products of 16 bits reach the row's threshold or their column's. */
-static NM_TARGET void NM_LEVEL(check_passing)(const nmlsdr_pair *p, ptrdiff_t i, ptrdiff_t j,
-    unsigned long long passed)
+static NM_TARGET void NM_LEVEL(check_passing)(const nmlsdr_pair *p, ptrdiff_t i, ptrdiff_t j, unsigned long long passed)
 {
     const ptrdiff_t words = p->checked;
     const int32_t *a = p->rows_a + i * words;

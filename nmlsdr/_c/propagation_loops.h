@@ -75,8 +75,7 @@ NM_TARGET static inline NM_INLINE W NM_LEVEL(factor)(int per_entry, const double
 
 /* z = h [(B + gain sum_j v_ij F_j) - F] in float64, rounded once; dot = sum m z^2; peak = max |z / h|.
  * Where take is 0, z stays.  With restart, p = z in its 16 bits; along = sum m p z. */
-NM_TARGET static void NM_LEVEL(residual)(
-    const nmlsdr_batch *batch, const nmlsdr_columns *columns, ptrdiff_t b)
+NM_TARGET static void NM_LEVEL(residual)(const nmlsdr_batch *batch, const nmlsdr_columns *columns, ptrdiff_t b)
 {
     const nmlsdr_batch s = *batch; /* a copy: stores through vectors may alias the fields of the original */
     const ptrdiff_t lo = b * s.block, hi = lo + s.block < s.n ? lo + s.block : s.n;
@@ -146,8 +145,7 @@ NM_TARGET static void NM_LEVEL(residual)(
 }
 
 /* F += x / h and x = 0 where take is 1; clipped to [0, 1] on demand */
-NM_TARGET static void NM_LEVEL(flush)(
-    const nmlsdr_batch *batch, const nmlsdr_columns *columns, ptrdiff_t b)
+NM_TARGET static void NM_LEVEL(flush)(const nmlsdr_batch *batch, const nmlsdr_columns *columns, ptrdiff_t b)
 {
     const nmlsdr_batch s = *batch; /* a copy: stores through vectors may alias the fields of the original */
     const ptrdiff_t lo = b * s.block, hi = lo + s.block < s.n ? lo + s.block : s.n;

@@ -53,8 +53,7 @@ static void nmlsdr_meet(nmlsdr_meeting *meeting, int members)
         if (spins < NM_SPINS) {
             NM_PAUSE();
             spins++;
-        } else
-            NM_NAP();
+        } else NM_NAP();
 #elif defined(_OPENMP)
 #pragma omp barrier
 #endif

@@ -246,9 +246,8 @@ def propagate_checked(
             stacklevel=3,
         )
     residual, n_iter = float(solved.residuals.max(initial=0.0)), int(solved.sweeps.max(initial=0))
-    error_bound = _error_bound(system, solved.residuals)
-    if system.clip:
-        error_bound = min(error_bound, 1.0)  # F and the solution lie in [0, 1]
+    most = 1.0 if system.clip else math.inf  # clipped, F and the solution lie in [0, 1]
+    error_bound = min(_error_bound(system, solved.residuals), most)
     if not (silent or (solved.residuals <= aim).all()):
         warn_not_converged(
             f"propagation with solver={ran!r} stopped after {n_iter} iterations at a residual of {residual:.2e} "

@@ -60,11 +60,17 @@ def leading_coordinates(rows: np.ndarray, queries: np.ndarray | None, n_threads:
 
 
 def _placed(side: np.ndarray, axes: np.ndarray, centre: np.ndarray, n_threads: int) -> tuple[np.ndarray, np.ndarray]:
-    """The coordinates of one side, and its rows in the order of the leaves of the tree of the first eight."""
+    """(n, d + 1) coordinates of one side along the axes, then the squared norm of the centred row; and the rows in the
+    order of the leaves of the tree of the first eight coordinates."""
+    n, d = len(side), axes.shape[1]
+    lead, order = np.empty((n, d + 1)), np.empty(n, dtype=np.intp)
     with single_threaded_blas():  # idle BLAS threads would spin and slow down the threads of the search
-        lead = _project(side, axes, centre)
-    order = np.empty(len(lead), dtype=np.intp)
-    narrow = np.ascontiguousarray(lead[:, : min(8, axes.shape[1])])
+        for first in range(0, n, 2048):
+            part = slice(first, first + 2048)
+            centred = side[part] - centre
+            lead[part, :d] = centred @ axes
+            lead[part, d] = np.einsum("ij,ij->i", centred, centred) * (1 + 1e-9)
+    narrow = np.ascontiguousarray(lead[:, : min(8, d)])
     _graph.leaf_order(kernel_rows(narrow), order, n_threads)
     return lead, order
 
@@ -98,15 +104,3 @@ def _axes(rows: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
     axes = axes[:, :d]
     orthonormal = np.abs(axes.T @ axes - np.eye(d)).sum() < 1e-10
     return (axes * (1 - 1e-9) if orthonormal else None), centre  # no difference becomes longer
-
-
-def _project(side: np.ndarray, axes: np.ndarray, centre: np.ndarray) -> np.ndarray:
-    """(n, d + 1): coordinates along the axes, then the squared norm of the centred row."""
-    n, d = len(side), axes.shape[1]
-    lead = np.empty((n, d + 1))
-    for first in range(0, n, 2048):
-        part = slice(first, first + 2048)
-        centred = side[part] - centre
-        lead[part, :d] = centred @ axes
-        lead[part, d] = np.einsum("ij,ij->i", centred, centred) * (1 + 1e-9)
-    return lead

@@ -47,11 +47,9 @@ class PreparedRows:
         k = check_n_neighbors(n_neighbors, self.rows.shape[0], exclude_self=False)
         squared = np.empty((queries.shape[0], k))
         indices = np.empty((queries.shape[0], k), dtype=np.intp)
-        if not squared.size:
-            return squared, indices
-        if self._unit is None:
+        if squared.size and self._unit is None:
             self._find(queries, squared, indices, n_threads)
-        else:
+        elif self._unit is not None and squared.size:
             search_by_angle(self._find, self._unit, queries, squared, indices, n_threads)
         return squared, indices
 

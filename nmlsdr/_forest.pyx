@@ -4,91 +4,50 @@ Every function fills buffers that forest.py allocated and checked.  A thread own
 """
 
 from cython.parallel cimport prange
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 
 cdef extern from "_c/forest.h" nogil:
+    ctypedef struct nmlsdr_node:
+        int32_t feature, left
+        float threshold
     ctypedef struct nmlsdr_growth:
-        Py_ssize_t n, d, C, draws, leaf, n_kinds, most_nodes, most_leaves
+        Py_ssize_t n, d, n_sums, n_padded, n_draws, leaf, n_kinds, most_leaves
+        uint64_t seed
         const float *data
         const int32_t *indices
-        const int64_t *indptr
         const int32_t *Y
         const int32_t *kinds
-        uint64_t seed
-        int32_t *feature
-        int32_t *left
-        float *threshold
-        float *values
-        int32_t *weights
-        uint8_t *left_out
+        const int64_t *indptr
+        nmlsdr_node *nodes
+        int32_t *leaves
+        int32_t *draws
     int grow_tree "nmlsdr_grow_tree"(const nmlsdr_growth *f, Py_ssize_t t, int level)
 
 
 def grow(
     const float[::1] data,                # IN  (n * d), or of CSR rows
     const int32_t[::1] indices,           # IN  of CSR rows, or none
-    const int64_t[::1] indptr,            # IN  (n + 1) of CSR rows, or none
-    Py_ssize_t d,
-    const int32_t[:, ::1] Y,              # IN  (n, C) 0 .. 1024
+    const int64_t[::1] indptr,            # IN  (n + 1)
+    Py_ssize_t d, Py_ssize_t C,
+    const int32_t[:, ::1] Y,              # IN  (n, C + 2 or more) 0, 1, labels from 0 to 1024; zeros up to a multiple of 8
     const int32_t[:, ::1] kinds,          # IN  (n_kinds, 2) features tried in a node; 1: several thresholds of each
-    uint64_t seed,
-    Py_ssize_t draws,
-    Py_ssize_t leaf,
-    int32_t[:, :, ::1] feature,           # OUT (n_trees, n_kinds, most nodes), -1 for a leaf
-    int32_t[:, :, ::1] left,              # OUT as feature: the left child, before the right one; the number of a leaf
-    float[:, :, ::1] threshold,           # OUT as feature
-    float[:, :, :, ::1] values,           # OUT (n_trees, n_kinds, most leaves, C)
-    int32_t[:, :, ::1] weights,           # OUT (n_trees, n_kinds, most leaves) draws
-    uint8_t[:, ::1] left_out,             # OUT (n_trees, n)
-    Py_ssize_t first,
-    Py_ssize_t end,
-    int n_threads,
-    int level,
+    uint64_t seed, Py_ssize_t n_draws, Py_ssize_t leaf,
+    nmlsdr_node[:, :, ::1] nodes,         # OUT (n_trees, n_kinds, most nodes)
+    int32_t[:, :, :, ::1] leaves,         # OUT (n_trees, n_kinds, most leaves, as Y) rows, draws, and sums of labels over these
+    int32_t[:, ::1] draws,                # IN 0 and OUT (n_trees, n) how often a tree drew a row
+    Py_ssize_t first, Py_ssize_t end, int n_threads, int level,
 ):
     """Grow the trees from the first on, as far as there are ``end``; return whether there was memory for it."""
-    cdef nmlsdr_growth f
     cdef Py_ssize_t t
     cdef int complete = 1
-    f.n, f.d, f.data = Y.shape[0], d, &data[0] if data.shape[0] else NULL
-    f.indices = &indices[0] if indices.shape[0] else NULL
-    f.indptr = &indptr[0] if indptr.shape[0] else NULL
-    f.Y, f.C, f.draws, f.leaf, f.seed = &Y[0, 0], Y.shape[1], draws, leaf, seed
-    f.n_kinds, f.kinds, f.most_nodes, f.most_leaves = kinds.shape[0], &kinds[0, 0], feature.shape[2], values.shape[2]
-    f.feature, f.left, f.threshold = &feature[0, 0, 0], &left[0, 0, 0], &threshold[0, 0, 0]
-    f.values, f.weights, f.left_out = &values[0, 0, 0, 0], &weights[0, 0, 0], &left_out[0, 0]
+    cdef nmlsdr_growth f
+    f.n, f.d, f.n_sums, f.n_padded, f.n_draws, f.leaf, f.seed = Y.shape[0], d, C + 2, Y.shape[1], n_draws, leaf, seed
+    f.data, f.indices, f.indptr = &data[0], &indices[0] if indices.shape[0] else NULL, &indptr[0]
+    f.Y, f.n_kinds, f.kinds, f.most_leaves = &Y[0, 0], kinds.shape[0], &kinds[0, 0], leaves.shape[2]
+    f.nodes, f.leaves, f.draws = &nodes[0, 0, 0], &leaves[0, 0, 0, 0], &draws[0, 0]
     for t in prange(first, end, nogil=True, num_threads=n_threads, schedule="dynamic", use_threads_if=n_threads > 1):
         complete &= grow_tree(&f, t, level)
     return complete
-
-
-cdef void add_some(
-    Py_ssize_t first, Py_ssize_t end, const float[:, ::1] X, const int64_t[::1] roots, const int32_t[::1] feature,
-    const float[::1] threshold, const int32_t[::1] left, const float[:, ::1] values, const uint8_t[:, :] counted,
-    double[:, ::1] sums) noexcept nogil:
-    cdef int32_t at[64]
-    cdef Py_ssize_t rows[64]
-    cdef Py_ssize_t active[64]
-    cdef Py_ssize_t t, i, a, c, n_rows, n_active, below
-    cdef int32_t node
-    for t in range(roots.shape[0] - 1):
-        n_rows = 0
-        for i in range(first, end):
-            rows[n_rows] = active[n_rows] = i
-            at[i - first] = <int32_t>roots[t]
-            n_rows += counted[t, i]
-        n_active = 0 if feature[roots[t]] < 0 else n_rows
-        while n_active:  # each a level down: their loads overlap, 2 times as fast as one row after the other
-            below = 0
-            for a in range(n_active):
-                i = active[below] = active[a]
-                node = at[i - first]
-                at[i - first] = node = left[node] + (X[i, feature[node]] > threshold[node])
-                below += feature[node] >= 0
-            n_active = below
-        for a in range(n_rows):
-            i = rows[a]
-            for c in range(values.shape[1]):
-                sums[i, c] += values[left[at[i - first]], c]
 
 
 def add_leaves(
@@ -98,11 +57,20 @@ def add_leaves(
     const float[::1] threshold,           # IN  (n_nodes)
     const int32_t[::1] left,              # IN  (n_nodes)
     const float[:, ::1] values,           # IN  (n_leaves, C)
-    const uint8_t[:, :] counted,          # IN  (n_trees, n) 1, or 0 for a tree that does not count for a row
+    const int32_t[:, :] draws,            # IN  (n_trees, n) a tree counts for the rows that it did not draw
     double[:, ::1] sums,                  # IN and OUT (n, C)
     int n_threads,
 ):
     """Add for each row the values of its leaves over the trees, in their order."""
-    cdef Py_ssize_t b, n = X.shape[0]
+    cdef Py_ssize_t b, t, i, c
+    cdef int32_t node
+    cdef Py_ssize_t n = X.shape[0], n_trees = roots.shape[0] - 1, C = values.shape[1]
     for b in prange((n + 63) // 64, nogil=True, num_threads=n_threads, use_threads_if=n_threads > 1):
-        add_some(64 * b, min(n, 64 * b + 64), X, roots, feature, threshold, left, values, counted, sums)
+        for t in range(n_trees):
+            for i in range(64 * b, min(n, 64 * b + 64)):
+                if draws[t, i] == 0:
+                    node = <int32_t>roots[t]
+                    while feature[node] >= 0:
+                        node = left[node] + (X[i, feature[node]] > threshold[node])
+                    for c in range(C):
+                        sums[i, c] += values[left[node], c]

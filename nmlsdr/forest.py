@@ -45,8 +45,8 @@ _LARGEST = 1e30
 _WORK = 2e8  # rows x features x labels, about .2 s, between two looks at the keyboard
 _WORTH_A_THREAD = 2e5  # of the same, about .2 ms
 _WORTH_SCORING = 3e4  # rows x trees
-_SPREAD = 1 << 20  # numbers of the sparse rows that are spread at a time
-_UNUSED = -2  # in place of a feature
+_SPREAD = 1 << 19  # numbers of the sparse rows that are made dense at a time
+_UNUSED = np.array((-2, 0, 0.0), dtype=[("feature", "i4"), ("left", "i4"), ("threshold", "f4")])  # a node
 
 
 @dataclass(eq=False, repr=False)
@@ -82,15 +82,7 @@ class Forest:
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
         """How much the splits at each feature reduce the squared error, as in scikit-learn's forests; they sum to 1."""
-        weights, means, _ = _nodes(self)
-        inner = np.flatnonzero(self.feature >= 0)
-        squares = weights * (means**2).sum(axis=1)
-        left = self.left[inner]
-        gains = np.maximum(squares[left] + squares[left + 1] - squares[inner], 0.0)
-        tree = np.searchsorted(self.roots, inner, side="right") - 1
-        shares = gains / np.maximum(np.bincount(tree, gains)[tree], 1e-300) if len(inner) else gains
-        total = np.bincount(self.feature[inner], shares, minlength=self.n_features_in_)
-        return np.asarray(total / max(total.sum(), 1e-300))
+        return np.asarray(to_sklearn(self).feature_importances_)
 
 
 _TYPES = {"roots": "i8", "feature": "i4", "threshold": "f4", "left": "i4", "values": "f4", "weights": "i4"}
@@ -180,46 +172,45 @@ def grow_forests(
         Whether some tree did not draw the row; without one its predictions mean nothing.
     """
     _warn_of_lost_features(X)
-    targets = np.rint(np.clip(Y, 0.0, 1.0) * _STEPS).astype(np.int32, order="C")
     (n_samples, n_features), n_labels = X.shape, Y.shape[1]
-    tried = {
-        KINDS[0]: (max(1, min(n_features // 3, _MOST_FEATURES)), 0),
-        KINDS[1]: (max(1, int(np.sqrt(n_features))), 1),
-    }
+    targets = np.zeros((n_samples, (n_labels + 9) // 8 * 8), dtype=np.int32)  # rows and draws, labels, and no more
+    targets[:, 1], targets[:, 2 : n_labels + 2] = 1, np.rint(np.clip(Y, 0.0, 1.0) * _STEPS)
+    tried = dict(zip(KINDS, (min(n_features // 3, _MOST_FEATURES), int(np.sqrt(n_features))), strict=True))
+    settings = np.array([(max(1, tried[kind]), kind == KINDS[1]) for kind in kinds], dtype=np.int32)
     n_draws = min(n_samples, _ROWS_OF_A_TREE)
     if sparse.issparse(X):
         rows = _in_float32(X.data), X.indices.astype(np.int32), X.indptr.astype(np.int64)
     else:
-        rows = _in_float32(X).ravel(), np.empty(0, np.int32), np.empty(0, np.int64)
-    given = *rows, n_features, targets, np.array([tried[kind] for kind in kinds], dtype=np.int32)
-    most_leaves, trees = max(1, n_draws // _LEAF), (n_estimators, len(kinds))
-    feature, left = np.full((2, *trees, 2 * most_leaves - 1), _UNUSED, dtype=np.int32)
-    threshold, values = np.empty(feature.shape, np.float32), np.empty((*trees, most_leaves, n_labels), np.float32)
-    weights, left_out = np.zeros((*trees, most_leaves), np.int32), np.empty((n_estimators, n_samples), np.uint8)
-    arrays = feature, left, threshold, values, weights, left_out
+        rows = _in_float32(X).ravel(), np.empty(0, np.int32), n_features * np.arange(n_samples + 1)
+    shape = n_estimators, len(kinds), max(1, n_draws // _LEAF)
+    nodes = np.full((*shape[:2], 2 * shape[2] - 1), _UNUSED)
+    leaves, draws = np.empty((*shape, targets.shape[1]), np.int32), np.zeros((n_estimators, n_samples), np.int32)
     work = n_draws * min(n_features, 3 * _MOST_FEATURES) * (n_labels + 8.0)
     n_threads = worthwhile_threads(n_jobs, work * n_estimators, each=_WORTH_A_THREAD)
     at_once = n_threads * max(1, int(_WORK / work))
+    given = *rows, n_features, n_labels, targets, settings, random_state, n_draws, _LEAF, nodes, leaves, draws
     for first in range(0, n_estimators, at_once):
-        part = first, min(first + at_once, n_estimators), n_threads, simd()
-        if not kernels.grow(*given, random_state, n_draws, _LEAF, *arrays, *part):
+        if not kernels.grow(*given, first, min(first + at_once, n_estimators), n_threads, simd()):
             raise MemoryError("There is not enough memory to grow trees.")
         if callback is not None:
             callback()
-    forests = [_joined([array[:, kind] for array in arrays[:-1]], n_features) for kind in range(len(kinds))]
-    n_trees = np.maximum(left_out.sum(axis=0, dtype=np.int64), 1)[:, np.newaxis]
-    predictions = [_summed(forest, X, n_jobs, left_out) / n_trees for forest in forests]
-    return forests, predictions, np.asarray(left_out.any(axis=0))
+    forests = [_joined(nodes[:, kind], leaves[:, kind], n_features, n_labels) for kind in range(len(kinds))]
+    n_trees = (draws == 0).sum(axis=0)
+    predictions = [_summed(forest, X, n_jobs, draws) / np.maximum(n_trees, 1)[:, np.newaxis] for forest in forests]
+    return forests, predictions, n_trees > 0
 
 
-def _joined(arrays: list[np.ndarray], n_features: int) -> Forest:
+def _joined(nodes: np.ndarray, leaves: np.ndarray, n_features: int, n_labels: int) -> Forest:
     """One forest of (n_trees, ...) arrays with unused ends, in which each tree numbers its nodes and leaves from 0."""
-    feature, left, threshold, values, weights = arrays
-    nodes, leaves = feature != _UNUSED, weights > 0
-    ends = np.cumsum([nodes.sum(axis=1), leaves.sum(axis=1)], axis=1, dtype=np.int64)
-    before = np.pad(ends, ((0, 0), (1, 0)))
-    left = left + np.where(feature < 0, before[1, :-1, np.newaxis], before[0, :-1, np.newaxis]).astype(np.int32)
-    return Forest(before[0], feature[nodes], threshold[nodes], left[nodes], values[leaves], weights[leaves], n_features)
+    used = nodes["feature"] != _UNUSED["feature"]
+    n_nodes = used.sum(axis=1)
+    n_leaves = n_nodes // 2 + 1
+    roots, before = (np.append(0, np.cumsum(each)) for each in (n_nodes, n_leaves))
+    nodes["left"] += np.where(nodes["feature"] < 0, before[:-1, np.newaxis], roots[:-1, np.newaxis]).astype(np.int32)
+    sums = leaves[np.arange(leaves.shape[1]) < n_leaves[:, np.newaxis]]
+    values = sums[:, 2 : n_labels + 2] / (float(_STEPS) * sums[:, 1:2])
+    feature, threshold, left = (nodes[name][used] for name in ("feature", "threshold", "left"))
+    return Forest(roots, feature, threshold, left, values.astype(np.float32), sums[:, 1].copy(), n_features)
 
 
 def score_by_forests(forests: list[Forest], X: Any, n_jobs: int) -> list[np.ndarray]:
@@ -227,51 +218,31 @@ def score_by_forests(forests: list[Forest], X: Any, n_jobs: int) -> list[np.ndar
     return [_summed(forest, X, n_jobs) / (len(forest.roots) - 1) for forest in forests]
 
 
-def _summed(forest: Forest, X: Any, n_jobs: int, left_out: NDArray[np.uint8] | None = None) -> np.ndarray:
+def _summed(forest: Forest, X: Any, n_jobs: int, draws: NDArray[np.int32] | None = None) -> np.ndarray:
     """The values of each row's leaves, added over the trees, or over those that left it out."""
     sums = np.zeros((X.shape[0], forest.values.shape[1]))
     arrays = forest.roots, forest.feature, forest.threshold, forest.left, forest.values
-    counted = np.broadcast_to(np.uint8(1), (len(forest.roots) - 1, len(sums))) if left_out is None else left_out
+    draws = np.broadcast_to(np.int32(0), (len(forest.roots) - 1, len(sums))) if draws is None else draws
     for part, rows in _dense_parts(X):
         n_threads = worthwhile_threads(n_jobs, len(rows) * len(forest.roots), each=_WORTH_SCORING)
-        kernels.add_leaves(rows, *arrays, counted[:, part], sums[part], n_threads)
+        kernels.add_leaves(rows, *arrays, draws[:, part], sums[part], n_threads)
     return sums
 
 
 def _dense_parts(X: Any) -> Iterator[tuple[slice, NDArray[np.float32]]]:
-    """Rows in float32; those of a sparse matrix in parts, each spread in the same array."""
+    """Rows in float32; those of a sparse matrix in parts."""
     if not sparse.issparse(X):
         yield slice(None), _in_float32(X)
         return
-    n_rows = max(1, _SPREAD // X.shape[1])
-    space = np.zeros((min(n_rows, X.shape[0]), X.shape[1]), dtype=np.float32)
-    for first in range(0, X.shape[0], n_rows):
-        some = X[first : first + n_rows].tocoo()
-        space[some.row, some.col] = _in_float32(some.data)
-        yield slice(first, first + n_rows), space[: some.shape[0]]
-        space[some.row, some.col] = 0.0
-
-
-def _nodes(forest: Forest) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Draws, mean labels and depth of all nodes."""
-    left, leaves, level = forest.left, np.flatnonzero(forest.feature < 0), forest.roots[:-1]
-    weights, depth, levels = np.zeros(len(left)), np.zeros(len(left), dtype=np.int64), []
-    sums = np.zeros((len(left), forest.values.shape[1]))
-    weights[leaves] = forest.weights[left[leaves]]
-    sums[leaves] = weights[leaves, np.newaxis] * forest.values[left[leaves]]
-    while len(level := level[forest.feature[level] >= 0]):
-        levels.append(level)
-        level = np.concatenate([left[level], left[level] + 1])
-        depth[level] = len(levels)
-    for inner in reversed(levels):
-        weights[inner] = weights[left[inner]] + weights[left[inner] + 1]
-        sums[inner] = sums[left[inner]] + sums[left[inner] + 1]
-    return weights, sums / weights[:, np.newaxis], depth
+    rows, size = sparse.csr_array((_in_float32(X.data), X.indices, X.indptr), X.shape), max(1, _SPREAD // X.shape[1])
+    for first in range(0, X.shape[0], size):
+        yield slice(first, first + size), rows[first : first + size].toarray()
 
 
 def _warn_of_lost_features(X: Any) -> None:
     """Warn of features that vary, but by at most 16 steps of float32 numbers of their size."""
-    low, high = _as_array(X.min(axis=0)), _as_array(X.max(axis=0))
+    ends = X.min(axis=0), X.max(axis=0)
+    low, high = (np.ravel(end.toarray() if sparse.issparse(end) else end).astype(np.float64) for end in ends)
     least, most = (np.clip(each, -_LARGEST, _LARGEST).astype(np.float32) for each in (low, high))
     lost = (low < high) & (most - least <= 2.0**-20 * np.maximum(np.abs(least), np.abs(most)))
     if lost.any():
@@ -282,10 +253,6 @@ def _warn_of_lost_features(X: Any) -> None:
             UserWarning,
             stacklevel=5,
         )
-
-
-def _as_array(row: Any) -> np.ndarray:
-    return np.asarray(row.toarray() if sparse.issparse(row) else row, dtype=np.float64).ravel()
 
 
 def _in_float32(numbers: np.ndarray) -> NDArray[np.float32]:
@@ -318,20 +285,24 @@ def to_sklearn(forest: Forest) -> Any:
     from sklearn.tree import DecisionTreeRegressor
     from sklearn.tree._tree import Tree
 
-    n_labels, trees = forest.values.shape[1], []
-    draws, means, depth = _nodes(forest)
+    n_labels, inner, left, trees = forest.values.shape[1], forest.feature >= 0, forest.left, []
+    draws, depth = np.zeros(len(left)), np.zeros(len(left), dtype=np.int64)
+    means = np.zeros((len(left), n_labels))
+    draws[~inner], means[~inner] = forest.weights[left[~inner]], forest.values[left[~inner]]
+    for node in np.flatnonzero(inner)[::-1]:  # children come after their parents
+        both = slice(left[node], left[node] + 2)
+        draws[node], means[node] = draws[both].sum(), np.average(means[both], axis=0, weights=draws[both])
+        depth[node] = 1 + depth[both].max()
     for first, end in zip(forest.roots[:-1].tolist(), forest.roots[1:].tolist(), strict=True):
         part, tree = slice(first, end), Tree(forest.n_features_in_, np.ones(n_labels, dtype=np.intp), n_labels)
-        inner, left = forest.feature[part] >= 0, forest.left[part] - first
         nodes = np.zeros(end - first, dtype=tree.__getstate__()["nodes"].dtype)
-        nodes["left_child"], nodes["right_child"] = np.where(inner, left, -1), np.where(inner, left + 1, -1)
-        nodes["feature"], nodes["threshold"] = np.where(inner, forest.feature[part], -2), forest.threshold[part]
+        nodes["left_child"] = np.where(inner[part], left[part] - first, -1)
+        nodes["right_child"] = np.where(inner[part], left[part] - first + 1, -1)
+        nodes["feature"], nodes["threshold"] = forest.feature[part], forest.threshold[part]
         nodes["impurity"] = (means[part] - means[part] ** 2).mean(axis=1)  # the variance of labels 0 and 1
         nodes["n_node_samples"] = nodes["weighted_n_node_samples"] = draws[part]
-        values = means[part, :, np.newaxis].copy()
-        values[~inner, :, 0] = forest.values[forest.left[part][~inner]]
-        state = {"max_depth": depth[part].max(), "node_count": end - first, "nodes": nodes, "values": values}
-        tree.__setstate__(state)
+        state = {"max_depth": depth[first], "node_count": end - first, "nodes": nodes}
+        tree.__setstate__(state | {"values": means[part, :, np.newaxis].copy()})
         estimator = DecisionTreeRegressor()
         estimator.tree_, estimator.n_features_in_, estimator.n_outputs_ = tree, forest.n_features_in_, n_labels
         trees.append(estimator)

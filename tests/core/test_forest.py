@@ -114,15 +114,14 @@ def test_the_twin_takes_other_settings_too(changed, rng, monkeypatch):
 def test_a_row_counts_as_often_as_it_was_drawn(level, rng):
     """Some 1000 draws of each of nine rows, whose sums leave 16 and 24 bits."""
     X, Y, kinds = rng.standard_normal((9, 4)).astype(np.float32), labels(rng, (9, 2)), np.int32([[2, 0], [2, 1]])
-    feature, left = np.full((2, 5, 2, 5), -2, dtype=np.int32)
-    threshold, values = np.zeros((5, 2, 5), dtype=np.float32), np.zeros((5, 2, 3, 2), dtype=np.float32)
-    weights, left_out = np.zeros((5, 2, 3), dtype=np.int32), np.zeros((5, 9), dtype=np.uint8)
-    arrays = feature, left, threshold, values, weights
-    rows = X.ravel(), np.empty(0, np.int32), np.empty(0, np.int64), 4
-    assert kernels.grow(*rows, (1024 * Y).astype(np.int32), kinds, 3, 9000, 3, *arrays, left_out, 0, 5, 1, level)
+    targets = np.pad(1024 * Y, ((0, 0), (2, 4))).astype(np.int32)
+    targets[:, 1] = 1
+    nodes, leaves = np.full((5, 2, 5), forest._UNUSED), np.zeros((5, 2, 3, 8), dtype=np.int32)
+    given = X.ravel(), np.empty(0, np.int32), 4 * np.arange(10), 4, 2, targets, kinds, 3, 9000, 3
+    assert kernels.grow(*given, nodes, leaves, np.zeros((5, 9), dtype=np.int32), 0, 5, 1, level)
     for several in (0, 1):
         grown, _ = twin.grow_forest(X, Y, 3, 5, several, n_draws=9000, tried=2)
-        assert_equals_twin(forest._joined([array[:, several] for array in arrays], 4), grown)
+        assert_equals_twin(forest._joined(nodes[:, several], leaves[:, several], 4, 2), grown)
 
 
 @pytest.mark.slow

@@ -29,11 +29,11 @@ def grow(
     const int32_t[::1] indices,           # IN  of CSR rows, or none
     const int64_t[::1] indptr,            # IN  (n + 1)
     Py_ssize_t d, Py_ssize_t C,
-    const int32_t[:, ::1] Y,              # IN  (n, C + 2 or more) 0, 1, labels from 0 to 1024; zeros up to a multiple of 8
+    const int32_t[:, ::1] Y,              # IN  (n, C + 2 or more) 0, 1, labels of 0 to 1024, 0 up to a multiple of 8
     const int32_t[:, ::1] kinds,          # IN  (n_kinds, 2) features tried in a node; 1: several thresholds of each
     uint64_t seed, Py_ssize_t n_draws, Py_ssize_t leaf,
     nmlsdr_node[:, :, ::1] nodes,         # OUT (n_trees, n_kinds, most nodes)
-    int32_t[:, :, :, ::1] leaves,         # OUT (n_trees, n_kinds, most leaves, as Y) rows, draws, and sums of labels over these
+    int32_t[:, :, :, ::1] leaves,         # OUT (n_trees, n_kinds, most leaves, as Y) rows, draws, labels over these
     int32_t[:, ::1] draws,                # IN 0 and OUT (n_trees, n) how often a tree drew a row
     Py_ssize_t first, Py_ssize_t end, int n_threads, int level,
 ):
@@ -42,8 +42,9 @@ def grow(
     cdef int complete = 1
     cdef nmlsdr_growth f
     f.n, f.d, f.n_sums, f.n_padded, f.n_draws, f.leaf, f.seed = Y.shape[0], d, C + 2, Y.shape[1], n_draws, leaf, seed
-    f.data, f.indices, f.indptr = &data[0], &indices[0] if indices.shape[0] else NULL, &indptr[0]
-    f.Y, f.n_kinds, f.kinds, f.most_leaves = &Y[0, 0], kinds.shape[0], &kinds[0, 0], leaves.shape[2]
+    f.data = &data[0] if data.shape[0] else NULL
+    f.indices, f.indptr, f.Y = &indices[0] if indices.shape[0] else NULL, &indptr[0], &Y[0, 0]
+    f.n_kinds, f.kinds, f.most_leaves = kinds.shape[0], &kinds[0, 0], leaves.shape[2]
     f.nodes, f.leaves, f.draws = &nodes[0, 0, 0], &leaves[0, 0, 0, 0], &draws[0, 0]
     for t in prange(first, end, nogil=True, num_threads=n_threads, schedule="dynamic", use_threads_if=n_threads > 1):
         complete &= grow_tree(&f, t, level)

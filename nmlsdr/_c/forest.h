@@ -109,7 +109,7 @@ static inline NM_INLINE double nmlsdr_score(const nmlsdr_tree *g, const int32_t 
 #include "forest_search.h"
 #if NMLSDR_X86
 #define LANES 8
-#define NM_TARGET __attribute__((target("avx2,fma")))
+#define NM_TARGET __attribute__((target("avx2"), noinline))
 #define NM_LEVEL(f) nmlsdr_forest_##f##_avx2
 #include "forest_search.h"
 #else

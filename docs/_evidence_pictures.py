@@ -60,14 +60,18 @@ def _compared(rows: list[dict[str, str]], rival: str) -> list[float]:
 def forests(style: Style) -> Any:
     """Gains over each rival: every table, and the mean with its standard error."""
     real = study("beyond-end-to-end")
-    drawn = [row for row in result("rivals") if row["noise"] == "10 % flips" and row["tables"] == "simulated"]
+    flips = [row for row in result("rivals") if row["noise"] == "10 % flips"]
+    drawn, six = ([row for row in flips if row["tables"] == part] for part in ("simulated", "article"))
     measured = {*real[0], *(key.replace("seven_", "") + "-f1" for key in drawn[0])}
     rivals = {name: label for name, label in RIVALS.items() if name in measured}
     figure, axes = plt.subplots(figsize=(WIDTH, 1.5 + 0.62 * len(rivals)), layout="constrained")
     for place, name in enumerate(list(rivals)[::-1]):
         plain = name.removesuffix("-f1")
-        simulated = [row["seven_Residual"] - row[f"seven_{plain}"] for row in drawn if f"seven_{plain}" in row]
-        for number, gains in enumerate((_compared(real, name), simulated)):
+        simulated, others = (
+            [row["seven_Residual"] - row[f"seven_{plain}"] for row in rows if f"seven_{plain}" in row]
+            for rows in (drawn, six)
+        )
+        for number, gains in enumerate((_compared(real, name) or others, simulated)):
             if not gains:
                 continue
             height, color = place + 0.17 - 0.34 * number, style.colors[number]

@@ -79,7 +79,7 @@ PRODUCTS = {
         ("studies/review.py",), ("bench/results/review.", "bench/results/review_"), "bench/results", long=True,
     ),
     "rivals": Product(
-        ("python", "studies/rivals.py", "--replace", "--sets", *DATA),
+        ("python", "studies/rivals.py", "--replace", *DATA),
         ("ResidualPropagation", "NMLSDR", "SemiSupervisedMLkNN"),
         ("studies/rivals.py", "studies/_boosting.py", "studies/mistakes.py", "docs/hospital.py",
          "tests/campaigns/museum.py"),

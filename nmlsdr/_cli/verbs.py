@@ -206,10 +206,10 @@ GROUPS: dict[str, Options] = {
 }  # fmt: skip
 # Which of them the commands have.
 DATA = (
-    "data --separator --no-label --id --drop --missing --yes --no --delimiter --decimal --thousands --encoding --sheet "
+    "data --separator --no-label --id --drop --missing --yes --no --delimiter --encoding --sheet "
     "--zero-based --quiet --traceback --max-bytes --max-features"
 )
-PREPARING = "--one-hot --impute --keep-case"
+PREPARING = "--decimal --thousands --one-hot --impute --keep-case"
 FITTING = (
     f"{DATA} {PREPARING} --mask --reviewed --corrected --n-neighbors --metric --alpha-labeled --alpha-unlabeled "
     "--no-standardize --jobs"

@@ -139,7 +139,7 @@ class Deciding:
         if facts.digest in digests and self.n_rows > 1:
             return Column(name, "duplicate", f"the same as {digests[facts.digest]!r}")
         if (reason := self._like_labels(facts)) is not None:
-            return Column(name, "like the labels", reason)
+            return Column(name, "like the labels", f"{reason}; left out")
         if facts.is_single and n_missing:
             ((word, count),) = facts.known.items()
             levels = {"": "0", fold(word): "1"}

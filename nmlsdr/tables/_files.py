@@ -443,7 +443,7 @@ def problems_in_words(problems: Sequence[Problem], place: str, *, in_python: boo
         quoted = [f'"{word.replace(chr(34), 2 * chr(34))}"' if {*word} & {*',"\n'} else word for word in listed]
         option = f"missing={listed!r}" if in_python else f"--missing {shlex.quote(','.join(quoted))}"
         more = f" and {plural(len(words) - MOST_SHOWN, 'other')}" if len(words) > MOST_SHOWN else ""
-        advice.append(f"write numbers or dates in one form, or read the texts as missing values with {option}{more}")
+        advice.append(f"write the column as its other cells, or read the texts as missing values with {option}{more}")
     cells = "1 cell is" if n_cells == 1 else f"{n_cells} cells are"
     different = f" ({len(first)} different texts)" if 1 < len(first) < n_cells else ""
     return f"{cells} not what the column holds{different}: {'; '.join(shown)}{rest}; {'; '.join(advice)}."

@@ -202,7 +202,8 @@ class Plan:
                 found = np.array([[(o or {}).get(key, np.nan) for key in column.levels] for o in objects])
                 found = found.reshape(len(words), len(column.levels))
             else:
-                notation = Notation(column.decimal, column.thousands)
+                # Beside decimal commas a point stands between thousands, also if the numbers of the fit were too small.
+                notation = Notation(column.decimal, column.thousands or ("." if column.decimal == "," else ""))
                 units = {part.unit for parts in texts.forms.parts if parts is not None for part in parts.all}
                 factors = with_new_units(column.factors, units)
                 found = read_quantities(texts.different, texts.forms, notation, factors, column.marks)
@@ -260,9 +261,12 @@ class Plan:
             if column.name in absent or not len(X):
                 continue
             facts, is_elsewhere = differences(was, profile_of(column, columns[column.name], X_of), X_of)
-            if column.kind == "category" and (unseen := int((~X_of.any(axis=1)).sum())):
-                rows = "1 row has a level" if unseen == 1 else f"{unseen} rows have levels"
-                facts.append(f"{rows} that the fit has not seen; its features are 0 there")
+            if column.kind == "category" and len(unseen := np.flatnonzero(~X_of.any(axis=1))):
+                rows = "1 row has a level" if len(unseen) == 1 else f"{len(unseen)} rows have levels"
+                such = shorten(next(filter(None, map(columns[column.name].text, unseen.tolist())), ""), 30)
+                facts.append(f"{rows} that the fit has not seen, such as {such!r}: its features are 0 there")
+            if column.factors and any(fact[0] in "'\"" for fact in facts):
+                facts.append("units are converted to those of the fit")
             if column.kind == "number" and is_sum_of_others(X_of[:, 0]):
                 facts.append("the last row is the sum of the others; remove it if it is no row")
             found |= {column.name: facts} if facts else {}

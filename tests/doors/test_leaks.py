@@ -114,8 +114,8 @@ def test_columns_that_look_like_labels_are_recognised(tmp_path):
         rows.append([i if labelled and i < 40 else "", i if labelled and i < 38 else "",
                      i if labelled or i == 1 else "", ["east", "flu", "west"][i % 3], ["Flu", "-"][i % 2],
                      i % 4 // 2 if labelled else ""])  # fmt: skip
-    says = {"says": "it holds the words of the labels"}
-    assert kinds(tmp_path, names, rows) == {"twenty": "it is filled only where labels are", **says}
+    says = {"says": "it holds the words of the labels; left out"}
+    assert kinds(tmp_path, names, rows) == {"twenty": "it is filled only where labels are; left out", **says}
     rows = [[*row[:-1], i % 2] for i, row in enumerate(rows)]  # no row is unlabelled
     assert kinds(tmp_path, names, rows) == says
     rows = [[*row[:-1], ""] for row in rows]  # all are

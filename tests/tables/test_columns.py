@@ -165,6 +165,13 @@ def test_decimal_points_are_refused_where_the_plan_has_decimal_commas(tmp_path):
     assert read_table(tmp_path / "b.csv", plan=plan).data[:, 0].tolist() == [3, 12]
 
 
+def test_points_between_thousands_are_read_where_the_numbers_of_the_fit_were_smaller(tmp_path):
+    (tmp_path / "a.csv").write_text("a;b\n" + "".join(f"{i},5 cm;{i % 7}\n" for i in range(30)))
+    plan = read_table(tmp_path / "a.csv", plan=Choices()).plan
+    (tmp_path / "b.csv").write_text("a;b\n1.160 mm;1\n45 mm;2\n1.203,5 cm;3\n")
+    assert read_table(tmp_path / "b.csv", plan=plan).data[:, 0].tolist() == [116, 4.5, 1203.5]
+
+
 def test_long_ids_are_identifiers_in_every_reader(tmp_path):
     """As floats they were equal, so the column was left out as a constant."""
     pytest.importorskip("pyarrow")

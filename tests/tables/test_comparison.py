@@ -49,6 +49,13 @@ def test_a_hundredth_of_few_numbers_is_told(rng):
         assert said_of(values, later)[0] == []
 
 
+def test_units_that_the_fit_did_not_have_are_converted_and_that_is_said():
+    said, values = said_of([f"{i + 100} cm" for i in range(60)], [f"{i + 1000} mm" for i in range(600, 660)])
+    assert values == pytest.approx([160 + i / 10 for i in range(60)])
+    assert "'mm' in 100% of the cells, 0% at the fit" in said[0]
+    assert said[0].endswith("units are converted to those of the fit.")
+
+
 def test_signs_that_the_fit_did_not_have_are_told():
     said, _ = said_of([f"{i * 1.1:.1f}" for i in range(60)], ["<0.5"] * 30 + [f"{i * 1.1:.1f}" for i in range(30, 60)])
     assert "the sign '<' in 50% of the cells, 0% at the fit" in said[0]

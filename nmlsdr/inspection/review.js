@@ -295,7 +295,7 @@
       made.addEventListener("click", () => change(one, c, given));
       return made;
     };
-    pick("others").replaceChildren(...(some.length ? ["Its other labels, if one is wrong, too: ", ...shown.map(button), ...(rest.length ? [make("details", {}, make("summary", {}, plural(rest.length, "more label")), ...rest.map(button))] : [])] : []));
+    pick("others").replaceChildren(...(some.length ? ["Click another label of this row if it is wrong, too: ", ...shown.map(button), ...(rest.length ? [make("details", {}, make("summary", {}, plural(rest.length, "more label")), ...rest.map(button))] : [])] : []));
   }
 
   function change(one, c, given) {

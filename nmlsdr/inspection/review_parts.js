@@ -97,7 +97,7 @@ const reviewParts = (() => {
     const head = "Of the " + n + " entries that you decided from the top of this list, " + count(wrong) + " were wrong; of the last 20 of them, " + last + ". ";
     if (!m) return head + "None is left." + apart;
     const { mean, low, high } = expected(last, 20, m);
-    const worth = 10 * low >= m ? "It is worth going on." : 10 * high <= 2 * m ? "It is hardly worth going on, unless every mistake matters." : "Check some more to see whether it is worth going on.";
+    const worth = 10 * low >= m ? "It is worth going on." : 10 * high <= 2 * m ? "It is hardly worth going on, unless every mistake matters." : "About one mistake in " + Math.round(m / Math.max(mean, 1)) + " checks: go on if that is worth your time.";
     return head + "If the next " + m + " are like these 20, about " + mean + " of them " + (mean === 1 ? "is" : "are") + " wrong (" + low + " to " + high + "). " + worth + apart;
   }
 

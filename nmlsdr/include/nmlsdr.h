@@ -43,7 +43,7 @@ enum {
     NMLSDR_UNKNOWN_NAME = -6, /* type, metric, or the environment variable NMLSDR_SIMD */
     NMLSDR_BAD_GRAPH = -7,    /* neighbors, indptr or columns */
     NMLSDR_BAD_VALUE = -8,    /* W not symmetric; weights, Y, alpha or tol out of range */
-    NMLSDR_INTERRUPTED = -9,  /* by Ctrl-C; Python raises KeyboardInterrupt when it runs next (PyErr_CheckSignals) */
+    NMLSDR_INTERRUPTED = -9,  /* by Ctrl-C; also in later searches, until PyErr_CheckSignals raises KeyboardInterrupt */
     NMLSDR_FAILED = -10       /* an unexpected exception in Python */
 };
 

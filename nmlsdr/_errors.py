@@ -37,7 +37,7 @@ def shorten(text: str, length: int = 60) -> str:
 
 def plural(number: int, what: str) -> str:
     """Return how many there are of something: "1 row", "2 rows"."""
-    return f"{number} {what}{'s' * (number != 1)}"
+    return f"{number} {what}{'s' if number != 1 else ''}"
 
 
 def warn_not_converged(text: str, *, stacklevel: int) -> None:

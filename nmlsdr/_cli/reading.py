@@ -85,7 +85,8 @@ def read_data(
         if getattr(args, "reviewed", None) and not console.quiet:
             decided = table.verdicts >= 0
             changed, unclear = (decided & (table.target != table.given)).sum(), (table.verdicts == UNCLEAR).sum()
-            console.note(f"{args.reviewed}: yes or no {decided.sum()}, labels changed {changed}, unclear {unclear}.")
+            counts = f"{plural(decided.sum(), 'verdict')}, {plural(changed, 'label')} changed, {unclear} unclear"
+            console.note(f"{args.reviewed}: {counts}.")
         if model is None and table.labeled.any() and not (table.target == 0).any():
             what = f"{args.data}: no row is known not to have the label {table.names_of_labels()[0]!r}"
             raise InputError(f"{what}; write 0 there, or in lists a word such as none, with --no-label none.")

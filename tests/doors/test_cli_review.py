@@ -178,9 +178,12 @@ def test_verdicts_are_used_by_the_next_review_and_fit(run, groups):  # noqa: F81
     assert not set(entries(later)) & set(entries(rows[:6]))
     outcome = run("fit", "wrong.npz", "--n-neighbors", "6", "--reviewed", "checked.csv", "--out", "m.skops")
     assert outcome.status == 0, outcome
-    # Beside what was written, only the features of this table that tell a label alone are noted.
+    assert outcome.err.startswith("nmlsdr: checked.csv: 6 verdicts, ")
+    n_changed = int(re.search(r"(\d+) labels? changed, 0 unclear", outcome.err)[1])
+    assert n_changed == sum(entry in wrong for entry in entries(rows[:6]))
+    # Beside these and what was written, only the features of this table that tell a label alone are noted.
     note = r"nmlsdr: wrong\.npz: the feature \d+ alone predicts the label 'label_\d' \(average precision .+\); if .*"
-    for line in outcome.err.splitlines():
+    for line in outcome.err.splitlines()[1:]:
         assert re.fullmatch(note, line) or line.startswith("nmlsdr: wrote m.skops: "), outcome
     F = load_model("m.skops").named_steps["model"].label_distributions_
     for i, c in wrong:

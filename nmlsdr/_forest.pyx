@@ -51,6 +51,33 @@ def grow(
     return complete
 
 
+cdef void add_some(
+    Py_ssize_t first, Py_ssize_t end, const float[:, ::1] X, const int64_t[::1] roots, const int32_t[::1] feature,
+    const float[::1] threshold, const int32_t[::1] left, const float[:, ::1] values, const int32_t[:, :] draws,
+    double[:, ::1] sums) noexcept nogil:
+    cdef int32_t at[64]
+    cdef Py_ssize_t rows[64]
+    cdef Py_ssize_t t, i, a, c, n_rows, n_active
+    cdef int32_t node
+    for t in range(roots.shape[0] - 1):
+        n_rows = 0
+        for i in range(first, end):
+            rows[n_rows] = i
+            at[n_rows] = <int32_t>roots[t]
+            n_rows += draws[t, i] == 0
+        n_active = n_rows
+        while n_active:  # each a level down: their loads overlap
+            n_active = 0
+            for a in range(n_rows):
+                node = at[a]
+                if feature[node] >= 0:
+                    at[a] = left[node] + (X[rows[a], feature[node]] > threshold[node])
+                    n_active += 1
+        for a in range(n_rows):
+            for c in range(values.shape[1]):
+                sums[rows[a], c] += values[left[at[a]], c]
+
+
 def add_leaves(
     const float[:, ::1] X,                # IN  (n, d)
     const int64_t[::1] roots,             # IN  (n_trees + 1)
@@ -63,15 +90,6 @@ def add_leaves(
     int n_threads,
 ):
     """Add for each row the values of its leaves over the trees, in their order."""
-    cdef Py_ssize_t b, t, i, c
-    cdef int32_t node
-    cdef Py_ssize_t n = X.shape[0], n_trees = roots.shape[0] - 1, C = values.shape[1]
+    cdef Py_ssize_t b, n = X.shape[0]
     for b in prange((n + 63) // 64, nogil=True, num_threads=n_threads, use_threads_if=n_threads > 1):
-        for t in range(n_trees):
-            for i in range(64 * b, min(n, 64 * b + 64)):
-                if draws[t, i] == 0:
-                    node = <int32_t>roots[t]
-                    while feature[node] >= 0:
-                        node = left[node] + (X[i, feature[node]] > threshold[node])
-                    for c in range(C):
-                        sums[i, c] += values[left[node], c]
+        add_some(64 * b, min(n, 64 * b + 64), X, roots, feature, threshold, left, values, draws, sums)

@@ -251,27 +251,26 @@ static int propagate_all(int levels, long *made)
 }
 
 /* Two trees of each kind on rows with ties; the bits of the first level count. */
-enum { TREES = 2, LABELS = 11, NODES = 2 * (MOST / 3), LEAVES = MOST / 3 };
-static int32_t labels[MOST * LABELS], feature[2 * TREES * NODES], left[2 * TREES * NODES], weights[2 * TREES * LEAVES];
-static float threshold[2 * TREES * NODES], values[2 * TREES * LEAVES * LABELS];
-static uint8_t left_out[TREES * MOST];
+enum { TREES = 2, LABELS = 11, PADDED = 16, LEAVES = MOST / 3, NODES = 2 * LEAVES - 1 };
+static int32_t labels[MOST * PADDED], leaves[2 * TREES * LEAVES * PADDED], draws[TREES * MOST];
+static nmlsdr_node nodes[2 * TREES * NODES];
+static int64_t begins[MOST + 1];
 
 static uint64_t grow_some(ptrdiff_t n, ptrdiff_t d, int level)
 {
     static const int32_t kinds[] = {9, 0, 5, 1};
-    const nmlsdr_growth f = {.n = n, .d = d, .data = singles, .Y = labels, .C = LABELS, .draws = n, .leaf = 3, .seed = 7,
-                             .n_kinds = 2, .kinds = kinds, .most_nodes = NODES, .most_leaves = LEAVES, .feature = feature,
-                             .left = left, .threshold = threshold, .values = values, .weights = weights,
-                             .left_out = left_out};
+    const nmlsdr_growth f = {.n = n, .d = d, .n_sums = LABELS + 2, .n_padded = PADDED, .n_draws = n, .leaf = 3, .n_kinds = 2,
+                             .most_leaves = LEAVES, .seed = 7, .data = singles, .Y = labels, .kinds = kinds, .indptr = begins,
+                             .nodes = nodes, .leaves = leaves, .draws = draws};
     const uint64_t before = sum;
     sum = 14695981039346656037u;
-    memset(feature, 0, sizeof feature);
-    memset(threshold, 0, sizeof threshold);
-    memset(values, 0, sizeof values);
+    memset(nodes, 0, sizeof nodes);
+    memset(leaves, 0, sizeof leaves);
+    memset(draws, 0, sizeof draws);
+    for (ptrdiff_t i = 0; i <= n; i++) begins[i] = i * d;
     for (ptrdiff_t t = 0; t < TREES; t++) nmlsdr_grow_tree(&f, t, level);
-    add(feature, sizeof feature);
-    add(threshold, sizeof threshold);
-    add(values, sizeof values);
+    add(nodes, sizeof nodes);
+    add(leaves, sizeof leaves);
     const uint64_t own = sum;
     sum = before;
     return own;
@@ -281,7 +280,11 @@ static int grow_all(int levels, long *made)
 {
     int wrong = 0;
     for (ptrdiff_t d = 1; d <= WIDEST; d = 3 * d + 1) {
-        for (ptrdiff_t i = 0; i < MOST * LABELS; i++) labels[i] = uniform() < 0.4 ? 1024 : (int32_t)(1025 * uniform());
+        for (ptrdiff_t i = 0; i < MOST * PADDED; i++) { /* 0, one draw, labels, 0 up to a multiple of 8 */
+            const ptrdiff_t c = i % PADDED;
+            const int32_t label = uniform() < 0.4 ? 1024 : (int32_t)(1025 * uniform());
+            labels[i] = c > 1 && c < LABELS + 2 ? label : c == 1;
+        }
         for (ptrdiff_t i = 0; i < MOST * d; i++) singles[i] = (float)(i % 3 ? bell() : floor(4 * uniform()));
         const uint64_t first = grow_some(MOST, d, 0);
         add(&first, sizeof first);

@@ -44,14 +44,14 @@ typedef struct {
 } nmlsdr_split;
 
 /* The rows that a tree drew, a node of it, and the memory to work in. */
-typedef struct nmlsdr_tree {
+typedef struct nmlsdr_growing {
     const nmlsdr_growth *f;
     ptrdiff_t n_rows, n_columns, width; /* width: floats of a row, which goes on with its beginning */
     float *X;                           /* (n_rows, width) columns that vary, in an order of the tree's own */
     int32_t *Z, *columns, *order;       /* (n_rows, n_padded): 1, draws, and labels times draws; (d); (n_rows) node by node */
 
     const int32_t *kind; /* features tried in a node; 0: one random threshold of each, 1: up to 16 */
-    nmlsdr_split (*search)(const struct nmlsdr_tree *g, uint64_t key);
+    nmlsdr_split (*search)(const struct nmlsdr_growing *g, uint64_t key);
     uint64_t key;
     nmlsdr_node *nodes;
     int32_t *leaves, n_nodes, n_leaves;
@@ -64,7 +64,7 @@ typedef struct nmlsdr_tree {
     float *window, *x; /* of the rows of the node: of neighbouring columns, of one */
     int32_t *bin;      /* (n) thresholds below the value; when a node is split, the rows on the right */
     int32_t *sums;     /* (17, n_padded) over the rows of a bin, or (n_padded, lanes) over those on the left */
-} nmlsdr_tree;
+} nmlsdr_growing;
 
 static inline uint64_t nmlsdr_key(uint64_t key, uint64_t number)
 {
@@ -88,7 +88,7 @@ static inline uint32_t nmlsdr_hash(uint32_t x)
 
 /* |S_L|^2 / w_L + |S_R|^2 / w_R from the sums over one side, which lie `step` apart; less than that of any split if a side has
  * fewer rows than a leaf. */
-static inline NM_INLINE double nmlsdr_score(const nmlsdr_tree *g, const int32_t *sums, ptrdiff_t step)
+static inline NM_INLINE double nmlsdr_score(const nmlsdr_growing *g, const int32_t *sums, ptrdiff_t step)
 {
     const double draws = sums[step];
     double squares[2] = {0}, products[2] = {0}; /* with the total */
@@ -117,7 +117,7 @@ static inline NM_INLINE double nmlsdr_score(const nmlsdr_tree *g, const int32_t 
 #endif
 
 /* Draw the rows of a tree, with replacement, and copy those, their columns that vary in a random order. */
-static void nmlsdr_draw_rows(nmlsdr_tree *g, int32_t *draws, int32_t *place, float *first)
+static void nmlsdr_draw_rows(nmlsdr_growing *g, int32_t *draws, int32_t *place, float *first)
 {
     const nmlsdr_growth *f = g->f;
     const int32_t *indices = f->indices;
@@ -168,7 +168,7 @@ static void nmlsdr_draw_rows(nmlsdr_tree *g, int32_t *draws, int32_t *place, flo
 }
 
 /* Grow a node and those below it, left children first; at most a third of the rows deep. */
-static void nmlsdr_grow_node(nmlsdr_tree *g, int32_t *rows, ptrdiff_t n, int32_t node)
+static void nmlsdr_grow_node(nmlsdr_growing *g, int32_t *rows, ptrdiff_t n, int32_t node)
 {
     const ptrdiff_t width = g->f->n_padded;
     const int32_t *first = g->Z + rows[0] * width;
@@ -214,7 +214,7 @@ static int nmlsdr_grow_tree(const nmlsdr_growth *f, ptrdiff_t t, int level)
     const ptrdiff_t rows = f->n < f->n_draws ? f->n : f->n_draws, most = NMLSDR_VALUES_OF_A_TREE / rows;
     const uint64_t key = nmlsdr_key(f->seed, (uint64_t)t);
     nmlsdr_memory memory = {0};
-    nmlsdr_tree g = {.f = f, .n_columns = f->d < most ? f->d : most, .key = key};
+    nmlsdr_growing g = {.f = f, .n_columns = f->d < most ? f->d : most, .key = key};
     int32_t *place = (int32_t *)nmlsdr_new(&memory, f->d, sizeof(int32_t));
     float *first = (float *)nmlsdr_new(&memory, f->d, sizeof(float));
     g.X = (float *)nmlsdr_new(&memory, rows * (g.n_columns + NMLSDR_WIDEST), sizeof(float));

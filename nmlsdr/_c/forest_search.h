@@ -32,7 +32,7 @@ typedef int32_t VI __attribute__((vector_size(4 * LANES), aligned(4), may_alias)
 
 /* Compare the columns of a window (n, LANES) that have one threshold each; -1 in place of a column: none. */
 NM_TARGET static void NM_LEVEL(compare_columns)(
-    const nmlsdr_tree *g, const int32_t *column, const float *at, nmlsdr_split *best)
+    const nmlsdr_growing *g, const int32_t *column, const float *at, nmlsdr_split *best)
 {
     int32_t *sums = g->sums; /* (n_sums, LANES) over the rows on the left */
     for (ptrdiff_t c = 0; c < g->f->n_sums; c += 4) {
@@ -52,7 +52,7 @@ NM_TARGET static void NM_LEVEL(compare_columns)(
 
 /* Compare K thresholds of a feature with the values x, from the largest on; of equally good ones the smallest counts. */
 NM_TARGET static void NM_LEVEL(compare_thresholds)(
-    const nmlsdr_tree *g, int32_t column, const float *at, ptrdiff_t K, nmlsdr_split *best)
+    const nmlsdr_growing *g, int32_t column, const float *at, ptrdiff_t K, nmlsdr_split *best)
 {
     const ptrdiff_t n = g->n, width = g->f->n_padded;
     const float *x = g->x;
@@ -96,7 +96,7 @@ NM_TARGET static void NM_LEVEL(compare_thresholds)(
 
 /* The best of the features of a node, the first of equal ones: columns from a random one on, at most twice as many as are tried,
  * of which constant ones do not count; more only if none of them leaves enough rows on both sides. */
-NM_TARGET static nmlsdr_split NM_LEVEL(search)(const nmlsdr_tree *g, uint64_t key)
+NM_TARGET static nmlsdr_split NM_LEVEL(search)(const nmlsdr_growing *g, uint64_t key)
 {
     nmlsdr_split best = {-1.0, -1, 0.0f};
     const ptrdiff_t D = g->n_columns, n = g->n, width = g->width, tried = g->kind[0];

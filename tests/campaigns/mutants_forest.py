@@ -66,8 +66,8 @@ MUTANTS = {
     ],
     ("_forest.pyx", TREES): [
         ("forest/rows on a threshold go right when scored", "", "> threshold[node]", ">= threshold[node]"),
-        ("forest/trees added from the last one", "", "for t in range(n_trees):", "for t in range(n_trees - 1, -1, -1):"),
-        ("forest/some trees count for all rows", "", "if draws[t, i] == 0:", "if True:"),
+        ("forest/trees added from the last one", "", "for t in range(roots.shape[0] - 1):", "for t in range(roots.shape[0] - 2, -1, -1):"),
+        ("forest/some trees count for all rows", "", "n_rows += draws[t, i] == 0", "n_rows += 1"),
     ],
     ("_c/forest_search.h", TREES): [
         ("forest/the last of equal splits", "", "if (score > best->score) *best", "if (score >= best->score) *best"),

@@ -97,11 +97,6 @@ def test_great_circles():
     np.testing.assert_allclose(names["kilometres"].ravel(), expected.min(axis=1))
 
 
-def test_mixed_columns():
-    pytest.importorskip("pandas")
-    np.testing.assert_array_equal(run("TableEncoder(")["near"].indices.reshape(-1, 2)[:, 1], [2, 3, 0, 1])
-
-
 def test_programs_that_need_more_than_the_nearest_rows():
     """As the page says: the clusters of a graph of the nearest rows are others."""
     X = run("LocalOutlierFactor(")["X"]

@@ -272,6 +272,7 @@ def test_nearest_rows_are_labelled_rows_and_a_partly_known_one_is_one(rng, tmp_p
         assert one["near"] == y[near, one["label"]].tolist()
 
 
+@pytest.mark.filterwarnings("ignore:60 of 300 rows lie in components")
 def test_pictures_have_quantiles_of_both_groups_and_shares_where_values_are_few(rng, tmp_path, monkeypatch):
     n = 300
     y = (rng.random((n, 1)) < 0.4).astype(int)

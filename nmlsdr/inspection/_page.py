@@ -5,6 +5,7 @@ writes the verdicts.  `render_part` makes the part of a page that both the revie
 """
 
 import base64
+import functools
 import hashlib
 import json
 import os
@@ -196,15 +197,22 @@ def _add_parts(
         features.get(name, []).append(f)
     told: Facts = {}
     clear, by_column = _clearness(X, target), X.tocsc() if sparse.issparse(X) else X
+    known = np.flatnonzero((target != -1).any(axis=1))
+
+    @functools.cache
+    def absent_in(name: str) -> NDArray[np.bool_]:
+        found = np.zeros(len(target), dtype=bool)
+        found[known] = [fold(text) in missing.get(name, ("",)) for text in cells(known, [name])[0]]
+        return found
+
     for c in {one["label"] for one in entries}:
         own, seen = [one for one in entries if one["label"] == c], np.flatnonzero(target[:, c] != -1)
         told[str(c)], pulls = [], [np.zeros(len(own))]
         place = np.searchsorted(seen, [one["row"] for one in own])
         strength = {name: clear[at, c].max(initial=0.0) for name, at in features.items()}
         for name in sorted((n for n in columns if strength[n] > 1.0), key=lambda n: -strength[n])[:N_TOLD]:
-            block = by_column[seen][:, features[name]]
-            block = block.toarray() if sparse.issparse(block) else block
-            absent = np.array([fold(text) in missing.get(name, ("",)) for text in cells(seen, [name])[0]])
+            block = by_column[:, features[name]]
+            block, absent = (block.toarray() if sparse.issparse(block) else block)[seen], absent_in(name)[seen]
             ends, marks, at, counts = _strip(block, target[seen, c], place, absent)
             told[str(c)].append([places[name], *(text[:20] for text in cells(seen[ends], [name])[0]), *marks])
             part = (block[place] - method.mean_[features[name]]) @ coef[c, features[name]]

@@ -260,12 +260,14 @@ class Plan:
         for (column, X_of), was in zip(self._blocks(X), self.profiles, strict=bool(self.profiles)):
             if column.name in absent or not len(X):
                 continue
-            facts, is_elsewhere = differences(was, profile_of(column, columns[column.name], X_of), X_of)
+            now = profile_of(column, columns[column.name], X_of)
+            facts, is_elsewhere = differences(was, now, X_of)
             if column.kind == "category" and len(unseen := np.flatnonzero(~X_of.any(axis=1))):
                 rows = "1 row has a level" if len(unseen) == 1 else f"{len(unseen)} rows have levels"
                 such = shorten(next(filter(None, map(columns[column.name].text, unseen.tolist())), ""), 30)
                 facts.append(f"{rows} that the fit has not seen, such as {such!r}: its features are 0 there")
-            if column.factors and any(fact[0] in "'\"" for fact in facts):
+            new_units = tuple(form for form in now.shares.keys() - was.shares.keys() if form[0] in "'\"")
+            if column.factors and any(fact.startswith(new_units) for fact in facts):
                 facts.append("units are converted to those of the fit")
             if column.kind == "number" and is_sum_of_others(X_of[:, 0]):
                 facts.append("the last row is the sum of the others; remove it if it is no row")
@@ -287,7 +289,7 @@ class Plan:
             facts.setdefault(name, []).append(said)
         lines = [f"column {shorten(name, 30)!r}: {'; '.join(found)}" for name, found in facts.items()]
         if len(lines) > MOST_SHOWN:
-            lines[MOST_SHOWN:] = [f"{plural(len(lines) - MOST_SHOWN, 'more column')} not as at the fit"]
+            lines[MOST_SHOWN:] = [f"not as at the fit: {plural(len(lines) - MOST_SHOWN, 'more column')}"]
         return self.fill_in(X), errors, lines
 
     def collapsed(self, X: NDArray[np.float64]) -> tuple[NDArray[np.float64], list[str]]:

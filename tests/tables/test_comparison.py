@@ -54,6 +54,11 @@ def test_units_that_the_fit_did_not_have_are_converted_and_that_is_said():
     assert values == pytest.approx([160 + i / 10 for i in range(60)])
     assert "'mm' in 100% of the cells, 0% at the fit" in said[0]
     assert said[0].endswith("units are converted to those of the fit.")
+    mixed = [f"{i + 100}{' cm' * (i % 4 > 0)}" for i in range(60)]
+    with pytest.warns(UserWarning, match="15 without a unit are read as 'cm'"):
+        said, _ = said_of(mixed, [str(i + 100) for i in range(60)])  # a unit that is gone is not converted
+    assert "'cm' in 0% of the cells, 75% at the fit" in said[0]
+    assert "converted" not in said[0]
 
 
 def test_signs_that_the_fit_did_not_have_are_told():

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from .._checks.words import UNCLEAR, fold
+from .._checks.words import fold
 from .._errors import InputError, plural, printable, shorten
 from ..tables import OTHERS, Choices, Column, Form, Plan, Roles, encoder_of, read_table, refuse_missing, suffix_of
 from .console import Console
@@ -81,12 +81,7 @@ def read_data(
         options = "--labels FILE.xml, --label-columns NAME, --label-file FILE or --label-list NAME"
         raise InputError(f"{args.data} was read without labels; add {options}.")
     if table.target is not None:
-        table = enter_verdicts(table, args)
-        if getattr(args, "reviewed", None) and not console.quiet:
-            decided = table.verdicts >= 0
-            changed, unclear = (decided & (table.target != table.given)).sum(), (table.verdicts == UNCLEAR).sum()
-            counts = f"{plural(decided.sum(), 'verdict')}, {plural(changed, 'label')} changed, {unclear} unclear"
-            console.note(f"{args.reviewed}: {counts}.")
+        table = enter_verdicts(table, args, console)
         if model is None and table.labeled.any() and not (table.target == 0).any():
             what = f"{args.data}: no row is known not to have the label {table.names_of_labels()[0]!r}"
             raise InputError(f"{what}; write 0 there, or in lists a word such as none, with --no-label none.")

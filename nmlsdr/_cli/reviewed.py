@@ -5,7 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from .._checks.words import UNCLEAR
+from .._errors import plural
 from ..inspection import apply_verdicts, read_verdicts
+from .console import Console
 from .table import Table
 
 
@@ -26,12 +29,16 @@ def fit_reviewed(step: Any, X: Any, table: Table) -> Any:
     return step.fit(X, y, alpha=alpha, **more)
 
 
-def enter_verdicts(table: Table, args: Any) -> Table:
-    """Return the table with the verdicts of --reviewed, if it is given, in `target` and `verdicts`."""
+def enter_verdicts(table: Table, args: Any, console: Console) -> Table:
+    """Return the table with the verdicts of --reviewed, if it is given, in `target` and `verdicts`; say how many."""
     given, found = table.target, np.full(table.target.shape, -1)
     if getattr(args, "reviewed", None) is not None:
         found = read_verdicts(args.reviewed, given, ids=table.ids, id_name=table.id_name, label_names=table.label_names,
                               corrected=args.corrected, encoding=table.encoding)
+        if not console.quiet:
+            changed, unclear = ((found >= 0) & (found != given)).sum(), (found == UNCLEAR).sum()
+            counts = f"{plural((found >= 0).sum(), 'verdict')}, {plural(changed, 'label')} changed, {unclear} unclear"
+            console.note(f"{args.reviewed}: {counts}.")
     target = np.where(found >= 0, found, given)
     labeled = (target != -1).any(axis=1)
     return dataclasses.replace(table, given=given, verdicts=found, target=target, labeled=labeled)

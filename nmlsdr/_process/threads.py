@@ -19,7 +19,6 @@ from functools import lru_cache
 from numbers import Integral
 from typing import Any
 
-import joblib
 import threadpoolctl
 from threadpoolctl import ThreadpoolController
 
@@ -113,6 +112,8 @@ def _cores() -> int:
 
     joblib reads four files of the cgroup, which takes .04 ms: without the cache, a twentieth of a fit of 500 rows.
     """
+    import joblib  # takes as long to load as NumPy: not with the kernels
+
     allowed = frozenset(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None
     return _count_cores(joblib.cpu_count, allowed, os.environ.get("LOKY_MAX_CPU_COUNT"), int(time.monotonic()))
 

@@ -15,7 +15,6 @@ With 100 000 x 32 rows, two clusters took .6 of the time of a Gaussian set at an
 from typing import NamedTuple
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from .._process.threads import single_threaded_blas
 
@@ -45,7 +44,7 @@ def far_groups(rows: np.ndarray, queries: np.ndarray | None, k: int) -> Groups |
         if not _is_tight(_rough_distances(_sample(rows, _FIRST_TEST))):
             return None
         sample = _sample(rows, _SAMPLE)
-        between = cdist(sample, sample, "sqeuclidean")
+        between = np.array([_radii(sample, row)[0] for row in sample])  # scipy.spatial would be half of an import
         between[between == 0] = np.inf  # duplicates say nothing about the width of a group
         centre = sample[np.argmin(between.min(axis=1))]  # a row of the tightest group
         place = np.sort(_radii(sample, centre)[0])

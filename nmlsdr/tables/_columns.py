@@ -284,6 +284,8 @@ class Table:
     encoding : str or None
     notes : list of str
         What a person should know about the file.
+    renamed : dict of str to str
+        For each name that the reader made, what stands in the file: the name of an earlier column, or nothing.
     """
 
     n_rows: int
@@ -293,6 +295,7 @@ class Table:
     unit: str = "line"
     encoding: str | None = None
     notes: list[str] = field(default_factory=list)
+    renamed: dict[str, str] = field(default_factory=dict)
 
 
 class Arrays(NamedTuple):

@@ -116,8 +116,11 @@ def differences(was: Profile, now: Profile, X: NDArray[np.float64]) -> tuple[lis
 
 
 def is_sum_of_others(values: NDArray[np.float64]) -> bool:
-    """Whether the last of some numbers is the sum of the others, as below a column of a spreadsheet."""
+    """Whether the last of some numbers is the sum of the others, as below a column of a spreadsheet.
+
+    Numbers of both signs may add up to the last one by chance.
+    """
     above = values[:-1][~np.isnan(values[:-1])]
     total = above.sum()
-    enough = np.count_nonzero(above) >= LEAST_SUMMED and total != 0
-    return bool(enough and abs(values[-1] - total) <= 1e-9 * np.abs(above).sum())
+    enough = np.count_nonzero(above) >= LEAST_SUMMED and abs(total) == np.abs(above).sum()
+    return bool(enough and abs(values[-1] - total) <= 1e-9 * abs(total))

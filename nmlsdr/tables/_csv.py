@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._checks.words import BLANKS, TOTALS, fold, trim
-from .._errors import import_extra, shorten
+from .._errors import import_extra
 from ._arrow import written_column
 from ._columns import Table
 from ._files import SAMPLE, Form, Lines
@@ -40,6 +40,7 @@ class CsvFile:
     def __init__(self, lines: Lines, form: Form, asked: Collection[str] | None = None) -> None:
         self.path, self.lines, self.form, self.is_raw = lines.path, lines, form, asked is not None
         self.is_labels = False  # whether all columns are labels
+        self.renamed: dict[str, str] = {}
         import_extra("pyarrow.compute", "Reading CSV files", "cli")
         self.dialect = lines.dialect(form.delimiter, form.decimal)
         begin = lines.peek().splitlines()[:10] if self.is_raw else []
@@ -69,7 +70,8 @@ class CsvFile:
         if self._n_below:
             self.lines.notes.append(BELOW.format("line", max(lines, default=self.line)))
         columns = {name: written_column(blocks.pop(name)) for name in wanted}
-        return Table(len(lines), columns, lines, encoding=self.lines.encoding, notes=self.lines.notes)
+        encoding, notes = self.lines.encoding, self.lines.notes
+        return Table(len(lines), columns, lines, encoding=encoding, notes=notes, renamed=self.renamed)
 
     def _blocks(self, wanted: Sequence[str]) -> Iterator[tuple[list[Any], Any, Iterable[list[str]]]]:
         """Yield blocks of regular rows: arrays of texts, the line on which each row ends, and the cells of the last."""
@@ -165,7 +167,7 @@ class CsvFile:
         if not any(names):
             raise lines.error("the line is blank; it must contain the names of the columns")
         if self.is_raw:
-            names = distinct_names(names, lines.notes)
+            names, self.renamed = distinct_names(names)
         if "" in names:
             raise lines.error(f"column {names.index('') + 1} has no name; name it, or leave the index of rows out")
         numbered = names in ([str(j) for j in range(len(names))], [str(j + 1) for j in range(len(names))])
@@ -174,19 +176,22 @@ class CsvFile:
         return names
 
 
-def distinct_names(names: Sequence[str], notes: list[str]) -> list[str]:
-    """Return names in which each occurs once: the second column called a becomes a.2, and a nameless one column 3."""
-    found: dict[str, None] = {}
+def distinct_names(names: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    """Return names in which each occurs once, and for each new one what stands in the file.
+
+    Examples
+    --------
+    >>> distinct_names(["a", "a", ""])
+    (['a', 'a.2', 'column 3'], {'a.2': 'a', 'column 3': ''})
+    """
+    found: dict[str, str] = {}
     taken = set(names)
     for j, name in enumerate(names):
         new, number = name or f"column {j + 1}", 2
         while new in found or (new != name and new in taken):
             new, number = f"{name or f'column {j + 1}'}.{number}", number + 1
-        if new != name:
-            what = f"a second column {shorten(name)!r}" if name else "a column without a name"
-            notes.append(f"{what} is called {shorten(new)!r}")
-        found[new] = None
-    return list(found)
+        found[new] = name
+    return list(found), {new: name for new, name in found.items() if new != name}
 
 
 def n_titles(rows: Sequence[Sequence[str]], asked: Collection[str]) -> int:
@@ -230,7 +235,7 @@ def n_footers(rows: Sequence[Sequence[str]]) -> int:
             n = k
         elif len(filled) > 1:
             break
-    return 0 if any(map(is_total, rows[: len(rows) - n])) else n
+    return 0 if n and any(map(is_total, rows[: len(rows) - n])) else n
 
 
 def stands_below(cells: Sequence[str], width: int) -> bool:

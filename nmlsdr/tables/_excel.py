@@ -63,7 +63,7 @@ class ExcelFile:
                 if any(cell is not None for cell in row):
                     self.notes.append(f"row {number} stands above the names of the columns and is skipped")
         self._rows, self.line, self.is_raw = sheet.rows, None, asked is not None
-        self.names = distinct_names(sheet.names, self.notes) if self.is_raw else sheet.names
+        self.names, self.renamed = distinct_names(sheet.names) if self.is_raw else (sheet.names, {})
         if "" in self.names:
             where = place(row=len(sheet.above))
             raise DataFileError(f"{where}: column {self.names.index('') + 1} has no name; name it.")
@@ -103,7 +103,8 @@ class ExcelFile:
         if n_below or n_last:
             self.notes.append(BELOW.format("row", max(numbers, default=1)))
         found = {name: typed_column(columns.pop(name)[: len(numbers)]) for name in split.wanted}
-        return Table(len(numbers), found, np.array(numbers, np.int64), unit="row", notes=self.notes)
+        lines = np.array(numbers, np.int64)
+        return Table(len(lines), found, lines, unit="row", notes=self.notes, renamed=self.renamed)
 
 
 class _Sheet:

@@ -209,6 +209,8 @@ def existing(path: Path_, purpose: str = "data file") -> Path:
         raise DataFileError(f"{found} is a folder; give the {purpose} itself.")
     if not found.exists():
         raise DataFileError(f"{found} does not exist; check the path of the {purpose}.")
+    if not found.is_file():
+        raise DataFileError(f"{found} is a pipe or a device, which can be read only once; copy it to a file first.")
     return found
 
 

@@ -7,10 +7,10 @@ files and `TableEncoder` encode blocks of cells with it, so that a rule stands i
 import dataclasses
 import functools
 import json
-import re
 import reprlib
 from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Self, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -29,7 +29,6 @@ from ._units import WITHOUT, read_quantities, with_new_units
 #: The kinds of columns that become features, and how many numbers each cell gives (None: as many as there are levels;
 #: a number has one more for each mark).
 FEATURES = {"number": 1, "date": 2, "yes/no": 1, "category": None, "list": None, "words": None, "JSON": None}
-NUMBERED = re.compile(r"\.\d+$")  # behind the name of the second column of a name
 #: The kinds of columns that do not.
 OTHERS = ("identifier", "text", "constant", "empty", "duplicate", "like the labels", "dropped")
 
@@ -250,11 +249,12 @@ class Plan:
         return tuple(profile_of(column, columns[column.name], block) for column, block in self._blocks(X))
 
     def compare(
-        self, columns: Mapping[str, Cells], X: NDArray[np.float64], absent: Container[str] = ()
+        self, columns: Mapping[str, Cells], X: NDArray[np.float64], absent: Container[str], renamed: Mapping[str, str]
     ) -> dict[str, list[str]]:
         """Return for each column, but for absent ones, what differs from the table of the fit, in words.
 
-        Columns of one name that a spreadsheet tells apart by their order alone are refused where both differ.
+        Columns of one name in the file (`renamed` has the names that its reader made) are told apart by their order
+        alone, and refused where two of them differ.
         """
         found, moved = dict[str, list[str]](), []
         for (column, X_of), was in zip(self._blocks(X), self.profiles, strict=bool(self.profiles)):
@@ -273,18 +273,19 @@ class Plan:
                 facts.append("the last row is the sum of the others; remove it if it is no row")
             found |= {column.name: facts} if facts else {}
             moved += [column.name] * is_elsewhere
-        if twins := [name for name in moved if NUMBERED.sub("", name) in moved and NUMBERED.search(name)]:
-            what = f"The columns {NUMBERED.sub('', twins[0])!r} and {twins[0]!r} have one name in the file"
+        if twins := [name for name in moved if renamed.get(name) in moved]:
+            what = f"The columns {renamed[twins[0]]!r} and {twins[0]!r} have one name in the file"
             raise InputError(f"{what}, and probably not the order of the fit; give each a name of its own.")
         return found
 
     def encode_new(
-        self, columns: Mapping[str, Cells], n_rows: int, problems: list[Problem], absent: Container[str] = ()
-    ) -> tuple[NDArray[np.float64], list[Problem], list[str]]:
+        self, columns: Mapping[str, Cells], n_rows: int, problems: list[Problem], absent: Container[str] = (),
+        renamed: Mapping[str, str] = MappingProxyType({}),
+    ) -> tuple[NDArray[np.float64], list[Problem], list[str]]:  # fmt: skip
         """Return the filled features of another table, the cells that are errors, and a line on each odd column."""
         X = self.encode(columns, n_rows, problems)
         errors, words = new_words(problems, n_rows)
-        facts = {} if errors else self.compare(columns, X, absent)
+        facts = {} if errors else self.compare(columns, X, absent, renamed)
         for name, said in words.items():
             facts.setdefault(name, []).append(said)
         lines = [f"column {shorten(name, 30)!r}: {'; '.join(found)}" for name, found in facts.items()]

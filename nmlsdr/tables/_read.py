@@ -212,7 +212,9 @@ def read_columns(
             else:
                 split = split_columns(source, roles, labels, () if plan is None else plan.one_hot)
             found = source.read(split)
-        more = {"unused": split.unused, "encoding": found.encoding, "notes": found.notes}
+        known = plan.names if isinstance(plan, Plan) else ()  # which were told at the fit
+        told = [_about(name, new) for new, name in found.renamed.items() if new not in known]
+        more = {"unused": split.unused, "encoding": found.encoding, "notes": [*found.notes, *told]}
         table = _result(label_names=split.labels or None, feature_names=split.features, **more)
         problems: list[Problem] = []
         if plan is None or found.sparse is not None:
@@ -264,12 +266,11 @@ def encode_columns(raw: Raw, plan: Plan, given: Plan | Choices) -> None:
         if given.fitted is not None:
             wanted = [column.name for column in given.fitted.used]
             refuse_missing("", wanted, [*found.columns], "columns that the model was fitted on")
-            _, odd, table.differences = given.fitted.encode_new(found.columns, found.n_rows, [])
+            _, odd, table.differences = given.fitted.encode_new(found.columns, found.n_rows, [], (), found.renamed)
             table.differences += [_told(odd, found).removesuffix(".")] if odd else []
     else:
-        table.data, problems, table.differences = plan.encode_new(found.columns, found.n_rows, problems, absent)
-        # The fit's own table has these notes too.
-        table.notes = [note for note in table.notes if not note.endswith(tuple(f"called {n!r}" for n in plan.names))]
+        made = found.renamed
+        table.data, problems, table.differences = plan.encode_new(found.columns, found.n_rows, problems, absent, made)
     if problems:
         ends = all((problem.rows == found.n_rows - 1).all() for problem in problems)
         advice = " If the last row is a sum or a remark below the table, remove it." if ends else ""
@@ -285,6 +286,11 @@ def _opened(path: Path_, reader: Any, form: Form, asked: list[str] | None = None
     """Open a file whose columns have names."""
     with Lines(path, form) if reader in (CsvFile, ArffFile) else contextlib.nullcontext(path) as source:
         yield reader(source, form, asked)
+
+
+def _about(name: str, new: str) -> str:
+    """Return the note on the name of a column that its reader made."""
+    return f"{f'a second column {shorten(name)!r}' if name else 'a column without a name'} is called {shorten(new)!r}"
 
 
 def _asked(roles: Roles, labels: LabelNames, plan: Plan | Choices | None) -> list[str]:

@@ -11,7 +11,7 @@ cdef extern from "_c/forest.h" nogil:
         int32_t feature, left
         float threshold
     ctypedef struct nmlsdr_growth:
-        Py_ssize_t n, d, n_sums, n_padded, n_draws, leaf, n_kinds, most_leaves
+        Py_ssize_t n, d, n_sums, n_padded, n_draws, leaf, n_kinds, most_leaves, first
         uint64_t seed
         const float *data
         const int32_t *indices
@@ -32,12 +32,12 @@ def grow(
     const int32_t[:, ::1] Y,              # IN  (n, C + 2 or more) 0, 1, labels of 0 to 1024, 0 up to a multiple of 8
     const int32_t[:, ::1] kinds,          # IN  (n_kinds, 2) features tried in a node; 1: several thresholds of each
     uint64_t seed, Py_ssize_t n_draws, Py_ssize_t leaf,
-    nmlsdr_node[:, :, ::1] nodes,         # OUT (n_trees, n_kinds, most nodes)
-    int32_t[:, :, :, ::1] leaves,         # OUT (n_trees, n_kinds, most leaves, as Y) rows, draws, labels over these
     int32_t[:, ::1] draws,                # IN 0 and OUT (n_trees, n) how often a tree drew a row
-    Py_ssize_t first, Py_ssize_t end, int n_threads, int level,
+    nmlsdr_node[:, :, ::1] nodes,         # OUT (n_grown, n_kinds, most nodes)
+    int32_t[:, :, :, ::1] leaves,         # OUT (n_grown, n_kinds, most leaves, as Y) rows, draws, labels over these
+    Py_ssize_t first, int n_threads, int level,
 ):
-    """Grow the trees from the first on, as far as there are ``end``; return whether there was memory for it."""
+    """Grow the trees from the first on for which there are nodes; return whether there was memory for it."""
     cdef Py_ssize_t t
     cdef int complete = 1
     cdef nmlsdr_growth f
@@ -45,8 +45,8 @@ def grow(
     f.data = &data[0] if data.shape[0] else NULL
     f.indices, f.indptr, f.Y = &indices[0] if indices.shape[0] else NULL, &indptr[0], &Y[0, 0]
     f.n_kinds, f.kinds, f.most_leaves = kinds.shape[0], &kinds[0, 0], leaves.shape[2]
-    f.nodes, f.leaves, f.draws = &nodes[0, 0, 0], &leaves[0, 0, 0, 0], &draws[0, 0]
-    for t in prange(first, end, nogil=True, num_threads=n_threads, schedule="dynamic", use_threads_if=n_threads > 1):
+    f.nodes, f.leaves, f.draws, f.first = &nodes[0, 0, 0], &leaves[0, 0, 0, 0], &draws[0, 0], first
+    for t in prange(first, first + nodes.shape[0], nogil=True, num_threads=n_threads, schedule="dynamic", use_threads_if=n_threads > 1):
         complete &= grow_tree(&f, t, level)
     return complete
 

@@ -37,12 +37,16 @@ __all__ = ["Forest", "to_sklearn"]
 
 KINDS = ("extremely randomised trees", "random forest")
 FEWEST_ROWS = 6  # with fewer labelled rows there is no forest
-_ROWS_OF_A_TREE = 1000  # drawn rows of each tree at most: more cost time and change the rankings by less than .003
+_ROWS_OF_A_TREE = 10_000  # drawn rows of each tree at most
 _MOST_FEATURES = 300  # tried in each node of an extremely randomised tree
+_TRIES = (
+    10**6
+)  # drawn rows x features tried at the root, but 1000 rows at least: more cost time and gain next to nothing
 _LEAF = 3
 _STEPS = 1024  # targets are multiples of 1 / 1024, see _c/forest.h
 _LARGEST = 1e30
 _WORK = 2e8  # rows x features x labels, about .2 s, between two looks at the keyboard
+_SUMS = 1 << 23  # numbers of the leaves that are grown together, 32 MB, but one tree for each thread at least
 _WORTH_A_THREAD = 2e5  # of the same, about .2 ms
 _WORTH_SCORING = 3e4  # rows x trees
 _SPREAD = 1 << 19  # numbers of the sparse rows that are made dense at a time
@@ -177,40 +181,50 @@ def grow_forests(
     targets[:, 1], targets[:, 2 : n_labels + 2] = 1, np.rint(np.clip(Y, 0.0, 1.0) * _STEPS)
     tried = dict(zip(KINDS, (min(n_features // 3, _MOST_FEATURES), int(np.sqrt(n_features))), strict=True))
     settings = np.array([(max(1, tried[kind]), kind == KINDS[1]) for kind in kinds], dtype=np.int32)
-    n_draws = min(n_samples, _ROWS_OF_A_TREE)
+    n_draws = min(n_samples, _ROWS_OF_A_TREE, max(1000, _TRIES // max(1, tried[KINDS[0]])))
     if sparse.issparse(X):
         rows = _in_float32(X.data), X.indices.astype(np.int32), X.indptr.astype(np.int64)
     else:
         rows = _in_float32(X).ravel(), np.empty(0, np.int32), n_features * np.arange(n_samples + 1)
-    shape = n_estimators, len(kinds), max(1, n_draws // _LEAF)
-    nodes = np.full((*shape[:2], 2 * shape[2] - 1), _UNUSED)
-    leaves, draws = np.empty((*shape, targets.shape[1]), np.int32), np.zeros((n_estimators, n_samples), np.int32)
+    draws = np.zeros((n_estimators, n_samples), np.int32)
+    most_leaves = max(1, n_draws // _LEAF)
     work = n_draws * min(n_features, 3 * _MOST_FEATURES) * (n_labels + 8.0)
     n_threads = worthwhile_threads(n_jobs, work * n_estimators, each=_WORTH_A_THREAD)
-    at_once = n_threads * max(1, int(_WORK / work))
-    given = *rows, n_features, n_labels, targets, settings, random_state, n_draws, _LEAF, nodes, leaves, draws
+    sums = len(kinds) * most_leaves * targets.shape[1]
+    at_once = n_threads * max(1, min(int(_WORK / work), _SUMS // (n_threads * sums)))
+    given = *rows, n_features, n_labels, targets, settings, random_state, n_draws, _LEAF, draws
+    parts: list[list[tuple[np.ndarray, ...]]] = [[] for _ in kinds]
     for first in range(0, n_estimators, at_once):
-        if not kernels.grow(*given, first, min(first + at_once, n_estimators), n_threads, simd()):
+        shape = min(at_once, n_estimators - first), len(kinds), most_leaves
+        nodes, leaves = np.full((*shape[:2], 2 * shape[2] - 1), _UNUSED), np.empty((*shape, targets.shape[1]), np.int32)
+        if not kernels.grow(*given, nodes, leaves, first, n_threads, simd()):
             raise MemoryError("There is not enough memory to grow trees.")
+        for kind, part in enumerate(parts):
+            part.append(_used(nodes[:, kind], leaves[:, kind], n_labels))
         if callback is not None:
             callback()
-    forests = [_joined(nodes[:, kind], leaves[:, kind], n_features, n_labels) for kind in range(len(kinds))]
+    forests = [_joined(part, n_features) for part in parts]
     n_trees = (draws == 0).sum(axis=0)
     predictions = [_summed(forest, X, n_jobs, draws) / np.maximum(n_trees, 1)[:, np.newaxis] for forest in forests]
     return forests, predictions, n_trees > 0
 
 
-def _joined(nodes: np.ndarray, leaves: np.ndarray, n_features: int, n_labels: int) -> Forest:
-    """One forest of (n_trees, ...) arrays with unused ends, in which each tree numbers its nodes and leaves from 0."""
+def _used(nodes: np.ndarray, leaves: np.ndarray, n_labels: int) -> tuple[np.ndarray, ...]:
+    """What trees use of arrays (n_trees, ...) with unused ends: nodes, numbers of nodes, values and weights."""
     used = nodes["feature"] != _UNUSED["feature"]
     n_nodes = used.sum(axis=1)
-    n_leaves = n_nodes // 2 + 1
-    roots, before = (np.append(0, np.cumsum(each)) for each in (n_nodes, n_leaves))
-    nodes["left"] += np.where(nodes["feature"] < 0, before[:-1, np.newaxis], roots[:-1, np.newaxis]).astype(np.int32)
-    sums = leaves[np.arange(leaves.shape[1]) < n_leaves[:, np.newaxis]]
+    sums = leaves[np.arange(leaves.shape[1]) < (n_nodes // 2 + 1)[:, np.newaxis]]
     values = sums[:, 2 : n_labels + 2] / (float(_STEPS) * sums[:, 1:2])
-    feature, threshold, left = (nodes[name][used] for name in ("feature", "threshold", "left"))
-    return Forest(roots, feature, threshold, left, values.astype(np.float32), sums[:, 1].copy(), n_features)
+    return nodes[used], n_nodes, values.astype(np.float32), sums[:, 1].copy()
+
+
+def _joined(parts: list[tuple[np.ndarray, ...]], n_features: int) -> Forest:
+    """One forest of what some of its trees use each, in which each tree numbers its nodes and leaves from 0."""
+    nodes, n_nodes, values, weights = (np.concatenate(each) for each in zip(*parts, strict=True))
+    roots, before = (np.append(0, np.cumsum(each)) for each in (n_nodes, n_nodes // 2 + 1))
+    feature, threshold, left = (nodes[name].copy() for name in ("feature", "threshold", "left"))
+    left += np.where(feature < 0, *(np.repeat(each[:-1], n_nodes) for each in (before, roots))).astype(np.int32)
+    return Forest(roots, feature, threshold, left, values, weights, n_features)
 
 
 def score_by_forests(forests: list[Forest], X: Any, n_jobs: int) -> list[np.ndarray]:

@@ -133,7 +133,7 @@ def grow_forest(X, Y, seed, n_trees, several, n_draws=None, tried=None, leaf=3):
     """The trees of a forest, and which rows each left out (n_trees, l); Y in units of 1."""
     Y = np.rint(Y * 1024).astype(np.int64)
     X = np.clip(X, -1e30, 1e30).astype(np.float32)
-    n_draws = min(len(X), 1000) if n_draws is None else n_draws
+    n_draws = min(len(X), 10_000, max(1000, 10**6 // tried_features(0, X.shape[1]))) if n_draws is None else n_draws
     tried = tried_features(several, X.shape[1]) if tried is None else tried
     most = (1 << 24) // min(len(X), n_draws)
     grown = [grow_tree(X, Y, key(seed, t), tried, several, n_draws, leaf, most) for t in range(n_trees)]

@@ -28,7 +28,7 @@ typedef struct {
 
 /* What is grown, and where to: arrays that have room for the largest trees. */
 typedef struct {
-    ptrdiff_t n, d, n_sums, n_padded, n_draws, leaf, n_kinds, most_leaves;
+    ptrdiff_t n, d, n_sums, n_padded, n_draws, leaf, n_kinds, most_leaves, first; /* first: tree of the arrays */
     uint64_t seed;
     const float *data;
     const int32_t *indices, *Y, *kinds; /* indices NULL: dense rows, else CSR, sorted or not, without repeats */
@@ -167,45 +167,57 @@ static void nmlsdr_draw_rows(nmlsdr_growing *g, int32_t *draws, int32_t *place, 
     }
 }
 
-/* Grow a node and those below it, left children first; at most a third of the rows deep. */
-static void nmlsdr_grow_node(nmlsdr_growing *g, int32_t *rows, ptrdiff_t n, int32_t node)
+/* Grow the nodes from the root on, left children first.  A right child that waits is a link in a chain: its feature is the node
+ * that waits behind it, its left child the number of its rows, which come after those of the leaves that are done. */
+static void nmlsdr_grow_nodes(nmlsdr_growing *g)
 {
     const ptrdiff_t width = g->f->n_padded;
-    const int32_t *first = g->Z + rows[0] * width;
-    nmlsdr_split split = {-1.0, -1, 0.0f};
-    int vary = 0;
+    int32_t *rows = g->order, node = 0, waiting = -1;
+    ptrdiff_t n = g->n_rows;
+    for (;;) {
+        const int32_t *first = g->Z + rows[0] * width;
+        nmlsdr_split split = {-1.0, -1, 0.0f};
+        int vary = 0;
 
-    memset(g->total, 0, (size_t)width * sizeof *g->total);
-    for (ptrdiff_t i = 0; i < n; i++) {
-        const int32_t *z = g->Z + rows[i] * width;
-        for (ptrdiff_t c = 0; c < width; c++) g->total[c] += z[c];
-        for (ptrdiff_t c = 2; !vary && c < width; c++) vary = z[c] * first[1] != first[c] * z[1];
-    }
-    g->rows = rows;
-    g->n = n;
-    g->squared = 0.0;
-    for (ptrdiff_t c = 2; c < width; c++) g->squared += (double)g->total[c] * g->total[c];
-    if (vary && n >= 2 * g->f->leaf) split = g->search(g, nmlsdr_key(g->key, (uint64_t)node));
-    if (split.column < 0) {
-        memcpy(g->leaves + g->n_leaves * width, g->total, (size_t)width * sizeof *g->total);
-        g->nodes[node] = (nmlsdr_node){-1, g->n_leaves++, 0.0f};
-        return;
-    }
+        memset(g->total, 0, (size_t)width * sizeof *g->total);
+        for (ptrdiff_t i = 0; i < n; i++) {
+            const int32_t *z = g->Z + rows[i] * width;
+            for (ptrdiff_t c = 0; c < width; c++) g->total[c] += z[c];
+            for (ptrdiff_t c = 2; !vary && c < width; c++) vary = z[c] * first[1] != first[c] * z[1];
+        }
+        g->rows = rows;
+        g->n = n;
+        g->squared = 0.0;
+        for (ptrdiff_t c = 2; c < width; c++) g->squared += (double)g->total[c] * g->total[c];
+        if (vary && n >= 2 * g->f->leaf) split = g->search(g, nmlsdr_key(g->key, (uint64_t)node));
+        if (split.column < 0) {
+            memcpy(g->leaves + g->n_leaves * width, g->total, (size_t)width * sizeof *g->total);
+            g->nodes[node] = (nmlsdr_node){-1, g->n_leaves++, 0.0f};
+            if (waiting < 0) return;
+            rows += n;
+            node = waiting;
+            n = g->nodes[node].left;
+            waiting = g->nodes[node].feature;
+            continue;
+        }
 
-    ptrdiff_t n_left = 0, n_right = 0;
-    for (ptrdiff_t i = 0; i < n; i++) {
-        const int32_t row = rows[i], goes = g->X[row * g->width + split.column] <= split.threshold;
-        rows[n_left] = row;
-        g->bin[n_right] = row;
-        n_left += goes;
-        n_right += !goes;
+        ptrdiff_t n_left = 0, n_right = 0;
+        for (ptrdiff_t i = 0; i < n; i++) {
+            const int32_t row = rows[i], goes = g->X[row * g->width + split.column] <= split.threshold;
+            rows[n_left] = row;
+            g->bin[n_right] = row;
+            n_left += goes;
+            n_right += !goes;
+        }
+        memcpy(rows + n_left, g->bin, (size_t)n_right * sizeof *rows);
+        const int32_t left = g->n_nodes;
+        g->n_nodes += 2;
+        g->nodes[node] = (nmlsdr_node){g->columns[split.column], left, split.threshold};
+        g->nodes[left + 1] = (nmlsdr_node){waiting, (int32_t)n_right, 0.0f};
+        waiting = left + 1;
+        node = left;
+        n = n_left;
     }
-    memcpy(rows + n_left, g->bin, (size_t)n_right * sizeof *rows);
-    const int32_t left = g->n_nodes;
-    g->n_nodes += 2;
-    g->nodes[node] = (nmlsdr_node){g->columns[split.column], left, split.threshold};
-    nmlsdr_grow_node(g, rows, n_left, left);
-    nmlsdr_grow_node(g, rows + n_left, n_right, left + 1);
 }
 
 /* Grow tree t of each kind, from one draw of rows; return whether there was memory for it. */
@@ -229,7 +241,7 @@ static int nmlsdr_grow_tree(const nmlsdr_growth *f, ptrdiff_t t, int level)
     g.search = level > 0 ? nmlsdr_forest_search_avx2 : nmlsdr_forest_search_portable;
     if (!memory.failed) nmlsdr_draw_rows(&g, f->draws + t * f->n, place, first);
     for (ptrdiff_t k = 0; k < f->n_kinds && !memory.failed; k++) {
-        const ptrdiff_t tree = t * f->n_kinds + k;
+        const ptrdiff_t tree = (t - f->first) * f->n_kinds + k;
         for (ptrdiff_t i = 0; i < g.n_rows; i++) g.order[i] = (int32_t)i;
         g.kind = f->kinds + 2 * k;
         g.key = nmlsdr_key(~key, (uint64_t)g.kind[1]);
@@ -237,7 +249,7 @@ static int nmlsdr_grow_tree(const nmlsdr_growth *f, ptrdiff_t t, int level)
         g.leaves = f->leaves + tree * f->most_leaves * f->n_padded;
         g.n_nodes = 1;
         g.n_leaves = 0;
-        nmlsdr_grow_node(&g, g.order, g.n_rows, 0);
+        nmlsdr_grow_nodes(&g);
     }
     nmlsdr_free_all(&memory);
     return !memory.failed;

@@ -13,6 +13,7 @@ from .._ridge import CrossFit, ridge_regression
 from ..forest import FEWEST_ROWS, Forest, forest_seed, grow_forests, score_by_forests
 from ._steps import Steps
 
+MANY_ROWS = 1000  # labelled rows; what is measured to pay beyond, and only there, begins at this number
 _EQUAL = 1e-12  # losses that differ by less, of a sum of 1, are equal but for rounding
 
 
@@ -59,15 +60,16 @@ def forest_scores(block: RowSums, forests: list[Forest], n_jobs: int | None) -> 
 
 
 def learner_weights(predictions: Sequence[np.ndarray], Y: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Weights by which out-of-sample predictions are averaged, halfway between the best ones and equal ones.
+    """Weights by which out-of-sample predictions are averaged, between the best ones and equal ones.
 
     The best weights a minimise |Y - sum_m a_m O_m|^2 over the known entries, with a_m >= 0 and sum a_m = 1.  Since they
     sum to 1, this is a' G a, where G_ij = <Y - O_i, Y - O_j>.  On each face of the simplex, a set of learners whose
     weights are not 0, the minimum solves G a = mu 1, 1'a = 1.  The best of the faces' minima that are not negative is
     the minimum; of equal ones, that of the largest face.
 
-    Squared errors on labels with symmetric flips order predictions as those on the true labels do.  Halfway: the best
-    weights alone lose .3 points of the mean of seven measures where 5 % are labelled, and equal ones .1 elsewhere.
+    Squared errors on labels with symmetric flips order predictions as those on the true labels do.  With l
+    labelled rows equal weights count min(1/2, 500 / l): the best weights alone lose .3 points of the mean of seven
+    measures where 5 % are labelled, and equal ones .1 elsewhere, more where there are thousands of rows.
 
     Parameters
     ----------
@@ -79,7 +81,7 @@ def learner_weights(predictions: Sequence[np.ndarray], Y: np.ndarray, known: np.
     Returns
     -------
     ndarray of shape (M,)
-        At least 1 / (2 M) each; they sum to 1.
+        At least min(1/2, 500 / l) / M each; they sum to 1.
 
     Examples
     --------
@@ -103,7 +105,13 @@ def learner_weights(predictions: Sequence[np.ndarray], Y: np.ndarray, known: np.
             loss = float(a @ G @ a)
             if a.min() >= 0 and loss < least - _EQUAL:
                 best, least = a, loss
-    return np.asarray(0.5 * best + 0.5 / M)
+    equal = min(0.5, 0.5 * MANY_ROWS / len(Y))
+    return np.asarray((1.0 - equal) * best + equal / M)
+
+
+def share_of_residuals(n_labeled: int) -> float:
+    """By how much residuals count less with many labelled rows, of which trees learn more: 1 up to 1000."""
+    return float(min(1.0, (MANY_ROWS / n_labeled) ** 0.25))
 
 
 def weighted_sum(weights: np.ndarray, predictions: Sequence[np.ndarray]) -> np.ndarray:

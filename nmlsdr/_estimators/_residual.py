@@ -17,7 +17,7 @@ from ..graph import transition_of_graph, union_graph
 from ..propagation import propagate_signed
 from ._callbacks import steps_of_fit
 from ._classifier import NeighborClassifier, shares
-from ._learners import fit_trend, forest_scores, weighted_sum
+from ._learners import fit_trend, forest_scores, share_of_residuals, weighted_sum
 from ._prepared import neighbors_of_queries
 from ._projection import Projection, direction_attributes
 from ._shrinkage import choose_strengths, directions_of_labels, shrink, shrinkage_grid
@@ -314,7 +314,7 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         """
         check_threshold(self.threshold)
         check_count(self.n_estimators, "n_estimators", least=0)
-        share = check_real(self.residual_weight, "residual_weight", 0.0, 1.0) / len(_PLACES)
+        weight = check_real(self.residual_weight, "residual_weight", 0.0, 1.0)
         grids = {"shrinkage": shrinkage_grid(self.shrinkage), "ridge": self.ridge, "random_state": self.random_state}
         with steps_of_fit(self, X, y, 5 + 2 * len(_PLACES) + 2 * (given is not None)) as steps:
             rows, labels = steps.read(X, y, labeled, "votes")
@@ -331,7 +331,7 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
             del seen  # may be a copy of the rows
             trend = fit_trend(steps, rows, labels, w, chosen, self.n_estimators, self.random_state)
             self.coef_, self.intercept_, self.forests_, self.learner_weights_, O = trend
-            self.n_labeled_ = len(O)
+            self.n_labeled_, share = len(O), weight * share_of_residuals(len(O)) / len(_PLACES)
             before = (O, labels) if given is None else self._before_corrections(steps, rows, labels, given, grids)
             self.flip_rate_, self.forget_rate_ = self._estimate_rates(*before)
             self.embedding_, self.ridge_scores_ = self._embed(rows), self._score_by_ridge(rows)
@@ -434,12 +434,13 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         scores = self._trend(rows, ridge_scores)
         transformers = getattr(self, "neighbors_", [None] * len(_PLACES))
         queries = self._embed(rows), ridge_scores
+        share = self.residual_weight * share_of_residuals(self.n_labeled_) / len(_PLACES)
         for place, E, at, transformer in zip(_PLACES, self.propagated_errors_, queries, transformers, strict=True):
             _, indices = neighbors_of_queries(self, getattr(self, place), at, self._n_nearest(), transformer)
             total = np.zeros(scores.shape)
             for nearest in indices.T:  # in the order of the neighbours: the same bits for any block
                 total += E[nearest]
-            scores += self.residual_weight / len(_PLACES) * (total / indices.shape[1])
+            scores += share * (total / indices.shape[1])
         return scores
 
     def _choose(self, scores: np.ndarray) -> np.ndarray:

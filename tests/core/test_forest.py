@@ -52,6 +52,7 @@ CASES = {
     "heavy tails": lambda rng: (np.exp(8 * rng.standard_normal((120, 9))), labels(rng, (120, 4))),
     "neighbouring floats": lambda rng: (rng.choice([1.0, 1.0 + 2.0**-23, 5.0], (80, 8)), labels(rng, (80, 3))),
     "signs of 0": lambda rng: (rng.choice([-0.0, 0.0, 1e-45, 1.0, -1.0], (60, 8)), labels(rng, (60, 3))),
+    "a chain": lambda rng: (np.eye(60)[np.arange(360) % 60], rng.random((60, 2))[np.arange(360) % 60]),
     "beyond the thousand": lambda rng: (rng.standard_normal((1100, 3)), labels(rng, (1100, 2))),
 }  # fmt: skip
 
@@ -118,10 +119,32 @@ def test_a_row_counts_as_often_as_it_was_drawn(level, rng):
     targets[:, 1] = 1
     nodes, leaves = np.full((5, 2, 5), forest._UNUSED), np.zeros((5, 2, 3, 8), dtype=np.int32)
     given = X.ravel(), np.empty(0, np.int32), 4 * np.arange(10), 4, 2, targets, kinds, 3, 9000, 3
-    assert kernels.grow(*given, nodes, leaves, np.zeros((5, 9), dtype=np.int32), 0, 5, 1, level)
+    assert kernels.grow(*given, np.zeros((5, 9), dtype=np.int32), nodes, leaves, 0, 1, level)
     for several in (0, 1):
         grown, _ = twin.grow_forest(X, Y, 3, 5, several, n_draws=9000, tried=2)
-        assert_equals_twin(forest._joined(nodes[:, several], leaves[:, several], 4, 2), grown)
+        assert_equals_twin(forest._joined([forest._used(nodes[:, several], leaves[:, several], 2)], 4), grown)
+
+
+def test_a_chain_as_long_as_its_rows_allow_is_grown(rng):
+    """Each split takes a few equal rows from all others; a call for each node would be as deep."""
+    X, Y = sparse.csr_array(np.eye(700)[np.arange(7000) % 700]), rng.random((700, 1))[np.arange(7000) % 700]
+    (one,), *_ = grow_forests(X, Y, kinds=KINDS[1:], n_estimators=1, random_state=0, n_jobs=1)
+    depth = np.zeros(len(one.left), dtype=int)
+    for node in np.flatnonzero(one.feature >= 0):  # children come after their parents
+        depth[one.left[node] : one.left[node] + 2] = depth[node] + 1
+    assert depth.max() > 300
+    assert_same(checked_forest(arrays_of(one), 700, 1), one)
+
+
+def test_sums_whose_squares_are_rounded_have_a_fixed_order(rng, monkeypatch):
+    """10 000 draws of more than some 80 labels: squares beyond 2^53."""
+    X, Y = rng.integers(0, 9, (11_000, 3)), 1.0 - (rng.random((11_000, 120)) < 0.01)
+    found = []
+    for level in (LEVELS[0], LEVELS[-1]):
+        monkeypatch.setenv("NMLSDR_SIMD", level)
+        for layout in (np.asarray, sparse.csr_array):
+            found.append(grow_forests(layout(X), Y, n_estimators=1, random_state=0, n_jobs=1))
+            assert_same(found[-1], found[0])
 
 
 @pytest.mark.slow

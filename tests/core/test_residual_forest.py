@@ -83,6 +83,12 @@ def test_weights_of_learners_are_halfway_to_the_best(rng, n_learners):
         assert {int((best > 1e-9).sum()) for best in best_of} >= {1, 2}
 
 
+@pytest.mark.parametrize(("n_rows", "equal"), [(900, 1 / 2), (1000, 1 / 2), (2000, 1 / 4), (5000, 1 / 10)])
+def test_with_many_rows_the_best_weights_count_more(n_rows, equal):
+    Y = np.arange(n_rows)[:, np.newaxis] % 2.0
+    np.testing.assert_allclose(learner_weights([1 - Y, Y], Y, Y >= 0), [equal / 2, 1 - equal / 2])
+
+
 def test_learners_that_cannot_be_told_apart_have_equal_weights(rng):
     Y = (rng.random((20, 2)) < 0.4).astype(float)
     every, O = np.ones(Y.shape, dtype=bool), rng.random(Y.shape)

@@ -204,7 +204,7 @@ class Review(NamedTuple):
 
 def _flip_scores(estimator: type[Any], data: Draw, **settings: Any) -> Review:
     model = estimator(n_neighbors=N_NEIGHBORS, n_jobs=1, **settings).fit(data.train, data.given)
-    rates = (model.flip_rate_, model.forget_rate_) if hasattr(model, "flip_rate_") else None
+    rates = (model.flip_rate_, model._forget_rate) if hasattr(model, "flip_rate_") else None
     return Review(np.asarray(model.flip_scores_[data.labeled]), rates)
 
 

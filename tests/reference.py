@@ -638,11 +638,9 @@ def residual_propagation(
     u = np.clip(V, 0.0, 1.0)
     flip_scores = np.zeros(Y.shape)
     flip_scores[labeled] = np.where(Y[labeled] == 1, 1.0 - u, u)
-    trained = trend(X)
-    trained[labeled] = O
     shares = np.clip((Y[labeled].mean(axis=0) - rate) / (1 - 2 * rate), 0.0, 1.0)
     return {
         "weights": a, "O": O, "rate": rate, "E": np.array(E), "scores": scores, "flip_scores": flip_scores,
         "f1": f1_cutoff(V.ravel(), rate),
-        "prior": prior_cutoffs(np.clip(trained + weight / 2 * sum(E), 0.0, 1.0), shares),
+        "prior": prior_cutoffs(u, shares),
     }  # fmt: skip

@@ -57,16 +57,16 @@ print(f"{(noisy != toy.target)[place].sum()} of 150 were wrong")
 
 # %%
 # :func:`~nmlsdr.inspection.apply_verdicts` corrects the labels.
-corrected, alpha = apply_verdicts(verdicts, y)
+corrected, _ = apply_verdicts(verdicts, y)
 known = y.to_numpy() != -1
 for labels in (y, corrected):
     print(f"{(np.asarray(labels) != toy.target)[known].sum()} of {known.sum()} annotations are wrong")
 
 # %%
-# ``alpha`` says which labels the next fit may still change: verdicts, with 0, may not. The two numbers are the shares
+# The next fit takes the labels as they were given, and the verdicts beside them. The two numbers are the shares
 # of right entries of new rows, before and after the verdicts. They hardly differ, because the method was not misled by
 # most of these mistakes: it found them. What a review gives is a correct table.
 again = make_pipeline(TableEncoder(), StandardScaler(), ResidualPropagation())
-again.fit(table, corrected, residualpropagation__alpha=alpha)
+again.fit(table, y, residualpropagation__verdicts=verdicts)
 for fitted in (model, again):
     print(f"{(fitted.predict(new) == toy.test_target).mean():.3f}")

@@ -3,6 +3,7 @@
 arguments.py   numbers, rows, graphs and alpha; memory layout, and sparse matrices whose indices point outside of them
 labels.py      the label rule: what y, labeled= and masks may hold
 label_sets.py  y as rows of names
+verdicts.py    verdicts= of people who checked labels
 cells.py       nulls, labels written as words, and cells that are no numbers
 words.py       the words for yes, no, a missing value and no label
 """

@@ -115,14 +115,14 @@ def check_labels(
     Y, known = check_entries(y, labeled=labeled, name=name, to_fit=True)
     names = column_names(y)
     if fitted is not None and names is not None and list(names) != list(fitted):
-        order = _order_of_columns(list(names), list(fitted), name)
+        order = order_of_columns(list(names), list(fitted), name)
         Y, known, names = Y[:, order], known[:, order], names[order]
     labels = Labels(contiguous(Y), contiguous(known), _two_classes(Y), names, single=False)
     _refuse_no_labels(labels.labeled, name)
     return labels
 
 
-def _order_of_columns(given: list[str], fitted: list[str], name: str) -> list[int]:
+def order_of_columns(given: list[str], fitted: list[str], name: str) -> list[int]:
     """Where each fitted column stands; an error if the columns have other names."""
     missing, other = [one for one in fitted if one not in given], [one for one in given if one not in fitted]
     if missing or other or len(given) != len(fitted):

@@ -21,12 +21,13 @@ def fit_reviewed(step: Any, X: Any, table: Table) -> Any:
     y, decided = table.target, table.verdicts >= 0
     if table.votes is not None and getattr(step, "_takes_votes", False):
         y = np.where(decided, y, table.votes)
+    if has_fit_parameter(step, "verdicts"):
+        return step.fit(X, table.given if table.votes is None else table.votes, verdicts=table.verdicts)
     if not decided.any() or not has_fit_parameter(step, "alpha"):
         return step.fit(X, y)
     alphas = {name: getattr(step, name) for name in ("alpha_labeled", "alpha_unlabeled")}
     y, alpha = apply_verdicts(table.verdicts, y, **alphas)
-    more = {"given": table.given} if has_fit_parameter(step, "given") else {}
-    return step.fit(X, y, alpha=alpha, **more)
+    return step.fit(X, y, alpha=alpha)
 
 
 def enter_verdicts(table: Table, args: Any, console: Console) -> Table:

@@ -15,7 +15,7 @@ from .._search.estimate import say_if_large
 from ._prepared import neighbors_of_queries
 from ._sklearn_bases import BaseEstimator, ClassifierMixin
 from ._steps import Steps
-from ._thresholds import check_threshold, given_thresholds, labels_flip_rate, learned_cutoffs
+from ._thresholds import check_threshold, given_thresholds, just_below, labels_flip_rate, learned_cutoffs
 
 Scores = Callable[[], np.ndarray]
 # Rows in a block of predict: besides its output, predict needs memory for the neighbours and scores of one block.
@@ -228,10 +228,8 @@ class NeighborClassifier(ClassifierMixin, BaseEstimator):
         vars(self)["thresholds_"] = cutoffs
         self._rule = self.threshold if isinstance(self.threshold, str) else None
 
-    def _cutoffs(
-        self, labels: Labels, all_scores: Scores, labeled_scores: Scores, rate: float | None = None
-    ) -> np.ndarray:
-        """What thresholds_ is to be; only a rule needs the scores of the training rows and the flip rate.
+    def _cutoffs(self, labels: Labels, labeled_scores: Scores, rate: float | None = None) -> np.ndarray:
+        """What thresholds_ is to be; only a rule needs the scores of the labelled rows and the flip rate.
 
         A rate of None is estimated. For 1-D y, which takes the class with the highest score, scores are not used.
         """
@@ -239,19 +237,14 @@ class NeighborClassifier(ClassifierMixin, BaseEstimator):
             return self._given_cutoffs(labels.Y.shape[1])
         scores = labeled_scores()
         rate = labels_flip_rate(scores, labels) if rate is None else rate
-        return _just_below(learned_cutoffs(self.threshold, labels, rate, all_scores, scores))
+        return just_below(learned_cutoffs(self.threshold, labels, rate, scores))
 
     def _given_cutoffs(self, n_labels: int) -> np.ndarray:
         cutoffs = given_thresholds(self.threshold, n_labels)
-        return _just_below(cutoffs) if self._reaching_is_enough else cutoffs
+        return just_below(cutoffs) if self._reaching_is_enough else cutoffs
 
     def _decide(self, scores: np.ndarray) -> np.ndarray:
         return np.asarray(scores > self.thresholds_)
-
-
-def _just_below(cutoffs: np.ndarray) -> np.ndarray:
-    """The next smaller floats: what reaches a threshold is above them."""
-    return np.nextafter(cutoffs, -np.inf)
 
 
 def shares(scores: np.ndarray) -> np.ndarray:

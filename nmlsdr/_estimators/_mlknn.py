@@ -1,7 +1,6 @@
 """ML-kNN as classifiers: supervised, and semi-supervised by propagating the labels first."""
 
 from dataclasses import KW_ONLY, dataclass
-from functools import cache
 from typing import Any, Self
 
 import numpy as np
@@ -65,9 +64,8 @@ class _CountsNeighborLabels(NeighborClassifier):
         self.likelihoods_with_label_ = table.with_label
         self.likelihoods_without_label_ = table.without_label
         self.posterior_ = table.posterior
-        scores = cache(lambda: self._score_neighbors(indices))  # no row is its own neighbour
-        labeled = labels.labeled if len(Y) == len(labels.Y) else slice(None)
-        self.thresholds_ = self._cutoffs(labels, scores, lambda: scores()[labeled])
+        searched = indices[labels.labeled] if len(Y) == len(labels.Y) else indices  # no row is its own neighbour
+        self.thresholds_ = self._cutoffs(labels, lambda: self._score_neighbors(searched))
         if not (labels.single or self.at_least_one):
             predicted = np.any(self.posterior_ > self.thresholds_[:, None], axis=1)
             warn_never_predicted(predicted, self.threshold, stacklevel=4)

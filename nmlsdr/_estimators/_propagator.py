@@ -1,7 +1,6 @@
 """MultiLabelPropagation: noisy multi-label propagation as a classifier and as a reviewer of given labels."""
 
 from dataclasses import KW_ONLY, dataclass
-from functools import cache
 from typing import Any, Self
 
 import numpy as np
@@ -222,8 +221,12 @@ class MultiLabelPropagation(CallbackSupportMixin, NeighborClassifier):
             rows, labels = steps.read(X, y, labeled, "votes")
             W, searched = steps.graph(rows, graph)
             found = steps.soft_labels(W, labels, alpha)
-            opinions = cache(lambda: transition_of_graph(W, n_jobs=self.n_jobs) @ found.F)
-            self.thresholds_ = self._cutoffs(labels, opinions, lambda: opinions()[labels.labeled])
+
+            def opinions() -> np.ndarray:
+                """Soft labels of the labelled rows without their own labels."""
+                return transition_of_graph(W, n_jobs=self.n_jobs)[labels.labeled] @ found.F
+
+            self.thresholds_ = self._cutoffs(labels, opinions)
             self.training_rows_, self.row_weights_ = as_attribute(rows), _row_weights(W)
             steps.keep(**searched, **soft_label_attributes(found, labels))
         return self

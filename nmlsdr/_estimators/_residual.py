@@ -1,29 +1,29 @@
 """ResidualPropagation: shrunken features, a trend of three learners, and its residuals propagated over two graphs."""
 
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._checks.arguments import Metric, Threshold, check_count, check_real
-from .._checks.labels import Labels, check_labels
-from .._errors import InputError
+from .._checks.labels import Labels
+from .._checks.verdicts import enter_verdicts
 from .._moments import RowSums
 from .._process.threads import check_n_jobs, single_threaded_blas
-from .._ridge import RIDGE_GRID
+from .._ridge import RIDGE_GRID, CrossFit
 from .._solvers.system import System
 from ..graph import transition_of_graph, union_graph
 from ..propagation import propagate_signed
+from . import _thresholds as rules
 from ._callbacks import steps_of_fit
 from ._classifier import NeighborClassifier, shares
-from ._learners import fit_trend, forest_scores, share_of_residuals, weighted_sum
+from ._learners import Trend, fit_trend, forest_scores, share_of_residuals, weighted_sum
 from ._prepared import neighbors_of_queries
 from ._projection import Projection, direction_attributes
 from ._shrinkage import choose_strengths, directions_of_labels, shrink, shrinkage_grid
 from ._sklearn_bases import CallbackSupportMixin
 from ._steps import Steps, soft_label_attributes
-from ._thresholds import check_threshold, labels_flip_rate, labels_forget_rate, unflipped, warn_never_predicted
 
 # Residuals are propagated over the graphs of two attributes, for which callbacks have these words.
 _PLACES = {"embedding_": "embedding", "ridge_scores_": "ridge scores"}
@@ -138,10 +138,6 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         rate if 0s and 1s are flipped equally often; forgotten labels do not show in it (see
         `nmlsdr.inspection.estimate_mistakes`). The estimate is too large where the features say little about the
         labels, or where every label is frequent.
-    forget_rate_ : float
-        Estimated probability that an entry that is truly 1 was given as 0, from 0 to 1; 0 for 1-D y. It is too large
-        where the features say little about the labels. `nmlsdr.inspection.rank_suspects` compares it with
-        ``flip_rate_``.
     n_labeled_ : int
         Number of labelled rows.
     embedding_ : ndarray of shape (n_samples, d)
@@ -222,8 +218,8 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
     and Jahromi, Pattern Recognition 44, 2011. For the combination of a model with neighbours for multi-labels see
     Cheng and Huellermeier, Machine Learning 76, 2009.
 
-    Cross-validation splits the rows of X, y and of the arguments ``alpha`` and ``labeled`` of `fit`. It cannot split
-    ``graph``; use the parameter ``neighbors`` instead.
+    Cross-validation splits the rows of X, y and of the arguments ``alpha``, ``labeled`` and ``verdicts`` of `fit`. It
+    cannot split ``graph``; use the parameter ``neighbors`` instead.
 
     From scikit-learn 1.9 on, callbacks such as ``ProgressBar`` (see ``set_callbacks``) receive the progress of the
     fit: folds, neighbours and iterations of the three propagations, the projection, and the forests.
@@ -265,7 +261,7 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         return tags
 
     def fit(
-        self, X: Any, y: Any, *, graph: Any = None, alpha: Any = None, labeled: Any = None, given: Any = None
+        self, X: Any, y: Any, *, graph: Any = None, alpha: Any = None, labeled: Any = None, verdicts: Any = None
     ) -> Self:
         """Learn the embedding, the trend, its propagated errors and the thresholds.
 
@@ -287,10 +283,10 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         labeled : array-like of shape (n_samples,) or (n_samples, n_labels), bool, default=None
             True for labelled rows, or for known entries; the rest of y is ignored. It is useful for sparse y, which
             cannot store rows of -1 cheaply. None: y itself shows what is unknown.
-        given : array-like or sparse matrix of the shape of y, default=None
-            The labels as they were before people corrected some of them in y. ``flip_rate_`` and ``forget_rate_`` are
-            those of a fit to these labels, which takes more time. A review corrects the clearest mistakes, so that the
-            corrected labels would let the others seem rare. None: y.
+        verdicts : array-like of the shape of y, default=None
+            What people decided who checked entries of y: 1 or 0, and -1, -2 or NaN where nobody decided (for 1-D y: a
+            class, or -1). They replace the given labels, and neighbours do not change them. Pass the y from before all
+            corrections: it shows how often mistakes are made, which takes a second fit.
 
         Returns
         -------
@@ -308,60 +304,78 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         sklearn.exceptions.ConvergenceWarning
             If the propagation stops before its residual is ``tol`` or less.
         UserWarning
-            If a component of a graph contains no labelled row, if ``n_neighbors`` is lowered, if a label is predicted
-            for no training row, or if propagation leaves no hard label that differs between rows; then the projection
-            is learned from the soft labels alone.
+            If a component of a graph contains no labelled row, if ``n_neighbors`` is lowered, if a label is never
+            predicted, if y holds all verdicts already, or if propagation leaves no hard label that differs between
+            rows; then the projection is learned from the soft labels alone.
         """
-        check_threshold(self.threshold)
+        rules.check_threshold(self.threshold)
         check_count(self.n_estimators, "n_estimators", least=0)
-        weight = check_real(self.residual_weight, "residual_weight", 0.0, 1.0)
+        check_real(self.residual_weight, "residual_weight", 0.0, 1.0)
         grids = {"shrinkage": shrinkage_grid(self.shrinkage), "ridge": self.ridge, "random_state": self.random_state}
-        with steps_of_fit(self, X, y, 5 + 2 * len(_PLACES) + 2 * (given is not None)) as steps:
-            rows, labels = steps.read(X, y, labeled, "votes")
-            chosen = choose_strengths(rows, labels, steps.task, **grids)
-            w, seen = shrink(rows, labels, chosen.shrinkage)
-            W, searched = steps.graph(seen, graph)
-            self.n_neighbors_ = searched["n_neighbors_"]
-            propagated = steps.soft_labels(W, labels, alpha)
-            with steps.task("projection"):
-                found = directions_of_labels(rows, seen, w, propagated.F, labels, self.n_components, "auto")
-            self.shrinkage_, self.ridge_, self.feature_weights_ = chosen.shrinkage, chosen.ridge, w
-            self.dependence_ratio_ = found.eigenvalues / found.total
-            steps.keep(**soft_label_attributes(propagated, labels), **direction_attributes(found))
-            del seen  # may be a copy of the rows
-            trend = fit_trend(steps, rows, labels, w, chosen, self.n_estimators, self.random_state)
-            self.coef_, self.intercept_, self.forests_, self.learner_weights_, O = trend
-            self.n_labeled_, share = len(O), weight * share_of_residuals(len(O)) / len(_PLACES)
-            before = (O, labels) if given is None else self._before_corrections(steps, rows, labels, given, grids)
-            self.flip_rate_, self.forget_rate_ = self._estimate_rates(*before)
-            self.embedding_, self.ridge_scores_ = self._embed(rows), self._score_by_ridge(rows)
-            self.ridge_scores_[labels.labeled] = chosen.predictions
-            self.propagated_errors_, TE = self._propagate_residuals(steps, labels, O, alpha)
-            others = O + share * TE[0] + share * TE[1]  # scores of the labelled rows without their own labels
-            self.flip_scores_ = _flip_scores(others, labels)
-            self.thresholds_ = self._thresholds(rows, labels, O, others, share * self.propagated_errors_.sum(axis=0))
+        with steps_of_fit(self, X, y, (5 + 2 * len(_PLACES)) * (1 if verdicts is None else 2)) as steps:
+            rows, given = steps.read(X, y, labeled, "votes")
+            learned = []
+            for labels, alphas in self._to_learn(steps, given, alpha, verdicts):
+                chosen = choose_strengths(rows, labels, steps.task, **grids)
+                w, seen = shrink(rows, labels, chosen.shrinkage)
+                W, searched = steps.graph(seen, graph)
+                propagated = steps.soft_labels(W, labels, alphas)
+                with steps.task("projection"):
+                    found = directions_of_labels(rows, seen, w, propagated.F, labels, self.n_components, "auto")
+                del seen  # may be a copy of the rows
+                self.shrinkage_, self.ridge_, self.feature_weights_ = chosen.shrinkage, chosen.ridge, w
+                self.n_neighbors_, self.dependence_ratio_ = searched["n_neighbors_"], found.eigenvalues / found.total
+                steps.keep(**soft_label_attributes(propagated, labels), **direction_attributes(found))
+                trend = fit_trend(steps, rows, labels, w, chosen, self.n_estimators, self.random_state)
+                learned.append(rules.Scored(labels, *self._add_residuals(steps, rows, labels, chosen, trend, alphas)))
+            self._set_thresholds(learned)
         return self
 
-    def _before_corrections(
-        self, steps: Steps, rows: Any, labels: Labels, given: Any, grids: dict[str, Any]
-    ) -> tuple[np.ndarray, Labels]:
-        """O and the labels before corrections, where these are known.
+    def _to_learn(self, steps: Steps, labels: Labels, alpha: Any, verdicts: Any) -> list[tuple[Labels, Any]]:
+        """What to learn from, with its alpha: the labels as given, and then, if there are verdicts, those with them.
 
-        The trend of the corrected labels would not do: it falls around a corrected entry and not at the entry itself,
-        which so leaves those with the smallest O, and the flip rate becomes a quarter too small.
+        A review corrects the clearest mistakes, so that in the corrected labels alone the others would seem rare.
         """
-        before = check_labels(steps.in_memory(given), n_samples=len(labels.Y), name="given", fitted=labels.names)
-        if before.Y.shape != labels.Y.shape:
-            raise InputError(f"given must have the shape of y, {labels.Y.shape}, got {before.Y.shape}.")
-        before = replace(labels, Y=np.where(before.known & labels.known, before.Y, labels.Y))
-        chosen = choose_strengths(rows, before, steps.task, **grids)
-        w = shrink(rows, before, chosen.shrinkage)[0]
-        return fit_trend(steps, rows, before, w, chosen, self.n_estimators, self.random_state)[-1], before
+        corrected, decided = labels, np.array(False)
+        if verdicts is not None:
+            corrected, decided = enter_verdicts(labels, steps.in_memory(verdicts))
+        if not decided.any():
+            return [(labels, alpha)]
+        trust = steps.trust(corrected, alpha)[0]
+        last = corrected, np.where(decided, 0.0, trust if trust.ndim == 2 else trust[:, None])
+        return [last] if labels.single else [(labels, alpha), last]
+
+    def _add_residuals(
+        self, steps: Steps, rows: Any, labels: Labels, chosen: CrossFit, trend: Trend, alpha: Any
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """O, and V, the scores of the labelled rows without their own labels; sets what predictions read."""
+        self.coef_, self.intercept_, self.forests_, self.learner_weights_, O = trend
+        self.n_labeled_ = len(O)
+        self.embedding_, self.ridge_scores_ = self._embed(rows), self._score_by_ridge(rows)
+        self.ridge_scores_[labels.labeled] = chosen.predictions
+        self.propagated_errors_, TE = self._propagate_residuals(steps, labels, O, alpha)
+        share = self.residual_weight * share_of_residuals(len(O)) / len(_PLACES)
+        V = O + share * TE[0] + share * TE[1]
+        self.flip_scores_ = _flip_scores(V, labels)
+        return O, V
+
+    def _set_thresholds(self, learned: list[rules.Scored]) -> None:
+        """Set the rates and thresholds of the labels as given, which came first, and of those with verdicts."""
+        given, last = learned[0], learned[-1]
+        self.flip_rate_, self._forget_rate = self._estimate_rates(given.predictions, given.labels)
+        self.thresholds_ = self._cutoffs(given.labels, given.scores.copy, self.flip_rate_)
+        if last is not given and isinstance(self.threshold, str):
+            cutoffs = rules.cutoffs_with_verdicts(self.threshold, given, last, self.flip_rate_)
+            self.thresholds_ = rules.just_below(cutoffs)
+        if not last.labels.single:
+            where = " in cross-validation on the labelled rows"
+            predicted = np.any(last.scores > self.thresholds_, axis=0)
+            rules.warn_never_predicted(predicted, self.threshold, where, stacklevel=4)
 
     def _estimate_rates(self, O: np.ndarray, labels: Labels) -> tuple[float, float]:
         """How often a 0 is given as 1, and a 1 as 0."""
-        rate = labels_flip_rate(O, labels)
-        return rate, labels_forget_rate(O, labels, rate)
+        rate = rules.labels_flip_rate(O, labels)
+        return rate, rules.labels_forget_rate(O, labels, rate)
 
     def _propagate_residuals(
         self, steps: Steps, labels: Labels, O: np.ndarray, alpha: Any
@@ -382,23 +396,6 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         if transformers[0] is not None:
             self.neighbors_ = transformers
         return E, TE
-
-    def _thresholds(
-        self, rows: Any, labels: Labels, O: np.ndarray, others: np.ndarray, corrections: np.ndarray
-    ) -> np.ndarray:
-        """The thresholds; warns of labels that the scores of the labelled rows, out of sample, do not reach."""
-
-        def all_scores() -> np.ndarray:
-            trend = self._trend(rows, self.ridge_scores_)
-            trend[labels.labeled] = O
-            return np.clip(trend + corrections, 0.0, 1.0)
-
-        cutoffs = self._cutoffs(labels, all_scores, lambda: others, self.flip_rate_)
-        if not labels.single:
-            predicted = np.any(O + corrections[labels.labeled] > cutoffs, axis=0)
-            where = " in cross-validation on the labelled rows"
-            warn_never_predicted(predicted, self.threshold, where=where, stacklevel=4)
-        return cutoffs
 
     # ---------------------------------------------------------------- new rows
 
@@ -448,7 +445,7 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
 
     def _to_probabilities(self, scores: np.ndarray) -> np.ndarray:
         least = 0.5 / self.n_labeled_
-        p = np.clip(unflipped(scores, self.flip_rate_), least, 1.0 - least)
+        p = np.clip(rules.unflipped(scores, self.flip_rate_), least, 1.0 - least)
         return p if self._is_multi_label() else shares(p)
 
     def _rank_scores(self, X: Any) -> Any:

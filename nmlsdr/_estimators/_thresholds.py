@@ -1,9 +1,8 @@
 """From scores to labels: the scores that rank, the rate of flipped labels, and the threshold of each label."""
 
 import warnings
-from collections.abc import Callable
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -204,9 +203,18 @@ def prior_cutoffs(scores: np.ndarray, shares: np.ndarray) -> np.ndarray:
     return cutoffs
 
 
-def learned_cutoffs(
-    rule: str, labels: Labels, rate: float, all_scores: Callable[[], np.ndarray], labeled_scores: np.ndarray
-) -> np.ndarray:
+class Scored(NamedTuple):
+    """Labels, and the trend's predictions O and the scores V (n_labeled, n_labels) of the labelled rows.
+
+    Both are out of sample.
+    """
+
+    labels: Labels
+    predictions: np.ndarray
+    scores: np.ndarray
+
+
+def learned_cutoffs(rule: str, labels: Labels, rate: float, scores: np.ndarray, more: Any = 0.0) -> np.ndarray:
     """One threshold per label by a rule.
 
     Parameters
@@ -218,10 +226,10 @@ def learned_cutoffs(
     labels : Labels
     rate : float
         The flip rate.
-    all_scores : callable
-        Gives the scores of all training rows, for "prior".
-    labeled_scores : ndarray of shape (n_labeled, n_labels)
-        Out-of-sample scores of the labelled rows, for "f1".
+    scores : ndarray of shape (n_labeled, n_labels)
+        Out-of-sample scores of the labelled rows.
+    more : ndarray of shape (n_labels,), default=0
+        What "prior" adds to the share of each label.
 
     Returns
     -------
@@ -229,10 +237,50 @@ def learned_cutoffs(
     """
     Y, known = labels.Y[labels.labeled], labels.known[labels.labeled]
     if rule == "prior":
-        shares = known_shares(Y, known)
-        return np.where(shares > 0, prior_cutoffs(all_scores(), np.clip(unflipped(shares, rate), 0.0, 1.0)), np.inf)
-    cutoff = f1_cutoff(labeled_scores[known], rate) if (Y[known] > 0).any() else 0.5
+        given = known_shares(Y, known)
+        shares = np.clip(np.clip(unflipped(given, rate), 0.0, 1.0) + more, 0.0, 1.0)
+        return np.where(given + more > 0, prior_cutoffs(np.clip(scores, 0.0, 1.0), shares), np.inf)
+    cutoff = f1_cutoff(scores[known], rate) if (Y[known] > 0).any() else 0.5
     return np.full(Y.shape[1], cutoff)
+
+
+def cutoffs_with_verdicts(rule: str, before: Scored, after: Scored, rate: float) -> np.ndarray:
+    """One threshold per label by a rule, where people corrected labels.
+
+    The flip rate is that of the labels as given.  It does not fit the scores of corrected labels, which would promise
+    an F1 near 1.  So "f1" keeps the threshold t of the labels as given if people added more labels than they removed.
+    Otherwise only as many known entries may reach the threshold as reached t before, and it is at least t.  "prior"
+    corrects the shares as given, and adds to each the share that people added, if they added more than they removed.
+
+    Parameters
+    ----------
+    rule : {"f1", "prior"}
+    before, after : Scored
+        Labels as given and with verdicts, and the scores of the model that learned each.
+    rate : float
+        The flip rate of the labels as given.
+
+    Returns
+    -------
+    ndarray of shape (n_labels,), float64
+    """
+    labels, rows = before.labels, before.labels.labeled
+    known = labels.known[rows]
+    added = np.where(known, after.labels.Y[rows] - labels.Y[rows], 0.0)
+    if rule == "prior":
+        more = np.maximum(added.sum(axis=0), 0.0) / np.maximum(known.sum(axis=0), 1) if added.sum() > 0 else 0.0
+        return learned_cutoffs(rule, labels, rate, after.scores, more)
+    cutoffs = learned_cutoffs(rule, labels, rate, before.scores)
+    if added.sum() > 0:
+        return cutoffs
+    reached = int((before.scores[known] >= cutoffs[0]).sum())
+    scores = np.sort(after.scores[rows[after.labels.labeled]][known])
+    return np.maximum(cutoffs, scores[len(scores) - max(1, reached)])
+
+
+def just_below(cutoffs: np.ndarray) -> np.ndarray:
+    """The next smaller floats: what reaches a threshold is above them."""
+    return np.nextafter(cutoffs, -np.inf)
 
 
 def rank_scores(estimator: Any, X: Any) -> np.ndarray:
@@ -255,7 +303,7 @@ def rank_scores(estimator: Any, X: Any) -> np.ndarray:
 
 
 def warn_never_predicted(
-    predicted: np.ndarray, threshold: Any, *, advice: str = "", where: str = "", stacklevel: int = 3
+    predicted: np.ndarray, threshold: Any, where: str = "", *, advice: str = "", stacklevel: int = 3
 ) -> None:
     """Warn of labels that are never predicted; ``predicted`` has True for every other label."""
     missing = int(np.count_nonzero(~predicted))

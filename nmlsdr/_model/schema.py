@@ -55,7 +55,7 @@ _FIELDS = {
         Field("count", "k"): "n_neighbors_",
         Field("number", "", 0.0): "n_samples_seen_ residual_",
         Field("number", "", 0.0, 0.3): "flip_rate_",
-        Field("number", "", 0.0, 1.0): "shrinkage_ forget_rate_",
+        Field("number", "", 0.0, 1.0): "shrinkage_ _forget_rate",
         Field("number", "", 1.0): "n_labeled_",
         Field("number", "", _POSITIVE): "ridge_",
         Field("column", "D", dtypes="O"): "feature_names_in_",
@@ -114,7 +114,7 @@ _ATTRIBUTES: dict[type, str] = {
     estimators.NMLSDR: f"{_PROJECTION} {_PROPAGATION} {_SHRINKAGE}",
     estimators.ResidualPropagation: f"{_PROJECTION} {_PROPAGATION} {_SHRINKAGE} "
     "thresholds_ ridge_ coef_ intercept_ embedding_ ridge_scores_ propagated_errors_ forests_ learner_weights_ "
-    "flip_rate_ forget_rate_ n_labeled_",
+    "flip_rate_ _forget_rate n_labeled_",
     estimators.MDDM: _PROJECTION,
     estimators.MVMD: _PROJECTION,
     estimators.MultiLabelCCA: _PROJECTION,

@@ -59,12 +59,10 @@ class EveryRule(ResidualPropagation):
         self.mistakes_ = estimate_mistakes(O, y, labeled=known)
         return super()._estimate_rates(O, labels)
 
-    def _cutoffs(
-        self, labels: Labels, all_scores: Scores, labeled_scores: Scores, rate: float | None = None
-    ) -> NDArray[Any]:
-        learned = {rule: learned_cutoffs(rule, labels, rate or 0.0, all_scores, labeled_scores()) for rule in RULES}
+    def _cutoffs(self, labels: Labels, labeled_scores: Scores, rate: float | None = None) -> NDArray[Any]:
+        learned = {rule: learned_cutoffs(rule, labels, rate or 0.0, labeled_scores()) for rule in RULES}
         self.cutoffs_ = learned | {"0.5": 0.5}
-        return super()._cutoffs(labels, all_scores, labeled_scores, rate)
+        return super()._cutoffs(labels, labeled_scores, rate)
 
 
 def rivals(method: Any, y: NDArray[Any], n_folds: int) -> dict[str, tuple[str, Any]]:

@@ -81,7 +81,7 @@ def f1_cutoff_of(scores: NDArray[Any], Y: NDArray[Any]) -> float:
     """The threshold "f1" of ResidualPropagation, for out-of-sample scores (n, C) of rows with labels 0, 1 or -1."""
     labels = check_labels(Y)
     rate = labels_flip_rate(scores, labels)
-    return float(learned_cutoffs("f1", labels, rate, lambda: scores, scores)[0])
+    return float(learned_cutoffs("f1", labels, rate, scores)[0])
 
 
 class _Rival(ClassifierMixin, BaseEstimator):

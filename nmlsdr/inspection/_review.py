@@ -14,7 +14,7 @@ from .._errors import InputError
 KINDS = ("forgotten", "wrong")  # of given 0s, of given 1s
 
 
-_LEARNED = ("flip_scores_", "flip_rate_", "forget_rate_", "n_labeled_")
+_LEARNED = ("flip_scores_", "flip_rate_", "_forget_rate", "n_labeled_")
 
 
 class Suspects(NamedTuple):
@@ -91,8 +91,8 @@ def rank_suspects(
         Which annotations are listed. "forgotten": given 0s. "wrong": given 1s. "all": both, in one list.
     flip_rate, forget_rate : float, default=None
         How often a 0 is given as 1, in [0, 0.3], and a 1 as 0, in [0, 1], for scores that are given without their
-        estimator: its ``flip_rate_`` and ``forget_rate_``. They weigh the two kinds of mistakes against each other.
-        None: the order is that of ``flip_scores``, as it is for estimators without these attributes.
+        estimator. They weigh the two kinds of mistakes against each other. None: the order is that of
+        ``flip_scores``, as it is for estimators that do not estimate these rates.
     labeled : array-like of shape (n_samples,) or (n_samples, n_labels), bool, default=None
         The argument ``labeled`` given to the fit: True for labelled rows, or for known entries. None: y itself shows
         what is unknown.

@@ -185,7 +185,7 @@ MUTANTS = {
         ("propagator: a score at the threshold is a label", "MultiLabelPropagation", "_reaching_is_enough = False", "_reaching_is_enough = True"),
     ],
     ("_estimators/_classifier.py", CUTOFFS): [
-        ("mlknn: above the threshold only", "_given_cutoffs", "_just_below(cutoffs) if self._reaching_is_enough else cutoffs", "cutoffs"),
+        ("mlknn: above the threshold only", "_given_cutoffs", "just_below(cutoffs) if self._reaching_is_enough else cutoffs", "cutoffs"),
     ],
     ("_estimators/_mlknn.py", MLKNN): [
         ("mlknn: the last of equals", "_decide", "np.argmax(scores[empty", "-1 - np.argmax(scores[empty, ::-1"),

@@ -8,7 +8,7 @@ TREES = ("tests/core/test_forest.py", *TESTS, "tests/doors/test_model_file_forge
 MUTANTS = {
     ("_estimators/_residual.py", TESTS): [
         ("forest/whole residuals in the score", "_score_rows", "self.residual_weight * share", "1.0 * share"),
-        ("forest/whole residuals without the own label", "fit", "O + share * TE[0] + share * TE[1]", "O + TE[0] / 2 + TE[1] / 2"),
+        ("forest/whole residuals without the own label", "_add_residuals", "O + share * TE[0] + share * TE[1]", "O + TE[0] / 2 + TE[1] / 2"),
         ("forest/forests left out of the trend", "_trend", "list(np.moveaxis(found, 1, 0))", "[ridge_scores] * len(self.forests_)"),
         ("forest/probabilities of 0 and 1", "_to_probabilities", "0.5 / self.n_labeled_", "0.0"),
         ("forest/probabilities not corrected", "_to_probabilities", "unflipped(scores, self.flip_rate_)", "scores"),
@@ -17,9 +17,9 @@ MUTANTS = {
         ("forest/half of the neighbours", "_n_nearest", "2 * self.n_neighbors_", "self.n_neighbors_"),
         ("forest/more neighbours than rows", "_n_nearest", "min(2 * self.n_neighbors_, len(self.embedding_) - 1)", "2 * self.n_neighbors_"),
         ("forest/a row less than there are", "_n_nearest", "len(self.embedding_) - 1", "len(self.embedding_) - 2"),
-        ("forest/labelled rows among their own ridge scores", "fit", "self.ridge_scores_[labels.labeled] = chosen.predictions", "pass"),
+        ("forest/labelled rows among their own ridge scores", "_add_residuals", "self.ridge_scores_[labels.labeled] = chosen.predictions", "pass"),
         ("forest/flip scores below 0", "_flip_scores", "np.clip(others, 0.0, 1.0)", "others"),
-        ("forest/review without residuals", "fit", "_flip_scores(others,", "_flip_scores(O,"),
+        ("forest/review without residuals", "_add_residuals", "_flip_scores(V,", "_flip_scores(O,"),
     ],
     ("forest.py", TREES): [
         ("forest/five rows grow a forest", "", "FEWEST_ROWS = 6", "FEWEST_ROWS = 5"),
@@ -110,14 +110,14 @@ MUTANTS = {
         ("forest/F1 of few expected labels", "f1_cutoff", "max(1.0, v.sum()", "v.sum("),
         ("forest/threshold at the best F1", "f1_cutoff", "best / 2.0 if", "best if"),
         ("forest/no score promises anything", "f1_cutoff", "> 0 else 0.5", "> 0 else 0.0"),
-        ("forest/shares not corrected", "learned_cutoffs", "np.clip(unflipped(shares, rate), 0.0, 1.0)", "shares"),
-        ("forest/labels that no row has", "learned_cutoffs", "np.where(shares > 0, ", "np.where(shares >= 0, "),
-        ("forest/unknown entries in the threshold", "learned_cutoffs", "labeled_scores[known]", "labeled_scores.ravel()"),
+        ("forest/shares not corrected", "learned_cutoffs", "np.clip(unflipped(given, rate), 0.0, 1.0)", "given"),
+        ("forest/labels that no row has", "learned_cutoffs", "np.where(given + more > 0, ", "np.where(given + more >= 0, "),
+        ("forest/unknown entries in the threshold", "learned_cutoffs", "scores[known]", "scores.ravel()"),
+        ("forest/a tie at the threshold is none", "just_below", "np.nextafter(cutoffs, -np.inf)", "cutoffs"),
     ],
     ("_estimators/_classifier.py", TESTS): [
         ("forest/a rule that was not learned is ignored", "thresholds_", "rule != self._rule and self._is_multi_label()", "False"),
         ("forest/the fit's cut-offs are shown", "thresholds_", "if not isinstance(rule, str):", "if False:"),
-        ("forest/a tie at the threshold is none", "_just_below", "np.nextafter(cutoffs, -np.inf)", "cutoffs"),
     ],
     ("_ridge/selection.py", ("tests/core/test_ridge.py", "tests/core/test_masked_ridge.py")): [
         ("ridge/errors about another mean", "_error_sums", "0.5 * len(Y)", "len(Y)"),

@@ -99,9 +99,17 @@ MUTANTS = {
     ("_estimators/_thresholds.py", ("tests/core/test_flip_interval.py", "tests/core/test_residual.py", "tests/doors/test_inspection.py")): [
         ("review/list: rates are not brought together", "labels_forget_rate", "(h0 + r) / 2", "h0"),
     ],
-    ("_estimators/_residual.py", ("tests/core/test_residual.py", "tests/doors/test_review_page.py")): [
-        ("review/list: unknown labels before corrections", "_before_corrections", "before.known & labels.known", "labels.known"),
-        ("review/list: the rate of corrected labels", "fit", "_estimate_rates(*before)", "_estimate_rates(O, labels)"),
+    ("_estimators/_residual.py", ("tests/core/test_verdicts.py",)): [
+        ("review/list: the rate of corrected labels", "_set_thresholds", "_estimate_rates(given.predictions, given", "_estimate_rates(last.predictions, last"),
+        ("verdicts/neighbours change them", "_to_learn", "np.where(decided, 0.0, ", "np.where(decided, 0.5, "),
+        ("verdicts/only the last fit", "_to_learn", "if labels.single else", "if True else"),
+    ],
+    ("_estimators/_thresholds.py", ("tests/core/test_verdicts.py",)): [
+        ("verdicts/threshold of the labels as given", "cutoffs_with_verdicts", "if added.sum() > 0:\n        return cutoffs", "return cutoffs"),
+        ("verdicts/a threshold below that of the labels as given", "cutoffs_with_verdicts", "np.maximum(cutoffs, ", "np.minimum(cutoffs, "),
+        ("verdicts/unknown entries", "cutoffs_with_verdicts", "[rows[after.labels.labeled]][known]", "[rows[after.labels.labeled]].ravel()"),
+        ("verdicts/shares of labels that people removed", "cutoffs_with_verdicts", "np.maximum(added.sum(axis=0), 0.0)", "added.sum(axis=0)"),
+        ("verdicts/shares though people removed more", "cutoffs_with_verdicts", " if added.sum() > 0 else 0.0", ""),
     ],
 }  # fmt: skip
 

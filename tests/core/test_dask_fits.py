@@ -237,14 +237,16 @@ def test_a_trend_and_residuals_from_sums(rng, kind, make):
     assert_same_map(found, expected, X)
 
 
-def test_labels_before_corrections_are_counted_alike(rng):
+def test_verdicts_are_taken_alike(rng):
     Y = (rng.random((120, 4)) < 0.3).astype(int)
     X = 3 * Y + rng.normal(size=Y.shape)
-    given = da.from_array(np.where(rng.random(Y.shape) < 0.1, 1 - Y, Y), chunks=(50, -1))
-    expected = nmlsdr.ResidualPropagation(n_neighbors=5).fit(X, Y, given=given.compute())
-    found = nmlsdr.dask.ResidualPropagation(n_neighbors=5).fit(blocks_of(X, "even"), Y, given=given)
-    assert (found.flip_rate_, found.forget_rate_) == (expected.flip_rate_, expected.forget_rate_)
-    assert found.flip_rate_ != nmlsdr.ResidualPropagation(n_neighbors=5).fit(X, Y).flip_rate_
+    given, verdicts = np.where(rng.random(Y.shape) < 0.1, 1 - Y, Y), np.where(rng.random(Y.shape) < 0.1, Y, -1)
+    expected = nmlsdr.ResidualPropagation(n_neighbors=5).fit(X, given, verdicts=verdicts)
+    lazy = da.from_array(verdicts, chunks=(50, -1))
+    found = nmlsdr.dask.ResidualPropagation(n_neighbors=5).fit(blocks_of(X, "even"), given, verdicts=lazy)
+    assert found.flip_rate_ == expected.flip_rate_
+    np.testing.assert_allclose(found.thresholds_, expected.thresholds_, atol=1e-9)
+    assert_same_map(found, expected, X)
 
 
 def assert_same_map(found, expected, X):

@@ -14,16 +14,13 @@ import reference
 from projections import draw_binary
 from scipy import sparse
 from signed import propagate_signed
-from sklearn import config_context
 from sklearn.base import clone
-from sklearn.model_selection import cross_validate
 from sklearn.neighbors import KNeighborsTransformer
 
 from nmlsdr import NMLSDR, MLkNN, ResidualPropagation
 from nmlsdr._estimators._thresholds import rank_scores
 from nmlsdr._ridge import cross_fit, ridge_regression
 from nmlsdr.graph import kneighbors, neighbor_graph
-from nmlsdr.inspection import rank_suspects
 from nmlsdr.metrics import score_table
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "residual_propagation.json").read_text())
@@ -481,44 +478,3 @@ def test_any_random_state_draws_the_folds(data, draw):
     if draw(3) is not None:
         one, two = (fit(X, Y, random_state=draw(3)).flip_scores_ for _ in range(2))
         np.testing.assert_array_equal(one, two)
-
-
-def test_the_rates_are_counted_from_the_labels_before_corrections(rng):
-    """Verdicts on the clearest mistakes take away the evidence of the others; scores and trend are those of y."""
-    Y = (rng.random((300, 3)) < 0.4).astype(int)
-    X = 2 * Y + rng.normal(size=Y.shape)
-    given = np.where(rng.random(Y.shape) < 0.1, 1 - Y, Y)
-    given[:40] = -1
-    before = ResidualPropagation(n_neighbors=5, n_estimators=10).fit(X, given)
-    first = rank_suspects(before, given).first(40)
-    corrected = given.copy()
-    corrected[first.row, first.label] = Y[first.row, first.label]
-    alone = clone(before).fit(X, corrected)
-    both = clone(before).fit(X, corrected, given=given)
-    assert alone.flip_rate_ < 0.5 * before.flip_rate_
-    assert (both.flip_rate_, both.forget_rate_) == (before.flip_rate_, before.forget_rate_)
-    np.testing.assert_array_equal(both.flip_scores_, alone.flip_scores_)
-    same = clone(before).fit(X, given, given=np.where(given == -1, 1, given))  # entries that y does not know
-    assert (same.flip_rate_, same.forget_rate_) == (before.flip_rate_, before.forget_rate_)
-    unknown = np.where(np.arange(300)[:, None] % 9 == 0, -1, given)  # entries that only y knows
-    same = clone(before).fit(X, given, given=unknown)
-    assert (same.flip_rate_, same.forget_rate_) == (before.flip_rate_, before.forget_rate_)
-    with pytest.raises(ValueError, match=r"given must have the shape of y, \(300, 3\), got \(300, 2\)"):
-        clone(before).fit(X, corrected, given=given[:, :2])
-
-
-def test_given_labels_are_routed_with_their_rows(rng):
-    Y = (rng.random((80, 2)) < 0.4).astype(int)
-    X, seen = 2 * Y + rng.normal(size=Y.shape), []
-
-    class Recorded(ResidualPropagation):
-        def fit(self, X, y, *, graph=None, alpha=None, labeled=None, given=None):
-            seen.append((np.asarray(X), given))
-            return super().fit(X, y, graph=graph, alpha=alpha, labeled=labeled, given=given)
-
-    with config_context(enable_metadata_routing=True):
-        model = Recorded(n_neighbors=4, n_estimators=0).set_fit_request(given=True)
-        cross_validate(model, X, Y, cv=3, params={"given": Y}, scoring="neg_mean_squared_error")
-    assert len(seen) == 3
-    for rows, given in seen:
-        assert given.tolist() == [Y[np.flatnonzero((row == X).all(axis=1))[0]].tolist() for row in rows]

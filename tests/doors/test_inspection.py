@@ -119,7 +119,7 @@ def test_a_fitted_estimator_stands_for_its_scores_and_its_rates(two_groups):
     X, Y = two_groups
     pipeline = make_pipeline(StandardScaler(), ResidualPropagation(n_estimators=5)).fit(X, Y)
     step = pipeline[-1]
-    expected = rank_suspects(step.flip_scores_, Y, flip_rate=step.flip_rate_, forget_rate=step.forget_rate_)
+    expected = rank_suspects(step.flip_scores_, Y, flip_rate=step.flip_rate_, forget_rate=step._forget_rate)
     for model in (step, pipeline):
         for found, wanted in zip(rank_suspects(model, Y), expected, strict=True):
             np.testing.assert_array_equal(found, wanted)

@@ -1,0 +1,80 @@
+"""Verdicts of people who checked given labels."""
+
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .._errors import InputError
+from .cells import column_names, is_null
+from .labels import Labels, numbers_or_nan, order_of_columns
+from .words import UNCLEAR
+
+_UNDECIDED = (-1, UNCLEAR)
+
+
+def enter_verdicts(labels: Labels, verdicts: Any) -> tuple[Labels, np.ndarray]:
+    """The labels with verdicts in them, and where there are verdicts.
+
+    Parameters
+    ----------
+    labels : Labels
+        Labels as they were given.
+    verdicts : array-like of shape (n_samples, n_labels), or of shape (n_samples,) for classes
+        1 or 0, or the class; -1, `UNCLEAR` or a null where nobody decided.
+
+    Returns
+    -------
+    corrected : Labels
+    decided : ndarray of shape (n_samples, n_labels), bool
+
+    Raises
+    ------
+    ValueError
+        If the shape is not that of y, or there are other values.
+
+    Warns
+    -----
+    UserWarning
+        If the labels hold every verdict already.
+    """
+    if sparse.issparse(verdicts):
+        raise InputError("verdicts is sparse, and its empty cells would be verdicts of 0; pass an array, -1 for none.")
+    values = _columns_of_classes(labels, verdicts) if labels.single else numbers_or_nan(verdicts, "verdicts")
+    if values.shape != labels.Y.shape:
+        raise InputError(f"verdicts must have the shape of y, {labels.Y.shape}, got {values.shape}.")
+    names = column_names(verdicts)
+    if names is not None and labels.names is not None:
+        values = values[:, order_of_columns(list(names), list(labels.names), "verdicts")]
+    decided = (values == 0) | (values == 1)
+    other = ~(decided | np.isnan(values) | np.isin(values, _UNDECIDED))
+    if other.any():
+        row, label = (int(i) for i in np.argwhere(other)[0])
+        raise InputError(
+            f"verdicts must contain 1, 0, and -1 or NaN where nobody decided, got {values[row, label]:g} in row {row}, "
+            f"label {label}."
+        )
+    if decided.any() and (labels.known & (values == labels.Y))[decided].all():
+        warnings.warn(
+            f"y holds all {decided.sum()} verdicts already; if it was corrected by them, pass the y from before, which "
+            "shows how often mistakes are made.",
+            stacklevel=4,
+        )
+    Y = np.ascontiguousarray(np.where(decided, values, labels.Y))
+    return replace(labels, Y=Y, known=np.ascontiguousarray(labels.known | decided)), decided
+
+
+def _columns_of_classes(labels: Labels, verdicts: Any) -> np.ndarray:
+    """One column for each class, as `Labels` has it; NaN in the rows without a verdict."""
+    found = np.asarray(verdicts)
+    if found.shape != (len(labels.Y),):
+        raise InputError(f"verdicts must have the shape of y, ({len(labels.Y)},), got {found.shape}.")
+    columns = {one: column for column, one in enumerate(labels.classes.tolist())}
+    codes = np.array([-1 if is_null(one) or one in _UNDECIDED else columns.get(one, -3) for one in found.tolist()])
+    if (codes == -3).any():
+        row = int(np.argmax(codes == -3))
+        one = found.tolist()[row]
+        raise InputError(f"verdicts is {one!r} in row {row}, a class that no row of y has; give y such a row.")
+    return np.where(codes[:, None] >= 0, codes[:, None] == np.arange(len(columns)), np.nan)

@@ -1,0 +1,172 @@
+"""Verdicts of people in the fit of ResidualPropagation: labels, rates, thresholds, forms that are taken and refused."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import reference
+from scipy import sparse
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.model_selection import cross_validate
+
+from nmlsdr import ResidualPropagation
+from nmlsdr._estimators._thresholds import rank_scores
+from nmlsdr.graph import neighbor_graph
+from nmlsdr.inspection import rank_suspects
+from nmlsdr.metrics import macro_f1, micro_f1
+
+GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "residual_propagation.json").read_text())
+
+
+def plain():
+    return ResidualPropagation(n_neighbors=6, n_estimators=0)
+
+
+def reviewed(rng, rate=0.1):
+    """Rows, noisy labels of them, and right verdicts on the first 40 entries of the list."""
+    Y = (rng.random((300, 3)) < 0.4).astype(int)
+    X = 2 * Y + rng.normal(size=Y.shape)
+    given = np.where(rng.random(Y.shape) < rate, 1 - Y, Y)
+    given[:40] = -1
+    before = ResidualPropagation(n_neighbors=5, n_estimators=10).fit(X, given)
+    first = rank_suspects(before, given).first(40)
+    verdicts = np.full(Y.shape, -1)
+    verdicts[first.row, first.label] = Y[first.row, first.label]
+    return X, given, verdicts, before
+
+
+def test_verdicts_replace_labels_and_keep_the_rates_of_the_labels_as_given(rng):
+    """Verdicts on the clearest mistakes take away the evidence of the others."""
+    X, given, verdicts, before = reviewed(rng)
+    decided, corrected = verdicts != -1, np.where(verdicts == -1, given, verdicts)
+    alpha = np.where(decided, 0.0, np.where(given == -1, 0.999, 0.6))
+    alone = clone(before).fit(X, corrected, alpha=alpha)
+    both = clone(before).fit(X, given, verdicts=np.where(decided, verdicts, np.nan))
+    assert alone.flip_rate_ < 0.5 * before.flip_rate_
+    assert (both.flip_rate_, both._forget_rate) == (before.flip_rate_, before._forget_rate)
+    for name in ("flip_scores_", "coef_", "label_distributions_", "propagated_errors_", "learner_weights_"):
+        np.testing.assert_array_equal(getattr(both, name), getattr(alone, name))
+    np.testing.assert_array_equal(both.label_distributions_[decided], verdicts[decided])
+    stated = clone(before).fit(X, given, verdicts=verdicts, alpha=np.where(given == -1, 0.999, 0.6))
+    np.testing.assert_array_equal(rank_scores(stated, X), rank_scores(both, X))
+    nothing = clone(before).fit(X, given, verdicts=np.full(given.shape, -2))
+    for name in ("flip_scores_", "thresholds_", "propagated_errors_"):
+        np.testing.assert_array_equal(getattr(nothing, name), getattr(before, name))
+    with pytest.warns(UserWarning, match="y holds all 40 verdicts already"):
+        clone(before).fit(X, corrected, verdicts=verdicts)
+
+
+def scores_without_own_label(model, rows):
+    """V, which flip scores hold: distances of V, within [0, 1], from the labels."""
+    E, k = model.propagated_errors_, 10
+    places = model.embedding_, model.ridge_scores_
+    V = sum(reference.transition_matrix(neighbor_graph(at, k)) @ e for at, e in zip(places, E, strict=True))
+    return 0.375 * V[rows]
+
+
+@pytest.mark.parametrize("rule", ["f1", "prior"])
+@pytest.mark.parametrize("removed", [True, False])
+def test_thresholds_with_verdicts_by_the_definition(rng, rule, removed):
+    """As many entries as before, and no lower; or the threshold as before if people added labels."""
+    X, given, verdicts, _ = reviewed(rng, 0.2)
+    given[60:70, 1] = -1  # partly known
+    verdicts[verdicts == (1 if removed else 0)] = -1
+    model = ResidualPropagation(n_neighbors=5, n_estimators=0, threshold=rule, random_state=0)
+    before, after = clone(model).fit(X, given), clone(model).fit(X, given, verdicts=verdicts)
+    corrected = np.where(verdicts == -1, given, verdicts)
+    rows, known = (given != -1).any(axis=1), given != -1
+    added = np.where(known, corrected - given, 0).sum(axis=0)
+    assert (added.sum() < 0) == removed
+    V0, V1 = (each.ridge_scores_[rows] + scores_without_own_label(each, rows) for each in (before, after))
+    if rule == "f1":
+        t0 = before.thresholds_[0]
+        reached = np.sort(V1[known[rows]])[-int((V0[known[rows]] > t0).sum())]
+        np.testing.assert_allclose(after.thresholds_, max(t0, reached) if removed else t0, atol=1e-12)
+    else:
+        r, M = before.flip_rate_, known.sum(axis=0)
+        shares = np.clip((np.where(known, given, 0).sum(axis=0) / M - r) / (1 - 2 * r), 0, 1)
+        shares += 0 if removed else np.maximum(added, 0) / M
+        expected = reference.prior_cutoffs(np.clip(V1, 0, 1), shares)
+        np.testing.assert_allclose(after.thresholds_, expected, atol=1e-12)
+
+
+@pytest.mark.usefixtures("default_forest")
+@pytest.mark.shared
+@pytest.mark.quick_cases("Emotions 1", "Birds 1")
+@pytest.mark.parametrize("case", GOLDEN["verdicts"], ids=lambda case: f"{case['dataset']} {case['seed']}")
+def test_fits_with_a_hundred_verdicts_equal_the_stored_numbers(case, shared):
+    from nmlsdr.datasets import flip_labels, mask_labels
+    from nmlsdr.experiments.protocol import STUDIES, draw
+
+    d = draw(STUDIES["benchmarks"], case["dataset"], case["seed"], "full", str(shared / "data"))
+    y = mask_labels(flip_labels(d.target, 0.1, random_state=case["seed"]), 0.3, random_state=case["seed"])
+    before = ResidualPropagation(n_jobs=1).fit(d.train, y)
+    first, verdicts = rank_suspects(before, y).first(100), np.full(y.shape, -1)
+    verdicts[first.row, first.label] = d.target[first.row, first.label]
+    after, corrected = clone(before).fit(d.train, y, verdicts=verdicts), np.where(verdicts == -1, y, verdicts)
+    more = rank_suspects(after, corrected, reviewed=verdicts != -1).first(100)
+    wrong = (corrected[more.row, more.label] != d.target[more.row, more.label]).sum()
+    found = [after.flip_rate_, before.thresholds_[0], after.thresholds_[0]]
+    for measure in (micro_f1, macro_f1):
+        found += [measure(d.test_target, model.predict(d.test)) for model in (before, after)]
+    np.testing.assert_allclose(found, case["values"], atol=GOLDEN["tolerance"])
+    assert abs(wrong - case["wrong"]) <= 3
+
+
+def test_verdicts_on_classes_replace_them(data):
+    X, _, new = data
+    names = np.array(["low", "mid", "high"])[np.digitize(X[:, 0], [-0.5, 0.5])].astype(object)
+    names[45:] = -1
+    verdicts = np.full(90, None)
+    verdicts[:3], verdicts[50] = ["high", "low", "mid"], "high"
+    corrected = np.where(verdicts == None, names, verdicts)  # noqa: E711
+    found = plain().fit(X, names, verdicts=verdicts)
+    alpha = np.where(corrected == -1, 0.999, np.where(corrected == verdicts, 0.0, 0.6))
+    expected = plain().fit(X, corrected, alpha=alpha)
+    np.testing.assert_allclose(rank_scores(found, new), rank_scores(expected, new), atol=1e-9)
+    with pytest.raises(ValueError, match="verdicts is 'none' in row 0, a class that no row of y has"):
+        plain().fit(X, names, verdicts=["none"] * 90)
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "sentence"),
+    [
+        (np.zeros((90, 3)), r"verdicts must have the shape of y, \(90, 4\), got \(90, 3\)"),
+        (np.full((90, 4), 0.5), "verdicts must contain 1, 0, and -1 or NaN where nobody decided, got 0.5 in row 0"),
+        (sparse.csr_array((90, 4)), "verdicts is sparse, and its empty cells would be verdicts of 0"),
+    ],
+)
+def test_verdicts_of_another_form_are_refused(data, verdicts, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        plain().fit(data[0], data[1], verdicts=verdicts)
+
+
+def test_verdicts_on_unlabelled_rows_and_with_names(data):
+    pandas = pytest.importorskip("pandas")
+    X, Y, new = data
+    verdicts = pandas.DataFrame(np.full((90, 4), -1), columns=list("dcba"))
+    verdicts.loc[60, "a"] = 1
+    model = plain().fit(X, pandas.DataFrame(Y, columns=list("abcd")), verdicts=verdicts)
+    assert model.n_labeled_ == 46
+    assert model.label_distributions_[60, 0] == 1
+    assert model.label_distributions_[60, 1:].max() < 1
+    assert np.isfinite(rank_scores(model, new)).all()
+
+
+def test_verdicts_are_routed_with_their_rows(rng):
+    Y = (rng.random((80, 2)) < 0.4).astype(int)
+    X, seen = 2 * Y + rng.normal(size=Y.shape), []
+
+    class Recorded(ResidualPropagation):
+        def fit(self, X, y, *, graph=None, alpha=None, labeled=None, verdicts=None):
+            seen.append((np.asarray(X), verdicts))
+            return super().fit(X, 1 - y, graph=graph, alpha=alpha, labeled=labeled, verdicts=verdicts)
+
+    with config_context(enable_metadata_routing=True):
+        model = Recorded(n_neighbors=4, n_estimators=0).set_fit_request(verdicts=True)
+        cross_validate(model, X, Y, cv=3, params={"verdicts": Y}, scoring="neg_mean_squared_error")
+    assert len(seen) == 3
+    for rows, verdicts in seen:
+        assert verdicts.tolist() == [Y[np.flatnonzero((row == X).all(axis=1))[0]].tolist() for row in rows]

@@ -1,6 +1,7 @@
 """--reviewed: verdicts of people who checked annotations; the next fit uses them as given labels."""
 
 import dataclasses
+import warnings
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,9 @@ def fit_reviewed(step: Any, X: Any, table: Table) -> Any:
     if table.votes is not None and getattr(step, "_takes_votes", False):
         y = np.where(decided, y, table.votes)
     if has_fit_parameter(step, "verdicts"):
-        return step.fit(X, table.given if table.votes is None else table.votes, verdicts=table.verdicts)
+        with warnings.catch_warnings():  # the file's column given showed that they are labels from before
+            warnings.filterwarnings("ignore", "y holds ")
+            return step.fit(X, table.given if table.votes is None else table.votes, verdicts=table.verdicts)
     if not decided.any() or not has_fit_parameter(step, "alpha"):
         return step.fit(X, y)
     alphas = {name: getattr(step, name) for name in ("alpha_labeled", "alpha_unlabeled")}

@@ -63,7 +63,7 @@ A cell of a raw table takes another way: file -> columns of different texts -> r
 
 from typing import TYPE_CHECKING, Any
 
-from ._errors import InputError
+from ._errors import InputError as InputError  # for those who catch it; a ValueError
 from ._process.openmp import sleeping_threads
 from ._version import __version__
 
@@ -83,7 +83,6 @@ __all__ = [
     "NMLSDR",
     "SSMLDR",
     "ExactNeighborsTransformer",
-    "InputError",
     "MLkNN",
     "MultiLabelCCA",
     "MultiLabelPropagation",

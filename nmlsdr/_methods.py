@@ -6,6 +6,9 @@ name is the same method with the given labels clamped, alpha_labeled = 0 (articl
 """
 
 import difflib
+import importlib
+import os
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,7 +27,7 @@ class Method:
     name : str
         As the article prints it.
     estimator : str
-        The class of this package.
+        The class of this package, or "module:Class" for another.
     settings : dict
         Its parameters that make the method.
     """
@@ -37,6 +40,11 @@ class Method:
     def semi_supervised(self) -> bool:
         """Whether the method reads the unlabelled rows; the others fit on the labelled rows alone."""
         return self.estimator in ("NMLSDR", "SSMLDR")
+
+    @property
+    def custom(self) -> bool:
+        """Whether its class is that of "module:Class", and not one of this package."""
+        return ":" in self.estimator
 
     @property
     def clamped(self) -> bool:
@@ -57,15 +65,14 @@ class Method:
         Of the `SHARED` settings those that the estimator does not have are left out, and None stands for its own
         default.  A starred method has alpha_labeled = 0 and raises an error for another value.
         """
-        import nmlsdr
-
         given = {"n_neighbors": n_neighbors} | {name: value for name, value in settings.items() if value is not None}
         self.check_alpha(given.get("alpha_labeled"))
         if self.clamped:
             given["alpha_labeled"] = 0.0
-        cls = getattr(nmlsdr, self.estimator)
-        left_out = SHARED - {*cls._get_param_names()}
-        return cls(n_components, **self.settings, **{name: given[name] for name in given.keys() - left_out})
+        if n_components is not None:
+            given["n_components"] = n_components
+        cls = class_named(self.estimator if self.custom else f"nmlsdr:{self.estimator}")
+        return cls(**self.settings, **{name: given[name] for name in given.keys() & {*cls._get_param_names()}})
 
 
 METHODS: dict[str, Method] = {
@@ -87,6 +94,27 @@ METHODS: dict[str, Method] = {
         Method("wMLDAf", "MLDA", {"label_weights": "fuzzy"}),
     )
 }
+
+
+def method_named(name: str) -> Method:
+    """The method of a name that `find_method` returned, or of "module:Class"."""
+    return METHODS.get(name) or Method(name, name)
+
+
+def class_named(name: str) -> Any:
+    """The transformer class of "module:Class"; the module is also looked for in the working directory."""
+    module, _, attribute = name.partition(":")
+    if "" not in sys.path and os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise InputError(f"The method {name!r} could not be imported: {error}.") from error
+    if not (isinstance(found, type) and all(hasattr(found, each) for each in ("get_params", "fit", "transform"))):
+        raise InputError(
+            f"The method {name!r} must be a transformer class: BaseEstimator with fit and transform."
+        )
+    return found
 
 
 def find_method(name: str, known: Iterable[str] = METHODS) -> str:

@@ -33,7 +33,7 @@ import nmlsdr._forest as kernels
 from ._errors import InputError
 from ._process.threads import simd, worthwhile_threads
 
-__all__ = ["Forest", "to_sklearn"]
+__all__ = ["to_sklearn"]
 
 KINDS = ("extremely randomised trees", "random forest")
 FEWEST_ROWS = 6  # with fewer labelled rows there is no forest

@@ -27,7 +27,7 @@ from ._checks.labels import check_binary
 from ._errors import InputError
 from ._process.threads import check_n_jobs, worthwhile_threads
 
-__all__ = ["PosteriorTable", "fit_posterior", "posterior"]
+__all__ = ["fit_posterior", "posterior"]
 
 # Labels counted in one kernel call, about 20 ms.  Between calls Python can react to Ctrl-C, and the counts of a block
 # (int32) fit into the cache, instead of n_samples x n_labels values.

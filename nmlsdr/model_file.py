@@ -28,7 +28,7 @@ from ._output import PathLike, replace_file
 from .forest import Forest
 from .tables import Column, Plan, Profile, TableEncoder
 
-__all__ = ["TRUSTED_TYPES", "ModelFileError", "load_model", "save_model"]
+__all__ = ["TRUSTED_TYPES", "load_model", "save_model"]
 
 _ESTIMATORS = [getattr(estimators, name) for name in estimators.__all__]
 #: The types of a fitted model, for ``skops.io.load(file, trusted=TRUSTED_TYPES)`` and for ``skops_trusted_types`` of

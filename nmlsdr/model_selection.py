@@ -23,7 +23,7 @@ from ._checks.labels import Labels, check_labels, numbers_or_nan, to_dense
 from ._errors import InputError
 from ._estimators._thresholds import rank_scores
 
-__all__ = ["SCORERS", "LabeledRowsSplit", "cross_val_proba", "expected_failed_checks"]
+__all__ = ["SCORERS", "LabeledRowsSplit", "cross_val_proba"]
 
 
 class LabeledRowsSplit:

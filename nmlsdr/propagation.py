@@ -29,7 +29,7 @@ from ._process.threads import check_n_jobs
 from ._solvers.chain import SMALL, SOLVERS, solve
 from ._solvers.system import Goal, PropagationProgress, System
 
-__all__ = ["Propagation", "propagate"]
+__all__ = ["propagate"]
 
 # Above this alpha (the default of unlabelled rows), a residual of tol allows an error of more than 1000 tol.  There the
 # solvers aim at a smaller residual, in proportion to 1 - max alpha, but not below the rounding errors of a residual.

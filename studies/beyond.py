@@ -28,8 +28,8 @@ from sklearn.metrics import average_precision_score
 from sklearn.preprocessing import Normalizer
 
 from nmlsdr import NMLSDR, MultiLabelPropagation, ResidualPropagation, SemiSupervisedMLkNN
+from nmlsdr._report.rivals import TunedLogistic, f1_cutoff_of, logistic_out_of_fold
 from nmlsdr.experiments.protocol import N_NEIGHBORS, TEN_SETS, Draw, Measured, Study, cells_of, classify, measures
-from nmlsdr.experiments.rivals import TunedLogistic, f1_cutoff_of, logistic_out_of_fold
 from nmlsdr.experiments.store import CellKey, Record
 from nmlsdr.inspection import rank_suspects
 

@@ -28,9 +28,9 @@ from sklearn.utils import gen_batches
 from views import View, percent
 
 from nmlsdr import MLDA, NMLSDR, MLkNN, MultiLabelPropagation
+from nmlsdr._report.rivals import choose_strength, logistic
 from nmlsdr.experiments.protocol import N_NEIGHBORS, Draw, Measured, Study, measures
 from nmlsdr.experiments.results import Entry, Results, ResultTable, Section, best_in_bold, mean, number, std
-from nmlsdr.experiments.rivals import choose_strength, logistic
 from nmlsdr.graph import kneighbors
 from nmlsdr.projection import hsic_projection
 

@@ -34,9 +34,9 @@ from mistakes import counts, groups, hospital, logistic, machines, marks, museum
 from scipy.stats import wilcoxon
 from sklearn.preprocessing import StandardScaler
 
+from nmlsdr._report.rivals import f1_cutoff_of
 from nmlsdr.datasets import flip_labels, mask_labels
 from nmlsdr.experiments.protocol import METRICS, Draw, draw, measures
-from nmlsdr.experiments.rivals import f1_cutoff_of
 
 KEPT = Path(__file__).resolve().parent.parent / "docs" / "_build" / "studies" / "rivals.jsonl"
 TABLES = {

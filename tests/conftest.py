@@ -87,7 +87,7 @@ def forests_are_small():
         patch.setattr("nmlsdr._cli.method.TREES", 4)
         patch.setattr("nmlsdr._report.trial.TREES", 4)
         patch.setattr("nmlsdr._report.trial.CURVE_TREES", 0)
-        patch.setattr("nmlsdr.experiments.rivals.STRENGTHS", (0.01, 0.1))
+        patch.setattr("nmlsdr._report.rivals.STRENGTHS", (0.01, 0.1))
         yield
 
 

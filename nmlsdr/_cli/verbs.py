@@ -369,7 +369,7 @@ def _add_others(verbs: Any, parser: Parser) -> None:
             ),
             "--seeds": option("N", "number of repetitions, with the seeds 0 to N - 1 (default: 10)", count, default=10),
             "--datasets": option("NAME", "only these data sets (default: all)", nargs="+"),
-            "--methods": option("NAME", "only these methods (default: all)", nargs="+"),
+            "--methods": option("NAME", "only these methods, or yours as module:Class (default: all)", nargs="+"),
             "--jobs": option("J", "number of cells that run at the same time (default: one for each core)", count),
             **HOME,
             "--out": option(

@@ -5,5 +5,6 @@ Its files:
     fit.py      what was read, and one fit: labels, embedding, components, graph
     leaks.py    features that predict a label on their own
     trial.py    cross-validation of the method and of rivals: does it help on these data?
+    rivals.py   what a user would try first: logistic regressions and a forest
     page.py     from facts to one self-contained page; the lists of annotations are those of nmlsdr.inspection
 """

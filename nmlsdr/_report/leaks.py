@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.metrics import average_precision_score
 from sklearn.model_selection import KFold
 
-from ..experiments.rivals import Forest
+from .rivals import Forest
 
 LEAST_PRECISION = 0.98
 LEAST_ROWS = 20  # rows needed with each of a label's two values

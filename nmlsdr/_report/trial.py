@@ -20,10 +20,10 @@ from .. import MLkNN, ResidualPropagation
 from .._checks.labels import Labels
 from .._estimators._classifier import Scores
 from .._estimators._thresholds import RULES, learned_cutoffs, rank_scores
-from ..experiments.rivals import Forest, TunedLogistic
 from ..inspection import estimate_mistakes
 from ..metrics import score_table
 from ..model_selection import LabeledRowsSplit
+from .rivals import Forest, TunedLogistic
 
 Facts = dict[str, Any]
 

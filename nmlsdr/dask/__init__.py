@@ -11,29 +11,10 @@ Dask is imported by the first call that needs it (``pip install "nmlsdr[dask]"``
 tasks run in threads, in processes or on a cluster.
 """
 
+from . import _estimators
 from ._blocks import open_rows
-from ._estimators import (
-    MDDM,
-    NMLSDR,
-    SSMLDR,
-    MLkNN,
-    MultiLabelCCA,
-    MultiLabelPropagation,
-    ResidualPropagation,
-    SemiSupervisedMLkNN,
-)
+from ._estimators import *  # noqa: F403
 from ._neighbors import kneighbors, neighbor_graph
 
-__all__ = [
-    "MDDM",
-    "NMLSDR",
-    "SSMLDR",
-    "MLkNN",
-    "MultiLabelCCA",
-    "MultiLabelPropagation",
-    "ResidualPropagation",
-    "SemiSupervisedMLkNN",
-    "kneighbors",
-    "neighbor_graph",
-    "open_rows",
-]
+__all__ = ["kneighbors", "neighbor_graph", "open_rows"]
+__all__ += _estimators.__all__

@@ -24,6 +24,17 @@ from ._neighbors import Lists, lists_of_queries, neighbors
 from ._rows import DaskRows
 from ._run import as_array, compute, task, task_of_value, task_threads
 
+__all__ = [
+    "MDDM",
+    "NMLSDR",
+    "SSMLDR",
+    "MLkNN",
+    "MultiLabelCCA",
+    "MultiLabelPropagation",
+    "ResidualPropagation",
+    "SemiSupervisedMLkNN",
+]
+
 LABELS = 16  # labels in a task; the kernels would take 32, and need twice the memory
 
 

@@ -11,17 +11,13 @@ tables, figures and a report from the files.
     statistics.py   comparing methods over data sets
     figures.py      the figures
     report.py       writes tables, figures and the report
-    rivals.py       what a user would try first: logistic regressions and a forest
 
 The methods and measures are the package's public ones.  Private modules that are used, as a test checks:
 
-    _methods                  the article's methods by name
-    _estimators._thresholds   how they choose a threshold
-    _checks.labels            the labels that the classifiers of ``rivals`` learn
-    _process.threads          their threads
-    inspection._html          how its templates are opened
-    _search.estimate          how an estimate of time is written
-    _resources                how its JSON files are read
-    _colors                   colours of the figures
-    _errors, _output          error messages; files that appear whole or not at all, and versions
+    _methods           the article's methods by name, and the classes of others
+    inspection._html   how its templates are opened
+    _search.estimate   how an estimate of time is written
+    _resources         how its JSON files are read
+    _colors            colours of the figures
+    _errors, _output   error messages; files that appear whole or not at all, and versions
 """

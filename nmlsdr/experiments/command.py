@@ -15,7 +15,7 @@ import joblib
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from .._errors import InputError, import_extra, printable
-from .._methods import METHODS, find_method
+from .._methods import METHODS, class_named, find_method
 from .._output import replace_file
 from .._search.estimate import duration
 from ..datasets import dataset_info
@@ -111,7 +111,7 @@ def _run(args: argparse.Namespace, experiments: Experiments) -> int:
     datasets = _named(args.datasets, find_dataset)
     if datasets is not None and args.study in ("toy", "case-study"):
         raise InputError(f"{args.study} has one data set; leave --datasets out.")
-    methods = _named(args.methods, partial(find_method, known=experiments.methods))
+    methods = _named(args.methods, partial(_find_method, experiments=experiments))
     for package in ("matplotlib", "jinja2"):
         import_extra(package, "The report", "cli")  # before hours of work, not after
     start = time.monotonic()
@@ -133,6 +133,14 @@ def _run(args: argparse.Namespace, experiments: Experiments) -> int:
 def _named(words: list[str] | None, find: Callable[[str], str]) -> tuple[str, ...] | None:
     """The names that words of the command line stand for, each once; None for no choice."""
     return None if words is None else tuple(dict.fromkeys(map(find, words)))
+
+
+def _find_method(word: str, experiments: Experiments) -> str:
+    """The name of a method; another, "module:Class", is imported now and not in the first cell."""
+    if ":" in word and experiments is ARTICLE:
+        class_named(word)
+        return word
+    return find_method(word, experiments.methods)
 
 
 def _work(key: CellKey, *, experiments: Experiments, marks: dict[tuple[str, str], str], **where: Any) -> Record:

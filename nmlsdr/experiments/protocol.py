@@ -24,7 +24,7 @@ from sklearn.utils import Bunch
 from threadpoolctl import threadpool_limits
 
 from .. import MLkNN, SemiSupervisedMLkNN
-from .._methods import METHODS, Method
+from .._methods import Method, method_named
 from .._output import versions
 from ..datasets import (
     dataset_info,
@@ -351,8 +351,12 @@ def measures(target: NDArray[Any], scores: NDArray[Any], predicted: NDArray[Any]
 
 def embed(study: Study, method: str, data: Draw) -> tuple[NDArray[Any], NDArray[Any]]:
     """Fit a method on the labels given and map the training and the test rows."""
-    kind = METHODS[method]
-    reducer: Any = kind(study.n_components, N_NEIGHBORS, random_state=data.random_state, n_jobs=1)
+    kind, seed = method_named(method), data.random_state
+    if kind.custom:  # which gets what the article's supervised methods see
+        rows, n_components = data.labeled, study.n_components or min(data.given.shape[1], data.train.shape[1])
+        own = kind(n_components, N_NEIGHBORS, random_state=seed, n_jobs=1)
+        return data.embedded(own.fit(data.train[rows], data.given[rows]))
+    reducer: Any = kind(study.n_components, N_NEIGHBORS, random_state=seed, n_jobs=1)
     return data.embedded(
         reducer.fit(data.train, data.given, **({"graph": data.graph()} if kind.semi_supervised else {}))
     )
@@ -360,7 +364,7 @@ def embed(study: Study, method: str, data: Draw) -> tuple[NDArray[Any], NDArray[
 
 def measure_article(study: Study, method: str, data: Draw) -> Measured:
     """One of the article's methods: the measures on the test rows, and the seconds of fitting and of classifying."""
-    kind = METHODS[method]
+    kind = method_named(method)
     if kind.semi_supervised:
         data.graph()  # not timed, because all methods of a seed share it
     start = time.perf_counter()

@@ -47,7 +47,7 @@ class CellKey(NamedTuple):
         >>> CellKey("toy", "Toy", "NMLSDR*", 3).file_name()
         'toy.Toy.NMLSDR-star.3.json'
         """
-        return f"{'.'.join(map(str, self))}.json".replace("*", "-star")
+        return f"{'.'.join(map(str, self))}.json".replace("*", "-star").replace(":", "-")
 
 
 class CellFolder:

@@ -16,15 +16,13 @@ something is drawn.
 """
 
 from ._embedding import EmbeddingDisplay
-from ._mistakes import Mistakes, estimate_mistakes
+from ._mistakes import estimate_mistakes
 from ._page import write_review
-from ._review import Suspects, rank_suspects
+from ._review import rank_suspects
 from ._verdicts import apply_verdicts, read_verdicts
 
 __all__ = [
     "EmbeddingDisplay",
-    "Mistakes",
-    "Suspects",
     "apply_verdicts",
     "estimate_mistakes",
     "rank_suspects",

@@ -39,4 +39,4 @@ from ._read import read_table, suffix_of  # noqa: F401
 from ._roles import Roles, refuse_missing  # noqa: F401
 
 # What users import; the other names are for the doors of this package.
-__all__ = ["DataFileError", "Form", "Roles", "TableEncoder", "read_table"]
+__all__ = ["Form", "Roles", "TableEncoder", "read_table"]

@@ -396,6 +396,8 @@ def test_the_report_of_the_case_study_states_that_it_is_simulated(tmp_path, capf
     ("words", "message"),
     [
         (("benchmarks", "--datasets", "bird", "--data-home", "nowhere"), "'bird'"),
+        (("toy", "--methods", "sklearn:Nope"), "'sklearn:Nope' could not be imported"),
+        (("toy", "--methods", "numpy:zeros"), "'numpy:zeros' must be a transformer class"),
         (("toy", "--methods", "NMLSD"), "did you mean NMLSDR?"),
         (("toy", "--datasets", "Birds"), "toy has one data set; leave --datasets out"),
         (("benchmarks", "--data-home", "nowhere", "--datasets", "Birds"), "birds-train.arff"),

@@ -1,8 +1,14 @@
 """The table of the article's methods."""
 
+import sys
+from types import ModuleType
+
+import numpy as np
 import pytest
+from sklearn.base import BaseEstimator, TransformerMixin
 
 from nmlsdr._methods import METHODS, find_method
+from nmlsdr.experiments import protocol
 
 ARTICLE = ["CCA", "MVMD", "MDDMp", "MDDMf", "wMLDAb", "wMLDAe", "wMLDAc", "wMLDAd", "SSMLDR", "NMLSDR"]
 
@@ -31,3 +37,33 @@ def test_an_unknown_name_raises_a_clear_error(name, hint):
 def test_starred_methods_refuse_another_alpha():
     with pytest.raises(ValueError, match=r"NMLSDR\* keeps .*alpha_labeled is 0, got 0.5; use NMLSDR"):
         METHODS["NMLSDR*"](2, alpha_labeled=0.5)
+
+
+class Columns(TransformerMixin, BaseEstimator):
+    """A method of one's own: it keeps what it is fitted to, and the embedding is the first columns."""
+
+    seen = None
+
+    def __init__(self, n_components=1):
+        self.n_components = n_components
+
+    def fit(self, X, y):
+        Columns.seen = X, y
+        return self
+
+    def transform(self, X):
+        return X[:, : self.n_components]
+
+
+def test_a_class_of_one_s_own_sees_the_labelled_rows_and_the_article_s_number_of_components(monkeypatch):
+    module = ModuleType("my_methods")
+    module.Columns = Columns
+    monkeypatch.setitem(sys.modules, "my_methods", module)
+    study = protocol.STUDIES["toy"]
+    data = protocol.draw(study, "Toy", 0, "small", None)
+    train, test = protocol.embed(study, "my_methods:Columns", data)
+    X, y = Columns.seen
+    assert np.array_equal(X, data.train[data.labeled])
+    assert np.array_equal(y, data.given[data.labeled])
+    assert np.array_equal(train, data.train[:, :3])
+    assert np.array_equal(test, data.test[:, :3])

@@ -29,8 +29,8 @@ from nmlsdr import MLkNN
 from nmlsdr._report import fit as described
 from nmlsdr._report import trial as trials
 from nmlsdr._report.page import render
+from nmlsdr._report.rivals import STRENGTHS, TunedLogistic
 from nmlsdr.cli import main
-from nmlsdr.experiments.rivals import STRENGTHS, TunedLogistic
 from nmlsdr.inspection._html import readable
 from nmlsdr.inspection._page import nearest_rows
 from nmlsdr.metrics import score_table

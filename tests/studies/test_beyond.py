@@ -19,7 +19,8 @@ from threadpoolctl import threadpool_limits
 from views import gaps, holm, percent
 
 from nmlsdr import ResidualPropagation
-from nmlsdr.experiments import protocol, rivals
+from nmlsdr._report import rivals
+from nmlsdr.experiments import protocol
 from nmlsdr.experiments.protocol import draw, measures
 from nmlsdr.experiments.results import Results, collect
 from nmlsdr.experiments.store import CellFolder, CellKey

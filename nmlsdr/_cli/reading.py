@@ -256,7 +256,7 @@ def plan(args: argparse.Namespace, console: Console) -> int:
     if table.plan is None:
         what = f"{args.data} holds sparse rows or arrays of numbers, whose columns are all features"
         raise InputError(f"{what}; go on with nmlsdr fit.")
-    for line in plan_lines(table, args.data):
+    for line in plan_lines(table, args.data, len(table.label_names or ())):
         print(printable(line))
     print(printable(f"The same as options: {as_options(table, vars(args))}"))
     return 0
@@ -275,7 +275,7 @@ def show_plan(table: Table, source: str, console: Console) -> bool:
     return True
 
 
-def plan_lines(table: Table, source: str) -> list[str]:
+def plan_lines(table: Table, source: str, most_labels: int = _MOST_LINES) -> list[str]:
     """Return what was done with every column: a sentence about the table, and a line for each column or group."""
     n_rows, n_features = table.data.shape
     facts = [f"{plural(n_rows, 'row')}; the columns give {plural(n_features, 'feature')}"]
@@ -289,8 +289,8 @@ def plan_lines(table: Table, source: str) -> list[str]:
     if table.target is not None and table.label_names:
         counts = (table.target == 1).sum(axis=0).tolist()
         named = [f"{shorten(name, 20)!r} ({n})" for name, n in zip(table.label_names, counts, strict=True)]
-        more = f" and {len(named) - _MOST_NAMES} more" if len(named) > _MOST_NAMES else ""
-        facts.append(f"the label{'s are' if len(named) > 1 else ' is'} {', '.join(named[:_MOST_NAMES])}{more}")
+        more = f" and {len(named) - most_labels} more" if len(named) > most_labels else ""
+        facts.append(f"the label{'s are' if len(named) > 1 else ' is'} {', '.join(named[:most_labels])}{more}")
     if table.groups is not None:
         n_groups = len(np.unique(table.groups))
         equal = "1 row is" if n_rows - n_groups == 1 else f"{n_rows - n_groups} rows are"

@@ -252,10 +252,19 @@ class Facts:
         return {number for parts, texts in found if parts is not None for number in parts.of(texts)}
 
     def marked(self) -> Mapping[str, int]:
-        """The numbers that tell the decimal mark of the table."""
+        """The numbers that tell the decimal mark of the table: those that the file has as texts."""
         if not isinstance(self.cells, Numbers):
-            return self.numbers
+            return {} if self.column.numbers else self.numbers
         return {"0.5": int((self.cells.values % 1 > 0).sum()) if self.cells.written else 0}
+
+    @property
+    def has_marks(self) -> bool:
+        """Whether a number that the file has as a text is written with a point or a comma."""
+        typed = {} if isinstance(self.cells, Numbers) else self.column.numbers or {}
+        numbers = (
+            self.numbers_as_written() - typed.keys() if typed else {n for n, count in self.marked().items() if count}
+        )
+        return any("." in number or "," in number for number in numbers)
 
 
 def tally(pairs: Iterable[tuple[str, int]]) -> Counter[str]:

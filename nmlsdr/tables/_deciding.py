@@ -20,7 +20,7 @@ from ._lists import find_items, find_keys
 from ._numbers import NOTATIONS, Notation, find_notation, is_number, number_reader, usual_decimal
 from ._plan import Column, Plan
 from ._shapes import fold_all
-from ._units import MOST_UNITS, NO_UNITS, SHARE, Parts, Units, find_units, measures, read_quantities
+from ._units import MOST_UNITS, NO_UNITS, SHARE, Parts, Units, find_units, measures, read_quantities, word_before
 
 MOST_LEVELS = 100  # of a category that have a feature of their own
 ROWS_PER_LEVEL = 5  # rows that a level has on average, where there are more levels than that
@@ -67,7 +67,7 @@ class Reading(NamedTuple):
     others: dict[str, int]
     doubt: str = ""  # why its numbers may have been written in another notation
     units: Units = NO_UNITS
-    months: Mapping[str, str] = MappingProxyType({})  # the words in its dates
+    words: Mapping[str, str] = MappingProxyType({})  # of its dates, or behind which numbers are missing
 
 
 class Deciding:
@@ -180,7 +180,10 @@ class Deciding:
         self._leave_rare(facts, quantities, n_cells, notation)
         units = tally((parts.unit, int(n_cells[code])) for code, parts in quantities.items())
         bare = self._are(facts, [code for code, parts in quantities.items() if not parts.unit])
-        is_bare = self._is_mostly(facts, bare)
+        behind = self._behind_words(facts) if 2 * n_cells[[*quantities]].sum() >= facts.n_known else {}
+        is_behind = self._are(facts, [*behind])
+        n_known = facts.n_known - n_cells[[*behind]].sum()
+        is_bare = self._is_mostly(facts, bare, is_behind)
         # A rare unit is a slip, such as the letter o in 1o2, unless it is known; among bare numbers not one letter.
         slips = {u for u, n in units.items() if n < min(FREQUENT, SLIPS * facts.n_known)}
         slips -= {u for u in slips if measures(u) and not (is_bare and len(u) == 1)}
@@ -188,11 +191,15 @@ class Deciding:
         for some in (kept, kept[:MOST_UNITS], []):
             taken = [code for code, parts in quantities.items() if parts.unit in ("", *some)]
             found = find_units((quantities[code], int(n_cells[code])) for code in taken)
-            if found is not None and (is_bare or n_cells[taken].sum() >= SHARE * facts.n_known > 0):
+            if found is not None and (is_bare or n_cells[taken].sum() >= SHARE * n_known > 0):
                 in_brackets = [code for code in taken if forms.different[code][-1] in ")-"]
                 note = f"{n_cells[in_brackets].sum()} in brackets or with a minus sign behind them are negative"
                 found = found._replace(note="; ".join([found.note, note][not found.note :])) if in_brackets else found
-                return Reading(notation, facts.chosen(facts.is_known & ~self._are(facts, taken)), doubt, found)
+                others = facts.chosen(facts.is_known & ~is_behind & ~self._are(facts, taken))
+                words = tally((word, int(n_cells[code])) for code, word in behind.items())
+                missing = f"{words.total()} numbers behind words are missing: {_counted(words)}" if words else ""
+                doubt = "; ".join(filter(None, [doubt, missing]))
+                return Reading(notation, others, doubt, found, {word: word for word in sorted(words)})
         return self._as_dates(facts, bare)
 
     def _leave_rare(
@@ -217,7 +224,7 @@ class Deciding:
         is_date = facts.is_known & facts.is_word & ~np.isnan(dates.values(*order)[:, 0])
         enough = not months or facts.counts[is_date].sum() >= SHARE * facts.n_known
         if enough and self._is_mostly(facts, is_date):
-            return Reading(order, facts.chosen(facts.is_known & ~is_date), doubt, months=months)
+            return Reading(order, facts.chosen(facts.is_known & ~is_date), doubt, words=months)
         # In a shape every digit of a year is a 1.
         like_one = [word != "" and "1111" in shape for word, shape in zip(words, shapes.different, strict=False)]
         is_date |= facts.is_known & np.isin(shapes.codes, np.flatnonzero(like_one))
@@ -232,15 +239,23 @@ class Deciding:
         """Which known texts of a column have one of these forms."""
         return facts.is_known & np.isin(facts.column.forms.codes, forms)
 
-    def _is_mostly(self, facts: Facts, read: NDArray[np.bool_]) -> bool:
-        """Whether most texts of a column can be read, and it is none of few levels, such as T, 1, 2."""
+    def _behind_words(self, facts: Facts) -> dict[int, str]:
+        """The words in front of each form that is a number behind words."""
+        forms = facts.column.forms
+        found = {code: word_before(forms.different[code]) for code, parts in enumerate(forms.parts) if parts is None}
+        return {code: word for code, word in found.items() if word}
+
+    def _is_mostly(self, facts: Facts, read: NDArray[np.bool_], behind: Any = False) -> bool:
+        """Whether most texts of a column but for some can be read, and it is none of few levels, such as T, 1, 2."""
         others = facts.is_known & ~read
         frequent = np.flatnonzero(others & (facts.counts >= LEVEL_SHARE * facts.n_known))
         are_words = any(not any(map(str.isdecimal, facts.column.different[code])) for code in frequent)
         if are_words and facts.is_known.sum() <= FEW_LEVELS:
             return False
+        others &= ~np.asarray(behind)
         share = MOSTLY if others.sum() > FEW_WORDS else 0.5
-        return bool(read.any() and facts.n_known - facts.counts[others].sum() >= share * facts.n_known)
+        n_read, n_others = facts.counts[read].sum(), facts.counts[others].sum()
+        return bool(read.any() and n_read >= share * (n_read + n_others))
 
     def _with_words(self, facts: Facts, reading: Reading | None, columns: Sequence[Facts]) -> Facts:
         """Return a column in which the words found among numbers are missing values too, unless they are levels.
@@ -307,6 +322,7 @@ class Deciding:
         if any(map(LEADING_ZEROS.fullmatch, numbers)):
             seen.append("leading zeros; if these are codes, give --one-hot")
         factors, marks = reading.units[:2]
+        unmarked = self.choices.decimal is None and not facts.has_marks
         if self.n_distinct_rows >= LEAST_COUNTED and facts.n_known == self.n_rows and not factors and not marks:
             if isinstance(facts.cells, Numbers):
                 values = facts.cells.values
@@ -324,8 +340,8 @@ class Deciding:
                 return Column(facts.name, "identifier", f"its name, its place, and {n_whole} different whole numbers")
             if n_whole == self.n_distinct_rows:
                 seen.append("a different whole number in every row; if it names the rows, give --id")
-        how: Any = {**notation._asdict(), "factors": factors, "marks": marks}
-        return Column(facts.name, "number", self._reason(seen, facts), **how)
+        how: Any = {**notation._asdict(), "unmarked": unmarked, "factors": factors, "marks": marks}
+        return Column(facts.name, "number", self._reason(seen, facts), levels=dict(reading.words), **how)
 
     def _date(self, facts: Facts, reading: Reading) -> Column:
         texts = (facts.column.different[code] for code in np.flatnonzero(facts.is_known & facts.is_word))
@@ -334,7 +350,7 @@ class Deciding:
         month_first, year_first = reading.how
         seen += "; the month stands before the day" * month_first + "; the year stands first" * year_first
         reason = self._reason([seen, *filter(None, [reading.doubt])], facts)
-        levels = dict(reading.months)
+        levels = dict(reading.words)
         return Column(facts.name, "date", reason, month_first=month_first, year_first=year_first, levels=levels)
 
     # ------------------------------------------------------------ words

@@ -412,6 +412,7 @@ MOST_SHOWN = 10
 MOST_NEW = 0.01  # the share of a column's cells that may hold words which the fit did not see
 MOST_BARE = 0.5  # and numbers without a unit, where the fit saw none
 NO_UNIT = "no unit"  # why such a number is none
+OTHER_MARK = "with another decimal mark"  # and such ones, which are one problem
 
 
 class Problem(NamedTuple):
@@ -431,6 +432,7 @@ def problems_in_words(problems: Sequence[Problem], place: str, *, in_python: boo
     shown = [
         f"{place} {p.rows[0]}, column {shorten(p.name)!r}: {shorten(p.text)!r}"
         + (f" ({len(p.rows)} cells)" if len(p.rows) > 1 else "")
+        + f" {p.why}" * (p.why == OTHER_MARK)
         for p in first[:MOST_SHOWN]
     ]
     rest = f" and {plural(len(first) - MOST_SHOWN, 'more text')}" if len(first) > MOST_SHOWN else ""
@@ -439,7 +441,9 @@ def problems_in_words(problems: Sequence[Problem], place: str, *, in_python: boo
         advice.append("write a label as 0, 1, yes, no, or nothing if unknown (--label-list is for lists of labels)")
     if any(p.why == NO_UNIT for p in first):
         advice.append("write the unit of the fit behind numbers")
-    words = list(dict.fromkeys(p.text for p in first if not p.is_label and p.why != NO_UNIT))
+    if any(p.why == OTHER_MARK for p in first):
+        advice.append("write all numbers of a column with one decimal mark, that of the fit")
+    words = list(dict.fromkeys(p.text for p in first if not p.is_label and p.why not in (NO_UNIT, OTHER_MARK)))
     if words:
         listed = words[:MOST_SHOWN]
         quoted = [f'"{word.replace(chr(34), 2 * chr(34))}"' if {*word} & {*',"\n'} else word for word in listed]
@@ -469,7 +473,8 @@ def new_words(problems: Sequence[Problem], n_rows: int) -> tuple[list[Problem], 
         elif problem.why == NO_UNIT:
             bare.setdefault(problem.name, []).append(problem)
         else:
-            found.setdefault(problem.name, []).append(f"{shorten(problem.text, 20)!r} ({len(problem.rows)})")
+            marked = f" {problem.why}" * (problem.why == OTHER_MARK)
+            found.setdefault(problem.name, []).append(f"{shorten(problem.text, 20)!r} ({len(problem.rows)}){marked}")
     what = "new since the fit, and read as missing values"
     said = {name: f"{', '.join(texts[:MOST_SHOWN])}, {what}" for name, texts in found.items()}
     for name, those in bare.items():

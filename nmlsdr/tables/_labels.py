@@ -1,7 +1,8 @@
 """Labels of a table: 0, 1, yes and no in columns of their own, lists of labels in one cell, votes, and the mask."""
 
-import difflib
 import os
+import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -13,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from .._checks.cells import about_crosses, plain_labels
 from .._checks.words import BLANKS, CROSS, LABEL_WORDS, MISSING, NO_LABEL, fold, label_words, two_languages
 from .._errors import shorten
-from ._columns import Table, Texts, tally
+from ._columns import Table, Texts
 from ._dates import match_date
 from ._files import DataFileError, Form, Lines, Path_, Problem, check_size, foreign_bytes, place
 from ._lists import SEPARATORS
@@ -21,8 +22,8 @@ from ._npz import load_npy
 from ._numbers import is_number
 from ._roles import Split, nearest
 
-# A label that differs by a letter from another one: so long is its name, so many times rarer it is, among so many.
-LEAST_LETTERS, RARER, MOST_COMPARED = 5, 50, 500
+LEAST_LETTERS = 5  # of a word in which a label may differ by a letter from another one
+MOST_PAIRS = 3  # of such labels that are named
 CHANCE = 1e-4  # accepted probability that a label of its frequency never stands beside another
 
 
@@ -106,8 +107,8 @@ def find_lists(cells: Iterable[str] | Mapping[str, int], separator: str | None, 
     return lists
 
 
-def check_lists(cells: Mapping[str, int], lists: Lists, where: str, is_sure: bool) -> list[str]:
-    """Return notes on labels of a table for a fit that may be the same; raise if its cells are probably no labels.
+def check_lists(cells: Mapping[str, int], lists: Lists, where: str, is_sure: bool) -> None:
+    """Raise if cells are probably no lists of labels.
 
     Parameters
     ----------
@@ -124,14 +125,35 @@ def check_lists(cells: Mapping[str, int], lists: Lists, where: str, is_sure: boo
         shown = ", ".join(repr(shorten(text, 20)) for text in filled[:3])
         what = f"its cells are numbers or dates ({shown}), which are seldom labels"
         raise DataFileError(f"{where}: {what}; if they are, say so with --separator ';'.")
-    counts, notes = tally((tag, n) for cell, n in cells.items() for tag in lists.tags(cell) - {str(lists.no_label)}), []
-    for name, count in counts.items() if len(counts) <= MOST_COMPARED else ():
-        often = [other for other, n in counts.items() if n >= RARER * count]
-        if often and len(name) >= LEAST_LETTERS and not any(map(str.isdigit, name)):
-            for other in difflib.get_close_matches(name, often, 1, 1 - 1 / len(name) - 1e-9):
-                shown = f"{shorten(name)!r} ({count}) differs by a letter from {shorten(other)!r} ({counts[other]})"
-                notes.append(f"the label {shown}; if they are the same, correct it")
-    return notes
+
+
+def similar_names(counts: Mapping[str, int]) -> list[str]:
+    """Return a note if names of labels probably are spellings of one name.
+
+    They differ in case, accents, the order of their words, or one letter of a word of five or more letters. Names with
+    digits may differ in nothing else.
+
+    Examples
+    --------
+    >>> similar_names({"grippe A": 9, "grippe B": 7, "A, Grippé": 1})[0].partition(" differ")[0]
+    "the labels 'grippe A' (9) and 'A, Grippé' (1)"
+    """
+    known: dict[str, str] = {}
+    pairs = []
+    for name in sorted(counts, key=lambda name: (-counts[name], name)):
+        plain = "".join(c for c in unicodedata.normalize("NFKD", fold(name)) if not unicodedata.combining(c))
+        key = " ".join(sorted(re.findall(r"\w+", plain))) or plain
+        long = [] if re.search(r"\d", key) else re.finditer(rf"\w{{{LEAST_LETTERS},}}", key)
+        places = [place for word in long for place in range(*word.span())]
+        spellings = [key, *(key[:place] + key[place + 1 :] for place in places)]
+        if (other := next((known[spelling] for spelling in spellings if spelling in known), None)) is not None:
+            pairs.append(f"{shorten(other)!r} ({counts[other]}) and {shorten(name)!r} ({counts[name]})")
+        known = dict.fromkeys(spellings, name) | known
+    if not pairs:
+        return []
+    shown = ", ".join(pairs[:MOST_PAIRS]) + (f" and {len(pairs) - MOST_PAIRS} more pairs" * (len(pairs) > MOST_PAIRS))
+    how = "differ only in case, accents, a letter or the order of words"
+    return [f"the labels {shown} {how}; if they mean the same, make spellings equal first"]
 
 
 def refuse_unused(cells: Mapping[str, int], lists: Lists, given: Mapping[str, str]) -> None:
@@ -152,11 +174,11 @@ def refuse_unused(cells: Mapping[str, int], lists: Lists, given: Mapping[str, st
 
 
 def listed_labels(
-    path: Path_, columns: Sequence[Texts], lists: Lists, form: Form, notes: list[str]
+    path: Path_, columns: Sequence[Texts], lists: Lists, form: Form
 ) -> tuple[list[NDArray[np.int64]], list[str]]:
     """Return for each column of lists its labels (n, C), and the names of the labels in alphabetical order.
 
-    An empty cell is a row of -1, the word for no label a row of 0. What a person should know is added to `notes`.
+    An empty cell is a row of -1, the word for no label a row of 0.
     """
     no_label = lists.no_label
     tags = [[lists.tags(text) for text in column.different] for column in columns]
@@ -165,12 +187,6 @@ def listed_labels(
         raise DataFileError(": its column of lists contains no label; give another column.")
     if len(names) > form.max_features:
         raise DataFileError(f": {len(names)} labels are more than max_features; check the separator.")
-    folded: dict[str, list[str]] = {}
-    for name in names:
-        folded.setdefault(fold(name), []).append(name)
-    alike = [" and ".join(map(repr, same[:2])) for same in folded.values() if len(same) > 1]
-    if alike:
-        notes.append(f"the labels {', '.join(alike[:3])} differ only in upper case or blanks and stay different labels")
     check_table(path, len(columns[0]) * len(columns), len(names), form)
     targets = []
     for column, found in zip(columns, tags, strict=True):

@@ -218,6 +218,20 @@ def _points(
     return found, f"numbers such as {min(marked)!r} are read as {read}; if their {marks} {other}, {advice}"
 
 
+def own_notation(numbers: Sequence[str], otherwise: Notation) -> Notation:
+    """Return the notation of some numbers if all that read every number of them read the same; else another one.
+
+    Examples
+    --------
+    >>> other = Notation(".", "")
+    >>> [own_notation(numbers, other).decimal for numbers in (["1,5", "12,345"], ["12,345"], ["1,5", "2.5"])]
+    [',', '.', '.']
+    """
+    values = {notation: tuple(map(number_reader(notation), numbers)) for notation in NOTATIONS}
+    fitting = {notation: found for notation, found in values.items() if None not in found}
+    return next(iter(fitting)) if len({*fitting.values()}) == 1 else otherwise
+
+
 def text_of(value: float) -> str:
     """Return the text of a number, a whole one without a decimal point."""
     return str(int(value)) if abs(value) < 1e15 and value == int(value) else repr(float(value))

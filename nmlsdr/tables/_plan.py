@@ -20,11 +20,11 @@ from .._checks.words import LANGUAGES, WORD, fold, trim
 from .._errors import InputError, plural, shorten
 from ._columns import Cells, Numbers, Texts
 from ._comparison import LEVELS, Profile, differences, is_sum_of_others, profile_of
-from ._files import MOST_SHOWN, NO_UNIT, Problem, new_words
+from ._files import MOST_SHOWN, NO_UNIT, OTHER_MARK, Problem, new_words
 from ._lists import items_of, numbers_of
-from ._numbers import NOTATIONS, Notation, is_number
+from ._numbers import NOTATIONS, Notation, decimal_mark, is_number, own_notation
 from ._shapes import fold_all, rows_of
-from ._units import WITHOUT, read_quantities, with_new_units
+from ._units import WITHOUT, read_quantities, with_new_units, word_before
 
 #: The kinds of columns that become features, and how many numbers each cell gives (None: as many as there are levels;
 #: a number has one more for each mark).
@@ -49,12 +49,16 @@ class Column:
         The signs of comparison and the units of the numbers that have a feature of their own.
     separator : str
         What stands between the items of a list.
+    unmarked : bool
+        Whether no number showed a decimal mark at the fit, as those that a file has as numbers: then the numbers of
+        another table tell its own.
     month_first, year_first : bool
         Whether its dates begin with the month, or with a year of two digits.
     levels : dict of str to str
         For a category or a list: its levels, folded, and as they are shown. For words: the words. For yes/no: the
         texts that mean yes ("1") and no ("0"); the empty text stands for every word that means a missing value. For a
-        date: its words for months. For a JSON object: the keys of its numbers.
+        date: its words for months. For a JSON object: the keys of its numbers. For numbers: the words behind which
+        they are missing.
     has_missing, has_other : bool
         Whether missing values of a category, and levels that are rare, have a feature of their own.
     fill : tuple of float
@@ -66,6 +70,7 @@ class Column:
     reason: str = ""
     decimal: str = "."
     thousands: str = ""
+    unmarked: bool = field(default=False, compare=False)
     factors: dict[str, float] = field(default_factory=dict)
     marks: tuple[str, ...] = ()
     separator: str = ""
@@ -179,43 +184,23 @@ class Plan:
                 X[:, 1:] = ~np.isnan(cells.values)[:, None] & own
             return
         texts = cells.texts.trimmed
-        if column.kind in ("category", "list", "words"):
-            if X is not None:
-                X[:] = self._encode_words(column, texts, X.shape[1])
-            return
-        words = fold_all(texts.different)
-        is_missing = np.array([word in missing for word in words], dtype=bool)
-        if column.kind == "yes/no":
-            known = {word: float(value) for word, value in column.levels.items()}
-            for language in LANGUAGES:  # so that "sim" is the "s" of the fit
-                known = {**language, **known} if column.levels.keys() <= language.keys() else known
-            found = np.array([[known.get(word, np.nan)] for word in words], np.float64).reshape(-1, 1)
-            # In a column of crosses and empty cells every word for "missing" means no.
-            found[is_missing & np.isnan(found[:, 0])] = known.get("", np.nan)
-        else:
-            if column.kind == "date":
-                found = texts.dates_with(column.levels).values(column.month_first, column.year_first)
-            elif column.kind == "JSON":
-                objects = [numbers_of(text) for text in texts.different]
-                is_missing |= [o is not None and not o.keys() & column.levels.keys() for o in objects]
-                found = np.array([[(o or {}).get(key, np.nan) for key in column.levels] for o in objects])
-                found = found.reshape(len(words), len(column.levels))
+        if column.kind in _READERS:
+            words = fold_all(texts.different)
+            found = np.array(_READERS[column.kind](column, texts, words), np.float64)
+            found = found.reshape(len(words), len(column.feature_names))
+            is_missing = np.array([word in missing for word in words], dtype=bool)
+            is_missing |= np.isnan(found[:, 0]) & _are_behind_words(column, texts)
+            if column.kind == "yes/no":  # of crosses and empty cells: every word for "missing" means no
+                found[is_missing & np.isnan(found[:, 0])] = float(column.levels.get("", "nan"))
             else:
-                # Beside decimal commas a point stands between thousands, also if the numbers of the fit were too small.
-                notation = Notation(column.decimal, column.thousands or ("." if column.decimal == "," else ""))
-                units = {part.unit for parts in texts.forms.parts if parts is not None for part in parts.all}
-                factors = with_new_units(column.factors, units)
-                found = read_quantities(texts.different, texts.forms, notation, factors, column.marks)
-                for code, text in enumerate(texts.different) if is_plain and texts.numbers else ():
-                    found[code, 0] = (texts.numbers or {}).get(text, found[code, 0])
-            found[is_missing] = np.nan
-        for code, rows in rows_of(texts.codes, np.flatnonzero(np.isnan(found).all(axis=1) & ~is_missing)):
-            bare = column.factors and "" not in column.factors and is_number(texts.different[code])
-            problems.append(Problem(column.name, rows, texts.different[code], why=NO_UNIT if bare else ""))
-        if column.kind == "number":
-            found[np.isnan(found[:, 0]), 1:] = 0.0  # a missing number has no mark
-        if X is not None:
-            X[:] = found[texts.codes]
+                found[is_missing] = np.nan
+            problems += _problems(column, texts, np.isnan(found).all(axis=1) & ~is_missing)
+            if column.kind == "number":
+                found[np.isnan(found[:, 0]), 1:] = 0.0  # a missing number has no mark
+            if X is not None:
+                X[:] = found[texts.codes]
+        elif X is not None:
+            X[:] = self._encode_words(column, texts, X.shape[1])
 
     def _encode_words(self, column: Column, texts: Texts, width: int) -> NDArray[np.bool_]:
         """Return the features of a category, of lists, or of words."""
@@ -350,7 +335,7 @@ class Plan:
         """Return the plan as text; most columns of a wide table are plain numbers, for which a short list is enough."""
         columns = [
             [c.name, *c.fill]
-            if c == Column(c.name, "number", fill=c.fill)
+            if c == Column(c.name, "number", fill=c.fill) and not c.unmarked
             else {f.name: getattr(c, f.name) for f in dataclasses.fields(c) if getattr(c, f.name) or f.name == "name"}
             for c in self.columns
         ]
@@ -400,6 +385,70 @@ class Plan:
             raise ValueError(f"{sorted(self.labels)} of its labels")
         for name, value in self.labels.items():
             _from_json(value, list[str] if name in ("label_columns", "annotators") else str)
+
+
+# ---------------------------------------------------------------- from different texts to numbers, NaN for others
+
+
+def _read_answers(column: Column, texts: Texts, words: list[str]) -> NDArray[np.float64]:
+    known = {"true": 1.0, "false": 0.0} | {word: float(value) for word, value in column.levels.items()}
+    for language in LANGUAGES:  # so that "sim" is the "s" of the fit
+        known = {**language, **known} if column.levels.keys() <= language.keys() else known
+    return np.array([known.get(word, np.nan) for word in words])
+
+
+def _read_dates(column: Column, texts: Texts, words: list[str]) -> NDArray[np.float64]:
+    return texts.dates_with(column.levels).values(column.month_first, column.year_first)
+
+
+def _read_objects(column: Column, texts: Texts, words: list[str]) -> NDArray[np.float64]:
+    objects = [numbers_of(text) or {} for text in texts.different]
+    return np.array([[found.get(key, np.nan) for key in column.levels] for found in objects])
+
+
+def _read_numbers(column: Column, texts: Texts, words: list[str]) -> NDArray[np.float64]:
+    units = {part.unit for parts in texts.forms.parts if parts is not None for part in parts.all}
+    factors = with_new_units(column.factors, units)
+    found = read_quantities(texts.different, texts.forms, _notation(column, texts), factors, column.marks)
+    if texts.numbers and (not column.factors or "" in column.factors):
+        for code, text in enumerate(texts.different):
+            found[code, 0] = texts.numbers.get(text, found[code, 0])
+    return found
+
+
+_READERS = {"yes/no": _read_answers, "date": _read_dates, "JSON": _read_objects, "number": _read_numbers}
+
+
+def _notation(column: Column, texts: Texts) -> Notation:
+    """Return how the numbers of a table are written."""
+    # Beside decimal commas a point stands between thousands, also if the numbers of the fit were too small.
+    notation = Notation(column.decimal, column.thousands or ("." if column.decimal == "," else ""))
+    numbers = [parts.number for parts in texts.forms.parts if parts is not None] if column.unmarked else []
+    return own_notation(numbers, notation) if numbers else notation
+
+
+def _are_behind_words(column: Column, texts: Texts) -> NDArray[np.bool_]:
+    """Which texts are numbers behind a word of the fit."""
+    known = column.levels if column.kind == "number" else ()
+    return np.array([bool(known) and word_before(text) in known for text in texts.different], dtype=bool)
+
+
+def _problems(column: Column, texts: Texts, unread: NDArray[np.bool_]) -> list[Problem]:
+    """Return texts that are not what a column holds; all numbers with another decimal mark are one problem."""
+    rows, why = dict[str, list[NDArray[np.int64]]](), dict[str, str]()
+    marked, other = "", "," if column.decimal == "." else "."  # the first of these numbers, and their mark
+    for code, those in rows_of(texts.codes, np.flatnonzero(unread)):
+        text = texts.different[code]
+        parts = texts.forms.parts[texts.forms.codes[code]] if column.kind == "number" else None
+        if column.kind == "JSON" and numbers_of(text) is not None:
+            continue  # an object without a number of the fit
+        if parts is not None and other in parts.number and decimal_mark(parts.number) != column.decimal:
+            text = marked = marked or text
+            why[text] = OTHER_MARK
+        elif column.factors and "" not in column.factors and is_number(text):
+            why[text] = NO_UNIT
+        rows.setdefault(text, []).append(those)
+    return [Problem(column.name, np.sort(np.concatenate(r)), t, why=why.get(t, "")) for t, r in rows.items()]
 
 
 # What a plan may hold of the labels of its table: parameters of `read_table`, and no file.

@@ -33,7 +33,17 @@ from ._files import (
     problems_in_words,
 )
 from ._label_names import read_labels
-from ._labels import Lists, apply_mask, check_lists, find_lists, label_columns, listed_labels, refuse_unused, votes_of
+from ._labels import (
+    Lists,
+    apply_mask,
+    check_lists,
+    find_lists,
+    label_columns,
+    listed_labels,
+    refuse_unused,
+    similar_names,
+    votes_of,
+)
 from ._npz import read_npz
 from ._parquet import ParquetFile
 from ._plain import plain_contents
@@ -243,6 +253,9 @@ def decide(raw: Raw, choices: Choices) -> Plan:
     columns = {name: found.columns[name] for name in raw.split.features}
     deciding = Deciding(columns, found.n_rows, choices, labeled, words, table.lists and table.lists.separator)
     plan, table.unused = deciding.plan(), None
+    if table.label_names:
+        given = (table.target == 1).sum(axis=0).tolist()
+        table.notes = [*table.notes, *similar_names(dict(zip(table.label_names, given, strict=True)))]
     if raw.split.id is None and plan.identifier is None:
         table.notes = [*table.notes, *repeating_id(columns)]
     elif raw.split.id is None and plan.identifier is not None:
@@ -384,8 +397,8 @@ def _read_lists(
     given = {name: value for name in ("separator", "no_label") if (value := getattr(roles, name)) is not None}
     refuse_unused(counts, table.lists, {name: value for name, value in given.items() if value != own.get(name)})
     if isinstance(plan, Choices):
-        table.notes += check_lists(counts, table.lists, place(None, roles.lists[0]), roles.separator is not None)
-    targets, table.label_names = listed_labels(path, columns, table.lists, form, table.notes)
+        check_lists(counts, table.lists, place(None, roles.lists[0]), roles.separator is not None)
+    targets, table.label_names = listed_labels(path, columns, table.lists, form)
     table.target = targets[0]
     if roles.annotators is not None:
         table.votes, table.target = votes_of(np.array(targets))

@@ -33,6 +33,7 @@ _DIGITS = re.compile(r"(?<=[^\W\d_])[23](?!\d)|[/^] ?-?\d+|[x×*·] ?10\^?\d*|[�
 GREEK_MU = re.compile("\u03bc(?=[A-Za-z]{1,3}$)")
 MEGA = ("g", "m", "l", "mol", "bar", "cal", "pa", "iu")  # before which a leading M is a million
 _NEGATIVE = re.compile(r"\([^()-]{1,60}\)|[^()-]{1,60}-")  # (5) and 5-
+_BEFORE = re.compile(r"([^\W\d_](?:[^\W\d_]| (?=[^\W\d_]))*)[.:]? ")
 _LATER = re.compile(r"(?P<unit>[^\W\d_]+)\.?,?(?: [^\W\d_]{1,3})? ?(?P<later>\d.*)")  # ano e 7 meses
 _CALENDAR = re.compile(r"/\d+/|^/(19|20)\d\d$")
 
@@ -154,6 +155,18 @@ def split_number(text: str) -> Parts | None:
     if found.unit in load_json(__package__, "units.json")["not_units"]:
         return None
     return found._replace(is_rare=sign == "~" and match["sign"][0].isalpha())
+
+
+def word_before(text: str) -> str:
+    """Return the words in front of a number, folded; an empty text where there is no number behind words.
+
+    Examples
+    --------
+    >>> word_before("approximately 50 %"), word_before("Ok. 5"), word_before("5"), word_before("L-01")
+    ('approximately', 'ok', '', '')
+    """
+    match = _BEFORE.match(text)
+    return fold(match[1]) if match and split_number(text[match.end() :]) is not None else ""
 
 
 class Forms(NamedTuple):

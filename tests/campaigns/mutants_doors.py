@@ -186,7 +186,6 @@ MUTANTS = {
     ("tables/_labels.py", CONTACT): [
         ("doors/contact: numbers are labels", "check_lists", "filled and not is_sure", "False"),
         ("doors/contact: sure or not", "check_lists", "not is_sure", "True"),
-        ("doors/contact: frequent labels are slips", "check_lists", "n >= RARER * count", "n > count"),
     ],
     ("tables/_csv.py", TABLES): [
         ("doors/csv: any number of cells", "texts", "n_delimiters > most", "False"),

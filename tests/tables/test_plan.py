@@ -407,14 +407,6 @@ def test_an_id_that_repeats_is_proposed_where_other_columns_depend_on_it(run, tm
         assert table.notes == []
 
 
-def test_labels_that_differ_in_case_are_told(tmp_path):
-    (tmp_path / "t.csv").write_text("x,tags\n1,Flu;cold\n2,flu\n3,cold;Cold\n4,gout\n")
-    table = read_table(tmp_path / "t.csv", label_list="tags", plan=Choices())
-    assert table.notes == [
-        "the labels 'Cold' and 'cold', 'Flu' and 'flu' differ only in upper case or blanks and stay different labels"
-    ]
-
-
 def test_predict_names_columns_that_lack_far_more_values_than_at_the_fit(run, tmp_path, rng):  # noqa: F811
     """Shares at the fit: a 0, b .1, c .6 (a third category never seen), d 0. New rows: only more than both limits."""
     n, names = 100, ["a", "b", "c", "d", "y"]

@@ -5,10 +5,14 @@ import warnings
 
 import numpy as np
 import pytest
+from commands import run, write_csv
 
 from nmlsdr.tables import Choices, DataFileError, TableEncoder, read_table
+from nmlsdr.tables._labels import similar_names
 
 pandas = pytest.importorskip("pandas")
+
+__all__ = ["run"]  # a fixture, used by its name
 
 
 def tomorrow(fitted, new, **choices):
@@ -62,3 +66,118 @@ def test_a_pipe_is_refused(tmp_path):
     os.mkfifo(tmp_path / "t.csv")
     with pytest.raises(DataFileError, match=r"t\.csv is a pipe or a device"):
         read_table(tmp_path / "t.csv")
+
+
+VALUES = [i * 37 % 60 / 8 for i in range(60)]
+
+
+@pytest.mark.parametrize("typed", [VALUES, [*VALUES[:-1], "n/a"]])
+def test_typed_numbers_leave_the_decimal_mark_to_the_next_table(typed):
+    commas = [str(value).replace(".", ",") for value in VALUES]
+    new = [*commas[:-1], "1.234,5"]
+    said, found = tomorrow(pandas.Series(typed, dtype=object), new)
+    assert found.tolist() == [*VALUES[:-1], 1234.5]
+    assert not any("decimal" in line for line in said)
+    grouped = tomorrow(typed, ["1.234", *map(str, VALUES[1:])])[1]  # as a decimal point elsewhere says
+    assert grouped[0] == 1.234
+    assert tomorrow(typed, ["1 234", *["7"] * 59])[1][0] == 1234  # either reading is the same
+    with pytest.raises(ValueError, match="with another decimal mark"):
+        tomorrow(typed, [*commas[:30], *map(str, VALUES[30:])])
+    with pytest.raises(ValueError, match="with another decimal mark"):
+        tomorrow(typed, commas, decimal=".")  # as a person said
+
+
+def test_a_workbook_and_the_text_of_the_same_program_give_the_same_columns(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    shares = [value / 100 for value in VALUES]
+    for row in [["crp", "share"], *zip(VALUES, shares, strict=True)]:
+        book.active.append(row)
+    for (cell,) in book.active.iter_rows(min_row=2, min_col=2):
+        cell.number_format = "0.00%"
+    book.save(tmp_path / "t.xlsx")
+    fit = read_table(tmp_path / "t.xlsx", plan=Choices())
+    rows = [f"{value};{share * 100:.2f}%".replace(".", ",") for value, share in zip(VALUES, shares, strict=True)]
+    (tmp_path / "t.csv").write_text("\n".join(["crp;share", *rows]) + "\n")
+    found = read_table(tmp_path / "t.csv", plan=type(fit.plan).from_json(fit.plan.filled(fit.data).to_json()))
+    assert found.differences == []
+    np.testing.assert_allclose(found.data, fit.data, atol=0.005)
+
+
+def test_another_decimal_mark_is_named_once():
+    written = [str(value) for value in VALUES]
+    with pytest.raises(ValueError, match="not what the column holds") as refused:
+        tomorrow(written, [text.replace(".", ",") for text in written])
+    said = str(refused.value)
+    assert "row 0, column 'v': '0,0' (60 cells) with another decimal mark" in said, said
+    assert said.endswith("; write all numbers of a column with one decimal mark, that of the fit.")
+    assert "missing=" not in said
+    said, found = tomorrow(written * 2, [*written * 2][:-1] + ["4,5"])
+    assert found[-1] == np.median(VALUES)
+    assert said == [
+        "In X, column 'v': '4,5' (1) with another decimal mark, new since the fit, and read as missing values."
+    ]
+
+
+@pytest.mark.parametrize("answers", [("T", "N"), ("x", ""), ("pozytywny", "negatywny")])
+def test_truths_are_known_beside_any_answers(answers):
+    yes, no = answers
+    choices = {} if yes in "Tx" else {"yes": yes, "no": no}
+    said, found = tomorrow([yes, no, no] * 20, [True, False, False] * 20, **choices)
+    assert (said, found.tolist()) == ([], [1, 0, 0] * 20)
+
+
+@pytest.mark.parametrize(("unit", "word"), [(" %", "około"), ("", "ok."), (" mg", "nie więcej niż")])
+def test_words_before_numbers_make_them_missing_and_not_words(unit, word):
+    """Numbers stay numbers although a fifth of them, or half, has a word in front; no new sign is read."""
+    for share in (5, 2):
+        cells = [f"{word} " * (i % share == 0) + f"{i * 37 % 60 / 10:.1f}{unit}".replace(".", ",") for i in range(60)]
+        encoder = TableEncoder()
+        with pytest.warns(UserWarning, match=f"{60 // share} numbers behind words are missing: '{word.strip('.')}'"):
+            X = encoder.fit_transform(pandas.DataFrame({"v": cells}))
+        assert (encoder.plan_.columns[0].kind, X.shape) == ("number", (60, 1))
+        known = [i * 37 % 60 / 10 for i in range(60) if i % share]
+        assert X[1, 0] == 3.7
+        assert X[0, 0] == pytest.approx(np.median(known))
+        assert not any(other.startswith(f"{word} ") for other in encoder.plan_.missing)
+        later, found = tomorrow(cells, [f"{word} 99{unit}", *cells[1:]])
+        assert (later, found[0]) == ([], X[0, 0])
+
+
+def test_codes_behind_words_are_no_numbers():
+    cells = ["room 1", "room 2", "3"] * 20
+    assert TableEncoder().fit(pandas.DataFrame({"v": cells})).plan_.columns[0].kind == "category"
+
+
+ALIKE = [
+    ["Flu", "flu"],
+    ["angle left", "left angle"],
+    ["Ménière", "Meniere"],
+    ["anaemia", "anemia"],
+    ["łokieć", "lokieć"],
+]
+DIFFERENT = ["gout", "hepatitis A", "hepatitis B", "type 1 diabetes", "type 2 diabetes", "gait"]
+
+
+@pytest.mark.parametrize("as_columns", [False, True])
+def test_the_plan_names_all_labels_and_those_that_are_spellings_of_one(tmp_path, run, as_columns):
+    names = [*(name for pair in ALIKE for name in pair), *DIFFERENT]
+    given = lambda i: [names[i % len(names)], names[i * 7 % len(names)]]
+    if as_columns:
+        rows = [[i % 9, *(int(name in given(i)) for name in names)] for i in range(80)]
+        write_csv(tmp_path / "t.csv", ["x", *names], rows)
+        found = run("plan", "t.csv", "--label-columns", ",".join(names))
+    else:
+        write_csv(tmp_path / "t.csv", ["x", "y"], [[i % 9, ";".join(given(i))] for i in range(80)])
+        found = run("plan", "t.csv", "--label-list", "y", "--no-label", "")
+    assert found.status == 0, found.err
+    assert all(f"{name!r} (" in found.out for name in names)
+    said = found.out[found.out.index("the labels '") : found.out.index("first.")]
+    assert said.endswith(
+        "2 more pairs differ only in case, accents, a letter or the order of words; "
+        "if they mean the same, make spellings equal "
+    )
+    for k, pair in enumerate(ALIKE):
+        alone = similar_names(dict.fromkeys([*pair, *DIFFERENT], 3 + k))
+        assert [f"{pair[0]!r} (" in note and f"{pair[1]!r} (" in note for note in alone] == [True]
+    assert similar_names(dict.fromkeys(DIFFERENT, 1)) == []

@@ -38,6 +38,7 @@ and never in a circle.
                   mlknn.py                ML-kNN counts and posterior
                   forest.py               the forests of ResidualPropagation
                   metrics.py              the seven measures                          article eq. (15)-(21)
+                  _thresholds.py          flip rate and thresholds, from scores of labelled rows
                   _search/                the exact neighbour search that graph.py uses
                   _checks/                checks of input: labels, numbers, rows and graphs
                   _errors.py              InputError

@@ -21,7 +21,7 @@ from sklearn.utils.validation import _num_samples
 from . import metrics
 from ._checks.labels import Labels, check_labels, numbers_or_nan, to_dense
 from ._errors import InputError
-from ._estimators._thresholds import rank_scores
+from ._thresholds import rank_scores
 
 __all__ = ["SCORERS", "LabeledRowsSplit", "cross_val_proba"]
 

@@ -37,7 +37,7 @@ from sklearn.preprocessing import StandardScaler
 
 import nmlsdr
 from nmlsdr._checks.labels import check_labels
-from nmlsdr._estimators._thresholds import flip_rate_interval
+from nmlsdr._thresholds import flip_rate_interval
 from nmlsdr.datasets import make_toy, paper_split
 from nmlsdr.inspection import estimate_mistakes
 

@@ -642,5 +642,5 @@ def residual_propagation(
     return {
         "weights": a, "O": O, "rate": rate, "E": np.array(E), "scores": scores, "flip_scores": flip_scores,
         "f1": f1_cutoff(V.ravel(), rate),
-        "prior": prior_cutoffs(u, shares),
+        "macro": [f1_cutoff(column, rate) for column in V.T], "prior": prior_cutoffs(u, shares),
     }  # fmt: skip

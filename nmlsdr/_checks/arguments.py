@@ -21,7 +21,7 @@ Metric = Literal["euclidean", "cosine"]
 EdgeWeights = Literal["binary", "rbf"]
 PropagationSolver = Literal["auto", "cg", "lu", "fixed_point"]
 EigenSolver = Literal["auto", "eigsh", "svd"]
-Threshold = float | Literal["f1", "prior"] | Sequence[float] | NDArray[Any]
+Threshold = float | Literal["f1", "macro", "prior"] | Sequence[float] | NDArray[Any]
 
 
 def contiguous(values: Any, dtype: Any = None) -> np.ndarray:

@@ -10,12 +10,12 @@ from sklearn.pipeline import Pipeline
 
 from .. import MLkNN, ResidualPropagation, SemiSupervisedMLkNN
 from .._errors import InputError, printable
-from .._estimators._thresholds import rank_scores, warn_never_predicted
 from .._methods import METHODS
 from .._model.archive import need_skops
 from .._model.reading import open_model
 from .._model.rows import fitted_rows, were_fitted
 from .._report.trial import LabelScores, score_labels
+from .._thresholds import rank_scores, warn_never_predicted
 from ..inspection._verdicts import names_or_numbers
 from ..metrics import score_table
 from ..model_file import save_model

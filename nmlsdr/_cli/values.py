@@ -5,6 +5,8 @@ import csv
 from collections.abc import Callable
 from typing import Any
 
+RULES = ("f1", "macro", "prior")  # those of `_thresholds`, which would load NumPy
+
 
 def number(kind: type[int] | type[float], fits: Callable[[Any], bool], rule: str) -> Callable[[str], Any]:
     """Return a function that parses a number, and refuses one that breaks the rule."""
@@ -25,12 +27,12 @@ count = number(int, lambda value: value >= 1, "a whole number of at least 1")
 seed = number(int, lambda value: 0 <= value < 2**32, "a whole number of at least 0 and below 2^32")
 jobs = number(int, bool, "a whole number other than 0 (-1: all cores)")
 alpha = number(float, lambda value: 0 <= value < 1, "a number from 0 to below 1")
-_share = number(float, lambda value: 0 <= value <= 1, "a number from 0 to 1, f1, or prior")
+_share = number(float, lambda value: 0 <= value <= 1, f"a number from 0 to 1, {', '.join(RULES[:-1])}, or {RULES[-1]}")
 
 
 def cutoff(text: str) -> float | str:
     """Return a threshold, or the word for a rule that finds one."""
-    return text if text in ("f1", "prior") else float(_share(text))
+    return text if text in RULES else float(_share(text))
 
 
 def alphas(text: str) -> float | tuple[float, float]:

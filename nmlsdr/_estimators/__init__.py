@@ -8,7 +8,6 @@ as scikit-learn requires. Its `fit` names the steps in the article's order:
     _steps.py         what fits share: reading rows and labels, neighbours, W, F; `nmlsdr.dask` overrides four of them
     _shrinkage.py     weights of the features, and the directions of the weighted features
     _learners.py      the trend of ResidualPropagation: ridge regression, forests, and how much each counts
-    _thresholds.py    flip rate and thresholds, from scores of the training rows
     _projection.py    what scikit-learn's transformers inherit: tags, `transform`
     _classifier.py    what its classifiers inherit: tags, `predict` and its kin, by blocks of rows
     _callbacks.py     progress of a fit for scikit-learn's callbacks

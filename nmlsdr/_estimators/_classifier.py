@@ -12,10 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 from .._checks.labels import Labels, check_labels, refuse_other_than_zero_one
 from .._errors import InputError
 from .._search.estimate import say_if_large
+from .._thresholds import check_threshold, given_thresholds, just_below, labels_flip_rate, learned_cutoffs
 from ._prepared import neighbors_of_queries
 from ._sklearn_bases import BaseEstimator, ClassifierMixin
 from ._steps import Steps
-from ._thresholds import check_threshold, given_thresholds, just_below, labels_flip_rate, learned_cutoffs
 
 Scores = Callable[[], np.ndarray]
 # Rows in a block of predict: besides its output, predict needs memory for the neighbours and scores of one block.

@@ -11,11 +11,11 @@ from .._checks.labels import Labels, check_binary
 from .._errors import InputError
 from .._moments import RowSums
 from .._search import choose_stored
+from .._thresholds import check_threshold, warn_never_predicted
 from ._callbacks import steps_of_fit
 from ._classifier import NeighborClassifier
 from ._sklearn_bases import CallbackSupportMixin
 from ._steps import Neighbors, Steps, as_attribute, clip_neighbors, refuse_one, soft_label_attributes
-from ._thresholds import check_threshold, warn_never_predicted
 
 
 class _CountsNeighborLabels(NeighborClassifier):
@@ -115,14 +115,15 @@ class MLkNN(_CountsNeighborLabels):
         ``metric`` are used. Most transformers count a row as its own neighbour; give these k + 1 neighbours.
         "precomputed": X contains distances to the training rows, as a dense array or as such a CSR matrix; a pipeline
         can then share one search among several classifiers (see Examples).
-    threshold : float, "f1", "prior" or array-like of shape (n_labels,), default=0.5
+    threshold : float, "f1", "macro", "prior" or array-like of shape (n_labels,), default=0.5
         Threshold in [0, 1], or one for each label: `predict` gives a label where its posterior is at least this,
-        as the program of Zhang and Zhou does. A larger value predicts fewer labels. Two rules choose the thresholds
-        from the posteriors of the training rows, each computed without the row itself as a neighbour. "f1": one
-        threshold for all labels, half of the largest F1 expected from the posteriors. "prior": one threshold for each
-        label, so that the label is predicted for as large a share of the training rows as have it, after a correction
-        for flipped labels. Where many posteriors are equal, the share may be smaller, or up to twice as large (or 5
-        rows more). A label that no row is known to have is never predicted. Not used for 1-D y.
+        as the program of Zhang and Zhou does. A larger value predicts fewer labels. Three rules choose the thresholds
+        from the posteriors of the labelled rows, each computed without the row itself as a neighbour. "f1": one
+        threshold for all labels, half of the largest F1 expected from the posteriors. "macro": the same for each label
+        alone. "prior": one threshold for each label, so that the label is predicted for as large a share of the
+        labelled rows as have it, after a correction for flipped labels. Where many posteriors are equal, the share may
+        be smaller, or up to twice as large (or 5 rows more). By the last two, a label that no row is known to have is
+        never predicted. Not used for 1-D y.
     at_least_one : bool, default=False
         Whether `predict` gives a row without any predicted label the label with the highest posterior, the first of
         equal ones.
@@ -319,14 +320,15 @@ class SemiSupervisedMLkNN(CallbackSupportMixin, _CountsNeighborLabels):
     max_iter : int or None, default=None
         Largest number of iterations of the propagation for each label, at least 1. None: as many as theory requires
         for ``tol``. If they are not enough, a ConvergenceWarning is issued.
-    threshold : float, "f1", "prior" or array-like of shape (n_labels,), default=0.5
+    threshold : float, "f1", "macro", "prior" or array-like of shape (n_labels,), default=0.5
         Threshold in [0, 1], or one for each label: `predict` gives a label where its posterior is at least this,
-        as the program of Zhang and Zhou does. A larger value predicts fewer labels. Two rules choose the thresholds
-        from the posteriors of the training rows, each computed without the row itself as a neighbour. "f1": one
-        threshold for all labels, half of the largest F1 expected from the posteriors. "prior": one threshold for each
-        label, so that the label is predicted for as large a share of the training rows as have it, after a correction
-        for flipped labels. Where many posteriors are equal, the share may be smaller, or up to twice as large (or 5
-        rows more). A label that no row is known to have is never predicted. Not used for 1-D y.
+        as the program of Zhang and Zhou does. A larger value predicts fewer labels. Three rules choose the thresholds
+        from the posteriors of the labelled rows, each computed without the row itself as a neighbour. "f1": one
+        threshold for all labels, half of the largest F1 expected from the posteriors. "macro": the same for each label
+        alone. "prior": one threshold for each label, so that the label is predicted for as large a share of the
+        labelled rows as have it, after a correction for flipped labels. Where many posteriors are equal, the share may
+        be smaller, or up to twice as large (or 5 rows more). By the last two, a label that no row is known to have is
+        never predicted. Not used for 1-D y.
     at_least_one : bool, default=False
         Whether `predict` gives a row without any predicted label the label with the highest posterior, the first of
         equal ones.

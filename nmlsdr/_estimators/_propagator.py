@@ -7,12 +7,12 @@ import numpy as np
 from scipy import sparse
 
 from .._checks.arguments import EdgeWeights, Metric, PropagationSolver, Threshold
+from .._thresholds import check_threshold
 from ..graph import even_exponent, transition_of_graph
 from ._callbacks import steps_of_fit
 from ._classifier import NeighborClassifier
 from ._sklearn_bases import CallbackSupportMixin
 from ._steps import as_attribute, soft_label_attributes
-from ._thresholds import check_threshold
 
 
 @dataclass(eq=False, repr=False)
@@ -68,12 +68,13 @@ class MultiLabelPropagation(CallbackSupportMixin, NeighborClassifier):
     max_iter : int or None, default=None
         Largest number of iterations of the propagation for each label, at least 1. None: as many as theory requires
         for ``tol``. If they are not enough, a ConvergenceWarning is issued.
-    threshold : float, "f1", "prior" or array-like of shape (n_labels,), default=0.5
+    threshold : float, "f1", "macro", "prior" or array-like of shape (n_labels,), default=0.5
         Threshold in [0, 1], or one for each label: `predict` gives a label where F(x) is above the threshold. A larger
-        value predicts fewer labels. Two rules choose the thresholds from the soft labels that each training row would
+        value predicts fewer labels. Three rules choose the thresholds from the soft labels that each labelled row would
         get from its neighbours. "f1": one threshold for all labels, half of the largest F1 expected from these soft
-        labels. "prior": one threshold for each label, so that the label is predicted for as large a share of the
-        training rows as have it, after a correction for flipped labels. Not used for 1-D y.
+        labels. "macro": the same for each label alone. "prior": one threshold for each label, so that the label is
+        predicted for as large a share of the labelled rows as have it, after a correction for flipped labels. Not used
+        for 1-D y.
     n_jobs : int or None, default=None
         Number of threads. None: one for each core that the process may use, where scikit-learn uses one thread; a
         negative number counts back from there, so that -1 means the same as None. The results do not depend on it.

@@ -6,6 +6,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import _thresholds as rules
 from .._checks.arguments import Metric, Threshold, check_count, check_real
 from .._checks.labels import Labels
 from .._checks.verdicts import enter_verdicts
@@ -15,7 +16,6 @@ from .._ridge import RIDGE_GRID, CrossFit
 from .._solvers.system import System
 from ..graph import transition_of_graph, union_graph
 from ..propagation import propagate_signed
-from . import _thresholds as rules
 from ._callbacks import steps_of_fit
 from ._classifier import NeighborClassifier, shares
 from ._learners import Trend, fit_trend, forest_scores, share_of_residuals, weighted_sum
@@ -92,14 +92,15 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         With 0, or with fewer than 6 labelled rows, there are no forests, and the trend is the ridge regression alone.
     residual_weight : float, default=0.75
         Weight of the propagated errors E in the scores, in [0, 1]. 0 leaves them out.
-    threshold : "f1", "prior", float or array-like of shape (n_labels,), default="f1"
+    threshold : "f1", "macro", "prior", float or array-like of shape (n_labels,), default="f1"
         Threshold of the scores: `predict` gives a label where s(x) is at least the threshold. A larger value predicts
         fewer labels. "f1": one threshold for all labels, at most 1/2. It has the best expected F1 of all entries
-        together, which is computed from the scores of the labelled rows. "prior": one threshold for each label, so that
-        the label is predicted for as large a share of the training rows as have it, after a correction for flipped
-        labels. Where many scores are equal, the share may be smaller, or up to twice as large (or 5 rows more). It
-        predicts rare labels more often than "f1", but never a label that no row is known to have. A number in [0, 1],
-        or one for each label, is the threshold itself. Not used for 1-D y.
+        together, by the scores of the labelled rows without their own labels. "macro": the same for each label alone,
+        so that rare labels are predicted more often, in fact more often than they are true. "prior": one threshold for
+        each label, so that as large a share of these scores reaches it as rows have the label, after a correction for
+        flipped labels. Where many scores are equal, the share may be smaller, or up to twice as large (or 5 rows more).
+        "macro" and "prior" never predict a label that no row is known to have. A number in [0, 1], or one for each
+        label, is the threshold itself. Not used for 1-D y.
     random_state : int, Generator, RandomState or None, default=0
         Seed of the folds and of the forests. It is 0 where scikit-learn has None, so that a fit can be repeated.
     n_jobs : int or None, default=None
@@ -478,8 +479,8 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
 
         Notes
         -----
-        If the thresholds differ between labels (``threshold="prior"``, or one number for each label), these values do
-        not rank the labels of a row; ``decision_function(X) + thresholds_``, the scores themselves, do.
+        If the thresholds differ between labels ("macro", "prior", or one number for each label), these values do not
+        rank the labels of a row; ``decision_function(X) + thresholds_``, the scores themselves, do.
         """
         return self._gather(X, self._to_decision)
 

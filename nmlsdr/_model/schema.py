@@ -16,7 +16,7 @@ from sklearn.pipeline import Pipeline
 
 from .. import _estimators as estimators
 from .._errors import InputError
-from .._estimators._thresholds import check_threshold
+from .._thresholds import check_threshold
 from ..tables import TableEncoder
 
 _LARGEST = 1e170  # 1 / sqrt of the smallest positive number is 4e161; sums of such numbers are finite

@@ -15,8 +15,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold
 
 from .._checks.labels import check_labels
-from .._estimators._thresholds import known_shares, labels_flip_rate, learned_cutoffs
 from .._process.threads import check_n_jobs, single_threaded_blas
+from .._thresholds import known_shares, labels_flip_rate, learned_cutoffs
 from ..forest import KINDS, grow_forests, score_by_forests
 
 STRENGTHS = (0.001, 0.01, 0.1, 1.0, 10.0)  # on standardised features

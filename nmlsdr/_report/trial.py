@@ -19,7 +19,7 @@ from sklearn.preprocessing import Normalizer
 from .. import MLkNN, ResidualPropagation
 from .._checks.labels import Labels
 from .._estimators._classifier import Scores
-from .._estimators._thresholds import RULES, learned_cutoffs, rank_scores
+from .._thresholds import RULES, learned_cutoffs, rank_scores
 from ..inspection import estimate_mistakes
 from ..metrics import score_table
 from ..model_selection import LabeledRowsSplit

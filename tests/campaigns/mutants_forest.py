@@ -99,7 +99,7 @@ MUTANTS = {
         ("forest/soft labels in place of hard ones that differ", "directions_of_labels", "if not np.ptp(cleaned, axis=0).any() and", "if"),
         ("forest/soft labels of constant given ones", "directions_of_labels", " and np.ptp(labels.Y[labels.labeled], axis=0).any()", ""),
     ],
-    ("_estimators/_thresholds.py", (*TESTS, "tests/core/test_flip_interval.py")): [
+    ("_thresholds.py", (*TESTS, "tests/core/test_flip_interval.py")): [
         ("forest/flip rate without its limit", "", "_LARGEST_FLIP_RATE = 0.3", "_LARGEST_FLIP_RATE = 0.45"),
         ("forest/flip rate of a fifth", "", "_CLEAREST_SHARE = 10", "_CLEAREST_SHARE = 5"),
         ("forest/flip rate where scores are largest", "_share_of_ones", "scores < largest", "scores > largest"),
@@ -112,6 +112,7 @@ MUTANTS = {
         ("forest/no score promises anything", "f1_cutoff", "> 0 else 0.5", "> 0 else 0.0"),
         ("forest/shares not corrected", "learned_cutoffs", "np.clip(unflipped(given, rate), 0.0, 1.0)", "given"),
         ("forest/labels that no row has", "learned_cutoffs", "np.where(given + more > 0, ", "np.where(given + more >= 0, "),
+        ("forest/macro as f1", "learned_cutoffs", "f1_cutoff(column[these], rate)", "f1_cutoff(scores[known], rate)"),
         ("forest/unknown entries in the threshold", "learned_cutoffs", "scores[known]", "scores.ravel()"),
         ("forest/a tie at the threshold is none", "just_below", "np.nextafter(cutoffs, -np.inf)", "cutoffs"),
     ],

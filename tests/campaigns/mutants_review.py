@@ -96,7 +96,7 @@ MUTANTS = {
         ("review/list: equal scores by the row", "rank_suspects", "(-s, -suspicion)", "(-suspicion,)"),
         ("review/list: one kind has the other", "rank_suspects", '(is_given == (kind == "wrong"))', '(is_given == (kind == "forgotten"))'),
     ],
-    ("_estimators/_thresholds.py", ("tests/core/test_flip_interval.py", "tests/core/test_residual.py", "tests/doors/test_inspection.py")): [
+    ("_thresholds.py", ("tests/core/test_flip_interval.py", "tests/core/test_residual.py", "tests/doors/test_inspection.py")): [
         ("review/list: rates are not brought together", "labels_forget_rate", "(h0 + r) / 2", "h0"),
     ],
     ("_estimators/_residual.py", ("tests/core/test_verdicts.py",)): [
@@ -104,10 +104,11 @@ MUTANTS = {
         ("verdicts/neighbours change them", "_to_learn", "np.where(decided, 0.0, ", "np.where(decided, 0.5, "),
         ("verdicts/only the last fit", "_to_learn", "if labels.single else", "if True else"),
     ],
-    ("_estimators/_thresholds.py", ("tests/core/test_verdicts.py",)): [
-        ("verdicts/threshold of the labels as given", "cutoffs_with_verdicts", "if added.sum() > 0:\n        return cutoffs", "return cutoffs"),
-        ("verdicts/a threshold below that of the labels as given", "cutoffs_with_verdicts", "np.maximum(cutoffs, ", "np.minimum(cutoffs, "),
-        ("verdicts/unknown entries", "cutoffs_with_verdicts", "[rows[after.labels.labeled]][known]", "[rows[after.labels.labeled]].ravel()"),
+    ("_thresholds.py", ("tests/core/test_verdicts.py",)): [
+        ("verdicts/threshold of the labels as given", "cutoffs_with_verdicts", "added[:, part].sum() <= 0 and", ""),
+        ("verdicts/a threshold below that of the labels as given", "cutoffs_with_verdicts", "np.maximum(cutoffs[part], least)", "least"),
+        ("verdicts/unknown entries", "cutoffs_with_verdicts", "later[:, part][known[:, part]]", "later[:, part]"),
+        ("verdicts/a label that only verdicts give", "cutoffs_with_verdicts", "np.where(np.isinf(cutoffs), ", "np.where(False, "),
         ("verdicts/shares of labels that people removed", "cutoffs_with_verdicts", "np.maximum(added.sum(axis=0), 0.0)", "added.sum(axis=0)"),
         ("verdicts/shares though people removed more", "cutoffs_with_verdicts", " if added.sum() > 0 else 0.0", ""),
     ],

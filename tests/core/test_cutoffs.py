@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 from nmlsdr import MLkNN, MultiLabelPropagation, ResidualPropagation, SemiSupervisedMLkNN, metrics, mlknn
-from nmlsdr._estimators._thresholds import f1_cutoff, prior_cutoffs, rank_scores
+from nmlsdr._thresholds import f1_cutoff, prior_cutoffs, rank_scores
 from nmlsdr.graph import neighbor_graph, squared_neighbors, transition_matrix
 from nmlsdr.model_file import load_model, save_model
 from nmlsdr.model_selection import SCORERS
@@ -46,12 +46,14 @@ def test_ties_that_would_predict_a_label_far_too_often_raise_the_cut_off():
 
 @pytest.mark.parametrize("Classifier", [*CLASSIFIERS, MultiLabelPropagation, ResidualPropagation])
 @pytest.mark.parametrize("n_rows", [4, 6, 12])
-def test_prior_never_predicts_a_label_that_no_row_is_known_to_have(Classifier, n_rows):
+@pytest.mark.parametrize("rule", ["macro", "prior"])
+def test_a_label_that_no_row_is_known_to_have_is_never_predicted(Classifier, n_rows, rule):
     X = np.arange(float(n_rows))[:, None]
     Y = np.column_stack([X[:, 0] < n_rows / 2, np.zeros(n_rows)]).astype(int)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "1 of 2 labels are never predicted")
-        model = Classifier(n_neighbors=2, threshold="prior").fit(X, Y)
+        model = Classifier(n_neighbors=2, threshold=rule).fit(X, Y)
+    assert model.thresholds_[1] == np.finfo(float).max
     assert not model.predict(X)[:, 1].any()
     assert model.predict(X)[:, 0].any()
 
@@ -92,7 +94,7 @@ def without_flips(shares, scores, given):
 
 
 @pytest.mark.parametrize("Classifier", [*CLASSIFIERS, MultiLabelPropagation])
-def test_f1_is_one_cut_off_from_the_scores_of_the_labelled_rows(data, Classifier):
+def test_f1_and_macro_are_cut_offs_from_the_scores_of_the_labelled_rows(data, Classifier):
     X, Y = data
     given = Y.copy()
     given[60:] = -1
@@ -108,6 +110,9 @@ def test_f1_is_one_cut_off_from_the_scores_of_the_labelled_rows(data, Classifier
     cutoff = reference.f1_cutoff(scores[:60].ravel(), rate)
     np.testing.assert_allclose(model.thresholds_, np.full(3, cutoff), rtol=1e-12)
     np.testing.assert_array_equal(model.predict(X), model.predict_proba(X) > model.thresholds_)
+    model.set_params(threshold="macro").fit(X, given)
+    cutoffs = [reference.f1_cutoff(column, rate) for column in scores[:60].T]
+    np.testing.assert_allclose(model.thresholds_, cutoffs, rtol=1e-12)
 
 
 def test_f1_cutoffs_computed_by_hand():
@@ -200,7 +205,7 @@ def test_classes_do_not_need_a_cut_off(data, Classifier):
 @pytest.mark.parametrize(
     ("threshold", "sentence"),
     [
-        ("half", 'threshold must be a number, "f1", "prior", or one number per label, got .half.'),
+        ("half", 'threshold must be a number, "f1", "macro", "prior", or one number per label, got .half.'),
         ((0.5, 2.0, 0.1), r"each threshold must be a number in \[0, 1\], got 2"),
         ((0.5, 0.5), "threshold has 2 numbers for 3 labels; give one per label"),
     ],

@@ -5,8 +5,8 @@ import pytest
 import reference
 
 from nmlsdr._checks.labels import check_labels
-from nmlsdr._estimators._thresholds import flip_rate_interval, labels_flip_rate, labels_forget_rate
 from nmlsdr._report.trial import EveryRule
+from nmlsdr._thresholds import flip_rate_interval, labels_flip_rate, labels_forget_rate
 
 SEEDS = range(10)
 

@@ -18,8 +18,8 @@ from sklearn.base import clone
 from sklearn.neighbors import KNeighborsTransformer
 
 from nmlsdr import NMLSDR, MLkNN, ResidualPropagation
-from nmlsdr._estimators._thresholds import rank_scores
 from nmlsdr._ridge import cross_fit, ridge_regression
+from nmlsdr._thresholds import rank_scores
 from nmlsdr.graph import kneighbors, neighbor_graph
 from nmlsdr.metrics import score_table
 

@@ -20,8 +20,8 @@ from sklearn.preprocessing import StandardScaler
 
 from nmlsdr import ResidualPropagation
 from nmlsdr._estimators._learners import learner_weights
-from nmlsdr._estimators._thresholds import rank_scores
 from nmlsdr._ridge import cross_fit
+from nmlsdr._thresholds import rank_scores
 from nmlsdr.forest import grow_forests, score_by_forests
 from nmlsdr.graph import neighbor_graph, transition_matrix
 from nmlsdr.metrics import score_table
@@ -29,6 +29,7 @@ from nmlsdr.model_file import load_model, save_model
 from nmlsdr.model_selection import SCORERS, LabeledRowsSplit
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "residual_forest.json").read_text())
+THRESHOLDS = json.loads((Path(__file__).parents[1] / "golden" / "residual_propagation.json").read_text())["thresholds"]
 
 
 def fit(X, Y, **parameters):
@@ -53,7 +54,9 @@ def test_residual_propagation_with_forests_equals_the_plain_implementation(data,
     np.testing.assert_allclose(rank_scores(model, layout(new)), twin["scores"], atol=1e-8)
     np.testing.assert_allclose(model.flip_scores_, twin["flip_scores"], atol=1e-8)
     np.testing.assert_allclose(model.thresholds_, twin["f1"], atol=1e-8)
-    np.testing.assert_allclose(model.set_params(threshold="prior").fit(X, Y).thresholds_, twin["prior"], atol=1e-8)
+    for rule in ("macro", "prior"):
+        found = model.set_params(threshold=rule).fit(layout(X), Y).thresholds_
+        np.testing.assert_allclose(found, twin[rule], atol=1e-8)
 
 
 @pytest.mark.parametrize("n_learners", [1, 2, 3])
@@ -133,6 +136,25 @@ def test_results_with_a_forest_equal_the_stored_numbers(case, shared):
     for name, value in case["values"].items():
         allowed = GOLDEN["tolerance_of_r"] if name == "r" else tolerance
         assert found[name] == pytest.approx(value, abs=allowed), name
+
+
+@pytest.mark.usefixtures("default_forest")
+@pytest.mark.quick_cases("Emotions 0")
+@pytest.mark.shared
+@pytest.mark.parametrize("case", THRESHOLDS, ids=lambda case: f"{case['dataset']} {case['seed']}")
+def test_thresholds_equal_the_stored_numbers(case, shared):
+    """The flip rate, "f1", and the first and last label's threshold by "macro" and by "prior"."""
+    from nmlsdr.experiments.protocol import STUDIES, draw
+
+    d = draw(STUDIES["benchmarks"], case["dataset"], 0, "full", str(shared / "data"))
+    rng = np.random.default_rng(1000 + case["seed"])
+    given = np.where(rng.random(d.target.shape) < 0.1, 1 - d.target, d.target)
+    given[rng.permutation(len(given)) >= round(0.3 * len(given))] = -1
+    found = []
+    for rule in ("f1", "macro", "prior"):
+        model = ResidualPropagation(n_jobs=1, threshold=rule).fit(d.train, given)
+        found += [*model.thresholds_[[0, -1][rule == "f1" :]]]
+    np.testing.assert_allclose([model.flip_rate_, *found], case["values"], atol=1e-5)
 
 
 def _measures(target, scores, predicted):

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.model_selection import cross_validate
 
 from nmlsdr import ResidualPropagation
-from nmlsdr._estimators._thresholds import rank_scores
+from nmlsdr._thresholds import rank_scores
 from nmlsdr.graph import neighbor_graph
 from nmlsdr.inspection import rank_suspects
 from nmlsdr.metrics import macro_f1, micro_f1
@@ -66,7 +66,7 @@ def scores_without_own_label(model, rows):
     return 0.375 * V[rows]
 
 
-@pytest.mark.parametrize("rule", ["f1", "prior"])
+@pytest.mark.parametrize("rule", ["f1", "macro", "prior"])
 @pytest.mark.parametrize("removed", [True, False])
 def test_thresholds_with_verdicts_by_the_definition(rng, rule, removed):
     """As many entries as before, and no lower; or the threshold as before if people added labels."""
@@ -80,16 +80,35 @@ def test_thresholds_with_verdicts_by_the_definition(rng, rule, removed):
     added = np.where(known, corrected - given, 0).sum(axis=0)
     assert (added.sum() < 0) == removed
     V0, V1 = (each.ridge_scores_[rows] + scores_without_own_label(each, rows) for each in (before, after))
-    if rule == "f1":
-        t0 = before.thresholds_[0]
-        reached = np.sort(V1[known[rows]])[-int((V0[known[rows]] > t0).sum())]
-        np.testing.assert_allclose(after.thresholds_, max(t0, reached) if removed else t0, atol=1e-12)
+    if rule != "prior":
+        groups = [np.ones(3, bool)] if rule == "f1" else np.eye(3, dtype=bool)
+        for chosen in groups:  # of labels that share a threshold
+            t0, these = before.thresholds_[chosen][0], known[rows] & chosen
+            expected = t0
+            if added[chosen].sum() <= 0:
+                expected = max(t0, np.sort(V1[these])[-int((V0[these] > t0).sum())])
+            np.testing.assert_allclose(after.thresholds_[chosen], expected, atol=1e-12)
     else:
         r, M = before.flip_rate_, known.sum(axis=0)
         shares = np.clip((np.where(known, given, 0).sum(axis=0) / M - r) / (1 - 2 * r), 0, 1)
         shares += 0 if removed else np.maximum(added, 0) / M
         expected = reference.prior_cutoffs(np.clip(V1, 0, 1), shares)
         np.testing.assert_allclose(after.thresholds_, expected, atol=1e-12)
+
+
+def test_macro_takes_the_verdicts_of_a_label_that_only_they_give(data):
+    X, Y, _ = data
+    given, verdicts = Y.copy(), np.full(Y.shape, -1)
+    given[:45, 2], verdicts[:8, 2] = 0, 1
+    model = plain().set_params(threshold="macro")
+    with pytest.warns(UserWarning, match="1 of 4 labels are never predicted"):
+        assert clone(model).fit(X, given).thresholds_[2] == np.finfo(float).max
+    after = model.fit(X, given, verdicts=verdicts)
+    V = after.ridge_scores_[:45] + 0.375 * sum(
+        reference.transition_matrix(neighbor_graph(at, 12)) @ E
+        for at, E in zip((after.embedding_, after.ridge_scores_), after.propagated_errors_, strict=True)
+    )[:45]  # fmt: skip
+    assert after.thresholds_[2] == pytest.approx(reference.f1_cutoff(V[:, 2], after.flip_rate_), abs=1e-9)
 
 
 @pytest.mark.usefixtures("default_forest")

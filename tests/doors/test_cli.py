@@ -32,10 +32,10 @@ import nmlsdr
 from nmlsdr import _graph, metrics
 from nmlsdr._cli.console import Console
 from nmlsdr._cli.writing import write_text
-from nmlsdr._estimators._thresholds import rank_scores
 from nmlsdr._methods import METHODS
 from nmlsdr._model.reading import open_model
 from nmlsdr._process import threads as _threads
+from nmlsdr._thresholds import rank_scores
 from nmlsdr.model_file import load_model, save_model
 
 __all__ = ["run", "tables"]  # fixtures, used by their names
@@ -175,7 +175,7 @@ def test_every_other_method_is_followed_by_the_semi_supervised_classifier(run, t
         (["--method", "MDDMp", "--classifier", "residual"], "--classifier residual goes with --method NMLSDR only"),
         (["--classifier", "none", "--threshold", "0.4"], "--threshold is for a classifier, got --classifier none"),
         (["--method", "MDDMp", "--classifier", "none", "--metric", "cosine"], "--metric has no effect on MDDMp with"),
-        (["--classifier", "mlknn", "--threshold", "1.5"], "it must be a number from 0 to 1, f1, or prior, got '1.5'"),
+        (["--classifier", "mlknn", "--threshold", "1.5"], "a number from 0 to 1, f1, macro, or prior, got '1.5'"),
     ],
 )
 def test_options_that_exclude_each_other_raise_a_clear_error(run, tables, words, sentence):

@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._checks.arguments import check_real
-from .._checks.labels import Labels
-from .._errors import InputError
+from ._checks.arguments import check_real
+from ._checks.labels import Labels
+from ._errors import InputError
 
-RULES = ("f1", "prior")
+RULES = ("f1", "macro", "prior")
 _LARGEST_FLIP_RATE = 0.3
 _CLEAREST_SHARE = 10  # the flip rate is read off one in ten of the known entries
 
@@ -24,7 +24,8 @@ def check_threshold(threshold: Any) -> None:
             check_real(value, "each threshold", 0.0, 1.0)
         return
     if not isinstance(threshold, Real):
-        raise InputError(f'threshold must be a number, "f1", "prior", or one number per label, got {threshold!r}.')
+        rules = ", ".join(f'"{rule}"' for rule in RULES)
+        raise InputError(f"threshold must be a number, {rules}, or one number per label, got {threshold!r}.")
     check_real(threshold, "threshold", 0.0, 1.0)
 
 
@@ -219,10 +220,10 @@ def learned_cutoffs(rule: str, labels: Labels, rate: float, scores: np.ndarray, 
 
     Parameters
     ----------
-    rule : {"f1", "prior"}
-        "f1": one threshold for all labels, by `f1_cutoff` from the scores of the known entries.  "prior": by
-        `prior_cutoffs`, with the share of each label among its known entries corrected by the flip rate; infinity for a
-        label that no row is known to have.
+    rule : {"f1", "macro", "prior"}
+        "f1": one threshold for all labels, by `f1_cutoff` from the scores of the known entries.  "macro": the same for
+        each label alone.  "prior": by `prior_cutoffs`, with the share of each label among its known entries corrected
+        by the flip rate.  "macro" and "prior" have infinity for a label that no row is known to have.
     labels : Labels
     rate : float
         The flip rate.
@@ -240,8 +241,10 @@ def learned_cutoffs(rule: str, labels: Labels, rate: float, scores: np.ndarray, 
         given = known_shares(Y, known)
         shares = np.clip(np.clip(unflipped(given, rate), 0.0, 1.0) + more, 0.0, 1.0)
         return np.where(given + more > 0, prior_cutoffs(np.clip(scores, 0.0, 1.0), shares), np.inf)
-    cutoff = f1_cutoff(scores[known], rate) if (Y[known] > 0).any() else 0.5
-    return np.full(Y.shape[1], cutoff)
+    if rule == "macro":
+        pairs = zip(scores.T, known.T, (Y * known).any(axis=0), strict=True)
+        return np.array([f1_cutoff(column[these], rate) if has_one else np.inf for column, these, has_one in pairs])
+    return np.full(Y.shape[1], f1_cutoff(scores[known], rate) if (Y[known] > 0).any() else 0.5)
 
 
 def cutoffs_with_verdicts(rule: str, before: Scored, after: Scored, rate: float) -> np.ndarray:
@@ -249,12 +252,13 @@ def cutoffs_with_verdicts(rule: str, before: Scored, after: Scored, rate: float)
 
     The flip rate is that of the labels as given.  It does not fit the scores of corrected labels, which would promise
     an F1 near 1.  So "f1" keeps the threshold t of the labels as given if people added more labels than they removed.
-    Otherwise only as many known entries may reach the threshold as reached t before, and it is at least t.  "prior"
-    corrects the shares as given, and adds to each the share that people added, if they added more than they removed.
+    Otherwise only as many known entries may reach the threshold as reached t before, and it is at least t.  "macro" is
+    the same for each label alone; one that only verdicts give has the threshold of their labels.  "prior" corrects the
+    shares as given, and adds to each the share that people added, if they added more than they removed.
 
     Parameters
     ----------
-    rule : {"f1", "prior"}
+    rule : {"f1", "macro", "prior"}
     before, after : Scored
         Labels as given and with verdicts, and the scores of the model that learned each.
     rate : float
@@ -271,11 +275,13 @@ def cutoffs_with_verdicts(rule: str, before: Scored, after: Scored, rate: float)
         more = np.maximum(added.sum(axis=0), 0.0) / np.maximum(known.sum(axis=0), 1) if added.sum() > 0 else 0.0
         return learned_cutoffs(rule, labels, rate, after.scores, more)
     cutoffs = learned_cutoffs(rule, labels, rate, before.scores)
-    if added.sum() > 0:
-        return cutoffs
-    reached = int((before.scores[known] >= cutoffs[0]).sum())
-    scores = np.sort(after.scores[rows[after.labels.labeled]][known])
-    return np.maximum(cutoffs, scores[len(scores) - max(1, reached)])
+    later = after.scores[rows[after.labels.labeled]]
+    for part in [slice(None)] if rule == "f1" else range(len(cutoffs)):
+        reached = int((known & (before.scores >= cutoffs))[:, part].sum())
+        if added[:, part].sum() <= 0 and known[:, part].any():
+            least = np.sort(later[:, part][known[:, part]])[::-1][max(1, reached) - 1]
+            cutoffs[part] = np.maximum(cutoffs[part], least)
+    return np.where(np.isinf(cutoffs), learned_cutoffs(rule, after.labels, rate, after.scores), cutoffs)
 
 
 def just_below(cutoffs: np.ndarray) -> np.ndarray:
@@ -309,8 +315,8 @@ def warn_never_predicted(
     missing = int(np.count_nonzero(~predicted))
     if not missing:
         return
-    if isinstance(threshold, str):
+    if isinstance(threshold, str) and threshold != "f1":
         advice = "their scores do not distinguish the rows that have them, so label more rows with these labels"
-    advice = advice or 'threshold="f1" predicts rare labels more readily'
+    advice = advice or 'threshold="macro" predicts rare labels more readily'
     message = f"{missing} of {len(predicted)} labels are never predicted{where}; {advice}."
     warnings.warn(message, UserWarning, stacklevel=stacklevel)

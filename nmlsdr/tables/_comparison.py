@@ -1,118 +1,221 @@
 """A table beside that of the fit: the profile of a column that a plan keeps, and what differs from it, in words.
 
-A line tells a mistake of an export, such as percent that became fractions, and not that next year is warmer. So the
-limits are wide, and wider for a column whose first rows differ from its last ones at the fit already. On 14
-tables with 200 to 5000 rows no line stood at 1008 bootstraps and later parts, and each of 1120 changes had one
-(`comparison.py` among the campaigns of the tests).
+A line tells a mistake of an export, such as percent that became fractions, and not that next year is warmer. There
+are two kinds of limits:
+
+* What the fit did not have at all, or a third as often, is told where chance does not explain it: empty cells, a sign,
+  a unit, 0 among other numbers, values far beyond the ends of the fit. If both tables are rows of one, and a share of
+  `a` rows among n at the fit, then k of a + k such rows stand by chance among m new ones as a binomial with
+  probability m / (n + m) says. So few ordinary tables have such a line, whatever the shapes of their columns.
+* What the fit had is told where it moved for `SHIFT` of the rows: most tables are no draws of one another, so the
+  limit is wide, and wider for a column whose first rows differ from its last ones at the fit already.
+
+`comparison.py` among the campaigns of the tests counts both kinds of error.
 """
 
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import betainc
 
 from .._errors import shorten
-from ._columns import Cells, Numbers
+from ._columns import Cells, Numbers, tally
+from ._lists import parts_of
+from ._shapes import fold_all
 
-LEVELS = np.array([0.05, 0.25, 0.5, 0.75, 0.95])  # of the quantiles
+LEVELS = np.array([0, 0.05, 0.25, 0.5, 0.75, 0.95, 1])  # of the quantiles; the first and the last are the ends
 SHIFT = 0.4  # of the rows, that lie on another side of a quantile, or have another form
 NOISE = 1.5  # divided by the root of the number of rows, in addition
-MORE_MISSING = 0.3  # so much larger, and three times as large, is a share of missing values that is told
-RARE_GAPS = 0.01  # accepted probability that so many rows lack a value, at the share of the fit
-FEW, RARE_FORM = 3, 0.01  # a form that the fit did not have is told from so many cells and such a share of them
+RARE = 0.01  # accepted probability that chance alone gives a line to an ordinary table, for all columns together
+TIMES = 3  # so many times as often as at the fit is something that is told, if chance does not explain it
+FEW = 3  # cells with one value far beyond the ends: a tail has many values, a code for "missing" has one
+ONWARD = 10  # a column that rises goes on so many times as far as it came at the fit, and dates do
+COMMON = 0.01  # the share of the texts that have a word, from which on a profile keeps it
+WORDED = {"category": "a level", "list": "an item", "words": "a frequent word"}  # what the cells of such columns have
 LEAST_SUMMED = 10  # values that are not 0 above a row of sums
+
+
+How = tuple[frozenset[str], bool]  # the words that mean a missing value, and whether case matters
 
 
 @dataclass(frozen=True)
 class Profile:
-    """What the cells of a column are like.
+    """What the cells of a column, or the numbers under a key of JSON objects, are like.
 
     Attributes
     ----------
+    n_rows : int
     missing : float
         The share of rows without a known value.
     quantiles : tuple of float
-        Of the known numbers, at LEVELS.
+        Of the known numbers, or of the years of dates, at LEVELS.
     drift : float
-        How far the second half of the rows is from the quantiles of the first.
+        Which share of the second half of the rows lies on another side of the quantiles of the first half, beyond what
+        chance gives; negative where it lies below them.
     shares : dict of str to float
-        How often each unit, sign, and level occurs among the cells with a value.
+        How often each form (of a date, unit, sign, decimals, 0), level, item and word occurs among the cells with a
+        value.
     """
 
+    n_rows: int
     missing: float
     quantiles: tuple[float, ...] = ()
     drift: float = 0.0
     shares: dict[str, float] = field(default_factory=dict)
 
+    @property
+    def n_known(self) -> float:
+        """The number of rows with a known value."""
+        return self.n_rows * (1 - self.missing)
 
-def profile_of(column: Any, cells: Cells, X: NDArray[np.float64]) -> Profile:
-    """Return the profile of a column by its `Column` of the plan, its cells, and its features without filled values."""
-    has_levels = column.kind in ("category", "list", "words")
-    known = np.asarray(X[:, : len(column.levels)].any(axis=1) if has_levels else ~np.isnan(X[:, 0]))
-    missing = float((~known).mean()) if len(known) else 0.0
-    values = X[known, 0]
-    if column.kind != "number" or not len(values):
-        names = {"category": column.levels.values(), "list": column.levels.values(), "yes/no": ["yes"]}
-        means = X[known].mean(axis=0).tolist() if len(values) else []
-        return Profile(missing, shares=dict(zip(names.get(column.kind, ()), means, strict=False)))
-    counts = Counter({"decimals": int((values % 1 != 0).sum())})
-    if not isinstance(cells, Numbers):
-        texts = cells.trimmed
-        forms = texts.forms
-        n_cells = np.bincount(forms.codes[texts.codes[known]], minlength=len(forms.parts))
-        for parts, count in zip(forms.parts, n_cells.tolist(), strict=True):
-            if parts is not None and parts.sign:
-                counts[f"the sign {parts.sign!r}"] += count
-            if parts is not None and column.factors:
-                counts[repr(parts.unit) if parts.unit else "no unit"] += count
-    elif column.factors:
-        counts["no unit"] = len(values)
-    half = len(values) // 2
+
+def profile_of(column: Any, cells: Cells, values: NDArray[np.float64], how: How) -> Profile:
+    """Return the profile of a column by its `Column` of the plan, its cells, and its numbers, NaN where missing."""
+    is_known = ~np.isnan(values)
+    known, n_known = values[is_known], int(is_known.sum())
+    if column.kind in WORDED:
+        found = [*_parts(column, cells, how)]
+        n_known = sum(count for parts, count in found if parts is not None)
+        counts = tally((part, count) for parts, count in found for part in parts or ())
+        least = COMMON * n_known * (column.kind == "words" or column.has_other)
+        counts = Counter({part: n for part, n in counts.items() if part in column.levels or n > least})
+    else:
+        counts = _forms(column, cells, is_known, known)
+    missing = 1 - n_known / len(cells) if len(cells) else 0.0
+    shares = {form: count / n_known for form, count in sorted(counts.items()) if count}
+    if not n_known or column.kind in ("yes/no", *WORDED):
+        return Profile(len(cells), missing, shares=shares)
+    half = n_known // 2
+    drift = shift(_quantiles(known[:half]), known[half:]) if half else 0.0
     # Without what chance gives: few rows drift little.
-    drift = max(0.0, distance(_quantiles(values[:half]), values[half:]) - NOISE / np.sqrt(half)) if half else 0.0
-    shares = {form: count / len(values) for form, count in sorted(counts.items()) if count}
-    return Profile(missing, _quantiles(values), drift, shares)
+    drift = float(np.sign(drift) * max(0.0, abs(drift) - NOISE / np.sqrt(max(1, half))))
+    return Profile(len(cells), missing, _quantiles(known), drift, shares)
+
+
+def _parts(column: Any, cells: Cells, how: How) -> Iterator[tuple[dict[str, str] | None, int]]:
+    """Yield the levels, items or words of each different cell, None where it is missing, and in how many rows it is."""
+    texts, (missing, keep_case) = cells.texts.trimmed, how
+    for text, word, count in zip(texts.different, fold_all(texts.different), texts.counts, strict=True):
+        parts = parts_of(column.kind, text, column.separator, keep_case)
+        yield None if word in missing and not parts.keys() & column.levels.keys() else parts, count
+
+
+def _forms(column: Any, cells: Cells, is_known: NDArray[np.bool_], values: NDArray[np.float64]) -> Counter[str]:
+    """Return how many of the cells with a value have each form, or mean yes."""
+    if column.kind == "yes/no":
+        return Counter({"yes": int(values.sum())})
+    found = [("decimals", int((values % 1 != 0).sum())), ("0", int((values == 0).sum()))]
+    if column.kind == "date":
+        dates, codes = cells.texts.trimmed.dates_with(column.levels), cells.texts.trimmed.codes[is_known]
+        n_cells = np.bincount(dates.codes[codes], minlength=len(dates.different)).tolist()
+        orders = (re.sub(r"\d+", lambda n: "YYYY" if len(n[0]) == 4 else "00", date) for date in dates.different)
+        found = [(f"dates as {order.replace('-', '/')}", n) for order, n in zip(orders, n_cells, strict=True)]
+    elif column.kind == "number" and not isinstance(cells, Numbers):
+        forms, codes = cells.trimmed.forms, cells.trimmed.codes[is_known]
+        n_cells = np.bincount(forms.codes[codes], minlength=len(forms.parts)).tolist()
+        numbers = [(number, n) for number, n in zip(forms.parts, n_cells, strict=True) if number is not None]
+        found += [(f"the sign {number.sign!r}", n) for number, n in numbers if number.sign]
+        found += [(repr(number.unit) if number.unit else "no unit", n) for number, n in numbers if column.factors]
+    elif column.factors:
+        found.append(("no unit", len(values)))
+    return tally(found)
 
 
 def _quantiles(values: NDArray[np.float64]) -> tuple[float, ...]:
     return tuple(np.quantile(values, LEVELS, method="inverted_cdf").tolist())
 
 
-def distance(quantiles: Sequence[float], values: NDArray[np.float64]) -> float:
-    """Return which share of some values lies on the wrong side of a quantile, the largest of all quantiles.
+def shift(quantiles: Sequence[float], values: NDArray[np.float64]) -> float:
+    """Return which share of some values lies on the wrong side of a quantile, the largest of all; negative: below it.
 
     Examples
     --------
-    >>> distance(_quantiles(np.arange(100.0)), np.arange(100.0)), distance(_quantiles(np.arange(100.0)), np.zeros(9))
-    (0.0, 0.95)
+    >>> values = np.arange(100.0)
+    >>> shift(_quantiles(values), values), shift(_quantiles(values), values + 50), shift(_quantiles(values), values * 0)
+    (0.0, 0.5, -0.95)
     """
     ordered = np.sort(values)
     below, up_to = (np.searchsorted(ordered, quantiles, side) / len(ordered) for side in ("left", "right"))
-    return float(np.maximum(below - LEVELS, LEVELS - up_to).max(initial=0.0))
+    up, down = float((LEVELS - up_to).max()), float((below - LEVELS).max())
+    return up if up >= down else -down
 
 
-def differences(was: Profile, now: Profile, X: NDArray[np.float64]) -> tuple[list[str], bool]:
-    """Return what differs in a column, with both figures, and whether its numbers lie elsewhere."""
-    found, share = [], now.missing
-    is_emptier = share == 1 or share > max(3 * was.missing, was.missing + MORE_MISSING)
-    if is_emptier and was.missing ** (share * len(X)) < RARE_GAPS:
-        found.append(f"{share:.0%} of the rows have no known value, {was.missing:.0%} at the fit")
-    values = X[~np.isnan(X[:, 0]), 0]
-    limit = SHIFT + NOISE / np.sqrt(max(1, len(values)))
-    is_elsewhere = bool(was.quantiles and len(values) and distance(was.quantiles, values) > limit + 2 * was.drift)
-    if is_elsewhere:
-        found.append(f"the median is {now.quantiles[2]:.4g}, {was.quantiles[2]:.4g} at the fit")
-    if share < 1 and was.missing < 1:
-        for form in sorted(was.shares.keys() | now.shares.keys()):
-            before, after = was.shares.get(form, 0.0), now.shares.get(form, 0.0)
-            is_new = before == 0 and after >= max(FEW / len(values), RARE_FORM) and bool(was.quantiles)
-            if is_new or abs(after - before) > limit:
-                shown = shorten(form, 30) if was.quantiles or form == "yes" else repr(shorten(form, 30))
-                found.append(f"{shown} in {after:.0%} of the cells, {before:.0%} at the fit")
-    return found, is_elsewhere
+def differences(
+    column: Any, was: Profile, cells: Cells, values: NDArray[np.float64], how: How, rare: float
+) -> tuple[list[str], bool, str]:
+    """Return what differs in a column, with both figures, whether its numbers lie elsewhere, and what all rows have.
+
+    The parameters are those of `profile_of`, the profile at the fit, and the probability that chance explains.
+    """
+    found, now, values = list[str](), profile_of(column, cells, values, how), values[~np.isnan(values)]
+    is_emptier = _is_more(was.missing, now.missing, was.n_rows, now.n_rows, rare)
+    if is_emptier or (column.kind in ("yes/no", "category") and was.missing == 0 < now.missing):
+        found.append(f"{_percent(now.missing)} of the rows have no known value, {_percent(was.missing)} at the fit")
+    limit = SHIFT + NOISE / max(1.0, now.n_known) ** 0.5
+    is_elsewhere = False
+    if was.quantiles and now.quantiles:
+        is_elsewhere = abs(shift(was.quantiles, values)) > limit + 2 * abs(was.drift)
+        median = f"the median is {now.quantiles[3]:.4g}, {was.quantiles[3]:.4g} at the fit"
+        found += [median] if is_elsewhere else _far_values(column, was, values, rare)
+    level = next(iter(now.shares), "")
+    if column.kind == "category" and now.shares.get(level) == 1 and limit < 1 - was.shares.get(level, 1):
+        return found, False, f"all rows have {column.levels[level]!r}, {_percent(was.shares[level])} at the fit"
+    for form in sorted(was.shares.keys() | (now.shares.keys() if was.quantiles else ())):
+        before, after = was.shares.get(form, 0.0), now.shares.get(form, 0.0)
+        is_new = bool(was.quantiles) and _is_more(before, after, was.n_known, now.n_known, rare)
+        if is_new or abs(after - before) > limit:
+            shown = repr(shorten(column.levels.get(form, form), 30)) if column.kind in WORDED else form
+            found.append(f"{shown} in {_percent(after)} of the cells, {_percent(before)} at the fit")
+    new_units = tuple(form for form in now.shares.keys() - was.shares.keys() if form[0] in "'\"")
+    if column.factors and any(fact.startswith(new_units) for fact in found):
+        found.append("units are converted to those of the fit")
+    if column.kind in WORDED and not column.has_other:
+        found += _unseen(column, was, now, cells, how, rare)
+    return found, is_elsewhere, ""
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g}%"
+
+
+def _is_more(before: float, after: float, n: float, m: float, rare: float) -> bool:
+    """Whether a share of m rows is much larger than that of n rows at the fit, and not by chance."""
+    return (after > TIMES * before or after == 1) and bool(betainc(after * m, before * n + 1, m / (n + m)) < rare)
+
+
+def _far_values(column: Any, was: Profile, values: NDArray[np.float64], rare: float) -> Iterator[str]:
+    """Say which values lie further beyond an end than the ends lie apart, if chance does not explain them."""
+    least, most = was.quantiles[0], was.quantiles[-1]
+    # So many rows later, a column that rises has gone on, and so have dates in any order of the rows.
+    onward = (most - least) * (ONWARD + len(values) / max(1.0, was.n_known))
+    lower = 2 * least - most + onward * min(was.drift, 0.0)
+    upper = 2 * most - least + onward * max(was.drift, float(column.kind == "date"))
+    far, counts = np.unique(values[(values < lower) | (values > upper)], return_counts=True)
+    share, largest = counts.sum() / len(values), counts.max(initial=0)
+    is_code = largest >= FEW and 2 * largest > counts.sum()
+    if is_code or _is_more(0.0, share, was.n_known, len(values), rare):
+        form = ".0f" if column.kind == "date" else ".6g"
+        which = f"{'values such as ' * (len(far) > 1)}{far[counts.argmax()]:{form}}"
+        yield f"{which} in {_percent(share)} of the cells; the fit had {least:{form}} to {most:{form}}"
+
+
+def _unseen(column: Any, was: Profile, now: Profile, cells: Cells, how: How, rare: float) -> Iterator[str]:
+    """Say how many rows have levels, items or frequent words that no feature stands for."""
+    new = {part for part in now.shares if part not in was.shares}
+    if column.kind == "words":  # texts always have new words: those count that chance does not make so frequent
+        new = {word for word in new if _is_more(COMMON, now.shares[word], was.n_known, now.n_known, rare)}
+    n_rows, examples = 0, list[str]()
+    for parts, count in _parts(column, cells, how):
+        texts = [text for part, text in (parts or {}).items() if part in new]
+        n_rows, examples = n_rows + count * bool(texts), examples or texts
+    if n_rows:
+        such = f"that the fit has not seen, such as {shorten(examples[0], 30)!r}: no feature stands for it"
+        yield f"{n_rows} row{'s have' if n_rows > 1 else ' has'} {WORDED[column.kind]} {such}"
 
 
 def is_sum_of_others(values: NDArray[np.float64]) -> bool:

@@ -1,11 +1,12 @@
 """Cells that hold several values: words of a small vocabulary, "dermatologist, nephrologist", or a JSON object."""
 
+import functools
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from .._checks.words import trim
+from .._checks.words import WORD, fold, trim
 from ._numbers import is_number
 
 SEPARATORS = ";|,/+\n、،；，؛"  # at the end those of China, Japan and of Arabic
@@ -27,6 +28,15 @@ class ItemList(NamedTuple):
 def items_of(text: str, separator: str) -> list[str]:
     """Return the different parts between separators, without blanks around them and a full stop at their end."""
     return [*dict.fromkeys(part for piece in text.split(separator) if (part := trim(trim(piece).removesuffix("."))))]
+
+
+@functools.lru_cache(1 << 16)  # the cells of a column are read for the features and for the profile
+def parts_of(kind: str, text: str, separator: str, keep_case: bool) -> dict[str, str]:
+    """Return the level, the items or the words in a cell of a category, a list or a text: keys and spellings."""
+    if kind == "words":
+        return {word: word for word in WORD.findall(fold(text))}
+    items = items_of(text, separator) if kind == "list" else [text]
+    return {(trim if keep_case else fold)(item): item for item in items}
 
 
 def find_items(texts: Mapping[str, int], key: Callable[[str], str] = str.casefold) -> ItemList | None:

@@ -8,7 +8,7 @@ import dataclasses
 import functools
 import json
 import reprlib
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Self, get_args, get_origin, get_type_hints
@@ -16,12 +16,12 @@ from typing import Any, Self, get_args, get_origin, get_type_hints
 import numpy as np
 from numpy.typing import NDArray
 
-from .._checks.words import LANGUAGES, WORD, fold, trim
+from .._checks.words import LANGUAGES
 from .._errors import InputError, plural, shorten
 from ._columns import Cells, Numbers, Texts
-from ._comparison import LEVELS, Profile, differences, is_sum_of_others, profile_of
+from ._comparison import LEVELS, RARE, Profile, differences, is_sum_of_others, profile_of
 from ._files import MOST_SHOWN, NO_UNIT, OTHER_MARK, Problem, new_words
-from ._lists import items_of, numbers_of
+from ._lists import numbers_of, parts_of
 from ._numbers import NOTATIONS, Notation, decimal_mark, is_number, own_notation
 from ._shapes import fold_all, rows_of
 from ._units import WITHOUT, read_quantities, with_new_units, word_before
@@ -110,7 +110,8 @@ class Plan:
     encoding : str
         The encoding of the table, which other files of its origin probably have too; empty: not known.
     profiles : tuple of Profile
-        For each column that becomes features, what its cells were like at the fit; empty: not known.
+        For each column that becomes features (for each key of JSON objects), what its cells were like at the fit;
+        empty: not known.
     """
 
     columns: tuple[Column, ...]
@@ -206,18 +207,12 @@ class Plan:
         """Return the features of a category, of lists, or of words."""
         missing, table = frozenset(self.missing), np.zeros((len(texts.different), width), dtype=bool)
         place = {level: j for j, level in enumerate(column.levels)}
-        key: Callable[[str], str] = trim if self.keep_case else fold
         for code, (text, word) in enumerate(zip(texts.different, fold_all(texts.different), strict=True)):
-            if column.kind == "words":
-                table[code, [place[part] for part in {*WORD.findall(word)} if part in place]] = True
-            elif column.kind == "list":
-                items = map(key, items_of(text, column.separator))
-                table[code, [place[item] for item in items if item in place]] = True
-            elif (level := place.get(text if self.keep_case else word)) is not None:
-                table[code, level] = True
-            elif column.has_missing and word in missing:
+            parts = parts_of(column.kind, text, column.separator, self.keep_case)
+            table[code, found := [place[part] for part in parts if part in place]] = True
+            if column.has_missing and not found and word in missing:
                 table[code, len(place)] = True
-            elif column.has_other and word not in missing:
+            elif column.has_other and not found and word not in missing:
                 table[code, -1] = True
         return table[texts.codes]
 
@@ -229,9 +224,16 @@ class Plan:
             yield column, X[:, start:end]
             start = end
 
+    def _measured(self, X: NDArray[np.float64]) -> Iterator[tuple[Column, str, NDArray[np.float64]]]:
+        """Yield what has a profile: each used column, of JSON objects each key, and its numbers if it has some."""
+        for column, block in self._blocks(X):
+            for key, values in zip(column.levels if column.kind == "JSON" else [""], block.T):  # noqa: B905
+                yield column, key, values
+
     def profiles_of(self, columns: Mapping[str, Cells], X: NDArray[np.float64]) -> tuple[Profile, ...]:
         """Return the profile of each used column; missing values of the features are not filled yet."""
-        return tuple(profile_of(column, columns[column.name], block) for column, block in self._blocks(X))
+        how = frozenset(self.missing), self.keep_case
+        return tuple(profile_of(column, columns[column.name], values, how) for column, _, values in self._measured(X))
 
     def compare(
         self, columns: Mapping[str, Cells], X: NDArray[np.float64], absent: Container[str], renamed: Mapping[str, str]
@@ -241,23 +243,21 @@ class Plan:
         Columns of one name in the file (`renamed` has the names that its reader made) are told apart by their order
         alone, and refused where two of them differ.
         """
-        found, moved = dict[str, list[str]](), []
-        for (column, X_of), was in zip(self._blocks(X), self.profiles, strict=bool(self.profiles)):
+        found, moved, alike = dict[str, list[str]](), [], dict[str, str]()
+        how, rare = (frozenset(self.missing), self.keep_case), RARE / max(1, len(self.profiles))
+        for (column, key, values), was in zip(self._measured(X), self.profiles, strict=bool(self.profiles)):
             if column.name in absent or not len(X):
                 continue
-            now = profile_of(column, columns[column.name], X_of)
-            facts, is_elsewhere = differences(was, now, X_of)
-            if column.kind == "category" and len(unseen := np.flatnonzero(~X_of.any(axis=1))):
-                rows = "1 row has a level" if len(unseen) == 1 else f"{len(unseen)} rows have levels"
-                such = shorten(next(filter(None, map(columns[column.name].text, unseen.tolist())), ""), 30)
-                facts.append(f"{rows} that the fit has not seen, such as {such!r}: its features are 0 there")
-            new_units = tuple(form for form in now.shares.keys() - was.shares.keys() if form[0] in "'\"")
-            if column.factors and any(fact.startswith(new_units) for fact in facts):
-                facts.append("units are converted to those of the fit")
-            if column.kind == "number" and is_sum_of_others(X_of[:, 0]):
+            differs = differences(column, was, columns[column.name], values, how, rare)
+            facts, is_elsewhere, alike[column.name] = differs
+            if column.kind == "number" and is_sum_of_others(values):
                 facts.append("the last row is the sum of the others; remove it if it is no row")
-            found |= {column.name: facts} if facts else {}
+            if facts:
+                found.setdefault(column.name, []).extend([f"{key!r}: {'; '.join(facts)}"] if key else facts)
             moved += [column.name] * is_elsewhere
+        if names := [name for name, fact in alike.items() if fact]:  # of one ward, and so of its building: said once
+            more = f" (and one level in {', '.join(map(repr, names[1:]))})" if names[1:] else ""
+            found.setdefault(names[0], []).append(alike[names[0]] + more)
         if twins := [name for name in moved if renamed.get(name) in moved]:
             what = f"The columns {renamed[twins[0]]!r} and {twins[0]!r} have one name in the file"
             raise InputError(f"{what}, and probably not the order of the fit; give each a name of its own.")
@@ -372,12 +372,12 @@ class Plan:
             odd_answers |= c.kind == "date" and not {*c.levels.values()} <= {*map(str, range(1, 13))}
             if odd_answers or (c.kind in FEATURES and not c.feature_names) or (c.kind == "list") > (c.separator != ""):
                 raise ValueError(f"impossible levels in the column {c.name!r}")
-        if self.profiles and len(self.profiles) != len(self.used):
+        if self.profiles and len(self.profiles) != len([*self._measured(np.empty((0, len(self.feature_names))))]):
             raise ValueError("another number of profiles than of columns")
         for profile in self.profiles:
-            shares = [profile.missing, profile.drift, *profile.shares.values()]
+            shares = [profile.missing, abs(profile.drift), *profile.shares.values()]
             sound = np.isfinite(profile.quantiles).all() and len(profile.quantiles) in (0, len(LEVELS))
-            if not sound or not all(0 <= share <= 1 for share in shares):
+            if not sound or not 0 <= profile.n_rows < 2**53 or not all(0 <= share <= 1 for share in shares):
                 raise ValueError("impossible shares in a profile")
         if len({c.name for c in self.columns}) < len(self.columns):
             raise ValueError("two columns of one name")

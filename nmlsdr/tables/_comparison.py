@@ -86,7 +86,7 @@ def profile_of(column: Any, cells: Cells, values: NDArray[np.float64], how: How)
         counts = Counter({part: n for part, n in counts.items() if part in column.levels or n > least})
     else:
         counts = _forms(column, cells, is_known, known)
-    missing = 1 - n_known / len(cells) if len(cells) else 0.0
+    missing = (len(cells) - n_known) / max(1, len(cells))
     shares = {form: count / n_known for form, count in sorted(counts.items()) if count}
     if not n_known or column.kind in ("yes/no", *WORDED):
         return Profile(len(cells), missing, shares=shares)
@@ -180,7 +180,7 @@ def differences(
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.3g}%"
+    return f"{share:.0%}" if share >= 0.01 else f"{100 * share:.1g}%"
 
 
 def _is_more(before: float, after: float, n: float, m: float, rare: float) -> bool:

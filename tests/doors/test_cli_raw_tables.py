@@ -373,7 +373,7 @@ def test_a_category_unseen_at_fit_becomes_all_zeros(run, raw, tmp_path):  # noqa
     write_csv(tmp_path / "new.csv", ["ward", "age", "visits", "smoker"], [["mars", "", "1", "yes"]])
     found = run("predict", "m.skops", "new.csv", "-o", "out.csv")
     assert found.status == 0, found
-    unseen = "1 row has a level that the fit has not seen, such as 'mars': its features are 0 there"
+    unseen = "1 row has a level that the fit has not seen, such as 'mars': no feature stands for it"
     assert found.err.splitlines()[0] == f"nmlsdr: new.csv: column 'ward': {unseen}."
     plan = open_model(tmp_path / "m.skops").plan
     cells = {"ward": ["mars"], "age": ["1"], "visits": ["1"], "smoker": ["yes"]}

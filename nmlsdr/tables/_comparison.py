@@ -199,9 +199,9 @@ def _far_values(column: Any, was: Profile, values: NDArray[np.float64], rare: fl
     share, largest = counts.sum() / len(values), counts.max(initial=0)
     is_code = largest >= FEW and 2 * largest > counts.sum()
     if is_code or _is_more(0.0, share, was.n_known, len(values), rare):
-        form = ".0f" if column.kind == "date" else ".6g"
-        which = f"{'values such as ' * (len(far) > 1)}{far[counts.argmax()]:{form}}"
-        yield f"{which} in {_percent(share)} of the cells; the fit had {least:{form}} to {most:{form}}"
+        show: Any = int if column.kind == "date" else "{:.6g}".format
+        which = f"{'values such as ' * (len(far) > 1)}{show(far[counts.argmax()])}"
+        yield f"{which} in {_percent(share)} of the cells; the fit had {show(least)} to {show(most)}"
 
 
 def _unseen(column: Any, was: Profile, now: Profile, cells: Cells, how: How, rare: float) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """What differs from the table of the fit is said, with both figures, and nothing else is."""
 
+import json
 import warnings
 
 import numpy as np
@@ -7,7 +8,9 @@ import pytest
 from campaigns import comparison
 from commands import assert_done, assert_refused, run, write_csv
 
-from nmlsdr.tables import DataFileError, TableEncoder, read_table
+from nmlsdr.tables import Column, DataFileError, Profile, TableEncoder, read_table
+from nmlsdr.tables._columns import Numbers, Texts
+from nmlsdr.tables._comparison import differences, profile_of
 
 pandas = pytest.importorskip("pandas")
 
@@ -138,3 +141,181 @@ def test_the_lock_of_an_open_workbook_is_named(tmp_path):
     (tmp_path / "~$t.xlsx").write_bytes(b"x" * 165)
     with pytest.raises(DataFileError, match="it is the lock of a workbook that is open"):
         read_table(tmp_path / "~$t.xlsx")
+
+
+# ---------------------------------------------------------------- limits, with profiles as the plan keeps them
+
+HOW = frozenset({""}), False  # the words that mean a missing value, and whether case matters
+
+
+def told(kind, was, new, *, rare=0.005, **column):
+    """What is said of numbers, or of the texts of a category or list, beside a profile of 100 rows."""
+    cells = Numbers(np.asarray(new, float)) if kind == "number" else Texts.of(new, np.arange(len(new)))
+    values = cells.values if kind == "number" else np.full(len(new), np.nan)
+    return differences(Column("v", kind, **column), Profile(100, *was), cells, values, HOW, rare)
+
+
+SEVEN = (0.0, 5.0, 25.0, 50.0, 75.0, 95.0, 100.0)
+
+
+def test_the_ends_and_quantiles_of_a_column_are_kept():
+    values = np.arange(100.0)
+    found = profile_of(Column("v", "number"), Numbers(values), values, HOW)
+    assert found.quantiles == (0, 4, 24, 49, 74, 94, 99)
+    assert (found.n_rows, found.missing, found.shares) == (100, 0, {"0": 0.01})
+    assert found.drift == -profile_of(Column("v", "number"), Numbers(-values), -values, HOW).drift
+    assert found.drift == pytest.approx(1 - 1.5 / 50**0.5)
+    assert profile_of(Column("v", "number"), Numbers(values[:1]), values[:1], HOW).drift == 0
+
+
+@pytest.mark.parametrize(
+    ("far", "drift", "is_told"),
+    [
+        ([-100] * 3, 0, False),  # no further beyond the end than the ends lie apart
+        ([-101] * 3, 0, True),
+        ([-101] * 2, 0, False),  # 2 of 1000 rows are chance, as none of 100 was
+        ([-101, -102, -103], 0, False),  # so many values are a tail
+        ([-101] * 3 + [-500, 900], 0, True),
+        ([-101] * 3 + [-500, 900, 901], 0, False),
+        ([200] * 3, 0, False),
+        ([201] * 3, 0, True),
+        ([1e30] * 3, 1, True),
+        ([2200] * 3, 1, False),  # rising values go on 10 times as far, and once more for each 100 of the 1000 rows
+        ([2201] * 3, 1, True),
+        ([-101] * 3, 1, True),
+        ([-2100] * 3, -1, False),
+        ([-2101] * 3, -1, True),
+        ([201] * 3, -1, True),
+    ],
+)
+def test_few_values_far_beyond_the_ends_are_told(far, drift, is_told):
+    new = [*far, *np.linspace(0, 100, 1000 - len(far))]
+    found, is_elsewhere, _ = told("number", (0, SEVEN, drift, {"0": 0.01, "decimals": 0.9}), new)
+    assert bool(found) == is_told, found
+    assert not is_elsewhere
+    if is_told:
+        assert found[0].startswith(f"{'values such as ' * (len({*far}) > 1)}{far[0]:.6g} in 0.")
+        assert found[0].endswith("% of the cells; the fit had 0 to 100")
+
+
+@pytest.mark.parametrize(("k", "rare", "is_told"), [(7, 0.005, False), (8, 0.005, True), (8, 0.0039, False)])
+def test_chance_is_a_binomial_of_the_rows_of_both_tables(k, rare, is_told):
+    """None of 100 rows and k of 100 others: all stand in one table with probability 2^-k, 1/256 for 8."""
+    ordinary = (0, SEVEN, 0, {"decimals": 1.0})
+    rest = np.linspace(1.5, 99.5, 100 - k)
+    far = [*np.linspace(300, 310, k), *rest]  # different values
+    assert bool(told("number", ordinary, far, rare=rare)[0]) == is_told
+    said = told("number", ordinary, [0] * k + [*rest], rare=rare)[0]
+    assert said == [f"0 in {k}% of the cells, 0% at the fit"] * is_told
+    assert bool(told("number", ordinary, [np.nan] * k + [*rest], rare=rare)[0]) == is_told
+    items = {"levels": {"a": "a", "b": "b"}, "separator": ";"}
+    lists = [""] * k + ["a;b"] * (100 - k)
+    assert bool(told("list", (0, (), 0, {"a": 0.9, "b": 0.5}), lists, rare=rare, **items)[0]) == is_told
+
+
+def test_three_times_as_many_are_needed_of_what_the_fit_had():
+    new = [*[0] * 300, *np.linspace(1, 99, 700)]
+    assert told("number", (0, SEVEN, 0, {"0": 0.1, "decimals": 0.7}), new)[0] == []
+    said = told("number", (0, SEVEN, 0, {"0": 0.09, "decimals": 0.7}), new)[0]
+    assert said == ["0 in 30% of the cells, 9% at the fit"]
+
+
+def test_a_change_is_told_from_four_tenths_of_the_rows_on_and_more_where_they_are_few():
+    """The limit for 100 rows is .4 + 1.5 / 10."""
+    for share, is_told in ((0.79, False), (0.81, True)):
+        new = ["a"] * round(100 * share) + ["b"] * round(100 - 100 * share)
+        said = told("category", (0, (), 0, {"a": 0.25, "b": 0.75}), new, levels={"a": "A", "b": "B"})[0]
+        assert said == ["'A' in 81% of the cells, 25% at the fit", "'B' in 19% of the cells, 75% at the fit"] * is_told
+        beyond = round(100 * (share - 0.25))
+        moved = [*np.linspace(101, 150, beyond), *np.linspace(1.5, 99.5, 100 - beyond)]
+        for drift, wider in ((0, is_told), (0.004, is_told), (0.007, False)):  # twice the drift wider
+            assert told("number", (0, SEVEN, drift, {"decimals": 1.0}), moved)[1] == wider
+
+
+def test_more_of_what_is_no_form_is_no_mistake():
+    """A third as many had the level at the fit, as next year's flu."""
+    was, levels = (0, (), 0, {"a": 0.1, "b": 0.9}), {"a": "A", "b": "B"}
+    assert told("category", was, ["a"] * 40 + ["b"] * 60, levels=levels)[0] == []
+
+
+def test_a_file_of_one_level_says_that_once():
+    frame = lambda wards: pandas.DataFrame({"ward": wards, "floor": [w[0] for w in wards], "x": range(len(wards))})
+    encoder = TableEncoder().fit(frame(["east", "west", "north"] * 20))
+    (line,) = comparison.lines(encoder, frame(["west"] * 60))
+    assert line == "In X, column 'ward': all rows have 'west', 33% at the fit (and one level in 'floor')."
+    assert comparison.lines(encoder, frame(["west"] * 20)) == []  # the limit for few rows is wider
+    assert "a level that the fit has not seen, such as 'south'" in comparison.lines(encoder, frame(["south"] * 60))[0]
+
+
+# ---------------------------------------------------------------- kinds of columns
+
+
+def test_an_empty_cell_is_told_where_yes_and_no_or_a_category_had_none():
+    for values in (["yes", "no", "yes"], ["east", "west", "north"]):
+        said, _ = said_of(values * 20, ["", *values * 70])
+        assert said == ["In X, column 'v': 0.5% of the rows have no known value, 0% at the fit."]
+        assert said_of(["", *values * 20], ["", *values * 70])[0] == []
+    assert said_of(list(range(60)), [None, *range(60)] * 4)[0] == []
+
+
+def test_dates_are_compared_by_year_and_order():
+    days = pandas.date_range("2023-01-01", periods=600)
+    later = pandas.date_range("2024-09-01", periods=30)
+    fit = days.strftime("%Y-%m-%d").tolist()
+    assert said_of(fit, later.strftime("%Y-%m-%d").tolist())[0] == []
+    assert said_of(fit, later.strftime("%Y/%m/%d").tolist())[0] == []
+    for year in (1, 1900, 9999):
+        said, _ = said_of(fit, [f"{year:04d}-12-31"] * 3 + fit[3:])
+        assert said == [f"In X, column 'v': {year} in 0.5% of the cells; the fit had 2023 to 2024."], year
+    said, _ = said_of(fit, later.strftime("%y-%m-%d").tolist())
+    assert "values such as 2001 in 67% of the cells; the fit had 2023 to 2024; dates as 00/00/00 in 100%" in said[0]
+    said, _ = said_of(fit, later.strftime("%d/%m/%Y").tolist())
+    orders = "dates as 00/00/YYYY in 100% of the cells, 0% at the fit; dates as YYYY/00/00 in 0% of the cells, 100%"
+    assert said == [f"In X, column 'v': {orders} at the fit."]
+
+
+def test_each_key_of_json_objects_is_compared(rng):
+    vitals = [{"bp": int(bp), "hr": int(hr)} for bp, hr in rng.normal([120, 70], [10, 9], (300, 2))]
+    said_in = lambda objects: said_of([json.dumps(one) for one in vitals], [json.dumps(one) for one in objects])[0]
+    assert said_in(vitals) == []
+    (line,) = said_in([one | {"hr": 10 * one["hr"]} for one in vitals])
+    assert line.startswith("In X, column 'v': 'hr': the median is ")
+    assert said_in([{"bp": one["bp"]} for one in vitals]) == [
+        "In X, column 'v': 'hr': 100% of the rows have no known value, 0% at the fit."
+    ]
+
+
+def test_items_and_words_that_the_fit_did_not_have_are_told(rng):
+    def plants(*items):
+        return ["; ".join(rng.permutation(items)[: rng.integers(1, 4)]) for _ in range(300)]
+
+    fit = plants("reed", "sedge", "lily", "moss", "algae")
+    assert said_of(fit, plants("reed", "sedge", "lily", "moss", "algae"))[0] == []
+    said, _ = said_of(fit, ["reed; Carex", *fit[1:]])
+    assert said[0].endswith("1 row has an item that the fit has not seen, such as 'Carex': no feature stands for it.")
+
+    def notes(*words):
+        more = [a + b for a in "abcdefghij" for b in "klmnopqrst"] * 3
+        return [" ".join([*rng.choice(words, 6), word]) for word in more]
+
+    words = ["fever", "cough", "since", "monday", "patient", "tired", "the", "pain", "left", "knee"]
+    fit = notes(*words)
+    assert said_of(fit, notes(*words))[0] == []
+    rare = [text + " zoster" * (i % 100 == 0) for i, text in enumerate(fit)]
+    assert said_of(fit, rare)[0] == []  # texts always have new words
+    said, _ = said_of(fit, [text.replace("fever", "febris") for text in fit])
+    assert "have a frequent word that the fit has not seen, such as 'febris'" in said[0]
+
+
+def test_typed_numbers_have_no_unit():
+    mixed = [f"{i + 100}{' cm' * (i % 4 > 0)}" for i in range(60)]
+    with pytest.warns(UserWarning, match="without a unit are read as 'cm'"):
+        said, _ = said_of(mixed, [i + 100.0 for i in range(60)])
+    assert "no unit in 100% of the cells, 25% at the fit" in said[0]
+
+
+def test_what_stays_silent():
+    """The page says so: where each value may be right, nothing tells a mistake."""
+    values = [i * 37 % 60 + 100 for i in range(60)]
+    for new in ([v - 10 for v in values], sorted(values), values[::-1]):
+        assert said_of(values, new)[0] == []

@@ -82,12 +82,11 @@ def profile_of(column: Any, cells: Cells, values: NDArray[np.float64], how: How)
         found = [*_parts(column, cells, how)]
         n_known = sum(count for parts, count in found if parts is not None)
         counts = tally((part, count) for parts, count in found for part in parts or ())
-        least = COMMON * n_known * (column.kind == "words" or column.has_other)
-        counts = Counter({part: n for part, n in counts.items() if part in column.levels or n > least})
     else:
         counts = _forms(column, cells, is_known, known)
     missing = (len(cells) - n_known) / max(1, len(cells))
-    shares = {form: count / n_known for form, count in sorted(counts.items()) if count}
+    least = max(1, COMMON * n_known * (column.kind == "words" or column.has_other))
+    shares = {form: count / n_known for form, count in sorted(counts.items()) if count >= least}
     if not n_known or column.kind in ("yes/no", *WORDED):
         return Profile(len(cells), missing, shares=shares)
     half = n_known // 2
@@ -115,14 +114,12 @@ def _forms(column: Any, cells: Cells, is_known: NDArray[np.bool_], values: NDArr
         n_cells = np.bincount(dates.codes[codes], minlength=len(dates.different)).tolist()
         orders = (re.sub(r"\d+", lambda n: "YYYY" if len(n[0]) == 4 else "00", date) for date in dates.different)
         found = [(f"dates as {order.replace('-', '/')}", n) for order, n in zip(orders, n_cells, strict=True)]
-    elif column.kind == "number" and not isinstance(cells, Numbers):
-        forms, codes = cells.trimmed.forms, cells.trimmed.codes[is_known]
+    elif column.kind == "number" and (column.factors or not isinstance(cells, Numbers)):
+        forms, codes = cells.texts.trimmed.forms, cells.texts.trimmed.codes[is_known]
         n_cells = np.bincount(forms.codes[codes], minlength=len(forms.parts)).tolist()
         numbers = [(number, n) for number, n in zip(forms.parts, n_cells, strict=True) if number is not None]
         found += [(f"the sign {number.sign!r}", n) for number, n in numbers if number.sign]
         found += [(repr(number.unit) if number.unit else "no unit", n) for number, n in numbers if column.factors]
-    elif column.factors:
-        found.append(("no unit", len(values)))
     return tally(found)
 
 
@@ -153,8 +150,8 @@ def differences(
     The parameters are those of `profile_of`, the profile at the fit, and the probability that chance explains.
     """
     found, now, values = list[str](), profile_of(column, cells, values, how), values[~np.isnan(values)]
-    is_emptier = _is_more(was.missing, now.missing, was.n_rows, now.n_rows, rare)
-    if is_emptier or (column.kind in ("yes/no", "category") and was.missing == 0 < now.missing):
+    is_closed = column.kind in ("yes/no", "category") and was.missing == 0 < now.missing
+    if is_closed or _is_more(was.missing, now.missing, was.n_rows, now.n_rows, rare):
         found.append(f"{_percent(now.missing)} of the rows have no known value, {_percent(was.missing)} at the fit")
     limit = SHIFT + NOISE / max(1.0, now.n_known) ** 0.5
     is_elsewhere = False

@@ -210,10 +210,8 @@ class Plan:
         for code, (text, word) in enumerate(zip(texts.different, fold_all(texts.different), strict=True)):
             parts = parts_of(column.kind, text, column.separator, self.keep_case)
             table[code, found := [place[part] for part in parts if part in place]] = True
-            if column.has_missing and not found and word in missing:
-                table[code, len(place)] = True
-            elif column.has_other and not found and word not in missing:
-                table[code, -1] = True
+            if not found and (column.has_missing if word in missing else column.has_other):
+                table[code, len(place) if word in missing else -1] = True
         return table[texts.codes]
 
     def _blocks(self, X: NDArray[np.float64]) -> Iterator[tuple[Column, NDArray[np.float64]]]:
@@ -248,8 +246,7 @@ class Plan:
         for (column, key, values), was in zip(self._measured(X), self.profiles, strict=bool(self.profiles)):
             if column.name in absent or not len(X):
                 continue
-            differs = differences(column, was, columns[column.name], values, how, rare)
-            facts, is_elsewhere, alike[column.name] = differs
+            facts, is_elsewhere, alike[column.name] = differences(column, was, columns[column.name], values, how, rare)
             if column.kind == "number" and is_sum_of_others(values):
                 facts.append("the last row is the sum of the others; remove it if it is no row")
             if facts:

@@ -111,6 +111,13 @@ def bench(session: nox.Session) -> None:
 
 
 @nox.session
+def mutants(session: nox.Session) -> None:
+    """Random errors in the lines changed since main, which the tests should notice; `-- FILE -n N` elsewhere."""
+    session.install("-e", ".[test]", *group("build"))
+    session.run("python", "tests/campaigns/mutation.py", *(session.posargs or ["--since", "main"]))
+
+
+@nox.session
 def wheel(session: nox.Session) -> None:
     """Build from the sdist, so that what is uploaded is what was built; `-- DIR` says where to."""
     session.install(*group("wheel"), *group("build"))

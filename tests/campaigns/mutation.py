@@ -1,29 +1,24 @@
-"""Whether the tests notice errors: one line at a time is broken in a copy of the project, and its tests are run.
+"""Whether the tests notice errors: one place at a time is broken in a copy of the project, and its tests are run.
 
-    python tests/campaigns/mutation.py                 all mutants
-    python tests/campaigns/mutation.py search/ -v      those whose name contains "search/", with the tests' output
-    python tests/campaigns/mutation.py --sample 40     forty of them, drawn at random
-    python tests/campaigns/mutation.py --list          print the table; what no longer applies is marked
-    python tests/campaigns/mutation.py --record        write the results to last_mutants.json beside this file
+    python tests/campaigns/mutation.py --since main                 30 random errors in the lines changed since main
+    python tests/campaigns/mutation.py tables/_numbers.py -n 100    100 in this file, or in all files of a folder
+    python tests/campaigns/mutation.py --kept                       the errors of several words in mutants.py
 
-For each mutant the quick tests of its row run first, those that plain pytest runs.  Only where they all pass, the slow
-tests of the same files follow.  The result says which tier noticed the error.
+A random error changes one operator, word or number, leaves out a condition, or does not execute a line (`EDITS`), drawn
+by --seed.  For each, the quick tests that mutants.py names for the file run first; only where they all pass, the slow
+ones of the same files follow.  The result says which noticed the error.  One that lives is a question to a person: is
+it the same program, or is a test missing?  The exit status is 1 if one lives.
 
-Each mutant of a kernel is a build of some 30 seconds, and its tests run in a new process; those of a mutant of Python
-run in a fork of a process that has imported the big libraries.  The mutants are in the tables mutants_*.py beside this
-file: for each file and its tests, rows of a name, a function, a pattern in it and what replaces the pattern.  places.py
-finds them, also in another file if the function has moved.  A mutant whose function or pattern is gone is reported as
-"gone": the table needs a new row or one less.  It is no error here, but tests/house/test_mutants.py fails.  Mutants
-that no test notices are in ``SURVIVORS`` with the reason why they stay.  The exit status is 1 if a mutant lives that is
-not in it, or if one in it was noticed.
+An error in a kernel is a build of some 30 seconds, and its tests run in a new process; those of an error in Python run
+in a fork of a process that has imported the big libraries.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -37,45 +32,107 @@ from pathlib import Path
 from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-import places
-from record import commit_and_date
+from mutants import KEPT, TESTS
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "nmlsdr"
 TIERS = {"quick": "not slow", "slow": "slow"}  # of the tests, by the expression for pytest -m
-RESULTS = HERE / "last_mutants.json"
 COMPILED = (".h", ".pyx", ".pxd")
 LIBRARIES = [
     *("numpy", "scipy.sparse.linalg", "scipy.sparse.csgraph", "scipy.stats", "pandas", "polars", "joblib", "pytest"),
     *("sklearn.pipeline", "sklearn.datasets", "sklearn.model_selection", "threadpoolctl"),
 ]
 
+# What is not code: strings, comments and, in C, what the preprocessor reads.
+_STRINGS = r'"""[\s\S]*?"""|"(?:\\.|[^"\\\n])*"' + r"|'(?:\\.|[^'\\\n])*'"
+_NO_CODE = {
+    ".py": re.compile(_STRINGS + r"|#[^\n]*"),
+    ".js": re.compile(_STRINGS + r"|`[^`]*`|//[^\n]*|/\*[\s\S]*?\*/"),
+    ".h": re.compile(_STRINGS + r"|^\s*#(?:[^\n]*\\\n)*[^\n]*|//[^\n]*|/\*[\s\S]*?\*/", re.M),
+}
+_PAIRS = ["< <=", "> >=", "== !=", "+ -", "* /", "&& ||", "and or", "any all", "min max", "True False", "true false",
+          "break continue"]
+_OTHER = {a: b for pair in map(str.split, _PAIRS) for a, b in (pair, pair[::-1])}
+# (what is found, what it becomes); the function gets the match
+EDITS = [
+    (r"(?<=[\w)\]] )(?:[<>=!]=|[<>+*/-]|&&|\|\|)(?= )", lambda m: _OTHER[m[0]]),
+    (r"\b(?:and|or|any|all|min|max|True|False|true|false|break|continue)\b", lambda m: _OTHER[m[0]]),
+    (r"\bnot |!(?=[\w(])", lambda m: ""),
+    (r"(?<![\w.])\d+(?![\w.])", lambda m: str(int(m[0]) + 1)),
+    (r"(?<![\w.])\d*\.\d+(?:e-?\d+)?\b", lambda m: repr(1.5 * float(m[0]))),
+    (r"(?:\b(?:and|or)|&&|\|\|) [^():,\n]+(?=[:)\n])", lambda m: ""),
+    (r"(?<=\n)( *)(?:[\w.\[\]]+ [+|-]?= |return |raise |yield |[\w.]+\().*(?=\n)", lambda m: m[1] + "pass"),
+    (r"(?<=\bif )[^:\n]+(?=:\n)", lambda m: "True"),
+]
+
 
 class Mutant(NamedTuple):
-    """One broken line."""
+    """A file of the package in which one place is broken."""
 
-    name: str  # family/what is broken
-    file: str  # in the package
-    function: str  # or class; "" for a line outside of functions
-    old: str  # occurs exactly once in it
-    new: str
-    tests: tuple[str, ...]  # arguments of pytest
+    name: str
+    file: str
+    broken: str  # the text of the file
 
 
-def tables() -> tuple[list[Mutant], dict[str, str]]:
-    """All mutants, and the survivors with their reasons."""
-    mutants: list[Mutant] = []
-    survivors: dict[str, str] = {}
-    for path in sorted(HERE.glob("mutants_*.py")):
-        module = import_module(path.stem)
-        for (file, tests), rows in module.MUTANTS.items():
-            mutants += [Mutant(name, file, *place, tests) for name, *place in rows]
-        survivors.update(module.SURVIVORS)
-    names = [mutant.name for mutant in mutants]
-    repeated = {name for name in names if names.count(name) > 1}
-    if repeated or not survivors.keys() <= set(names):
-        raise SystemExit(f"repeated or unknown names: {sorted(repeated | (survivors.keys() - set(names)))}")
-    return mutants, survivors
+def tests_of(file: str) -> tuple[str, ...]:
+    """The tests of a file: of the row of `TESTS` that names it most closely."""
+    rows = [row for row in TESTS if file.startswith(row)]
+    return tuple(f"tests/{each}" for each in TESTS[max(rows, key=len)].split()) if rows else ()
+
+
+def random_mutants(files: list[str], lines: dict[str, set[int]], n: int, seed: int) -> list[Mutant]:
+    """Draw n errors in the code of files, only in the given lines of a file if it has any."""
+    places = []
+    for file in files:
+        path = PACKAGE / file
+        text, kind = path.read_text(encoding="utf-8"), {".pyx": ".py"}.get(path.suffix, path.suffix)
+        hidden = _NO_CODE[kind].sub(lambda m: re.sub(r"[^\n]", "\0", m[0]), text)
+        starts = [0, *(m.end() for m in re.finditer("\n", text))]
+        for pattern, becomes in EDITS[: None if kind == ".py" else -2]:
+            for found in re.finditer(pattern, hidden):
+                line = text.count("\n", 0, found.start()) + 1
+                if "\0" not in found[0] and line in lines.get(file, {line}) and becomes(found) != found[0]:
+                    broken = text[: found.start()] + becomes(found) + text[found.end() :]
+                    shown = " ".join(broken[starts[line - 1] :].split("\n")[0].split())
+                    places.append(Mutant(f"{file}:{line} {shown}", file, broken))
+    random.Random(seed).shuffle(places)
+    return [mutant for mutant in places if is_python(mutant)][:n]
+
+
+def is_python(mutant: Mutant) -> bool:
+    """Whether it has no error of syntax; what is not Python is for the compiler to say."""
+    with suppress(SyntaxError):
+        compile(mutant.broken if mutant.file.endswith(".py") else "", mutant.file, "exec")
+        return True
+    return False
+
+
+def kept_mutants() -> list[Mutant]:
+    """The errors of mutants.py; one whose pattern the file does not have exactly once is an error."""
+    found = []
+    for file, rows in KEPT.items():
+        text = (PACKAGE / file).read_text(encoding="utf-8")
+        for name, old, new in rows:
+            pattern = re.compile(r"\s+".join(map(re.escape, old.split())))
+            if len(pattern.findall(text)) != 1:
+                raise SystemExit(f"{name}: {file} has {old!r} not once; correct the row, or delete it")
+            found.append(Mutant(name, file, pattern.sub(lambda _, new=new: new, text)))
+    return found
+
+
+def changed_since(revision: str) -> dict[str, set[int]]:
+    """The lines of each file of the package that differ from a revision."""
+    command = ["git", "diff", "-U0", revision, "--", "nmlsdr"]
+    said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    lines: dict[str, set[int]] = {}
+    file = ""
+    for line in said.splitlines():
+        if line.startswith("+++ "):
+            file = line.removeprefix("+++ b/nmlsdr/")
+        elif found := re.match(r"@@ \S+ \+(\d+)(?:,(\d+))? @@", line):
+            first = int(found[1])
+            lines.setdefault(file, set()).update(range(first, first + int(found[2] or 1)))
+    return {file: lines for file, lines in lines.items() if (PACKAGE / file).exists()}
 
 
 def copy_of_the_project(to: Path) -> None:
@@ -155,7 +212,7 @@ def first_failure(output: str) -> str:
 
 
 class Copy:
-    """A copy of the project, in which mutants are tried one after the other."""
+    """A copy of the project, in which errors are tried one after the other."""
 
     def __init__(self, folder: Path, timeout: float, verbose: bool) -> None:
         self.root, self.timeout, self.verbose = folder, timeout, verbose
@@ -163,33 +220,31 @@ class Copy:
         self.build_is_sound = False
 
     def check_that_tests_pass(self, mutants: list[Mutant]) -> None:
-        """Without a mutant the quick tests pass here: else any of them would seem to notice any error."""
-        files = sorted({each for mutant in mutants for each in mutant.tests if each.endswith(".py")})
+        """Without an error the quick tests pass here: else any of them would seem to notice any error."""
+        files = sorted({each for mutant in mutants for each in tests_of(mutant.file)})
         refused = build(self.root)
         if refused:
             raise SystemExit(refused)
         self.build_is_sound = True
         passed, output = run_tests(self.root, tuple(files), 10 * self.timeout, TIERS["quick"], fork=True)
         if not passed:
-            raise SystemExit(f"tests fail in the copy without a mutant:\n{output[-3000:]}")
+            raise SystemExit(f"tests fail in the copy without an error:\n{output[-3000:]}")
 
     def try_mutant(self, mutant: Mutant) -> tuple[str, str]:
-        """("quick" | "slow" | "lives" | "gone", what was seen)."""
-        try:
-            path, broken = places.mutated(self.root / "nmlsdr", mutant)
-        except places.Missing as error:
-            return "gone", str(error)
+        """("quick" | "slow" | "lives" | "refused", what was seen)."""
+        path = self.root / "nmlsdr" / mutant.file
         source = path.read_text()
         compiled = path.suffix in COMPILED
         try:
-            path.write_text(broken)
-            if compiled or not self.build_is_sound:  # also if the mutant before this one broke a kernel
+            path.write_text(mutant.broken)
+            if compiled or not self.build_is_sound:  # also if the error before this one broke a kernel
                 refused = build(self.root)
                 self.build_is_sound = not compiled and not refused
                 if refused:
-                    return "gone", f"it does not compile: {refused[-300:]}"
+                    return "refused", refused[-300:]
             for tier, expression in TIERS.items():
-                passed, output = run_tests(self.root, mutant.tests, self.timeout, expression, fork=not compiled)
+                tests = tests_of(mutant.file)
+                passed, output = run_tests(self.root, tests, self.timeout, expression, fork=not compiled)
                 if self.verbose:
                     print(output)
                 if not passed:
@@ -202,73 +257,38 @@ class Copy:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="*", help="mutants whose name contains one of these; default: all")
-    parser.add_argument("--record", action="store_true", help=f"write the results to {RESULTS.name}")
-    parser.add_argument("--list", action="store_true", help="print the table and stop")
-    parser.add_argument("--sample", type=int, metavar="N", help="N of them, drawn at random (seed 0)")
-    parser.add_argument("--timeout", type=float, default=900.0, help="seconds for the tests of one mutant")
+    parser.add_argument("files", nargs="*", help="files and folders below nmlsdr/; default: all that mutants.py names")
+    parser.add_argument("--since", metavar="REV", help="only in lines that differ from a revision")
+    parser.add_argument("--kept", action="store_true", help="the errors of mutants.py instead of random ones")
+    parser.add_argument("-n", type=int, default=30, help="number of random errors (default: 30)")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--timeout", type=float, default=900.0, help="seconds for the tests of one error")
     parser.add_argument("-v", "--verbose", action="store_true")
-    arguments = parser.parse_args()
-    mutants, survivors = tables()
-    chosen = [m for m in mutants if not arguments.names or any(name in m.name for name in arguments.names)]
-    if arguments.sample is not None and arguments.sample < len(chosen):
-        chosen = random.Random(0).sample(chosen, arguments.sample)
-    if arguments.list:
-        for mutant in chosen:
-            print(f"{mutant.name:60} {mutant.file:32} {survivors.get(mutant.name, '') or gone(mutant)}")
-        return 0
+    args = parser.parse_args()
+    lines = changed_since(args.since) if args.since else {}
+    paths = (path for kind in ("py", "pyx", "h", "js") for path in PACKAGE.rglob(f"*.{kind}"))
+    files = sorted(path.relative_to(PACKAGE).as_posix() for path in paths)
+    asked = tuple(args.files) or ("",)
+    files = [file for file in files if file.startswith(asked) and tests_of(file) and (not lines or file in lines)]
+    mutants = kept_mutants() if args.kept else random_mutants(files, lines, args.n, args.seed)
+    mutants = [mutant for mutant in mutants if mutant.file in files]
     for library in LIBRARIES:
         with suppress(ImportError):
             import_module(library)
-    results: dict[str, dict[str, str]] = {"quick": {}, "slow": {}, "lives": {}, "gone": {}}
+    found: dict[str, list[str]] = {"quick": [], "slow": [], "lives": [], "refused": []}
     with tempfile.TemporaryDirectory(prefix="nmlsdr-mutation-") as folder:
-        copy = Copy(Path(folder) / "project", arguments.timeout, arguments.verbose)
-        copy.check_that_tests_pass(chosen)
+        copy = Copy(Path(folder) / "project", args.timeout, args.verbose)
+        copy.check_that_tests_pass(mutants)
         # Those of one kernel one after the other: each build is then of one kernel.
-        for mutant in sorted(chosen, key=lambda each: each.file):
+        for mutant in sorted(mutants, key=lambda each: each.file):
             began = time.perf_counter()
             outcome, seen = copy.try_mutant(mutant)
-            results[outcome][mutant.name] = seen
-            print(f"{outcome:6} {time.perf_counter() - began:5.0f} s  {mutant.name:56} {seen}", flush=True)
-    report(results, len(mutants), survivors)
-    if arguments.record:
-        record(results, len(mutants), survivors)
-    return 1 if results["lives"].keys() ^ (survivors.keys() & {m.name for m in chosen} - results["gone"].keys()) else 0
-
-
-def gone(mutant: Mutant) -> str:
-    try:
-        places.mutated(ROOT / "nmlsdr", mutant)
-    except places.Missing as error:
-        return f"gone: {error}"
-    return ""
-
-
-def report(results: dict[str, dict[str, str]], n_mutants: int, survivors: dict[str, str]) -> None:
-    noticed = len(results["quick"]) + len(results["slow"])
-    print(f"{sum(map(len, results.values()))} of {n_mutants} mutants tried; {noticed} noticed, "
-          f"{len(results['quick'])} of them by the quick tests")  # fmt: skip
-    for outcome, words in (("slow", "noticed by slow tests only"), ("gone", "no longer applies")):
-        for name, seen in results[outcome].items():
-            print(f"{words}: {name} ({seen})")
-    for name in results["lives"].keys() - survivors.keys():
+            found[outcome].append(mutant.name)
+            print(f"{outcome:7} {time.perf_counter() - began:5.0f} s  {mutant.name:90} {seen}", flush=True)
+    print(", ".join(f"{len(names)} {outcome}" for outcome, names in found.items()))
+    for name in found["lives"]:
         print(f"noticed by no test: {name}")
-    for name in survivors.keys() & (results["quick"].keys() | results["slow"].keys()):
-        print(f"noticed, although listed as a survivor: {name}")
-
-
-def record(results: dict[str, dict[str, str]], n_mutants: int, survivors: dict[str, str]) -> None:
-    """Write commit, date, counts and the names that the quick tests do not notice."""
-    commit, date = commit_and_date()
-    tried = sum(map(len, results.values()))
-    counts = {"in the tables": n_mutants, "tried": tried} | {tier: len(names) for tier, names in results.items()}
-    lists = {
-        "noticed by slow tests only": results["slow"],
-        "noticed by no test": {name: survivors.get(name, "") for name in results["lives"]},
-        "no longer applies": results["gone"],
-    }
-    text = json.dumps({"commit": commit, "date": date, "counts": counts, **lists}, indent=1, ensure_ascii=False)
-    RESULTS.write_text(text + "\n", encoding="utf-8")
+    return 1 if found["lives"] else 0
 
 
 if __name__ == "__main__":

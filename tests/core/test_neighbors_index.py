@@ -121,6 +121,7 @@ def test_the_index_returns_the_result_of_a_search(metric, stored, asked, rng, mo
     rows, queries = STORED[stored](X), STORED[asked](Q)
     for n_jobs in (1, 3):
         index = ExactIndex(rows, metric=metric, n_jobs=n_jobs)
+        assert (index.n_samples_, index.n_features_) == rows.shape
         for k in (1, 7, 333):
             assert_same(index.query(queries, k), kneighbors(rows, k, queries=queries, metric=metric))
             assert_same(index.query(queries[:1], k), kneighbors(rows, k, queries=queries[:1], metric=metric))

@@ -43,7 +43,7 @@ EXTENSIONS = [
     (
         "nmlsdr._forest",
         ["nmlsdr/_forest.pyx"],
-        [f"nmlsdr/_c/{name}.h" for name in ("forest", "forest_search", "platform", "simd_clear", "simd_levels")],
+        [f"nmlsdr/_c/{name}.h" for name in ("boosting", "forest", "forest_search", "platform", "simd_clear", "simd_levels")],
     ),
     ("nmlsdr._dependence", ["nmlsdr/_dependence.pyx"], ["nmlsdr/_c/distance.h", "nmlsdr/_typedefs.pxd"]),
     (

@@ -4,23 +4,33 @@ Every function fills buffers that forest.py allocated and checked.  A thread own
 """
 
 from cython.parallel cimport prange
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
-cdef extern from "_c/forest.h" nogil:
+cdef extern from "_c/boosting.h" nogil:
     ctypedef struct nmlsdr_node:
         int32_t feature, left
         float threshold
     ctypedef struct nmlsdr_growth:
-        Py_ssize_t n, d, n_sums, n_padded, n_draws, leaf, n_kinds, most_leaves, first
+        Py_ssize_t n, d, n_sums, n_padded, n_draws, leaf, most_depth, n_kinds, most_leaves, first
+        double rate, penalty
         uint64_t seed
         const float *data
+        const uint8_t *codes
         const int32_t *indices
         const int32_t *Y
         const int32_t *kinds
         const int64_t *indptr
         nmlsdr_node *nodes
-        int32_t *leaves
+        float *values
+        int32_t *weights
         int32_t *draws
+    ctypedef struct nmlsdr_boosting:
+        nmlsdr_growth f
+        const float *Y
+        const int32_t *fold
+        float *F
+        double *errors
+    int boost_fold "nmlsdr_boost"(const nmlsdr_boosting *b, Py_ssize_t fold, Py_ssize_t n_rounds, int level)
     int grow_tree "nmlsdr_grow_tree"(const nmlsdr_growth *f, Py_ssize_t t, int level)
 
 
@@ -34,7 +44,8 @@ def grow(
     uint64_t seed, Py_ssize_t n_draws, Py_ssize_t leaf,
     int32_t[:, ::1] draws,                # IN 0 and OUT (n_trees, n) how often a tree drew a row
     nmlsdr_node[:, :, ::1] nodes,         # OUT (n_grown, n_kinds, most nodes)
-    int32_t[:, :, :, ::1] leaves,         # OUT (n_grown, n_kinds, most leaves, as Y) rows, draws, labels over these
+    float[:, :, :, ::1] values,           # OUT (n_grown, n_kinds, most leaves, C) mean labels
+    int32_t[:, :, ::1] weights,           # OUT (n_grown, n_kinds, most leaves) draws
     Py_ssize_t first, int n_threads, int level,
 ):
     """Grow the trees from the first on for which there are nodes; return whether there was memory for it."""
@@ -44,10 +55,38 @@ def grow(
     f.n, f.d, f.n_sums, f.n_padded, f.n_draws, f.leaf, f.seed = Y.shape[0], d, C + 2, Y.shape[1], n_draws, leaf, seed
     f.data = &data[0] if data.shape[0] else NULL
     f.indices, f.indptr, f.Y = &indices[0] if indices.shape[0] else NULL, &indptr[0], &Y[0, 0]
-    f.n_kinds, f.kinds, f.most_leaves = kinds.shape[0], &kinds[0, 0], leaves.shape[2]
-    f.nodes, f.leaves, f.draws, f.first = &nodes[0, 0, 0], &leaves[0, 0, 0, 0], &draws[0, 0], first
+    f.n_kinds, f.kinds, f.most_leaves, f.most_depth = kinds.shape[0], &kinds[0, 0], weights.shape[2], Y.shape[0]
+    f.nodes, f.values, f.weights, f.draws, f.first = &nodes[0, 0, 0], &values[0, 0, 0, 0], &weights[0, 0, 0], &draws[0, 0], first
+    f.codes, f.rate, f.penalty = NULL, 1.0, 0.0
     for t in prange(first, first + nodes.shape[0], nogil=True, num_threads=n_threads, schedule="dynamic", use_threads_if=n_threads > 1):
         complete &= grow_tree(&f, t, level)
+    return complete
+
+
+def boost(
+    const uint8_t[:, ::1] codes,          # IN  (d, n) of each column, the number of cuts below a value
+    const float[:, ::1] Y,                # IN  (n, C) labels, NaN where unknown
+    const int32_t[::1] fold,              # IN  (n) the fold of each row
+    const int32_t[:, ::1] kinds,          # IN  (1, 2) features tried in a node; 1
+    uint64_t seed, Py_ssize_t n_draws, Py_ssize_t depth, Py_ssize_t leaf, double rate, double penalty,
+    float[:, :, ::1] F,                   # IN and OUT (n_folds, n, C) scores by the model of each fold
+    nmlsdr_node[:, :, ::1] nodes,         # OUT (n_rounds, n_folds, most nodes) thresholds of codes
+    float[:, :, :, ::1] values,           # OUT (n_rounds, n_folds, most leaves, C) what a leaf adds to F
+    int32_t[:, :, ::1] weights,           # OUT (n_rounds, n_folds, most leaves) draws
+    double[:, ::1] errors,                # OUT (n_rounds, n_folds) squared, of F in the rows of the fold
+    Py_ssize_t first, int n_threads, int level,
+):
+    """Grow boosted trees from round ``first`` on, as many rounds as there are nodes; return whether there was memory."""
+    cdef Py_ssize_t a, n_folds = F.shape[0]
+    cdef int complete = 1
+    cdef nmlsdr_boosting b
+    b.f.n, b.f.d, b.f.n_sums, b.f.n_padded, b.f.n_draws = Y.shape[0], codes.shape[0], Y.shape[1] + 2, (Y.shape[1] + 9) // 8 * 8, n_draws
+    b.f.leaf, b.f.most_depth, b.f.n_kinds, b.f.most_leaves, b.f.first = leaf, depth, n_folds, weights.shape[2], first
+    b.f.rate, b.f.penalty, b.f.seed, b.f.codes, b.f.kinds = rate, penalty, seed, &codes[0, 0], &kinds[0, 0]
+    b.f.nodes, b.f.values, b.f.weights, b.f.draws = &nodes[0, 0, 0], &values[0, 0, 0, 0], &weights[0, 0, 0], NULL
+    b.Y, b.fold, b.F, b.errors = &Y[0, 0], &fold[0], &F[0, 0, 0], &errors[0, 0]
+    for a in prange(n_folds, nogil=True, num_threads=n_threads, schedule="dynamic", use_threads_if=n_threads > 1):
+        complete &= boost_fold(&b, a, nodes.shape[0], level)
     return complete
 
 

@@ -21,7 +21,7 @@ are each drawn by themselves by -.11 and -.06.  The out-of-bag errors of both ki
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -45,6 +45,14 @@ _TRIES = (
 _LEAF = 3
 _STEPS = 1024  # targets are multiples of 1 / 1024, see _c/forest.h
 _LARGEST = 1e30
+_FOLDS = 4  # of the boosted trees
+_RATE, _PENALTY = 0.07, 5.0  # a leaf adds rate x sum / (draws + penalty)
+_CONTEST = ((6, 10), (10, 3))  # largest depth and rows of a leaf, of which the better one after some rounds goes on
+_PATIENCE = 10  # rounds of the contest, and without a new least error before the end
+_ROUNDS_AT_ONCE = 5  # of which up to four are in vain
+_BOOSTED_ROWS, _BOOSTED_FEATURES = 5000, 100  # that a boosted tree draws at most, that a node tries at most
+_CUTS = 254  # of a column at most, so that codes take one byte
+_CODES = 1 << 25  # bytes of codes, but 1000 columns at least; of more columns those with the most numbers other than 0
 _WORK = 2e8  # rows x features x labels, about .2 s, between two looks at the keyboard
 _SUMS = 1 << 23  # numbers of the leaves that are grown together, 32 MB, but one tree for each thread at least
 _WORTH_A_THREAD = 2e5  # of the same, about .2 ms
@@ -73,6 +81,9 @@ class Forest:
         Number of these draws.
     n_features_in_ : int
         Number of features of the rows.
+    n_models : int or None
+        None: a forest, whose trees are averaged.  Otherwise boosted trees: so many models, one after the other with
+        equally many trees, are averaged, and the values of the trees of each are added up.
     """
 
     roots: NDArray[np.int64]
@@ -82,6 +93,7 @@ class Forest:
     values: NDArray[np.float32]
     weights: NDArray[np.int32]
     n_features_in_: int
+    n_models: int | None = None
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
@@ -97,13 +109,13 @@ def arrays_of(forest: Forest) -> dict[str, np.ndarray]:
     return {name: getattr(forest, name) for name in _TYPES}
 
 
-def checked_forest(arrays: Mapping[str, Any], n_features: int, n_labels: int) -> Forest:
-    """Return a forest of arrays from elsewhere.
+def checked_forest(arrays: Mapping[str, Any], n_features: int, n_labels: int, *, boosted: bool = False) -> Forest:
+    """Return a forest, or boosted trees, of arrays from elsewhere.
 
     Raises
     ------
     InputError
-        If a kernel could follow them out of their bounds or for ever, or if they are not what `grow_forests` makes.
+        If a kernel could follow them out of their bounds or for ever, or if they are not what `grow_forests` or `boost_trees` makes.
     """
     found = {name: arrays[name] for name in _TYPES}
     roots, feature, threshold, left, values, weights = found.values()
@@ -125,9 +137,12 @@ def checked_forest(arrays: Mapping[str, Any], n_features: int, n_labels: int) ->
         raise InputError("its leaves do not have one value each")
     if (feature < -1).any() or (feature >= n_features).any():
         raise InputError(f"it asks for a feature beyond the {n_features} of its rows")
-    if not np.isfinite(threshold).all() or not ((values >= 0) & (values <= 1)).all() or (weights < 1).any():
-        raise InputError("it has thresholds that are not finite, values outside [0, 1], or leaves without rows")
-    return Forest(**found, n_features_in_=n_features)
+    low, high = (-2, 2) if boosted else (0, 1)
+    if not np.isfinite(threshold).all() or not ((values >= low) & (values <= high)).all() or (weights < 1).any():
+        raise InputError(f"it has thresholds that are not finite, values outside [{low}, {high}], or leaves without rows")
+    if boosted and (len(roots) - 1) % _FOLDS:
+        raise InputError(f"it has {len(roots) - 1} trees in {_FOLDS} models")
+    return Forest(**found, n_features_in_=n_features, n_models=_FOLDS if boosted else None)
 
 
 def forest_seed(random_state: Any) -> int:
@@ -190,17 +205,15 @@ def grow_forests(
     most_leaves = max(1, n_draws // _LEAF)
     work = n_draws * min(n_features, 3 * _MOST_FEATURES) * (n_labels + 8.0)
     n_threads = worthwhile_threads(n_jobs, work * n_estimators, each=_WORTH_A_THREAD)
-    sums = len(kinds) * most_leaves * targets.shape[1]
-    at_once = n_threads * max(1, min(int(_WORK / work), _SUMS // (n_threads * sums)))
+    at_once = n_threads * max(1, min(int(_WORK / work), _SUMS // (n_threads * len(kinds) * most_leaves * n_labels)))
     given = *rows, n_features, n_labels, targets, settings, random_state, n_draws, _LEAF, draws
     parts: list[list[tuple[np.ndarray, ...]]] = [[] for _ in kinds]
     for first in range(0, n_estimators, at_once):
-        shape = min(at_once, n_estimators - first), len(kinds), most_leaves
-        nodes, leaves = np.full((*shape[:2], 2 * shape[2] - 1), _UNUSED), np.empty((*shape, targets.shape[1]), np.int32)
-        if not kernels.grow(*given, nodes, leaves, first, n_threads, simd()):
+        grown = _room(min(at_once, n_estimators - first), len(kinds), most_leaves, n_labels)
+        if not kernels.grow(*given, *grown, first, n_threads, simd()):
             raise MemoryError("There is not enough memory to grow trees.")
         for kind, part in enumerate(parts):
-            part.append(_used(nodes[:, kind], leaves[:, kind], n_labels))
+            part.append(_used(*(each[:, kind] for each in grown)))
         if callback is not None:
             callback()
     forests = [_joined(part, n_features) for part in parts]
@@ -209,13 +222,19 @@ def grow_forests(
     return forests, predictions, n_trees > 0
 
 
-def _used(nodes: np.ndarray, leaves: np.ndarray, n_labels: int) -> tuple[np.ndarray, ...]:
+def _room(n_trees: int, n_kinds: int, most_leaves: int, n_labels: int) -> tuple[np.ndarray, ...]:
+    """Arrays for the nodes of trees, and the values and the weights of their leaves."""
+    shape = n_trees, n_kinds, most_leaves
+    nodes = np.full((*shape[:2], 2 * most_leaves - 1), _UNUSED)
+    return nodes, np.empty((*shape, n_labels), np.float32), np.empty(shape, np.int32)
+
+
+def _used(nodes: np.ndarray, values: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, ...]:
     """What trees use of arrays (n_trees, ...) with unused ends: nodes, numbers of nodes, values and weights."""
     used = nodes["feature"] != _UNUSED["feature"]
     n_nodes = used.sum(axis=1)
-    sums = leaves[np.arange(leaves.shape[1]) < (n_nodes // 2 + 1)[:, np.newaxis]]
-    values = sums[:, 2 : n_labels + 2] / (float(_STEPS) * sums[:, 1:2])
-    return nodes[used], n_nodes, values.astype(np.float32), sums[:, 1].copy()
+    leaves = np.arange(weights.shape[1]) < (n_nodes // 2 + 1)[:, np.newaxis]
+    return nodes[used], n_nodes, values[leaves], weights[leaves]
 
 
 def _joined(parts: list[tuple[np.ndarray, ...]], n_features: int) -> Forest:
@@ -227,9 +246,153 @@ def _joined(parts: list[tuple[np.ndarray, ...]], n_features: int) -> Forest:
     return Forest(roots, feature, threshold, left, values, weights, n_features)
 
 
+@dataclass(eq=False)
+class _Boosting:
+    """Boosted trees of one depth: their scores of the rows, parts of the trees of each fold, and errors by round."""
+
+    depth: int
+    leaf: int
+    seed: int
+    F: NDArray[np.float32]  # (n_folds, n_samples, n_labels)
+    parts: list[list[tuple[np.ndarray, ...]]] = field(default_factory=lambda: [[] for _ in range(_FOLDS)])
+    errors: list[float] = field(default_factory=list)
+
+    def best(self) -> tuple[int, bool]:
+        """The round of the least error, and whether so many rounds without a new least came after it."""
+        best = 0
+        for number, error in enumerate(self.errors):
+            if error < self.errors[best]:
+                best = number
+            elif number - best >= _PATIENCE:
+                return best, True
+        return best, False
+
+
+def boost_trees(
+    X: Any,
+    Y: np.ndarray,
+    *,
+    n_rounds: int,
+    random_state: int,
+    n_jobs: int,
+    callback: Callable[[], object] | None = None,
+) -> tuple[Forest, np.ndarray]:
+    """Grow boosted trees for all labels at once in four folds, and predict every row by the model that did not see it.
+
+    Each tree learns the labels minus the scores F of the trees before it from 7 of 10 rows of the other folds, at most
+    5000, drawn with replacement.  F begins at the mean labels of these folds; a leaf adds .07 times the sum of its
+    draws' targets over their number plus 5.  After ten rounds of trees of at most 6 levels with leaves of 10 rows, and
+    of 10 levels with leaves of 3, those with the smaller squared error out of fold go on.  They end after ten rounds
+    without a new least error, or after ``n_rounds``; all folds keep the rounds up to the least.  A node tries half of
+    the features, at least 8 and at most 100, with 16 thresholds each; the columns are binned beforehand.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix of shape (n_samples, n_features)
+    Y : ndarray of shape (n_samples, n_labels), float64
+        Labels, NaN where they are unknown.
+    n_rounds : int
+        Trees of each fold at most.
+    random_state, n_jobs, callback
+        As for `grow_forests`.
+
+    Returns
+    -------
+    trees : Forest
+        The models of the folds; the first tree of each is a leaf of the mean labels.
+    predictions : ndarray of shape (n_samples, n_labels)
+        Out of fold.
+    """
+    n_samples, n_labels = Y.shape
+    fold = (np.random.default_rng(0).permutation(n_samples) % _FOLDS).astype(np.int32)
+    known, others = ~np.isnan(Y), [fold != a for a in range(_FOLDS)]
+    means = [np.where(known, Y, 0.0)[each].sum(axis=0) / np.maximum(known[each].sum(axis=0), 1) for each in others]
+    base = np.array(means, dtype=np.float32)
+    columns, codes, cuts = _binned(X, random_state)
+    tried = min(max(len(columns) // 2, 8), len(columns), _BOOSTED_FEATURES)
+    n_draws = min(_BOOSTED_ROWS, 7 * n_samples // 10)
+    work = _FOLDS * (n_draws * tried + n_samples) * (n_labels + 8.0)
+    n_threads = worthwhile_threads(min(n_jobs, _FOLDS), work, each=_WORTH_A_THREAD)
+    at_once = max(1, min(_ROUNDS_AT_ONCE, int(n_threads * _WORK / work)))
+    given = codes, Y.astype(np.float32), fold, np.array([[tried, 1]], dtype=np.int32)
+
+    def go_on(run: _Boosting, until: int) -> None:
+        for first in range(len(run.errors), until, at_once):
+            n_trees, most_leaves = min(at_once, until - first), min(2**run.depth, max(1, n_draws // run.leaf))
+            settings = run.seed, n_draws, run.depth, run.leaf, _RATE, _PENALTY, run.F
+            grown, errors = _room(n_trees, _FOLDS, most_leaves, n_labels), np.empty((n_trees, _FOLDS))
+            if not kernels.boost(*given, *settings, *grown, errors, first, n_threads, simd()):
+                raise MemoryError("There is not enough memory to grow trees.")
+            for a, part in enumerate(run.parts):
+                part.append(_used(*(each[:, a] for each in grown)))
+            run.errors += errors.sum(axis=1).tolist()
+            if callback is not None:
+                callback()
+
+    runs = []
+    for number, (depth, leaf) in enumerate(_CONTEST):
+        seed = (random_state + (number + 1) * 2**32) % 2**64  # the forests' is below 2^32
+        runs.append(_Boosting(depth, leaf, seed, np.repeat(base[:, np.newaxis], n_samples, axis=1)))
+        go_on(runs[-1], min(_PATIENCE, n_rounds))
+    run = min(runs, key=lambda run: run.errors[-1])
+    runs.clear()
+    while not run.best()[1] and len(run.errors) < n_rounds:
+        go_on(run, min(len(run.errors) + at_once, n_rounds))
+    n_trees = run.best()[0] + 1
+
+    parts = []
+    for part, mean, rows in zip(run.parts, base, others, strict=True):
+        nodes, n_nodes, values, weights = (np.concatenate(each) for each in zip(*part, strict=True))
+        n_nodes = n_nodes[:n_trees]
+        leaves = slice(int((n_nodes // 2 + 1).sum()))
+        parts.append((np.array([(-1, 0, 0.0)], _UNUSED.dtype), np.ones(1, int), mean[np.newaxis], rows.sum(keepdims=True)))
+        parts.append((nodes[: n_nodes.sum()], n_nodes, values[leaves], weights[leaves]))
+    found = replace(_joined(parts, X.shape[1]), n_models=_FOLDS)
+    inner = found.feature >= 0
+    found.threshold[inner] = cuts[found.feature[inner], found.threshold[inner].astype(int)]
+    found.feature[inner] = columns[found.feature[inner]]
+    found.weights = found.weights.astype(np.int32)
+    O = np.empty(Y.shape)
+    for a, rows in enumerate(others):
+        model = replace(found, roots=found.roots[a * (n_trees + 1) : (a + 1) * (n_trees + 1) + 1])
+        O[~rows] = _summed(model, X[~rows], n_jobs)
+    return found, O
+
+
+def _binned(X: Any, random_state: int) -> tuple[NDArray[np.int32], NDArray[np.uint8], NDArray[np.float32]]:
+    """Columns that vary, for each of their numbers how many cuts are below it, and the cuts, halfway between numbers.
+
+    If a column has more than 255 numbers, the cuts lie evenly among them.
+    """
+    (n_samples, n_features), is_sparse = X.shape, sparse.issparse(X)
+    columns, most = np.arange(n_features, dtype=np.int32), max(1000, _CODES // n_samples)
+    if n_features > most:
+        filled = np.bincount(X.indices[X.data != 0], minlength=n_features) if is_sparse else np.count_nonzero(X, axis=0)
+        order = np.lexsort((np.random.default_rng(random_state).permutation(n_features), -filled))
+        columns = np.sort(order[:most]).astype(np.int32)
+    stored = X[:, columns].tocsc() if is_sparse else X
+    codes, cuts = np.empty((len(columns), n_samples), np.uint8), np.zeros((len(columns), _CUTS), np.float32)
+    varies = np.zeros(len(columns), dtype=bool)
+    for at, column in enumerate(columns):
+        part = slice(*stored.indptr[at : at + 2]) if is_sparse else slice(None)
+        rows = stored.indices[part] if is_sparse else part
+        x = _in_float32(stored.data[part] if is_sparse else X[:, column]) + np.float32(0)
+        values = np.unique(x if len(x) == n_samples else np.append(x, np.float32(0)))
+        below, above = values[:-1], values[1:]
+        middle = below * np.float32(0.5) + above * np.float32(0.5)
+        middle = np.where((below < middle) & (middle < above), middle, below)
+        if len(middle) > _CUTS:
+            middle = middle[(2 * np.arange(_CUTS) + 1) * len(middle) // (2 * _CUTS)]
+        varies[at], cuts[at, : len(middle)] = len(middle), middle
+        codes[at] = np.searchsorted(middle, np.float32(0))
+        codes[at, rows] = np.searchsorted(middle, x)
+    varies[0] |= not varies.any()
+    return columns[varies], codes[varies], cuts[varies]
+
+
 def score_by_forests(forests: list[Forest], X: Any, n_jobs: int) -> list[np.ndarray]:
     """Return for each forest the mean prediction of its trees (n_samples, n_labels), added in their order."""
-    return [_summed(forest, X, n_jobs) / (len(forest.roots) - 1) for forest in forests]
+    return [_summed(forest, X, n_jobs) / (forest.n_models or len(forest.roots) - 1) for forest in forests]
 
 
 def _summed(forest: Forest, X: Any, n_jobs: int, draws: NDArray[np.int32] | None = None) -> np.ndarray:
@@ -302,7 +465,8 @@ def to_sklearn(forest: Forest) -> Any:
     n_labels, inner, left, trees = forest.values.shape[1], forest.feature >= 0, forest.left, []
     draws, depth = np.zeros(len(left)), np.zeros(len(left), dtype=np.int64)
     means = np.zeros((len(left), n_labels))
-    draws[~inner], means[~inner] = forest.weights[left[~inner]], forest.values[left[~inner]]
+    factor = (len(forest.roots) - 1) / forest.n_models if forest.n_models else 1.0  # theirs averages the trees
+    draws[~inner], means[~inner] = forest.weights[left[~inner]], factor * forest.values[left[~inner]]
     for node in np.flatnonzero(inner)[::-1]:  # children come after their parents
         both = slice(left[node], left[node] + 2)
         draws[node], means[node] = draws[both].sum(), np.average(means[both], axis=0, weights=draws[both])

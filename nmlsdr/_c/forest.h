@@ -15,6 +15,7 @@
 #include "platform.h"
 #include "simd_levels.h"
 
+#define NMLSDR_STEPS 1024.0 /* of a target of 1 */
 enum {
     NMLSDR_THRESHOLDS = 16,            /* of a feature at most, where several are tried */
     NMLSDR_VALUES_OF_A_TREE = 1 << 24, /* that a tree copies at most: 64 MB; of more columns it sees some, drawn at random */
@@ -28,13 +29,16 @@ typedef struct {
 
 /* What is grown, and where to: arrays that have room for the largest trees. */
 typedef struct {
-    ptrdiff_t n, d, n_sums, n_padded, n_draws, leaf, n_kinds, most_leaves, first; /* first: tree of the arrays */
+    ptrdiff_t n, d, n_sums, n_padded, n_draws, leaf, most_depth, n_kinds, most_leaves, first; /* first: tree of the arrays */
+    double rate, penalty; /* a leaf's value is rate x sum / (draws + penalty) */
     uint64_t seed;
     const float *data;
+    const uint8_t *codes;               /* (d, n) in place of data, for boosting.h; else NULL */
     const int32_t *indices, *Y, *kinds; /* indices NULL: dense rows, else CSR, sorted or not, without repeats */
     const int64_t *indptr;
     nmlsdr_node *nodes;
-    int32_t *leaves, *draws;
+    float *values;
+    int32_t *weights, *draws;
 } nmlsdr_growth;
 
 typedef struct {
@@ -54,7 +58,8 @@ typedef struct nmlsdr_growing {
     nmlsdr_split (*search)(const struct nmlsdr_growing *g, uint64_t key);
     uint64_t key;
     nmlsdr_node *nodes;
-    int32_t *leaves, n_nodes, n_leaves;
+    float *values;
+    int32_t *weights, n_nodes, n_leaves;
 
     ptrdiff_t n; /* rows of the node */
     const int32_t *rows;
@@ -114,6 +119,7 @@ static inline NM_INLINE double nmlsdr_score(const nmlsdr_growing *g, const int32
 #include "forest_search.h"
 #else
 #define nmlsdr_forest_search_avx2 nmlsdr_forest_search_portable
+#define nmlsdr_forest_search_codes_avx2 nmlsdr_forest_search_codes_portable
 #endif
 
 /* Draw the rows of a tree, with replacement, and copy those, their columns that vary in a random order. */
@@ -168,12 +174,14 @@ static void nmlsdr_draw_rows(nmlsdr_growing *g, int32_t *draws, int32_t *place, 
 }
 
 /* Grow the nodes from the root on, left children first.  A right child that waits is a link in a chain: its feature is the node
- * that waits behind it, its left child the number of its rows, which come after those of the leaves that are done. */
+ * that waits behind it, its left child the number of its rows, which come after those of the leaves that are done, and its
+ * threshold its depth. */
 static void nmlsdr_grow_nodes(nmlsdr_growing *g)
 {
-    const ptrdiff_t width = g->f->n_padded;
+    const nmlsdr_growth *f = g->f;
+    const ptrdiff_t width = f->n_padded, n_labels = f->n_sums - 2;
     int32_t *rows = g->order, node = 0, waiting = -1;
-    ptrdiff_t n = g->n_rows;
+    ptrdiff_t n = g->n_rows, depth = 0;
     for (;;) {
         const int32_t *first = g->Z + rows[0] * width;
         nmlsdr_split split = {-1.0, -1, 0.0f};
@@ -189,21 +197,27 @@ static void nmlsdr_grow_nodes(nmlsdr_growing *g)
         g->n = n;
         g->squared = 0.0;
         for (ptrdiff_t c = 2; c < width; c++) g->squared += (double)g->total[c] * g->total[c];
-        if (vary && n >= 2 * g->f->leaf) split = g->search(g, nmlsdr_key(g->key, (uint64_t)node));
+        if (vary && n >= 2 * f->leaf && depth < f->most_depth) split = g->search(g, nmlsdr_key(g->key, (uint64_t)node));
         if (split.column < 0) {
-            memcpy(g->leaves + g->n_leaves * width, g->total, (size_t)width * sizeof *g->total);
+            float *value = g->values + g->n_leaves * n_labels;
+            const double weight = NMLSDR_STEPS * (g->total[1] + f->penalty);
+            for (ptrdiff_t c = 0; c < n_labels; c++) value[c] = (float)(f->rate * g->total[c + 2] / weight);
+            g->weights[g->n_leaves] = g->total[1];
             g->nodes[node] = (nmlsdr_node){-1, g->n_leaves++, 0.0f};
             if (waiting < 0) return;
             rows += n;
             node = waiting;
             n = g->nodes[node].left;
+            depth = (ptrdiff_t)g->nodes[node].threshold;
             waiting = g->nodes[node].feature;
             continue;
         }
 
+        const uint8_t *codes = f->codes ? f->codes + g->columns[split.column] * f->n : NULL;
         ptrdiff_t n_left = 0, n_right = 0;
         for (ptrdiff_t i = 0; i < n; i++) {
-            const int32_t row = rows[i], goes = g->X[row * g->width + split.column] <= split.threshold;
+            const int32_t row = rows[i];
+            const int32_t goes = (codes ? codes[row] : g->X[row * g->width + split.column]) <= split.threshold;
             rows[n_left] = row;
             g->bin[n_right] = row;
             n_left += goes;
@@ -213,7 +227,7 @@ static void nmlsdr_grow_nodes(nmlsdr_growing *g)
         const int32_t left = g->n_nodes;
         g->n_nodes += 2;
         g->nodes[node] = (nmlsdr_node){g->columns[split.column], left, split.threshold};
-        g->nodes[left + 1] = (nmlsdr_node){waiting, (int32_t)n_right, 0.0f};
+        g->nodes[left + 1] = (nmlsdr_node){waiting, (int32_t)n_right, (float)++depth};
         waiting = left + 1;
         node = left;
         n = n_left;
@@ -246,7 +260,8 @@ static int nmlsdr_grow_tree(const nmlsdr_growth *f, ptrdiff_t t, int level)
         g.kind = f->kinds + 2 * k;
         g.key = nmlsdr_key(~key, (uint64_t)g.kind[1]);
         g.nodes = f->nodes + tree * (2 * f->most_leaves - 1);
-        g.leaves = f->leaves + tree * f->most_leaves * f->n_padded;
+        g.values = f->values + tree * f->most_leaves * (f->n_sums - 2);
+        g.weights = f->weights + tree * f->most_leaves;
         g.n_nodes = 1;
         g.n_leaves = 0;
         nmlsdr_grow_nodes(&g);

@@ -50,21 +50,27 @@ NM_TARGET static void NM_LEVEL(compare_columns)(
     }
 }
 
-/* Compare K thresholds of a feature with the values x, from the largest on; of equally good ones the smallest counts. */
+/* The number of K thresholds below each of the values x. */
+NM_TARGET static void NM_LEVEL(count_thresholds)(const nmlsdr_growing *g, const float *at, ptrdiff_t K)
+{
+    for (ptrdiff_t i = 0; i < g->n; i += LANES) {
+        VI count = (VI){0} + (int32_t)K;
+        for (ptrdiff_t k = 0; k < K; k++) count += VGE(at[k] - (V){0}, AT(const V, g->x + i));
+        AT(VI, g->bin + i) = count;
+    }
+}
+
+/* Compare K thresholds of a feature, which its values x are counted between, from the largest on; of equally good ones the
+ * smallest counts. */
 NM_TARGET static void NM_LEVEL(compare_thresholds)(
-    const nmlsdr_growing *g, int32_t column, const float *at, ptrdiff_t K, nmlsdr_split *best)
+    const nmlsdr_growing *g, int32_t column, float only, ptrdiff_t K, nmlsdr_split *best)
 {
     const ptrdiff_t n = g->n, width = g->f->n_padded;
     const float *x = g->x;
-    const int32_t *rows = g->rows, *Z = g->Z;
-    int32_t *bin = g->bin, *bins = g->sums, found = 0;
+    const int32_t *rows = g->rows, *Z = g->Z, *bin = g->bin;
+    int32_t *bins = g->sums, found = 0;
     double highest = best->score;
 
-    for (ptrdiff_t i = 0; i < n; i += LANES) {
-        VI count = (VI){0} + (int32_t)K;
-        for (ptrdiff_t k = 0; k < K; k++) count += VGE(at[k] - (V){0}, AT(const V, x + i));
-        AT(VI, bin + i) = count;
-    }
     memset(bins, 0, (size_t)((K + 1) * width) * sizeof *bins);
     for (ptrdiff_t i = 0; i < n; i++) {
         if (!bin[i]) continue;
@@ -83,7 +89,7 @@ NM_TARGET static void NM_LEVEL(compare_thresholds)(
         }
     }
     if (!found) return;
-    *best = (nmlsdr_split){highest, column, at[0]};
+    *best = (nmlsdr_split){highest, column, only};
     if (!g->kind[1]) return;
     float below = -INFINITY, above = INFINITY; /* the values around the threshold */
     for (ptrdiff_t i = 0; i < n; i++) {
@@ -139,8 +145,37 @@ NM_TARGET static nmlsdr_split NM_LEVEL(search)(const nmlsdr_growing *g, uint64_t
                 for (ptrdiff_t i = 0; i < n; i++) x[i] = window[LANES * i + k];
                 for (ptrdiff_t m = 0; several && m < K; m++)
                     some[m] = x[n == K ? m : (m * n + nmlsdr_number_below((uint64_t)random[k] << 32, n)) / K];
-                NM_LEVEL(compare_thresholds)(g, column[k], some, K, &best);
+                NM_LEVEL(count_thresholds)(g, some, K);
+                NM_LEVEL(compare_thresholds)(g, column[k], at[k], K, &best);
             }
+        }
+    }
+    return best;
+}
+
+/* The same for columns of codes, with several thresholds of each. */
+NM_TARGET static nmlsdr_split NM_LEVEL(search_codes)(const nmlsdr_growing *g, uint64_t key)
+{
+    nmlsdr_split best = {-1.0, -1, 0.0f};
+    const ptrdiff_t D = g->n_columns, n = g->n, tried = g->kind[0], K = n < NMLSDR_THRESHOLDS ? n : NMLSDR_THRESHOLDS;
+    ptrdiff_t p = nmlsdr_number_below(key, D), looked = 0, found = 0;
+
+    while (looked < D && best.column < 0) {
+        const ptrdiff_t end = looked + 2 * tried, before = found;
+        for (; found < before + tried && looked < D && (looked < end || found == before); looked++, p = (p + 1) % D) {
+            const uint8_t *codes = g->f->codes + g->columns[p] * g->f->n, first = codes[g->rows[0]];
+            float some[NMLSDR_THRESHOLDS];
+            int vary = 0;
+            for (ptrdiff_t i = 0; i < n; i++) {
+                const uint8_t code = codes[g->rows[i]];
+                g->x[i] = code;
+                vary |= code ^ first;
+            }
+            if (!vary) continue;
+            const uint64_t random = (uint64_t)nmlsdr_hash((uint32_t)key + (uint32_t)found++) << 32;
+            for (ptrdiff_t m = 0; m < K; m++) some[m] = g->x[n == K ? m : (m * n + nmlsdr_number_below(random, n)) / K];
+            NM_LEVEL(count_thresholds)(g, some, K);
+            NM_LEVEL(compare_thresholds)(g, (int32_t)p, 0.0f, K, &best);
         }
     }
     return best;

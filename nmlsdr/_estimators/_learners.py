@@ -10,10 +10,11 @@ from .._checks.labels import Labels
 from .._moments import RowSums
 from .._process.threads import check_n_jobs
 from .._ridge import CrossFit, ridge_regression
-from ..forest import FEWEST_ROWS, Forest, forest_seed, grow_forests, score_by_forests
+from ..forest import FEWEST_ROWS, Forest, boost_trees, forest_seed, grow_forests, score_by_forests
 from ._steps import Steps
 
 MANY_ROWS = 1000  # labelled rows; what is measured to pay beyond, and only there, begins at this number
+ROUNDS_OF_A_TREE = 5  # most rounds of boosting for each tree of a forest: 500 by default, of which few fits need half
 _EQUAL = 1e-12  # losses that differ by less, of a sum of 1, are equal but for rounding
 
 
@@ -41,15 +42,18 @@ def fit_trend(
     known = labels.known[labels.labeled]
     if n_estimators > 0 and len(O) >= FEWEST_ROWS:
         with steps.task("forests", "trees", None) as trees_done:
-            forests, out_of_bag, left_out = grow_forests(
-                steps.in_memory(given.rows),
-                np.where(known, given.Y, O),
-                n_estimators=n_estimators,
-                random_state=forest_seed(random_state),
-                n_jobs=check_n_jobs(steps.n_jobs),
-                callback=trees_done,
-            )
-        predictions += [np.where(left_out[:, None], each, O) for each in out_of_bag]
+            X, settings = steps.in_memory(given.rows), {
+                "random_state": forest_seed(random_state),
+                "n_jobs": check_n_jobs(steps.n_jobs),
+                "callback": trees_done,
+            }
+            targets = np.where(known, given.Y, O)
+            forests, out_of_bag, left_out = grow_forests(X, targets, n_estimators=n_estimators, **settings)
+            predictions += [np.where(left_out[:, None], each, O) for each in out_of_bag]
+            if len(O) > MANY_ROWS:
+                rounds = ROUNDS_OF_A_TREE * n_estimators
+                boosted, out_of_fold = boost_trees(X, np.where(known, given.Y, np.nan), n_rounds=rounds, **settings)
+                forests, predictions = [*forests, boosted], [*predictions, out_of_fold]
     weights = learner_weights(predictions, given.Y, known)
     return Trend(*regression, forests, weights, weighted_sum(weights, predictions))
 

@@ -1,0 +1,130 @@
+/* Boosted trees for several labels: each learns what the trees before it leave, and adds a part of that.
+ *
+ * The rows lie in folds.  The model of a fold learns from the rows of the other folds and predicts its own; a thread owns a
+ * fold.  Columns hold codes of one byte, the number of cuts below a value: they are binned once a fit, and nothing is copied for
+ * a tree.  A tree's targets are Y - F in units of 1 / 1024 between -2 and 2, so that its sums are exact as in forest.h.
+ *
+ * Tried: sums by code with the larger child by subtraction need the same features in both children and 256 bins a feature, more
+ * than most nodes have rows; 16 thresholds of a node's own codes take a table of 256 numbers.
+ */
+#ifndef NMLSDR_BOOSTING_H
+#define NMLSDR_BOOSTING_H
+
+#include "forest.h"
+
+typedef struct {
+    nmlsdr_growth f; /* n_kinds: folds; trees (rounds, folds); n_draws: of each fold, see draws */
+    const float *Y;  /* (n, labels), NaN: unknown */
+    const int32_t *fold;
+    float *F;       /* (folds, n, labels) */
+    double *errors; /* (rounds, folds) squared, of the known entries of the fold */
+} nmlsdr_boosting;
+
+/* Draw rows of other folds, with replacement, and set their targets; put the columns into an order of the tree's own. */
+static void nmlsdr_draw_targets(nmlsdr_growing *g, const nmlsdr_boosting *b, const int32_t *others, ptrdiff_t n_others,
+                                ptrdiff_t n_draws, const float *F, int32_t *draws)
+{
+    const nmlsdr_growth *f = g->f;
+    const ptrdiff_t n_labels = f->n_sums - 2;
+    memset(draws, 0, (size_t)n_others * sizeof *draws);
+    for (ptrdiff_t i = 0; i < n_draws; i++) draws[nmlsdr_number_below(nmlsdr_key(g->key, (uint64_t)i), n_others)]++;
+    g->n_rows = 0;
+    for (ptrdiff_t i = 0; i < n_others; i++) {
+        if (!draws[i]) continue;
+        const ptrdiff_t row = others[i];
+        int32_t *z = g->Z + row * f->n_padded;
+        g->order[g->n_rows++] = (int32_t)row;
+        z[0] = 1;
+        z[1] = draws[i];
+        for (ptrdiff_t c = 0; c < n_labels; c++) {
+            const double gap = NMLSDR_STEPS * ((double)b->Y[row * n_labels + c] - F[row * n_labels + c]);
+            const double target = gap > -2 * NMLSDR_STEPS ? gap < 2 * NMLSDR_STEPS ? gap : 2 * NMLSDR_STEPS : -2 * NMLSDR_STEPS;
+            z[c + 2] = gap == gap ? draws[i] * (int32_t)lrint(target) : 0;
+        }
+    }
+    for (ptrdiff_t j = 0; j < f->d; j++) g->columns[j] = (int32_t)j;
+    for (ptrdiff_t j = f->d - 1; j > 0; j--) {
+        const ptrdiff_t other = nmlsdr_number_below(nmlsdr_key(g->key, (uint64_t)(n_draws + j)), j + 1);
+        const int32_t column = g->columns[j];
+        g->columns[j] = g->columns[other];
+        g->columns[other] = column;
+    }
+}
+
+/* Add the values of a tree to the scores of all rows. */
+static void nmlsdr_add_tree(const nmlsdr_growing *g, float *F)
+{
+    enum { ROWS = 64 }; /* that go down together: their loads overlap */
+    const nmlsdr_growth *f = g->f;
+    const ptrdiff_t n_labels = f->n_sums - 2;
+    for (ptrdiff_t first = 0; first < f->n; first += ROWS) {
+        const ptrdiff_t n = f->n - first < ROWS ? f->n - first : ROWS;
+        int32_t at[ROWS] = {0};
+        for (int active = 1; active;) {
+            active = 0;
+            for (ptrdiff_t i = 0; i < n; i++) {
+                const nmlsdr_node node = g->nodes[at[i]];
+                if (node.feature < 0) continue;
+                at[i] = node.left + (f->codes[node.feature * f->n + first + i] > node.threshold);
+                active = 1;
+            }
+        }
+        for (ptrdiff_t i = 0; i < n; i++) {
+            const float *value = g->values + g->nodes[at[i]].left * n_labels;
+            float *to = F + (first + i) * n_labels;
+            for (ptrdiff_t c = 0; c < n_labels; c++) to[c] += value[c];
+        }
+    }
+}
+
+/* Grow the trees of a fold of all rounds; return whether there was memory for it. */
+static int nmlsdr_boost(const nmlsdr_boosting *b, ptrdiff_t fold, ptrdiff_t n_rounds, int level)
+{
+    const nmlsdr_growth *f = &b->f;
+    const ptrdiff_t n_labels = f->n_sums - 2;
+    const uint64_t key = nmlsdr_key(f->seed, (uint64_t)fold);
+    nmlsdr_memory memory = {0};
+    nmlsdr_growing g = {.f = f, .n_columns = f->d, .kind = f->kinds};
+    int32_t *draws = (int32_t *)nmlsdr_new(&memory, f->n, sizeof(int32_t));
+    int32_t *others = (int32_t *)nmlsdr_new(&memory, f->n, sizeof(int32_t));
+    float *F = b->F + fold * f->n * n_labels;
+    ptrdiff_t n_others = 0;
+    g.Z = (int32_t *)nmlsdr_new(&memory, f->n * f->n_padded, sizeof(int32_t));
+    g.columns = (int32_t *)nmlsdr_new(&memory, f->d, sizeof(int32_t));
+    g.order = (int32_t *)nmlsdr_new(&memory, f->n_draws, sizeof(int32_t));
+    g.total = (int32_t *)nmlsdr_new(&memory, f->n_padded, sizeof(int32_t));
+    g.x = (float *)nmlsdr_new(&memory, f->n_draws + NMLSDR_WIDEST, sizeof(float));
+    g.bin = (int32_t *)nmlsdr_new(&memory, f->n_draws + NMLSDR_WIDEST, sizeof(int32_t));
+    g.sums = (int32_t *)nmlsdr_new(&memory, (NMLSDR_THRESHOLDS + 1) * f->n_padded, sizeof(int32_t));
+    g.search = level > 0 ? nmlsdr_forest_search_codes_avx2 : nmlsdr_forest_search_codes_portable;
+    if (!memory.failed) {
+        memset(g.Z, 0, (size_t)(f->n * f->n_padded) * sizeof *g.Z);
+        for (ptrdiff_t i = 0; i < f->n; i++)
+            if (b->fold[i] != fold) others[n_others++] = (int32_t)i;
+    }
+    const ptrdiff_t part = 7 * n_others / 10, n_draws = part < f->n_draws ? part : f->n_draws;
+    for (ptrdiff_t round = 0; round < n_rounds && !memory.failed; round++) {
+        const ptrdiff_t tree = round * f->n_kinds + fold;
+        double *error = b->errors + tree;
+        g.key = nmlsdr_key(key, (uint64_t)(f->first + round));
+        g.nodes = f->nodes + tree * (2 * f->most_leaves - 1);
+        g.values = f->values + tree * f->most_leaves * n_labels;
+        g.weights = f->weights + tree * f->most_leaves;
+        g.n_nodes = 1;
+        g.n_leaves = 0;
+        nmlsdr_draw_targets(&g, b, others, n_others, n_draws, F, draws);
+        g.key = nmlsdr_key(~g.key, 1);
+        nmlsdr_grow_nodes(&g);
+        nmlsdr_add_tree(&g, F);
+        *error = 0.0;
+        for (ptrdiff_t i = 0; i < f->n; i++)
+            for (ptrdiff_t c = 0; b->fold[i] == fold && c < n_labels; c++) {
+                const double gap = (double)b->Y[i * n_labels + c] - F[i * n_labels + c];
+                if (gap == gap) *error += gap * gap;
+            }
+    }
+    nmlsdr_free_all(&memory);
+    return !memory.failed;
+}
+
+#endif

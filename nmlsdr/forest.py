@@ -115,7 +115,8 @@ def checked_forest(arrays: Mapping[str, Any], n_features: int, n_labels: int, *,
     Raises
     ------
     InputError
-        If a kernel could follow them out of their bounds or for ever, or if they are not what `grow_forests` or `boost_trees` makes.
+        If a kernel could follow them out of their bounds or for ever, or if they are not what `grow_forests` or
+        `boost_trees` makes.
     """
     found = {name: arrays[name] for name in _TYPES}
     roots, feature, threshold, left, values, weights = found.values()
@@ -139,7 +140,9 @@ def checked_forest(arrays: Mapping[str, Any], n_features: int, n_labels: int, *,
         raise InputError(f"it asks for a feature beyond the {n_features} of its rows")
     low, high = (-2, 2) if boosted else (0, 1)
     if not np.isfinite(threshold).all() or not ((values >= low) & (values <= high)).all() or (weights < 1).any():
-        raise InputError(f"it has thresholds that are not finite, values outside [{low}, {high}], or leaves without rows")
+        raise InputError(
+            f"it has thresholds that are not finite, values outside [{low}, {high}], or leaves without rows"
+        )
     if boosted and (len(roots) - 1) % _FOLDS:
         raise InputError(f"it has {len(roots) - 1} trees in {_FOLDS} models")
     return Forest(**found, n_features_in_=n_features, n_models=_FOLDS if boosted else None)
@@ -345,13 +348,13 @@ def boost_trees(
         nodes, n_nodes, values, weights = (np.concatenate(each) for each in zip(*part, strict=True))
         n_nodes = n_nodes[:n_trees]
         leaves = slice(int((n_nodes // 2 + 1).sum()))
-        parts.append((np.array([(-1, 0, 0.0)], _UNUSED.dtype), np.ones(1, int), mean[np.newaxis], rows.sum(keepdims=True)))
+        root = np.array([(-1, 0, 0.0)], _UNUSED.dtype)
+        parts.append((root, np.ones(1, int), mean[np.newaxis], np.array([rows.sum()], np.int32)))
         parts.append((nodes[: n_nodes.sum()], n_nodes, values[leaves], weights[leaves]))
     found = replace(_joined(parts, X.shape[1]), n_models=_FOLDS)
     inner = found.feature >= 0
     found.threshold[inner] = cuts[found.feature[inner], found.threshold[inner].astype(int)]
     found.feature[inner] = columns[found.feature[inner]]
-    found.weights = found.weights.astype(np.int32)
     O = np.empty(Y.shape)
     for a, rows in enumerate(others):
         model = replace(found, roots=found.roots[a * (n_trees + 1) : (a + 1) * (n_trees + 1) + 1])

@@ -3,7 +3,12 @@
 Targets are integers in units of 1 / 1024, so that every sum over rows is exact; the tests compare with `==`.
 """
 
+from itertools import pairwise
+
 import numpy as np
+from scipy import sparse
+
+from nmlsdr._process.threads import SIMD_LEVELS, _graph
 
 WORD = (1 << 64) - 1
 
@@ -91,28 +96,92 @@ def grow_tree(X, Y, tree, tried, several, n_draws, leaf=3, most=1 << 62):
     """Features (-1: leaf), thresholds, left children or numbers of leaves; means and draws of leaves; left-out rows."""
     draws = drawn_rows(len(X), n_draws, tree)
     drawn = np.flatnonzero(draws)
-    rows, Y, w = X[drawn] + np.float32(0), Y[drawn], draws[drawn]
+    rows = X[drawn] + np.float32(0)
     columns = ordered_columns(rows, n_draws, tree, most)
-    rows, own = rows[:, columns], key(~tree & WORD, int(several))
+    return grow_nodes(rows[:, columns], Y[drawn], draws[drawn], columns, tree, tried, several, leaf), draws == 0
+
+
+def grow_nodes(rows, Y, w, columns, tree, tried, several, leaf, most_depth=1 << 62, rate=1.0, penalty=0.0):
+    """The nodes of a tree over its drawn rows, whose columns are in its order."""
+    own = key(~tree & WORD, int(several))
     feature, threshold, left, values, weights = [-1], [np.float32(0)], [0], [], []
-    nodes = [(np.arange(len(rows)), 0)]
+    nodes = [(np.arange(len(rows)), 0, 0)]
     while nodes:
-        at, node = nodes.pop()
+        at, node, depth = nodes.pop()
         y, v = Y[at], w[at]
         pure = (y == y[0]).all()
         split = None
-        if len(at) >= 2 * leaf and not pure and columns:
+        if len(at) >= 2 * leaf and not pure and len(columns) and depth < most_depth:
             split = best_split(rows[at], y, v, tried, several, key(own, node), leaf)
         if split is None:
             left[node] = len(values)
-            values.append(((v[:, None] * y).sum(axis=0) / (1024.0 * v.sum())).astype(np.float32))
+            sums = rate * (v[:, None] * y).sum(axis=0)
+            values.append((sums / (1024.0 * (v.sum() + penalty))).astype(np.float32))
             weights.append(v.sum())
             continue
         goes, child = rows[at, split[0]] <= split[1], len(feature)
         feature[node], threshold[node], left[node] = columns[split[0]], split[1], child
         feature, threshold, left = feature + [-1, -1], threshold + [np.float32(0)] * 2, left + [0, 0]
-        nodes += [(at[~goes], child + 1), (at[goes], child)]
-    return (feature, threshold, left, values, weights), draws == 0
+        nodes += [(at[~goes], child + 1, depth + 1), (at[goes], child, depth + 1)]
+    return feature, threshold, left, values, weights
+
+
+def binned(X):
+    """The columns of X that vary, for each number how many cuts are below it, and the cuts of each column."""
+    columns, codes, cuts = [], [], []
+    for j, x in enumerate(X.T):
+        values = sorted(set((x + np.float32(0)).tolist()))
+        between = []
+        for low, high in pairwise(values):
+            low, high = np.float32(low), np.float32(high)
+            middle = low * np.float32(0.5) + high * np.float32(0.5)
+            between.append(middle if low < middle < high else low)
+        if len(between) > 254:
+            between = [between[(2 * k + 1) * len(between) // 508] for k in range(254)]
+        if between:
+            columns.append(j)
+            codes.append([sum(cut < one for cut in between) for one in x])
+            cuts.append(between)
+    return columns, np.reshape(codes, (len(columns), len(X))).astype(np.float32).T, cuts
+
+
+def boost(X, Y, seed, depth, leaf, n_rounds, number=0):
+    """Trees of each of four folds, with the mean labels as first, and the error out of fold of each round."""
+    X = np.clip(X, -1e30, 1e30).astype(np.float32)
+    exact, Y, known, fold = Y, Y.astype(np.float32), ~np.isnan(Y), np.random.default_rng(0).permutation(len(X)) % 4
+    columns, codes, cuts = binned(X)
+    D, models, errors = len(columns), [], np.zeros((n_rounds, 4))
+    for a in range(4):
+        others = np.flatnonzero(fold != a)
+        seen = known[others]
+        mean = np.where(seen, exact[others], 0).sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
+        F = np.tile(mean.astype(np.float32), (len(X), 1))
+        trees = [([-1], [np.float32(0)], [0], [F[0].copy()], [len(others)])]
+        n_draws = min(7 * len(others) // 10, 5000)
+        for k in range(n_rounds):
+            tree = key(key((seed + (number + 1) * 2**32) & WORD, a), k)
+            draws = drawn_rows(len(others), n_draws, tree)
+            drawn = others[draws > 0]
+            gap = np.clip(1024 * (Y[drawn].astype(float) - F[drawn]), -2048, 2048)
+            targets = np.where(known[drawn], np.rint(gap), 0).astype(np.int64)
+            order = list(range(D))
+            for j in range(D - 1, 0, -1):
+                other = below(key(tree, n_draws + j), j + 1)
+                order[j], order[other] = order[other], order[j]
+            tried = min(max(D // 2, 8), D, 100)
+            given = codes[drawn][:, order], targets, draws[draws > 0], order, tree, tried, True, leaf
+            feature, threshold, left, values, weights = grow_nodes(*given, depth, 0.07, 5.0)
+            for i, x in enumerate(codes):
+                F[i] += values[leaf_of((feature, threshold, left), x)]
+            held = known[fold == a]
+            errors[k, a] = ((Y[fold == a].astype(float) - F[fold == a])[held] ** 2).sum()
+            at = [
+                (columns[j], cuts[j][int(t)]) if j >= 0 else (-1, np.float32(0))
+                for j, t in zip(feature, threshold, strict=True)
+            ]
+            trees.append(([j for j, _ in at], [t for _, t in at], left, values, weights))
+        models.append(trees)
+    return models, errors.sum(axis=1)
 
 
 def leaf_of(tree, x):
@@ -150,3 +219,60 @@ def predict(trees, X, left_out=None):
             found[i] += tree[3][leaf_of(tree, x)]
         found[i] /= max(1, len(asked))
     return found
+
+
+# ---------------------------------------------------------------- what the kernels are tried on
+
+LEVELS = SIMD_LEVELS[: _graph.best_simd_level() + 1]
+
+
+def labels(rng, shape):
+    return (rng.random(shape) < 0.4).astype(float)
+
+
+def zeros_stored(X):
+    """CSR rows that hold some of the 0s too."""
+    held = (X != 0) | (np.arange(X.size).reshape(X.shape) % 7 < 3)
+    return sparse.csr_array((X[held], np.nonzero(held)), shape=X.shape)
+
+
+CASES = {
+    "bell-shaped": lambda rng: (rng.standard_normal((150, 20)), labels(rng, (150, 6))),
+    "one label": lambda rng: (rng.standard_normal((90, 5)), labels(rng, (90, 1))),
+    "votes": lambda rng: (rng.standard_normal((90, 40)), rng.random((90, 13))),
+    "thirty labels": lambda rng: (rng.standard_normal((60, 7)), labels(rng, (60, 30))),
+    "ties": lambda rng: (rng.integers(0, 3, (120, 30)), labels(rng, (120, 4))),
+    "two values": lambda rng: (np.tile(rng.random((60, 8)) < 0.4, 2), labels(rng, (60, 4))),
+    "mostly 0": lambda rng: (np.where(rng.random((150, 90)) < 0.05, rng.random((150, 90)), 0), labels(rng, (150, 7))),
+    "one feature": lambda rng: (rng.standard_normal((50, 1)), labels(rng, (50, 2))),
+    "17 features": lambda rng: (rng.standard_normal((100, 17)), labels(rng, (100, 3))),
+    "one of many varies": lambda rng: (rng.random((40, 1)) * (np.arange(40) == 7), labels(rng, (40, 3))),
+    "constant": lambda rng: (np.ones((40, 4)), labels(rng, (40, 3))),
+    "all 0": lambda rng: (np.zeros((40, 4)), labels(rng, (40, 3))),
+    "some constant": lambda rng: (np.where(np.arange(9) % 2, rng.random((60, 9)), 1.0), labels(rng, (60, 3))),
+    "equal rows": lambda rng: (np.tile(rng.random((1, 5)), (30, 1)), labels(rng, (30, 3))),
+    "pure": lambda rng: (rng.random((40, 4)), np.ones((40, 3))),
+    "six rows": lambda rng: (rng.random((6, 3)), labels(rng, (6, 2))),
+    "seven rows": lambda rng: (rng.random((7, 3)), labels(rng, (7, 2))),
+    "huge": lambda rng: (rng.standard_normal((80, 6)) * 1e32, labels(rng, (80, 3))),
+    "denormal": lambda rng: (rng.standard_normal((80, 6)) * 1e-41, labels(rng, (80, 3))),
+    "heavy tails": lambda rng: (np.exp(8 * rng.standard_normal((120, 9))), labels(rng, (120, 4))),
+    "neighbouring floats": lambda rng: (rng.choice([1.0, 1.0 + 2.0**-23, 5.0], (80, 8)), labels(rng, (80, 3))),
+    "signs of 0": lambda rng: (rng.choice([-0.0, 0.0, 1e-45, 1.0, -1.0], (60, 8)), labels(rng, (60, 3))),
+    "a chain": lambda rng: (np.eye(60)[np.arange(360) % 60], rng.random((60, 2))[np.arange(360) % 60]),
+    "beyond the thousand": lambda rng: (rng.standard_normal((1100, 3)), labels(rng, (1100, 2))),
+}  # fmt: skip
+
+
+def assert_equals_twin(found, grown):
+    """The arrays of a forest are the nodes and leaves of the twin's trees, one after the other."""
+    n_nodes, n_leaves = 0, 0
+    for tree, (feature, threshold, left, values, weights) in enumerate(grown):
+        part, leaves = slice(*found.roots[tree : tree + 2]), slice(n_leaves, n_leaves + len(values))
+        assert found.feature[part].tolist() == feature
+        assert found.threshold[part].tobytes() == np.array(threshold, dtype=np.float32).tobytes()
+        np.testing.assert_array_equal(found.left[part], left + np.where(np.array(feature) < 0, n_leaves, n_nodes))
+        assert found.values[leaves].tobytes() == np.array(values).tobytes()
+        np.testing.assert_array_equal(found.weights[leaves], weights)
+        n_nodes, n_leaves = n_nodes + len(feature), n_leaves + len(values)
+    assert (found.roots[-1], len(found.values)) == (n_nodes, n_leaves)

@@ -1,8 +1,8 @@
 /* Growing regression trees for several labels.
  *
  * Targets are whole numbers of 1 / 1024, and a row counts as often as the tree drew it.  The sums over rows are then exact in
- * int32, and their squares in float64 (products are below 2^53 / 8192): neither the order of rows or labels nor the SIMD level,
- * the number of threads or the storage of the rows changes a bit of a tree.
+ * int32, below 2^24 with 10 000 draws, and the sums of their squares in int64, up to 30 000 labels: neither the order of rows or
+ * labels nor the SIMD level, the number of threads or the storage of the rows changes a bit of a tree.
  *
  * Random numbers are hashes of counters, one chain of keys from the forest's seed to tree, kind and node.
  */
@@ -64,7 +64,7 @@ typedef struct nmlsdr_growing {
     ptrdiff_t n; /* rows of the node */
     const int32_t *rows;
     int32_t *total; /* (n_padded) sums over them */
-    double squared; /* of the labels */
+    int64_t squared; /* of the labels */
 
     float *window, *x; /* of the rows of the node: of neighbouring columns, of one */
     int32_t *bin;      /* (n) thresholds below the value; when a node is split, the rows on the right */
@@ -91,21 +91,12 @@ static inline uint32_t nmlsdr_hash(uint32_t x)
     return x ^ (x >> 16);
 }
 
-/* |S_L|^2 / w_L + |S_R|^2 / w_R from the sums over one side, which lie `step` apart; less than that of any split if a side has
- * fewer rows than a leaf. */
-static inline NM_INLINE double nmlsdr_score(const nmlsdr_growing *g, const int32_t *sums, ptrdiff_t step)
+/* |S_L|^2 / w_L + |S_R|^2 / w_R from the rows and draws on one side, the squares of its sums and their products with the total;
+ * less than that of any split if a side has fewer rows than a leaf. */
+static inline NM_INLINE double nmlsdr_score(const nmlsdr_growing *g, int32_t rows, int32_t draws, int64_t squares, int64_t products)
 {
-    const double draws = sums[step];
-    double squares[2] = {0}, products[2] = {0}; /* with the total */
-    if (sums[0] < g->f->leaf || g->n - sums[0] < g->f->leaf) return -1.0;
-    for (ptrdiff_t c = 2; c < g->f->n_sums; c += 2)
-        for (int k = 0; k < 2; k++) {
-            const double s = sums[(c + k) * step];
-            squares[k] += s * s;
-            products[k] += g->total[c + k] * s;
-        }
-    const double square = squares[0] + squares[1];
-    return square / draws + (g->squared - 2.0 * (products[0] + products[1]) + square) / (g->total[1] - draws);
+    if (rows < g->f->leaf || g->n - rows < g->f->leaf) return -1.0;
+    return (double)squares / draws + (double)(g->squared - 2 * products + squares) / (g->total[1] - draws);
 }
 
 #define LANES (NMLSDR_VECTORS ? 4 : 1)
@@ -114,7 +105,7 @@ static inline NM_INLINE double nmlsdr_score(const nmlsdr_growing *g, const int32
 #include "forest_search.h"
 #if NMLSDR_X86
 #define LANES 8
-#define NM_TARGET __attribute__((target("avx2"), noinline))
+#define NM_TARGET __attribute__((target("avx2")))
 #define NM_LEVEL(f) nmlsdr_forest_##f##_avx2
 #include "forest_search.h"
 #else
@@ -195,8 +186,8 @@ static void nmlsdr_grow_nodes(nmlsdr_growing *g)
         }
         g->rows = rows;
         g->n = n;
-        g->squared = 0.0;
-        for (ptrdiff_t c = 2; c < width; c++) g->squared += (double)g->total[c] * g->total[c];
+        g->squared = 0;
+        for (ptrdiff_t c = 2; c < width; c++) g->squared += (int64_t)g->total[c] * g->total[c];
         if (vary && n >= 2 * f->leaf && depth < f->most_depth) split = g->search(g, nmlsdr_key(g->key, (uint64_t)node));
         if (split.column < 0) {
             float *value = g->values + g->n_leaves * n_labels;
@@ -215,14 +206,19 @@ static void nmlsdr_grow_nodes(nmlsdr_growing *g)
 
         const uint8_t *codes = f->codes ? f->codes + g->columns[split.column] * f->n : NULL;
         ptrdiff_t n_left = 0, n_right = 0;
+        float above = INFINITY; /* the least value on the right */
         for (ptrdiff_t i = 0; i < n; i++) {
             const int32_t row = rows[i];
-            const int32_t goes = (codes ? codes[row] : g->X[row * g->width + split.column]) <= split.threshold;
+            const float x = codes ? codes[row] : g->X[row * g->width + split.column];
+            const int goes = x <= split.threshold;
             rows[n_left] = row;
             g->bin[n_right] = row;
             n_left += goes;
             n_right += !goes;
+            above = goes || above < x ? above : x;
         }
+        const float middle = split.threshold * 0.5f + above * 0.5f; /* of one of several thresholds, a value of the node */
+        if (g->kind[1] && split.threshold < middle && middle < above) split.threshold = middle;
         memcpy(rows + n_left, g->bin, (size_t)n_right * sizeof *rows);
         const int32_t left = g->n_nodes;
         g->n_nodes += 2;

@@ -44,10 +44,46 @@ NM_TARGET static void NM_LEVEL(compare_columns)(
         }
         memcpy(sums + LANES * c, sum, sizeof sum);
     }
+    int64_t squares[LANES] = {0}, products[LANES] = {0};
+    for (ptrdiff_t c = 2; c < g->f->n_sums; c++)
+        for (int j = 0; j < LANES; j++) {
+            const int64_t sum = sums[LANES * c + j];
+            squares[j] += sum * sum;
+            products[j] += sum * g->total[c];
+        }
     for (int j = 0; j < LANES; j++) {
-        const double score = column[j] < 0 ? -1.0 : nmlsdr_score(g, sums + j, LANES);
+        const double score = column[j] < 0 ? -1.0 : nmlsdr_score(g, sums[j], sums[LANES + j], squares[j], products[j]);
         if (score > best->score) *best = (nmlsdr_split){score, column[j], at[j]};
     }
+}
+
+/* The squares of sums, and their products with the total; not of the rows and draws. */
+static inline NM_TARGET NM_INLINE void NM_LEVEL(square)(
+    const int32_t *sum, const int32_t *total, ptrdiff_t n, int64_t *squares, int64_t *products)
+{
+    int64_t square = -(int64_t)sum[0] * sum[0] - (int64_t)sum[1] * sum[1];
+    int64_t product = -(int64_t)sum[0] * total[0] - (int64_t)sum[1] * total[1];
+    ptrdiff_t c = 0;
+#if LANES == 8
+    __m256i s2 = _mm256_setzero_si256(), st = s2;
+    for (; c < n; c += 8) {
+        const __m256i s = _mm256_loadu_si256((const __m256i *)(sum + c)), odd = _mm256_srli_epi64(s, 32);
+        const __m256i t = _mm256_loadu_si256((const __m256i *)(total + c)), other = _mm256_srli_epi64(t, 32);
+        s2 = _mm256_add_epi64(s2, _mm256_add_epi64(_mm256_mul_epi32(s, s), _mm256_mul_epi32(odd, odd)));
+        st = _mm256_add_epi64(st, _mm256_add_epi64(_mm256_mul_epi32(s, t), _mm256_mul_epi32(odd, other)));
+    }
+    int64_t four[4];
+    _mm256_storeu_si256((__m256i *)four, s2);
+    square += four[0] + four[1] + four[2] + four[3];
+    _mm256_storeu_si256((__m256i *)four, st);
+    product += four[0] + four[1] + four[2] + four[3];
+#endif
+    for (; c < n; c++) {
+        square += (int64_t)sum[c] * sum[c];
+        product += (int64_t)sum[c] * total[c];
+    }
+    *squares = square;
+    *products = product;
 }
 
 /* The number of K thresholds below each of the values x. */
@@ -60,44 +96,53 @@ NM_TARGET static void NM_LEVEL(count_thresholds)(const nmlsdr_growing *g, const 
     }
 }
 
-/* Compare K thresholds of a feature, which its values x are counted between, from the largest on; of equally good ones the
- * smallest counts. */
-NM_TARGET static void NM_LEVEL(compare_thresholds)(
-    const nmlsdr_growing *g, int32_t column, float only, ptrdiff_t K, nmlsdr_split *best)
+/* Add each row to its bin; bin 0 is not needed, where most rows of a text lie. */
+static inline NM_TARGET NM_INLINE void NM_LEVEL(add_rows)(const nmlsdr_growing *g, int32_t *bins, const ptrdiff_t width)
 {
-    const ptrdiff_t n = g->n, width = g->f->n_padded;
-    const float *x = g->x;
-    const int32_t *rows = g->rows, *Z = g->Z, *bin = g->bin;
+    for (ptrdiff_t i = 0; i < g->n; i++) {
+        if (!g->bin[i]) continue;
+        int32_t *to = bins + g->bin[i] * width;
+        const int32_t *z = g->Z + g->rows[i] * width;
+        for (ptrdiff_t c = 0; c < width; c += LANES) AT(VI, to + c) += AT(const VI, z + c);
+    }
+}
+
+/* Compare K thresholds of a feature, its values x, from the largest on; of equally good ones the smallest counts. */
+NM_TARGET static void NM_LEVEL(compare_thresholds)(
+    const nmlsdr_growing *g, int32_t column, const float *at, ptrdiff_t K, nmlsdr_split *best)
+{
+    const ptrdiff_t width = g->f->n_padded;
     int32_t *bins = g->sums, found = 0;
     double highest = best->score;
 
+    NM_LEVEL(count_thresholds)(g, at, K);
     memset(bins, 0, (size_t)((K + 1) * width) * sizeof *bins);
-    for (ptrdiff_t i = 0; i < n; i++) {
-        if (!bin[i]) continue;
-        int32_t *to = bins + bin[i] * width;
-        const int32_t *z = Z + rows[i] * width;
-        for (ptrdiff_t c = 0; c < width; c += LANES) AT(VI, to + c) += AT(const VI, z + c);
-    }
+    if (width == 8) NM_LEVEL(add_rows)(g, bins, 8);
+    else if (width == 16) NM_LEVEL(add_rows)(g, bins, 16);
+    else NM_LEVEL(add_rows)(g, bins, width);
     for (ptrdiff_t k = K; k > 0; k--) { /* bin k becomes the sums of the rows on the right */
         int32_t *sum = bins + k * width;
         const int32_t more = sum[0];
         for (ptrdiff_t c = 0; k < K && c < width; c += LANES) AT(VI, sum + c) += AT(const VI, sum + width + c);
-        const double score = more ? nmlsdr_score(g, sum, 1) : -1.0;
+        if (!more) continue;
+        int64_t squares, products;
+        NM_LEVEL(square)(sum, g->total, width, &squares, &products);
+        const double score = nmlsdr_score(g, sum[0], sum[1], squares, products);
         if (score > best->score && score >= highest) {
             highest = score;
             found = (int32_t)k;
         }
     }
     if (!found) return;
-    *best = (nmlsdr_split){highest, column, only};
-    if (!g->kind[1]) return;
-    float below = -INFINITY, above = INFINITY; /* the values around the threshold */
-    for (ptrdiff_t i = 0; i < n; i++) {
-        if (bin[i] < found) below = x[i] > below ? x[i] : below;
-        else above = x[i] < above ? x[i] : above;
+    *best = (nmlsdr_split){highest, column, at[0]};
+    for (ptrdiff_t k = 0; k < K; k++) { /* the found-th of the thresholds */
+        int32_t smaller = 0, equal = 0;
+        for (ptrdiff_t m = 0; m < K; m++) {
+            smaller += at[m] < at[k];
+            equal += at[m] == at[k];
+        }
+        if (smaller < found && found <= smaller + equal) best->threshold = at[k];
     }
-    const float middle = below * 0.5f + above * 0.5f;
-    best->threshold = below < middle && middle < above ? middle : below;
 }
 
 /* The best of the features of a node, the first of equal ones: columns from a random one on, at most twice as many as are tried,
@@ -145,8 +190,7 @@ NM_TARGET static nmlsdr_split NM_LEVEL(search)(const nmlsdr_growing *g, uint64_t
                 for (ptrdiff_t i = 0; i < n; i++) x[i] = window[LANES * i + k];
                 for (ptrdiff_t m = 0; several && m < K; m++)
                     some[m] = x[n == K ? m : (m * n + nmlsdr_number_below((uint64_t)random[k] << 32, n)) / K];
-                NM_LEVEL(count_thresholds)(g, some, K);
-                NM_LEVEL(compare_thresholds)(g, column[k], at[k], K, &best);
+                NM_LEVEL(compare_thresholds)(g, column[k], some, K, &best);
             }
         }
     }
@@ -174,8 +218,7 @@ NM_TARGET static nmlsdr_split NM_LEVEL(search_codes)(const nmlsdr_growing *g, ui
             if (!vary) continue;
             const uint64_t random = (uint64_t)nmlsdr_hash((uint32_t)key + (uint32_t)found++) << 32;
             for (ptrdiff_t m = 0; m < K; m++) some[m] = g->x[n == K ? m : (m * n + nmlsdr_number_below(random, n)) / K];
-            NM_LEVEL(count_thresholds)(g, some, K);
-            NM_LEVEL(compare_thresholds)(g, (int32_t)p, 0.0f, K, &best);
+            NM_LEVEL(compare_thresholds)(g, (int32_t)p, some, K, &best);
         }
     }
     return best;

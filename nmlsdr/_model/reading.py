@@ -21,7 +21,7 @@ from .._checks.arguments import check_rows
 from .._checks.labels import LabelClasses
 from .._errors import InputError, printable
 from .._output import PathLike, versions
-from ..forest import checked_forest
+from ..forest import KINDS, checked_forest
 from ..tables import Plan
 from .archive import need_skops, read
 from .rows import check_answers
@@ -182,8 +182,13 @@ def _attribute(what: str, stored: Any, field: Field, letters: dict[str, int]) ->
         return plan
     if field.kind == "forests":
         letters["learners"] = 1 + len(stored)
+        if len(stored) not in (0, len(KINDS), len(KINDS) + 1):  # the last are boosted trees
+            raise Refused(f"{what} holds {len(stored)} forests")
         try:
-            return [checked_forest(one, letters["D"], letters["C"]) for one in stored]
+            return [
+                checked_forest(one, letters["D"], letters["C"], boosted=number == len(KINDS))
+                for number, one in enumerate(stored)
+            ]
         except InputError as error:
             raise Refused(f"{what} cannot be used: {error}") from None
     value = check_rows(_value(stored)) if field.kind == "rows" else _value(stored)  # kernels take rows as they are

@@ -5,6 +5,7 @@ import tracemalloc
 import forest_reference as twin
 import numpy as np
 import pytest
+from forest_reference import CASES, LEVELS, assert_equals_twin, labels, zeros_stored
 from model_files import assert_same
 from projections import draw_binary
 from scipy import sparse
@@ -13,62 +14,7 @@ from sklearn.ensemble import ExtraTreesRegressor, RandomForestRegressor
 from nmlsdr import _forest as kernels
 from nmlsdr import forest
 from nmlsdr._errors import InputError
-from nmlsdr._process.threads import SIMD_LEVELS, _graph
 from nmlsdr.forest import KINDS, Forest, arrays_of, checked_forest, grow_forests, score_by_forests, to_sklearn
-
-LEVELS = SIMD_LEVELS[: _graph.best_simd_level() + 1]
-
-
-def labels(rng, shape):
-    return (rng.random(shape) < 0.4).astype(float)
-
-
-def zeros_stored(X):
-    """CSR rows that hold some of the 0s too."""
-    held = (X != 0) | (np.arange(X.size).reshape(X.shape) % 7 < 3)
-    return sparse.csr_array((X[held], np.nonzero(held)), shape=X.shape)
-
-
-CASES = {
-    "bell-shaped": lambda rng: (rng.standard_normal((150, 20)), labels(rng, (150, 6))),
-    "one label": lambda rng: (rng.standard_normal((90, 5)), labels(rng, (90, 1))),
-    "votes": lambda rng: (rng.standard_normal((90, 40)), rng.random((90, 13))),
-    "thirty labels": lambda rng: (rng.standard_normal((60, 7)), labels(rng, (60, 30))),
-    "ties": lambda rng: (rng.integers(0, 3, (120, 30)), labels(rng, (120, 4))),
-    "two values": lambda rng: (np.tile(rng.random((60, 8)) < 0.4, 2), labels(rng, (60, 4))),
-    "mostly 0": lambda rng: (np.where(rng.random((150, 90)) < 0.05, rng.random((150, 90)), 0), labels(rng, (150, 7))),
-    "one feature": lambda rng: (rng.standard_normal((50, 1)), labels(rng, (50, 2))),
-    "17 features": lambda rng: (rng.standard_normal((100, 17)), labels(rng, (100, 3))),
-    "one of many varies": lambda rng: (rng.random((40, 1)) * (np.arange(40) == 7), labels(rng, (40, 3))),
-    "constant": lambda rng: (np.ones((40, 4)), labels(rng, (40, 3))),
-    "all 0": lambda rng: (np.zeros((40, 4)), labels(rng, (40, 3))),
-    "some constant": lambda rng: (np.where(np.arange(9) % 2, rng.random((60, 9)), 1.0), labels(rng, (60, 3))),
-    "equal rows": lambda rng: (np.tile(rng.random((1, 5)), (30, 1)), labels(rng, (30, 3))),
-    "pure": lambda rng: (rng.random((40, 4)), np.ones((40, 3))),
-    "six rows": lambda rng: (rng.random((6, 3)), labels(rng, (6, 2))),
-    "seven rows": lambda rng: (rng.random((7, 3)), labels(rng, (7, 2))),
-    "huge": lambda rng: (rng.standard_normal((80, 6)) * 1e32, labels(rng, (80, 3))),
-    "denormal": lambda rng: (rng.standard_normal((80, 6)) * 1e-41, labels(rng, (80, 3))),
-    "heavy tails": lambda rng: (np.exp(8 * rng.standard_normal((120, 9))), labels(rng, (120, 4))),
-    "neighbouring floats": lambda rng: (rng.choice([1.0, 1.0 + 2.0**-23, 5.0], (80, 8)), labels(rng, (80, 3))),
-    "signs of 0": lambda rng: (rng.choice([-0.0, 0.0, 1e-45, 1.0, -1.0], (60, 8)), labels(rng, (60, 3))),
-    "a chain": lambda rng: (np.eye(60)[np.arange(360) % 60], rng.random((60, 2))[np.arange(360) % 60]),
-    "beyond the thousand": lambda rng: (rng.standard_normal((1100, 3)), labels(rng, (1100, 2))),
-}  # fmt: skip
-
-
-def assert_equals_twin(found, grown):
-    """The arrays of a forest are the nodes and leaves of the twin's trees, one after the other."""
-    n_nodes, n_leaves = 0, 0
-    for tree, (feature, threshold, left, values, weights) in enumerate(grown):
-        part, leaves = slice(*found.roots[tree : tree + 2]), slice(n_leaves, n_leaves + len(values))
-        assert found.feature[part].tolist() == feature
-        assert found.threshold[part].tobytes() == np.array(threshold, dtype=np.float32).tobytes()
-        np.testing.assert_array_equal(found.left[part], left + np.where(np.array(feature) < 0, n_leaves, n_nodes))
-        assert found.values[leaves].tobytes() == np.array(values).tobytes()
-        np.testing.assert_array_equal(found.weights[leaves], weights)
-        n_nodes, n_leaves = n_nodes + len(feature), n_leaves + len(values)
-    assert (found.roots[-1], len(found.values)) == (n_nodes, n_leaves)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -117,12 +63,12 @@ def test_a_row_counts_as_often_as_it_was_drawn(level, rng):
     X, Y, kinds = rng.standard_normal((9, 4)).astype(np.float32), labels(rng, (9, 2)), np.int32([[2, 0], [2, 1]])
     targets = np.pad(1024 * Y, ((0, 0), (2, 4))).astype(np.int32)
     targets[:, 1] = 1
-    nodes, leaves = np.full((5, 2, 5), forest._UNUSED), np.zeros((5, 2, 3, 8), dtype=np.int32)
+    grown = forest._room(5, 2, 3, 2)
     given = X.ravel(), np.empty(0, np.int32), 4 * np.arange(10), 4, 2, targets, kinds, 3, 9000, 3
-    assert kernels.grow(*given, np.zeros((5, 9), dtype=np.int32), nodes, leaves, 0, 1, level)
+    assert kernels.grow(*given, np.zeros((5, 9), dtype=np.int32), *grown, 0, 1, level)
     for several in (0, 1):
-        grown, _ = twin.grow_forest(X, Y, 3, 5, several, n_draws=9000, tried=2)
-        assert_equals_twin(forest._joined([forest._used(nodes[:, several], leaves[:, several], 2)], 4), grown)
+        expected, _ = twin.grow_forest(X, Y, 3, 5, several, n_draws=9000, tried=2)
+        assert_equals_twin(forest._joined([forest._used(*(each[:, several] for each in grown))], 4), expected)
 
 
 def test_a_chain_as_long_as_its_rows_allow_is_grown(rng):
@@ -136,8 +82,8 @@ def test_a_chain_as_long_as_its_rows_allow_is_grown(rng):
     assert_same(checked_forest(arrays_of(one), 700, 1), one)
 
 
-def test_sums_whose_squares_are_rounded_have_a_fixed_order(rng, monkeypatch):
-    """10 000 draws of more than some 80 labels: squares beyond 2^53."""
+def test_sums_whose_squares_leave_float64_are_exact(rng, monkeypatch):
+    """10 000 draws of more than some 80 labels: squares beyond 2^53, which are summed in int64."""
     X, Y = rng.integers(0, 9, (11_000, 3)), 1.0 - (rng.random((11_000, 120)) < 0.01)
     found = []
     for level in (LEVELS[0], LEVELS[-1]):

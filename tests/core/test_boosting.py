@@ -1,0 +1,231 @@
+"""Boosted trees: the kernel is its plain twin in every bit, for any level, thread, storage and part of the rounds."""
+
+import forest_reference as twin
+import numpy as np
+import pytest
+from forest_reference import CASES, LEVELS, assert_equals_twin, labels, zeros_stored
+from model_files import assert_same
+from scipy import sparse
+
+from nmlsdr import ResidualPropagation, _forest, forest
+from nmlsdr._errors import InputError
+from nmlsdr._estimators import _learners
+from nmlsdr._estimators._thresholds import rank_scores
+from nmlsdr.forest import arrays_of, boost_trees, checked_forest, score_by_forests, to_sklearn
+from nmlsdr.graph import neighbor_graph, transition_matrix
+from nmlsdr.model_file import load_model, save_model
+
+
+def contest(monkeypatch, *contest):
+    monkeypatch.setattr(forest, "_CONTEST", contest)
+
+
+NAMES = ("bell-shaped", "one label", "votes", "thirty labels", "ties", "mostly 0", "one feature", "one of many varies",
+         "constant", "equal rows", "pure", "seven rows", "huge", "denormal", "heavy tails", "neighbouring floats",
+         "signs of 0", "a chain")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_boosted_trees_are_those_of_the_twin(name, rng, monkeypatch):
+    """With unknown entries; more levels with leaves of three rows, fewer with leaves of ten."""
+    X, Y = CASES[name](rng)
+    X, Y = np.asarray(X, dtype=np.float64), np.where(rng.random(Y.shape) < 0.1, np.nan, Y)
+    monkeypatch.setattr(forest, "_WORTH_A_THREAD", 1)
+    depth, leaf = ((2, 10), (10, 3))[len(X) % 4 == 2]
+    contest(monkeypatch, (depth, leaf))
+    models, errors = twin.boost(X, Y, 5, depth, leaf, 3)
+    n_trees = 1 + int(errors.argmin())
+    fold = np.random.default_rng(0).permutation(len(X)) % 4
+    expected = np.zeros(Y.shape)
+    for i, x in enumerate(np.clip(X, -1e30, 1e30).astype(np.float32)):
+        for tree in models[fold[i]][: n_trees + 1]:
+            expected[i] += tree[3][twin.leaf_of(tree, x)]
+    kept = [tree for trees in models for tree in trees[: n_trees + 1]]
+    for level in LEVELS:
+        monkeypatch.setenv("NMLSDR_SIMD", level)
+        for n_jobs, layout in ((1, np.asfortranarray), (2, np.float32), (2, sparse.csr_array), (1, zeros_stored)):
+            if layout is np.float32 and name == "huge":
+                continue
+            found, O = boost_trees(layout(X), Y, n_rounds=3, random_state=5, n_jobs=n_jobs)
+            assert_equals_twin(found, kept)
+            np.testing.assert_array_equal(O, expected)
+    total = np.zeros(Y.shape)
+    for tree in kept:
+        for i, x in enumerate(np.clip(X, -1e30, 1e30).astype(np.float32)):
+            total[i] += tree[3][twin.leaf_of(tree, x)]
+    np.testing.assert_array_equal(score_by_forests([found], X, 1)[0], total / 4)
+
+
+def curved(rng, n_rows, n_features=6):
+    X = rng.standard_normal((n_rows, n_features))
+    return X, (np.column_stack([np.sin(3 * X[:, 0]), X[:, 1] * X[:, 2]]) > 0.2).astype(float)
+
+
+def test_more_than_255_numbers_of_a_column_are_binned_evenly(rng):
+    X = np.column_stack([rng.standard_normal(3000), np.arange(3000) % 255, np.arange(3000) % 256]).astype(np.float32)
+    columns, codes, cuts = forest._binned(X, 0)
+    assert columns.tolist() == [0, 1, 2]
+    for x, code, cut in zip(X.T, codes, cuts, strict=True):
+        np.testing.assert_array_equal(code, (x[:, np.newaxis] > cut).sum(axis=1))
+    assert np.bincount(codes[0]).max() - np.bincount(codes[0]).min() <= 7  # 3000 / 255 is 11.8
+    np.testing.assert_array_equal(codes[1], X[:, 1])
+    assert codes[2].max() == 254
+
+
+def test_of_very_many_columns_those_with_most_numbers_are_used(rng, monkeypatch):
+    monkeypatch.setattr(forest, "_CODES", 0)
+    X = np.zeros((40, 1500))
+    X[:3, :500], X[:, 500:] = rng.random((3, 500)), rng.random((40, 1000))
+    for layout in (np.asarray, sparse.csr_array, zeros_stored):
+        assert forest._binned(layout(X), 0)[0].tolist() == list(range(500, 1500))
+
+
+def test_all_rounds_are_one_whatever_their_parts_and_the_best_contender_goes_on(rng, monkeypatch):
+    X, Y = curved(rng, 400)
+    options = {"n_rounds": 60, "random_state": 3, "n_jobs": 1}
+    found, O = boost_trees(X, Y, **options)
+    monkeypatch.setattr(forest, "_ROUNDS_AT_ONCE", 1)
+    told = []
+    again, other = boost_trees(X, Y, callback=lambda: told.append(None), **options)
+    assert_same(again, found)
+    assert_same(other, O)
+    alone = []
+    for number, (depth, leaf) in enumerate(forest._CONTEST):
+        models, errors = twin.boost(X[:, :], Y, 3, depth, leaf, 10, number)
+        alone.append((errors[9], number, models))
+    best = min(alone, key=lambda one: one[:2])[2]
+    n_trees = len(found.roots) // 4 - 1
+    assert len(told) in range(20 + n_trees - 10, 20 + n_trees + 1)
+    for a in range(4):
+        root = found.roots[a * (n_trees + 1) + 1]
+        feature, threshold, *_ = best[a][1]
+        assert found.feature[root : root + len(feature)].tolist() == feature
+        np.testing.assert_array_equal(found.threshold[root : root + len(feature)], np.array(threshold, np.float32))
+
+
+def test_it_ends_ten_rounds_after_the_least_error():
+    run = forest._Boosting(6, 10, 0, np.empty(0))
+    for errors, expected in (
+        ([3.0, 2.0, 2.0], (1, False)),
+        ([3.0, 2.0, *[2.0] * 9], (1, False)),
+        ([3.0, 2.0, *[2.0] * 10], (1, True)),
+        ([3.0, 2.0, *[2.5] * 10, 1.0], (1, True)),  # grown together with the tenth, but after it
+        ([3.0, 2.0, *[2.5] * 9, 1.0], (11, False)),
+    ):
+        run.errors = errors
+        assert run.best() == expected
+
+
+def test_no_row_is_predicted_by_a_model_that_saw_it(rng):
+    """Labels of noise: out of fold nothing is learned, and another label in a fold changes none of its predictions."""
+    X, Y = rng.standard_normal((600, 5)), labels(rng, (600, 2))
+    options = {"n_rounds": 20, "random_state": 0, "n_jobs": 1}
+    fold = np.random.default_rng(0).permutation(600) % 4
+    one, O = boost_trees(X, Y, **options)
+    assert ((O - Y) ** 2).mean() > 0.98 * Y.var()
+    flipped = np.where((fold == 2)[:, np.newaxis], 1 - Y, Y)
+    other, _ = boost_trees(X, flipped, **options)
+    found = []
+    for model in (one, other):
+        first = len(model.roots) // 4 * 2  # the mean labels of the other folds, and a tree
+        part = slice(*model.roots[[first, first + 2]])
+        leaves = model.left[part][model.feature[part] < 0]
+        found.append(model.values[leaves])
+    np.testing.assert_array_equal(found[0], found[1])
+
+
+def test_boosted_trees_become_a_forest_of_scikit_learn(rng):
+    X, Y = curved(rng, 300)
+    found, _ = boost_trees(X, Y, n_rounds=15, random_state=0, n_jobs=1)
+    new = rng.standard_normal((40, 6)).astype(np.float32)
+    np.testing.assert_allclose(to_sklearn(found).predict(new), score_by_forests([found], new, 1)[0], atol=1e-6)
+    assert set(np.argsort(found.feature_importances_)[-3:]) == {0, 1, 2}
+    assert found.feature_importances_.sum() == pytest.approx(1)
+
+
+def test_boosted_trees_are_made_again_of_their_arrays(rng):
+    X, Y = curved(rng, 300)
+    found, _ = boost_trees(X, Y, n_rounds=5, random_state=0, n_jobs=1)
+    assert found.values.min() < 0
+    assert_same(checked_forest(arrays_of(found), 6, 2, boosted=True), found)
+    with pytest.raises(InputError, match=r"outside \[0, 1\]"):
+        checked_forest(arrays_of(found), 6, 2)
+    arrays = arrays_of(found)
+    arrays["values"] = arrays["values"] - np.float32(3)
+    with pytest.raises(InputError, match=r"outside \[-2, 2\]"):
+        checked_forest(arrays, 6, 2, boosted=True)
+    three = {"roots": np.arange(4), "feature": np.full(3, -1, np.int32), "threshold": np.zeros(3, np.float32),
+             "left": np.arange(3, dtype=np.int32), "values": np.zeros((3, 1), np.float32),
+             "weights": np.ones(3, np.int32)}  # fmt: skip
+    checked_forest(three, 1, 1)
+    with pytest.raises(InputError, match="3 trees in 4 models"):
+        checked_forest(three, 1, 1, boosted=True)
+
+
+def test_no_memory_is_an_error(rng, monkeypatch):
+    monkeypatch.setattr(_forest, "boost", lambda *_: False)
+    with pytest.raises(MemoryError, match="not enough memory to grow"):
+        boost_trees(*curved(rng, 40), n_rounds=2, random_state=0, n_jobs=1)
+
+
+# ---------------------------------------------------------------- in ResidualPropagation
+
+
+@pytest.fixture
+def many(rng, monkeypatch):
+    """60 labelled rows count as many; some entries are unknown."""
+    monkeypatch.setattr(_learners, "MANY_ROWS", 60)
+    X, Y = curved(rng, 200)
+    Y[rng.random(Y.shape) < 0.1] = -1
+    Y[150:] = -1
+    return X, Y
+
+
+def fit(X, Y, **parameters):
+    return ResidualPropagation(n_neighbors=5, **{"n_estimators": 4, "n_jobs": 1, **parameters}).fit(X, Y)
+
+
+def test_beyond_a_number_of_labelled_rows_a_fourth_learner_is_boosted(many, monkeypatch):
+    X, Y = many
+    model = fit(X, Y, random_state=7)
+    given = (Y != -1).any(axis=1)
+    boosted, O = boost_trees(X[given], np.where(Y < 0, np.nan, Y)[given], n_rounds=20, random_state=7, n_jobs=1)
+    assert_same(model.forests_[2], boosted)
+    assert len(model.learner_weights_) == 4
+    V = np.where(Y[given] == 1, 1 - model.flip_scores_[given], model.flip_scores_[given])
+    _, out_of_bag, left_out = forest.grow_forests(
+        X[given], np.where(Y[given] < 0, model.ridge_scores_[given], Y[given]), n_estimators=4, random_state=7, n_jobs=1
+    )
+    ridge = model.ridge_scores_[given]
+    all_four = [ridge, *(np.where(left_out[:, None], one, ridge) for one in out_of_bag), O]
+    np.testing.assert_allclose(model.learner_weights_, _learners.learner_weights(all_four, Y[given], Y[given] >= 0))
+    expected = np.einsum("m,mij->ij", model.learner_weights_, all_four)
+    for rows, E in zip((model.embedding_, model.ridge_scores_), model.propagated_errors_, strict=True):
+        expected += 0.375 * (60 / given.sum()) ** 0.25 * (transition_matrix(neighbor_graph(rows, 10)) @ E)[given]
+    known = Y[given] >= 0
+    np.testing.assert_allclose(V[known], np.clip(expected, 0, 1)[known], atol=1e-9)
+
+
+def test_storage_threads_and_a_model_file_change_no_bit(many, tmp_path):
+    X, Y = many
+    one, two = fit(X, Y), fit(X, Y, n_jobs=2)
+    np.testing.assert_array_equal(rank_scores(one, X), rank_scores(two, X))
+    save_model(tmp_path / "model.skops", one)
+    back = load_model(tmp_path / "model.skops")
+    assert_same(back.forests_, one.forests_)
+    np.testing.assert_array_equal(back.predict_proba(X), one.predict_proba(X))
+    np.testing.assert_allclose(rank_scores(fit(sparse.csr_array(X), Y), X), rank_scores(one, X), atol=1e-7)
+
+
+def test_no_trees_are_no_boosted_trees_either(many):
+    X, Y = many
+    assert len(fit(X, Y, n_estimators=0).learner_weights_) == 1
+
+
+def test_classes_and_votes_are_boosted_too(many):
+    X, Y = many
+    votes = fit(X, np.where(Y == 1, 0.8, Y))
+    classes = fit(X, np.where(Y[:, 0] < 0, -1, Y[:, 0] + 2 * Y[:, 1].clip(0)).astype(int))
+    assert [len(model.forests_) for model in (votes, classes)] == [3, 3]
+    assert np.isfinite(rank_scores(votes, X)).all()
+    np.testing.assert_allclose(classes.predict_proba(X).sum(axis=1), 1)

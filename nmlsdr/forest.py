@@ -1,8 +1,10 @@
 """Forests of regression trees that predict several labels at once: grown, checked and scored as plain arrays.
 
-`ResidualPropagation` has one forest of each of the `KINDS`; `to_sklearn` turns a forest into one of scikit-learn's.
+`ResidualPropagation` has one forest of each of the `KINDS`, and with more than 1000 labelled rows boosted trees;
+`to_sklearn` turns a forest into one of scikit-learn's.
 
-Each tree draws at most 1000 rows with replacement.  A node is split where |S_L|^2 / w_L + |S_R|^2 / w_R is largest,
+Each tree draws as many rows as there are with replacement, at most 10 000, and fewer if a node tries more than 100
+features.  A node is split where |S_L|^2 / w_L + |S_R|^2 / w_R is largest,
 where S are sums of the labels over the draws on the left and on the right, and w the numbers of draws.  Leaves have
 three distinct rows or more.  The features that a node tries are neighbours in a random order of the tree's own;
 features that are constant in the node do not count.
@@ -16,7 +18,8 @@ Each choice was compared with others on six of the article's data sets and three
 the means of seven measures and of the four rankings, in points of 100.  A random forest with 8 thresholds loses .08 and
 .09.  With a third of the features and 8 thresholds it gains .01 and loses .03, and a fit takes 1.4 times as long.
 Neighbours in the order lose nothing: two windows at random places change the means by -.10 and -.02, and features that
-are each drawn by themselves by -.11 and -.06.  The out-of-bag errors of both kinds then fall by .1 % at most.
+are each drawn by themselves by -.11 and -.06.  The out-of-bag errors of both kinds then fall by .1 % at most.  With at most
+1000 rows a tree the mean of the rankings was .0043 lower at 5000 rows and .012 at 20 000.
 """
 
 import warnings
@@ -343,7 +346,7 @@ def boost_trees(
         go_on(run, min(len(run.errors) + at_once, n_rounds))
     n_trees = run.best()[0] + 1
 
-    parts = []
+    parts: list[tuple[np.ndarray, ...]] = []
     for part, mean, rows in zip(run.parts, base, others, strict=True):
         nodes, n_nodes, values, weights = (np.concatenate(each) for each in zip(*part, strict=True))
         n_nodes = n_nodes[:n_trees]

@@ -1,4 +1,4 @@
-"""ResidualPropagation: shrunken features, a trend of three learners, and its residuals propagated over two graphs."""
+"""ResidualPropagation: shrunken features, a trend of several learners, and its residuals propagated over two graphs."""
 
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
@@ -38,8 +38,9 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
        rows.
     2. `NMLSDR` on the shrunken features gives a linear embedding Z.
     3. The trend G(x) is a weighted mean of three regressions of the labels on the features: the ridge regression of
-       step 1, a forest of extremely randomised trees, and a random forest. O are its out-of-sample predictions of the
-       labelled rows. The weights are halfway between equal ones and those that minimise the squared errors of O.
+       step 1, a forest of extremely randomised trees, and a random forest; with more than 1000 labelled rows also of
+       boosted trees. O are its out-of-sample predictions of the labelled rows. The weights lie between equal ones and
+       those that minimise the squared errors of O: halfway, and nearer to the latter with more than 1000 rows.
     4. R = Y - O are the errors of the trend on the labelled rows. They are propagated over two neighbour graphs: that
        of Z, and that of the ridge regression's scores. On each, E solves (I - A T) E = (I - A) R. This is eq. (8) of
        the article for numbers of either sign.
@@ -89,9 +90,10 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         k is 2 ``n_neighbors``.
     n_estimators : int, default=100
         Number of trees in each forest. More trees take longer and give more stable scores, with less and less effect.
-        With 0, or with fewer than 6 labelled rows, there are no forests, and the trend is the ridge regression alone.
+        With 0, or with fewer than 6 labelled rows, there are no trees, and the trend is the ridge regression alone.
+        Beyond 1000 labelled rows boosting takes at most 5 times as many rounds; it usually ends earlier.
     residual_weight : float, default=0.75
-        Weight of the propagated errors E in the scores, in [0, 1]. 0 leaves them out.
+        Weight of the propagated errors E in the scores, in [0, 1]; with l > 1000 labelled rows times (1000 / l)^(1/4).
     threshold : "f1", "macro", "prior", float or array-like of shape (n_labels,), default="f1"
         Threshold of the scores: `predict` gives a label where s(x) is at least the threshold. A larger value predicts
         fewer labels. "f1": one threshold for all labels, at most 1/2. It has the best expected F1 of all entries
@@ -129,11 +131,12 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
     intercept_ : ndarray of shape (n_labels,), float64
         Intercepts of the ridge regression.
     forests_ : list of Forest
-        The forests of the trend, one of extremely randomised trees and a random forest, as arrays, with
-        ``feature_importances_``; empty if there are none. `nmlsdr.forest.to_sklearn` makes a forest of scikit-learn
+        The forests of the trend, one of extremely randomised trees and a random forest, and with more than 1000
+        labelled rows the boosted trees, as arrays, with ``feature_importances_``; empty if there are none. `nmlsdr.forest.to_sklearn` makes a forest of scikit-learn
         of each.
-    learner_weights_ : ndarray of shape (3,) or (1,), float64
-        Weights of the ridge regression and of each forest in the trend; they sum to 1, and each is at least 1/6.
+    learner_weights_ : ndarray of shape (1 + len(forests_),), float64
+        Weights of the ridge regression and of each forest in the trend; they sum to 1, and each of M is at least
+        1 / (2 M), with l > 1000 labelled rows 500 / (l M).
     flip_rate_ : float
         Estimated probability that an entry that is truly 0 was given as 1, from 0 to 0.3; 0 for 1-D y. It is the flip
         rate if 0s and 1s are flipped equally often; forgotten labels do not show in it (see
@@ -207,7 +210,7 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
     weight 1, and eq. (8) is solved with ``tol=1e-8`` and ``propagation_solver="auto"``; use `NMLSDR` to change these
     settings.
 
-    For 1-D y the three learners predict one column for each class, and the weights are chosen over all classes. For an
+    For 1-D y the learners predict one column for each class, and the weights are chosen over all classes. For an
     unknown entry of a labelled row the forests learn the ridge regression's prediction; the weights, residuals, flip
     rate and threshold are computed from the known entries. A row that every tree drew has the ridge regression's
     prediction in place of the forests'.

@@ -301,12 +301,12 @@ def test_members_larger_than_the_file_are_refused(tmp_path, samples, more):
 # -------------------------------------------------------------------------------------------------------- trees
 
 
-def forest(change):
-    """A change of the arrays of the first forest."""
+def forest(change, number=0):
+    """A change of the arrays of a forest."""
 
     def forger(schema, arrays):
         names = ("roots", "feature", "threshold", "left", "values", "weights")
-        files = {name: part(schema, "model", "forests_", 0, name)["file"] for name in names}
+        files = {name: part(schema, "model", "forests_", number, name)["file"] for name in names}
         stored = {name: arrays[file] for name, file in files.items()}
         change(stored)
         arrays.update({files[name]: array for name, array in stored.items()})
@@ -396,6 +396,40 @@ def test_forged_trees_are_refused(tmp_path, rng, change, message):
     Y = (X[:, :2] > 0).astype(int)
     model = nmlsdr.ResidualPropagation(n_neighbors=5, n_estimators=2).fit(X, Y)
     save_model(tmp_path / "m.skops", model)
+    forge(tmp_path / "m.skops", change)
+    with pytest.raises(ModelFileError, match=message) as caught:
+        load_model(tmp_path / "m.skops")
+    assert "\n" not in str(caught.value)
+
+
+def two_trees_each(stored):
+    """Without the last tree of the last model."""
+    stored["roots"], n_nodes = stored["roots"][:-1], stored["roots"][-2]
+    n_leaves = int((stored["feature"][:n_nodes] < 0).sum())
+    stored.update({name: stored[name][:n_nodes] for name in ("feature", "threshold", "left")})
+    stored.update({name: stored[name][:n_leaves] for name in ("values", "weights")})
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (forest(lambda stored: stored["values"].__setitem__((0, 0), 2.5), 2), r"values outside \[-2, 2\]"),
+        (forest(lambda stored: stored["values"].__setitem__((0, 0), -0.5), 2), "predicts differently"),
+        (forest(lambda stored: stored["values"].__setitem__((0, 0), -0.5), 1), r"values outside \[0, 1\]"),
+        (forest(lambda stored: stored["left"].__setitem__(1, 0), 2), BELOW),
+        (forest(two_trees_each, 2), "trees in 4 models"),
+        (attribute("learner_weights_", lambda weights: weights[:3]), "where the others need"),
+        (lambda schema, arrays: part(schema, "model", "forests_")["content"].pop(), "where the others need|holds"),
+        (lambda schema, arrays: [part(schema, "model", "forests_")["content"].pop() for _ in "ab"], "holds 1 forest"),
+    ],
+)
+def test_forged_boosted_trees_are_refused(tmp_path, rng, monkeypatch, change, message):
+    monkeypatch.setattr("nmlsdr._estimators._learners.MANY_ROWS", 30)
+    X = rng.normal(size=(60, 5))
+    Y = (X[:, :2] * X[:, 1:3] > 0).astype(int)
+    model = nmlsdr.ResidualPropagation(n_neighbors=5, n_estimators=2).fit(X, Y)
+    save_model(tmp_path / "m.skops", model)
+    assert len(load_model(tmp_path / "m.skops").forests_) == 3
     forge(tmp_path / "m.skops", change)
     with pytest.raises(ModelFileError, match=message) as caught:
         load_model(tmp_path / "m.skops")

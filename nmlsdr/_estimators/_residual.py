@@ -38,9 +38,9 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
        rows.
     2. `NMLSDR` on the shrunken features gives a linear embedding Z.
     3. The trend G(x) is a weighted mean of three regressions of the labels on the features: the ridge regression of
-       step 1, a forest of extremely randomised trees, and a random forest; with more than 1000 labelled rows also of
-       boosted trees. O are its out-of-sample predictions of the labelled rows. The weights lie between equal ones and
-       those that minimise the squared errors of O: halfway, and nearer to the latter with more than 1000 rows.
+       step 1, extremely randomised trees, and a random forest; beyond 1000 labelled rows also boosted trees. O are its
+       out-of-sample predictions of the labelled rows. The weights are halfway between equal ones and those that
+       minimise the squared errors of O, and nearer to the latter beyond 1000 rows.
     4. R = Y - O are the errors of the trend on the labelled rows. They are propagated over two neighbour graphs: that
        of Z, and that of the ridge regression's scores. On each, E solves (I - A T) E = (I - A) R. This is eq. (8) of
        the article for numbers of either sign.
@@ -90,8 +90,8 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         k is 2 ``n_neighbors``.
     n_estimators : int, default=100
         Number of trees in each forest. More trees take longer and give more stable scores, with less and less effect.
-        With 0, or with fewer than 6 labelled rows, there are no trees, and the trend is the ridge regression alone.
-        Beyond 1000 labelled rows boosting takes at most 5 times as many rounds; it usually ends earlier.
+        With 0, or with fewer than 6 labelled rows, there are no trees at all, and the trend is the ridge regression.
+        Boosting, beyond 1000 labelled rows, takes at most 5 times as many rounds; it usually ends earlier.
     residual_weight : float, default=0.75
         Weight of the propagated errors E in the scores, in [0, 1]; with l > 1000 labelled rows times (1000 / l)^(1/4).
     threshold : "f1", "macro", "prior", float or array-like of shape (n_labels,), default="f1"
@@ -131,12 +131,10 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
     intercept_ : ndarray of shape (n_labels,), float64
         Intercepts of the ridge regression.
     forests_ : list of Forest
-        The forests of the trend, one of extremely randomised trees and a random forest, and with more than 1000
-        labelled rows the boosted trees, as arrays, with ``feature_importances_``; empty if there are none. `nmlsdr.forest.to_sklearn` makes a forest of scikit-learn
-        of each.
+        The forests of the trend as arrays, with ``feature_importances_``: extremely randomised trees, a random forest,
+        and beyond 1000 labelled rows boosted trees. `nmlsdr.forest.to_sklearn` makes a forest of scikit-learn of each.
     learner_weights_ : ndarray of shape (1 + len(forests_),), float64
-        Weights of the ridge regression and of each forest in the trend; they sum to 1, and each of M is at least
-        1 / (2 M), with l > 1000 labelled rows 500 / (l M).
+        Weights of the M learners, the ridge regression first; at least min(1/2, 500 / n_labeled_) / M each, with sum 1.
     flip_rate_ : float
         Estimated probability that an entry that is truly 0 was given as 1, from 0 to 0.3; 0 for 1-D y. It is the flip
         rate if 0s and 1s are flipped equally often; forgotten labels do not show in it (see

@@ -10,7 +10,7 @@ from scipy import sparse
 from nmlsdr import ResidualPropagation, _forest, forest
 from nmlsdr._errors import InputError
 from nmlsdr._estimators import _learners
-from nmlsdr._estimators._thresholds import rank_scores
+from nmlsdr._thresholds import rank_scores
 from nmlsdr.forest import arrays_of, boost_trees, checked_forest, score_by_forests, to_sklearn
 from nmlsdr.graph import neighbor_graph, transition_matrix
 from nmlsdr.model_file import load_model, save_model

@@ -39,37 +39,17 @@ def read_data(
 
     With ``encode=False`` the features are all NaN.
     """
-    shown = [*(getattr(args, "show", None) or ()), *filter(None, [getattr(args, "image", None)])]
-    given = {"labels_xml": args.labels, "id_column": args.id, "shown": shown, **vars(args)}  # options are called so too
-    if model is not None and model.plan is not None and need_labels and all(given[name] is None for name in SOURCES):
-        given |= {name: value for name, value in model.plan.labels.items() if given[name] is None}
-    kinds: Any = (Roles, Form)
-    said = [{f.name: given[f.name] for f in dataclasses.fields(k) if given.get(f.name) is not None} for k in kinds]
-    roles, form = (kind(**options) for kind, options in zip(kinds, said, strict=True))
-    plan: Any
-    if model is None:
-        how = {name: getattr(args, name) for name in ("missing", "decimal", "thousands", "keep_case")}
-        fitted, is_filled = _plan_of_model(args), args.impute is not None
-        plan = Choices(one_hot=tuple(args.one_hot or ()), only_checks=not encode, fitted=fitted, **how)
-    else:  # an svmlight file does not give the number of its features
-        plan, is_filled = model.plan, model.fills_cells
-        if plan is not None:
-            plan = dataclasses.replace(plan, missing=tuple(sorted({*plan.missing, *map(fold, args.missing or ())})))
-        elif args.missing:
-            what = f"The model {args.model!r} was not fitted on a raw table"
-            raise InputError(f"{what}; write missing values as empty cells, and leave --missing out.")
-        roles = dataclasses.replace(roles, feature_columns=model.feature_names)
-        form = dataclasses.replace(form, n_features=model.estimator.n_features_in_, known_words=model.label_names or ())
+    roles, form, how = _how_to_read(args, model, need_labels, encode)
     source = standard_input() if args.data == "-" else contextlib.nullcontext(args.data)
     with source as path, console.step(f"read {args.data}") as show:
-        found = read_table(path, roles, form, plan=plan)
+        found = read_table(path, roles, form, plan=how)
         table = Table(**found, id_name=args.id or (found.plan and found.plan.identifier))
         text = f"read {args.data}: {plural(table.data.shape[0], 'row')}, {plural(table.data.shape[1], 'feature')}"
         if table.target is not None:
             text += f", {plural(table.target.shape[1], 'label')}, {plural(int(table.labeled.sum()), 'row')} labelled"
         show(text)
     if table.plan is None:
-        _check_gaps(table, args, is_filled)
+        _check_gaps(table, args, args.impute is not None if model is None else model.fills_cells)
     elif model is None:
         table = dataclasses.replace(table, plan=dataclasses.replace(table.plan, labels=_labels(table, args)))
     is_told = model is None and table.plan is not None and show_plan(table, args.data, console)
@@ -88,6 +68,30 @@ def read_data(
     if need_labels and not table.labeled.any():
         raise InputError(f"{args.data} has no labelled row; give its labels.")
     return table
+
+
+def _how_to_read(args: argparse.Namespace, model: Any, need_labels: bool, encode: bool) -> tuple[Roles, Form, Any]:
+    """Return the options of `read_table`; the last one is the plan of a model, or what is said for a new plan."""
+    shown = [*(getattr(args, "show", None) or ()), *filter(None, [getattr(args, "image", None)])]
+    given = {"labels_xml": args.labels, "id_column": args.id, "shown": shown, **vars(args)}  # options are called so too
+    if model is not None and model.plan is not None and need_labels and all(given[name] is None for name in SOURCES):
+        given |= {name: value for name, value in model.plan.labels.items() if given[name] is None}
+    kinds: Any = (Roles, Form)
+    said = [{f.name: given[f.name] for f in dataclasses.fields(k) if given.get(f.name) is not None} for k in kinds]
+    roles, form = (kind(**options) for kind, options in zip(kinds, said, strict=True))
+    if model is None:
+        how: Any = {name: getattr(args, name) for name in ("missing", "decimal", "thousands", "keep_case")}
+        fitted = _plan_of_model(args)
+        return roles, form, Choices(one_hot=tuple(args.one_hot or ()), only_checks=not encode, fitted=fitted, **how)
+    plan = model.plan
+    if plan is not None:
+        plan = dataclasses.replace(plan, missing=tuple(sorted({*plan.missing, *map(fold, args.missing or ())})))
+    elif args.missing:
+        what = f"The model {args.model!r} was not fitted on a raw table"
+        raise InputError(f"{what}; write missing values as empty cells, and leave --missing out.")
+    # An svmlight file does not give the number of its features.
+    form = dataclasses.replace(form, n_features=model.estimator.n_features_in_, known_words=model.label_names or ())
+    return dataclasses.replace(roles, feature_columns=model.feature_names), form, plan
 
 
 def _check_gaps(table: Table, args: argparse.Namespace, is_filled: bool) -> None:

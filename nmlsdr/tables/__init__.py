@@ -4,7 +4,7 @@
 a graph or an estimator of this package: it imports only `_checks`, `_errors`, `_output`, `_refit` and `_resources`.
 A file becomes columns, the roles and the plan say what each of them is, and the plan turns cells into numbers:
 
-    _read.py          a file of any kind: `read_columns`, `decide`, `encode_columns`, and the short way, `read_table`
+    _read.py          a file of any kind: its columns, its labels, and its features by a plan
     _files.py         what all readers share: errors, limits, lines; the readers, one for each format:
     _csv.py           CSV and TSV
     _excel.py         workbooks

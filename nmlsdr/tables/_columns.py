@@ -257,15 +257,6 @@ class Facts:
             return {} if self.column.numbers else self.numbers
         return {"0.5": int((self.cells.values % 1 > 0).sum()) if self.cells.written else 0}
 
-    @property
-    def has_marks(self) -> bool:
-        """Whether a number that the file has as a text is written with a point or a comma."""
-        typed = {} if isinstance(self.cells, Numbers) else self.column.numbers or {}
-        numbers = (
-            self.numbers_as_written() - typed.keys() if typed else {n for n, count in self.marked().items() if count}
-        )
-        return any("." in number or "," in number for number in numbers)
-
 
 def tally(pairs: Iterable[tuple[str, int]]) -> Counter[str]:
     """Return the sum of the counts of each word."""

@@ -180,7 +180,10 @@ class Deciding:
         self._leave_rare(facts, quantities, n_cells, notation)
         units = tally((parts.unit, int(n_cells[code])) for code, parts in quantities.items())
         bare = self._are(facts, [code for code, parts in quantities.items() if not parts.unit])
-        behind = self._behind_words(facts) if 2 * n_cells[[*quantities]].sum() >= facts.n_known else {}
+        texts = zip(forms.different, forms.parts, strict=True)
+        behind = {code: word_before(text) for code, (text, parts) in enumerate(texts) if parts is None}
+        are_most = 2 * n_cells[[*quantities]].sum() >= facts.n_known
+        behind = {code: word for code, word in behind.items() if word and are_most}
         is_behind = self._are(facts, [*behind])
         n_known = facts.n_known - n_cells[[*behind]].sum()
         is_bare = self._is_mostly(facts, bare, is_behind)
@@ -238,12 +241,6 @@ class Deciding:
     def _are(self, facts: Facts, forms: Sequence[int]) -> NDArray[np.bool_]:
         """Which known texts of a column have one of these forms."""
         return facts.is_known & np.isin(facts.column.forms.codes, forms)
-
-    def _behind_words(self, facts: Facts) -> dict[int, str]:
-        """The words in front of each form that is a number behind words."""
-        forms = facts.column.forms
-        found = {code: word_before(forms.different[code]) for code, parts in enumerate(forms.parts) if parts is None}
-        return {code: word for code, word in found.items() if word}
 
     def _is_mostly(self, facts: Facts, read: NDArray[np.bool_], behind: Any = False) -> bool:
         """Whether most texts of a column but for some can be read, and it is none of few levels, such as T, 1, 2."""
@@ -322,7 +319,8 @@ class Deciding:
         if any(map(LEADING_ZEROS.fullmatch, numbers)):
             seen.append("leading zeros; if these are codes, give --one-hot")
         factors, marks = reading.units[:2]
-        unmarked = self.choices.decimal is None and not facts.has_marks
+        marked = (number for number, count in facts.marked().items() if count)
+        unmarked = self.choices.decimal is None and not any("." in number or "," in number for number in marked)
         if self.n_distinct_rows >= LEAST_COUNTED and facts.n_known == self.n_rows and not factors and not marks:
             if isinstance(facts.cells, Numbers):
                 values = facts.cells.values

@@ -6,7 +6,7 @@ import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from sklearn.utils import Bunch
 
 from .._checks.words import names_rows
 from .._errors import shorten
+from . import _labels
 from ._arff import ArffFile
 from ._columns import Cells, Table, Texts, tally
 from ._csv import CsvFile
@@ -33,17 +34,6 @@ from ._files import (
     problems_in_words,
 )
 from ._label_names import read_labels
-from ._labels import (
-    Lists,
-    apply_mask,
-    check_lists,
-    find_lists,
-    label_columns,
-    listed_labels,
-    refuse_unused,
-    similar_names,
-    votes_of,
-)
 from ._npz import read_npz
 from ._parquet import ParquetFile
 from ._plain import plain_contents
@@ -168,122 +158,113 @@ def read_table(
     (['length'], array([ True, False]))
     >>> folder.cleanup()
     """
+    roles, form = roles or Roles(), form or Form()
     with named(path):
-        raw = read_columns(path, roles, form, plan)
-        table = raw.table
-        if plan is not None and table.columns is not None:
-            encode_columns(raw, decide(raw, plan) if isinstance(plan, Choices) else plan, plan)
-        elif isinstance(plan, Choices) and plan.fitted is not None:
+        roles.check()
+        labels: LabelNames | None = None if roles.label_columns is None else list(roles.label_columns)
+        if roles.labels_xml is not None:
+            labels = read_labels(roles.labels_xml, max_bytes=form.max_bytes, max_labels=form.max_features)
+        reader, asked = reader_of(path), _asked(roles, labels or (), plan)
+        form = dataclasses.replace(form, known_words=[*form.known_words, *asked])
+        if isinstance(plan, Plan):  # what the table of the fit had, by which an encoding is recognised
+            words = [*form.known_words, *(level for column in plan.used for level in column.levels.values())]
+            form = dataclasses.replace(form, known_words=words, likely_encoding=form.likely_encoding or plan.encoding)
+        with foreign_bytes(path):
+            if reader in WITHOUT_NAMES:
+                table = _read_arrays(path, reader, roles, form, labels)
+            else:
+                with _opened(path, reader, form, None if plan is None else asked) as source:
+                    split = _split(source, roles, labels, plan)
+                    found = source.read(split)
+                decimal = source.dialect.decimal if isinstance(source, CsvFile) else "."
+                table, problems = _read_labels(path, found, split, decimal, roles, form, plan)
+        if table.columns is not None and isinstance(plan, Plan):
+            _encode_new(table, found, plan, problems)
+        elif table.columns is not None and isinstance(plan, Choices):
+            _encode_fit(table, found, split, roles, plan, problems)
+        if table.columns is None and isinstance(plan, Choices) and plan.fitted is not None:
             raise DataFileError(": it has no columns with names, which are compared with a fit; leave --model out.")
         n_rows, n_columns = table.data.shape
         if n_rows and n_columns == 0 and table.plan is not None and table.plan.columns:
             first = table.plan.columns[0]
             why = f"the first, {shorten(first.name)!r}: {first.kind}, {first.reason}"
             raise DataFileError(f": none of its columns can be a feature ({why}); give a file with data.")
-        if n_rows == 0 or (n_columns == 0 and raw.roles.feature_columns is None):
+        if n_rows == 0 or (n_columns == 0 and roles.feature_columns is None):
             raise DataFileError(f": it holds {n_rows} rows of {n_columns} features; give a file with data.")
-        if raw.roles.mask is not None:
-            apply_mask(table, raw.roles.mask)
+        if roles.mask is not None:
+            _labels.apply_mask(table, roles.mask)
     table.labeled = None if table.target is None else (table.target != -1).any(axis=1)
     return table
 
 
-class Raw(NamedTuple):
-    """A table whose columns and labels were read: the result so far, the columns, their roles, and wrong labels."""
-
-    table: Bunch
-    found: Table
-    split: Split
-    roles: Roles
-    problems: list[Problem]
-
-
-def read_columns(
-    path: Path_, roles: Roles | None = None, form: Form | None = None, plan: Plan | Choices | None = None
-) -> Raw:
-    """Read the columns and the labels of a file, and its features where no plan is needed for them."""
-    roles, form = roles or Roles(), form or Form()
-    roles.check()
-    labels: LabelNames | None = None if roles.label_columns is None else list(roles.label_columns)
-    if roles.labels_xml is not None:
-        labels = read_labels(roles.labels_xml, max_bytes=form.max_bytes, max_labels=form.max_features)
-    reader, asked = reader_of(path), _asked(roles, labels or (), plan)
-    form = dataclasses.replace(form, known_words=[*form.known_words, *asked])
-    if isinstance(plan, Plan):  # what the table of the fit had, by which an encoding is recognised
-        words = [*form.known_words, *(level for column in plan.used for level in column.levels.values())]
-        form = dataclasses.replace(form, known_words=words, likely_encoding=form.likely_encoding or plan.encoding)
-    with foreign_bytes(path):
-        if reader in WITHOUT_NAMES:
-            table = _read_arrays(path, reader, roles, form, labels)
-            return Raw(table, Table(0, {}, np.zeros(0, np.int64)), Split(), roles, [])
-        with _opened(path, reader, form, None if plan is None else asked) as source:
-            if isinstance(plan, Plan):
-                split = _split_by_plan(source, roles, labels, plan)
-            else:
-                split = split_columns(source, roles, labels, () if plan is None else plan.one_hot)
-            found = source.read(split)
-        known = plan.names if isinstance(plan, Plan) else ()  # which were told at the fit
-        told = [_about(name, new) for new, name in found.renamed.items() if new not in known]
-        more = {"unused": split.unused, "encoding": found.encoding, "notes": [*found.notes, *told]}
-        table = _result(label_names=split.labels or None, feature_names=split.features, **more)
-        problems: list[Problem] = []
-        if plan is None or found.sparse is not None:
-            decimal = source.dialect.decimal if isinstance(source, CsvFile) else "."
-            table.data, table.target = plain_contents(found, split, decimal=decimal)
-        else:
-            table.columns = found.columns
-            table.target = label_columns(found, split, problems) if split.labels else None
-        if split.id is not None:
-            table.ids = found.columns[split.id].all()
-            table.groups = _groups(table.ids, None)
-        if split.lists:
-            _read_lists(path, table, [found.columns[name].texts for name in split.lists], roles, form, plan)
-        elif roles.label_file is not None:
-            _read_label_file(table, roles, path, found.n_rows, form, split.id)
-    return Raw(table, found, split, roles, problems)
+def _read_labels(
+    path: Path_, found: Table, split: Split, decimal: str, roles: Roles, form: Form, plan: Plan | Choices | None
+) -> tuple[Bunch, list[Problem]]:
+    """Return a table with its labels, and with its features where no plan is needed for them; and wrong labels."""
+    known, problems = plan.names if isinstance(plan, Plan) else (), list[Problem]()  # names that were told at the fit
+    told = [_about(name, new) for new, name in found.renamed.items() if new not in known]
+    more = {"unused": split.unused, "encoding": found.encoding, "notes": [*found.notes, *told]}
+    table = _result(label_names=split.labels or None, feature_names=split.features, **more)
+    if plan is None or found.sparse is not None:
+        table.data, table.target = plain_contents(found, split, decimal=decimal)
+    else:
+        table.columns = found.columns
+        table.target = _labels.label_columns(found, split, problems) if split.labels else None
+    if split.id is not None:
+        table.ids = found.columns[split.id].all()
+        table.groups = _groups(table.ids, None)
+    if split.lists:
+        _read_lists(path, table, [found.columns[name].texts for name in split.lists], roles, form, plan)
+    elif roles.label_file is not None:
+        _read_label_file(table, roles, path, found.n_rows, form, split.id)
+    return table, problems
 
 
-def decide(raw: Raw, choices: Choices) -> Plan:
-    """Return the plan of a table, in which the labels stand already; it is noted which rows belong together."""
-    table, roles, found = raw.table, raw.roles, raw.found
-    choices = dataclasses.replace(choices, id=roles.id_column, drop=roles.drop, yes=roles.yes, no=roles.no)
+def _encode_fit(
+    table: Bunch, found: Table, split: Split, roles: Roles, choices: Choices, problems: list[Problem]
+) -> None:
+    """Decide what is done with the columns of a table, and make its features, in place; compare it with a model's."""
+    said = dataclasses.replace(choices, id=roles.id_column, drop=roles.drop, yes=roles.yes, no=roles.no)
     labeled = None if table.target is None else (table.target != -1).any(axis=1)
     no_label = None if table.lists is None else table.lists.no_label
     words = [*(table.label_names or ()), *([no_label] if no_label else [])]
-    columns = {name: found.columns[name] for name in raw.split.features}
-    deciding = Deciding(columns, found.n_rows, choices, labeled, words, table.lists and table.lists.separator)
+    columns = {name: found.columns[name] for name in split.features}
+    deciding = Deciding(columns, found.n_rows, said, labeled, words, table.lists and table.lists.separator)
     plan, table.unused = deciding.plan(), None
     if table.label_names:
         given = (table.target == 1).sum(axis=0).tolist()
-        table.notes = [*table.notes, *similar_names(dict(zip(table.label_names, given, strict=True)))]
-    if raw.split.id is None and plan.identifier is None:
+        table.notes = [*table.notes, *_labels.similar_names(dict(zip(table.label_names, given, strict=True)))]
+    if split.id is None and plan.identifier is None:
         table.notes = [*table.notes, *repeating_id(columns)]
-    elif raw.split.id is None and plan.identifier is not None:
+    elif split.id is None and plan.identifier is not None:
         table.ids = columns[plan.identifier].all()
     table.groups = _groups(table.ids, deciding.row_numbers)
-    return dataclasses.replace(plan, encoding=found.encoding or "")
+    plan = dataclasses.replace(plan, encoding=found.encoding or "")
+    table.data = plan.encode(found.columns, found.n_rows, problems, checks=choices.only_checks)
+    profiles = () if choices.only_checks else plan.profiles_of(found.columns, table.data)
+    table.plan, table.feature_names = dataclasses.replace(plan, profiles=profiles), plan.feature_names
+    if choices.fitted is not None:
+        wanted = [column.name for column in choices.fitted.used]
+        refuse_missing("", wanted, [*found.columns], "columns that the model was fitted on")
+        _, odd, table.differences = choices.fitted.encode_new(found.columns, found.n_rows, [], (), found.renamed)
+        table.differences += [_told(odd, found).removesuffix(".")] if odd else []
+    _refuse(problems, found)
 
 
-def encode_columns(raw: Raw, plan: Plan, given: Plan | Choices) -> None:
-    """Make the features of a table, in place, by its own plan if choices were given, else by that of another table."""
-    table, found, problems = raw.table, raw.found, [*raw.problems]
+def _encode_new(table: Bunch, found: Table, plan: Plan, problems: list[Problem]) -> None:
+    """Make the features of a table, in place, by the plan of another one."""
     table.plan, table.feature_names = plan, plan.feature_names
     if absent := [column.name for column in plan.used if column.name not in found.columns]:
         shown = ", ".join(repr(shorten(name, 30)) for name in absent)
         table.notes = [*table.notes, f"absent columns are filled in like missing values: {shown}"]
         found.columns |= {name: Texts([""], np.zeros(found.n_rows, np.int32)) for name in absent}
-    if isinstance(given, Choices):
-        table.data = plan.encode(found.columns, found.n_rows, problems, checks=given.only_checks)
-        if not given.only_checks:
-            table.plan = dataclasses.replace(plan, profiles=plan.profiles_of(found.columns, table.data))
-        if given.fitted is not None:
-            wanted = [column.name for column in given.fitted.used]
-            refuse_missing("", wanted, [*found.columns], "columns that the model was fitted on")
-            _, odd, table.differences = given.fitted.encode_new(found.columns, found.n_rows, [], (), found.renamed)
-            table.differences += [_told(odd, found).removesuffix(".")] if odd else []
-    else:
-        made = found.renamed
-        table.data, problems, table.differences = plan.encode_new(found.columns, found.n_rows, problems, absent, made)
+    made = plan.encode_new(found.columns, found.n_rows, problems, absent, found.renamed)
+    table.data, problems, table.differences = made
+    _refuse(problems, found)
+
+
+def _refuse(problems: Sequence[Problem], found: Table) -> None:
+    """Raise if there are cells that are not what their columns hold."""
     if problems:
         ends = all((problem.rows == found.n_rows - 1).all() for problem in problems)
         advice = " If the last row is a sum or a remark below the table, remove it." if ends else ""
@@ -371,8 +352,10 @@ def repeating_id(columns: Mapping[str, Cells]) -> list[str]:
     return []
 
 
-def _split_by_plan(source: Any, roles: Roles, labels: LabelNames | None, plan: Plan) -> Split:
-    """Give each column the role that it had in the table of the plan."""
+def _split(source: Any, roles: Roles, labels: LabelNames | None, plan: Plan | Choices | None) -> Split:
+    """Give each column its role, with a plan that which it had in the table of the fit."""
+    if not isinstance(plan, Plan):
+        return split_columns(source, roles, labels, () if plan is None else plan.one_hot)
     names = [column.name for column in plan.used]
     if roles.fill_absent:
         given = {*source.names}
@@ -392,16 +375,18 @@ def _read_lists(
     """Read labels from columns of lists, in place."""
     counts = tally(pair for column in columns for pair in zip(column.different, column.counts, strict=True))
     separator, no_label = roles.separator, roles.no_label
-    table.lists = Lists(separator or ";", no_label) if plan is None else find_lists(counts, separator, no_label)
+    table.lists = (
+        _labels.Lists(separator or ";", no_label) if plan is None else _labels.find_lists(counts, separator, no_label)
+    )
     own = plan.labels if isinstance(plan, Plan) else {}  # what the table of the fit had, this one may lack
     given = {name: value for name in ("separator", "no_label") if (value := getattr(roles, name)) is not None}
-    refuse_unused(counts, table.lists, {name: value for name, value in given.items() if value != own.get(name)})
+    _labels.refuse_unused(counts, table.lists, {name: value for name, value in given.items() if value != own.get(name)})
     if isinstance(plan, Choices):
-        check_lists(counts, table.lists, place(None, roles.lists[0]), roles.separator is not None)
-    targets, table.label_names = listed_labels(path, columns, table.lists, form)
+        _labels.check_lists(counts, table.lists, place(None, roles.lists[0]), roles.separator is not None)
+    targets, table.label_names = _labels.listed_labels(path, columns, table.lists, form)
     table.target = targets[0]
     if roles.annotators is not None:
-        table.votes, table.target = votes_of(np.array(targets))
+        table.votes, table.target = _labels.votes_of(np.array(targets))
 
 
 def _groups(ids: Sequence[str] | None, rows: NDArray[np.int64] | None) -> NDArray[np.int64] | None:

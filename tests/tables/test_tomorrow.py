@@ -9,6 +9,7 @@ from commands import run, write_csv
 
 from nmlsdr.tables import Choices, DataFileError, TableEncoder, read_table
 from nmlsdr.tables._labels import similar_names
+from nmlsdr.tables._numbers import keeps_digits
 
 pandas = pytest.importorskip("pandas")
 
@@ -181,3 +182,18 @@ def test_the_plan_names_all_labels_and_those_that_are_spellings_of_one(tmp_path,
         alone = similar_names(dict.fromkeys([*pair, *DIFFERENT], 3 + k))
         assert [f"{pair[0]!r} (" in note and f"{pair[1]!r} (" in note for note in alone] == [True]
     assert similar_names(dict.fromkeys(DIFFERENT, 1)) == []
+
+
+@pytest.mark.parametrize("last", ["inf", "1e999"])
+def test_a_number_of_arff_that_is_not_finite_is_no_number_of_a_plan(tmp_path, last):
+    rows = "".join(f"{i / 4},{i % 3}\n" for i in range(40))
+    head = "@relation r\n@attribute a numeric\n@attribute b numeric\n@data\n"
+    (tmp_path / "t.arff").write_text(f"{head}{rows}{last},1\n")
+    with pytest.raises(DataFileError, match=f"'{last}'"):
+        read_table(tmp_path / "t.arff", plan=Choices())
+
+
+def test_a_float_keeps_fifteen_digits():
+    assert keeps_digits([10**15 - 1, 1 - 10**15])
+    assert not keeps_digits([10**15])
+    assert not keeps_digits([-(10**15)])

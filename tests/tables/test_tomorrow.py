@@ -143,6 +143,8 @@ def test_words_before_numbers_make_them_missing_and_not_words(unit, word):
         assert not any(other.startswith(f"{word} ") for other in encoder.plan_.missing)
         later, found = tomorrow(cells, [f"{word} 99{unit}", *cells[1:]])
         assert (later, found[0]) == ([], X[0, 0])
+        with pytest.raises(ValueError, match="not what the column holds"):  # behind another word
+            tomorrow(cells, [f"ponad 99{unit}"] * 30 + cells[30:])
 
 
 def test_codes_behind_words_are_no_numbers():
@@ -197,3 +199,11 @@ def test_a_float_keeps_fifteen_digits():
     assert keeps_digits([10**15 - 1, 1 - 10**15])
     assert not keeps_digits([10**15])
     assert not keeps_digits([-(10**15)])
+
+
+def test_an_object_without_the_numbers_of_the_fit_is_missing():
+    cells = [f'{{"w": {i}}}' for i in range(60)]
+    _, found = tomorrow(cells, ['{"x": 1}', *cells[1:]])
+    assert found[:2].tolist() == [29.5, 1]
+    with pytest.raises(ValueError, match="not what the column holds"):
+        tomorrow(cells, ["oak"] * 30 + cells[30:])

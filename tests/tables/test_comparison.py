@@ -10,7 +10,7 @@ from commands import assert_done, assert_refused, run, write_csv
 
 from nmlsdr.tables import Column, DataFileError, Profile, TableEncoder, read_table
 from nmlsdr.tables._columns import Numbers, Texts
-from nmlsdr.tables._comparison import differences, profile_of
+from nmlsdr.tables._comparison import differences, is_sum_of_others, profile_of
 
 pandas = pytest.importorskip("pandas")
 
@@ -78,6 +78,12 @@ def test_a_row_of_sums_at_the_end_is_told():
     values = [(i * 37) % 101 + 0.5 for i in range(60)]
     said, _ = said_of(values, [*values[:-1], sum(values[:-1])])
     assert said == ["In X, column 'v': the last row is the sum of the others; remove it if it is no row."]
+
+
+@pytest.mark.parametrize(("values", "is_sum"), [([1.5] * 10, True), ([1.5] * 9, False), ([1.5] * 9 + [0] * 9, False)])
+def test_ten_values_and_their_sum_are_no_chance(values, is_sum):
+    assert is_sum_of_others(np.array([*values, sum(values)])) == is_sum
+    assert not is_sum_of_others(np.array([*values, sum(values) + 1e-7]))
 
 
 def test_columns_of_one_name_in_another_order_are_refused(run, tmp_path):

@@ -45,6 +45,7 @@ EXTENSIONS = [
         ["nmlsdr/_forest.pyx"],
         [f"nmlsdr/_c/{name}.h" for name in ("boosting", "forest", "forest_search", "platform", "simd_clear", "simd_levels")],
     ),
+    ("nmlsdr._lapack", ["nmlsdr/_lapack.pyx"], ["nmlsdr/_typedefs.pxd"]),
     ("nmlsdr._dependence", ["nmlsdr/_dependence.pyx"], ["nmlsdr/_c/distance.h", "nmlsdr/_typedefs.pxd"]),
     (
         "nmlsdr.c_api",

@@ -19,6 +19,7 @@ from scipy import sparse
 from scipy.linalg import blas
 
 from ._checks.arguments import check_rows
+from ._lapack import add_products
 
 __all__ = ["LabelSet", "RowSums", "add_gram", "centred_over_known", "compress_labels", "label_gram", "label_sets",
            "scale_columns", "sparse_gram", "without_offsets"]  # fmt: skip
@@ -303,7 +304,7 @@ def add_gram(S: np.ndarray, V: np.ndarray, share: float = 1.0) -> None:
 
     S in Fortran order; V too, or it is copied.
     """
-    blas.dsyrk(share, V, beta=1.0, c=S, lower=1, overwrite_c=1)
+    add_products(S, np.asfortranarray(V, dtype=np.float64), share)
 
 
 def sparse_gram(A: Any, weights: np.ndarray) -> np.ndarray:

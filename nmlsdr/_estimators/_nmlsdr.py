@@ -223,7 +223,7 @@ class NMLSDR(CallbackSupportMixin, Projection):
         grid = shrinkage_grid(self.shrinkage)
         with steps_of_fit(self, X, y, 3 + (len(grid) > 1)) as steps:
             rows, labels = steps.read(X, y, labeled, "votes")
-            b = grid[0] if len(grid) == 1 else choose_strengths(rows, labels, steps.task, shrinkage=grid).shrinkage
+            b = grid[0] if len(grid) == 1 else choose_strengths(rows, labels, steps, shrinkage=grid).shrinkage
             w, seen = shrink(rows, labels, b)
             W, searched = steps.graph(seen, graph)
             propagated = steps.soft_labels(W, labels, alpha)

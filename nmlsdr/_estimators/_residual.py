@@ -318,7 +318,7 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
             rows, given = steps.read(X, y, labeled, "votes")
             learned = []
             for labels, alphas in self._to_learn(steps, given, alpha, verdicts):
-                chosen = choose_strengths(rows, labels, steps.task, **grids)
+                chosen = choose_strengths(rows, labels, steps, **grids)
                 w, seen = shrink(rows, labels, chosen.shrinkage)
                 W, searched = steps.graph(seen, graph)
                 propagated = steps.soft_labels(W, labels, alphas)

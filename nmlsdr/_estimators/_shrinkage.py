@@ -13,7 +13,7 @@ from .._projections.directions import Directions
 from .._ridge import SHRINKAGE_GRID, CrossFit, cross_fit
 from ..projection import feature_weights, hsic_directions, shrunken_weights
 from ._projection import half_hard
-from ._steps import Task
+from ._steps import Steps
 
 N_SPLITS = 5  # folds of the cross-validation
 
@@ -25,11 +25,12 @@ def shrinkage_grid(shrinkage: Any) -> tuple[float, ...]:
     return (check_real(shrinkage, 'shrinkage, if not "cv",', 0.0, 1.0),)
 
 
-def choose_strengths(rows: Any, labels: Labels, task: Task, **grids: Any) -> CrossFit:
+def choose_strengths(rows: Any, labels: Labels, steps: Steps, **grids: Any) -> CrossFit:
     """Choose by cross-validation on the labelled rows, from what `cross_fit` takes."""
     given = labels.labeled_part(rows)
-    with task("cross-validation", "fold", N_SPLITS) as fold_done:
-        return cross_fit(given.rows, given.Y, known=given.known, n_splits=N_SPLITS, callback=fold_done, **grids)
+    with steps.task("cross-validation", "fold", N_SPLITS) as fold_done:
+        grids |= {"n_splits": N_SPLITS, "n_jobs": steps.n_jobs}
+        return cross_fit(given.rows, given.Y, known=given.known, callback=fold_done, **grids)
 
 
 def shrink(rows: Any, labels: Labels, shrinkage: float) -> tuple[np.ndarray, Any]:

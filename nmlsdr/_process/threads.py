@@ -13,7 +13,8 @@ Three facts decide the design:
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import lru_cache
 from numbers import Integral
@@ -100,6 +101,15 @@ def worthwhile_threads(n_threads: int, work: float, each: float) -> int:
     [3, 2, 1]
     """
     return max(1, min(n_threads, int(work / each)))
+
+
+def in_threads(function: Callable[[Any], Any], items: Iterable[Any], n_threads: int) -> Iterator[Any]:
+    """What ``function`` gives for each item, in their order; several threads gain where it does not hold the GIL."""
+    if n_threads == 1:
+        yield from map(function, items)
+        return
+    with ThreadPoolExecutor(n_threads) as pool:
+        yield from pool.map(function, items)
 
 
 @lru_cache(maxsize=1)

@@ -21,11 +21,11 @@ from typing import Any
 
 import numpy as np
 from scipy import linalg
-from scipy.linalg import lapack
 from scipy.sparse.linalg import LinearOperator, cg
 
 from .._checks.arguments import check_row_weights
 from .._checks.labels import some_unknown
+from .._lapack import solve_positive
 from .._moments import LabelSet, RowSums, centred_over_known, label_sets
 from .._process.threads import single_threaded_blas
 
@@ -151,16 +151,15 @@ def from_gram(gram: np.ndarray, moment: np.ndarray, w: np.ndarray, levels: np.nd
 
 def solve_shifted(A: np.ndarray, levels: np.ndarray, B: np.ndarray) -> np.ndarray:
     """(A + level I)^-1 B for each level, by Cholesky factors; A by its lower triangle, not changed."""
-    solve = lapack.dposv if A.dtype == np.float64 else lapack.sposv
-    B, shifted = np.asfortranarray(B, dtype=A.dtype), np.empty_like(A, order="F")
-    found = np.empty((len(levels), *B.shape), dtype=A.dtype)
+    shifted = np.empty_like(A, order="F")
+    found = np.empty((len(levels), *B.shape[::-1]), dtype=A.dtype)
+    found[:] = B.T
     for level, solution in zip(levels, found, strict=True):
         shifted[:] = A
         shifted.reshape(-1, order="F")[:: len(A) + 1] += level
-        _, solution[:], failed = solve(shifted, B, lower=1, overwrite_a=1)
-        if failed:
+        if failed := solve_positive(shifted, solution.T):
             raise linalg.LinAlgError(f"The leading minor {failed} of a ridge regression is not positive.")
-    return found
+    return found.transpose(0, 2, 1)
 
 
 # ---------------------------------------------------------------- conjugate gradients

@@ -19,8 +19,9 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from itertools import product
+from itertools import pairwise, product
 from numbers import Real
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ from .._checks.arguments import check_count, check_real, check_row_weights
 from .._checks.labels import some_unknown
 from .._errors import InputError
 from .._moments import LabelSet, RowSums, centred_over_known, label_sets
-from .._process.threads import single_threaded_blas
+from .._process.threads import check_n_jobs, in_threads, single_threaded_blas, worthwhile_threads
 from ..projection import kappa_of_sets, shrunken_weights
 from . import regression
 from .regression import by_factors, coefficients, from_gram, solve_shifted
@@ -50,6 +51,14 @@ SAMPLED_ROWS = 2000
 _SINGLE_FROM = 500
 _SINGLE_CONDITION = 1e5
 _NEAR = 1e-5
+
+# With so many rows and features, half of the pairs drop out after one fold and half of the others after three: 39 of
+# 75 factors.  On 41 tables of 500 to 3000 rows and 500 to 1500 features the same pair wins but for one, whose error
+# rises by 1e-5 of itself.  (The best five after two folds: 45 factors, the same. On smaller tables a fold says less.)
+_RACE_FROM = 500
+
+# A thread for so many multiplications of a Cholesky factor, six times: 5 ms.
+_WORTH_A_THREAD = 300**3
 
 # With that many times as many tested rows as features, errors come from sums over these rows, not from predictions.
 SUMS_FROM = 8
@@ -93,6 +102,7 @@ def cross_fit(
     random_state: Any = 0,
     known: Any = None,
     callback: Callable[[int], object] | None = None,
+    n_jobs: int | None = 1,
 ) -> CrossFit:
     """Choose the shrinkage of the features and the strength of the ridge by one cross-validation.
 
@@ -121,6 +131,8 @@ def cross_fit(
         b and c in common; rows without a known entry may as well be left out.
     callback : callable, default=None
         Called with the number of folds that are done after each fold; an exception it raises ends the call.
+    n_jobs : int or None, default=1
+        Number of threads for rows in memory. None: all cores. It does not change the result.
 
     Returns
     -------
@@ -140,7 +152,8 @@ def cross_fit(
 
     Notes
     -----
-    Where n and D are 500 or more, pairs that are not among the best are compared in float32.
+    Where n and D are 500 or more, the pairs run a race: all are tried on one fold, the better half of them on two more
+    folds, and the better half of these on the others.  They are compared in float32.
     Where n_train and D are above 3000 the errors
     are taken on the 2000 rows ``default_rng(random_state).permutation(n)[:2000]``; the predictions of all rows then
     come from one pass with the winner by conjugate gradients.  With ``known`` every set of known rows has equations of
@@ -184,18 +197,25 @@ def cross_fit(
             f"{largest} features, or half as many as labelled rows"
         )
     small = min(X.shape) <= largest if mask is None else n_samples <= largest
-    shared, predictions = _Shared(X, mask), np.zeros(Y.shape)
+    n_threads = check_n_jobs(n_jobs) if type(X) is RowSums else 1
+    n_threads = worthwhile_threads(n_threads, min(largest, *X.shape) ** 3, _WORTH_A_THREAD)
+    predictions = np.zeros(Y.shape)
     with single_threaded_blas():
-        sample, rows = shared, np.arange(n_samples)
-        if not small:
+        if small:
+            rounds = searched = _Rounds(X, Y, mask, folds, errors.size, n_threads)
+        else:
             rows = np.sort(order[:SAMPLED_ROWS])
-            sample = _Shared(X.take(rows), None if mask is None else mask[rows])
-        winner = _search(sample, Y[rows], folds[rows], grid_b, grid_c, errors, callback)
+            known = None if mask is None else mask[rows]
+            searched = _Rounds(X.take(rows), Y[rows], known, folds[rows], errors.size, n_threads)
+        winner = _search(searched, grid_b, grid_c, errors, callback)
         if not np.isnan(errors).any():  # the search has called it already
             callback = None
-        for fold in _each_fold(shared, Y, folds, callback):
-            for labels, _, _, found in fold.answers(winner[:1], np.array(winner[1:])):
-                predictions[np.ix_(fold.test, labels)] = found[0]
+        if not small:
+            rounds = _Rounds(X, Y, mask, folds, 1, n_threads)
+        b, c = winner[0], np.array(winner[1:])
+        for t, _, answers in rounds.run(lambda fold, _: fold.answers(b, c), slice(None), [0], callback):
+            for labels, _, found in answers:
+                predictions[np.ix_(rounds.folds[t].test, labels)] = found[0]
     return CrossFit(*winner, predictions, errors, folds)
 
 
@@ -212,46 +232,81 @@ def permutation_of(random_state: Any, n: int) -> np.ndarray:
 
 
 def _search(
-    shared: _Shared,
-    Y: np.ndarray,
-    folds: np.ndarray,
+    rounds: _Rounds,
     grid_b: tuple[float, ...],
     grid_c: tuple[float, ...],
     errors: np.ndarray,
     callback: Callable[[int], object] | None,
 ) -> tuple[float, float]:
     """The best pair of strengths; fills ``errors``."""
-    X, known = shared.X, shared.known
+    X, Y, known = rounds.shared.X, rounds.Y, rounds.shared.known
     counted = np.ones(Y.shape, dtype=bool) if known is None else known
     varies = np.where(counted, Y, -np.inf).max(axis=0) > np.where(counted, Y, np.inf).min(axis=0)
     if errors.size == 1 or not varies.any():
         return grid_b[0], grid_c[0]
     variation = (centred_over_known(Y, counted) ** 2).sum(axis=0)
+    n_folds = len(rounds.folds)
 
-    def compare(b: np.ndarray, c: np.ndarray, dtype: type, callback: Callable[[int], object] | None = None) -> None:
-        """Fill the errors of the pairs of these strengths."""
-        left = np.zeros((len(b), len(c), Y.shape[1]))
-        shrinkages, ridges = tuple(grid_b[i] for i in b), np.array(grid_c)[c]
-        for fold in _each_fold(shared, Y, folds, callback):
-            for labels, i, j, missed in fold.answers(shrinkages, ridges, dtype, compare=True):
-                left[i][j, labels] += missed
-        errors[np.ix_(b, c)] = (left[..., varies] / variation[varies]).mean(axis=2)
+    def compare(
+        pairs: np.ndarray, ends: tuple[int, ...], dtype: type, callback: Callable[[int], object] | None = None
+    ) -> None:
+        """Fill the errors of these pairs; at each of the ``ends`` but the last the worse half drops out, with inf."""
+        left = np.zeros((*errors.shape, Y.shape[1]))
+        for first, end in pairwise((0, *ends)):
+            if first:
+                behind = errors > np.sort(errors[pairs])[(np.count_nonzero(pairs) - 1) // 2]
+                errors[pairs & behind], pairs = np.inf, pairs & ~behind
+            ridges = [np.flatnonzero(tried) for tried in pairs]
 
-    b, c = np.arange(len(grid_b)), np.arange(len(grid_c))
+            def missed(fold: _Fold, i: int, ridges: list[np.ndarray] = ridges) -> Iterator[_Answer]:
+                return fold.answers(grid_b[i], np.array(grid_c)[ridges[i]], dtype, compare=True)
+
+            tried = [i for i, each in enumerate(ridges) if len(each)]
+            for _, i, answers in rounds.run(missed, slice(first, end), tried, callback):
+                for labels, j, found in answers:
+                    left[i][np.ix_(ridges[i][j], labels)] += found
+            errors[pairs] = (left[pairs][:, varies] / variation[varies]).mean(axis=1)
+
+    every = np.ones(errors.shape, dtype=bool)
+    ends = (1, 3, n_folds) if min(X.shape) >= _RACE_FROM and n_folds > 3 else (n_folds,)
     if known is None and min(X.shape) >= _SINGLE_FROM and len(Y) <= _SINGLE_CONDITION * min(grid_c):
-        compare(b, c, np.float32, callback)
+        compare(every, ends, np.float32, callback)
         near = errors <= errors.min() + _NEAR
-        b, c, callback = np.flatnonzero(near.any(axis=1)), np.flatnonzero(near.any(axis=0)), None
-    compare(b, c, np.float64, callback)
-    i, j = divmod(int(np.argmin(errors[np.ix_(b, c)])), len(c))
-    return grid_b[b[i]], grid_c[c[j]]
+        if np.count_nonzero(near) > 1:
+            compare(near, (n_folds,), np.float64)
+    else:
+        compare(every, ends, np.float64, callback)
+    i, j = divmod(int(np.argmin(errors)), len(grid_c))
+    return grid_b[i], grid_c[j]
 
 
-# labels, number of b, numbers of c; of each c the predictions of the tested rows, or the sum of squared errors of each
-# label
-_Answer = tuple[np.ndarray, int, slice, Any]
-# of b, w(b) and several lambda: that of the answer
-_Solve = Callable[[float, np.ndarray, np.ndarray], Any]
+# labels, numbers of c; of each c the predictions of the tested rows, or the sum of squared errors of each label
+_Answer = tuple[np.ndarray, slice, Any]
+
+
+class _Rounds:
+    """The folds of some rows, and the threads that compute them."""
+
+    def __init__(
+        self, X: RowSums, Y: np.ndarray, known: np.ndarray | None, folds: np.ndarray, n_pairs: int, n_threads: int
+    ) -> None:
+        self.shared, self.Y, self._n_threads = _Shared(X, known), Y, n_threads
+        tests = [folds == t for t in np.unique(folds)]
+        self.folds = list(in_threads(lambda test: _Fold(self.shared, Y, test, n_pairs), tests, n_threads))
+        if all(fold.of_tested is not None for fold in self.folds):
+            self.shared.once(0, lambda: reduce(np.add, [fold.of_tested for fold in self.folds]), X.shape[1] ** 2)
+
+    def run(
+        self, answers: Callable[[_Fold, int], Iterator[_Answer]], folds: slice, numbers: list[int],
+        callback: Callable[[int], object] | None,
+    ) -> Iterator[tuple[int, int, list[_Answer]]]:  # fmt: skip
+        """The answers of these folds for each of the numbers, in this order: (fold, number, answers)."""
+        tasks = list(product(range(len(self.folds))[folds], numbers))
+        found = in_threads(lambda task: list(answers(self.folds[task[0]], task[1])), tasks, self._n_threads)
+        for (t, i), each in zip(tasks, found, strict=True):
+            yield t, i, each
+            if callback is not None and i == numbers[-1]:
+                callback(t + 1)
 
 
 class _Shared:
@@ -260,17 +315,22 @@ class _Shared:
     def __init__(self, X: RowSums, known: np.ndarray | None) -> None:
         self.X, self.known = X, known
         self._kept: dict[Any, Any] = {}
+        self._locks: dict[Any, Lock] = {}
         self._room: float = _KEPT_NUMBERS
 
     def once(self, key: Any, make: Callable[[], Any], size: float) -> Any:
-        """What ``make`` gives, kept under ``key`` if there is room for this many numbers."""
-        if key in self._kept:
-            return self._kept[key]
-        made = make()
-        if size <= self._room:
-            self._room -= size
-            self._kept[key] = made
-        return made
+        """What ``make`` gives, kept under ``key`` if there is room for this many numbers.
+
+        A thread that wants what another one makes waits for it.
+        """
+        with self._locks.setdefault(key, Lock()):
+            if key in self._kept:
+                return self._kept[key]
+            made = make()
+            if size <= self._room:
+                self._room -= size
+                self._kept[key] = made
+            return made
 
     @cached_property
     def mean(self) -> np.ndarray:
@@ -295,56 +355,65 @@ class _Fold:
 
     The labels of the tested rows are only compared with what is predicted, and of their features only sums that
     cancel are read before.
+
+    Attributes
+    ----------
+    of_tested : ndarray of shape (n_features, n_features), or None
+        Xc'Xc of the tested rows, Xc about the mean of all rows; None where several matrices or none are needed.
     """
 
-    def __init__(self, shared: _Shared, Y: np.ndarray, test: np.ndarray) -> None:
+    def __init__(self, shared: _Shared, Y: np.ndarray, test: np.ndarray, n_pairs: int) -> None:
         self.shared, self.test, self._Y = shared, test, Y
         self._key = test.tobytes()
         self.known = None if shared.known is None else shared.known[~test]
         n_features = shared.X.shape[1]
-        self.sets = shared.once(
-            self._key, lambda: label_sets(self.rows, self.Y, self.known), n_features * (Y.shape[1] + 2)
-        )
+        self.sets = label_sets(self.rows, self.Y, self.known)
         kappa = kappa_of_sets(self.sets, n_features)
         self.kappa = kappa if kappa.any() else np.ones_like(kappa)
+        self.by_factors = by_factors(self.sets, (len(self.Y), n_features), n_pairs)
+        one = self.by_factors and self.known is None and self.sets[0].is_narrow()
+        self.of_tested = self.tested.gram(shared.mean) if one else None
 
-    @cached_property
+    @property
     def rows(self) -> RowSums:
         return self.shared.X.take(~self.test)
 
-    @cached_property
+    @property
     def Y(self) -> np.ndarray:
         return self._Y[~self.test]
 
-    @cached_property
+    @property
     def tested(self) -> RowSums:
         return self.shared.X.take(self.test)
 
     def answers(
-        self, shrinkages: tuple[float, ...], ridges: np.ndarray, dtype: type = np.float64, compare: bool = False
+        self, shrinkage: float, ridges: np.ndarray, dtype: type = np.float64, compare: bool = False
     ) -> Iterator[_Answer]:
         """The predictions of the tested rows; with ``compare`` the errors in their place."""
-        weights = [shrunken_weights(self.kappa, b) for b in shrinkages]
-        every = np.arange(self._Y.shape[1])
-        if not by_factors(self.sets, (len(self.Y), self.shared.X.shape[1]), len(shrinkages) * len(ridges)):
-            mean = self.rows.means()
-            for (i, w), (j, c) in product(enumerate(weights), enumerate(ridges)):
-                V, at_mean = coefficients(self.rows, self.Y, self.known, self.sets, c, w, mean)
-                found = np.asarray(self.tested.project(V, mean))[None] + at_mean
-                yield every, i, slice(j, j + 1), self._missed(every, found) if compare else found
+        w, every = shrunken_weights(self.kappa, shrinkage), np.arange(self._Y.shape[1])
+        if not self.by_factors:
+            rows, tested, Y = self.rows, self.tested, self.Y
+            mean = rows.means()
+            for j, c in enumerate(ridges):
+                V, at_mean = coefficients(rows, Y, self.known, self.sets, c, w, mean)
+                found = np.asarray(tested.project(V, mean))[None] + at_mean
+                yield every, slice(j, j + 1), self._missed(every, found) if compare else found
             return
         for each in self.sets:
-
-            def answer(found: np.ndarray, each: LabelSet = each) -> np.ndarray:
-                found = found + each.label_mean
-                return self._missed(each.labels, found) if compare else found
-
-            narrow = each.is_narrow()
-            solve = self._by_features(each, dtype, compare, answer) if narrow else self._by_rows(each, dtype, answer)
-            for i, (b, w) in enumerate(zip(shrinkages, weights, strict=True)):
-                level = each.variation(w)
-                nothing = np.zeros((len(ridges), 1, 1))
-                yield each.labels, i, slice(None), solve(b, w, ridges * level) if level > 0 else answer(nothing)
+            level = each.variation(w)
+            if level == 0:
+                found = np.zeros((len(ridges), 1, 1))
+            elif not each.is_narrow():
+                found = self._by_rows(each, shrinkage, ridges * level, dtype)
+            else:
+                V, of_tested = self._by_features(each, w, ridges * level, dtype)
+                if compare and of_tested:
+                    yield each.labels, slice(None), _error_sums(V, *of_tested)
+                    continue
+                tested = self.tested
+                found = np.array([tested.project(of_level, each.mean) for of_level in V])
+            found = found + each.label_mean
+            yield each.labels, slice(None), self._missed(each.labels, found) if compare else found
 
     def _missed(self, labels: np.ndarray, found: np.ndarray) -> np.ndarray:
         """The sums of the squared errors of predictions."""
@@ -354,87 +423,56 @@ class _Fold:
         return np.einsum("cij,cij->cj", missed, missed)
 
     def _by_features(
-        self, each: LabelSet, dtype: type, compare: bool, answer: Callable[[np.ndarray], np.ndarray]
-    ) -> _Solve:
-        label, n_features = each.labels[0], len(each.mean)
-        tested = self.tested if self.shared.known is None else self.tested.take(self._known_tested(each))
-        by_sums = not tested.is_sparse and tested.shape[0] >= SUMS_FROM * n_features
-        of_tested, of_training = self.shared.once(
-            (self._key, label), lambda: self._grams(each, tested, by_sums), (1 + by_sums) * n_features**2
+        self, each: LabelSet, w: np.ndarray, levels: np.ndarray, dtype: type
+    ) -> tuple[np.ndarray, tuple[np.ndarray, ...] | None]:
+        """V of each lambda, and what `_error_sums` needs for its errors."""
+        size, n_labels = len(each.mean), len(each.labels)
+        of_training, of_tested = self.shared.once(
+            (self._key, each.labels[0]), lambda: self._sums(each), 2 * size**2 + size * n_labels
         )
-        of_training = of_training.astype(dtype, copy=False)
-        if compare and by_sums:
-            missed = self._error_sums(each, tested, of_tested)
-            return lambda _, w, levels: missed(from_gram(of_training, each.moment, w, levels))
-        return lambda _, w, levels: answer(
-            np.array([self.tested.project(V, each.mean) for V in from_gram(of_training, each.moment, w, levels)])
-        )
+        return from_gram(of_training.astype(dtype, copy=False), each.moment, w, levels), of_tested
 
-    def _known_tested(self, each: LabelSet) -> Any:
-        """Which of the tested rows these labels are known on."""
-        return slice(None) if self.shared.known is None else self.shared.known[self.test, each.labels[0]]
+    def _sums(self, each: LabelSet) -> tuple[np.ndarray, tuple[np.ndarray, ...] | None]:
+        """Xc'Xc of the training rows where these labels are known, and sums of the tested rows where these suffice.
 
-    def _grams(self, each: LabelSet, tested: RowSums, both: bool) -> tuple[np.ndarray | None, np.ndarray]:
-        """Xc'Xc where these labels are known, by lower triangles.
-
-        Of the tested rows about the mean of all rows, and of the training rows about their own mean.
+        The latter are X'X, X'Y and |Y|^2, with X and Y minus the means of the training rows.
         """
-        origin = self.shared.mean
-        of_tested = tested.gram(origin)
-        of_training = self.shared.of_features(each.labels[0]) - of_tested
-        of_training = blas.dsyr(-each.count, each.mean - origin, a=of_training, lower=1, overwrite_a=1)
-        return of_tested if both else None, of_training
-
-    def _error_sums(self, each: LabelSet, tested: RowSums, gram: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-        """V -> the sums of the squared errors |Y - X V|^2 of each label, from |Y|^2, X'Y and X'X.
-
-        X and Y are the tested rows minus the means of the training rows; ``gram`` is about the mean of all rows.
-        """
-        Y = self._Y[self.test][self._known_tested(each)][:, each.labels] - each.label_mean
-        origin = self.shared.mean
+        origin, known = self.shared.mean, slice(None)
+        tested, of_tested, self.of_tested = self.tested, self.of_tested, None
+        if self.shared.known is not None:
+            known = self.shared.known[self.test, each.labels[0]]
+            tested = tested.take(known)
+        if of_tested is None:
+            of_tested = tested.gram(origin)
         shift = each.mean - origin
+        of_training = self.shared.of_features(each.labels[0]) - of_tested
+        of_training = blas.dsyr(-each.count, shift, a=of_training, lower=1, overwrite_a=1)
+        if tested.is_sparse or tested.shape[0] < SUMS_FROM * len(shift):
+            return of_training, None
+        Y = self._Y[self.test][known][:, each.labels] - each.label_mean
         about = tested.cross_moment(np.column_stack([Y, np.ones(len(Y))]), origin)
         moment, sums = about[:, :-1] - np.outer(shift, Y.sum(axis=0)), about[:, -1]
-        lower = blas.dsyr2(-1.0, shift, sums - 0.5 * len(Y) * shift, a=gram, lower=1)
-        gram = lower + np.tril(lower, -1).T
-        squares = np.einsum("ij,ij->j", Y, Y)
+        lower = blas.dsyr2(-1.0, shift, sums - 0.5 * len(Y) * shift, a=of_tested, lower=1, overwrite_a=1)
+        return of_training, (lower + np.tril(lower, -1).T, moment, np.einsum("ij,ij->j", Y, Y))
 
-        def missed(V: np.ndarray) -> np.ndarray:
-            fitted = np.einsum("cij,cij->cj", V, gram @ V - 2.0 * moment)
-            return np.maximum(squares + fitted, 0.0)
-
-        return missed
-
-    def _by_rows(self, each: LabelSet, dtype: type, answer: Callable[[np.ndarray], np.ndarray]) -> _Solve:
+    def _by_rows(self, each: LabelSet, b: float, levels: np.ndarray, dtype: type) -> np.ndarray:
+        """K A + 1 mu', where (K + lambda I) A = Yc - 1 mu' and 1'A = 0."""
         chosen = ~self.test
         if each.known is not None:
             chosen[chosen] = each.known
-
-        def predictions(b: float, levels: np.ndarray) -> np.ndarray:
-            """K A + 1 mu', where (K + lambda I) A = Yc - 1 mu' and 1'A = 0."""
-            parts = ((1.0 - b, b"", np.ones_like(self.kappa)), (b, self._key, self.kappa))
-            grams = (np.multiply(share, self.shared.of_rows(key, w), dtype=dtype) for share, key, w in parts if share)
-            K, Yc = reduce(operator.iadd, grams).T, each.centred(self.Y)
-            tested = (K[self.test] + K.T[self.test])[:, chosen]  # in one of the two these entries are 0
-            A = solve_shifted(K[chosen].compress(chosen, axis=1).T, levels, np.column_stack([Yc, np.ones(len(Yc))]))
-            sums, found = A.sum(axis=1, keepdims=True), tested @ A
-            return np.asarray(found[..., :-1] + (1.0 - found[..., -1:]) * (sums[..., :-1] / sums[..., -1:]))
-
-        def solve(b: float, _: np.ndarray, levels: np.ndarray) -> np.ndarray:
-            key = self._key, each.labels[0], b, levels.tobytes()
-            size = len(levels) * self._Y.size if dtype == np.float64 else math.inf  # the winner's are wanted again
-            return answer(self.shared.once(key, lambda: predictions(b, levels), size))
-
-        return solve
+        parts = ((1.0 - b, b"", np.ones_like(self.kappa)), (b, self._key, self.kappa))
+        grams = (np.multiply(share, self.shared.of_rows(key, w), dtype=dtype) for share, key, w in parts if share)
+        K, Yc = reduce(operator.iadd, grams).T, each.centred(self.Y)
+        tested = (K[self.test] + K.T[self.test])[:, chosen]  # in one of the two these entries are 0
+        A = solve_shifted(K[chosen].compress(chosen, axis=1).T, levels, np.column_stack([Yc, np.ones(len(Yc))]))
+        sums, found = A.sum(axis=1, keepdims=True), tested @ A
+        return np.asarray(found[..., :-1] + (1.0 - found[..., -1:]) * (sums[..., :-1] / sums[..., -1:]))
 
 
-def _each_fold(
-    shared: _Shared, Y: np.ndarray, folds: np.ndarray, callback: Callable[[int], object] | None
-) -> Iterator[_Fold]:
-    for done, t in enumerate(np.unique(folds)):
-        yield _Fold(shared, Y, folds == t)
-        if callback is not None:
-            callback(done + 1)
+def _error_sums(V: np.ndarray, gram: np.ndarray, moment: np.ndarray, squares: np.ndarray) -> np.ndarray:
+    """The sums of the squared errors |Y - X V|^2 of each label, from X'X, X'Y and |Y|^2."""
+    fitted = np.einsum("cij,cij->cj", V, gram @ V - 2.0 * moment)
+    return np.maximum(squares + fitted, 0.0)
 
 
 def check_grid(values: Any, name: str) -> tuple[float, ...]:

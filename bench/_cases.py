@@ -194,6 +194,14 @@ def mlknn_posterior(n: int, C: int, k: int) -> Work:
     return Work(lambda threads: posterior(table, Y, indices, n_jobs=threads), amount, "copy_gbytes", alone)
 
 
+def growing(n: int, D: int, C: int, kind: str) -> Work:
+    """Trees of one forest of ResidualPropagation and nothing else."""
+    from nmlsdr.forest import grow_forests
+
+    X, Y = rows(n, D, "float32"), labels(n, C).astype(float)
+    return Work(lambda threads: grow_forests(X, Y, kinds=(kind,), n_estimators=20, random_state=0, n_jobs=threads))
+
+
 # ---------------------------------------------------------------- core functions in NumPy and SciPy
 
 
@@ -272,6 +280,12 @@ def fit_case(name: str, *, call: str = "fit", n: int = 2000, **parameters: Any) 
                 {"n": 1000, "D": 60, "C": 10, **given}, {"n": 120, "D": 20, "C": 4, **given})  # fmt: skip
 
 
+def tree_case(kind: str) -> Case:
+    return Case("kernel", growing, sizes({"n": 1000, "D": 100, "C": 14}, kind=kind),
+                sizes({"n": 10000, "D": 300, "C": 100}, kind=kind),
+                {"n": 500, "D": 50, "C": 5, "kind": kind}, {"n": 100, "D": 10, "C": 3, "kind": kind})  # fmt: skip
+
+
 CASES: dict[str, Case] = {
     "neighbours-dense": Case(
         "kernel", neighbours,
@@ -314,6 +328,8 @@ CASES: dict[str, Case] = {
     "propagation-entries": Case(
         "kernel", cg_entries, sizes({"n": 10000, "C": 14}, k=10), sizes({"n": 20000, "C": 50}, k=10),
         {"n": 4000, "C": 8, "k": 10}, {"n": 500, "C": 8, "k": 10}),
+    "trees-extremely-random": tree_case("extremely randomised trees"),
+    "trees-random-forest": tree_case("random forest"),
     "mlknn-fit": Case(
         "kernel", mlknn_fit, sizes({"n": 20000, "C": 100, "k": 10}), sizes({"n": 20000, "C": 1000, "k": 10}),
         {"n": 20000, "C": 20, "k": 10}, {"n": 2000, "C": 20, "k": 10}),
@@ -371,7 +387,7 @@ def label_of(parameters: Mapping[str, Any], n_threads: int | None = None) -> str
     shown = [
         str(value) if key in ("dtype", "values") else f"{key}={value}"
         for key, value in parameters.items()
-        if key not in ("name", "call", "constraint", "label_weights", "random_state")
+        if key not in ("name", "call", "constraint", "label_weights", "random_state", "kind")
     ]
     return " ".join(shown + ([f"t{n_threads}"] if n_threads else []))
 

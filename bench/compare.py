@@ -16,7 +16,7 @@ A case is a regression if the bootstrap 95 % lower bound of the median of HEAD /
 above 1.10 AND, for kernels, callgrind counts more than 5 % more instructions (one thread, NMLSDR_SIMD=avx2, because
 valgrind has no AVX-512).  The second test costs minutes and is only asked where the first one fails.  So a case
 that became 10 % slower or less passes.  A case is "unclear" if its median is above 1.10 and the bound is not, or if the
-bound is more than 10 % below the median: then other work on the machine hides what there is.  A kernel that
+bound is more than 10 % below the median, wherever it is: other work on the machine hides what there is.  A kernel that
 became slower without more instructions (a lost parallel or cache path) is printed as "slower", so that a person can
 look; `tests/core/test_speed_guards.py` guards those paths.
 
@@ -28,6 +28,7 @@ from __future__ import annotations
 import argparse
 import fnmatch
 import hashlib
+import io
 import json
 import os
 import re
@@ -58,6 +59,7 @@ TURNS = 3  # of each side in a pair; the least counts
 TURN_SECONDS = 0.02  # a turn repeats the call until it takes about this long
 RESAMPLES = 10_000
 KEPT_BUILDS = 6
+AT_ONCE = 4  # comparisons that share two processes and are printed together
 CACHE = HERE / "runs" / "builds"
 
 
@@ -94,9 +96,9 @@ def is_slower(ratios: Sequence[float]) -> bool:
 
 
 def is_open(ratios: Sequence[float]) -> bool:
-    """Whether more pairs may change the outcome: the median is beyond the limit or far from its bound, which is not."""
+    """Whether more pairs may change the outcome: the median is far from its bound, or the limit is between them."""
     median = float(np.median(ratios))
-    return not is_slower(ratios) and (median > SLOWER or median > WIDE * lower_bound(ratios))
+    return median > WIDE * lower_bound(ratios) or (median > SLOWER and not is_slower(ratios))
 
 
 def decide(ratios: Sequence[float], kind: str, instructions: float | None = None) -> Verdict:
@@ -104,7 +106,8 @@ def decide(ratios: Sequence[float], kind: str, instructions: float | None = None
 
     Only kernels need the second.  Where it could not be counted (no valgrind), time alone decides.
     """
-    slower = is_slower(ratios)
+    unclear = is_open(ratios)
+    slower = is_slower(ratios) and not unclear
     median = float(np.median(ratios))
     if slower and (kind != "kernel" or instructions is None or instructions > MORE_INSTRUCTIONS):
         outcome = "REGRESSION"
@@ -113,7 +116,7 @@ def decide(ratios: Sequence[float], kind: str, instructions: float | None = None
     elif lower_bound([1 / ratio for ratio in ratios]) > SLOWER:
         outcome = "faster"
     else:
-        outcome = "unclear" if is_open(ratios) else "ok"
+        outcome = "unclear" if unclear else "ok"
     return Verdict(median, lower_bound(ratios), instructions, outcome)
 
 
@@ -156,7 +159,7 @@ def missing_to_build(top: Path | None = None) -> str:
 def build_tree(tree: Path, *, cache: Path | None = None) -> bool:
     """Compile the kernels of a checkout in place, as an installation would; True if that was needed.
 
-    With a ``cache`` what an earlier comparison compiled of the same commit, for this Python and with these flags, is
+    With a ``cache`` what an earlier comparison compiled of the same sources, for this Python and with these flags, is
     taken from there.
     """
     kept = None if cache is None else cache / _build_key(tree)
@@ -175,9 +178,11 @@ def build_tree(tree: Path, *, cache: Path | None = None) -> bool:
 
 
 def _build_key(tree: Path) -> str:
-    commit = run(["git", "rev-parse", "HEAD"], tree, "no commit").strip()
+    """Of what the kernels are made of, not of the commit: most commits change no kernel."""
+    sources = "setup.py", "pyproject.toml", ":(glob)nmlsdr/**/*.pyx", ":(glob)nmlsdr/**/*.pxd", ":(glob)nmlsdr/**/*.h"
+    listed = run(["git", "ls-files", "--stage", "--", *sources], tree, "no list of sources")
     settings = sys.version, *(os.environ.get(name, "") for name in ("CC", "CFLAGS", "LDFLAGS", "NMLSDR_DEBUG"))
-    return f"{commit[:16]}-{hashlib.sha256(repr(settings).encode()).hexdigest()[:12]}"
+    return hashlib.sha256(repr((listed, settings)).encode()).hexdigest()[:24]
 
 
 def _made(folder: Path) -> Path:
@@ -347,11 +352,8 @@ def compare(
     ]  # fmt: skip
     if not wanted:
         raise Failure(f"no case matches {pattern!r}; known are {', '.join(_cases.CASES)}.")
-    found, absent = timed_pairs(base, head, wanted, n_pairs)
-    for case, reason in absent.items():
-        report(f"{case:28s} skipped: {reason}")
     records, counts = [], {}
-    for (case, n_threads), pairs in found.items():
+    for (case, n_threads), pairs in _measured(base, head, wanted, n_pairs, report):
         ratios, counted = [pair.ratio for pair in pairs], None
         kind = _cases.CASES[case].kind
         if kind == "kernel" and (instructions == "always" or (instructions == "auto" and is_slower(ratios))):
@@ -369,6 +371,17 @@ def compare(
     if not records:
         raise Failure(f"neither commit can run a case that matches {pattern!r}.")
     return records
+
+
+def _measured(
+    base: Path, head: Path, wanted: Sequence[tuple[str, int]], n_pairs: int, report: Any
+) -> Iterator[tuple[tuple[str, int], list[Pair]]]:
+    """The pairs of each comparison as soon as its group is done; processes are started for a few cases at a time."""
+    for first in range(0, len(wanted), AT_ONCE):
+        found, absent = timed_pairs(base, head, wanted[first : first + AT_ONCE], n_pairs)
+        for case, reason in absent.items():
+            report(f"{case:28s} skipped: {reason}")
+        yield from found.items()
 
 
 def store(records: Sequence[dict[str, Any]], base: str, head: str, load: int, command: str) -> None:
@@ -407,6 +420,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _harness.choose_folder(options.replace)
     if options.pairs < MIN_PAIRS:
         parser.error(f"--pairs must be at least {MIN_PAIRS}.")
+    if isinstance(sys.stdout, io.TextIOWrapper):  # each comparison is shown when it is done, into a file too
+        sys.stdout.reconfigure(line_buffering=True)
     try:
         if sentence := missing_to_build():
             raise Failure(sentence)

@@ -1,179 +1,240 @@
-"""Time and memory against the sizes, with fitted exponents beside the theoretical ones, and a plot.
+"""How time and memory grow with rows, labels and features: fit, predict and review, beside two other classifiers.
 
-    python bench/run.py growth            # up to 10 000 rows, about a minute
-    python bench/run.py growth --full     # up to 200 000 rows, propagation to 2 000 000
+    python bench/growth.py --quick                         # the first three sizes of every axis
+    python bench/growth.py --axis labels --method nmlsdr   # a piece; what was measured before at this commit stays
+    python bench/growth.py                                 # what is missing, then the table and the picture
+    python bench/growth.py --replace                       # the same, into bench/results
 
-An exponent is fitted to the last three sizes of a curve: smaller ones show the cost of a call and the caches, not the
-growth.  Where it is further than .1 from theory, the table's notes say what is suspected.
+Every point is a process of its own, so that its peak of memory is its own.  A curve ends where a fit takes more than
+--limit seconds.  Exponents are fitted to the last three sizes: smaller ones show what a call costs, not the growth.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import _blas  # noqa: F401  (before NumPy: it chooses OpenBLAS's kernels)
 import _cases
 import _harness
-from compare import Side
-
-import nmlsdr
+import _worker
+import numpy as np
 
 N_THREADS = 2
+POINTS = Path(__file__).resolve().parent / "runs" / "growth.jsonl"
 
 
-class Curve(NamedTuple):
-    """One size that varies while the others stay."""
+class Axis(NamedTuple):
+    """One size that varies while the others stay: n rows, D features, C labels."""
 
-    case: str
     varies: str
     values: Sequence[int]
-    more: Sequence[int]  # further values under --full
     fixed: Mapping[str, Any]
-    time: float  # theoretical exponents, asymptotically
-    memory: float  # of what is needed beyond the input
-    why: str = ""  # what is suspected to keep the fitted exponent of time away from the theoretical one
 
 
-F32 = {"D": 100, "k": 10, "dtype": "float32"}
-CURVES = [
-    Curve("neighbours-dense", "n", [1000, 2000, 4000, 8000], [20000, 50000, 100000, 200000], F32, 2, 1,
-          "the share of rows that enter the lists of nearest rows falls with n"),
-    Curve("neighbours-dense", "D", [50, 100, 200, 400, 800], [1600], {"n": 2000, "k": 10, "dtype": "float32"}, 1, 0),
-    Curve("neighbours-dense", "k", [5, 10, 20, 40, 80], [160], {"n": 4000, "D": 100, "dtype": "float32"}, 0, 1,
-          "the products do not depend on k, but the lists of the k nearest rows do, and more rows enter a longer list"),
-    Curve("neighbours-low-d", "n", [2000, 5000, 10000], [20000, 50000, 100000],
-          {"D": 3, "k": 10, "dtype": "float64"}, 1, 1),
-    Curve("neighbours-csr", "n", [1000, 2000, 4000], [8000, 16000, 32000],
-          {"D": 500, "k": 10, "dtype": "float64", "values": "csr"}, 2, 1,
-          "putting the columns of a row in order and keeping its neighbours still take as long as its products"),
-    Curve("graph-symmetrise", "n", [10000, 20000, 50000, 100000], [200000, 500000, 2000000], {"k": 10}, 1, 1,
-          "the lists outgrow the last-level cache between 200 000 and 500 000 rows; "
-          "below and above, the exponent is near 1"),
-    Curve("propagation-cg", "n", [2500, 5000, 10000, 20000, 40000], [100000, 500000, 2000000], {"C": 14, "k": 10}, 1, 1,
-          "rows of neighbours outgrow the caches"),
-    Curve("propagation-cg", "C", [8, 16, 32, 64, 128], [256], {"n": 5000, "k": 10}, 1, 1,
-          "labels and soft labels outgrow the second-level cache, and new memory has to be cleared"),
-    Curve("propagation-cg", "k", [5, 10, 20, 40], [80], {"n": 5000, "C": 14}, 1, 1,
-          "vectors of n C numbers are read whatever k is, and more neighbours need fewer sweeps"),
-    Curve("mlknn-fit", "n", [10000, 20000, 40000, 80000], [200000], {"C": 50, "k": 10}, 1, 0,
-          "the labels outgrow the caches"),
-    Curve("mlknn-fit", "C", [25, 50, 100, 200, 400], [1000], {"n": 10000, "k": 10}, 1, 1),
-    Curve("mlknn-fit", "k", [5, 10, 20, 40], [80], {"n": 10000, "C": 100}, 1, 0,
-          "labels are checked and the histogram is filled whatever k is"),
-    Curve("NMLSDR.fit", "n", [1000, 2000, 4000, 8000], [20000, 50000, 100000],
-          {"name": "NMLSDR", "call": "fit", "D": 100, "C": 14}, 2, 1,
-          "propagation and projection are part of the time and grow only as n; the exponent rises from size to size"),
-    Curve("MLkNN.fit", "n", [1000, 2000, 4000, 8000], [20000, 50000, 100000],
-          {"name": "MLkNN", "call": "fit", "D": 100, "C": 14}, 2, 1,
-          "the share of rows that enter the lists of nearest rows falls with n"),
-]  # fmt: skip
+AXES = {
+    "rows": Axis("n", [1000, 3000, 10_000, 30_000, 100_000], {"D": 50, "C": 10}),
+    "labels": Axis("C", [10, 30, 100, 300, 1000], {"n": 5000, "D": 100}),
+    "features": Axis("D", [100, 300, 1000, 3000], {"n": 2000, "C": 10}),
+    "text": Axis("n", [1000, 3000, 10_000], {"D": 50_000, "C": 20, "values": "text"}),
+}
 
 
-NOTES = (
-    "Two threads; exponents are fitted to the last three sizes; memory is what is needed beyond the input, "
-    "results included; small amounts are inexact, because the allocator rounds them."
-)
+# ---------------------------------------------------------------- one point, in a process of its own
 
 
-def measure(curve: Curve, child: Side, *, full: bool, budget: float = 0.5) -> dict[str, Any]:
-    """Seconds and bytes at every value of one curve."""
-    found: dict[str, Any] = {"values": [], "seconds": [], "cpu": [], "bytes": []}
-    for value in [*curve.values, *(curve.more if full else [])]:
-        size = {**curve.fixed, curve.varies: value}
-        work = _cases.build(curve.case, size)
-        with _harness.threads(N_THREADS):
-            times, cpu = _harness.alternate_with_cpu(
-                {"run": lambda work=work: work.run(N_THREADS)}, rounds=9, budget=budget
-            )
-        found["values"].append(value)
-        found["seconds"].append(_harness.better_half(times["run"]))
-        found["cpu"].append(_harness.better_half(cpu["run"]))
-        child.ask(case=curve.case, size=size, threads=N_THREADS)
-        found["bytes"].append(child.ask(memory=True)["bytes"])
+def draw(n: int, D: int, C: int, values: str = "dense") -> tuple[Any, np.ndarray]:
+    """Rows of ten factors and noise, or sparse rows with 80 of D words; labels that are linear in them, 5 % wrong."""
+    rng = np.random.default_rng(0)
+    if values == "text":
+        words = (D * rng.random((n, 80)) ** 3).astype(np.int64)  # few words are frequent, most are rare
+        X = _cases.sparse.csr_array((np.ones(n * 80), words.ravel(), 80 * np.arange(n + 1)), shape=(n, D))
+        X.sum_duplicates()
+    else:
+        X = rng.standard_normal((n, 10)) @ rng.standard_normal((10, D)) / 3 + 0.5 * rng.standard_normal((n, D))
+    scores = X @ rng.standard_normal((D, C))
+    share = np.clip(0.4 / np.arange(1, C + 1) ** 0.7, 2 / n, 0.25)  # some labels are frequent, most are rare
+    Y = np.column_stack([scores[:, c] > np.quantile(scores[:, c], 1 - share[c]) for c in range(C)])
+    return X, (Y ^ (rng.random(Y.shape) < 0.05 * share)).astype(np.int64)
+
+
+def by_nmlsdr() -> Any:
+    from nmlsdr import ResidualPropagation
+
+    return ResidualPropagation(n_jobs=N_THREADS)
+
+
+def by_random_forest() -> Any:
+    from sklearn.ensemble import RandomForestClassifier
+
+    return RandomForestClassifier(100, n_jobs=N_THREADS, random_state=0)
+
+
+def by_lightgbm() -> Any:
+    from lightgbm import LGBMClassifier
+    from sklearn.multioutput import MultiOutputClassifier
+
+    return MultiOutputClassifier(LGBMClassifier(n_jobs=N_THREADS, verbose=-1))
+
+
+METHODS: dict[str, Callable[[], Any]] = {
+    "nmlsdr": by_nmlsdr, "random forest": by_random_forest, "LightGBM": by_lightgbm
+}  # fmt: skip
+
+
+def point(method: str, size: Mapping[str, Any]) -> dict[str, Any]:
+    """Seconds, CPU seconds and bytes beyond the input of each step."""
+    from nmlsdr.inspection import rank_suspects
+
+    (X, Y), found, fitted = draw(**size), {}, []
+    small = draw(**{**size, "n": 200, "C": 3})
+    METHODS[method]().fit(*small).predict(small[0])  # everything is loaded, before memory is measured
+    steps = {
+        "fit": lambda n_threads: fitted.append(METHODS[method]().fit(X, Y)),
+        "predict": lambda n_threads: fitted[0].predict(X[: len(Y) // 5]),
+    }
+    if method == "nmlsdr":
+        steps["review"] = lambda n_threads: rank_suspects(fitted[0], Y)
+    with _harness.threads(N_THREADS):
+        for name, step in steps.items():
+            wall, cpu = time.perf_counter(), time.process_time()
+            memory = _worker.peak_over(step, N_THREADS)
+            found[name] = {"seconds": time.perf_counter() - wall, "cpu": time.process_time() - cpu, "bytes": memory}
     return found
 
 
-def run(*, full: bool, folder: Path | None = None, report: Any = print) -> Path:
-    """Measure every curve, store the table and draw the picture beside it."""
-    rows, drawn = [], []
-    child = Side(Path(nmlsdr.__file__).resolve().parents[1])  # memory is measured in a process of its own
-    for curve in CURVES:
-        try:
-            found = measure(curve, child, full=full)
-        except _cases.NotHere as reason:
-            report(f"skipped: {reason}")
-            continue
-        upper = slice(-3, None)
-        known = [bytes_ or 0 for bytes_ in found["bytes"]]
-        row = {
-            "case": curve.case, "varies": curve.varies, "fixed": _cases.label_of(curve.fixed),
-            "range": f"{found['values'][0]} – {found['values'][-1]}",
-            "seconds": found["seconds"][-1] * 1e3, "cpu": found["cpu"][-1] * 1e3,
-            "time": _cases.fitted_exponent(found["values"][upper], found["seconds"][upper]), "theory": curve.time,
-            "megabytes": known[-1] / 1e6,
-            "memory": _cases.fitted_exponent(found["values"][upper], known[upper]), "memory_theory": curve.memory,
-        }  # fmt: skip
-        rows.append({**row, "points": found})
-        drawn.append((curve, found, row["time"]))
-        report(f"{curve.case} against {curve.varies}: time ^{row['time']:.2f} (theory {curve.time})")
-    child.close()
+def in_a_process(method: str, size: Mapping[str, Any]) -> dict[str, Any]:
+    """`point` in a fresh process; `NotHere` if a library is missing."""
+    command = [sys.executable, __file__, "--point", json.dumps({"method": method, "size": size})]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(_harness.HERE), *filter(None, sys.path)])}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if "ModuleNotFoundError" in done.stderr:
+        raise _cases.NotHere(done.stderr.strip().splitlines()[-1])
+    if done.returncode:
+        raise RuntimeError(f"{method} with {size} failed:\n{done.stderr.strip()[-2000:]}")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+# ---------------------------------------------------------------- the curves
+
+
+def measure(
+    axes: Sequence[str], methods: Sequence[str], *, quick: bool, limit: float, points: Path = POINTS,
+    report: Any = print,
+) -> list[dict[str, Any]]:  # fmt: skip
+    """All points of this commit: those in the file, and those of these axes and methods that it lacks."""
+    now = _harness.commit()
+    stored = [json.loads(line) for line in points.read_text().splitlines()] if points.exists() else []
+    known = {(each["axis"], each["method"], each["value"]): each for each in stored if each["commit"] == now}
+    points.parent.mkdir(parents=True, exist_ok=True)
+    for axis, method in [(axis, method) for axis in axes for method in methods]:
+        varies, values, fixed = AXES[axis]
+        for value in values[:3] if quick else values:
+            key = axis, method, value
+            if key not in known:
+                try:
+                    steps = in_a_process(method, {**fixed, varies: value})
+                except _cases.NotHere as reason:
+                    report(f"{method} skipped: {reason}")
+                    break
+                known[key] = {"axis": axis, "method": method, "value": value, "commit": now, "steps": steps}
+                with points.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(known[key]) + "\n")
+                report(f"{axis} {value} {method}: fit {steps['fit']['seconds']:.2f} s")
+            if known[key]["steps"]["fit"]["seconds"] > limit:
+                report(f"{method} ends at {value} {axis}: its fit took more than {limit:g} s")
+                break
+    return list(known.values())
+
+
+def exponents(found: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """A row for each axis, method and step: its last point, and the exponents of time and memory."""
+    curves: dict[tuple[str, str, str], list[tuple[int, Mapping[str, Any]]]] = {}
+    for each in found:
+        for step, amounts in each["steps"].items():
+            curves.setdefault((each["axis"], each["method"], step), []).append((each["value"], amounts))
+    rows = []
+    for (axis, method, step), curve in curves.items():
+        values, amounts = zip(*sorted(curve, key=lambda item: item[0])[-3:], strict=True)
+        by_name = {name: [each[name] or 0 for each in amounts] for name in ("seconds", "cpu", "bytes")}
+        rows.append({
+            "axis": axis, "method": method, "step": step, "range": f"{values[0]} – {values[-1]}",
+            "seconds": by_name["seconds"][-1], "cpu": by_name["cpu"][-1], "megabytes": by_name["bytes"][-1] / 1e6,
+            "time": _cases.fitted_exponent(values, by_name["cpu"]),
+            "memory": _cases.fitted_exponent(values, by_name["bytes"]),
+        })  # fmt: skip
+    return rows
+
+
+def run(
+    *, quick: bool = False, axes: Sequence[str] = tuple(AXES), methods: Sequence[str] = tuple(METHODS),
+    limit: float = 300.0, folder: Path | None = None, report: Any = print,
+) -> Path:  # fmt: skip
+    """Measure what is missing, store the table and draw the picture beside it."""
+    found = measure(axes, methods, quick=quick, limit=20.0 if quick else limit, report=report)
     path = _harness.save_table(
-        "growth", title="Growth", command="python bench/run.py growth" + (" --full" if full else ""),
-        columns=[("case", "work", "s"), ("varies", "against", "s"), ("range", "range", "s"), ("fixed", "fixed", "s"),
-                 ("seconds", "time at the end", ".1f ms"), ("cpu", "CPU", ".1f ms"),
-                 ("time", "time exponent", ".2f"), ("theory", "theory", "g"),
-                 ("megabytes", "memory at the end", ".1f MB"), ("memory", "memory exponent", ".2f"),
-                 ("memory_theory", "theory", "g")],
-        rows=rows, folder=folder,
-        notes=NOTES + explained(rows),
+        "growth", title="Growth", command="python bench/growth.py" + (" --quick" if quick else ""),
+        columns=[("axis", "axis", "s"), ("method", "method", "s"), ("step", "step", "s"), ("range", "last sizes", "s"),
+                 ("seconds", "time at the end", ".2f s"), ("cpu", "CPU", ".2f s"), ("time", "exponent of CPU", ".2f"),
+                 ("megabytes", "memory at the end", ".0f MB"), ("memory", "exponent of memory", ".2f")],
+        rows=exponents(found), folder=folder,
+        notes="Two threads. Fixed sizes: " + "; ".join(
+            f"{name}: {_cases.label_of(axis.fixed)}" for name, axis in AXES.items()
+        ) + ". Exponents are fitted to the last three sizes. Memory is what is needed beyond the input, results "
+        "included. LightGBM fits one model for each label.",
     )  # fmt: skip
-    draw(drawn, path.parent / "growth.png")
+    picture(found, path.parent / "growth.png")
     return path
 
 
-def explained(rows: Sequence[Mapping[str, Any]]) -> str:
-    """A sentence for each exponent of time that is further than .1 from theory."""
-    curves = {(curve.case, curve.varies): curve for curve in CURVES}
-    off = [row for row in rows if abs(row["time"] - row["theory"]) > 0.1]
-    return "".join(
-        f" {row['case']}: the time grows as {row['varies']}^{row['time']:.2f}, in theory as "
-        f"{row['varies']}^{row['theory']:g}{_suspected(curves[row['case'], row['varies']].why)}."
-        for row in off
-    )
-
-
-def _suspected(why: str) -> str:
-    return f". A possible cause, not measured: {why}" if why else ", not explained"
-
-
-def draw(drawn: Sequence[tuple[Curve, Mapping[str, Any], float]], path: Path) -> None:
-    """One panel for each size that varies; both axes logarithmic."""
+def picture(found: Sequence[Mapping[str, Any]], path: Path) -> None:
+    """A row of panels for time and one for memory, a column for each axis; all scales logarithmic."""
     import matplotlib
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
-    from matplotlib.ticker import NullFormatter
 
-    panels = [varies for varies in ("n", "D", "C", "k") if any(curve.varies == varies for curve, _, _ in drawn)]
-    if not panels:
-        return
-    figure, axes = plt.subplots(1, len(panels), figsize=(4 * len(panels), 5.6), squeeze=False, sharey=True,
-                                layout="constrained")  # fmt: skip
-    titles = {"n": "rows n", "D": "features D", "C": "labels C", "k": "neighbours k"}
-    for axis, varies in zip(axes[0], panels, strict=True):
-        here = [item for item in drawn if item[0].varies == varies]
-        for number, (curve, found, exponent) in enumerate(here):
-            axis.loglog(found["values"], found["seconds"], marker="osv^D<>"[number % 7], markersize=4,
-                        label=f"{curve.case}: {exponent:.2f} ({curve.time:g})")  # fmt: skip
-        if varies != "n":  # less than two decades: name the measured sizes
-            ticks = sorted({value for _, found, _ in here for value in found["values"]})[::2]
-            axis.set_xticks(ticks, [str(tick) for tick in ticks])
-            axis.xaxis.set_minor_formatter(NullFormatter())
-        axis.set_xlabel(titles[varies])
-        axis.grid(alpha=0.3)
-        axis.legend(fontsize=8, title="exponent (theory)", title_fontsize=8, frameon=False,
-                    loc="upper center", bbox_to_anchor=(0.5, -0.14))  # fmt: skip
-    axes[0][0].set_ylabel("seconds, two threads")
+    figure, panels = plt.subplots(2, len(AXES), figsize=(4 * len(AXES), 7), squeeze=False, layout="constrained")
+    for column, name in enumerate(AXES):
+        for row, (amount, unit) in enumerate((("cpu", "CPU seconds"), ("bytes", "bytes beyond the input"))):
+            panel = panels[row][column]
+            for number, method in enumerate(METHODS):
+                for step, style in (("fit", "-"), ("predict", "--"), ("review", ":")):
+                    curve = sorted((each["value"], each["steps"][step][amount]) for each in found
+                                   if (each["axis"], each["method"]) == (name, method) and step in each["steps"]
+                                   and each["steps"][step][amount])  # fmt: skip
+                    if curve:
+                        panel.loglog(*zip(*curve, strict=True), style, color=f"C{number}", marker=".",
+                                     label=f"{method}, {step}")  # fmt: skip
+            panel.set(xlabel=name, ylabel=unit)
+            panel.grid(alpha=0.3)
+    panels[0][0].legend(fontsize=7, frameon=False)
     figure.savefig(path, dpi=110)
     plt.close(figure)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description="Growth of time and memory.")
+    parser.add_argument("--axis", nargs="+", choices=list(AXES), default=list(AXES))
+    parser.add_argument("--method", nargs="+", choices=list(METHODS), default=list(METHODS))
+    parser.add_argument("--quick", action="store_true", help="the first three sizes of each axis")
+    parser.add_argument("--limit", type=float, default=300.0, help="seconds of a fit that end its curve (default: 300)")
+    parser.add_argument("--point", help=argparse.SUPPRESS)
+    _harness.add_replace(parser)
+    options = parser.parse_args(arguments)
+    if options.point:
+        print(json.dumps(point(**json.loads(options.point))))
+        return
+    _harness.choose_folder(options.replace)
+    run(quick=options.quick, axes=options.axis, methods=options.method, limit=options.limit)
+
+
+if __name__ == "__main__":
+    main()

@@ -95,7 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for part in options.parts or PARTS:
         if part == "growth":
             if not options.keyword:
-                growth.run(full=options.full)
+                growth.run(quick=not options.full)
             continue
         if part == "panel":
             if not options.keyword:

@@ -318,10 +318,11 @@ def cross_fit(X, Y, shrinkages=(0.0, 0.5, 1.0), ridges=(0.3, 1.0, 3.0, 10.0, 30.
     known = np.ones(Y.shape, dtype=bool) if known is None else known
     fold = np.random.default_rng(seed).permutation(l) % min(n_splits, l)
     varies = np.array([known[:, c].any() and np.ptp(Y[known[:, c], c]) > 0 for c in range(Y.shape[1])])
-    all_of_it = np.zeros(Y.shape[1])
+    all_of_it, weights = np.zeros(Y.shape[1]), np.zeros(Y.shape[1])
     for label in np.flatnonzero(varies):
         given = Y[known[:, label], label]
         all_of_it[label] = np.sum((given - given.mean()) ** 2)
+        weights[label] = min(1.0, np.var(given) / 0.04)  # a rare label that nothing predicts has little to say
     best, errors = None, {}
     for b in shrinkages:
         for c in ridges:
@@ -336,7 +337,8 @@ def cross_fit(X, Y, shrinkages=(0.0, 0.5, 1.0), ridges=(0.3, 1.0, 3.0, 10.0, 30.
                         coef, intercept = ridge_regression(X[own], Y[own, label : label + 1], c, w)
                         O[~a, label] = (X[~a] @ coef.T + intercept)[:, 0]
             left = np.sum(np.where(known, Y - O, 0.0) ** 2, axis=0)
-            errors[b, c] = np.mean(left[varies] / all_of_it[varies]) if varies.any() else 0.0
+            shares = weights[varies] * left[varies] / all_of_it[varies]
+            errors[b, c] = np.sum(shares) / np.sum(weights) if varies.any() else 0.0
             if best is None or errors[b, c] < errors[best[:2]]:
                 best = b, c, O
     return *best, errors

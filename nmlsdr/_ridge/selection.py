@@ -60,6 +60,11 @@ _RACE_FROM = 500
 # A thread for so many multiplications of a Cholesky factor, six times: 5 ms.
 _WORTH_A_THREAD = 300**3
 
+# Labels of a smaller variance weigh less, or strengths are chosen by hundreds of rare labels that nothing predicts.
+# 80 and 400 labels with Zipf's frequencies: precision of the first label +.4 to +1, micro average precision +.5 to +1.5
+# points (two tables), Enron 0 to +.5.  Pooled errors, v as the weight of every label, lost 4 on Birds.
+_FULL_VARIANCE = 0.04
+
 # With that many times as many tested rows as features, errors come from sums over these rows, not from predictions.
 SUMS_FROM = 8
 
@@ -110,7 +115,10 @@ def cross_fit(
     feature, 1 takes its place), the means, and for w(b) = 1 - b (1 - kappa), S = (X - mean) diag(w)^1/2 the ridge
     regression of the labels on S with lambda = c |S|_F^2 / n_train.  What is compared is
 
-        error(b, c) = mean over the labels that vary of  sum_i (y_i - p_i)^2 / sum_i (y_i - mean y)^2.
+        error(b, c) = weighted mean over the labels that vary of  sum_i (y_i - p_i)^2 / sum_i (y_i - mean y)^2.
+
+    A label weighs min(1, v / .04), v the variance of its n entries: 1 where some 4 % of the rows have it, and less in
+    proportion where it is rarer.
 
     Parameters
     ----------
@@ -245,6 +253,7 @@ def _search(
     if errors.size == 1 or not varies.any():
         return grid_b[0], grid_c[0]
     variation = (centred_over_known(Y, counted) ** 2).sum(axis=0)
+    weights = np.minimum(1.0, variation[varies] / counted[:, varies].sum(axis=0) / _FULL_VARIANCE)
     n_folds = len(rounds.folds)
 
     def compare(
@@ -265,7 +274,7 @@ def _search(
             for _, i, answers in rounds.run(missed, slice(first, end), tried, callback):
                 for labels, j, found in answers:
                     left[i][np.ix_(ridges[i][j], labels)] += found
-            errors[pairs] = (left[pairs][:, varies] / variation[varies]).mean(axis=1)
+            errors[pairs] = np.average(left[pairs][:, varies] / variation[varies], axis=1, weights=weights)
 
     every = np.ones(errors.shape, dtype=bool)
     ends = (1, 3, n_folds) if min(X.shape) >= _RACE_FROM and n_folds > 3 else (n_folds,)

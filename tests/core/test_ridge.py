@@ -284,6 +284,21 @@ def test_a_fold_whose_rows_show_no_dependence_weighs_all_features_alike(rng, pat
     np.testing.assert_allclose(found.predictions[fold == 0], plain.predictions[fold == 0], atol=tolerance(path))
 
 
+@pytest.mark.parametrize("known_share", [1.0, 0.7])
+def test_rare_labels_weigh_less_in_proportion_to_their_variance(rng, known_share):
+    """40 labels that two rows have and nothing predicts, beside four frequent ones."""
+    X, Y = draw(rng)
+    rare = (rng.random((len(X), 40)).argsort(axis=0) < 2).astype(float)
+    Y = np.column_stack([Y, rare])
+    known = rng.random(Y.shape) < known_share
+    if known_share == 1.0:
+        known = None
+    b, c, _, errors = reference.cross_fit(X, Y, known=known, ridges=(1.0, 10.0))
+    found = cross_fit(X, Y, known=known, ridge=(1.0, 10.0))
+    assert (found.shrinkage, found.ridge) == (b, c)
+    np.testing.assert_allclose(found.errors.ravel(), list(errors.values()), rtol=1e-10)
+
+
 def test_labels_that_do_not_vary_have_no_effect_on_the_choice(rng, path):
     X, Y = draw(rng, path)
     padded = np.column_stack([np.zeros(len(Y)), Y, np.ones(len(Y))])

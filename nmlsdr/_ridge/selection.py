@@ -18,7 +18,7 @@ import operator
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from itertools import pairwise, product
 from numbers import Real
 from threading import Lock
@@ -72,6 +72,11 @@ SUMS_FROM = 8
 _KEPT_NUMBERS = 1 << 26
 
 
+# labels, numbers of c; of each c the predictions of the tested rows, or the sum of squared errors of each label
+_Answer = tuple[np.ndarray, slice, Any]
+_Callback = Callable[[int], object] | None
+
+
 @dataclass(frozen=True)
 class CrossFit:
     """What the labelled rows chose, and what they predict of each other.
@@ -106,7 +111,7 @@ def cross_fit(
     n_splits: int = 5,
     random_state: Any = 0,
     known: Any = None,
-    callback: Callable[[int], object] | None = None,
+    callback: _Callback = None,
     n_jobs: int | None = 1,
 ) -> CrossFit:
     """Choose the shrinkage of the features and the strength of the ridge by one cross-validation.
@@ -240,11 +245,7 @@ def permutation_of(random_state: Any, n: int) -> np.ndarray:
 
 
 def _search(
-    rounds: _Rounds,
-    grid_b: tuple[float, ...],
-    grid_c: tuple[float, ...],
-    errors: np.ndarray,
-    callback: Callable[[int], object] | None,
+    rounds: _Rounds, grid_b: tuple[float, ...], grid_c: tuple[float, ...], errors: np.ndarray, callback: _Callback
 ) -> tuple[float, float]:
     """The best pair of strengths; fills ``errors``."""
     X, Y, known = rounds.shared.X, rounds.Y, rounds.shared.known
@@ -256,9 +257,7 @@ def _search(
     weights = np.minimum(1.0, variation[varies] / counted[:, varies].sum(axis=0) / _FULL_VARIANCE)
     n_folds = len(rounds.folds)
 
-    def compare(
-        pairs: np.ndarray, ends: tuple[int, ...], dtype: type, callback: Callable[[int], object] | None = None
-    ) -> None:
+    def compare(pairs: np.ndarray, ends: tuple[int, ...], dtype: type, callback: _Callback = None) -> None:
         """Fill the errors of these pairs; at each of the ``ends`` but the last the worse half drops out, with inf."""
         left = np.zeros((*errors.shape, Y.shape[1]))
         for first, end in pairwise((0, *ends)):
@@ -267,8 +266,8 @@ def _search(
                 errors[pairs & behind], pairs = np.inf, pairs & ~behind
             ridges = [np.flatnonzero(tried) for tried in pairs]
 
-            def missed(fold: _Fold, i: int, ridges: list[np.ndarray] = ridges) -> Iterator[_Answer]:
-                return fold.answers(grid_b[i], np.array(grid_c)[ridges[i]], dtype, compare=True)
+            def missed(fold: _Fold, i: int, c: list[np.ndarray] = ridges) -> Iterator[_Answer]:
+                return fold.answers(grid_b[i], np.array(grid_c)[c[i]], dtype, compare=True)
 
             tried = [i for i, each in enumerate(ridges) if len(each)]
             for _, i, answers in rounds.run(missed, slice(first, end), tried, callback):
@@ -289,10 +288,6 @@ def _search(
     return grid_b[i], grid_c[j]
 
 
-# labels, numbers of c; of each c the predictions of the tested rows, or the sum of squared errors of each label
-_Answer = tuple[np.ndarray, slice, Any]
-
-
 class _Rounds:
     """The folds of some rows, and the threads that compute them."""
 
@@ -306,9 +301,8 @@ class _Rounds:
             self.shared.once(0, lambda: reduce(np.add, [fold.of_tested for fold in self.folds]), X.shape[1] ** 2)
 
     def run(
-        self, answers: Callable[[_Fold, int], Iterator[_Answer]], folds: slice, numbers: list[int],
-        callback: Callable[[int], object] | None,
-    ) -> Iterator[tuple[int, int, list[_Answer]]]:  # fmt: skip
+        self, answers: Callable[[_Fold, int], Iterator[_Answer]], folds: slice, numbers: list[int], callback: _Callback
+    ) -> Iterator[tuple[int, int, list[_Answer]]]:
         """The answers of these folds for each of the numbers, in this order: (fold, number, answers)."""
         tasks = list(product(range(len(self.folds))[folds], numbers))
         found = in_threads(lambda task: list(answers(self.folds[task[0]], task[1])), tasks, self._n_threads)
@@ -415,7 +409,9 @@ class _Fold:
             elif not each.is_narrow():
                 found = self._by_rows(each, shrinkage, ridges * level, dtype)
             else:
-                V, of_tested = self._by_features(each, w, ridges * level, dtype)
+                key, size = (self._key, each.labels[0]), len(w) * (2 * len(w) + len(each.labels))
+                of_training, of_tested = self.shared.once(key, partial(self._sums, each), size)
+                V = from_gram(of_training.astype(dtype, copy=False), each.moment, w, ridges * level)
                 if compare and of_tested:
                     yield each.labels, slice(None), _error_sums(V, *of_tested)
                     continue
@@ -430,16 +426,6 @@ class _Fold:
         if self.shared.known is not None:
             missed *= self.shared.known[np.ix_(self.test, labels)]
         return np.einsum("cij,cij->cj", missed, missed)
-
-    def _by_features(
-        self, each: LabelSet, w: np.ndarray, levels: np.ndarray, dtype: type
-    ) -> tuple[np.ndarray, tuple[np.ndarray, ...] | None]:
-        """V of each lambda, and what `_error_sums` needs for its errors."""
-        size, n_labels = len(each.mean), len(each.labels)
-        of_training, of_tested = self.shared.once(
-            (self._key, each.labels[0]), lambda: self._sums(each), 2 * size**2 + size * n_labels
-        )
-        return from_gram(of_training.astype(dtype, copy=False), each.moment, w, levels), of_tested
 
     def _sums(self, each: LabelSet) -> tuple[np.ndarray, tuple[np.ndarray, ...] | None]:
         """Xc'Xc of the training rows where these labels are known, and sums of the tested rows where these suffice.

@@ -1,24 +1,31 @@
 """The order in which given annotations are reviewed."""
 
-from typing import Any, NamedTuple, Self
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.pipeline import Pipeline
 
-from .._checks.arguments import check_choice, check_real
-from .._checks.labels import Labels, check_labels, check_mask
+from .._checks.arguments import check_choice, check_count, check_real
+from .._checks.labels import Labels, check_labels
 from .._checks.words import OLD_KINDS
 from .._errors import InputError
 
 KINDS = ("forgotten", "wrong")  # of given 0s, of given 1s
+AUDIT = 5  # entries of each label that the page asks first
+LARGEST_AUDIT = 250  # of all labels: half of a page
+
+_LEARNED = ("flip_scores_", "flip_rate_", "_forget_rate")
+_BLOCK = 1 << 18  # entries that are put in order at once
+_PRIOR = 10  # entries of a label that its expected share of wrong ones counts as
 
 
-_LEARNED = ("flip_scores_", "flip_rate_", "_forget_rate", "n_labeled_")
+class Suspects:
+    """Annotations in the order in which to review them; each attribute has one entry for each annotation.
 
-
-class Suspects(NamedTuple):
-    """Annotations in the order in which to review them; each field has one entry for each annotation.
+    The whole list is made when one of its attributes is read; ``first(n)`` finds the first n annotations without it.
 
     Attributes
     ----------
@@ -27,11 +34,13 @@ class Suspects(NamedTuple):
     given : ndarray of int64
         Given label, 1 or 0.
     score : ndarray of float64
-        What the annotations are ordered by, at least 0. The larger the score, the more likely the annotation is wrong.
+        How doubtful the annotation is, at least 0. The larger the score, the more likely the annotation is wrong.
     kind : ndarray of str
         "forgotten" (given 0, perhaps truly 1) or "wrong" (given 1, perhaps truly 0: given wrongly).
     rank : ndarray of intp
         1, 2, ... among the annotations of the same kind.
+    audit : ndarray of bool
+        True for the annotations that are listed first because their label has too few verdicts.
     """
 
     row: NDArray[np.intp]
@@ -40,13 +49,25 @@ class Suspects(NamedTuple):
     score: NDArray[np.float64]
     kind: NDArray[Any]
     rank: NDArray[np.intp]
+    audit: NDArray[np.bool_]
+    _fields = tuple(__annotations__)
+
+    def __init__(self, find: Callable[[int | None], Sequence[NDArray[Any]]], n: int) -> None:
+        self._find, self._n = find, n
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in self._fields:
+            raise AttributeError(f"Suspects have no attribute {name!r}; they have {', '.join(self._fields)}.")
+        vars(self).update(zip(self._fields, self._find(None), strict=True))
+        return vars(self)[name]
+
+    def __iter__(self) -> Iterator[NDArray[Any]]:
+        return (getattr(self, name) for name in self._fields)
 
     def __getitem__(self, key: Any) -> Any:
-        if isinstance(key, slice):
-            raise TypeError("Suspects are six columns, not a list of annotations; first(n) gives the first n of them.")
-        return tuple.__getitem__(self, key)
+        raise TypeError("Suspects are columns, not a list of annotations; first(n) gives the first n of them.")
 
-    def first(self, n: int | None) -> Self:
+    def first(self, n: int | None) -> "Suspects":
         """Return the first `n` annotations.
 
         Parameters
@@ -59,14 +80,77 @@ class Suspects(NamedTuple):
         Suspects
             The first annotations, `n` or fewer.
         """
-        return type(self)(*(values[:n] for values in tuple[Any, ...](self)))
+        columns = self._find(n)
+        return Suspects(lambda k: [values[:k] for values in columns], len(columns[0]))
 
     def _repr_html_(self) -> str:
         """The first ten annotations, for notebooks."""
         head = self.first(10)
-        lines = [self._fields, *zip(*tuple[Any, ...](head._replace(score=head.score.round(3))), strict=True)]
+        lines = [self._fields, *zip(*(v.round(3) if v is head.score else v for v in head), strict=True)]
         rows = "".join(f"<tr><td>{'</td><td>'.join(map(str, line))}</td></tr>" for line in lines)
-        return f"<table><caption>{len(head.row)} of {len(self.row)} annotations</caption>{rows}</table>"
+        return f"<table><caption>{len(head.row)} of {self._n} annotations</caption>{rows}</table>"
+
+
+@dataclasses.dataclass(frozen=True)
+class _Order:
+    """What annotations are ordered by: the odds of their flip scores, times how often that kind of mistake is made.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n_samples, n_labels), float64
+        Flip scores.
+    given, listed : ndarray of shape (n_samples, n_labels), bool
+        Whether the given label is 1, and whether the annotation is listed.
+    rates : (float, float)
+        How often a 1 is given wrongly, and a 0.
+    e : float
+        Flip scores are clipped to [e, 1 - e].
+    factors : ndarray of shape (n_labels,) or float
+        What the odds of a label are multiplied by, because of verdicts.
+    """
+
+    scores: NDArray[np.float64]
+    given: NDArray[np.bool_]
+    listed: NDArray[np.bool_]
+    rates: tuple[float, float]
+    e: float
+    factors: Any = 1.0
+
+    def odds(self, at: Any) -> NDArray[np.float64]:
+        """The odds of these entries, without the factors."""
+        s = np.clip(self.scores[at], self.e, 1.0 - self.e)
+        return np.asarray(np.where(self.given[at], *self.rates) * s / (1.0 - s))
+
+    def first(self, n: int) -> NDArray[np.intp]:
+        """The first n annotations, as numbers of entries row by row; of equal ones the larger flip score, then the row.
+
+        Of each block of rows only the entries matter that come before the last of the first n so far.
+        """
+        n_labels = self.listed.shape[1]
+        step = len(self.listed) if 2 * n > self.listed.size else max(1, _BLOCK // n_labels)
+        keys, scores, places = np.zeros(0), np.zeros(0), np.zeros(0, dtype=np.intp)
+        last = last_score = -np.inf
+        for begin in range(0, len(self.listed) if n else 0, step):
+            rows = slice(begin, begin + step)
+            key, s = self.odds(rows) * self.factors, self.scores[rows]
+            at = np.flatnonzero(self.listed[rows] & ((key > last) | ((key == last) & (s > last_score))))
+            keys, scores = np.append(keys, key.ravel()[at]), np.append(scores, s.ravel()[at])
+            places = np.append(places, at + begin * n_labels)
+            order = np.lexsort((-scores, -keys))[:n]  # which keeps the order of what is equal
+            keys, scores, places = keys[order], scores[order], places[order]
+            if len(order) == n:
+                last, last_score = keys[-1], scores[-1]
+        return places
+
+    def expected(self) -> float:
+        """The number of wrong annotations among the listed ones, if the odds are right."""
+        v = self.odds(self.listed)
+        return float((v / (1.0 + v)).sum())
+
+    def of_label(self, c: int) -> "_Order":
+        """The order of one label."""
+        parts = {name: getattr(self, name)[:, c : c + 1] for name in ("scores", "given", "listed")}
+        return dataclasses.replace(self, **parts)
 
 
 def rank_suspects(
@@ -77,7 +161,8 @@ def rank_suspects(
     flip_rate: float | None = None,
     forget_rate: float | None = None,
     labeled: Any = None,
-    reviewed: ArrayLike | None = None,
+    verdicts: ArrayLike | None = None,
+    audit: int = 0,
 ) -> Suspects:
     """Order the given annotations for review, the one most likely wrong first.
 
@@ -86,7 +171,7 @@ def rank_suspects(
     flip_scores : estimator, Pipeline or array-like of shape (n_samples, n_labels)
         A fitted estimator that has ``flip_scores_``, a pipeline with one, or these scores, in [0, 1].
     y : array-like or sparse matrix of shape (n_samples, n_labels) or (n_samples,)
-        The labels given to that fit. Unknown entries are not listed.
+        The labels given to that fit, without the verdicts. Unknown entries are not listed.
     kind : {"all", "forgotten", "wrong"}, default="all"
         Which annotations are listed. "forgotten": given 0s. "wrong": given 1s. "all": both, in one list.
     flip_rate, forget_rate : float, default=None
@@ -96,13 +181,18 @@ def rank_suspects(
     labeled : array-like of shape (n_samples,) or (n_samples, n_labels), bool, default=None
         The argument ``labeled`` given to the fit: True for labelled rows, or for known entries. None: y itself shows
         what is unknown.
-    reviewed : array-like of shape (n_samples, n_labels) or (n_samples,), bool, default=None
-        True for annotations, or for whole rows, that have been reviewed already; they are not listed.
+    verdicts : array-like of shape (n_samples, n_labels), default=None
+        What people decided so far, as `read_verdicts` returns it: 1 or 0, -2 where they could not tell, and -1 or NaN
+        where there is no verdict. Annotations with a verdict are not listed.
+    audit : int, default=0
+        Number of annotations of each label that are checked first; the verdicts on them then order the others (see
+        Notes). 0: verdicts change no order.
 
     Returns
     -------
     Suspects
-        Annotations by decreasing score; of equal scores first the larger ``flip_scores``, then by row and label.
+        Annotations by decreasing score; of equal scores first the larger ``flip_scores``, then by row and label. With
+        ``audit``, first those of the audit, and then the others by their score times what verdicts say of their label.
 
     Raises
     ------
@@ -121,6 +211,14 @@ def rank_suspects(
 
     Within one kind the order is that of the flip scores.
 
+    The scores take one rate for all labels, so where a single label is full of mistakes they do not show it. An audit
+    does: the ``audit`` annotations of each label with the largest scores come first, without those of labels that have
+    so many verdicts already. In label j, let h of n verdicts have found the given label wrong, and let E be the sum of
+    v / (1 + v) over them, v the score. All labels together give s = (1 + sum of h) / (1 + sum of E). A share of
+    p = s E / n, at least .02 and at most .98, is expected, and q = (h + 10 p) / (n + 10) is believed. Other annotations
+    of this label are ordered by v times the odds of q over those of p. Their scores remain v. An audit has at most 250
+    annotations; of more than 250 / ``audit`` labels it takes those with the largest sum of v / (1 + v).
+
     Examples
     --------
     Row 0 has a 1 and two 0s. Its 1 is contradicted most, but here labels are rather forgotten than given wrongly.
@@ -137,47 +235,78 @@ def rank_suspects(
     check_choice(kind, "kind", "all", *KINDS)
     if hasattr(y, "get_params"):
         raise InputError("y is an estimator; give the fitted estimator first, then the labels.")
-    n_labeled = None
+    step: Any = None
     if hasattr(flip_scores, "get_params"):
         step = step_with_scores(flip_scores)
-        flip_scores, flip_rate, forget_rate, n_labeled = (getattr(step, name, None) for name in _LEARNED)
+        flip_scores, flip_rate, forget_rate = (getattr(step, name, None) for name in _LEARNED)
     scores, labels = check_scores(flip_scores, y, labeled, "flip_scores")
-    if n_labeled not in (None, found := int(labels.labeled.sum())):
-        raise InputError(f"y has {found} labelled rows, the fit had {n_labeled}; give the y of the fit.")
-    if (np.isin(scores, (0, 1, -1)) | np.isnan(scores)).all() and (scores == 1).any() and (labels.Y % 1 != 0).any():
+    V = np.asarray(np.broadcast_to(-1.0, scores.shape) if verdicts is None else verdicts, dtype=np.float64)
+    if V.shape != scores.shape:
+        raise InputError(f"verdicts must have the shape of the labels, {scores.shape}, got {V.shape}.")
+    counts = [int(known.any(axis=1).sum()) for known in (labels.known, labels.known | (V >= 0))]
+    if (n_labeled := getattr(step, "n_labeled_", None)) not in (None, *counts):
+        raise InputError(f"y has {counts[0]} labelled rows, the fit had {n_labeled}; give the y of the fit.")
+    votes = ((labels.Y > 0) & (labels.Y < 1)).any()
+    if votes and (np.isin(scores, (0, 1, -1)) | np.isnan(scores)).all() and (scores == 1).any():
         raise InputError("flip_scores holds 0, 1 and -1, y holds fractions; give the scores first, then the labels.")
     outside = labels.known & ~((scores >= 0) & (scores <= 1))
     if outside.any():
         i, c = (int(place) for place in np.argwhere(outside)[0])
         raise InputError(f"flip_scores must lie in [0, 1], got {scores[i, c]:g} in row {i}, label {c}.")
-    is_given = labels.Y > 0.5
-    listed = labels.known if kind == "all" else labels.known & (is_given == (kind == "wrong"))
-    if reviewed is not None:
-        decided = check_mask(reviewed, scores.shape[0], scores.shape[1], "reviewed")
-        listed = listed & ~(decided if decided.ndim == 2 else decided[:, None])
-    row, label = np.nonzero(listed)
-    s, given = scores[row, label], is_given[row, label].astype(np.int64)
-    suspicion = _odds(s, given, labels, flip_rate, forget_rate)
-    order = np.lexsort((-s, -suspicion))  # which keeps the order of what is equal
-    row, label, given = row[order], label[order], given[order]
-    rank = np.where(given == 1, np.cumsum(given), np.cumsum(1 - given))
-    return Suspects(row, label, given, suspicion[order], np.array(KINDS)[given], rank)
+    given, by_odds = labels.Y > 0.5, flip_rate is not None and not labels.single
+    known = labels.known if kind == "all" else labels.known & (given == (kind == "wrong"))
+    if audit and step is not None and not labels.single:  # a fit with verdicts has scores against these
+        fitted = step.transduction_ != step.label_flips_
+        scores = np.where((V >= 0) & (fitted != given), 1.0 - scores, scores)
+    order = _Order(scores, given, known & ~((V >= 0) | (V < -1)), *_rates(flip_rate, forget_rate, labels))
+    n, first = int(order.listed.sum()), np.zeros(0, dtype=np.intp)
+    if check_count(audit, "audit", least=0):
+        first, order = _audited(order, np.where(known, V, -1.0), audit)
+
+    def columns(most: int | None) -> list[NDArray[Any]]:
+        n_first = len(first[:most])
+        some = np.append(first[:most], order.first(min(n if most is None else max(0, most), n) - n_first))
+        row, label = divmod(some, known.shape[1])
+        one = given[row, label].astype(np.int64)
+        rank = np.where(one == 1, np.cumsum(one), np.cumsum(1 - one))
+        score = order.odds((row, label)) if by_odds else scores[row, label]
+        return [row, label, one, score, np.array(KINDS)[one], rank, np.arange(len(some)) < n_first]
+
+    return Suspects(columns, n)
 
 
-def _odds(
-    s: NDArray[np.float64], given: NDArray[np.int64], labels: Labels, flip_rate: Any, forget_rate: Any
-) -> NDArray[np.float64]:
-    """The odds of flip scores times how often that kind of mistake is made; without rates the flip scores."""
+def _rates(flip_rate: Any, forget_rate: Any, labels: Labels) -> tuple[tuple[float, float], float]:
+    """How often a 1 and a 0 is given wrongly, 1 where that is not known, and the e that flip scores are clipped by."""
     if (flip_rate is None) != (forget_rate is None):
         raise InputError("flip_rate and forget_rate belong together; pass both of the fitted estimator, or neither.")
-    if flip_rate is None or labels.single:
-        return s
-    least = 0.5 / max(1, int(labels.known.sum()))
-    r = max(check_real(flip_rate, "flip_rate", 0.0, 0.3), least)
-    h = max(check_real(forget_rate, "forget_rate", 0.0, 1.0), least)
     e = 0.5 / np.sqrt(max(1, int(labels.labeled.sum())))
-    s = np.clip(s, e, 1.0 - e)
-    return np.asarray(np.where(given == 1, r, h) * s / (1.0 - s))
+    if flip_rate is None or labels.single:
+        return (1.0, 1.0), e
+    least = 0.5 / max(1, int(labels.known.sum()))
+    r, h = check_real(flip_rate, "flip_rate", 0.0, 0.3), check_real(forget_rate, "forget_rate", 0.0, 1.0)
+    return (max(r, least), max(h, least)), e
+
+
+def _audited(order: _Order, verdicts: NDArray[np.float64], n_each: int) -> tuple[NDArray[np.intp], _Order]:
+    """The annotations to check first, and the order of the others by the verdicts on each label."""
+
+    def odds(share: NDArray[np.float64]) -> NDArray[np.float64]:
+        return share / (1.0 - share)
+
+    row, label = np.nonzero(verdicts >= 0)
+    v, wrong = order.odds((row, label)), verdicts[row, label] != order.given[row, label]
+    n, h, E = (np.bincount(label, some, order.listed.shape[1]) for some in (np.ones(len(row)), wrong, v / (1.0 + v)))
+    p = np.clip((1.0 + h.sum()) / (1.0 + E.sum()) * E / np.maximum(n, 1), 0.02, 0.98)
+    factors = np.where(n > 0, odds((h + _PRIOR * p) / (n + _PRIOR)) / odds(p), 1.0)
+    missing, labels = np.maximum(n_each - n, 0).astype(int), range(len(n))
+    if missing.sum() > (room := LARGEST_AUDIT - np.minimum(n, n_each).sum()):
+        doubts = np.argsort([-order.of_label(c).expected() for c in labels], kind="stable")
+        missing[doubts[np.cumsum(missing[doubts]) > room]] = 0
+    audit = np.zeros_like(order.listed)
+    for c in labels:
+        audit[order.of_label(c).first(missing[c]), c] = True
+    first = dataclasses.replace(order, listed=audit).first(int(audit.sum()))
+    return first, dataclasses.replace(order, listed=order.listed & ~audit, factors=factors)
 
 
 def last_with(estimator: Any, attribute: str) -> Any:

@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from nmlsdr import NMLSDR, InputError, MLkNN, MultiLabelPropagation, ResidualPropagation
-from nmlsdr.inspection import EmbeddingDisplay, rank_suspects
+from nmlsdr.inspection import EmbeddingDisplay, _review, rank_suspects
 from nmlsdr.inspection._review import KINDS
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -54,10 +54,7 @@ def test_every_kind_lists_its_annotations_once_and_in_order(data):
     for kind, found in lists.items():
         pairs = list(zip(found.row.tolist(), found.label.tolist(), strict=True))
         wanted = [
-            (i, c)
-            for i in range(n)
-            for c in range(C)
-            if labeled[i] and (kind == "all" or Y[i, c] == (kind == "wrong"))
+            (i, c) for i in range(n) for c in range(C) if labeled[i] and (kind == "all" or Y[i, c] == (kind == "wrong"))
         ]
         assert sorted(pairs) == wanted
         assert pairs == sorted(pairs, key=lambda p: (-scores[p], *p))  # by score, equal ones by row and label
@@ -71,12 +68,85 @@ def test_every_kind_lists_its_annotations_once_and_in_order(data):
         assert among.row[mine].tolist() == alone.row.tolist()
 
 
-def test_reviewed_rows_are_those_with_every_annotation_reviewed(rng):
-    Y, scores, rows = rng.integers(-1, 2, (12, 3)), rng.random((12, 3)), rng.random(12) < 0.5
-    ours, theirs = (rank_suspects(scores, Y, reviewed=mask) for mask in (rows, np.repeat(rows[:, None], 3, axis=1)))
-    for one, other in zip(ours, theirs, strict=True):
-        np.testing.assert_array_equal(one, other)
-    assert not rows[ours.row].any()
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(0, 60), st.sampled_from([1, 7, 1000]))
+def test_the_first_are_the_beginning_of_the_whole_list_also_where_scores_are_equal(seed, n, block):
+    rng = np.random.default_rng(seed)
+    Y, scores = rng.integers(-1, 2, (14, 4)), rng.choice([0.0, 0.2, 0.999, 1.0], (14, 4))
+    Y[0, 0] = 0
+    verdicts = rng.choice([-2, -1, -1, 0, 1, np.nan], Y.shape)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_review, "_BLOCK", block)
+        found = rank_suspects(scores, Y, flip_rate=0.1, forget_rate=0.2, verdicts=verdicts, audit=seed % 3)
+        for one, whole in zip(found.first(n), found, strict=True):
+            assert one.dtype == whole.dtype
+            assert one.tolist() == whole[:n].tolist()
+    assert len(found.row) == ((Y != -1) & ((verdicts == -1) | np.isnan(verdicts))).sum()
+
+
+def plain_audit(s, Y, kinds, r, h, verdicts, n_each):
+    """The Notes of the docstring, entry by entry; no rate reaches 1 / (2 M), and no label is left out."""
+    n, C = Y.shape
+    e = 1 / (2 * np.sqrt((Y != -1).any(axis=1).sum()))
+    v = {(i, c): (r if Y[i, c] else h) * x / (1 - x) for i in range(n) for c in range(C)
+         if Y[i, c] in kinds for x in [min(max(s[i, c], e), 1 - e)]}  # fmt: skip
+    plain = sorted((p for p in v if verdicts[p] == -1), key=lambda p: (-v[p], -s[p], *p))
+    decided = [p for p in v if verdicts[p] >= 0]
+    wrong = {p: verdicts[p] != Y[p] for p in decided}
+    scale = (1 + sum(wrong.values())) / (1 + sum(v[p] / (1 + v[p]) for p in decided))
+    first, factor = [], np.ones(C)
+    for c in range(C):
+        own = [p for p in decided if p[1] == c]
+        first += [p for p in plain if p[1] == c][: max(0, n_each - len(own))]
+        if own:
+            p = min(max(scale * sum(v[p] / (1 + v[p]) for p in own) / len(own), 0.02), 0.98)
+            q = (sum(wrong[p] for p in own) + 10 * p) / (len(own) + 10)
+            factor[c] = q / (1 - q) * (1 - p) / p
+    rest = sorted(set(plain) - set(first), key=lambda p: (-v[p] * factor[p[1]], -s[p], *p))
+    return [p for p in plain if p in first] + rest, len(first), v
+
+
+@pytest.mark.parametrize("n_each", [1, 5])
+@pytest.mark.parametrize("kind", ["all", "wrong"])
+def test_an_audit_comes_first_and_verdicts_order_the_others(rng, n_each, kind):
+    for _ in range(20):
+        s, Y = rng.random((30, 4)) ** 2, rng.integers(-1, 2, (30, 4))
+        verdicts = np.where(rng.random(Y.shape) < 0.1, rng.choice([-2, 0, 1], Y.shape), -1)
+        verdicts[:, 3] = -1
+        found = rank_suspects(s, Y, kind=kind, flip_rate=0.1, forget_rate=0.3, verdicts=verdicts, audit=n_each)
+        kinds = (0, 1) if kind == "all" else (1,)  # verdicts on the other kind do not count
+        wanted, n_first, v = plain_audit(s, Y, kinds, 0.1, 0.3, verdicts, n_each)
+        assert list(zip(found.row.tolist(), found.label.tolist(), strict=True)) == wanted
+        assert found.audit.tolist() == [True] * n_first + [False] * (len(wanted) - n_first)
+        np.testing.assert_allclose(found.score, [v[p] for p in wanted], rtol=1e-12)  # without the factors
+
+
+def test_a_label_full_of_mistakes_is_found_by_its_audit(rng):
+    """No score tells label 2 from the others: each has 60 entries with a flip score of .5, and its are wrong."""
+    s, Y = np.where(np.arange(600)[:, None] < 60, 0.5, 0.01) * np.ones(15), np.zeros((600, 15), dtype=int)
+    truth = Y.copy()
+    truth[:60, 2] = 1
+    verdicts = np.full(Y.shape, -1)
+    for audit, most in ((0, 5), (5, 60)):
+        first = rank_suspects(s, Y, flip_rate=0.1, forget_rate=0.1, audit=audit).first(75)
+        verdicts[first.row, first.label] = truth[first.row, first.label]
+        assert first.audit.all() == (audit > 0)
+        found = rank_suspects(s, Y, flip_rate=0.1, forget_rate=0.1, verdicts=verdicts, audit=audit).first(60)
+        assert truth[found.row, found.label].sum() <= most
+        verdicts[:] = -1
+    assert truth[found.row, found.label].sum() == 55  # all but those of the audit
+    assert not found.audit.any()
+
+
+def test_the_audit_of_many_labels_has_at_most_250_entries_of_those_with_most_suspicion():
+    s, Y = np.full((20, 100), 0.1), np.zeros((20, 100))
+    s[:, 30:80] = 0.2
+    found = rank_suspects(s, Y, audit=5)
+    assert sorted(found.label[found.audit].tolist()) == np.repeat(np.arange(30, 80), 5).tolist()
+    verdicts = np.full(Y.shape, -1)
+    verdicts[:5, :49] = 0
+    found = rank_suspects(s, Y, verdicts=verdicts, audit=5)  # one label is left to audit
+    assert found.label[found.audit].tolist() == [49] * 5
 
 
 def test_forgotten_labels_lead_their_own_list(rng):
@@ -100,6 +170,8 @@ def test_forgotten_labels_lead_their_own_list(rng):
         ([[0.5, 0.1]], [[1, 0]], {"flip_rate": 0.1}, "flip_rate and forget_rate belong together"),
         ([[0.5, 0.1]], [[1, 0]], {"flip_rate": 0.4, "forget_rate": 0.1}, r"flip_rate must be a number in \[0, 0.3\]"),
         ([[0.5, 0.1]], [[1, 0]], {"flip_rate": 0.1, "forget_rate": 1.1}, r"forget_rate must be a number in \[0, 1\]"),
+        ([[0.5, 0.1]], [[1, 0]], {"audit": -1}, "audit must be an integer of at least 0, got -1"),
+        ([[0.5, 0.1]], [[1, 0]], {"verdicts": [1, 0]}, r"verdicts must have the shape .* \(1, 2\), got \(2,\)"),
         ([[0.5]], [[1, 0]], {}, r"shape of the labels, \(1, 2\), got \(1, 1\)"),
         ([[0.5, np.nan]], [[1, 0]], {}, r"flip_scores must lie in \[0, 1\], got nan in row 0, label 1"),
         ([[0.5, 0.1], [-3, 5]], [[1, 0], [1, 0]], {}, r"flip_scores must lie in \[0, 1\], got -3 in row 1, label 0"),
@@ -137,11 +209,14 @@ def test_scores_of_fractions_of_votes_are_no_labels():
 def test_suspects_as_columns_and_in_a_notebook():
     found = rank_suspects([[0.9, 0.25, 0.71234]], [[1, 0, 0]])
     expected = {"row": [0, 0, 0], "label": [0, 2, 1], "given": [1, 0, 0], "score": [0.9, 0.71234, 0.25],
-                "kind": ["wrong", "forgotten", "forgotten"], "rank": [1, 1, 2]}  # fmt: skip
-    assert {name: values.tolist() for name, values in found._asdict().items()} == expected
+                "kind": ["wrong", "forgotten", "forgotten"], "rank": [1, 1, 2], "audit": [False] * 3}  # fmt: skip
+    assert {name: getattr(found, name).tolist() for name in expected} == expected
+    assert [values.tolist() for values in found] == list(expected.values())
+    with pytest.raises(AttributeError, match="no attribute 'rows'; they have row, label, given"):
+        found.rows
     page = found._repr_html_()
     assert "3 of 3 annotations" in page
-    assert "<tr><td>0</td><td>2</td><td>0</td><td>0.712</td><td>forgotten</td><td>1</td></tr>" in page
+    assert "<tr><td>0</td><td>2</td><td>0</td><td>0.712</td><td>forgotten</td><td>1</td><td>False</td></tr>" in page
     many = rank_suspects(np.full((1, 40), 0.5), np.zeros((1, 40)))._repr_html_()
     assert "10 of 40 annotations" in many
     assert many.count("<tr>") == 11

@@ -120,30 +120,28 @@ def page_facts(found: Any, method: Any, table: Table, args: argparse.Namespace) 
     X, scaler = table.data, scaler_for(args, table.data)
     columns = features = verdicts.names_or_numbers(table.feature_names, "feature", X.shape[1])
     texts: list[str] = []
-    cells = pages.cells_of(table.data, columns)
+    words = pages.missing_words(table.plan)
+    cells, absent = pages.cells_of(X, columns, words)
     if table.columns is not None:
         cells = functools.partial(_cells_of_file, table.columns)
+        absent = lambda name: pages.missing_in(table.columns[name], words.get(name, ("",)))  # noqa: E731
         texts = [c.name for c in table.plan.columns if c.kind == "text"]
         columns = [c.name for c in table.plan.columns if c.kind in (*FEATURES, "text") and c.name != args.image]
         features = [c.name for c in table.plan.used for _ in c.feature_names]
-    facts = pages.describe_entries(
-        method,
-        X if scaler is None else scaler.fit_transform(X),
-        table.target,
-        found,
-        kind=args.kind,
-        label_names=table.names_of_labels(),
-        name_rows=lambda rows: table.name_rows(rows, taken=verdicts.OWN_COLUMNS),
-        columns=[] if args.no_cells else args.show or columns,
-        cells=cells,
-        feature_columns=features,
-        missing={} if table.plan is None else pages.missing_words(table.plan),
+    shown = pages.Shown(
         source=PurePath(args.data).name,
+        label_names=table.names_of_labels(),
+        target=table.target,
         verdicts=table.verdicts,
         given=table.given,
-        metric=args.metric,
-        n_jobs=args.jobs,
+        name_rows=functools.partial(table.name_rows, taken=verdicts.OWN_COLUMNS),
+        columns=[] if args.no_cells else args.show or columns,
+        cells=cells,
+        absent=absent,
+        feature_columns=features,
     )
+    X, near = X if scaler is None else scaler.fit_transform(X), {"metric": args.metric, "n_jobs": args.jobs}
+    facts = pages.describe_entries(method, X, found, shown, kind=args.kind, **near)
     facts["always"] = [j for j, name in enumerate(facts["columns"]) if name in (args.show or texts)]
     if args.image:
         (paths,) = _cells_of_file(table.columns, facts["rows"], [args.image])

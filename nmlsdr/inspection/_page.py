@@ -5,13 +5,13 @@ writes the verdicts.  `render_part` makes the part of a page that both the revie
 """
 
 import base64
-import functools
+import dataclasses
 import hashlib
 import json
 import os
 import re
 import zlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
@@ -21,7 +21,7 @@ from scipy import sparse
 from sklearn.pipeline import Pipeline
 
 from .._checks.arguments import check_count
-from .._checks.cells import is_null
+from .._checks.cells import is_null, is_number
 from .._checks.words import VERDICTS, fold
 from .._errors import InputError
 from .._output import replace_file
@@ -35,6 +35,7 @@ Facts = dict[str, Any]
 TOP = 500  # entries of the list
 N_EACH = 3  # nearest rows with the label, and without it
 N_NEAREST = 5  # nearest labelled rows that are counted
+N_SEARCHED = 30  # nearest labelled rows, among which most entries have enough of both kinds
 MOST_COLUMNS = 1000  # of a page; a wider table shows those with the largest coefficients
 LONGEST_CELL = 10_000  # characters
 N_TOLD = 40  # columns of a label that have a picture, those that tell most about it
@@ -72,24 +73,78 @@ def nearest_rows(
     return [[(j, d) for j, d in zip(row, ds, strict=True) if j != i][:k] for i, row, ds in found]
 
 
-def describe_entries(
-    method: Any,
-    X: Any,
-    target: NDArray[Any],
-    found: Suspects,
-    *,
-    kind: str,
-    label_names: Sequence[str],
-    name_rows: Callable[[NDArray[np.intp]], Columns],
-    columns: Sequence[str],
-    cells: Callable[[NDArray[np.intp], Sequence[str]], Sequence[Sequence[str]]],
-    feature_columns: Sequence[str],
-    missing: Mapping[str, Collection[str]],
-    source: str,
-    verdicts: NDArray[np.int64],
-    given: NDArray[Any],
-    **near: Any,
-) -> Facts:
+@dataclasses.dataclass
+class Entry:
+    """An annotation to check, as review.js reads it.
+
+    Attributes
+    ----------
+    row, label, given, score, odds, audit
+        As in `Suspects`, but score and odds have three digits.
+    having, lacking : list of [int, float]
+        Numbers and distances of the nearest rows that were given the label, and of those that were not.
+    near : list of int
+        The label of the nearest labelled rows: 1, 0, or -1 where it is not known.
+    at : list
+        Where the row stands in each column that tells something about the label: from 0 to 99 between the ends of its
+        picture; the percentages of the rows with the label and without it that are equal; None for a missing cell.
+    pull : list of int
+        Which of these columns, from 1, have the largest parts in the regression, with the sign of the part.
+    """
+
+    row: int
+    label: int
+    given: int
+    score: float
+    odds: float
+    audit: bool
+    having: list[tuple[int, float]] = dataclasses.field(default_factory=list)
+    lacking: list[tuple[int, float]] = dataclasses.field(default_factory=list)
+    near: list[int] = dataclasses.field(default_factory=list)
+    at: list[Any] = dataclasses.field(default_factory=list)
+    pull: list[int] = dataclasses.field(default_factory=list)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Shown:
+    """The table as the page shows it, and its labels; n rows, C labels.
+
+    Attributes
+    ----------
+    source : str
+        Name of the data.
+    label_names : sequence of str
+    target : ndarray (n, C)
+        Labels: 1, 0, and -1 where they are unknown.
+    verdicts : ndarray (n, C)
+        Earlier verdicts, -1 where there is none; the page adds them to the file that it writes.
+    given : ndarray (n, C)
+        The labels before these verdicts.
+    name_rows : callable
+        From row numbers to the columns that name these rows in a list: the id, if there is one, and the number.
+    columns : sequence of str
+        Names of the columns whose cells are shown.
+    cells : callable
+        From row numbers and names of columns to the texts of each column.
+    absent : callable
+        From the name of a column to a mask of the n rows: True where its cell is missing.
+    feature_columns : sequence of str
+        The column of each feature.
+    """
+
+    source: str
+    label_names: Sequence[str]
+    target: NDArray[Any]
+    verdicts: NDArray[np.int64]
+    given: NDArray[Any]
+    name_rows: Callable[[NDArray[np.intp]], Columns]
+    columns: Sequence[str]
+    cells: Callable[[NDArray[np.intp], Sequence[str]], Sequence[Sequence[str]]]
+    absent: Callable[[str], NDArray[np.bool_]]
+    feature_columns: Sequence[str]
+
+
+def describe_entries(method: Any, X: Any, found: Suspects, table: Shown, *, kind: str, **near: Any) -> Facts:
     """Return what the script shows, as plain data.
 
     Parameters
@@ -98,62 +153,55 @@ def describe_entries(
         With ``coef_`` and ``mean_`` columns are put in order; with ``embedding_`` neighbours are searched there.
     X : array of shape (n_samples, n_features)
         The rows that the method was fitted on.
-    target : ndarray of shape (n_samples, n_labels)
-        Labels: 1, 0, and -1 where they are unknown.
     found : Suspects
         The entries.
+    table : Shown
     kind : str
         Which annotations they are, as in `rank_suspects`.
-    label_names : sequence of str
-    name_rows : callable
-        From row numbers to the columns that name these rows in a list: the id, if there is one, and the number.
-    columns : sequence of str
-        Names of the columns whose cells are shown.
-    cells : callable
-        From row numbers and names of columns to the texts of each column.
-    feature_columns : sequence of str
-        The column of each feature.
-    missing : dict
-        For each column the folded texts that mean a missing cell; for other columns only an empty cell is missing.
-    source : str
-        Name of the data.
-    verdicts : ndarray of shape (n_samples, n_labels)
-        Earlier verdicts, -1 where there is none; the page adds them to the file that it writes.
-    given : ndarray of shape (n_samples, n_labels)
-        The labels before these verdicts.
     **near
         Metric and threads, as for `kneighbors`.
     """
-    fields = zip(*(a.tolist() for a in (found.row, found.label, found.given, three_digits(found.score))), strict=True)
-    entries: list[Facts] = [dict(zip(("row", "label", "given", "score"), values, strict=True)) for values in fields]
-    Z = getattr(method, "embedding_", X)
-    for c in {one["label"] for one in entries}:
-        own = [one for one in entries if one["label"] == c]
-        at = np.array([one["row"] for one in own], dtype=np.intp)
-        known = (target != -1).any(axis=1)
-        for name, among, k in (("with", target[:, c] == 1, N_EACH), ("without", target[:, c] == 0, N_EACH),
-                               ("near", known, N_NEAREST)):  # fmt: skip
-            for one, pairs in zip(own, nearest_rows(Z, at, among, k, **near), strict=True):
-                one[name] = [[j, float(f"{distance:.2g}")] for j, distance in pairs]
-        for one in own:
-            one["near"] = [int(target[j, c]) for j, _ in one["near"]]
-    columns, told = _add_parts(entries, method, X, target, feature_columns, columns, cells, missing)
-    earlier = [[int(i), int(c), int(given[i, c]), int(verdicts[i, c])] for i, c in np.argwhere(verdicts != -1)]
-    rows = {i for i, *_ in earlier} | {one["row"] for one in entries}
-    rows |= {j for one in entries for j, _ in one["with"] + one["without"]}
+    target, names = table.target, table.label_names
+    values = (found.row, found.label, found.given, three_digits(found.score), three_digits(found.odds), found.audit)
+    entries = [Entry(*one) for one in zip(*(a.tolist() for a in values), strict=True)]
+    by_label = {c: [one for one in entries if one.label == c] for c in sorted({one.label for one in entries})}
+    Z, known = getattr(method, "embedding_", X), (target != -1).any(axis=1)
+
+    def nearest(some: list[Entry], among: NDArray[np.bool_], k: int) -> Iterator[tuple[Entry, Any]]:
+        at = np.array([one.row for one in some], dtype=np.intp)
+        return zip(some, nearest_rows(Z, at, among, k, **near), strict=True)
+
+    for one, pairs in nearest(entries, known, N_SEARCHED):
+        one.near = [int(target[j, one.label]) for j, _ in pairs[:N_NEAREST]]
+        one.having, one.lacking = ([(j, d) for j, d in pairs if target[j, one.label] == value] for value in (1, 0))
+    for c, own in by_label.items():
+        for field, value in (("having", 1), ("lacking", 0)):
+            few = [one for one in own if len(getattr(one, field)) < N_EACH]
+            for one, pairs in nearest(few, target[:, c] == value, N_EACH):
+                setattr(one, field, pairs)
+            for one in own:
+                setattr(one, field, [(j, float(f"{distance:.2g}")) for j, distance in getattr(one, field)[:N_EACH]])
+    columns, told = _add_parts(by_label, method, X, table)
+    earlier = [
+        [int(i), int(c), int(table.given[i, c]), int(table.verdicts[i, c])]
+        for i, c in np.argwhere(table.verdicts != -1)
+    ]
+    rows = {i for i, *_ in earlier} | {one.row for one in entries}
+    rows |= {j for one in entries for j, _ in one.having + one.lacking}
     numbers = np.array(sorted(rows), dtype=np.intp)
-    named = name_rows(numbers)
+    named = table.name_rows(numbers)
     ids = named[0] if len(named) > 1 else ("", np.full(len(numbers), None))
-    listed = [source, *ids[1], *((one["row"], label_names[one["label"]], one["given"]) for one in entries)]
+    listed = [table.source, *ids[1], *((one.row, names[one.label], one.given) for one in entries)]
+    cells = table.cells(numbers, columns) if columns else []
     return {
         "digest": hashlib.sha256(repr(listed).encode()).hexdigest()[:20],
-        "file": re.sub(r"[^\w.-]+", "-", f"{PurePath(source).stem}-verdicts.csv"),
+        "file": re.sub(r"[^\w.-]+", "-", f"{PurePath(table.source).stem}-verdicts.csv"),
         "formula": FORMULA.pattern,
         "words": dict(VERDICTS),
         "key": ids[0],
-        "labels": list(label_names),
+        "labels": list(names),
         "kind": kind,
-        "entries": entries,
+        "entries": [vars(one) for one in entries],
         "rows": numbers.tolist(),
         "ids": ids[1].tolist(),
         "has": [np.flatnonzero(on).tolist() for on in target[numbers] == 1],
@@ -161,7 +209,7 @@ def describe_entries(
         "doubtful": int((target != -1).sum()) // 10,  # of this list those that make neighbours doubtful
         "columns": list(columns),
         "told": told,
-        "cells": [[text[:LONGEST_CELL] for text in texts] for texts in (cells(numbers, columns) if columns else [])],
+        "cells": [[text[:LONGEST_CELL] for text in texts] for texts in cells],
         "earlier": earlier,
         "always": [],
         "pictures": None,
@@ -170,9 +218,8 @@ def describe_entries(
 
 
 def _add_parts(
-    entries: list[Facts], method: Any, X: Any, target: NDArray[Any], feature_columns: Sequence[str],
-    columns: Sequence[str], cells: Callable[..., Any], missing: Mapping[str, Collection[str]],
-) -> tuple[Sequence[str], Facts]:  # fmt: skip
+    entries: Mapping[int, list[Entry]], method: Any, X: Any, table: Shown
+) -> tuple[Sequence[str], dict[str, list[Any]]]:
     """Add what speaks for and against the label of each entry; return the columns of the page, and what labels share.
 
     The part of a column in the regression is the sum over its features of coefficient times deviation from the mean.
@@ -180,10 +227,9 @@ def _add_parts(
 
     Each label has a line for each column that tells something about it: the number of the column, and if it holds
     numbers the two ends of its picture, as the table has them, and five quantiles of the rows with the label and of
-    those without, on a scale from 0 to 99.  An entry has the place of its row ``at`` each of these columns: on this
-    scale, or the percentages of both groups that are equal to the row, or None where its cell is missing.  ``pull`` are
-    the places in this list, from 1, of the columns with the largest parts; the sign is that of the part.
+    those without, on a scale from 0 to 99.
     """
+    columns, feature_columns = table.columns, table.feature_columns
     coef = getattr(method, "coef_", None)
     if coef is None or len(feature_columns) != X.shape[1]:
         return columns[:MOST_COLUMNS], {}
@@ -195,35 +241,33 @@ def _add_parts(
     features: dict[str, list[int]] = {name: [] for name in columns}
     for f, name in enumerate(feature_columns):
         features.get(name, []).append(f)
-    told: Facts = {}
-    clear, by_column = _clearness(X, target), X.tocsc() if sparse.issparse(X) else X
-    known = np.flatnonzero((target != -1).any(axis=1))
-
-    @functools.cache
-    def absent_in(name: str) -> NDArray[np.bool_]:
-        found = np.zeros(len(target), dtype=bool)
-        found[known] = [fold(text) in missing.get(name, ("",)) for text in cells(known, [name])[0]]
-        return found
-
-    for c in {one["label"] for one in entries}:
-        own, seen = [one for one in entries if one["label"] == c], np.flatnonzero(target[:, c] != -1)
-        told[str(c)], pulls = [], [np.zeros(len(own))]
-        place = np.searchsorted(seen, [one["row"] for one in own])
-        strength = {name: clear[at, c].max(initial=0.0) for name, at in features.items()}
-        for name in sorted((n for n in columns if strength[n] > 1.0), key=lambda n: -strength[n])[:N_TOLD]:
-            block = by_column[:, features[name]]
-            block, absent = (block.toarray() if sparse.issparse(block) else block)[seen], absent_in(name)[seen]
-            ends, marks, at, counts = _strip(block, target[seen, c], place, absent)
-            told[str(c)].append([places[name], *(text[:20] for text in cells(seen[ends], [name])[0]), *marks])
-            part = (block[place] - method.mean_[features[name]]) @ coef[c, features[name]]
-            pulls.append(np.where(absent[place], 0.0, part * counts))
-            for one, value, hole in zip(own, at, absent[place].tolist(), strict=True):
-                one.setdefault("at", []).append(None if hole else value)
-        for one, parts in zip(own, np.stack(pulls, axis=1), strict=True):
-            size, first = np.abs(parts), -1 if one["given"] else 1
+    clear, by_column = _clearness(X, table.target), X.tocsc() if sparse.issparse(X) else X
+    target = np.asfortranarray(table.target, dtype=np.float32)
+    strong = {c: {name: clear[at, c].max(initial=0.0) for name, at in features.items()} for c in entries}
+    lists = {c: sorted((n for n in columns if of[n] > 1.0), key=lambda n: -of[n])[:N_TOLD] for c, of in strong.items()}
+    found: dict[tuple[int, str], Any] = {}
+    for name in columns:  # once each, since their rows are sorted for all labels together
+        labels = [c for c in entries if name in lists[c]]
+        if not labels:
+            continue
+        block, missing = by_column[:, features[name]], table.absent(name)
+        block = block.toarray() if sparse.issparse(block) else block
+        order = np.flatnonzero(~missing)
+        order = order[np.argsort(block[order, 0], kind="stable")]
+        for c in labels:
+            rows = np.array([one.row for one in entries[c]])
+            ends, marks, at, counts = _strip(block, target[:, c], rows, order)
+            line = [places[name], *(text[:20] for text in table.cells(ends, [name])[0]), *marks]
+            part = (block[rows] - method.mean_[features[name]]) @ coef[c, features[name]]
+            found[c, name] = line, at, missing[rows], np.where(missing[rows], 0.0, part * counts)
+    for c, names in lists.items():
+        for i, one in enumerate(entries[c]):
+            one.at = [None if found[c, name][2][i] else found[c, name][1][i] for name in names]
+            parts = np.array([0.0, *(found[c, name][3][i] for name in names)])
+            size, first = np.abs(parts), -1 if one.given else 1
             some = [k for k in np.argsort(-size, kind="stable").tolist() if size[k] > 0.05 * size.max()]
-            one["pull"] = [s * k for s in (first, -first) for k in [k for k in some if s * parts[k] > 0][:N_MARKED]]
-    return columns, told
+            one.pull = [s * k for s in (first, -first) for k in [k for k in some if s * parts[k] > 0][:N_MARKED]]
+    return columns, {str(c): [found[c, name][0] for name in names] for c, names in lists.items()}
 
 
 def _clearness(X: Any, target: NDArray[Any]) -> NDArray[np.float64]:
@@ -238,21 +282,23 @@ def _clearness(X: Any, target: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _strip(
-    values: NDArray[Any], y: NDArray[Any], rows: NDArray[np.intp], absent: NDArray[np.bool_]
+    values: NDArray[Any], y: NDArray[Any], rows: NDArray[np.intp], order: NDArray[np.intp]
 ) -> tuple[NDArray[np.intp], list[int], list[Any], Any]:
     """Where rows stand among the rows with a label and without it, in one column.
 
     Of numbers the two rows at the ends, the quantiles of both groups, and the places of the rows; of anything else the
-    percentages of both groups that are equal to each row.  At last, whether that can be told from chance.
+    percentages of both groups that are equal to each row.  At last, whether that can be told from chance.  `order` are
+    the rows whose cell is not missing, by their values.
     """
-    order = np.flatnonzero(~absent)
-    order = order[np.argsort(values[order, 0], kind="stable")]
-    groups, first = [order[y[order] == value] for value in (1, 0)], values[:, 0]
+    own, first = y[order], values[:, 0]
+    groups = [order[np.flatnonzero(own == value)] for value in (1, 0)]
+    order = order if own.min(initial=0) >= 0 else order[own != -1]
     if not min(map(len, groups)):  # of one group all cells are missing
         return order[:0], [], [None] * len(rows), 0
     ends = order[np.round(np.multiply(ENDS, len(order) - 1)).astype(int)]
     low, high = first[ends]
-    if low < high and np.count_nonzero(np.diff(first[order])) >= FEW_VALUES:
+    some = order[:: max(1, len(order) // 100)]  # which tell it of most columns
+    if low < high and any(np.count_nonzero(np.diff(first[at])) >= FEW_VALUES for at in (some, order)):
         marks = np.concatenate([first[g[np.round(np.multiply(MARKS, len(g) - 1)).astype(int)]] for g in groups])
         places = np.clip(99 * (np.append(marks, first[rows]) - low) / (high - low), 0, 99).astype(int).tolist()
         return ends, places[: len(marks)], places[len(marks) :], 1
@@ -266,21 +312,44 @@ def _strip(
 
 def missing_words(plan: Any) -> dict[str, Collection[str]]:
     """For each column that becomes features, the folded texts that mean a missing cell; where empty means no, none."""
-    return {c.name: () if "" in c.levels else ("", *plan.missing) for c in plan.used}
+    return {} if plan is None else {c.name: () if "" in c.levels else ("", *plan.missing) for c in plan.used}
 
 
-def cells_of(block: Any, names: Sequence[str]) -> Callable[[NDArray[np.intp], Sequence[str]], list[list[str]]]:
-    """Return a function from rows and columns of an array to texts; numbers have at most six digits."""
+def missing_in(column: Any, words: Collection[str]) -> NDArray[np.bool_]:
+    """Which cells of an array's or a file's column are missing: NaN, or one of these folded words."""
+    values, plain = getattr(column, "values", column), not any(map(is_number, words))
+    if plain and getattr(values, "dtype", np.dtype(object)).kind in "biuf":
+        return np.isnan(values) & ("" in words)
+    if isinstance(column, np.ndarray):
+        texts = texts_of(column)
+        gone = {text: fold(text) in words for text in {*texts}}
+        return np.array([gone[text] for text in texts], dtype=np.bool_)
+    return np.array([fold(text) in words for text in column.texts.different], dtype=bool)[column.texts.codes]
+
+
+def texts_of(column: NDArray[Any]) -> list[str]:
+    """The cells of an array as texts; numbers have at most six digits."""
+    cells = column.tolist()
+    if column.dtype.kind == "f":
+        return ["" if text == "nan" else text for text in map("{:.6g}".format, cells)]
+    kept = (isinstance(cell, float) and cell == cell for cell in cells)
+    return [f"{c:.6g}" if k else "" if is_null(c) else str(c) for k, c in zip(kept, cells, strict=True)]
+
+
+def cells_of(
+    block: Any, names: Sequence[str], words: Mapping[str, Collection[str]]
+) -> tuple[Callable[..., list[list[str]]], Callable[[str], NDArray[np.bool_]]]:
+    """Return the functions `cells` and `absent` of `Shown` for the columns of an array."""
     places = {name: j for j, name in enumerate(names)}
 
-    def text(cell: Any) -> str:
-        return f"{cell:.6g}" if isinstance(cell, float) and cell == cell else "" if is_null(cell) else str(cell)
+    def part(rows: Any, columns: Sequence[str]) -> NDArray[Any]:
+        found = block[rows][:, [places[name] for name in columns]]
+        return np.asarray(found.toarray() if sparse.issparse(found) else found)
 
-    def cells(rows: NDArray[np.intp], columns: Sequence[str]) -> list[list[str]]:
-        part = block[np.ix_(rows, np.array([places[name] for name in columns]))]
-        return [list(map(text, column)) for column in (part.toarray() if sparse.issparse(part) else part).T.tolist()]
-
-    return cells
+    return (
+        lambda rows, columns: [texts_of(column) for column in part(rows, columns).T],
+        lambda name: missing_in(part(slice(None), [name])[:, 0], words.get(name, ("",))),
+    )
 
 
 # ---------------------------------------------------------------- pages
@@ -387,10 +456,10 @@ def write_review(
     step = step_with_scores(estimator)
     target, label_names = labels_to_review(y)
     verdicts = np.full(target.shape, -1) if verdicts is None else np.asarray(verdicts)
-    found = rank_suspects(step, y, kind=kind, reviewed=verdicts != -1)
+    found = rank_suspects(step, y, kind=kind, verdicts=verdicts)
     shown = X if table is None else table
     names = [str(name) for name in getattr(shown, "columns", range(np.shape(shown)[1]))]
-    block = shown.tocsr() if sparse.issparse(shown) else np.asarray(shown, dtype=object)
+    block = shown.tocsr() if sparse.issparse(shown) else np.asarray(shown, dtype=getattr(shown, "dtype", object))
     texts = None if ids is None else np.array(list(map(str, ids)), dtype=object)
     for what, n in (("table", block.shape[0]), ("ids", len(target) if texts is None else len(texts))):
         if n != len(target):
@@ -401,21 +470,20 @@ def write_review(
             break
         X = before.transform(X)
     encoder = last_with(estimator, "plan_")
-    facts = describe_entries(
-        step,
-        X.tocsr() if sparse.issparse(X) else np.asarray(X),
-        target,
-        found.first(check_count(top, "top")),
-        kind=kind,
-        label_names=label_names,
-        name_rows=lambda rows: ([] if texts is None else [("id", texts[rows])]) + [("row", rows)],
-        columns=names,
-        cells=cells_of(block, names),
-        feature_columns=names if encoder is None else [c.name for c in encoder.plan_.used for _ in c.feature_names],
-        missing={} if encoder is None else missing_words(encoder.plan_),
+    cells, absent = cells_of(block, names, missing_words(getattr(encoder, "plan_", None)))
+    shown = Shown(
         source=title,
+        label_names=label_names,
+        target=target,
         verdicts=verdicts,
         given=target if given is None else labels_to_review(given)[0],
+        name_rows=lambda rows: ([] if texts is None else [("id", texts[rows])]) + [("row", rows)],
+        columns=names,
+        cells=cells,
+        absent=absent,
+        feature_columns=names if encoder is None else [c.name for c in encoder.plan_.used for _ in c.feature_names],
     )
+    X = X.tocsr() if sparse.issparse(X) else np.asarray(X)
+    facts = describe_entries(step, X, found.first(check_count(top, "top")), shown, kind=kind)
     with replace_file(path) as file:
         file.write(render_page(facts, source=title))

@@ -39,6 +39,9 @@ class Suspects:
         "forgotten" (given 0, perhaps truly 1) or "wrong" (given 1, perhaps truly 0: given wrongly).
     rank : ndarray of intp
         1, 2, ... among the annotations of the same kind.
+    odds : ndarray of float64
+        What the annotations after the audit are ordered by: the odds of the flip score, times how often this kind of
+        mistake is made, times what verdicts say of the label.
     audit : ndarray of bool
         True for the annotations that are listed first because their label has too few verdicts.
     """
@@ -49,6 +52,7 @@ class Suspects:
     score: NDArray[np.float64]
     kind: NDArray[Any]
     rank: NDArray[np.intp]
+    odds: NDArray[np.float64]
     audit: NDArray[np.bool_]
     _fields = tuple(__annotations__)
 
@@ -86,7 +90,7 @@ class Suspects:
     def _repr_html_(self) -> str:
         """The first ten annotations, for notebooks."""
         head = self.first(10)
-        lines = [self._fields, *zip(*(v.round(3) if v is head.score else v for v in head), strict=True)]
+        lines = [self._fields, *zip(*(v.round(3) if v.dtype == float else v for v in head), strict=True)]
         rows = "".join(f"<tr><td>{'</td><td>'.join(map(str, line))}</td></tr>" for line in lines)
         return f"<table><caption>{len(head.row)} of {self._n} annotations</caption>{rows}</table>"
 
@@ -105,7 +109,7 @@ class _Order:
         How often a 1 is given wrongly, and a 0.
     e : float
         Flip scores are clipped to [e, 1 - e].
-    factors : ndarray of shape (n_labels,) or float
+    factors : ndarray of shape (n_labels,)
         What the odds of a label are multiplied by, because of verdicts.
     """
 
@@ -114,7 +118,7 @@ class _Order:
     listed: NDArray[np.bool_]
     rates: tuple[float, float]
     e: float
-    factors: Any = 1.0
+    factors: NDArray[np.float64]
 
     def odds(self, at: Any) -> NDArray[np.float64]:
         """The odds of these entries, without the factors."""
@@ -149,7 +153,7 @@ class _Order:
 
     def of_label(self, c: int) -> "_Order":
         """The order of one label."""
-        parts = {name: getattr(self, name)[:, c : c + 1] for name in ("scores", "given", "listed")}
+        parts = {name: getattr(self, name)[..., c : c + 1] for name in ("scores", "given", "listed", "factors")}
         return dataclasses.replace(self, **parts)
 
 
@@ -269,22 +273,23 @@ def rank_suspects(
         row, label = divmod(some, known.shape[1])
         one = given[row, label].astype(np.int64)
         rank = np.where(one == 1, np.cumsum(one), np.cumsum(1 - one))
-        score = order.odds((row, label)) if by_odds else scores[row, label]
-        return [row, label, one, score, np.array(KINDS)[one], rank, np.arange(len(some)) < n_first]
+        odds = order.odds((row, label))
+        kinds, score = np.array(KINDS)[one], odds if by_odds else scores[row, label]
+        return [row, label, one, score, kinds, rank, odds * order.factors[label], np.arange(len(some)) < n_first]
 
     return Suspects(columns, n)
 
 
-def _rates(flip_rate: Any, forget_rate: Any, labels: Labels) -> tuple[tuple[float, float], float]:
-    """How often a 1 and a 0 is given wrongly, 1 where that is not known, and the e that flip scores are clipped by."""
+def _rates(flip_rate: Any, forget_rate: Any, labels: Labels) -> tuple[tuple[float, float], float, NDArray[np.float64]]:
+    """How often a 1 and a 0 is given wrongly, 1 where that is not known; e of the clip; factors without verdicts."""
     if (flip_rate is None) != (forget_rate is None):
         raise InputError("flip_rate and forget_rate belong together; pass both of the fitted estimator, or neither.")
-    e = 0.5 / np.sqrt(max(1, int(labels.labeled.sum())))
+    e, factors = 0.5 / np.sqrt(max(1, int(labels.labeled.sum()))), np.ones(labels.Y.shape[1])
     if flip_rate is None or labels.single:
-        return (1.0, 1.0), e
+        return (1.0, 1.0), e, factors
     least = 0.5 / max(1, int(labels.known.sum()))
     r, h = check_real(flip_rate, "flip_rate", 0.0, 0.3), check_real(forget_rate, "forget_rate", 0.0, 1.0)
-    return (max(r, least), max(h, least)), e
+    return (max(r, least), max(h, least)), e, factors
 
 
 def _audited(order: _Order, verdicts: NDArray[np.float64], n_each: int) -> tuple[NDArray[np.intp], _Order]:

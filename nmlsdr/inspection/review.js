@@ -33,7 +33,7 @@
     if (i !== undefined) return i;
     if (!places.has(row) || !data.labels[label] || data.unknown[places.get(row)].includes(label)) return undefined;
     const given = data.has[places.get(row)].includes(label) ? 1 : 0;
-    keys.set(prefix + row + " " + label, entries.push({ row, label, given, kind: "", rank: "", with: [], without: [], near: [], pull: [], at: [] }) - 1);
+    keys.set(prefix + row + " " + label, entries.push({ row, label, given, kind: "", rank: "", having: [], lacking: [], near: [], pull: [], at: [] }) - 1);
     return entries.length - 1;
   }
   const quoted = (label) => ["“", isolated(data.labels[label]), "”"];
@@ -244,14 +244,14 @@
 
   // The row beside its nearest labelled rows: a line for each column.
   function showCells(one) {
-    const sides = [one.with, one.without], near = sides.flat(), rows = [one.row, ...near.map(([row]) => row)], at = rows.map((row) => places.get(row));
-    const edges = new Set([1, 1 + one.with.length]), classOf = (k) => (k ? edges.has(k) ? "edge" : "" : "own");
+    const sides = [one.having, one.lacking], near = sides.flat(), rows = [one.row, ...near.map(([row]) => row)], at = rows.map((row) => places.get(row));
+    const edges = new Set([1, 1 + one.having.length]), classOf = (k) => (k ? edges.has(k) ? "edge" : "" : "own");
     const heads = ["with", "without"].map((word, k) => sides[k].length
       ? make("th", { colspan: sides[k].length, scope: "colgroup", class: "side" }, "nearest " + (sides[k].length === 1 ? "row " : "rows ") + word + " ", ...quoted(one.label), small("distance " + [...new Set([sides[k][0][1], sides[k].at(-1)[1]])].join(" to "))) : "");
     const notes = rows.map((row, k) => (k ? noteOn(row, one.label) : ""));
     const names = rows.map((row, k) => make("th", { scope: "col", class: classOf(k) }, ...(k ? [...(idOf(row) === null ? [] : [isolated(idOf(row))]),
       small("row\u00a0" + row), ...(notes[k] ? [make("span", { class: "rv-note" }, notes[k])] : [])] : ["this row"])));
-    const told = data.told[one.label] || [], lines = new Map(told.map((line, k) => [line[0], k])), pulls = new Map((one.pull || []).map((k) => [told[Math.abs(k) - 1][0], k]));
+    const told = data.told[one.label] || [], lines = new Map(told.map((line, k) => [line[0], k])), pulls = new Map(one.pull.map((k) => [told[Math.abs(k) - 1][0], k]));
     const columns = [...new Set([...pulls.keys(), ...lines.keys(), ...data.columns.keys()])];
     const shown = columns.filter((j, place) => unfolded || place < FOLDED || data.always.includes(j));
     const given = rows.map(labelsOf), texts = shown.map((j) => at.map((place) => data.cells[j][place]));

@@ -285,13 +285,6 @@ def test_a_pair_of_alphas_works_together_with_verdicts(run, groups, verb, n_labe
         assert [float(row[3]) for row in rows] == pytest.approx([expected[one] for one in entries(rows)], rel=6e-3)
 
 
-def test_reviewed_annotations_are_not_ranked():
-    reviewed = np.array([[True, False]])
-    assert rank_suspects([[0.9, 0.1]], [[1, 0]], reviewed=reviewed).label.tolist() == [1]
-    with pytest.raises(ValueError, match=r"boolean array of shape \(1,\) or \(1, 2\)"):
-        rank_suspects([[0.9, 0.1]], [[1, 0]], reviewed=[True, False])
-
-
 def test_rows_are_found_by_their_id(run, rng):  # noqa: F811
     """The list names rows by id, and a verdict finds them by it, wherever the row stands by then."""
     truth = rng.integers(0, 2, (40, 2))

@@ -46,7 +46,7 @@ def fitted(rng):
 def assert_pulls(page, one, parts):
     """The columns that are marked are those with the largest parts, first against a label that is given."""
     told = [page["columns"][line[0]] for line in page["told"][str(one["label"])]]
-    assert len(one.get("at", [])) == len(told)
+    assert len(one["at"]) == len(told)
     size = max((abs(parts[name]) for name in told), default=0.0)
     falling = sorted(told, key=lambda name: -abs(parts[name]))
     clear = [(name, np.sign(parts[name])) for name in falling if abs(parts[name]) > 0.05 * size]
@@ -75,7 +75,7 @@ def test_entries_are_the_list_and_their_rows_the_nearest(fitted, tmp_path):
         i, c = one["row"], one["label"]
         apart = np.linalg.norm(step.embedding_ - step.embedding_[i], axis=1)
         apart[i] = np.inf
-        for side, value in (("with", 1), ("without", 0)):
+        for side, value in (("having", 1), ("lacking", 0)):
             expected = [j for j in np.argsort(apart, kind="stable") if y[j, c] == value and j != i][:3]
             assert [j for j, _ in one[side]] == expected
             assert [d for _, d in one[side]] == pytest.approx(apart[expected], rel=6e-2)
@@ -121,7 +121,7 @@ def test_other_rows_and_other_methods_have_a_page_too(fitted, tmp_path, form):
     kind = "all" if form == "sparse" else "forgotten"
     write_review(tmp_path / "a.html", model, X, y, kind=kind, top=5)
     page = unpack(tmp_path / "a.html")
-    assert ["pull" in one for one in page["entries"]] == [form == "sparse"] * len(page["entries"])
+    assert any(one["pull"] for one in page["entries"]) == (form == "sparse")
     assert any(page["told"].values()) == (form == "sparse")
     assert page["kind"] == kind
     assert len(page["cells"][0]) == len(page["rows"])
@@ -165,7 +165,7 @@ def test_the_page_loads_nothing_and_its_policy_names_its_own_script_and_style(fi
         (lambda X, y: {"table": X[:5]}, "table needs one entry for each of the 60 rows, got 5"),
         (lambda X, y: {"kind": "x"}, "kind must be"),
         (lambda X, y: {"top": 0}, "top must be"),
-        (lambda X, y: {"verdicts": y[:5]}, "reviewed must be"),
+        (lambda X, y: {"verdicts": y[:5]}, "verdicts must have"),
     ],
 )
 def test_arguments_that_do_not_fit_are_refused(fitted, tmp_path, change, words):
@@ -300,7 +300,7 @@ def test_pictures_have_quantiles_of_both_groups_and_shares_where_values_are_few(
 def test_a_category_is_compared_as_a_whole():
     """Three categories as three features of one column: those of rows 0 and 2 differ, although both lack the third."""
     X, y = np.eye(3)[[0, 0, 1, 2, 2]], np.array([1, 1, 1, 0, 0])
-    ends, marks, at, counts = _page._strip(X, y, np.array([0, 2]), np.zeros(5, dtype=bool))
+    ends, marks, at, counts = _page._strip(X, y, np.array([0, 2]), np.arange(5))
     assert (ends.size, marks, at) == (0, [], [[67, 0], [33, 0]])
     assert counts.tolist() == [False, False]  # of so few rows
 

@@ -24,7 +24,7 @@ from .table import Table
 from .writing import open_output, write_result, wrote
 
 # Options that the next commands do not need, and those of them without a value.
-_OWN = ("--out", "-o", "--kind", "--top", "--folds", "--show", "--image", "--reviewed", "--model")
+_OWN = ("--out", "-o", "--kind", "--top", "--audit", "--folds", "--show", "--image", "--reviewed", "--model")
 _SHOWN = 5  # entries on the terminal
 _FLAGS = ("--explain", "--no-cells", "--corrected", "--strict", "--quiet", "-q")
 

@@ -118,6 +118,12 @@ GROUPS: dict[str, Options] = {
             default="all",
         ),
         "--top": option("N", "only the first N annotations of the list (default: all; 500 for a page)", count),
+        "--audit": option(
+            "N",
+            "ask N annotations of each label first; their verdicts order the others (default: 5); 0: not",
+            number(int, lambda value: value >= 0, "a whole number of at least 0"),
+            default=5,
+        ),
         "--explain": flag("also write the nearest labelled rows of each annotation: number or id, label and distance"),
         "--show": option(
             "NAME,...",
@@ -299,7 +305,7 @@ def _add_tables(verbs: Any) -> None:
         "writes a list. Columns: row (from 0), label, given (0 or 1), score (the largest first), suggest (add or "
         "remove), kind (forgotten: given 0, looks like 1; wrong: given 1, looks like 0), rank within the kind, and "
         "verdict. Fill in the verdict (1, 0 or unclear), and pass the file to --reviewed.",
-        f"{PAGES} --top --explain --model --strict",
+        f"{PAGES} --top --audit --explain --model --strict",
         {"--out": option("FILE", text, required=True, action="append", suffixes=(*LISTS, ".html"))},
     )
     add_table_verb(

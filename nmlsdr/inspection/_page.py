@@ -27,7 +27,7 @@ from .._errors import InputError
 from .._output import replace_file
 from ..graph import kneighbors
 from ._html import need_jinja, open_template, read_asset, readable
-from ._review import Suspects, last_with, rank_suspects, step_with_scores
+from ._review import AUDIT, Suspects, last_with, rank_suspects, step_with_scores
 from ._verdicts import FORMULA, Columns, labels_to_review, three_digits
 
 Facts = dict[str, Any]
@@ -395,7 +395,7 @@ def write_review(
     kind: str = "all",
     top: int = TOP,
     verdicts: NDArray[np.int64] | None = None,
-    given: Any = None,
+    audit: int = AUDIT,
     title: str = "table",
 ) -> None:
     """Write the page on which a person checks annotations: a single file that a browser opens without a network.
@@ -409,7 +409,7 @@ def write_review(
     X : array-like or sparse matrix of shape (n_samples, n_features)
         The rows given to `fit`.
     y : array-like or sparse matrix of shape (n_samples, n_labels)
-        The labels given to `fit`. The columns of a data frame name the labels.
+        The labels given to `fit`, without the verdicts. The columns of a data frame name the labels.
     table : DataFrame, array-like or sparse matrix of shape (n_samples, n_columns), default=None
         What the page shows of a row; without columns nothing but ids and labels. None: X.
     ids : sequence of length n_samples, default=None
@@ -421,8 +421,8 @@ def write_review(
     verdicts : ndarray of shape (n_samples, n_labels), default=None
         Earlier verdicts, as `read_verdicts` returns them. These annotations are not listed; the page adds the earlier
         verdicts to the file that it writes.
-    given : array-like or sparse matrix of shape (n_samples, n_labels), default=None
-        The labels before these verdicts, as `apply_verdicts` returns them. None: y.
+    audit : int, default=5
+        Number of annotations of each label that the page asks first; see `rank_suspects`.
     title : str, default="table"
         Name of the data.
 
@@ -436,7 +436,7 @@ def write_review(
     See Also
     --------
     read_verdicts : Read the file that the page writes.
-    apply_verdicts : Correct y by it.
+    rank_suspects : The list as arrays.
 
     Examples
     --------
@@ -454,16 +454,16 @@ def write_review(
     """
     need_jinja("The review page")
     step = step_with_scores(estimator)
-    target, label_names = labels_to_review(y)
-    verdicts = np.full(target.shape, -1) if verdicts is None else np.asarray(verdicts)
-    found = rank_suspects(step, y, kind=kind, verdicts=verdicts)
+    given, label_names = labels_to_review(y)
+    verdicts = np.full(given.shape, -1) if verdicts is None else np.asarray(verdicts)
+    found = rank_suspects(step, y, kind=kind, verdicts=verdicts, audit=audit)
     shown = X if table is None else table
     names = [str(name) for name in getattr(shown, "columns", range(np.shape(shown)[1]))]
     block = shown.tocsr() if sparse.issparse(shown) else np.asarray(shown, dtype=getattr(shown, "dtype", object))
     texts = None if ids is None else np.array(list(map(str, ids)), dtype=object)
-    for what, n in (("table", block.shape[0]), ("ids", len(target) if texts is None else len(texts))):
-        if n != len(target):
-            raise InputError(f"{what} needs one entry for each of the {len(target)} rows, got {n}.")
+    for what, n in (("table", block.shape[0]), ("ids", len(given) if texts is None else len(texts))):
+        if n != len(given):
+            raise InputError(f"{what} needs one entry for each of the {len(given)} rows, got {n}.")
 
     for before in [s for _, s in estimator.steps] if isinstance(estimator, Pipeline) else []:
         if before is step:
@@ -474,9 +474,9 @@ def write_review(
     shown = Shown(
         source=title,
         label_names=label_names,
-        target=target,
+        target=np.where(verdicts >= 0, verdicts, given),
         verdicts=verdicts,
-        given=target if given is None else labels_to_review(given)[0],
+        given=given,
         name_rows=lambda rows: ([] if texts is None else [("id", texts[rows])]) + [("row", rows)],
         columns=names,
         cells=cells,

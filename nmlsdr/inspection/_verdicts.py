@@ -23,7 +23,7 @@ from ..tables import Form, Lines
 from ._review import Suspects
 
 #: The columns of the list, except that of the ids.
-OWN_COLUMNS = ("row", "label", "given", "score", "suggest", "kind", "rank", "verdict")
+OWN_COLUMNS = ("row", "label", "given", "score", "suggest", "kind", "rank", "audit", "verdict")
 
 OPEN = ("", "?")
 VERDICTS = (
@@ -87,6 +87,7 @@ def list_columns(found: Suspects, label_names: Sequence[str], rows: Columns) -> 
         ("suggest", np.where(found.given == 1, "remove", "add").astype(object)),
         ("kind", found.kind.astype(object)),
         ("rank", found.rank),
+        ("audit", np.where(found.audit, "yes", "").astype(object)),
         ("verdict", np.full(len(found.row), "", dtype=object)),
     ]
 

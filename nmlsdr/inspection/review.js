@@ -2,7 +2,7 @@
 // never as markup.  Other scripts of the page see the events "review-ready", "review-entry" and "review-picture" of the
 // document, and send "review-show" with {row, label}.
 (async function () {
-  const { unpack, make, isolated, readable, plural, small, cell, strip, widthsOf, front, estimate, drawCurve, markWide, csvLine, parse } = reviewParts;
+  const { unpack, make, isolated, readable, plural, small, cell, strip, widthsOf, front, inOrder, estimate, drawCurve, markWide, csvLine, parse } = reviewParts;
   const pick = (id) => document.getElementById("rv-" + id);
   if (!window.DecompressionStream) { pick("old").hidden = false; return; }
   const data = await unpack(pick("data").textContent);
@@ -92,8 +92,8 @@
     .sort((a, b) => entries[b].time - entries[a].time); // the last one first
   const isTold = (one) => one !== undefined && (one.verdict === 0 || one.verdict === 1);
   const isWrong = (one) => isTold(one) && one.verdict !== one.given;
-  // The entries of the list that is chosen, of the label that is chosen, in their order.
-  const listed = () => entries.filter((one) => inList(one, tab === CHECKED ? 0 : tab) && (tab === CHECKED || ["", String(one.label)].includes(pick("label").value)));
+  // The entries of the list that is chosen, of the label that is chosen, in their order and without the audit.
+  const listed = () => inOrder(entries).map((i) => entries[i]).filter((one) => !one.audit && inList(one, tab === CHECKED ? 0 : tab) && (tab === CHECKED || ["", String(one.label)].includes(pick("label").value)));
 
   function decide(i, value) {
     history.push({ i, before: entries[i].verdict });
@@ -111,6 +111,7 @@
     if (current < 0) return;
     decide(current, value);
     say("");
+    if (entries[current].audit) showList(); // the last verdict of the audit orders the others
     later();
   }
 
@@ -148,7 +149,7 @@
   }
 
   function showList() {
-    view = (tab === CHECKED ? decided() : entries.map((_, i) => i)).filter(inView);
+    view = (tab === CHECKED ? decided() : inOrder(entries)).filter(inView);
     if (!view.includes(current)) {
       const open = view.find((i) => entries[i].verdict === undefined);
       current = open !== undefined ? open : view.length ? view[0] : -1;
@@ -184,13 +185,14 @@
 
   function showProgress() {
     const done = decided(), made = done.map((i) => entries[i]), wrong = made.filter(isWrong).length;
-    const more = done.filter((i) => i >= n_listed).length, unclear = made.filter((one) => !isTold(one)).length, top = front(listed());
+    const more = done.filter((i) => i >= n_listed).length, unclear = made.filter((one) => !isTold(one)).length, top = front(listed()), audit = entries.filter((one) => one.audit), left = audit.filter((one) => one.verdict === undefined).length;
     pick("progress").textContent = (done.length - more) + " of " + plural(n_listed, "entry").replace("entrys", "entries") + " checked; what was given was wrong in " + wrong
       + (unclear ? ", and it cannot be told in " + unclear : "") + (more ? "; " + more + (more === 1 ? " of them is another label" : " of them are other labels") + " of these rows" : "")
       + (data.earlier.length ? "; " + data.earlier.length + " more were checked earlier" : "") + ". "
+      + (left ? "The list begins with an audit of its labels, of which " + left + " of " + audit.length + " are left; then come labels with more mistakes. " : "")
       + (store ? "Each verdict is kept in this browser." : "This browser keeps nothing for this page: save the verdicts as a file before you close it.");
     pick("progress").classList.toggle("rv-alarm", !store);
-    pick("estimate").textContent = estimate(top.told.map(isWrong), top.open, top.further);
+    pick("estimate").textContent = estimate(top.told.map(isWrong), top.open, top.further, audit.length ? ", after its audit" : "");
     drawCurve(top.told.map(isWrong));
     pick("undo").disabled = !history.length;
     pick("forget").disabled = !done.length;
@@ -211,7 +213,7 @@
     pick("verdict").textContent = done ? "Your verdict: " + yesNo(one.verdict) + (isTold(one) ? isWrong(one) ? ". What was given is wrong." : ". What was given is right." : ".") : "";
     // What the list is sorted by would answer in place of the reader, so it comes after the verdict.
     pick("place").textContent = !done && !early ? "Place in the list and score: after your verdict (key\u00a0k goes back to it), or now (key\u00a0e)."
-      : "Entry " + (view.indexOf(current) + 1) + " of " + view.length + (tab === CHECKED ? ", checked" : "") + "."
+      : "Entry " + (view.indexOf(current) + 1) + " of " + view.length + (tab === CHECKED ? ", checked" : "") + (one.audit ? ", audit" : "") + "."
         + (of ? " Of its " + of + " nearest labelled rows " + near + (near === 1 ? " has" : " have") + " the label." : "")
         + (one.score === undefined ? "" : " Score " + Number(one.score.toPrecision(2)) + ".");
     for (const [id, value] of [["yes", 1], ["no", 0], ["unclear", UNCLEAR]]) pick(id).setAttribute("aria-pressed", one.verdict === value);
@@ -360,11 +362,11 @@
 
   // The list as --reviewed takes it: the columns of the list of `nmlsdr review`.
   function save() {
-    const head = [...(data.key ? [escaped(data.key)] : []), "row", "label", "given", "score", "suggest", "kind", "rank", "verdict"];
+    const head = [...(data.key ? [escaped(data.key)] : []), "row", "label", "given", "score", "suggest", "kind", "rank", "audit", "verdict"];
     const said = (verdict) => (verdict === UNCLEAR ? "unclear" : verdict);
-    const lines = [...data.earlier.map(([row, label, given, verdict]) => [...named(row), escaped(data.labels[label]), given < 0 ? "" : given, "", "", "", "", said(verdict)]),
+    const lines = [...data.earlier.map(([row, label, given, verdict]) => [...named(row), escaped(data.labels[label]), given < 0 ? "" : given, "", "", "", "", "", said(verdict)]),
       ...entries.filter((one) => one.verdict !== undefined).map((one) => [...named(one.row), escaped(data.labels[one.label]), one.given,
-        one.score === undefined ? "" : Number(one.score.toPrecision(3)), one.given ? "remove" : "add", one.kind, one.rank, said(one.verdict)])];
+        one.score === undefined ? "" : Number(one.score.toPrecision(3)), one.given ? "remove" : "add", one.kind, one.rank, one.audit ? "yes" : "", said(one.verdict)])];
     const text = [head, ...lines].map((cells) => csvLine(cells.map(String))).join("\r\n");
     const file = new Blob(["\ufeff" + text + "\r\n"], { type: "text/csv;charset=utf-8" });
     const link = make("a", { href: URL.createObjectURL(file), download: data.file });

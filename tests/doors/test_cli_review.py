@@ -26,7 +26,7 @@ from nmlsdr.inspection import rank_suspects
 from nmlsdr.inspection._verdicts import escape_formula, unescape_formula
 
 COLUMNS = ["--label-columns", label_columns()]
-NAMES = ["row", "label", "given", "score", "suggest", "kind", "rank", "verdict"]
+NAMES = ["row", "label", "given", "score", "suggest", "kind", "rank", "audit", "verdict"]
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def review(run, *options, out="review.csv"):  # noqa: F811
 
 def test_the_wrong_annotations_come_first(run, groups):  # noqa: F811
     _, given, wrong = groups
-    rows, _ = review(run)
+    rows, _ = review(run, "--audit", "0")
     assert len(rows) == given.size
     assert set(entries(rows[: len(wrong)])) == set(wrong)
     scores = [float(row[3]) for row in rows]
@@ -71,7 +71,7 @@ def test_the_wrong_annotations_come_first(run, groups):  # noqa: F811
     for (i, c), row in zip(entries(rows), rows, strict=True):
         assert int(row[2]) == given[i, c]
         assert row[4:6] == (["remove", "wrong"] if given[i, c] else ["add", "forgotten"])
-        assert row[7] == ""
+        assert row[8] == ""
 
 
 @pytest.mark.parametrize("mistake", ["forgotten", "given to wrong rows"])
@@ -95,17 +95,17 @@ def test_python_and_the_command_make_the_same_list(run, groups):  # noqa: F811
     X, given, _ = groups
     rows, _ = review(run)
     model = ResidualPropagation(n_neighbors=6).fit(StandardScaler().fit_transform(X), given)
-    found = rank_suspects(model, given)
+    found = rank_suspects(model, given, audit=5)
     assert entries(rows) == list(zip(found.row.tolist(), found.label.tolist(), strict=True))
 
 
 @pytest.mark.parametrize("kind", ["forgotten", "wrong"])
 def test_a_list_of_one_kind_is_its_part_of_the_list_of_all(run, groups, kind):  # noqa: F811
-    both, _ = review(run)
-    alone, _ = review(run, "--kind", kind, out="alone.csv")
+    both, _ = review(run, "--audit", "0")
+    alone, _ = review(run, "--kind", kind, "--audit", "0", out="alone.csv")
     assert alone == [row for row in both if row[5] == kind]
     assert [int(row[6]) for row in alone] == list(range(1, len(alone) + 1))
-    first, _ = review(run, "--kind", kind, "--top", "3", out="first.csv")
+    first, _ = review(run, "--kind", kind, "--audit", "0", "--top", "3", out="first.csv")
     assert first == alone[:3]
 
 
@@ -143,10 +143,10 @@ def test_explanations_are_the_nearest_rows(run, groups):  # noqa: F811
     for (i, c), row in zip(entries(rows), rows, strict=True):
         distances = np.linalg.norm(Z - Z[i], axis=1)
         distances[i] = np.inf
-        near = [int(v) for v in row[8::3]]
+        near = [int(v) for v in row[9::3]]
         assert near == np.argsort(distances, kind="stable")[:5].tolist()
-        assert [int(v) for v in row[9::3]] == given[near, c].tolist()
-        assert [float(v) for v in row[10::3]] == pytest.approx(distances[near], rel=6e-3)
+        assert [int(v) for v in row[10::3]] == given[near, c].tolist()
+        assert [float(v) for v in row[11::3]] == pytest.approx(distances[near], rel=6e-3)
 
 
 def test_explanations_use_the_cosine_distance_if_it_is_chosen(run, groups):  # noqa: F811
@@ -157,7 +157,7 @@ def test_explanations_use_the_cosine_distance_if_it_is_chosen(run, groups):  # n
     model = ResidualPropagation(n_neighbors=6, metric="cosine").fit(StandardScaler().fit_transform(X), given)
     apart = cosine_distances(model.embedding_)
     for (i, _), row in zip(entries(rows), rows, strict=True):
-        assert [float(v) for v in row[10::3]] == pytest.approx(np.sort(np.delete(apart[i], i))[:5], rel=6e-3, abs=1e-8)
+        assert [float(v) for v in row[11::3]] == pytest.approx(np.sort(np.delete(apart[i], i))[:5], rel=6e-3, abs=1e-8)
 
 
 # ---------------------------------------------------------------- verdicts
@@ -171,7 +171,7 @@ def test_verdicts_are_used_by_the_next_review_and_fit(run, groups):  # noqa: F81
     rows, _ = review(run)
     for row in rows[:6]:
         (entry,) = entries([row])
-        row[7] = str(1 - given[entry]) if entry in wrong else "keep"
+        row[8] = str(1 - given[entry]) if entry in wrong else "keep"
     write_rows("checked.csv", NAMES, rows)
     later, _ = review(run, "--reviewed", "checked.csv", out="second.csv")
     assert len(later) == len(rows) - 6
@@ -280,7 +280,7 @@ def test_a_pair_of_alphas_works_together_with_verdicts(run, groups, verb, n_labe
         alpha[3, 1] = 0.0
         model = ResidualPropagation(n_neighbors=6)
         model.fit(StandardScaler().fit_transform(X), given[:, :n_labels], alpha=alpha)
-        found = rank_suspects(model, given[:, :n_labels])
+        found = rank_suspects(model, given[:, :n_labels], audit=5)
         expected = {(i, c): score for i, c, _, score, *_ in zip(*found, strict=True)}
         assert [float(row[3]) for row in rows] == pytest.approx([expected[one] for one in entries(rows)], rel=6e-3)
 
@@ -323,7 +323,7 @@ def test_a_verdict_on_a_row_without_labels(run, groups):  # noqa: F811
     assert_done(outcome)
     assert "60 rows, 3 features, 3 labels, 1 unlabelled" in outcome.err
     found, _ = review(run, "--reviewed", "checked.csv", "--explain")
-    near = {int(cell) for row in found for cell in row[8::3]}
+    near = {int(cell) for row in found for cell in row[9::3]}
     assert 5 in near
     assert 6 not in near
 

@@ -319,7 +319,7 @@ def test_the_file_is_what_reviewed_takes(visit, frame):
     one.press("0")
     written = one.saved()
     found = lines(written)
-    assert list(found[0]) == ["id", "row", "label", "given", "score", "suggest", "kind", "rank", "verdict"]
+    assert list(found[0]) == ["id", "row", "label", "given", "score", "suggest", "kind", "rank", "audit", "verdict"]
     assert [line["verdict"] for line in found] == ["1", "0", "1", "0"]
     assert all(line["label"] in ("flu", "'=cold", "<b>gout") for line in found)  # no spreadsheet reads a formula
     path = Path(one.page.url.removeprefix("file://")).with_name("verdicts.csv")

@@ -63,11 +63,12 @@ def test_entries_are_the_list_and_their_rows_the_nearest(fitted, tmp_path):
     write_review(tmp_path / "a.html", model, X, y, top=20)
     page = unpack(tmp_path / "a.html")
     step = model[-1]
-    found = rank_suspects(step, y).first(20)
+    found = rank_suspects(step, y, audit=5).first(20)
     number = page["rows"]
-    for name in ("row", "label", "given"):
+    for name in ("row", "label", "given", "audit"):
         assert [one[name] for one in page["entries"]] == getattr(found, name).tolist()
-    assert [one["score"] for one in page["entries"]] == pytest.approx(found.score, rel=6e-3)
+    for name in ("score", "odds"):
+        assert [one[name] for one in page["entries"]] == pytest.approx(getattr(found, name), rel=6e-3)
     assert page["doubtful"] == 15  # a tenth of the 150 annotations
     assert number == sorted(set(number))
     assert page["columns"] == ["0", "1", "2", "3", "4"]
@@ -213,7 +214,7 @@ def test_verdicts_come_back_as_arrays(fitted, tmp_path):
     expected = np.where((y != -1).any(axis=1).to_numpy()[:, None], 0.5, 0.9)
     np.testing.assert_array_equal(alpha, np.where(decided, 0.0, expected))
     again = ResidualPropagation(n_neighbors=5).fit(X, corrected, alpha=alpha)
-    write_review(tmp_path / "b.html", again, X, corrected, ids=ids, verdicts=verdicts, given=y)
+    write_review(tmp_path / "b.html", again, X, y, ids=ids, verdicts=verdicts)
     later = unpack(tmp_path / "b.html")
     assert not {(one["row"], one["label"]) for one in later["entries"]} & set(places)
     write_verdicts(tmp_path / "w.csv", later, [])  # the earlier verdicts are in the next file
@@ -465,7 +466,7 @@ def test_two_files_that_are_one_are_refused(run, hospital):  # noqa: F811
 def test_where_ids_repeat_the_nearest_rows_have_their_number_too(run, hospital):  # noqa: F811
     assert_done(run("review", "t.csv", *AS, "--explain", "--top", "4", "--out", "r.csv"))
     names, lines = read_csv("r.csv")
-    assert names[9:13] == ["near_1", "near_1_row", "near_1_given", "near_1_distance"]
+    assert names[10:14] == ["near_1", "near_1_row", "near_1_given", "near_1_distance"]
     for line in lines:
         found = dict(zip(names, line, strict=True))
         assert all(hospital[int(found[f"near_{k}_row"])][0] == found[f"near_{k}"] for k in range(1, 6))

@@ -5,11 +5,13 @@ Where a share of the true labels was forgotten, the same share of 0s stands even
 large, because features seldom tell the labels of a row with certainty; so they bound the mistakes from above.
 """
 
+import dataclasses
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._checks.labels import Labels
 from .._errors import InputError
 from .._thresholds import flip_rate_interval
 from ._review import check_scores
@@ -61,8 +63,10 @@ def estimate_mistakes(scores: ArrayLike, y: Any, *, labeled: Any = None) -> Mist
     Notes
     -----
     The estimate assumes that each true label is forgotten with the same probability h, whatever the row and the label,
-    and that each of the other entries becomes a 1 with the same probability r. It cannot see mistakes that the features
-    explain, such as labels that are forgotten mainly in unclear cases, or by an annotator whose rows look different.
+    and that each of the other entries becomes a 1 with the same probability r. Only the highest number of wrong 1s lets
+    r differ between labels: it is the sum of those of the single labels. The estimate cannot see mistakes that the
+    features explain, such as labels that are forgotten mainly in unclear cases, or by an annotator whose rows look
+    different.
 
     r lies between the bounds of the flip rate of `ResidualPropagation`. For h, look at the entries of each label with
     the largest scores, as many as .1, .2, .4 or .8 times the number of its given 1s. Let w be the share of given 1s
@@ -72,6 +76,9 @@ def estimate_mistakes(scores: ArrayLike, y: Any, *, labeled: Any = None) -> Mist
     `studies/mistakes.py`, so there is none.
 
     If G of M known entries are 1, then (G - r M) / (1 - h - r) entries are truly 1, of which a share h was forgotten.
+
+    In simulations with flips of 15 % in one or two of 6 or 12 labels, the number of wrong 1s was in one interval of all
+    labels in 0 to 70 of 100 draws, and below the sum in all. The sum is 4 to 10 times as large.
 
     Elkan and Noto, "Learning classifiers from only positive and unlabeled data", KDD 2008, read the share 1 - h off the
     scores themselves, which must then be probabilities.
@@ -87,9 +94,19 @@ def estimate_mistakes(scores: ArrayLike, y: Any, *, labeled: Any = None) -> Mist
     [0, 35]
     """
     values, labels = check_scores(scores, y, labeled, "scores")
-    values = values[labels.labeled]
-    if not np.isfinite(values).all():
+    if not np.isfinite(values[labels.labeled]).all():
         raise InputError("scores of labelled rows must be finite; predict all of them.")
+    found = _intervals(values, labels)
+    each = (
+        _intervals(values[:, [c]], dataclasses.replace(labels, Y=labels.Y[:, [c]], known=labels.known[:, [c]]))
+        for c in range(values.shape[1])
+    )
+    return found._replace(wrong=(found.wrong[0], max(found.wrong[1], sum(one.wrong[1] for one in each))))
+
+
+def _intervals(values: NDArray[np.float64], labels: Labels) -> Mistakes:
+    """The intervals, if mistakes are equally likely in all of these labels."""
+    values = values[labels.labeled]
     known, given = labels.known[labels.labeled], labels.Y[labels.labeled] > 0.5
     M, G = int(known.sum()), int(given.sum())
     if not G:

@@ -74,6 +74,20 @@ def test_the_truth_lies_inside_in_nine_of_ten_draws(distance):
     assert np.mean(inside) >= 0.9, inside
 
 
+def test_one_label_full_of_wrong_1s_is_within_the_interval(rng):
+    """The scores of the other labels are smaller, so that the tenth of all entries does not have this label."""
+    truth = rng.random((600, 6)) < 0.2
+    scores = 2 * truth + rng.normal(size=truth.shape)
+    scores[:, 0] += 10
+    given_labels = truth.copy()
+    given_labels[:, 0] |= rng.random(600) < 0.15
+    lowest, highest = estimate_mistakes(scores, given_labels).wrong
+    assert lowest <= (given_labels & ~truth).sum() <= highest
+    alone = [estimate_mistakes(scores[:, [c]], given_labels[:, [c]]).wrong[1] for c in range(6)]
+    assert highest == pytest.approx(sum(alone))
+    assert alone[0] > 3 * max(alone[1:])
+
+
 def test_clear_features_give_a_narrow_interval_and_unclear_ones_a_wide_one(rng):
     for distance, least, most in [(6.0, 1.0, 1.5), (1.0, 2.0, np.inf)]:
         scores, y, truth = drawn(rng, distance, 0.3, n=4000)

@@ -128,6 +128,5 @@ def fit_and_rank(
     with console.step(f"fit {NAME}"):
         method = (kind or ResidualPropagation)(n_estimators=TREES, **graph_settings(args))
         method = fit_reviewed(method, X, table)
-    return method, rank_suspects(
-        method, table.given, kind=args.kind, verdicts=table.verdicts, audit=getattr(args, "audit", 0)
-    )
+    first = getattr(args, "audit", 0)
+    return method, rank_suspects(method, table.given, kind=args.kind, verdicts=table.verdicts, audit=first)

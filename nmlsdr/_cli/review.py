@@ -129,17 +129,11 @@ def page_facts(found: Any, method: Any, table: Table, args: argparse.Namespace) 
         columns = [c.name for c in table.plan.columns if c.kind in (*FEATURES, "text") and c.name != args.image]
         features = [c.name for c in table.plan.used for _ in c.feature_names]
     shown = pages.Shown(
-        source=PurePath(args.data).name,
-        label_names=table.names_of_labels(),
-        target=table.target,
-        verdicts=table.verdicts,
-        given=table.given,
-        name_rows=functools.partial(table.name_rows, taken=verdicts.OWN_COLUMNS),
-        columns=[] if args.no_cells else args.show or columns,
-        cells=cells,
-        absent=absent,
+        source=PurePath(args.data).name, label_names=table.names_of_labels(), target=table.target,
+        verdicts=table.verdicts, given=table.given, columns=[] if args.no_cells else args.show or columns, cells=cells,
+        absent=absent, name_rows=functools.partial(table.name_rows, taken=verdicts.OWN_COLUMNS),
         feature_columns=features,
-    )
+    )  # fmt: skip
     X, near = X if scaler is None else scaler.fit_transform(X), {"metric": args.metric, "n_jobs": args.jobs}
     facts = pages.describe_entries(method, X, found, shown, kind=args.kind, **near)
     facts["always"] = [j for j, name in enumerate(facts["columns"]) if name in (args.show or texts)]

@@ -121,8 +121,7 @@ GROUPS: dict[str, Options] = {
         "--audit": option(
             "N",
             "ask N annotations of each label first; their verdicts order the others (default: 5); 0: not",
-            number(int, lambda value: value >= 0, "a whole number of at least 0"),
-            default=5,
+            seed, default=5,
         ),
         "--explain": flag("also write the nearest labelled rows of each annotation: number or id, label and distance"),
         "--show": option(

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._checks.labels import Labels
 from .._errors import InputError
-from .._thresholds import flip_rate_interval
+from .._estimators._thresholds import flip_rate_interval
 from ._review import check_scores
 
 # Of the entries of a label, as many with the largest scores are looked at as these shares of its given 1s.
@@ -96,11 +96,11 @@ def estimate_mistakes(scores: ArrayLike, y: Any, *, labeled: Any = None) -> Mist
     values, labels = check_scores(scores, y, labeled, "scores")
     if not np.isfinite(values[labels.labeled]).all():
         raise InputError("scores of labelled rows must be finite; predict all of them.")
-    found = _intervals(values, labels)
-    each = (
-        _intervals(values[:, [c]], dataclasses.replace(labels, Y=labels.Y[:, [c]], known=labels.known[:, [c]]))
-        for c in range(values.shape[1])
-    )
+
+    def of(at: Any) -> Mistakes:
+        return _intervals(values[:, at], dataclasses.replace(labels, Y=labels.Y[:, at], known=labels.known[:, at]))
+
+    found, *each = map(of, [slice(None), *([c] for c in range(values.shape[1]))])
     return found._replace(wrong=(found.wrong[0], max(found.wrong[1], sum(one.wrong[1] for one in each))))
 
 

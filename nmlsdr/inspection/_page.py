@@ -182,10 +182,8 @@ def describe_entries(method: Any, X: Any, found: Suspects, table: Shown, *, kind
             for one in own:
                 setattr(one, field, [(j, float(f"{distance:.2g}")) for j, distance in getattr(one, field)[:N_EACH]])
     columns, told = _add_parts(by_label, method, X, table)
-    earlier = [
-        [int(i), int(c), int(table.given[i, c]), int(table.verdicts[i, c])]
-        for i, c in np.argwhere(table.verdicts != -1)
-    ]
+    places = np.argwhere(table.verdicts != -1).tolist()
+    earlier = [[i, c, int(table.given[i, c]), int(table.verdicts[i, c])] for i, c in places]
     rows = {i for i, *_ in earlier} | {one.row for one in entries}
     rows |= {j for one in entries for j, _ in one.having + one.lacking}
     numbers = np.array(sorted(rows), dtype=np.intp)
@@ -198,28 +196,18 @@ def describe_entries(method: Any, X: Any, found: Suspects, table: Shown, *, kind
         "file": re.sub(r"[^\w.-]+", "-", f"{PurePath(table.source).stem}-verdicts.csv"),
         "formula": FORMULA.pattern,
         "words": dict(VERDICTS),
-        "key": ids[0],
-        "labels": list(names),
-        "kind": kind,
+        "key": ids[0], "labels": list(names), "kind": kind,
         "entries": [vars(one) for one in entries],
-        "rows": numbers.tolist(),
-        "ids": ids[1].tolist(),
+        "rows": numbers.tolist(), "ids": ids[1].tolist(),
         "has": [np.flatnonzero(on).tolist() for on in target[numbers] == 1],
         "unknown": [np.flatnonzero(on).tolist() for on in target[numbers] == -1],
         "doubtful": int((target != -1).sum()) // 10,  # of this list those that make neighbours doubtful
-        "columns": list(columns),
-        "told": told,
-        "cells": [[text[:LONGEST_CELL] for text in texts] for texts in cells],
-        "earlier": earlier,
-        "always": [],
-        "pictures": None,
-        "linked": False,
-    }
+        "columns": list(columns), "told": told, "cells": [[text[:LONGEST_CELL] for text in texts] for texts in cells],
+        "earlier": earlier, "always": [], "pictures": None, "linked": False,
+    }  # fmt: skip
 
 
-def _add_parts(
-    entries: Mapping[int, list[Entry]], method: Any, X: Any, table: Shown
-) -> tuple[Sequence[str], dict[str, list[Any]]]:
+def _add_parts(entries: Mapping[int, list[Entry]], method: Any, X: Any, table: Shown) -> tuple[Sequence[str], Facts]:
     """Add what speaks for and against the label of each entry; return the columns of the page, and what labels share.
 
     The part of a column in the regression is the sum over its features of coefficient times deviation from the mean.
@@ -371,33 +359,18 @@ def render_page(facts: Facts, *, source: str, command: str = "") -> bytes:
     """Return the page on which the entries are checked; `command` are the options of the commands to run next."""
     script, style = script_and_style()
     page = open_template("nmlsdr.inspection", "review.html.jinja").render(
-        file=readable(facts["file"]),
-        columns=facts["columns"],  # counted and not shown, as are pictures
-        pictures=facts["pictures"],
-        source=readable(source),
-        n_rows=len(facts["rows"]),
-        part=render_part(facts),
-        command=readable(command, 2000),
-        script=script,
-        style=style,
-    )
+        file=readable(facts["file"]), source=readable(source), command=readable(command, 2000),
+        columns=facts["columns"], pictures=facts["pictures"],  # both are counted and not shown
+        n_rows=len(facts["rows"]), part=render_part(facts), script=script, style=style,
+    )  # fmt: skip
     return f"{page}\n".encode()
 
 
 def write_review(
-    path: str | os.PathLike[str],
-    estimator: Any,
-    X: Any,
-    y: Any,
-    *,
-    table: Any = None,
-    ids: Sequence[Any] | None = None,
-    kind: str = "all",
-    top: int = TOP,
-    verdicts: NDArray[np.int64] | None = None,
-    audit: int = AUDIT,
-    title: str = "table",
-) -> None:
+    path: str | os.PathLike[str], estimator: Any, X: Any, y: Any, *, table: Any = None,
+    ids: Sequence[Any] | None = None, kind: str = "all", top: int = TOP,
+    verdicts: NDArray[np.int64] | None = None, audit: int = AUDIT, title: str = "table",
+) -> None:  # fmt: skip
     """Write the page on which a person checks annotations: a single file that a browser opens without a network.
 
     Parameters
@@ -455,7 +428,7 @@ def write_review(
     need_jinja("The review page")
     step = step_with_scores(estimator)
     given, label_names = labels_to_review(y)
-    verdicts = np.full(given.shape, -1) if verdicts is None else np.asarray(verdicts)
+    verdicts = np.full(given.shape, -1) if verdicts is None else np.nan_to_num(verdicts, nan=-1)
     found = rank_suspects(step, y, kind=kind, verdicts=verdicts, audit=audit)
     shown = X if table is None else table
     names = [str(name) for name in getattr(shown, "columns", range(np.shape(shown)[1]))]
@@ -472,17 +445,11 @@ def write_review(
     encoder = last_with(estimator, "plan_")
     cells, absent = cells_of(block, names, missing_words(getattr(encoder, "plan_", None)))
     shown = Shown(
-        source=title,
-        label_names=label_names,
-        target=np.where(verdicts >= 0, verdicts, given),
-        verdicts=verdicts,
-        given=given,
+        source=title, label_names=label_names, target=np.where(verdicts >= 0, verdicts, given), verdicts=verdicts,
+        given=given, columns=names, cells=cells, absent=absent,
         name_rows=lambda rows: ([] if texts is None else [("id", texts[rows])]) + [("row", rows)],
-        columns=names,
-        cells=cells,
-        absent=absent,
         feature_columns=names if encoder is None else [c.name for c in encoder.plan_.used for _ in c.feature_names],
-    )
+    )  # fmt: skip
     X = X.tocsr() if sparse.issparse(X) else np.asarray(X)
     facts = describe_entries(step, X, found.first(check_count(top, "top")), shown, kind=kind)
     with replace_file(path) as file:

@@ -1,8 +1,7 @@
 """The order in which given annotations are reviewed."""
 
-import dataclasses
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,7 +9,6 @@ from sklearn.pipeline import Pipeline
 
 from .._checks.arguments import check_choice, check_count, check_real
 from .._checks.labels import Labels, check_labels
-from .._checks.words import OLD_KINDS
 from .._errors import InputError
 
 KINDS = ("forgotten", "wrong")  # of given 0s, of given 1s
@@ -46,15 +44,7 @@ class Suspects:
         True for the annotations that are listed first because their label has too few verdicts.
     """
 
-    row: NDArray[np.intp]
-    label: NDArray[np.intp]
-    given: NDArray[np.int64]
-    score: NDArray[np.float64]
-    kind: NDArray[Any]
-    rank: NDArray[np.intp]
-    odds: NDArray[np.float64]
-    audit: NDArray[np.bool_]
-    _fields = tuple(__annotations__)
+    _fields = ("row", "label", "given", "score", "kind", "rank", "odds", "audit")
 
     def __init__(self, find: Callable[[int | None], Sequence[NDArray[Any]]], n: int) -> None:
         self._find, self._n = find, n
@@ -95,8 +85,7 @@ class Suspects:
         return f"<table><caption>{len(head.row)} of {self._n} annotations</caption>{rows}</table>"
 
 
-@dataclasses.dataclass(frozen=True)
-class _Order:
+class _Order(NamedTuple):
     """What annotations are ordered by: the odds of their flip scores, times how often that kind of mistake is made.
 
     Attributes
@@ -123,7 +112,7 @@ class _Order:
     def odds(self, at: Any) -> NDArray[np.float64]:
         """The odds of these entries, without the factors."""
         s = np.clip(self.scores[at], self.e, 1.0 - self.e)
-        return np.asarray(np.where(self.given[at], *self.rates) * s / (1.0 - s))
+        return np.where(self.given[at], *self.rates) * s / (1.0 - s)
 
     def first(self, n: int) -> NDArray[np.intp]:
         """The first n annotations, as numbers of entries row by row; of equal ones the larger flip score, then the row.
@@ -132,8 +121,7 @@ class _Order:
         """
         n_labels = self.listed.shape[1]
         step = len(self.listed) if 2 * n > self.listed.size else max(1, _BLOCK // n_labels)
-        keys, scores, places = np.zeros(0), np.zeros(0), np.zeros(0, dtype=np.intp)
-        last = last_score = -np.inf
+        keys, scores, places, last, last_score = *np.zeros((2, 0)), np.zeros(0, dtype=np.intp), -np.inf, -np.inf
         for begin in range(0, len(self.listed) if n else 0, step):
             rows = slice(begin, begin + step)
             key, s = self.odds(rows) * self.factors, self.scores[rows]
@@ -146,28 +134,16 @@ class _Order:
                 last, last_score = keys[-1], scores[-1]
         return places
 
-    def expected(self) -> float:
-        """The number of wrong annotations among the listed ones, if the odds are right."""
-        v = self.odds(self.listed)
-        return float((v / (1.0 + v)).sum())
-
     def of_label(self, c: int) -> "_Order":
         """The order of one label."""
-        parts = {name: getattr(self, name)[..., c : c + 1] for name in ("scores", "given", "listed", "factors")}
-        return dataclasses.replace(self, **parts)
+        part = {name: getattr(self, name)[..., c : c + 1] for name in ("scores", "given", "listed", "factors")}
+        return self._replace(**part)
 
 
 def rank_suspects(
-    flip_scores: Any,
-    y: Any,
-    *,
-    kind: str = "all",
-    flip_rate: float | None = None,
-    forget_rate: float | None = None,
-    labeled: Any = None,
-    verdicts: ArrayLike | None = None,
-    audit: int = 0,
-) -> Suspects:
+    flip_scores: Any, y: Any, *, kind: str = "all", flip_rate: float | None = None, forget_rate: float | None = None,
+    labeled: Any = None, verdicts: ArrayLike | None = None, audit: int = 0,
+) -> Suspects:  # fmt: skip
     """Order the given annotations for review, the one most likely wrong first.
 
     Parameters
@@ -234,8 +210,6 @@ def rank_suspects(
     >>> rank_suspects(scores, y, kind="forgotten").label
     array([2, 1, 0, 2])
     """
-    if kind in OLD_KINDS:
-        raise InputError(f'kind={kind!r} is called "{OLD_KINDS[kind]}" now.')
     check_choice(kind, "kind", "all", *KINDS)
     if hasattr(y, "get_params"):
         raise InputError("y is an estimator; give the fitted estimator first, then the labels.")
@@ -273,9 +247,9 @@ def rank_suspects(
         row, label = divmod(some, known.shape[1])
         one = given[row, label].astype(np.int64)
         rank = np.where(one == 1, np.cumsum(one), np.cumsum(1 - one))
-        odds = order.odds((row, label))
-        kinds, score = np.array(KINDS)[one], odds if by_odds else scores[row, label]
-        return [row, label, one, score, kinds, rank, odds * order.factors[label], np.arange(len(some)) < n_first]
+        v, kinds = order.odds((row, label)), np.array(KINDS)[one]
+        score, audits = v if by_odds else scores[row, label], np.arange(len(some)) < n_first
+        return [row, label, one, score, kinds, rank, v * order.factors[label], audits]
 
     return Suspects(columns, n)
 
@@ -294,24 +268,22 @@ def _rates(flip_rate: Any, forget_rate: Any, labels: Labels) -> tuple[tuple[floa
 
 def _audited(order: _Order, verdicts: NDArray[np.float64], n_each: int) -> tuple[NDArray[np.intp], _Order]:
     """The annotations to check first, and the order of the others by the verdicts on each label."""
-
-    def odds(share: NDArray[np.float64]) -> NDArray[np.float64]:
-        return share / (1.0 - share)
-
     row, label = np.nonzero(verdicts >= 0)
     v, wrong = order.odds((row, label)), verdicts[row, label] != order.given[row, label]
     n, h, E = (np.bincount(label, some, order.listed.shape[1]) for some in (np.ones(len(row)), wrong, v / (1.0 + v)))
     p = np.clip((1.0 + h.sum()) / (1.0 + E.sum()) * E / np.maximum(n, 1), 0.02, 0.98)
-    factors = np.where(n > 0, odds((h + _PRIOR * p) / (n + _PRIOR)) / odds(p), 1.0)
+    q = (h + _PRIOR * p) / (n + _PRIOR)
+    factors = np.where(n > 0, q / (1.0 - q) / (p / (1.0 - p)), 1.0)
     missing, labels = np.maximum(n_each - n, 0).astype(int), range(len(n))
     if missing.sum() > (room := LARGEST_AUDIT - np.minimum(n, n_each).sum()):
-        doubts = np.argsort([-order.of_label(c).expected() for c in labels], kind="stable")
+        odds = (order.odds((order.listed[:, c], c)) for c in labels)
+        doubts = np.argsort([-(v / (1.0 + v)).sum() for v in odds], kind="stable")
         missing[doubts[np.cumsum(missing[doubts]) > room]] = 0
     audit = np.zeros_like(order.listed)
     for c in labels:
         audit[order.of_label(c).first(missing[c]), c] = True
-    first = dataclasses.replace(order, listed=audit).first(int(audit.sum()))
-    return first, dataclasses.replace(order, listed=order.listed & ~audit, factors=factors)
+    first = order._replace(listed=audit).first(int(audit.sum()))
+    return first, order._replace(listed=order.listed & ~audit, factors=factors)
 
 
 def last_with(estimator: Any, attribute: str) -> Any:

@@ -164,9 +164,6 @@ def test_forgotten_labels_lead_their_own_list(rng):
     ("scores", "y", "options", "words"),
     [
         ([[0.5, 0.1]], [[1, 0]], {"kind": "x"}, 'kind must be "all", "forgotten" or "wrong", got .x.'),
-        ([[0.5, 0.1]], [[1, 0]], {"kind": "missing"}, "kind='missing' is called \"forgotten\" now"),
-        ([[0.5, 0.1]], [[1, 0]], {"kind": "spurious"}, "kind='spurious' is called \"wrong\" now"),
-        ([[0.5, 0.1]], [[1, 0]], {"kind": "apart"}, "kind='apart' is called \"all\" now"),
         ([[0.5, 0.1]], [[1, 0]], {"flip_rate": 0.1}, "flip_rate and forget_rate belong together"),
         ([[0.5, 0.1]], [[1, 0]], {"flip_rate": 0.4, "forget_rate": 0.1}, r"flip_rate must be a number in \[0, 0.3\]"),
         ([[0.5, 0.1]], [[1, 0]], {"flip_rate": 0.1, "forget_rate": 1.1}, r"forget_rate must be a number in \[0, 1\]"),

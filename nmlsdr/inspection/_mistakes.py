@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._checks.labels import Labels
 from .._errors import InputError
-from .._estimators._thresholds import flip_rate_interval
+from .._thresholds import flip_rate_interval
 from ._review import check_scores
 
 # Of the entries of a label, as many with the largest scores are looked at as these shares of its given 1s.

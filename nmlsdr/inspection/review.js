@@ -111,7 +111,7 @@
     if (current < 0) return;
     decide(current, value);
     say("");
-    if (entries[current].audit) showList(); // the last verdict of the audit orders the others
+    if (entries[current].audit && entries.every((one) => !one.audit || one.verdict !== undefined)) showList(); // which orders the others
     later();
   }
 

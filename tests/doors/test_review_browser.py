@@ -6,6 +6,7 @@ They need Chromium and Playwright (the extra `browser`) and skip without them; `
 import csv
 import io
 import re
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,13 +16,14 @@ from browser import chromium
 from commands import run, write_csv  # noqa: F401
 from scipy.stats import betabinom
 
-from nmlsdr import ResidualPropagation
+from nmlsdr import ResidualPropagation, inspection
 from nmlsdr.cli import main
-from nmlsdr.inspection import rank_suspects, read_verdicts, write_review
+from nmlsdr.inspection import rank_suspects, read_verdicts
 
 pytest.importorskip("jinja2")
 
 LABELS = ["flu", "=cold", "<b>gout"]
+write_review = partial(inspection.write_review, audit=0)  # most tests are about the plain list
 
 
 @pytest.fixture(scope="module")
@@ -344,7 +346,7 @@ def test_a_dropped_file_goes_on_from_there(visit, form):
     text = one.saved().decode("utf-8-sig")
     if form == "semicolons":  # as a spreadsheet saves it, with words and one more line
         rows = list(csv.reader(io.StringIO(text)))
-        rows += [["P99", "4711", "flu", "0", "", "", "", "", "yes"], [""] * 9]
+        rows += [["P99", "4711", "flu", "0", "", "", "", "", "", "yes"], [""] * 10]
         rows[1][-1] = " Yes"
         file = io.StringIO()
         csv.writer(file, delimiter=";").writerows(rows)
@@ -674,6 +676,26 @@ def test_after_thirty_verdicts_the_page_says_what_to_expect(visit, n_wrong):
     assert abs(mean - expected.mean()) <= 0.5
     assert (low, high) == (expected.ppf(0.01), expected.ppf(0.95))
     assert {0: "hardly worth", 18: "It is worth", 30: "It is worth"}[n_wrong] in said
+
+
+def test_the_verdicts_of_the_audit_order_the_other_entries_as_python_does(visit, frame, tmp_path):
+    table, X, y = frame
+    model = ResidualPropagation(n_neighbors=6).fit(X, y)
+    inspection.write_review(tmp_path / "r.html", model, X, y, table=table)
+    one, verdicts = visit(tmp_path / "r.html"), np.full(y.shape, -1)
+    audit = rank_suspects(model, y, audit=5).first(15)
+    assert "audit of its labels, of which 15 of 15 are left" in one.text("progress")
+    for i, c, given in zip(audit.row, audit.label, audit.given, strict=True):
+        assert one.text("question") == f"Does row\u00a0{i} have “{LABELS[c]}”?"
+        verdicts[i, c] = 1 - given if c == 2 else given  # all of gout are wrong
+        one.press(str(verdicts[i, c]))
+    found = rank_suspects(model, y, verdicts=verdicts, audit=5)
+    assert found.label[:10].tolist() != rank_suspects(model, y, verdicts=verdicts).label[:10].tolist()
+    for i, c in zip(found.row[:10], found.label[:10], strict=True):
+        assert one.text("question") == f"Does row\u00a0{i} have “{LABELS[c]}”?"
+        one.press("x")
+    assert "after its audit, this line says" in one.text("estimate")
+    assert [line["audit"] for line in lines(one.saved())] == ["yes"] * 15 + [""] * 10
 
 
 def test_the_estimate_counts_what_was_decided_from_the_top(visit):

@@ -21,38 +21,22 @@ from pathlib import Path
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
-# what _graph.pyx is made of; the rest of _c/ belongs to the propagation and the forests
-SEARCH = [
-    "build", "distance", "few", "few_rows", "heap", "index", "kernel_types", "kernels", "nearest", "platform",
-    "products", "products_candidates", "products_pair", "products_new", "products_packed",
-    "products_scale", "products_sparse", "products_state", "products_storage", "products_tile", "rows", "shares",
-    "simd", "simd_clear", "simd_level", "simd_levels", "tree", "tree_leaf",
-]  # fmt: skip
+ROOT = Path(__file__).resolve().parent
+KERNELS = ["_graph", "_weights", "_propagation", "_mlknn", "_forest", "_dependence", "c_api"]
 
-# name, sources, headers that make it stale
-EXTENSIONS = [
-    ("nmlsdr._graph", ["nmlsdr/_graph.pyx"], [f"nmlsdr/_c/{name}.h" for name in SEARCH]),
-    ("nmlsdr._weights", ["nmlsdr/_weights.pyx"], ["nmlsdr/_typedefs.pxd"]),
-    (
-        "nmlsdr._propagation",
-        ["nmlsdr/_propagation.pyx"],
-        [f"nmlsdr/_c/{name}.h" for name in ("platform", "propagation", "propagation_loops", "propagation_widths",
-                                            "simd_levels", "team")],
-    ),
-    ("nmlsdr._mlknn", ["nmlsdr/_mlknn.pyx"], []),
-    (
-        "nmlsdr._forest",
-        ["nmlsdr/_forest.pyx"],
-        [f"nmlsdr/_c/{name}.h" for name in ("boosting", "forest", "forest_search", "platform", "simd_clear", "simd_levels")],
-    ),
-    ("nmlsdr._lapack", ["nmlsdr/_lapack.pyx"], ["nmlsdr/_typedefs.pxd"]),
-    ("nmlsdr._dependence", ["nmlsdr/_dependence.pyx"], ["nmlsdr/_c/distance.h", "nmlsdr/_typedefs.pxd"]),
-    (
-        "nmlsdr.c_api",
-        ["nmlsdr/c_api.pyx"],
-        ["nmlsdr/c_api.pxd", "nmlsdr/include/nmlsdr.h"],
-    ),
-]
+
+def named_in(source):
+    """The headers and declarations that make a kernel stale: those that its files name, directly or not."""
+    found, left = set(), [ROOT / source]
+    while left:
+        file = left.pop()
+        named = re.findall(r'"([\w./]+\.h)"', file.read_text(encoding="utf-8"))
+        named += [f"{name}.pxd" for name in re.findall(r"^from \.?(_\w+) cimport", file.read_text(encoding="utf-8"), re.MULTILINE)]
+        more = {(file.parent / name).resolve() for name in named} | {file.with_suffix(".pxd")}
+        left += [one for one in more - found if one.is_file()]
+        found |= {one for one in more if one.is_file()}
+    return sorted(str(file.relative_to(ROOT)) for file in found)
+
 
 DEBUG = os.environ.get("NMLSDR_DEBUG", "0") not in ("", "0")
 NO_OPENMP = os.environ.get("NMLSDR_NO_OPENMP", "0") not in ("", "0")
@@ -150,8 +134,9 @@ def extensions():
     from Cython.Build import cythonize
 
     modules = [
-        Extension(name, sources, depends=depends, include_dirs=["nmlsdr"], py_limited_api=ABI3)
-        for name, sources, depends in EXTENSIONS
+        Extension(f"nmlsdr.{name}", [f"nmlsdr/{name}.pyx"], depends=named_in(f"nmlsdr/{name}.pyx"),
+                  include_dirs=["nmlsdr"], py_limited_api=ABI3)
+        for name in KERNELS
     ]
     directives = {
         "language_level": 3,

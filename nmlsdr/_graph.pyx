@@ -10,7 +10,9 @@ divided among the threads and their results are merged in the order (squared dis
 from cython.parallel cimport prange
 from libc.stdint cimport int32_t, int64_t
 
-cdef extern from "_c/products.h" nogil:
+cdef extern from "_c/search.h" nogil:
+    const Py_ssize_t NMLSDR_FEW_QUERIES, NMLSDR_INDEX_QUERIES, NMLSDR_TREE_FEATURES
+    const double NMLSDR_MOST_KEPT, NMLSDR_WINDOW_BYTES, NMLSDR_WORK_OF_THREAD, NMLSDR_VALUES_OF_THREAD
     ctypedef struct nmlsdr_rows:
         int kind
         Py_ssize_t n
@@ -53,8 +55,6 @@ cdef extern from "_c/products.h" nogil:
         nmlsdr_search *search, const double *limits, const Py_ssize_t *edges, Py_ssize_t parts)
     int search_step "nmlsdr_search_step"(nmlsdr_search *search, double budget)
     void search_free "nmlsdr_search_free"(nmlsdr_search *search)
-
-cdef extern from "_c/tree.h" nogil:
     ctypedef struct nmlsdr_tree:
         long long visited
     nmlsdr_tree *tree_new "nmlsdr_tree_new"(
@@ -63,8 +63,6 @@ cdef extern from "_c/tree.h" nogil:
     int tree_step "nmlsdr_tree_step"(nmlsdr_tree *tree, double budget)
     int tree_order "nmlsdr_tree_order"(const nmlsdr_rows *rows, Py_ssize_t *order, int n_threads)
     void tree_free "nmlsdr_tree_free"(nmlsdr_tree *tree)
-
-cdef extern from "_c/few.h" nogil:
     ctypedef struct nmlsdr_few:
         pass
     nmlsdr_few *few_new "nmlsdr_few_new"(
@@ -72,14 +70,12 @@ cdef extern from "_c/few.h" nogil:
         int angle, int level, int n_threads)
     int few_step "nmlsdr_few_step"(nmlsdr_few *few, double budget)
     void few_free "nmlsdr_few_free"(nmlsdr_few *few)
-
-cdef extern from "_c/index.h" nogil:
     ctypedef struct nmlsdr_views:
         nmlsdr_search *view
         int n_views
-    nmlsdr_search *index_new "nmlsdr_index_new"(
+    nmlsdr_search *index_new "nmlsdr_packed_new"(
         const nmlsdr_rows *rows, int integers, int level, double column_bytes, int n_threads)
-    int index_takes "nmlsdr_index_takes"(const nmlsdr_search *index, const nmlsdr_rows *queries)
+    int index_takes "nmlsdr_packed_takes"(const nmlsdr_search *index, const nmlsdr_rows *queries)
     nmlsdr_views *views_new "nmlsdr_views_new"(
         const nmlsdr_search *index, const nmlsdr_rows *queries, Py_ssize_t k, double *squared, Py_ssize_t *indices,
         int n_threads)
@@ -88,20 +84,21 @@ cdef extern from "_c/index.h" nogil:
 
 cdef extern from "_c/build.h":
     const char *NMLSDR_COMPILER
-    const int NMLSDR_OPENMP, NMLSDR_FAST_MATH, NMLSDR_DEBUG_BUILD, NMLSDR_N_SIMD_LEVELS
+    const int NMLSDR_OPENMP, NMLSDR_DEBUG_BUILD, NMLSDR_N_SIMD_LEVELS
     const int NMLSDR_NEON
+    const char *const level_names "nmlsdr_level_names"[4]
 
-# by their numbers in simd_levels.h
-SIMD_LEVELS = ("portable", "neon") if NMLSDR_NEON else ("portable", "avx2", "avx512", "vnni")
+SIMD_LEVELS = tuple([level_names[level].decode() for level in range(2 if NMLSDR_NEON else 4)])
 
 
 def build_facts():
     """How this module was compiled."""
-    return {"compiler": NMLSDR_COMPILER.decode(), "openmp": NMLSDR_OPENMP, "fast_math": NMLSDR_FAST_MATH != 0,
-            "debug": NMLSDR_DEBUG_BUILD != 0, "n_simd_levels": NMLSDR_N_SIMD_LEVELS}
+    return {"compiler": NMLSDR_COMPILER.decode(), "openmp": NMLSDR_OPENMP, "debug": NMLSDR_DEBUG_BUILD != 0, "n_simd_levels": NMLSDR_N_SIMD_LEVELS}
 
 
-cdef double WINDOW_BYTES = 256e6  # packed rows in memory at most, unless one pair of blocks is larger
+# what search.h and strategy.py choose by
+FEW_QUERIES, INDEX_QUERIES, TREE_FEATURES = NMLSDR_FEW_QUERIES, NMLSDR_INDEX_QUERIES, NMLSDR_TREE_FEATURES
+MOST_KEPT, WORK_OF_THREAD, VALUES_OF_THREAD = NMLSDR_MOST_KEPT, NMLSDR_WORK_OF_THREAD, NMLSDR_VALUES_OF_THREAD
 
 
 cdef class Progress:
@@ -154,7 +151,7 @@ cdef class Search(Progress):
     level : SIMD level
     sparse : 1 by columns and postings, 0 by packed blocks, -1 by cost
     integers : 16 or 8 by packed blocks of integers of so many bits, 0 of floats, -1 by cost
-    window_bytes : packed rows in memory at most; 0 for WINDOW_BYTES
+    window_bytes : packed rows in memory at most; 0 for NMLSDR_WINDOW_BYTES
     leads : `_search.leading.Leads` or None
     known : `_search.run.Known` or None, only for the rows against themselves and without leads
     """
@@ -171,7 +168,7 @@ cdef class Search(Progress):
         if leads is not None:
             describe_leads(leads, &leading)
         self.search = search_new(&self.rows, self.queries, self.k, NULL if leads is None else &leading, self.squared,
-                                 self.indices, sparse, integers, level, window_bytes or WINDOW_BYTES, n_threads)
+                                 self.indices, sparse, integers, level, window_bytes or NMLSDR_WINDOW_BYTES, n_threads)
         if self.search is not NULL and known is not None:
             limits, edges = known
             failed = search_know(self.search, &limits[0], &edges[0], edges.shape[0] - 1)
@@ -247,7 +244,7 @@ cdef class Index:
         self.kept = rows
         describe(rows, &self.rows)
         with nogil:
-            self.index = index_new(&self.rows, integers, level, WINDOW_BYTES, n_threads)
+            self.index = index_new(&self.rows, integers, level, NMLSDR_WINDOW_BYTES, n_threads)
         if self.index is NULL:
             raise MemoryError("no memory for the packed rows.")
 

@@ -1,14 +1,16 @@
 """Neighbours, graph, T and propagation for C and Cython code, with arrays as pointers (include/nmlsdr.h, c_api.pxd).
 
-Every function acquires the GIL and calls the Python function of the same purpose, on arrays over the caller's memory.
-So the results, the checks and the number of threads are the same as in Python.  An exception becomes an error code.
+The searches are those of include/nmlsdr/neighbors.h, and call no Python.  Each of the other functions acquires the GIL
+and calls the Python function of the same purpose, on arrays over the caller's memory.  So the results and the checks are
+the same as in Python.  An exception becomes an error code.
 """
+
+import os
 
 from cpython.buffer cimport PyBUF_WRITE
 from cpython.exc cimport PyErr_SetInterrupt
 from cpython.memoryview cimport PyMemoryView_FromMemory
 from cpython.pycapsule cimport PyCapsule_New
-from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdint cimport int32_t, int64_t
 
 from ._errors import InputError
@@ -31,20 +33,17 @@ cdef extern from "include/nmlsdr.h" nogil:
         const char *(*message)(int) noexcept
 
 
-cdef const char *SENTENCES[11]
-SENTENCES = [
-    b"Success.",
-    b"Out of memory.",
-    b"A pointer is NULL that must not be.",
-    b"Rows, labels, alpha or weights hold NaN, infinity or a magnitude above 1e150.",
-    b"k must be from 1 to the number of rows, or to one less where the rows search among themselves.",
-    b"n, d and n_labels must be from 1 to 2^31 - 2, q at least 0, and d that of the index.",
-    b"type, metric or the environment variable NMLSDR_SIMD is unknown.",
-    b"neighbors, indptr or columns do not give every row different other rows, columns in increasing order.",
-    b"W must be symmetric with weights of at least 0, Y in [0, 1], alpha in [0, 1) and tol above 0.",
-    b"Interrupted by Ctrl-C.",
-    b"An unexpected error in Python.",
-]
+cdef extern from "include/nmlsdr/neighbors.h" nogil:
+    ctypedef struct nmlsdr_rows:
+        pass
+    ctypedef struct nmlsdr_index:
+        pass
+    const char *nmlsdr_message(int)
+    nmlsdr_rows nmlsdr_dense(int, const void *, Py_ssize_t, Py_ssize_t)
+    int nmlsdr_nearest(const nmlsdr_rows *, const nmlsdr_rows *, int, Py_ssize_t, double *, Py_ssize_t *, int)
+    int nmlsdr_index_new(const nmlsdr_rows *, int, nmlsdr_index **, int)
+    int nmlsdr_index_query(const nmlsdr_index *, const nmlsdr_rows *, Py_ssize_t, double *, Py_ssize_t *, int)
+    void nmlsdr_index_free(nmlsdr_index *)
 
 
 cdef int api_number() noexcept nogil:
@@ -52,18 +51,16 @@ cdef int api_number() noexcept nogil:
 
 
 cdef const char *message(int code) noexcept nogil:
-    if FAILED <= code <= OK:
-        return SENTENCES[-code]
-    return b"Not a code of nmlsdr."
+    return nmlsdr_message(code)
 
 
-class Refused(Exception):
+class _Refused(Exception):
     """A bad argument; what it is raised with is the error code."""
 
 
 cdef int number_of(error) noexcept:
     """The error code of an exception."""
-    if isinstance(error, Refused):
+    if isinstance(error, _Refused):
         return error.args[0]
     if isinstance(error, MemoryError):
         return NO_MEMORY
@@ -77,15 +74,7 @@ cdef int number_of(error) noexcept:
 
 cdef refuse(bint wrong, int code):
     if wrong:
-        raise Refused(code)
-
-
-def checked(code, check, *given):
-    """What a check of the package returns; what it refuses has this code."""
-    try:
-        return check(*given)
-    except InputError:
-        raise Refused(code) from None
+        raise _Refused(code)
 
 
 cdef int threads(Py_ssize_t n, int n_threads) except -1:
@@ -96,7 +85,10 @@ cdef int threads(Py_ssize_t n, int n_threads) except -1:
     from ._process.threads import check_n_jobs, most_threads, simd_level
 
     refuse(n < 1 or n >= 2147483647, BAD_SIZE)
-    checked(UNKNOWN_NAME, simd_level)
+    try:
+        simd_level()
+    except InputError:
+        raise _Refused(UNKNOWN_NAME) from None
     return check_n_jobs(min(n_threads, most_threads()) if n_threads > 0 else None)
 
 
@@ -142,74 +134,41 @@ cdef graph_at(const int64_t *indptr, const int32_t *columns, const double *weigh
 # ---------------------------------------------------------------- neighbours
 
 
-cdef rows_at(int type, const void *rows, Py_ssize_t n, Py_ssize_t d):
-    """Rows of a C caller as the search takes them."""
-    from ._checks.arguments import check_rows
-
-    refuse(type not in (FLOAT32, FLOAT64), UNKNOWN_NAME)
-    refuse(n >= 2147483647 or d < 1, BAD_SIZE)
-    return checked(NOT_FINITE, check_rows, array_at(rows, (n, d), "f8" if type == FLOAT64 else "f4"))
+cdef int forked = 0  # a team of threads would hang in a forked child
 
 
-cdef metric_name(int metric):
-    refuse(metric not in (EUCLIDEAN, COSINE), UNKNOWN_NAME)
-    return "cosine" if metric == COSINE else "euclidean"
+def _forget_threads():
+    global forked
+    forked = 1
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_threads)
 
 
 cdef int nearest(int type, int metric, const void *rows, Py_ssize_t n, const void *queries, Py_ssize_t q, Py_ssize_t d,
-                 Py_ssize_t k, double *distances, Py_ssize_t *neighbors, int n_threads) noexcept with gil:
-    try:
-        from ._search import squared_neighbors
-
-        name, n_threads = metric_name(metric), threads(n, n_threads)
-        own = queries is NULL and q == 0
-        refuse(k < 1 or k > n - own, BAD_K)
-        X, Q = rows_at(type, rows, n, d), None if own else rows_at(type, queries, q, d)
-        shape = (n if own else q, k)
-        out = array_at(distances, shape, "f8"), array_at(neighbors, shape, "intp")
-        squared_neighbors(X, k, queries=Q, metric=name, n_jobs=n_threads, checked=True, out=out)
-        if metric == COSINE:
-            out[0][:] *= 0.5  # 1 - cos of rows of length 1
-        return OK
-    except BaseException as error:
-        return number_of(error)
+                 Py_ssize_t k, double *distances, Py_ssize_t *neighbors, int n_threads) noexcept nogil:
+    cdef nmlsdr_rows X = nmlsdr_dense(type, rows, n, d), Q = nmlsdr_dense(type, queries, q, d)
+    cdef bint own = queries is NULL and q == 0
+    return nmlsdr_nearest(&X, NULL if own else &Q, metric, k, distances, neighbors, 1 if forked else n_threads)
 
 
 cdef int index_new(int type, int metric, const void *rows, Py_ssize_t n, Py_ssize_t d, void **index,
-                   int n_threads) noexcept with gil:
-    try:
-        from ._search import PreparedRows
-
-        refuse(index is NULL, NULL_POINTER)
-        name, n_threads = metric_name(metric), threads(n, n_threads)
-        made = PreparedRows(rows_at(type, rows, n, d).copy(), name, n_threads)
-        Py_INCREF(made)
-        index[0] = <void *>made
-        return OK
-    except BaseException as error:
-        return number_of(error)
+                   int n_threads) noexcept nogil:
+    cdef nmlsdr_rows X = nmlsdr_dense(type, rows, n, d)
+    return nmlsdr_index_new(&X, metric, <nmlsdr_index **>index, 1 if forked else n_threads)
 
 
 cdef int index_query(const void *index, int type, const void *queries, Py_ssize_t q, Py_ssize_t d, Py_ssize_t k,
-                     double *distances, Py_ssize_t *neighbors, int n_threads) noexcept with gil:
-    try:
-        refuse(index is NULL or queries is NULL, NULL_POINTER)
-        prepared = <object>index
-        n_threads = threads(1, n_threads)
-        refuse(k < 1 or k > prepared.rows.shape[0], BAD_K)
-        refuse(d != prepared.rows.shape[1], BAD_SIZE)
-        out = array_at(distances, (q, k), "f8"), array_at(neighbors, (q, k), "intp")
-        squared, found = prepared.neighbors(rows_at(type, queries, q, d), k, n_threads)
-        out[0][:] = squared * (0.5 if prepared.metric == "cosine" else 1)
-        out[1][:] = found
-        return OK
-    except BaseException as error:
-        return number_of(error)
+                     double *distances, Py_ssize_t *neighbors, int n_threads) noexcept nogil:
+    cdef nmlsdr_rows Q = nmlsdr_dense(type, queries, q, d)
+    if queries is NULL:
+        return NULL_POINTER
+    return nmlsdr_index_query(<const nmlsdr_index *>index, &Q, k, distances, neighbors, 1 if forked else n_threads)
 
 
-cdef void index_free(void *index) noexcept with gil:
-    if index is not NULL:
-        Py_DECREF(<object>index)
+cdef void index_free(void *index) noexcept nogil:
+    nmlsdr_index_free(<nmlsdr_index *>index)
 
 
 # ---------------------------------------------------------------- graph, T, propagation
@@ -288,4 +247,5 @@ table.message = message
 (<void **>&table.index_new)[0] = <void *>index_new
 (<void **>&table.index_query)[0] = <void *>index_query
 (<void **>&table.index_free)[0] = <void *>index_free
+__all__ = ["TABLE"]
 TABLE = PyCapsule_New(&table, NMLSDR_API_NAME, NULL)

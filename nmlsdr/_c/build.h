@@ -22,10 +22,4 @@
 #define NMLSDR_OPENMP 0
 #endif
 
-#ifdef __FAST_MATH__ /* only from the builder's own CFLAGS: setup.py does not set it, and results may then differ in any bit */
-#define NMLSDR_FAST_MATH 1
-#else
-#define NMLSDR_FAST_MATH 0
-#endif
-
 #endif

@@ -16,7 +16,7 @@
 #include "kernels.h"
 #include "shares.h"
 
-enum { NMLSDR_MOST_CONVERTED = 64 }; /* rows */
+#define NMLSDR_MOST_CONVERTED 64 /* rows */
 
 typedef struct {
     nmlsdr_rows rows;
@@ -79,26 +79,6 @@ static nmlsdr_few *nmlsdr_few_new(const nmlsdr_rows *rows, const nmlsdr_rows *qu
     return q;
 }
 
-/* A row divided by its norm, as `_search/cosine.py` divides it; returns 0 for a row of zeros. */
-static int nmlsdr_few_unit(const double *row, ptrdiff_t padded, double *to)
-{
-    double a[8] = {0, 0, 0, 0, 0, 0, 0, 0}, largest = 0;
-    int exponent;
-    for (ptrdiff_t j = 0; j < padded; j++) largest = fabs(row[j]) > largest ? fabs(row[j]) : largest;
-    if (largest == 0) return 0;
-    frexp(largest, &exponent);
-    /* one factor, or two that both enlarge a denormal: nothing is rounded twice */
-    const double factor = ldexp(1.0, exponent < -1000 ? 1000 : -exponent);
-    const double rest = exponent < -1000 ? ldexp(1.0, -exponent - 1000) : 1.0;
-    for (ptrdiff_t j = 0; j < padded; j++) {
-        to[j] = row[j] * factor * rest;
-        a[j % 8] += to[j] * to[j];
-    }
-    const double norm = sqrt(nmlsdr_fold8(a));
-    for (ptrdiff_t j = 0; j < padded; j++) to[j] /= norm;
-    return 1;
-}
-
 /* n converted rows, from `first` on, against one query by angle.  |unit row - query|^2 is 2 - 2 cos up to the rounding of the
  * norms, the quotients, the products and the canonical distance itself, each at most d + 16 times 2^-53 and a few of them:
  * far below the slack.  norm: of the rows, 0 where it is not known. */
@@ -114,7 +94,8 @@ static inline void nmlsdr_few_offer_by_angle(const nmlsdr_few *q, nmlsdr_encount
     for (ptrdiff_t r = 0; r < n; r++) {
         double squared = NMLSDR_ZERO_ROW;
         if (norm[r] > 0 && 2 * dot[r] < (2 - slack - heap[0]) * norm[r]) continue; /* farther than the k-th */
-        if (nmlsdr_few_unit(rows + r * q->padded, q->padded, unit)) q->kernels->distances(&compared, NULL, 1, &squared);
+        memcpy(unit, rows + r * q->padded, (size_t)q->padded * sizeof(double));
+        if (nmlsdr_to_unit(unit, NULL, q->padded)) q->kernels->distances(&compared, NULL, 1, &squared);
         nmlsdr_heap_offer(heap, index, q->found.k, squared, first + r);
     }
 }

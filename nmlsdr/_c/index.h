@@ -1,7 +1,7 @@
 /* Rows that are packed once and searched often: a few queries at a time, by products, against all of them.
  *
- *   nmlsdr_index_new     centre, scale, packed rows or columns and postings, bounds: read only from then on
- *   nmlsdr_index_takes   whether the bounds hold for these queries
+ *   nmlsdr_packed_new     centre, scale, packed rows or columns and postings, bounds: read only from then on
+ *   nmlsdr_packed_takes   whether the bounds hold for these queries
  *   nmlsdr_views_new     one view of the index for each thread: its own candidates and nearest of all queries
  *   nmlsdr_views_step    compares the next rows with all queries; call it until it returns 0
  *   nmlsdr_views_free    nmlsdr_search_free for the index
@@ -21,7 +21,7 @@
 enum { NMLSDR_REACH = 8 }; /* queries may lie 2^8 times as far from the centre as any row; norms of rows are 2^52 */
 
 /* NULL: out of memory. */
-static nmlsdr_search *nmlsdr_index_new(const nmlsdr_rows *rows, int integers, int level, double column_bytes, int n_threads)
+static nmlsdr_search *nmlsdr_packed_new(const nmlsdr_rows *rows, int integers, int level, double column_bytes, int n_threads)
 {
     nmlsdr_extent extent = {0, 0, 0};
     nmlsdr_sample sample = {0};
@@ -53,7 +53,7 @@ fail:
 
 /* Whether the error bounds of the index hold for these queries: their scores and sums of products do not overflow, and the
  * sums have no more terms than those of the rows. */
-static int nmlsdr_index_takes(const nmlsdr_search *index, const nmlsdr_rows *queries)
+static int nmlsdr_packed_takes(const nmlsdr_search *index, const nmlsdr_rows *queries)
 {
     nmlsdr_search one = *index;
     nmlsdr_extent extent = {0, 0, 0};
@@ -109,7 +109,7 @@ static int nmlsdr_view_new(nmlsdr_search *q, const nmlsdr_search *index, const n
     return 0;
 }
 
-/* Queries that nmlsdr_index_takes, dense or CSR as the rows, 1 <= k <= rows.  NULL: out of memory. */
+/* Queries that nmlsdr_packed_takes, dense or CSR as the rows, 1 <= k <= rows.  NULL: out of memory. */
 static nmlsdr_views *nmlsdr_views_new(const nmlsdr_search *index, const nmlsdr_rows *queries, ptrdiff_t k, double *squared,
                                       ptrdiff_t *indices, int n_threads)
 {

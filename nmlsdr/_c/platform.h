@@ -11,9 +11,6 @@
 #ifdef _MSC_VER
 #include <intrin.h>
 #endif
-#ifdef _WIN32 /* MSVC and MinGW alike have no aligned_alloc */
-#include <malloc.h>
-#endif
 
 #ifdef __GNUC__
 #define NMLSDR_PREFETCH(from) __builtin_prefetch(from, 0, 2)
@@ -50,25 +47,6 @@ static inline int nmlsdr_lowest_bit(unsigned long long bits)
 #endif
 }
 
-static void *nmlsdr_aligned(size_t bytes)
-{
-    bytes = (bytes + 127) / 64 * 64;
-#ifdef _WIN32
-    return _aligned_malloc(bytes, 64);
-#else
-    return aligned_alloc(64, bytes);
-#endif
-}
-
-static void nmlsdr_release(void *p)
-{
-#ifdef _WIN32
-    _aligned_free(p);
-#else
-    free(p);
-#endif
-}
-
 /* Pieces of memory that are given back together, each linked to the one before. */
 typedef struct {
     void *last;
@@ -78,22 +56,22 @@ typedef struct {
 /* n things of `size` bytes, aligned like a cache line. */
 static void *nmlsdr_new(nmlsdr_memory *memory, ptrdiff_t n, size_t size)
 {
-    char *piece = (char *)nmlsdr_aligned(64 + (size_t)n * size);
+    void **piece = (void **)malloc(192 + (size_t)n * size); /* C99 has no aligned_alloc */
     if (!piece) {
         memory->failed = 1;
         return NULL;
     }
-    *(void **)piece = memory->last;
+    *piece = memory->last;
     memory->last = piece;
-    return piece + 64;
+    return (char *)piece + 128 - (uintptr_t)piece % 64;
 }
 
 static void nmlsdr_free_all(nmlsdr_memory *memory)
 {
     while (memory->last) {
-        void *piece = memory->last;
-        memory->last = *(void **)piece;
-        nmlsdr_release(piece);
+        void **piece = (void **)memory->last;
+        memory->last = *piece;
+        free(piece);
     }
 }
 
@@ -102,6 +80,18 @@ static void nmlsdr_free_all(nmlsdr_memory *memory)
 #else
 #define NM_ALIGNED
 #endif
+
+/* How many threads a caller who wants n_threads gets; 0 or less: as many as OpenMP would take. */
+static int nmlsdr_threads(int n_threads)
+{
+#ifdef _OPENMP
+    const int cores = omp_get_num_procs(), most = cores > 16 ? 4 * cores : 64; /* a team of thousands takes minutes */
+    return n_threads < 1 ? omp_get_max_threads() : n_threads < most ? n_threads : most;
+#else
+    (void)n_threads;
+    return 1;
+#endif
+}
 
 static int nmlsdr_thread(void)
 {

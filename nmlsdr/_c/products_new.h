@@ -200,6 +200,8 @@ static nmlsdr_search *nmlsdr_search_new(const nmlsdr_rows *rows, const nmlsdr_ro
                                         int integers, int level, double window_bytes, int n_threads)
 {
     nmlsdr_search *q = nmlsdr_search_of(rows, level, n_threads);
+    double a, b;
+    ptrdiff_t span;
     if (!q) return NULL;
     q->symmetric = queries == NULL;
 
@@ -223,10 +225,11 @@ static nmlsdr_search *nmlsdr_search_new(const nmlsdr_rows *rows, const nmlsdr_ro
     nmlsdr_choose_scale(q, integers);
     if (nmlsdr_new_products(q, window_bytes)) goto fail;
 
-    const ptrdiff_t a = q->queries->blocks, b = q->rows->blocks;
-    const ptrdiff_t span = q->storage.sparse ? 1 : a / ((q->symmetric ? 8 : 4) * n_threads);
+    a = (double)q->queries->blocks;
+    b = (double)q->rows->blocks;
+    span = q->storage.sparse ? 1 : q->queries->blocks / ((q->symmetric ? 8 : 4) * n_threads);
     q->tuning.span = span > NMLSDR_SPAN ? NMLSDR_SPAN : span < 1 ? 1 : span;
-    q->schedule.total = q->symmetric ? (double)b * ((double)b + 1) / 2 : (double)a * (double)b;
+    q->schedule.total = q->symmetric ? b * (b + 1) / 2 : a * b;
 
     return q;
 fail:

@@ -32,7 +32,7 @@ static double nmlsdr_pack_int16(const nmlsdr_search *q, const nmlsdr_rows *x, pt
     for (ptrdiff_t w = 0; w < words; w++) to[w * lanes] = 0;
     for (ptrdiff_t p = begin; p < end; p++) {
         const ptrdiff_t j = x->indices ? x->indices[p] : p - begin;
-        const double y = nmlsdr_nearest(nmlsdr_scaled(q, x, p, j));
+        const double y = nmlsdr_rounded(nmlsdr_scaled(q, x, p, j));
         to[j / 2 * lanes] |= (int32_t)((uint32_t)(uint16_t)(int16_t)y << (j & 1) * 16);
         square[j & 3] += y * y;
     }
@@ -51,7 +51,7 @@ static void nmlsdr_pack_int8(const nmlsdr_search *q, nmlsdr_side *s, ptrdiff_t a
 
         for (int m = 0; m < 4 && 4 * w + m < q->d; m++) {
             const int16_t value = (int16_t)((uint32_t)row[2 * w + m / 2] >> m % 2 * 16 & 0xffff);
-            const int32_t p = (int32_t)nmlsdr_nearest(value * q->scaling.ratio);
+            const int32_t p = (int32_t)nmlsdr_rounded(value * q->scaling.ratio);
             word |= (uint32_t)(p & 255) << m * 8;
             sum += p;
             square += p * p;
@@ -142,28 +142,28 @@ static nmlsdr_pair nmlsdr_pair_of(nmlsdr_search *q, ptrdiff_t I, ptrdiff_t J, nm
     const int coarse = q->storage.checked > 0;
     w->pairs++;
 
-    return (nmlsdr_pair){
-        .ha = a->h + i,
-        .hb = b->h + j,
-        .ta = a->t + i,
-        .tb = q->symmetric && I != J ? b->t + j : q->infinite_thresholds,
-        .coarse_ha = coarse ? a->coarse_h + i : NULL,
-        .coarse_hb = coarse ? b->coarse_h + j : NULL,
-        .coarse_ta = coarse ? a->coarse_t + i : NULL,
-        .coarse_tb = coarse && q->symmetric && I != J ? b->coarse_t + j : q->infinite_thresholds,
-        .start = coarse ? b->start + j : NULL,
-        .checked = q->storage.checked,
-        .partial = w->partial,
-        .tiles = w->tile,
-        .na = a->rows.n - i < block ? a->rows.n - i : block,
-        .nb = b->rows.n - j < block ? b->rows.n - j : block,
-        .d = q->storage.words,
-        .pass = q->tuning.pass,
-        .first_a = i,
-        .first_b = j,
-        .a = {q, a, b, w},
-        .b = {q, b, a, w},
-    };
+    nmlsdr_pair p = {NULL};
+    p.ha = a->h + i;
+    p.hb = b->h + j;
+    p.ta = a->t + i;
+    p.tb = q->symmetric && I != J ? b->t + j : q->infinite_thresholds;
+    p.coarse_ha = coarse ? a->coarse_h + i : NULL;
+    p.coarse_hb = coarse ? b->coarse_h + j : NULL;
+    p.coarse_ta = coarse ? a->coarse_t + i : NULL;
+    p.coarse_tb = coarse && q->symmetric && I != J ? b->coarse_t + j : q->infinite_thresholds;
+    p.start = coarse ? b->start + j : NULL;
+    p.checked = q->storage.checked;
+    p.partial = w->partial;
+    p.tiles = w->tile;
+    p.na = a->rows.n - i < block ? a->rows.n - i : block;
+    p.nb = b->rows.n - j < block ? b->rows.n - j : block;
+    p.d = q->storage.words;
+    p.pass = q->tuning.pass;
+    p.first_a = i;
+    p.first_b = j;
+    p.a = (nmlsdr_collector){q, a, b, w};
+    p.b = (nmlsdr_collector){q, b, a, w};
+    return p;
 }
 
 /* Mark the tiles whose leading coordinates leave a chance; the number of them. */

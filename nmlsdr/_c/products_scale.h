@@ -10,7 +10,7 @@ static int nmlsdr_choose_centre(nmlsdr_search *q)
 {
     enum { SAMPLE = 31 };
     const nmlsdr_rows *x = &q->rows->rows;
-    const ptrdiff_t n = x->n < SAMPLE ? x->n : SAMPLE;
+    const ptrdiff_t n = x->n < SAMPLE ? x->n : (ptrdiff_t)SAMPLE;
     double v[SAMPLE] = {0};
     q->scaling.centre = (double *)nmlsdr_new(&q->memory, q->d, sizeof(double));
     if (!q->scaling.centre) return -1;
@@ -95,7 +95,9 @@ static void nmlsdr_set_scale(nmlsdr_search *q, double most, int exponent)
 }
 
 /* The distances of some queries to some rows, and of each query to its fourth nearest of these rows. */
-enum { NMLSDR_SAMPLE_QUERIES = 8, NMLSDR_SAMPLE_ROWS = 512, NMLSDR_SAMPLE_NEAREST = 4 };
+#define NMLSDR_SAMPLE_QUERIES 8
+#define NMLSDR_SAMPLE_ROWS 512
+#define NMLSDR_SAMPLE_NEAREST 4
 typedef struct {
     ptrdiff_t n; /* rows; 0: not taken yet */
     double apart[NMLSDR_SAMPLE_QUERIES][NMLSDR_SAMPLE_ROWS], near[NMLSDR_SAMPLE_QUERIES];
@@ -201,8 +203,8 @@ static double nmlsdr_rounded_apart(const nmlsdr_search *q, const nmlsdr_rows *x,
             const ptrdiff_t begin = nmlsdr_row_pointer(x, i), end = nmlsdr_row_pointer(x, i + 1);
             double square[4] = {0, 0, 0, 0};
             for (ptrdiff_t p = begin; p < end; p++) {
-                const double y = nmlsdr_nearest(nmlsdr_scaled(q, x, p, x->indices ? x->indices[p] : p - begin));
-                const double lost = y - nmlsdr_nearest(y * ratio) * back;
+                const double y = nmlsdr_rounded(nmlsdr_scaled(q, x, p, x->indices ? x->indices[p] : p - begin));
+                const double lost = y - nmlsdr_rounded(y * ratio) * back;
                 square[p & 3] += lost * lost;
             }
 

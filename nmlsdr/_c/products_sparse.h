@@ -100,7 +100,8 @@ static void nmlsdr_run_sparse(nmlsdr_search *q, ptrdiff_t I, ptrdiff_t J, nmlsdr
             for (int32_t at = ptr[f], last = ptr[f + 1]; at < last; at++) sums[row[at]] += y * value[at];
         }
 
-        q->kernels->sweep(&p, i, &(nmlsdr_sparse_row){sums, value_of, w->slots, m});
+        const nmlsdr_sparse_row row_of = {sums, value_of, w->slots, m};
+        q->kernels->sweep(&p, i, &row_of);
     }
 }
 

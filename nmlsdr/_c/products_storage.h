@@ -73,7 +73,7 @@ static inline double nmlsdr_scaled(const nmlsdr_search *q, const nmlsdr_rows *x,
 }
 
 /* The nearest integer, of numbers below 2^51. */
-static inline double nmlsdr_nearest(double x)
+static inline double nmlsdr_rounded(double x)
 {
     return (x + 0x1.8p52) - 0x1.8p52;
 }

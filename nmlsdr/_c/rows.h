@@ -2,6 +2,7 @@
 #ifndef NMLSDR_ROWS_H
 #define NMLSDR_ROWS_H
 
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -69,6 +70,52 @@ static double nmlsdr_canonical(const nmlsdr_rows *x, ptrdiff_t i, const nmlsdr_r
     if (x->kind == NMLSDR_DENSE_F64)
         return nmlsdr_sqdist_f64((const double *)x->data + i * d, (const double *)y->data + j * d, d);
     return x->kind == NMLSDR_CSR_F64 ? nmlsdr_merge(x, i, y, j, 1) : nmlsdr_merge(x, i, y, j, 0);
+}
+
+/* Divide n values of one row by its norm, as `_search/cosine.py` divides them; returns 0 for a row of zeros.  feature: of a
+ * sparse row. */
+static int nmlsdr_to_unit(double *value, const int32_t *feature, ptrdiff_t n)
+{
+    double a[8] = {0, 0, 0, 0, 0, 0, 0, 0}, largest = 0;
+    int exponent;
+    for (ptrdiff_t p = 0; p < n; p++) largest = fabs(value[p]) > largest ? fabs(value[p]) : largest;
+    if (largest == 0) return 0;
+    frexp(largest, &exponent);
+    /* one factor, or two that both enlarge a denormal: nothing is rounded twice */
+    const double factor = ldexp(1.0, exponent < -1000 ? 1000 : -exponent);
+    const double rest = exponent < -1000 ? ldexp(1.0, -exponent - 1000) : 1.0;
+    for (ptrdiff_t p = 0; p < n; p++) {
+        value[p] = value[p] * factor * rest;
+        a[(feature ? feature[p] : p) & 7] += value[p] * value[p];
+    }
+    const double norm = sqrt(nmlsdr_fold8(a));
+    for (ptrdiff_t p = 0; p < n; p++) value[p] /= norm;
+    return 1;
+}
+
+/* A copy in memory of its own, of doubles if `wide`; memory->failed if there is none. */
+static nmlsdr_rows nmlsdr_copy_rows(nmlsdr_memory *memory, const nmlsdr_rows *x, int wide)
+{
+    const ptrdiff_t stored = nmlsdr_row_pointer(x, x->n);
+    nmlsdr_rows copy = *x;
+    void *data = nmlsdr_new(memory, stored, wide ? sizeof(double) : sizeof(float));
+    if (x->indptr) {
+        int32_t *indices = (int32_t *)nmlsdr_new(memory, stored, sizeof(int32_t));
+        int64_t *indptr = (int64_t *)nmlsdr_new(memory, x->n + 1, sizeof(int64_t));
+        if (memory->failed) return copy;
+        if (stored) memcpy(indices, x->indices, (size_t)stored * sizeof(int32_t));
+        memcpy(indptr, x->indptr, (size_t)(x->n + 1) * sizeof(int64_t));
+        copy.indices = indices;
+        copy.indptr = indptr;
+    }
+    if (memory->failed) return copy;
+    for (ptrdiff_t p = 0; p < stored; p++) {
+        if (wide) ((double *)data)[p] = nmlsdr_entry_value(x, p);
+        else ((float *)data)[p] = (float)nmlsdr_entry_value(x, p);
+    }
+    copy.data = data;
+    copy.kind = (x->kind & ~1) | wide;
+    return copy;
 }
 
 /* Of a dense row. */

@@ -16,6 +16,14 @@
 #ifndef NMLSDR_SIMD_LEVELS_H
 #define NMLSDR_SIMD_LEVELS_H
 
+#include <stdlib.h>
+#include <string.h>
+
+/* MinGW's GCC does not align the stack for the wide vectors that it spills (its bug 54412). */
+#if defined(__MINGW32__) && !defined(__clang__) && !defined(NMLSDR_PORTABLE_ONLY)
+#define NMLSDR_PORTABLE_ONLY
+#endif
+
 #if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__)) && !defined(NMLSDR_PORTABLE_ONLY)
 #define NMLSDR_X86 1
 #include <immintrin.h>
@@ -42,6 +50,11 @@
 #define NM_INLINE
 #endif
 
+#if NMLSDR_NEON
+static const char *const nmlsdr_level_names[] = {"portable", "neon"};
+#else
+static const char *const nmlsdr_level_names[] = {"portable", "avx2", "avx512", "vnni"};
+#endif
 enum { NMLSDR_N_SIMD_LEVELS = NMLSDR_X86 ? 4 : 1 + NMLSDR_NEON };
 
 /* The best level of this processor. */
@@ -57,6 +70,17 @@ static int nmlsdr_best_level(void)
 #else
     return NMLSDR_NEON;
 #endif
+}
+
+/* The level that the environment variable NMLSDR_SIMD names, the best without it; -1: this processor has none of that name. */
+static int nmlsdr_wanted_level(void)
+{
+    const char *name = getenv("NMLSDR_SIMD");
+    const int best = nmlsdr_best_level();
+    if (!name || !*name) return best;
+    for (int level = best; level >= 0; level--)
+        if (strcmp(name, nmlsdr_level_names[level]) == 0) return level;
+    return -1;
 }
 
 #endif

@@ -140,6 +140,7 @@ static void nmlsdr_grow(nmlsdr_branches *s, nmlsdr_keyed *x, ptrdiff_t node)
 static int nmlsdr_branch(nmlsdr_branches *s, const nmlsdr_rows *rows, int n_threads)
 {
     ptrdiff_t levels = 1;
+    (void)n_threads; /* without OpenMP */
     s->rows = *rows;
     /* measured; a multiple of 8: the more features, the more leaves a query visits */
     s->leaf = rows->d < 3 ? 16 : rows->d < 5 ? 32 : NMLSDR_LEAF;
@@ -179,7 +180,7 @@ static void nmlsdr_tree_free(nmlsdr_tree *q)
 /* The rows in the order of the leaves.  -1: out of memory. */
 static int nmlsdr_tree_order(const nmlsdr_rows *rows, ptrdiff_t *order, int n_threads)
 {
-    nmlsdr_branches branches = {0};
+    nmlsdr_branches branches = {{NULL, 0}};
     const int failed = nmlsdr_branch(&branches, rows, n_threads);
     if (!failed) memcpy(order, branches.row, (size_t)rows->n * sizeof(ptrdiff_t));
     nmlsdr_free_all(&branches.memory);

@@ -47,11 +47,10 @@ def _build_lines() -> list[tuple[str, str]]:
     """How the kernels were compiled, and what they use here."""
     facts = _graph.build_facts()
     openmp = facts["openmp"]
-    words = ", -ffast-math: no bit of the answers is promised" if facts["fast_math"] else ""
     used = SIMD_LEVELS[simd()] + " in use" + ("" if simd_level() is None else " (NMLSDR_SIMD)")
     compiled, best = SIMD_LEVELS[: facts["n_simd_levels"]], SIMD_LEVELS[_graph.best_simd_level()]
     return [
-        ("compiler", facts["compiler"] + words),
+        ("compiler", facts["compiler"]),
         ("debug build", "yes (NMLSDR_DEBUG=1)" if facts["debug"] else "no"),
         ("OpenMP", f"yes ({openmp})" if openmp else "no: kernels run on one thread"),
         ("threads", str(check_n_jobs(None) if openmp else 1)),

@@ -17,8 +17,8 @@ from .strategy import MOST_KEPT, Strategy, log
 
 # For more queries at once, looking for structure in the rows (strategy.py) saves time, and packing the rows again is
 # only a tenth of the work.
-MOST_QUERIES = 249
-_VALUES_PER_THREAD = 250_000  # values that one thread reads in about 30 us, which is the time to wake a thread
+MOST_QUERIES = _graph.INDEX_QUERIES
+_VALUES_PER_THREAD = _graph.VALUES_OF_THREAD  # one thread reads them in about 30 us, which is the time to wake a thread
 
 
 class PreparedRows:

@@ -15,9 +15,8 @@ from .far_groups import Groups
 from .rows import kernel_rows
 from .strategy import Strategy, few, log, strategy
 
-# Pairs times what one costs, its features and about ten for each neighbour kept.  Less for each thread, and waking it
-# takes longer than it helps: .72 ms of 500 x 50 rows became .85 on two.
-_WORK_PER_THREAD = 1.5e7
+# .72 ms of 500 x 50 rows became .85 on two threads
+_WORK_PER_THREAD = _graph.WORK_OF_THREAD
 
 
 class Known(NamedTuple):

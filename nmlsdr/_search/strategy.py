@@ -8,15 +8,17 @@ from typing import Any, NamedTuple
 
 from scipy import sparse
 
+import nmlsdr._graph as _graph
+
 from .._process.threads import SIMD_LEVELS, simd
 from . import far_groups, leading, memory
 
 LOGGER = logging.getLogger("nmlsdr")
 
 # Sizes, all measured (docs/neighbours.md).
-_FEW = 24  # the largest number of queries for which packing the rows or building a tree takes longer than it saves
-MOST_KEPT = 4e6  # the largest number of neighbours in the lists of all threads, 16 bytes each, for few queries
-_TREE_FEATURES = 8  # features at most
+_FEW = _graph.FEW_QUERIES  # these are those of _c/search.h
+MOST_KEPT = _graph.MOST_KEPT
+_TREE_FEATURES = _graph.TREE_FEATURES
 _LARGE = 4000  # rows, and 1/16 of it queries, from which looking for structure in the rows saves time
 
 

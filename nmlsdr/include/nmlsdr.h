@@ -9,13 +9,14 @@
  *     code = api->nearest(NMLSDR_FLOAT64, NMLSDR_EUCLIDEAN, rows, n, NULL, 0, d, k, squared, neighbors, n_threads);
  *
  * A Python module needs no library for this.  A program with `main` links libpython and starts the interpreter first;
- * there must be no call after Py_FinalizeEx.  The first search imports Python modules, which takes up to a second; one
- * of them handles SIGINT, unless your program has a handler already.
+ * there must be no call after Py_FinalizeEx.  Searches alone need no Python at all: see nmlsdr/neighbors.h.
  *
- * Call every function without the GIL.  It acquires the GIL between the steps of its kernel.  So a thread that waits for
- * a calling thread, by a lock or a join, must not hold the GIL meanwhile: both would wait for ever.  Input must not change
- * during a call; after an error, what the outputs hold is undefined.  n_threads <= 0 stands for all cores that the
- * process may use.  Threads that call at once have n_threads each.  In a forked child every function runs on one thread.
+ * Call every function without the GIL.  The searches never acquire it.  The others do, between the steps of their kernel;
+ * their first call imports Python modules, which takes up to a second, and one of them handles SIGINT, unless your program
+ * has a handler already.  So a thread that waits for a calling thread, by a lock or a join, must not hold the GIL meanwhile:
+ * both would wait for ever.  Input must not change during a call; after an error, what the outputs hold is undefined.
+ * n_threads <= 0 stands for all cores that the process may use, in searches for as many threads as OpenMP would take.
+ * Threads that call at once have n_threads each.  In a forked child every function runs on one thread.
  *
  * In Cython, use `cimport nmlsdr.c_api`, which has the same functions and needs no header.
  *
@@ -28,31 +29,10 @@
 
 #include <Python.h>
 
+#include "nmlsdr/codes.h" /* return codes, types, metrics, nmlsdr_index */
+
 #define NMLSDR_API 1
 #define NMLSDR_API_NAME "nmlsdr.c_api.TABLE"
-
-/* Return codes of all functions; `message` says each in a sentence: */
-enum {
-    NMLSDR_OK = 0,
-    NMLSDR_NO_MEMORY = -1,
-    NMLSDR_NULL_POINTER = -2, /* NULL where nothing below allows it */
-    NMLSDR_NOT_FINITE = -3,   /* NaN, infinity or a magnitude above 1e150 in rows, labels, alpha or weights; for rows,
-                                 graph.kneighbors in Python names the row and the column */
-    NMLSDR_BAD_K = -4,
-    NMLSDR_BAD_SIZE = -5,     /* a number of rows, features, queries or labels */
-    NMLSDR_UNKNOWN_NAME = -6, /* type, metric, or the environment variable NMLSDR_SIMD */
-    NMLSDR_BAD_GRAPH = -7,    /* neighbors, indptr or columns */
-    NMLSDR_BAD_VALUE = -8,    /* W not symmetric; weights, Y, alpha or tol out of range */
-    NMLSDR_INTERRUPTED = -9,  /* by Ctrl-C; also in later searches, until PyErr_CheckSignals raises KeyboardInterrupt */
-    NMLSDR_FAILED = -10       /* an unexpected exception in Python */
-};
-
-/* For the functions that take `type` and `metric`: */
-enum { NMLSDR_FLOAT32 = 0, NMLSDR_FLOAT64 = 1 };
-enum { NMLSDR_EUCLIDEAN = 0, NMLSDR_COSINE = 1 };
-
-/* Rows that were prepared once for many searches: `graph.ExactIndex` of Python. */
-typedef struct nmlsdr_index nmlsdr_index;
 
 /* How accurately the soft labels of propagate solve eq. (8). */
 typedef struct {

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// neighbors.h for C++17: an index that frees itself, and errors as exceptions.
+#ifndef NMLSDR_NEIGHBORS_HPP
+#define NMLSDR_NEIGHBORS_HPP
+
+#include <memory>
+#include <stdexcept>
+#include <vector>
+
+#include "neighbors.h"
+
+namespace nmlsdr {
+
+struct found { // (queries x k), as nmlsdr_nearest fills them
+    std::vector<double> distances;
+    std::vector<std::ptrdiff_t> neighbors;
+};
+
+inline nmlsdr_rows dense(const float *data, std::ptrdiff_t n, std::ptrdiff_t d)
+{
+    return nmlsdr_dense(NMLSDR_FLOAT32, data, n, d);
+}
+
+inline nmlsdr_rows dense(const double *data, std::ptrdiff_t n, std::ptrdiff_t d)
+{
+    return nmlsdr_dense(NMLSDR_FLOAT64, data, n, d);
+}
+
+class index {
+public:
+    explicit index(const nmlsdr_rows &rows, int metric = NMLSDR_EUCLIDEAN, int n_threads = 0)
+    {
+        nmlsdr_index *made = nullptr;
+        check(nmlsdr_index_new(&rows, metric, &made, n_threads));
+        held.reset(made);
+    }
+
+    found query(const nmlsdr_rows &queries, std::ptrdiff_t k, int n_threads = 1) const
+    {
+        const auto size = queries.n > 0 && k > 0 ? static_cast<std::size_t>(queries.n) * static_cast<std::size_t>(k) : 0;
+        found all{std::vector<double>(size), std::vector<std::ptrdiff_t>(size)};
+        check(nmlsdr_index_query(held.get(), &queries, k, all.distances.data(), all.neighbors.data(), n_threads));
+        return all;
+    }
+
+private:
+    static void check(int code)
+    {
+        if (code != NMLSDR_OK) throw std::runtime_error(nmlsdr_message(code));
+    }
+    struct free_index {
+        void operator()(nmlsdr_index *one) const { nmlsdr_index_free(one); }
+    };
+    std::unique_ptr<nmlsdr_index, free_index> held;
+};
+
+} // namespace nmlsdr
+
+#endif

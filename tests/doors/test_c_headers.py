@@ -1,0 +1,119 @@
+"""include/nmlsdr/neighbors.h in programs without Python: their bits, by several compilers, sanitizers and SIMD levels."""
+
+import ctypes
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from neighbor_cases import LEVELS, MAKERS, assert_same, make
+from scipy import sparse
+
+import nmlsdr
+from nmlsdr import _graph
+from nmlsdr.graph import kneighbors
+
+SOURCES = Path(__file__).parents[1] / "embedding"
+WARNINGS = ["-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror", "-pthread"]
+MEMORY = ["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
+RACES = ["-g", "-fsanitize=thread"]  # without OpenMP, whose own threads TSan does not know
+EXACT = {
+    "gcc": ["gcc", "-std=c99", "-O1"],
+    "gcc, OpenMP, this processor": ["gcc", "-std=gnu11", "-O3", "-march=native", "-fopenmp"],  # GCC would fuse here
+    "plain numbers": ["gcc", "-std=c99", "-O2", "-DNMLSDR_SCALAR", "-DNMLSDR_PORTABLE_ONLY"],
+    "clang": ["clang", "-std=c99", "-O2"],
+    "gcc, memory": ["gcc", "-std=c99", "-O1", *MEMORY],
+    "clang, memory": ["clang", "-std=c99", "-O1", *MEMORY],
+    "gcc, races": ["gcc", "-std=c99", "-O1", *RACES],
+    "clang, races": ["clang", "-std=c99", "-O1", *RACES],
+}
+CPP = {
+    "g++": ["g++", "-O1"],
+    "g++, memory": ["g++", "-O1", *MEMORY],
+    "clang++, memory": ["clang++", "-O1", *MEMORY],
+    "clang++, races": ["clang++", "-O1", *RACES],
+    "g++, races": ["g++", "-O0", *RACES],
+}
+MINGW = "x86_64-w64-mingw32-"
+
+
+def compiled(command, source, folder, *more):
+    if not shutil.which(command[0]):
+        pytest.skip(f"no {command[0]}")
+    program = folder / "program"
+    command = [*command, *WARNINGS, f"-I{nmlsdr.get_include()}", SOURCES / source, "-o", program, "-lm", *more]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return program
+
+
+def parts(rows):
+    """The arrays of rows, in the order in which the program reads them."""
+    if not sparse.issparse(rows):
+        return [rows]
+    return [rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data]
+
+
+def asked(X, k, Q=None, metric="euclidean", n_threads=2):
+    numbers = [int(X.dtype == np.float64), int(metric == "cosine"), int(sparse.issparse(X)), *X.shape]
+    numbers += [-1 if Q is None else Q.shape[0], k, n_threads]
+    arrays = [np.array(numbers, np.int64), *parts(X), *([] if Q is None else parts(Q))]
+    return b"".join(np.ascontiguousarray(array).tobytes() for array in arrays)
+
+
+def answers(program, cases, **environment):
+    """What the program finds for (X, k, Q, metric, ...): code, distances and neighbours of each."""
+    given = b"".join(asked(*case) for case in cases)
+    done = subprocess.run([program], input=given, capture_output=True, env={**os.environ, **environment}, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+    found, at = [], 0
+    for X, k, Q, *_ in cases:
+        shape = X.shape[0] if Q is None else Q.shape[0], k
+        size = shape[0] * k
+        code = np.frombuffer(done.stdout, np.int64, 1, at)[0]
+        distances = np.frombuffer(done.stdout, np.float64, size, at + 8).reshape(shape)
+        neighbors = np.frombuffer(done.stdout, np.int64, size, at + 8 + 8 * size).reshape(shape)
+        found.append((code, distances, neighbors))
+        at += 8 + 16 * size
+    assert at == len(done.stdout)
+    return found
+
+
+def hostile(n=210):
+    """Rows that break searches, of few and many features, with zeros, dense and CSR, of both types, few and many queries."""
+    cases = []
+    for number, name in enumerate(MAKERS):
+        for d in (3, 20):
+            X, Q = make(name, (n, d), 5), make(name, (30 if d == 20 else 260, d), 6)
+            X[[5, 6, 100]], Q[[2, 3]] = 0, 0
+            metric = "cosine" if number % 2 == d % 2 else "euclidean"
+            cases += [(X, 7, None, metric), (X, 7, Q, metric), (X, 7, Q[:3], metric), (X[:9], 9, Q[:9], "cosine")]
+            if np.abs(X).max() < 1e30 and np.abs(Q).max() < 1e30:
+                narrow = X.astype(np.float32), 7, Q[:40].astype(np.float32)
+                cases += [(*narrow, metric), (*narrow, "euclidean")]
+            few = sparse.csr_array(X * (make("gauss", X.shape, 1) < -1)), sparse.csr_array(Q * (Q < 0))
+            cases += [(few[0], 7, None, metric), (few[0], 7, few[1], metric)]
+    zeros = np.zeros((5, 12))
+    cases += [(zeros, 4, None, "cosine"), (zeros, 5, zeros[:2] + 1, "cosine"), (zeros + np.eye(5, 12), 5, zeros, "cosine")]
+    empty = sparse.csr_array((6, 9))
+    return [*cases, (empty, 3, empty[:2], "euclidean"), (empty, 3, None, "cosine"), (X, 3, Q[:0], "cosine")]
+
+
+@pytest.mark.quick_cases("gcc-")
+@pytest.mark.parametrize("compiler", [f"{name}-" for name in EXACT])
+def test_a_program_without_python_finds_the_bits_of_python(compiler, tmp_path):
+    """With one index for eight threads, which the program compares with itself."""
+    command = EXACT[compiler[:-1]]
+    program = compiled(command, "answer.c", tmp_path)
+    cases = hostile()
+    expected = [kneighbors(X, k, queries=Q, metric=metric) for X, k, Q, metric in cases]
+    levels = ["portable"] if compiler.startswith("plain") else [_graph.SIMD_LEVELS[level] for level in LEVELS]
+    for level in levels:
+        for case, found, wanted in zip(cases, answers(program, cases, NMLSDR_SIMD=level), expected, strict=True):
+            assert found[0] == 0
+            distances = found[1] if case[3] == "cosine" else np.sqrt(found[1])
+            assert_same((distances, found[2]), wanted)
+    if shutil.which("ldd") and "memory" not in compiler and "races" not in compiler:
+        assert "python" not in subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout

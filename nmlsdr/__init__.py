@@ -9,7 +9,8 @@ The layers of the package, for those who change it. A file imports only from its
 and never in a circle.
 
     4 doors       cli.py  _cli/           ``nmlsdr ...``; nothing imports it
-                  c_api.pyx  include/     for the Cython and C code of other packages
+                  c_api.pyx  include/     for the Cython and C code of other packages; neighbors.h needs no Python
+                  share/                  how CMake and pkg-config find include/
     3 rooms       datasets/               toy data, the article's sets, noise, simulated cohort
                   experiments/            the article's experiments again; in experiments/benchmarks.py the Toy set
                                           (Table 1), the ten data sets, the case study
@@ -96,7 +97,10 @@ __all__ = [
 
 
 def get_include() -> str:
-    """Return the folder of ``nmlsdr.h``, to include in C code that calls nmlsdr.
+    """Return the folder of the headers for C and C++: ``nmlsdr/neighbors.h``, which needs no Python, and ``nmlsdr.h``.
+
+    ``python -m nmlsdr --includedir`` prints it, and works also where nmlsdr is installed without the packages that it
+    depends on (``pip install --no-deps nmlsdr``).
 
     Returns
     -------
@@ -106,8 +110,8 @@ def get_include() -> str:
     Examples
     --------
     >>> import nmlsdr, os
-    >>> os.listdir(nmlsdr.get_include())
-    ['nmlsdr.h']
+    >>> sorted(os.listdir(nmlsdr.get_include()))
+    ['nmlsdr', 'nmlsdr.h']
     """
     from pathlib import Path
 

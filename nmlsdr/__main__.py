@@ -1,6 +1,17 @@
-"""``python -m nmlsdr``: the same as the command ``nmlsdr``."""
+"""``python -m nmlsdr``: the same as the command ``nmlsdr``, and the folders of the files for C and C++.
 
-from .cli import main
+``--includedir``, ``--cmakedir`` or ``--pkgconfigdir`` prints one of them, also where nmlsdr is installed without the
+packages that it depends on.
+"""
+
+import sys
+from pathlib import Path
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    folders = {"--includedir": "include", "--cmakedir": "share/cmake/nmlsdr", "--pkgconfigdir": "share/pkgconfig"}
+    if len(sys.argv) == 2 and sys.argv[1] in folders:
+        print(Path(__file__).resolve().parent / folders[sys.argv[1]])
+    else:
+        from .cli import main
+
+        raise SystemExit(main())

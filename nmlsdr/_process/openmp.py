@@ -12,8 +12,6 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from threadpoolctl import ThreadpoolController
-
 _POLICY, _SPINS = "OMP_WAIT_POLICY", "GOMP_SPINCOUNT"
 
 _user_settings: dict[str, str] = {}  # what was in the environment when the kernels were loaded
@@ -50,5 +48,9 @@ def idle_threads() -> str:
 
 
 def _runtimes() -> set[str]:
-    """The OpenMP libraries in this process."""
+    """The OpenMP libraries in this process; none where the package is installed for its headers, without dependencies."""
+    try:
+        from threadpoolctl import ThreadpoolController
+    except ImportError:
+        return set()
     return {library.filepath for library in ThreadpoolController().select(user_api="openmp").lib_controllers}

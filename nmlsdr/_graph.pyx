@@ -93,7 +93,8 @@ SIMD_LEVELS = tuple([level_names[level].decode() for level in range(2 if NMLSDR_
 
 def build_facts():
     """How this module was compiled."""
-    return {"compiler": NMLSDR_COMPILER.decode(), "openmp": NMLSDR_OPENMP, "debug": NMLSDR_DEBUG_BUILD != 0, "n_simd_levels": NMLSDR_N_SIMD_LEVELS}
+    return {"compiler": NMLSDR_COMPILER.decode(), "openmp": NMLSDR_OPENMP, "debug": NMLSDR_DEBUG_BUILD != 0,
+            "n_simd_levels": NMLSDR_N_SIMD_LEVELS}
 
 
 # what search.h and strategy.py choose by

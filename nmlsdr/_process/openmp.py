@@ -48,7 +48,7 @@ def idle_threads() -> str:
 
 
 def _runtimes() -> set[str]:
-    """The OpenMP libraries in this process; none where the package is installed for its headers, without dependencies."""
+    """The OpenMP libraries in this process; none where only the headers are wanted, without dependencies."""
     try:
         from threadpoolctl import ThreadpoolController
     except ImportError:

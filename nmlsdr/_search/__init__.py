@@ -32,25 +32,10 @@ The files; each imports only files below it:
     rows.py  memory.py             rows in the form of the kernels; the size of the memory
     .. _graph.pyx                  the kernels, over .. _c/
 
-`_c/`, each file over those below it:
-
-    index.h                                    rows packed once, a few queries
-    products.h  tree.h  few.h                  a search: begin, step, end
-    products_new.h                             its memory
-    products_sparse.h                          pairs of sparse blocks
-    products_packed.h  products_scale.h        pairs of packed blocks; centre, scale and floats or integers
-    products_storage.h                         columns and postings or packed blocks
-    shares.h  kernels.h                        a share of the rows for each thread; what has SIMD levels, in one table
-    products_candidates.h                      the candidates of each row, and their exact distances
-    products_state.h                           the state of a search by products
-    kernel_types.h  nearest.h  heap.h  rows.h  types of kernels; list and heap of the k nearest; rows of the caller
-    platform.h  distance.h                     compilers, OpenMP and memory; the canonical distance
-    simd_levels.h                              the SIMD levels, for the loops of the propagation too
-
-    templates, included once per SIMD level by way of simd.h and simd_level.h, which simd_clear.h ends:
-    products_tile.h  products_pair.h  tree_leaf.h  few_rows.h
-    other files: build.h, what `nmlsdr info` reports about the build; propagation.h, propagation_widths.h,
-    propagation_loops.h and team.h, the propagation; forest.h and its template forest_search.h, the trees
+In `_c/`, search.h is a whole search for C programs (include/nmlsdr/neighbors.h).  It chooses among products.h, tree.h,
+few.h and index.h as the files above do, but never looks for groups or leading coordinates.  Each header says at its
+head what it holds, and includes only what it stands on.  Headers without a guard are templates: simd.h includes one
+for each SIMD level.
 """
 
 from .prepared import PreparedRows

@@ -1,9 +1,9 @@
-"""include/nmlsdr/neighbors.h in programs without Python: their bits, by several compilers, sanitizers and SIMD levels."""
+"""include/nmlsdr/neighbors.h in programs without Python: bits, by several compilers, sanitizers and SIMD levels."""
 
-import ctypes
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -36,7 +36,12 @@ CPP = {
     "clang++, races": ["clang++", "-O1", *RACES],
     "g++, races": ["g++", "-O0", *RACES],
 }
-MINGW = "x86_64-w64-mingw32-"
+
+
+def output(*command, **environment):
+    done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def compiled(command, source, folder, *more):
@@ -82,7 +87,7 @@ def answers(program, cases, **environment):
 
 
 def hostile(n=210):
-    """Rows that break searches, of few and many features, with zeros, dense and CSR, of both types, few and many queries."""
+    """Rows that break searches: few and many features and queries, zeros, dense and CSR, both types."""
     cases = []
     for number, name in enumerate(MAKERS):
         for d in (3, 20):
@@ -96,7 +101,11 @@ def hostile(n=210):
             few = sparse.csr_array(X * (make("gauss", X.shape, 1) < -1)), sparse.csr_array(Q * (Q < 0))
             cases += [(few[0], 7, None, metric), (few[0], 7, few[1], metric)]
     zeros = np.zeros((5, 12))
-    cases += [(zeros, 4, None, "cosine"), (zeros, 5, zeros[:2] + 1, "cosine"), (zeros + np.eye(5, 12), 5, zeros, "cosine")]
+    cases += [
+        (zeros, 4, None, "cosine"),
+        (zeros, 5, zeros[:2] + 1, "cosine"),
+        (zeros + np.eye(5, 12), 5, zeros, "cosine"),
+    ]
     empty = sparse.csr_array((6, 9))
     return [*cases, (empty, 3, empty[:2], "euclidean"), (empty, 3, None, "cosine"), (X, 3, Q[:0], "cosine")]
 
@@ -116,4 +125,68 @@ def test_a_program_without_python_finds_the_bits_of_python(compiler, tmp_path):
             distances = found[1] if case[3] == "cosine" else np.sqrt(found[1])
             assert_same((distances, found[2]), wanted)
     if shutil.which("ldd") and "memory" not in compiler and "races" not in compiler:
-        assert "python" not in subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
+        assert "python" not in output("ldd", program)
+
+
+FOUND = "0 1 2 3 k must be from 1 to the number of rows, or to one less where the rows search among themselves.\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("compiler", CPP)
+def test_threads_of_cpp_share_an_index(compiler, tmp_path):
+    assert output(compiled([*CPP[compiler], "-std=c++17"], "threads_alone.cpp", tmp_path)) == FOUND
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("compiler", "standard", "source"), [("gcc", "c99", "answer.c"), ("g++-posix", "c++17", "threads_alone.cpp")]
+)
+def test_mingw_compiles_and_links_for_windows(compiler, standard, source, tmp_path):
+    """The programs are not run: there is no Windows here."""
+    program = compiled([f"x86_64-w64-mingw32-{compiler}", "-O1", f"-std={standard}"], source, tmp_path)
+    assert program.with_suffix(".exe").read_bytes()[:2] == b"MZ"
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """Where the files are, as a Python tells that finds none of the packages that nmlsdr depends on."""
+    site = tmp_path_factory.mktemp("site")
+    shutil.copytree(Path(nmlsdr.__file__).parent, site / "nmlsdr", ignore=shutil.ignore_patterns("__pycache__", "*.c"))
+    # -S: no site-packages
+    return lambda option: output(sys.executable, "-S", "-m", "nmlsdr", option, PYTHONPATH=str(site)).strip()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not (shutil.which("cmake") and shutil.which("g++")), reason="no CMake, or no g++")
+def test_cmake_finds_the_headers_where_nothing_else_is_installed(installed, tmp_path):
+    project = shutil.copytree(SOURCES, tmp_path / "project") / "CMakeLists.txt"
+    configure = ["cmake", "-S", project.parent, "-B", tmp_path, f"-Dnmlsdr_DIR={installed('--cmakedir')}"]
+    output(*configure)
+    output("cmake", "--build", tmp_path)
+    assert output(tmp_path / "neighbors") == FOUND
+    if shutil.which("ldd"):
+        assert "python" not in output("ldd", tmp_path / "neighbors")
+    project.write_text(project.read_text().replace("find_package(nmlsdr", "find_package(nmlsdr 99"))
+    with pytest.raises(AssertionError, match=f"version: {nmlsdr.__version__}"):
+        output(*configure)
+
+
+@pytest.mark.skipif(not shutil.which("pkg-config"), reason="no pkg-config")
+def test_pkg_config_finds_the_headers(installed):
+    folder = {"PKG_CONFIG_PATH": installed("--pkgconfigdir")}
+    flags = output("pkg-config", "--cflags", "nmlsdr", **folder)
+    assert Path(flags.strip().removeprefix("-I")).resolve() == Path(installed("--includedir"))
+    assert output("pkg-config", "--modversion", "nmlsdr", **folder).strip() == nmlsdr.__version__
+
+
+@pytest.mark.skipif(not shutil.which("gcc"), reason="no gcc")
+def test_fast_math_is_refused_and_a_file_may_have_declarations_alone(tmp_path):
+    with pytest.raises(AssertionError, match="nmlsdr's results are wrong with -ffast-math"):
+        compiled(["gcc", "-Ofast"], "answer.c", tmp_path)
+    header, objects = Path(nmlsdr.get_include(), "nmlsdr", "neighbors.h"), [tmp_path / "first.o", tmp_path / "second.o"]
+    base = ["gcc", "-std=c99", *WARNINGS, f"-I{nmlsdr.get_include()}", "-DNMLSDR_EXTERN", "-c"]
+    output(*base, SOURCES / "alone.c", "-o", objects[0])
+    output(*base, "-DNMLSDR_IMPLEMENTATION", "-x", "c", header, "-o", objects[1])
+    output("gcc", *objects, "-lm", "-o", tmp_path / "program")
+    assert output(tmp_path / "program") == "0: 2\n1: 2\n2: 0\n3: 1\n"
+    assert objects[0].stat().st_size < 10_000

@@ -1,6 +1,7 @@
 """Where things live: imports and includes point down, the maps at the doors are those of the folders."""
 
 import ast
+import graphlib
 import re
 from pathlib import Path
 
@@ -179,44 +180,32 @@ HOOKED = {"mistakes", "review_scores"}  # they take what ResidualPropagation com
 
 # ---------------------------------------------------------------- C
 
-TEMPLATES = {
-    *("products_tile.h", "products_pair.h", "tree_leaf.h", "few_rows.h", "propagation_loops.h"),
-    "propagation_widths.h",
-    "forest_search.h",
-    *("simd.h", "simd_level.h", "simd_clear.h"),
-}
-
 
 def headers():
-    return sorted((HOUSE / "_c").glob("*.h"))
-
-
-def included(path):
-    return re.findall(r'^\s*#\s*include\s+"([^"]+)"', path.read_text(), re.M)
+    return sorted((HOUSE / "_c").glob("*.h")) + sorted((HOUSE / "include").rglob("*.h"))
 
 
 @needs_sources
-def test_headers_include_downward_only_and_at_their_head():
-    """The floors of _search/__init__.py: a header includes what stands below it, and templates."""
-    chapter = nmlsdr._search.__doc__.split("each file over those below it:")[1].split("templates,")[0]
-    floors = [re.findall(r"\w+\.h", line) for line in chapter.splitlines() if ".h" in line]
-    order = {name: number for number, floor in enumerate(floors) for name in floor}
+def test_headers_include_others_at_their_head_and_never_in_a_circle():
+    """A template, which is included once for each SIMD level, has no guard."""
+    below = {}
     for path in headers():
         text = path.read_text()
-        for name in included(path):
-            if name in TEMPLATES or name.startswith("NM_"):
+        assert text.startswith("/*"), f"{path.name} does not say what it is"
+        for name in re.findall(r'^\s*#\s*include\s+"([^"]+)"', text, re.M):
+            other = (path.parent / name).resolve()
+            assert other in headers(), f"{path.name} includes {name}"
+            if "#ifndef NMLSDR_" not in other.read_text():
                 continue
-            if path.name in order:
-                assert order[name] > order[path.name], f"{path.name} includes {name} above it"
+            below.setdefault(path, set()).add(other)
             code = re.sub(r"/\*.*?\*/|^#.*$", "", text[: text.index(f'"{name}"')], flags=re.S | re.M)
             assert not code.strip(), f"{path.name} includes {name} in mid-file"
+    graphlib.TopologicalSorter(below).prepare()  # raises CycleError
 
 
 @needs_sources
-def test_the_overview_of_the_search_names_every_file_and_no_other():
-    text = nmlsdr._search.__doc__
-    assert set(re.findall(r"\w+\.h", text)) == {path.name for path in headers()}
-    named = set(re.findall(r"\w+\.py\b", text))
+def test_the_overview_of_the_search_names_every_python_file_and_no_other():
+    named = set(re.findall(r"\w+\.py\b", nmlsdr._search.__doc__))
     assert named == {path.name for path in (HOUSE / "_search").glob("*.py")} - {"__init__.py"}
 
 

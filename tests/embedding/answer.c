@@ -55,7 +55,7 @@ static void give_back(const nmlsdr_rows *rows)
     free((void *)(uintptr_t)rows->indptr);
 }
 
-/* A thread asks for all queries at once, then dense ones singly. */
+/* A thread asks for all queries at once, then a few dense ones singly. */
 static void *ask(void *given)
 {
     job *one = given;
@@ -63,7 +63,7 @@ static void *ask(void *given)
     const ptrdiff_t bytes = query.d * (query.kind == NMLSDR_DENSE_F32 ? 4 : 8);
     one->code = nmlsdr_index_query(one->index, &query, one->k, one->distances, one->neighbors, 1);
     query.n = 1;
-    for (ptrdiff_t i = 0; i < one->queries->n && !query.indptr && one->code == NMLSDR_OK; i++) {
+    for (ptrdiff_t i = 0; i < one->queries->n && i < 9 && !query.indptr && one->code == NMLSDR_OK; i++) {
         query.data = (const char *)one->queries->data + i * bytes;
         one->code = nmlsdr_index_query(one->index, &query, one->k, one->distances + i * one->k, one->neighbors + i * one->k, 1);
     }

@@ -77,6 +77,20 @@ def openmp_candidates(compiler_type):
     return [(["-fopenmp"], ["-fopenmp"])]
 
 
+def require_compiler(compiler):
+    """End with one sentence where there is no C compiler, before anything is tried with it."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "probe.c"
+        source.write_text("int main(void) { return 0; }\n")
+        try:
+            compiler.compile([str(source)], output_dir=folder)
+        except Exception as error:
+            raise SystemExit(
+                f"nmlsdr is built from C, and no C compiler works here ({error}); install one (Debian: apt install gcc, "
+                "macOS: xcode-select --install, Windows: Visual Studio's C++ build tools), or a wheel."
+            ) from None
+
+
 def probe_openmp(compiler):
     """Compile, link and run a small OpenMP program; return its flags, or empty flags."""
     for compile_flags, link_flags in openmp_candidates(compiler.compiler_type):
@@ -110,6 +124,7 @@ class BuildKernels(build_ext):
         if msvc and CLANG_CL:  # MSVC's own OpenMP is of 2002, and it knows no target_clones
             self.compiler.initialize()
             self.compiler.cc = CLANG_CL
+        require_compiler(self.compiler)
         flags = MSVC_FLAGS if msvc else (UNIX_DEBUG_FLAGS if DEBUG else UNIX_FLAGS)
         link = ["-fsanitize=undefined"] if DEBUG and not msvc else []
         omp_compile, omp_link = ([], []) if NO_OPENMP else probe_openmp(self.compiler)

@@ -74,6 +74,11 @@ try:
     with sleeping_threads():
         import nmlsdr._graph  # noqa: F401
 except ImportError as error:  # one sentence instead of a chain of tracebacks
+    if "subinterpreter" in str(error):
+        raise ImportError(
+            f"An isolated subinterpreter cannot load nmlsdr ({error}); import it in the main interpreter, and use threads "
+            "or processes there."
+        ) from None
     raise ImportError(
         f"The compiled part of nmlsdr is missing or does not load ({error}); "
         "in a source checkout run pip install -e . there, which builds it in place; elsewhere install the package."

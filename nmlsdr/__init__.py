@@ -76,8 +76,8 @@ try:
 except ImportError as error:  # one sentence instead of a chain of tracebacks
     if "subinterpreter" in str(error):
         raise ImportError(
-            f"An isolated subinterpreter cannot load nmlsdr ({error}); import it in the main interpreter, and use threads "
-            "or processes there."
+            f"An isolated subinterpreter cannot load nmlsdr ({error}); import it in the main interpreter, and use "
+            "threads or processes there."
         ) from None
     raise ImportError(
         f"The compiled part of nmlsdr is missing or does not load ({error}); "

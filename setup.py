@@ -30,8 +30,9 @@ def named_in(source):
     found, left = set(), [ROOT / source]
     while left:
         file = left.pop()
-        named = re.findall(r'"([\w./]+\.h)"', file.read_text(encoding="utf-8"))
-        named += [f"{name}.pxd" for name in re.findall(r"^from \.?(_\w+) cimport", file.read_text(encoding="utf-8"), re.MULTILINE)]
+        text = file.read_text(encoding="utf-8")
+        named = re.findall(r'"([\w./]+\.h)"', text)
+        named += [f"{name}.pxd" for name in re.findall(r"^from \.(_\w+) cimport", text, re.MULTILINE)]
         more = {(file.parent / name).resolve() for name in named} | {file.with_suffix(".pxd")}
         left += [one for one in more - found if one.is_file()]
         found |= {one for one in more if one.is_file()}
@@ -86,8 +87,8 @@ def require_compiler(compiler):
             compiler.compile([str(source)], output_dir=folder)
         except Exception as error:
             raise SystemExit(
-                f"nmlsdr is built from C, and no C compiler works here ({error}); install one (Debian: apt install gcc, "
-                "macOS: xcode-select --install, Windows: Visual Studio's C++ build tools), or a wheel."
+                f"nmlsdr is built from C, and no C compiler works here ({error}); install one (Debian: apt install "
+                "gcc, macOS: xcode-select --install, Windows: Visual Studio's C++ build tools), or a wheel."
             ) from None
 
 

@@ -1,5 +1,6 @@
 """include/nmlsdr/neighbors.h in programs without Python: bits, by several compilers, sanitizers and SIMD levels."""
 
+import ctypes
 import os
 import shutil
 import subprocess
@@ -186,3 +187,104 @@ def test_fast_math_is_refused_and_a_file_may_have_declarations_alone(tmp_path):
     output("gcc", *objects, "-lm", "-o", tmp_path / "program")
     assert output(tmp_path / "program") == "0: 2\n1: 2\n2: 0\n3: 1\n"
     assert objects[0].stat().st_size < 10_000
+
+
+class Rows(ctypes.Structure):
+    _fields_ = (
+        *(("kind", ctypes.c_int), ("n", ctypes.c_ssize_t), ("d", ctypes.c_ssize_t)),
+        *((name, ctypes.c_void_p) for name in ("data", "columns", "indptr")),
+    )
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    """The header as a shared library, which is how other languages call it."""
+    if not shutil.which("gcc") or os.name == "nt":
+        pytest.skip("no gcc")
+    file = tmp_path_factory.mktemp("library") / "neighbors.so"
+    header = Path(nmlsdr.get_include(), "nmlsdr", "neighbors.h")
+    macros = ["-DNMLSDR_EXTERN", "-DNMLSDR_IMPLEMENTATION"]
+    output("gcc", "-std=c99", "-shared", "-fPIC", "-fopenmp", *macros, *WARNINGS, "-x", "c", header, "-o", file, "-lm")
+    return ctypes.CDLL(str(file))
+
+
+def described(rows, **changes):
+    held = parts(rows)
+    kind = int(rows.dtype == np.float64) + 2 * sparse.issparse(rows)
+    at = [array.ctypes.data for array in reversed(held)] + [None] * (3 - len(held))
+    made = Rows(kind, *rows.shape, *at)
+    for name, value in changes.items():
+        setattr(made, name, value)
+    made.held = held
+    return made
+
+
+def nearest(library, rows, queries=None, metric=0, k=2, **outputs):
+    out = {"distances": np.empty(400), "neighbors": np.empty(400, np.intp)} | outputs  # 20 rows, k up to 20
+    at = [None if array is None else array.ctypes for array in out.values()]
+    pointers = [None if one is None else ctypes.byref(one) for one in (rows, queries)]
+    return library.nmlsdr_nearest(*pointers, metric, ctypes.c_ssize_t(k), *at, 1)
+
+
+OK, NULL_POINTER, NOT_FINITE, BAD_K, BAD_SIZE, UNKNOWN_NAME, BAD_GRAPH = 0, -2, -3, -4, -5, -6, -7
+
+
+def test_the_header_refuses_what_is_out_of_range(library, rng, monkeypatch):
+    X, Q = rng.standard_normal((20, 9)), rng.standard_normal((3, 9))
+    S = sparse.csr_array(X * (X > 0))
+    for rows, other in ((X, Q), (S, sparse.csr_array(Q))):
+        given, queries = described(rows), described(other)
+        assert nearest(library, given, queries) == OK
+        for changes, code in (
+            *((({"kind": kind}), UNKNOWN_NAME) for kind in (-1, 4)),
+            *((({"n": n}), BAD_SIZE) for n in (-1, 0, 2**31 - 1, 2**62)),
+            *((({"d": d}), BAD_SIZE) for d in (0, -1, 2**62)),
+            ({"data": None}, NULL_POINTER),
+        ):
+            assert nearest(library, described(rows, **changes), queries) == code, changes
+            if changes != {"n": 0}:
+                assert nearest(library, given, described(other, **changes)) == code, changes
+        assert nearest(library, given, described(other, n=0)) == OK
+        assert nearest(library, given, described(other, d=8)) == (BAD_SIZE if other is Q else BAD_GRAPH)
+        for k, code in ((0, BAD_K), (20, OK), (21, BAD_K), (2**62, BAD_K)):
+            assert nearest(library, given, queries, k=k) == code
+        for k, code in ((19, OK), (20, BAD_K)):
+            assert nearest(library, given, k=k) == code
+        for metric in (-1, 2):
+            assert nearest(library, given, metric=metric) == UNKNOWN_NAME
+        for name in ("distances", "neighbors"):
+            assert nearest(library, given, **{name: None}) == NULL_POINTER
+        for value in (np.nan, np.inf, -1e151):
+            wrong = rows.copy()
+            parts(wrong)[-1].reshape(-1)[-1] = value
+            assert nearest(library, described(wrong)) == nearest(library, given, described(wrong)) == NOT_FINITE
+        narrow = rows.astype(np.float32)
+        parts(narrow)[-1].reshape(-1)[0] = -np.inf
+        assert nearest(library, described(narrow)) == NOT_FINITE
+    assert nearest(library, described(X), described(S)) == BAD_SIZE
+    assert nearest(library, None, described(X)) == NULL_POINTER
+    monkeypatch.setenv("NMLSDR_SIMD", "sse9")
+    assert nearest(library, described(X)) == UNKNOWN_NAME
+    assert library.nmlsdr_index_new(ctypes.byref(described(X)), 0, None, 1) == UNKNOWN_NAME
+    monkeypatch.delenv("NMLSDR_SIMD")
+    assert library.nmlsdr_index_new(ctypes.byref(described(X)), 0, None, 1) == NULL_POINTER
+    assert library.nmlsdr_index_query(None, ctypes.byref(described(X)), 1, None, None, 1) == NULL_POINTER
+
+
+def test_broken_csr_rows_are_refused(library):
+    def code(pointers, places, **changes):
+        held = np.ones(len(places)), np.array(places, np.int32), np.array(pointers, np.int64)
+        rows = Rows(3, 2, 4, *(array.ctypes.data for array in held))
+        for name, value in changes.items():
+            setattr(rows, name, value)
+        return nearest(library, rows, k=1)
+
+    assert code([0, 2, 4], [0, 3, 1, 2]) == OK
+    for indptr, columns in (
+        ([1, 2, 4], [0, 3, 1, 2]), ([0, 3, 2], [0, 1, 2, 3]), ([0, 2, 4], [3, 0, 1, 2]),
+        ([0, 2, 4], [0, 3, 1, 1]), ([0, 2, 4], [0, 4, 1, 2]), ([0, 2, 4], [-1, 3, 1, 2]),
+    ):  # fmt: skip
+        assert code(indptr, columns) == BAD_GRAPH, (indptr, columns)
+    assert code([0, 2, 4], [0, 3, 1, 2], indptr=None) == NULL_POINTER
+    assert code([0, 2, 4], [0, 3, 1, 2], columns=None) == NULL_POINTER
+    assert code([0, 0, 0], [0], columns=None, data=None) == OK

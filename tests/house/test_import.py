@@ -187,16 +187,27 @@ def test_unknown_names_are_attribute_errors(name):
         getattr(nmlsdr, name)
 
 
-def test_a_missing_kernel_raises_a_clear_error():
-    program = """
-import sys
-sys.modules["nmlsdr._graph"] = None
+@pytest.mark.parametrize(
+    ("cause", "told"),
+    [
+        ("no such file", "The compiled part of nmlsdr is missing or does not load ("),
+        ("module nmlsdr._graph does not support loading in subinterpreters", "An isolated subinterpreter cannot load"),
+    ],
+)
+def test_a_kernel_that_does_not_load_raises_a_clear_error(cause, told):
+    program = f"""
+import importlib.abc, sys
+class Broken(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, *others):
+        if name == "nmlsdr._graph":
+            raise ImportError({cause!r})
+sys.meta_path.insert(0, Broken())
 try:
     import nmlsdr
 except ImportError as error:
     print(error)
 """
-    assert run(program).startswith("The compiled part of nmlsdr is missing or does not load (")
+    assert run(program).startswith(told)
 
 
 def test_type_checkers_see_what_users_see():

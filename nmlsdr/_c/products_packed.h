@@ -11,9 +11,9 @@ static double nmlsdr_pack_floats(const nmlsdr_search *q, const nmlsdr_rows *x, p
 {
     const ptrdiff_t lanes = q->kernels->lanes, begin = nmlsdr_row_pointer(x, row), end = nmlsdr_row_pointer(x, row + 1);
     double square[4] = {0, 0, 0, 0};
-    if (x->indices) for (ptrdiff_t j = 0; j < q->d; j++) to[j * lanes] = 0;
+    if (x->indptr) for (ptrdiff_t j = 0; j < q->d; j++) to[j * lanes] = 0;
     for (ptrdiff_t p = begin; p < end; p++) {
-        const ptrdiff_t j = x->indices ? x->indices[p] : p - begin;
+        const ptrdiff_t j = x->indptr ? x->indices[p] : p - begin;
         const float y = (float)nmlsdr_scaled(q, x, p, j);
         to[j * lanes] = y;
         square[j & 3] += (double)y * (double)y;
@@ -31,7 +31,7 @@ static double nmlsdr_pack_int16(const nmlsdr_search *q, const nmlsdr_rows *x, pt
 
     for (ptrdiff_t w = 0; w < words; w++) to[w * lanes] = 0;
     for (ptrdiff_t p = begin; p < end; p++) {
-        const ptrdiff_t j = x->indices ? x->indices[p] : p - begin;
+        const ptrdiff_t j = x->indptr ? x->indices[p] : p - begin;
         const double y = nmlsdr_rounded(nmlsdr_scaled(q, x, p, j));
         to[j / 2 * lanes] |= (int32_t)((uint32_t)(uint16_t)(int16_t)y << (j & 1) * 16);
         square[j & 3] += y * y;

@@ -55,7 +55,7 @@ static void nmlsdr_extend(const nmlsdr_search *q, const nmlsdr_rows *x, nmlsdr_e
             double top = 0, square[4] = {0, 0, 0, 0};
             for (ptrdiff_t p = begin; p < end; p++) {
                 const double value = nmlsdr_entry_value(x, p);
-                const double y = fabs(value - q->scaling.centre[x->indices ? x->indices[p] : p - begin]);
+                const double y = fabs(value - q->scaling.centre[x->indptr ? x->indices[p] : p - begin]);
                 top = y > top ? y : top;
                 square[p & 3] += y * y;
                 if (own.integral && value != floor(value)) own.integral = 0;
@@ -203,7 +203,7 @@ static double nmlsdr_rounded_apart(const nmlsdr_search *q, const nmlsdr_rows *x,
             const ptrdiff_t begin = nmlsdr_row_pointer(x, i), end = nmlsdr_row_pointer(x, i + 1);
             double square[4] = {0, 0, 0, 0};
             for (ptrdiff_t p = begin; p < end; p++) {
-                const double y = nmlsdr_rounded(nmlsdr_scaled(q, x, p, x->indices ? x->indices[p] : p - begin));
+                const double y = nmlsdr_rounded(nmlsdr_scaled(q, x, p, x->indptr ? x->indices[p] : p - begin));
                 const double lost = y - nmlsdr_rounded(y * ratio) * back;
                 square[p & 3] += lost * lost;
             }

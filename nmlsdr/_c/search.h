@@ -94,6 +94,12 @@ static int nmlsdr_worthwhile(int n_threads, double threads)
     return threads < 2 ? 1 : threads < n_threads ? (int)threads : n_threads;
 }
 
+/* Whether there are so few queries of dense rows that any preparation takes longer than it saves. */
+static int nmlsdr_few_are(const struct nmlsdr_index *x, const nmlsdr_rows *rows, ptrdiff_t n, ptrdiff_t k)
+{
+    return !rows->indptr && n <= NMLSDR_FEW_QUERIES && (double)n * (double)k * x->n_threads <= NMLSDR_MOST_KEPT;
+}
+
 /* By the packed rows: 0, -1 if there is no memory, or 1 if they do not take these queries. */
 static int nmlsdr_find_packed(const struct nmlsdr_index *x, const nmlsdr_rows *queries, ptrdiff_t k, double *squared,
                               ptrdiff_t *indices)
@@ -118,7 +124,7 @@ static int nmlsdr_find_unpacked(const struct nmlsdr_index *x, const nmlsdr_rows 
     const int level = x->level;
     const int n_threads = nmlsdr_worthwhile(x->n_threads, pairs * ((double)rows->d + 10.0 * (double)k) / NMLSDR_WORK_OF_THREAD);
 
-    if (queries && !rows->indptr && queries->n <= NMLSDR_FEW_QUERIES) {
+    if (x->divides || (queries && nmlsdr_few_are(x, rows, queries->n, k))) {
         nmlsdr_few *few = nmlsdr_few_new(rows, queries, k, squared, indices, x->divides, level, n_threads);
         if (!few) return -1;
         nmlsdr_few_step(few, INFINITY);

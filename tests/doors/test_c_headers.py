@@ -272,12 +272,12 @@ def test_the_header_refuses_what_is_out_of_range(library, rng, monkeypatch):
 
 
 def test_broken_csr_rows_are_refused(library):
-    def code(pointers, places, **changes):
+    def code(pointers, places, neighbors=None, **changes):
         held = np.ones(len(places)), np.array(places, np.int32), np.array(pointers, np.int64)
         rows = Rows(3, 2, 4, *(array.ctypes.data for array in held))
         for name, value in changes.items():
             setattr(rows, name, value)
-        return nearest(library, rows, k=1)
+        return nearest(library, rows, k=1, **({} if neighbors is None else {"neighbors": neighbors}))
 
     assert code([0, 2, 4], [0, 3, 1, 2]) == OK
     for indptr, columns in (
@@ -287,4 +287,6 @@ def test_broken_csr_rows_are_refused(library):
         assert code(indptr, columns) == BAD_GRAPH, (indptr, columns)
     assert code([0, 2, 4], [0, 3, 1, 2], indptr=None) == NULL_POINTER
     assert code([0, 2, 4], [0, 3, 1, 2], columns=None) == NULL_POINTER
-    assert code([0, 0, 0], [0], columns=None, data=None) == OK
+    found = np.empty(400, np.intp)
+    assert code([0, 0, 0], [0], columns=None, data=None, neighbors=found) == OK  # nothing is stored
+    assert found[:2].tolist() == [1, 0]

@@ -15,18 +15,18 @@ int main()
         value = static_cast<double>(state >> 8) / (1 << 24);
     }
 
-    const nmlsdr::index index(nmlsdr::dense(rows.data(), n, d));
+    const nmlsdr::index index(nmlsdr_dense(NMLSDR_FLOAT64, rows.data(), n, d));
     std::array<nmlsdr::found, 8> found;
     std::array<std::thread, 8> threads;
     for (std::size_t t = 0; t < threads.size(); t++)
-        threads[t] = std::thread([&, t] { found[t] = index.query(nmlsdr::dense(rows.data(), 100, d), k); });
+        threads[t] = std::thread([&, t] { found[t] = index.query(nmlsdr_dense(NMLSDR_FLOAT64, rows.data(), 100, d), k); });
     for (auto &thread : threads) thread.join();
     for (const auto &one : found)
         if (one.neighbors != found[0].neighbors || one.distances != found[0].distances) return 1;
 
     for (std::size_t i = 0; i < 4; i++) std::printf("%td ", found[0].neighbors[i * k]); // each is its own nearest
     try {
-        index.query(nmlsdr::dense(rows.data(), 1, d), n + 1);
+        index.query(nmlsdr_dense(NMLSDR_FLOAT64, rows.data(), 1, d), n + 1);
     } catch (const std::runtime_error &error) {
         std::puts(error.what());
     }

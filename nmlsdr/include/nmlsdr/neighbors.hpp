@@ -17,16 +17,6 @@ struct found { // (queries x k), as nmlsdr_nearest fills them
     std::vector<std::ptrdiff_t> neighbors;
 };
 
-inline nmlsdr_rows dense(const float *data, std::ptrdiff_t n, std::ptrdiff_t d)
-{
-    return nmlsdr_dense(NMLSDR_FLOAT32, data, n, d);
-}
-
-inline nmlsdr_rows dense(const double *data, std::ptrdiff_t n, std::ptrdiff_t d)
-{
-    return nmlsdr_dense(NMLSDR_FLOAT64, data, n, d);
-}
-
 class index {
 public:
     explicit index(const nmlsdr_rows &rows, int metric = NMLSDR_EUCLIDEAN, int n_threads = 0)

@@ -22,7 +22,7 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 ROOT = Path(__file__).resolve().parent
-KERNELS = ["_graph", "_weights", "_propagation", "_mlknn", "_forest", "_dependence", "c_api"]
+KERNELS = sorted(path.stem for path in (ROOT / "nmlsdr").glob("*.pyx"))
 
 
 def named_in(source):

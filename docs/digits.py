@@ -62,7 +62,7 @@ def check(args: argparse.Namespace) -> None:
         row["verdict"] = truth[row["image"]][row["label"]]
     _write(args.out, list(found[0]), [list(row.values()) for row in found], quiet=True)
     for kind in dict.fromkeys(row["kind"] for row in found):
-        mine = [row["verdict"] != row["given"] for row in found if row["kind"] == kind]
+        mine = [(row["verdict"] == "1") == (row["suggest"] == "add") for row in found if row["kind"] == kind]
         print(f"{args.file}: {len(mine)} checked of {kind}, {sum(mine)} of them were wrong")
     labelled = [row for row in _rows("digits.csv") if row["digits"]]
     wrong = sum((name in row["digits"].split(";")) != (truth[row["image"]][name] == "1")

@@ -26,7 +26,7 @@ from .writing import open_output, write_result, wrote
 # Options that the next commands do not need, and those of them without a value.
 _OWN = ("--out", "-o", "--kind", "--top", "--audit", "--folds", "--show", "--image", "--reviewed", "--model")
 _SHOWN = 5  # entries on the terminal
-_FLAGS = ("--explain", "--no-cells", "--corrected", "--strict", "--quiet", "-q")
+_FLAGS = ("--explain", "--no-cells", "--strict", "--quiet", "-q")
 
 
 def review(args: argparse.Namespace, console: Console) -> int:
@@ -58,8 +58,7 @@ def _write_list(
     path: str, found: Any, method: Any, table: Table, args: argparse.Namespace, console: Console
 ) -> None:
     found = found.first(args.top)
-    named = table.name_rows(found.row, taken=verdicts.OWN_COLUMNS)
-    columns = verdicts.list_columns(found, table.names_of_labels(), named)
+    columns = verdicts.list_columns(found, table.names_of_labels(), name_all_rows(table))
     if args.explain:
         with console.step("find the neighbours"):
             columns += _neighbors(found, method.embedding_, table, args)
@@ -83,6 +82,12 @@ def _neighbors(found: Any, Z: Any, table: Table, args: argparse.Namespace) -> ve
         columns.append((f"near_{j + 1}_given", np.where(given == -1, "", given.astype(str)).astype(object)))
         columns.append((f"near_{j + 1}_distance", verdicts.three_digits(distances)))
     return columns
+
+
+def name_all_rows(table: Table) -> verdicts.Columns:
+    """Return the columns that name the rows of the table in a list."""
+    rows = np.arange(len(table.target))
+    return [*table.name_rows(rows, taken=verdicts.OWN_COLUMNS), ("check", table.checks)]
 
 
 def repeats(ids: list[str] | None) -> bool:
@@ -131,8 +136,7 @@ def page_facts(found: Any, method: Any, table: Table, args: argparse.Namespace) 
     shown = pages.Shown(
         source=PurePath(args.data).name, label_names=table.names_of_labels(), target=table.target,
         verdicts=table.verdicts, given=table.given, columns=[] if args.no_cells else args.show or columns, cells=cells,
-        absent=absent, name_rows=functools.partial(table.name_rows, taken=verdicts.OWN_COLUMNS),
-        feature_columns=features,
+        absent=absent, named=name_all_rows(table), feature_columns=features,
     )  # fmt: skip
     X, near = X if scaler is None else scaler.fit_transform(X), {"metric": args.metric, "n_jobs": args.jobs}
     facts = pages.describe_entries(method, X, found, shown, kind=args.kind, **near)

@@ -32,6 +32,8 @@ class Table:
         Labels as the file gives them; filled by `reading.read_data`.
     verdicts : ndarray (n, C) or None
         As `nmlsdr.inspection.read_verdicts` returns them; filled by `reading.read_data`.
+    checks : ndarray (n,) or None
+        What `check_rows` gives of the cells as they were read; filled by `reading.read_data`.
     """
 
     data: Any
@@ -52,6 +54,7 @@ class Table:
     id_name: str | None = None
     given: Any = None
     verdicts: Any = None
+    checks: Any = None
 
     def name_rows(self, rows: NDArray[Any], *, taken: Sequence[str] = ("row",)) -> list[tuple[str, NDArray[Any]]]:
         """Return what names the rows in a result: the column of ids if there is one, and the number of the row.

@@ -134,12 +134,11 @@ GROUPS: dict[str, Options] = {
         "--no-cells": flag("leave the cells of the table out of a page"),
         "--reviewed": option(
             "FILE",
-            "annotations that people have checked: a CSV file with the columns row (or id), label and verdict (1, 0, "
+            "annotations that people have checked: a CSV file with the columns check (or id), label and verdict (1, 0, "
             "keep: as given, unclear: it cannot be told, empty: not checked). Neighbours do not change these labels, "
             "and they are not listed again",
             InputFile,
         ),
-        "--corrected": flag("labels of DATA were corrected since the list of --reviewed was made"),
         "--folds": option(
             "N",
             "folds of the comparison, which takes most of the time (default: 5); 0: no comparison",
@@ -216,7 +215,7 @@ DATA = (
 )
 PREPARING = "--decimal --thousands --one-hot --impute --keep-case"
 FITTING = (
-    f"{DATA} {PREPARING} --mask --reviewed --corrected --n-neighbors --metric --alpha-labeled --alpha-unlabeled "
+    f"{DATA} {PREPARING} --mask --reviewed --n-neighbors --metric --alpha-labeled --alpha-unlabeled "
     "--no-standardize --jobs"
 )
 PAGES = f"{FITTING} --kind --show --image --no-cells"

@@ -1,13 +1,14 @@
 """Inspect a fit: the annotations to review first, the page on which people check them, and plots.
 
 `rank_suspects` lists the annotations, `estimate_mistakes` says how many may be wrong, `write_review` writes the page,
-`read_verdicts` reads what people decided, and `apply_verdicts` corrects the labels by it.
+and `read_verdicts` reads what people decided.
 
 The displays work like those of scikit-learn. ``from_estimator`` computes what is drawn and draws it, ``plot`` draws
 it again on other axes, and attributes contain what was computed. They need matplotlib, which is imported when
 something is drawn.
 
     _review.py, _verdicts.py, _mistakes.py   the order of the list; its file and verdicts; how many are wrong
+    _rows.py                                 the check of a row, by which verdicts find it again
     _page.py, _html.py, _images.py           the page on which people check, made here
     review.html.jinja, review_part.html.jinja, review.css   its form
     review.js                                what it does in the browser: keys, verdicts, the list
@@ -19,11 +20,10 @@ from ._embedding import EmbeddingDisplay
 from ._mistakes import estimate_mistakes
 from ._page import write_review
 from ._review import rank_suspects
-from ._verdicts import apply_verdicts, read_verdicts
+from ._verdicts import read_verdicts
 
 __all__ = [
     "EmbeddingDisplay",
-    "apply_verdicts",
     "estimate_mistakes",
     "rank_suspects",
     "read_verdicts",

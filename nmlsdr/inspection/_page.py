@@ -28,6 +28,7 @@ from .._output import replace_file
 from ..graph import kneighbors
 from ._html import need_jinja, open_template, read_asset, readable
 from ._review import AUDIT, Suspects, last_with, rank_suspects, step_with_scores
+from ._rows import check_rows
 from ._verdicts import FORMULA, Columns, labels_to_review, three_digits
 
 Facts = dict[str, Any]
@@ -120,8 +121,8 @@ class Shown:
         Earlier verdicts, -1 where there is none; the page adds them to the file that it writes.
     given : ndarray (n, C)
         The labels before these verdicts.
-    name_rows : callable
-        From row numbers to the columns that name these rows in a list: the id, if there is one, and the number.
+    named : list of (str, ndarray (n,))
+        The columns that name the rows in a list: the id, if there is one, the number, and the check.
     columns : sequence of str
         Names of the columns whose cells are shown.
     cells : callable
@@ -137,7 +138,7 @@ class Shown:
     target: NDArray[Any]
     verdicts: NDArray[np.int64]
     given: NDArray[Any]
-    name_rows: Callable[[NDArray[np.intp]], Columns]
+    named: Columns
     columns: Sequence[str]
     cells: Callable[[NDArray[np.intp], Sequence[str]], Sequence[Sequence[str]]]
     absent: Callable[[str], NDArray[np.bool_]]
@@ -187,18 +188,17 @@ def describe_entries(method: Any, X: Any, found: Suspects, table: Shown, *, kind
     rows = {i for i, *_ in earlier} | {one.row for one in entries}
     rows |= {j for one in entries for j, _ in one.having + one.lacking}
     numbers = np.array(sorted(rows), dtype=np.intp)
-    named = table.name_rows(numbers)
-    ids = named[0] if len(named) > 1 else ("", np.full(len(numbers), None))
-    listed = [table.source, *ids[1], *((one.row, names[one.label], one.given) for one in entries)]
+    key, ids = table.named[0] if len(table.named) > 2 else ("", np.full(len(target), None))
+    listed = [table.source, *ids[numbers], *((one.row, names[one.label], one.given) for one in entries)]
     cells = table.cells(numbers, columns) if columns else []
     return {
         "digest": hashlib.sha256(repr(listed).encode()).hexdigest()[:20],
         "file": re.sub(r"[^\w.-]+", "-", f"{PurePath(table.source).stem}-verdicts.csv"),
         "formula": FORMULA.pattern,
         "words": dict(VERDICTS),
-        "key": ids[0], "labels": list(names), "kind": kind,
+        "key": key, "unique": len({*ids}) == len(ids), "labels": list(names), "kind": kind,
         "entries": [vars(one) for one in entries],
-        "rows": numbers.tolist(), "ids": ids[1].tolist(),
+        "rows": numbers.tolist(), "ids": ids[numbers].tolist(), "checks": table.named[-1][1][numbers].tolist(),
         "has": [np.flatnonzero(on).tolist() for on in target[numbers] == 1],
         "unknown": [np.flatnonzero(on).tolist() for on in target[numbers] == -1],
         "doubtful": int((target != -1).sum()) // 10,  # of this list those that make neighbours doubtful
@@ -444,10 +444,12 @@ def write_review(
         X = before.transform(X)
     encoder = last_with(estimator, "plan_")
     cells, absent = cells_of(block, names, missing_words(getattr(encoder, "plan_", None)))
+    named = [("row", np.arange(len(given))), ("check", check_rows(shown, given))]
+    named = named if texts is None else [("id", texts), *named]
     shown = Shown(
         source=title, label_names=label_names, target=np.where(verdicts >= 0, verdicts, given), verdicts=verdicts,
         given=given, columns=names, cells=cells, absent=absent,
-        name_rows=lambda rows: ([] if texts is None else [("id", texts[rows])]) + [("row", rows)],
+        named=named,
         feature_columns=names if encoder is None else [c.name for c in encoder.plan_.used for _ in c.feature_names],
     )  # fmt: skip
     X = X.tocsr() if sparse.issparse(X) else np.asarray(X)

@@ -7,7 +7,7 @@ formula. Such cells are written with an apostrophe in front, which the reader re
 import csv
 import os
 import re
-from collections import defaultdict
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,15 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._checks.cells import column_names
-from .._checks.labels import alphas_of_labels, check_entries, check_labels
-from .._checks.words import LABELS, UNCLEAR, fold
+from .._checks.labels import check_entries
+from .._checks.words import UNCLEAR, fold
 from .._checks.words import VERDICTS as VERDICT_WORDS
-from .._errors import InputError
+from .._errors import InputError, plural
 from ..tables import Form, Lines
 from ._review import Suspects
+from ._rows import check_rows, places_of
 
 #: The columns of the list, except that of the ids.
-OWN_COLUMNS = ("row", "label", "given", "score", "suggest", "kind", "rank", "audit", "verdict")
+OWN_COLUMNS = ("row", "label", "score", "suggest", "kind", "rank", "audit", "check", "verdict")
 
 OPEN = ("", "?")
 VERDICTS = (
@@ -77,17 +78,18 @@ def three_digits(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.array([float(f"{value:.3g}") for value in values.ravel()]).reshape(values.shape)
 
 
-def list_columns(found: Suspects, label_names: Sequence[str], rows: Columns) -> Columns:
-    """Return the names and values of the columns of a list; `rows` are the columns that name the rows."""
+def list_columns(found: Suspects, label_names: Sequence[str], named: Columns) -> Columns:
+    """Return the names and values of the columns of a list; `named` are those that name all rows, the check last."""
+    *first, check = ((name, values[found.row]) for name, values in named)
     return [
-        *rows,
+        *first,
         ("label", np.array(label_names, dtype=object)[found.label]),
-        ("given", found.given),
         ("score", three_digits(found.score)),
         ("suggest", np.where(found.given == 1, "remove", "add").astype(object)),
         ("kind", found.kind.astype(object)),
         ("rank", found.rank),
         ("audit", np.where(found.audit, "yes", "").astype(object)),
+        check,
         ("verdict", np.full(len(found.row), "", dtype=object)),
     ]
 
@@ -102,10 +104,10 @@ def read_verdicts(
     path: str | os.PathLike[str],
     y: Any,
     *,
+    table: Any = None,
     ids: Sequence[Any] | None = None,
     id_name: str | None = None,
     label_names: Sequence[str] | None = None,
-    corrected: bool = False,
     encoding: str | None = None,
 ) -> NDArray[np.int64]:
     """Read the verdicts that the review page or a filled-in list gives on annotations.
@@ -113,20 +115,21 @@ def read_verdicts(
     Parameters
     ----------
     path : path
-        CSV or TSV with the columns row (or the ids), label and verdict, also as a spreadsheet saves it. A verdict is 1,
-        yes or add; 0, no or remove; keep; unclear, if it cannot be told; or nothing yet. Yes and no may be words of
-        other languages. If there is a column given, it must hold the labels of y.
+        CSV or TSV with the columns label and verdict, and check or the ids or both, also as a spreadsheet saves it. A
+        verdict is 1, yes or add; 0, no or remove; keep (what the column suggest would change, or else y); unclear, if
+        it cannot be told; or nothing yet. Yes and no may be words of other languages.
     y : array-like or sparse matrix of shape (n_samples, n_labels)
-        The labels of the fit that the list was made with.
+        The labels as they were given, before any verdict.
+    table : DataFrame, array-like or sparse matrix of shape (n_samples, n_columns), default=None
+        What `write_review` got as ``table``, or else as ``X``. Rows are found by their check, a hash of their cells,
+        wherever they stand. For a list of the command: the columns of its file without those of labels and ids.
     ids : sequence of length n_samples, default=None
-        Names of the rows. None: rows are found by their number, from 0, in the column row. Where several rows have
-        one id, the column row decides.
+        Names of the rows, by which they are found too. One of ``table`` and ``ids`` is needed. Where several rows have
+        one id, the check decides.
     id_name : str, default=None
         The column of the ids. None: id.
     label_names : sequence of length n_labels, default=None
         Names of the labels. None: those of the columns of y, or label_0, label_1, ....
-    corrected : bool, default=False
-        Whether labels of y were corrected since the list was made, so that its column given may differ from y.
     encoding : str, default=None
         Encoding of the file, if it is not UTF-8, and the names of its labels and ids do not show another one.
 
@@ -134,22 +137,28 @@ def read_verdicts(
     -------
     ndarray of shape (n_samples, n_labels), int64
         1 where the label belongs to the row, 0 where it does not, -2 where a person could not tell, and -1 where there
-        is no verdict.
+        is no verdict. `fit` of `nmlsdr.ResidualPropagation` takes it as ``verdicts``, beside the same y.
 
     Raises
     ------
     ValueError
-        For a file without these columns, a row or label that y does not have, a row that is not the only one of its id,
-        a word that is no verdict, two verdicts that differ, or a list that was made with other labels than y. The
-        message names the line.
+        For a file without these columns, a line that means no row of the table, several, or two (its check is that of
+        one and its id that of another), a label that y does not have, a word that is no verdict, or two verdicts that
+        differ. The message names the line.
+
+    Warns
+    -----
+    UserWarning
+        If rows were found by their id alone although the list has their check, or the other way round, and if labels
+        were corrected since the list was made, as its column suggest shows.
 
     Examples
     --------
     >>> import pathlib, tempfile
     >>> folder = tempfile.TemporaryDirectory()
     >>> file = pathlib.Path(folder.name, "verdicts.csv")
-    >>> _ = file.write_text("row,label,verdict\\n0,label_1,yes\\n1,label_0,\\n")
-    >>> read_verdicts(file, [[1, 0], [0, 1]])
+    >>> _ = file.write_text("id,label,verdict\\nP7,label_1,yes\\nP8,label_0,\\n")
+    >>> read_verdicts(file, [[1, 0], [0, 1]], ids=["P7", "P8"])
     array([[-1,  1],
            [-1, -1]])
     >>> folder.cleanup()
@@ -161,109 +170,77 @@ def read_verdicts(
     form = Form(max_bytes=LARGEST, known_words=[*names, *(ids or ())], likely_encoding=encoding)
     header, lines = _read(os.fspath(path), form)
     own = (id_name or "").strip().lower()
-    known_as = [] if ids is None else [name for name in (own, "id") if name in header and name not in OWN_COLUMNS]
-    # An id column called row is written as id, and a list without it may mean either by its column row.
-    key = known_as[0] if known_as else "id" if ids is not None and own == "row" else "row"
-    for name in (key, "label", "verdict"):
+    key = next((name for name in (own, "id") if name in header and name not in OWN_COLUMNS), "id")
+    known = {"check": None if table is None else check_rows(table, given), key: ids}
+    ways = {name: places_of(texts) for name, texts in known.items() if texts is not None}
+    if not ways:
+        raise InputError("Rows are found by their check or their id; pass table= or ids=.")
+    ways = {name: places for name, places in ways.items() if name in header} or ways
+    for name in (*ways, "label", "verdict"):
         if header.count(name) != 1:
             what = "lacks the column" if name not in header else "has more than one column"
-            raise InputError(f"{path} {what} {name!r}; give {key}, label and verdict, one annotation a line.")
-    places: dict[str, list[int]] = defaultdict(list)
-    for i, name in enumerate(ids if ids is not None and key != "row" else map(str, range(len(given)))):
-        places[name].append(i)
-    found, others = np.full(given.shape, -1), []
-    advice = "give the file that was reviewed"
+            raise InputError(f"{path} {what} {name!r}; give check or {key}, label and verdict, one annotation a line.")
+    found, lost, n_corrected, news = np.full(given.shape, -1), [], 0, dict.fromkeys(ways, 0)
     for number, cells in lines:
         here = f"{path}, line {number}"
         line = dict(zip(header, cells, strict=False))
-        if not {key, "label", "verdict"} <= set(line):
+        if not {*ways, "label", "verdict"} <= set(line):
             raise InputError(f"{here}: {len(cells)} cells, but the header has {len(header)}; correct this line.")
         verdict = line["verdict"].strip()
         if verdict.lower() in OPEN:
             continue
-        name, rows = _look_up(line[key], places)
-        if rows is None:
-            raise InputError(f"{here}: the table has no {key} {name!r}; {advice}.")
         label, c = _look_up(line["label"], labels)
         if c is None:
-            raise InputError(f"{here}: the table has no label {label!r}; {advice}.")
-        i = rows[0]
-        if len(rows) > 1:
-            row = line.get("row", "").strip()
-            if not row:
-                which = f"{len(rows)} rows of the table have the {key} {name!r}, the first is row {i}"
-                raise InputError(f"{here}: {which}; give the column row too, as `nmlsdr review` writes it.")
-            if row not in map(str, rows):
-                raise InputError(f"{here}: row {row} of the table does not have the {key} {name!r}; {advice}.")
-            i = int(row)
-        if given[i, c] != -1 and LABELS.get(fold(line.get("given", "")), -1) not in (-1, given[i, c]):
-            others.append((number, name, label, line["given"].strip(), given[i, c]))
-        value = given[i, c] if verdict.lower() == "keep" else VERDICT_WORDS.get(fold(verdict), -1)
+            raise InputError(f"{here}: the table has no label {label!r}; give the file that was reviewed.")
+        try:
+            i = _row_of(line, ways, news)
+        except LookupError as reason:
+            lost.append(f"{here}: {reason}")
+            continue
+        before = {"add": 0, "remove": 1}.get(line.get("suggest", "").strip().lower(), given[i, c])
+        n_corrected += bool(before != given[i, c] != -1)
+        value = before if verdict.lower() == "keep" else VERDICT_WORDS.get(fold(verdict), -1)
         if value not in (0, 1, UNCLEAR):
             why = "keeps a 0 or 1, and y has none here" if verdict.lower() == "keep" else "is not a verdict"
             raise InputError(f"{here}: {verdict!r} {why}; give {VERDICTS}.")
         if found[i, c] not in (-1, value):
-            raise InputError(f"{here}: a second and different verdict on {name!r}, {label!r}; delete one of the lines.")
+            raise InputError(f"{here}: a second and different verdict on row {i}, {label!r}; delete one of the lines.")
         found[i, c] = value
-    if others and not corrected:
-        number, name, label, before, now = others[0]
-        what = f"{path}: {len(others)} lines do not fit the table; in line {number} the label {label!r} of {name!r}"
-        advice = f"{advice}, or add --corrected (corrected=True) if labels were corrected meanwhile"
-        raise InputError(f"{what} was given as {before}, and now it is {now:g}; {advice}.")
+    if lost:
+        more = f", and {plural(len(lost) - 1, 'more line')} of {len(lines)} cannot be placed" if len(lost) > 1 else ""
+        advice = "give the list with all its columns and the table that it was made from, or delete what is gone"
+        raise InputError(f"{lost[0]}{more}; {advice}.")
+    notes = [f"the table does not have the {name} of {plural(n, 'verdict')}, whose rows were found by the other column"
+             for name, n in news.items() if n]  # fmt: skip
+    if n_corrected:
+        notes.append(f"the table has {plural(n_corrected, 'label')} corrected since the list was made; give the labels "
+                     "from before, which show how often mistakes are made")  # fmt: skip
+    for note in notes:
+        warnings.warn(f"{path}: {note}.", stacklevel=2)
     return found
 
 
-def apply_verdicts(
-    verdicts: NDArray[Any], y: Any, *, alpha_labeled: Any = 0.6, alpha_unlabeled: float = 0.999
-) -> tuple[Any, NDArray[np.float64]]:
-    """Return labels that are corrected by verdicts, and an alpha by which neighbours cannot change these entries.
-
-    Parameters
-    ----------
-    verdicts : ndarray of shape (n_samples, n_labels)
-        What `read_verdicts` returns; an entry with -2 stays as it is.
-    y : array-like or sparse matrix of shape (n_samples, n_labels)
-        The given labels.
-    alpha_labeled : float or pair of float, default=0.6
-        alpha of the other given labels, as the estimators have it.
-    alpha_unlabeled : float, default=0.999
-        alpha of unlabelled rows and unknown entries.
-
-    Returns
-    -------
-    y : ndarray or DataFrame of shape (n_samples, n_labels)
-        The labels, -1 where they are unknown; a pandas frame if y is one.
-    alpha : ndarray of shape (n_samples, n_labels), float64
-        The argument ``alpha`` of `fit`: 0 where there is a verdict.
+def _row_of(line: dict[str, str], ways: dict[str, dict[str, list[int]]], news: dict[str, int]) -> int:
+    """Return the row that a line of a list means; count in `news` the ways in which the table does not have it.
 
     Raises
     ------
-    ValueError
-        If the shapes differ, or the labels are invalid.
-
-    Notes
-    -----
-    Fit with ``given=y`` too, the labels before these corrections: `nmlsdr.ResidualPropagation` counts from them how
-    often mistakes are made.
-
-    Examples
-    --------
-    >>> verdicts = np.array([[-1, 1], [-1, -1]])
-    >>> apply_verdicts(verdicts, [[1, 0], [0, 1]])
-    (array([[1, 1],
-           [0, 1]]), array([[0.6, 0. ],
-           [0.6, 0.6]]))
+    LookupError
+        Says why the row cannot be told.
     """
-    target, _ = labels_to_review(y)
-    verdicts = np.asarray(verdicts)
-    if verdicts.shape != target.shape:
-        raise InputError(f"verdicts must have the shape of y, {target.shape}, got {verdicts.shape}.")
-    decided = verdicts >= 0
-    corrected: Any = np.where(decided, verdicts, target)
-    alpha = alphas_of_labels(check_labels(corrected), alpha_labeled, alpha_unlabeled)
-    alpha = np.where(decided, 0.0, alpha if alpha.ndim == 2 else alpha[:, None])
-    corrected = corrected if (corrected % 1).any() else corrected.astype(np.int64)
-    return (type(y)(corrected, index=y.index, columns=y.columns) if hasattr(y, "iloc") else corrected), alpha
+    cells = {name: _look_up(line[name], places) for name, places in ways.items()}
+    rows = {name: found for name, (_, found) in cells.items() if found}
+    texts = " and ".join(f"the {name} {text!r}" for name, (text, _) in cells.items() if name in rows or not rows)
+    both = set.intersection(*map(set, rows.values())) if rows else set()
+    if len(both) == 1:
+        for name, (text, found) in cells.items():
+            news[name] += bool(text and not found)
+        return both.pop()
+    if not rows:
+        raise LookupError(f"no row of the table has {texts}")
+    if both:
+        raise LookupError(f"{len(both)} rows of the table have {texts}, the first is row {min(both)}")
+    raise LookupError(f"{texts} are those of two rows, {' and '.join(str(found[0]) for found in rows.values())}")
 
 
 def labels_to_review(y: Any) -> tuple[NDArray[np.float64], list[str]]:

@@ -42,12 +42,8 @@
   // ---------------------------------------------------------------- what the browser keeps
   // Each verdict is an item of its own, "value time", so that two windows do not overwrite each other.
 
-  let store = null;
-  try {
-    store = window.localStorage;
-    store.setItem(prefix + "test", "");
-    store.removeItem(prefix + "test");
-  } catch { store = null; }
+  let store = null, full = false; // what is kept is shown even where no more can be kept
+  try { store = window.localStorage; } catch { full = true; }
 
   function keep(i) {
     const one = entries[i], key = keyOf(one);
@@ -56,7 +52,7 @@
     try {
       if (one.verdict === undefined) store.removeItem(key);
       else store.setItem(key, one.verdict + " " + one.time);
-    } catch { store = null; } // the space is used up
+    } catch { full = true; } // the space is used up
   }
 
   // Take over what an item says; null: it was removed.
@@ -73,6 +69,10 @@
   function restore() {
     for (let k = 0; store && k < store.length; k++) take(store.key(k), store.getItem(store.key(k)));
     history = decided().reverse().map((i) => ({ i, before: undefined }));
+    try {
+      store.setItem(prefix + "test", "0 0");
+      store.removeItem(prefix + "test");
+    } catch { full = true; }
   }
 
   window.addEventListener("storage", (event) => {
@@ -83,7 +83,7 @@
   });
 
   window.addEventListener("beforeunload", (event) => {
-    if (!store && !saved) event.preventDefault();
+    if (full && !saved) event.preventDefault();
   });
 
   // ---------------------------------------------------------------- verdicts
@@ -186,12 +186,12 @@
   function showProgress() {
     const done = decided(), made = done.map((i) => entries[i]), wrong = made.filter(isWrong).length;
     const more = done.filter((i) => i >= n_listed).length, unclear = made.filter((one) => !isTold(one)).length, top = front(listed()), audit = entries.filter((one) => one.audit), left = audit.filter((one) => one.verdict === undefined).length;
-    pick("progress").textContent = (done.length - more) + " of " + plural(n_listed, "entry").replace("entrys", "entries") + " checked; what was given was wrong in " + wrong
+    pick("progress").textContent = (done.length - more) + " of " + plural(n_listed, "entry") + " checked; what was given was wrong in " + wrong
       + (unclear ? ", and it cannot be told in " + unclear : "") + (more ? "; " + more + (more === 1 ? " of them is another label" : " of them are other labels") + " of these rows" : "")
       + (data.earlier.length ? "; " + data.earlier.length + " more were checked earlier" : "") + ". "
       + (left ? "The list begins with an audit of its labels, of which " + left + " of " + audit.length + " are left; then come labels with more mistakes. " : "")
-      + (store ? "Each verdict is kept in this browser." : "This browser keeps nothing for this page: save the verdicts as a file before you close it.");
-    pick("progress").classList.toggle("rv-alarm", !store);
+      + (!full ? "Each verdict is kept in this browser." : "This browser keeps nothing more for this page: save the verdicts as a file before you close it.");
+    pick("progress").classList.toggle("rv-alarm", full);
     pick("estimate").textContent = estimate(top.told.map(isWrong), top.open, top.further, audit.length ? ", after its audit" : "");
     drawCurve(top.told.map(isWrong));
     pick("undo").disabled = !history.length;
@@ -249,7 +249,7 @@
     const sides = [one.having, one.lacking], near = sides.flat(), rows = [one.row, ...near.map(([row]) => row)], at = rows.map((row) => places.get(row));
     const edges = new Set([1, 1 + one.having.length]), classOf = (k) => (k ? edges.has(k) ? "edge" : "" : "own");
     const heads = ["with", "without"].map((word, k) => sides[k].length
-      ? make("th", { colspan: sides[k].length, scope: "colgroup", class: "side" }, "nearest " + (sides[k].length === 1 ? "row " : "rows ") + word + " ", ...quoted(one.label), small("distance " + [...new Set([sides[k][0][1], sides[k].at(-1)[1]])].join(" to "))) : "");
+      ? make("th", { colspan: sides[k].length, scope: "colgroup", class: "side" }, "nearest " + (sides[k].length === 1 ? "row " : "rows ") + word + " ", ...quoted(one.label), small("distance " + [...new Set([sides[k][0][1], sides[k].slice(-1)[0][1]])].join(" to "))) : "");
     const notes = rows.map((row, k) => (k ? noteOn(row, one.label) : ""));
     const names = rows.map((row, k) => make("th", { scope: "col", class: classOf(k) }, ...(k ? [...(idOf(row) === null ? [] : [isolated(idOf(row))]),
       small("row\u00a0" + row), ...(notes[k] ? [make("span", { class: "rv-note" }, notes[k])] : [])] : ["this row"])));
@@ -301,8 +301,8 @@
   }
 
   function change(one, c, given) {
-    const i = extra(one.row, c);
-    decide(i, isWrong(entries[i]) ? undefined : 1 - given);
+    const i = extra(one.row, c), last = history.filter((one) => one.i === i && one.before !== entries[i].verdict).pop();
+    decide(i, isWrong(entries[i]) ? last && last.before : 1 - given); // a second click gives back what stood there
     say("");
     showAll();
   }
@@ -358,15 +358,15 @@
   // A cell that a spreadsheet does not read as a formula, in quotes where it needs them.
   const formula = new RegExp(data.formula);
   const escaped = (cell) => (formula.test(cell) ? "'" + cell : cell);
-  const named = (row) => (data.key ? [escaped(idOf(row)), row] : [row]);
+  const named = (row) => (data.key ? [escaped(idOf(row)), row] : [row]), checkOf = (row) => data.checks[places.get(row)];
 
   // The list as --reviewed takes it: the columns of the list of `nmlsdr review`.
   function save() {
-    const head = [...(data.key ? [escaped(data.key)] : []), "row", "label", "given", "score", "suggest", "kind", "rank", "audit", "verdict"];
-    const said = (verdict) => (verdict === UNCLEAR ? "unclear" : verdict);
-    const lines = [...data.earlier.map(([row, label, given, verdict]) => [...named(row), escaped(data.labels[label]), given < 0 ? "" : given, "", "", "", "", "", said(verdict)]),
-      ...entries.filter((one) => one.verdict !== undefined).map((one) => [...named(one.row), escaped(data.labels[one.label]), one.given,
-        one.score === undefined ? "" : Number(one.score.toPrecision(3)), one.given ? "remove" : "add", one.kind, one.rank, one.audit ? "yes" : "", said(one.verdict)])];
+    const head = [...(data.key ? [escaped(data.key)] : []), "row", "label", "score", "suggest", "kind", "rank", "audit", "check", "verdict"];
+    const said = (verdict) => (verdict === UNCLEAR ? "unclear" : verdict), suggested = (given) => ["add", "remove"][given] || "";
+    const lines = [...data.earlier.map(([row, label, given, verdict]) => [...named(row), escaped(data.labels[label]), "", suggested(given), "", "", "", checkOf(row), said(verdict)]),
+      ...entries.filter((one) => one.verdict !== undefined).map((one) => [...named(one.row), escaped(data.labels[one.label]),
+        one.score === undefined ? "" : Number(one.score.toPrecision(3)), suggested(one.given), one.kind, one.rank, one.audit ? "yes" : "", checkOf(one.row), said(one.verdict)])];
     const text = [head, ...lines].map((cells) => csvLine(cells.map(String))).join("\r\n");
     const file = new Blob(["\ufeff" + text + "\r\n"], { type: "text/csv;charset=utf-8" });
     const link = make("a", { href: URL.createObjectURL(file), download: data.file });
@@ -376,33 +376,31 @@
     say(plural(lines.length, "verdict") + " written to " + data.file + ".");
   }
 
-  // Take the verdicts of a list, which may have been saved by a spreadsheet.  A row is found by its number.
+  // Take the verdicts of a list, which may have been saved by a spreadsheet.  A row is found by its check and by its id.
   function load(text, name) {
-    const [head = [], ...lines] = parse(text);
-    const names = head.map((one) => one.trim().replace(/^'/, "").toLowerCase());
-    const [row, label, verdict, given] = ["row", "label", "verdict", "given"].map((one) => names.indexOf(one)), id = data.key ? names.indexOf(data.key.toLowerCase()) : -1;
-    if (row < 0 || label < 0 || verdict < 0) { say(name + " has no columns row, label and verdict, so nothing was taken from it."); return; }
-    const bare = (one) => (one || "").trim().replace(/^'/, "");
-    const labels = new Map(data.labels.map((name, c) => [bare(name), c]));
-    const decisions = [], differ = [];
-    let others = 0, unclear = 0, stay = 0;
-    for (const [k, cells] of lines.entries()) {
-      const word = bare(cells[verdict]).toLowerCase(), at = /^\d+$/.test(bare(cells[row])) ? Number(bare(cells[row])) : -1, c = labels.get(bare(cells[label]));
-      if (!word || word === "?") continue;
-      const same = places.has(at) && (id < 0 || bare(cells[id]) === bare(idOf(at))), before = data.earlier.find(([i, label]) => same && i === at && label === c);
-      const i = before || !same ? undefined : extra(at, c);
-      if (i === undefined && !before) { others++; continue; }
-      const was = before ? before[2] : entries[i].given, value = word === "keep" ? was : words.get(word);
+    const [head = [], ...lines] = parse(text), bare = (one) => (one || "").trim().replace(/^'/, ""), word = (one) => bare(one).normalize("NFC").toLowerCase().normalize("NFC");
+    const names = head.map(word), [check, label, verdict, suggest] = ["check", "label", "verdict", "suggest"].map((one) => names.indexOf(one)), id = data.key ? names.indexOf(word(data.key)) : -1;
+    if (Math.max(check, id) < 0 || label < 0 || verdict < 0) { say(name + " has no columns check" + (data.key ? " or " + data.key : "") + ", label and verdict, so nothing was taken from it."); return; }
+    const labels = new Map(data.labels.map((name, c) => [bare(name), c])), checks = new Map(data.checks.map((one, k) => [one, data.rows[k]]));
+    const ids = new Map(data.key ? data.ids.map((one, k) => [bare(one), data.rows[k]]) : []), found = new Map(); // of each entry what was said, and whether all said it
+    let others = 0, unclear = 0, changed = 0;
+    for (const cells of lines) {
+      const said = word(cells[verdict]), own = bare(cells[id]), c = labels.get(bare(cells[label])), same = checks.get(bare(cells[check]));
+      if (!said || said === "?") continue;
+      const at = same === undefined && data.unique ? ids.get(own) : same, before = data.earlier.find(([row, label]) => row === at && label === c), i = before ? -1 : extra(at, c);
+      if (i === undefined || ids.has(own) && bare(idOf(at)) !== own) { others++; continue; } // which has the check of one row and the id of another, too
+      const value = said === "keep" ? ({ add: 0, remove: 1 })[word(cells[suggest])] ?? (before || [0, 0, entries[i].given])[2] : words.get(said);
       if (value === undefined) { unclear++; continue; }
-      if (given >= 0 && ["0", "1"].includes(bare(cells[given])) && was >= 0 && Number(bare(cells[given])) !== was) differ.push(k + 2);
-      if (!before) decisions.push([i, value]);
-      else if (before[3] !== value) stay++; // the next file has the earlier verdict
+      changed += same === undefined && check >= 0;
+      const one = found.get(at + " " + c) || { i, value: (before ? before[3] : entries[i].verdict) ?? value, agree: true };
+      found.set(at + " " + c, { ...one, agree: one.agree && one.value === value });
     }
-    if (differ.length) { say(name + " was made with other labels: " + plural(differ.length, "line") + " of it, the first is line " + differ[0] + ". Nothing was taken from it."); return; }
-    for (const [i, value] of decisions) decide(i, value);
+    const taken = [...found.values()].filter(({ i, agree }) => agree && i >= 0 && entries[i].verdict === undefined), differ = [...found.values()].filter(({ agree }) => !agree).length;
+    for (const { i, value } of taken) decide(i, value);
     showAll();
-    say("Took " + plural(decisions.length, "verdict") + " from " + name + "." + (others ? " " + plural(others, "line") + " of other entries " + (others === 1 ? "was" : "were") + " not taken: keep that file, since the next one will not have them." : "")
-      + (stay ? " Not taken, since an earlier verdict on the same entry differs: " + plural(stay, "line") + "." : "")
+    say("Took " + plural(taken.length, "verdict") + " from " + name + "." + (others ? " " + plural(others, "line") + " of other entries " + (others === 1 ? "was" : "were") + " not taken: keep that file, since the next one will not have them." : "")
+      + (differ ? " Two verdicts differ on " + plural(differ, "entry") + ", and neither was taken: what was decided here before stays. Decide these here." : "")
+      + (changed ? " The cells of the row are others than on this page: " + plural(changed, "line") + ", found by the id." : "")
       + (unclear ? " Neither yes nor no: " + plural(unclear, "line") + "." : ""));
   }
 

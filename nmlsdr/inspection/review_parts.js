@@ -18,7 +18,7 @@ const reviewParts = (() => {
   // text does not reorder its surroundings.
   const readable = (text) => text.replace(/(?![\n\t\u200c\u200d])[\p{C}\p{Zl}\p{Zp}]/gu, "\ufffd");
   const isolated = (text) => make("bdi", {}, readable(text));
-  const plural = (n, what) => n + " " + what + (n === 1 ? "" : "s");
+  const plural = (n, what) => n + " " + (n === 1 ? what : what.replace(/y$/, "ie") + "s");
 
   const small = (text) => make("span", { class: "quiet" }, text);
 
@@ -146,7 +146,7 @@ const reviewParts = (() => {
 
   // ---------------------------------------------------------------- files
 
-  const csvLine = (cells) => cells.map((cell) => (/[",\r\n]/.test(cell) ? '"' + cell.replaceAll('"', '""') + '"' : cell)).join(",");
+  const csvLine = (cells) => cells.map((cell) => (/[",\r\n]/.test(cell) ? '"' + cell.replace(/"/g, '""') + '"' : cell)).join(",");
 
   // Lines of cells of a CSV text, whose separator is that of its first line.
   function parse(text) {

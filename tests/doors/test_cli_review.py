@@ -23,10 +23,11 @@ from nmlsdr import ResidualPropagation
 from nmlsdr._cli.reviewed import fit_reviewed
 from nmlsdr._cli.table import Table
 from nmlsdr.inspection import rank_suspects
+from nmlsdr.inspection._rows import check_rows
 from nmlsdr.inspection._verdicts import escape_formula, unescape_formula
 
 COLUMNS = ["--label-columns", label_columns()]
-NAMES = ["row", "label", "given", "score", "suggest", "kind", "rank", "audit", "verdict"]
+NAMES = ["row", "label", "score", "suggest", "kind", "rank", "audit", "check", "verdict"]
 
 
 @pytest.fixture
@@ -52,6 +53,12 @@ def write_rows(path, names, rows):
         csv.writer(file).writerows([names, *rows])
 
 
+def decide(table, *lines, names=("check", "label", "verdict")):
+    """Write checked.csv, in which each line begins with the number of its row, in whose place its check stands."""
+    checks = check_rows(*table[:2])
+    write_rows("checked.csv", names, [[checks[row], *cells] for row, *cells in lines])
+
+
 def review(run, *options, out="review.csv"):  # noqa: F811
     """The lines of a review, and what it said."""
     outcome = run("review", "wrong.npz", "--n-neighbors", "6", "--quiet", *options, "--out", out)
@@ -66,11 +73,10 @@ def test_the_wrong_annotations_come_first(run, groups):  # noqa: F811
     rows, _ = review(run, "--audit", "0")
     assert len(rows) == given.size
     assert set(entries(rows[: len(wrong)])) == set(wrong)
-    scores = [float(row[3]) for row in rows]
+    scores = [float(row[2]) for row in rows]
     assert scores == sorted(scores, reverse=True)
     for (i, c), row in zip(entries(rows), rows, strict=True):
-        assert int(row[2]) == given[i, c]
-        assert row[4:6] == (["remove", "wrong"] if given[i, c] else ["add", "forgotten"])
+        assert row[3:5] == (["remove", "wrong"] if given[i, c] else ["add", "forgotten"])
         assert row[8] == ""
 
 
@@ -103,8 +109,8 @@ def test_python_and_the_command_make_the_same_list(run, groups):  # noqa: F811
 def test_a_list_of_one_kind_is_its_part_of_the_list_of_all(run, groups, kind):  # noqa: F811
     both, _ = review(run, "--audit", "0")
     alone, _ = review(run, "--kind", kind, "--audit", "0", out="alone.csv")
-    assert alone == [row for row in both if row[5] == kind]
-    assert [int(row[6]) for row in alone] == list(range(1, len(alone) + 1))
+    assert alone == [row for row in both if row[4] == kind]
+    assert [int(row[5]) for row in alone] == list(range(1, len(alone) + 1))
     first, _ = review(run, "--kind", kind, "--audit", "0", "--top", "3", out="first.csv")
     assert first == alone[:3]
 
@@ -121,8 +127,8 @@ def test_the_terminal_shows_the_first_five_and_what_to_do(run, groups):  # noqa:
     outcome = run("review", "wrong.npz", "--n-neighbors", "6", "--out", "r.csv")
     rows = read_csv("r.csv")[1]
     said = [line for line in outcome.err.splitlines() if line.startswith("  row ")]
-    words = {"0": "not given, perhaps forgotten", "1": "given, perhaps wrongly"}
-    assert said == [f"  row {row[0]}: {row[1]}, {words[row[2]]}" for row in rows[:5]]
+    words = {"add": "not given, perhaps forgotten", "remove": "given, perhaps wrongly"}
+    assert said == [f"  row {row[0]}: {row[1]}, {words[row[3]]}" for row in rows[:5]]
     assert "Fill in its verdicts, and pass it to --reviewed." in outcome.err
     pytest.importorskip("jinja2")
     assert "Open it in a browser" in run("review", "wrong.npz", "--out", "r.html").err
@@ -193,15 +199,13 @@ def test_verdicts_are_used_by_the_next_review_and_fit(run, groups):  # noqa: F81
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        (["60", "label_0", "1"], ["line 2", "has no row '60'"]),
-        (["x", "label_0", "1"], ["line 2", "has no row 'x'"]),
-        (["0", "flu", "1"], ["line 2", "has no label 'flu'"]),
-        (["0", "label_0", "perhaps"], ["line 2", "'perhaps' is not a verdict", "1, yes or add"]),
-        (["0", "label_0"], ["line 2", "2 cells, but the header has 3"]),
+        ([0, "flu", "1"], ["line 2", "has no label 'flu'"]),
+        ([0, "label_0", "perhaps"], ["line 2", "'perhaps' is not a verdict", "1, yes or add"]),
+        ([0, "label_0"], ["line 2", "2 cells, but the header has 3"]),
     ],
 )
 def test_an_impossible_verdict_raises_a_clear_error(run, groups, line, words):  # noqa: F811
-    write_rows("checked.csv", ["row", "label", "verdict"], [line])
+    decide(groups, line)
     outcome = run("review", "wrong.npz", "--reviewed", "checked.csv", "--out", "a.csv")
     assert_refused(outcome, "checked.csv", *words)
 
@@ -211,9 +215,11 @@ def test_files_of_verdicts_that_cannot_be_read(run, groups, tmp_path):  # noqa: 
         assert_refused(run("review", "wrong.npz", "--reviewed", "checked.csv", "--out", "a.csv"), *words)
 
     refused("checked.csv does not exist")
-    write_rows("checked.csv", ["row", "label"], [])
+    write_rows("checked.csv", ["check", "label"], [])
     refused("checked.csv lacks the column 'verdict'")
-    write_rows("checked.csv", ["row", "label", "verdict"], [["0", "label_0", "1"], ["0", "label_0", "0"]])
+    write_rows("checked.csv", ["row", "label", "verdict"], [["0", "label_0", "1"]])  # any table has a row 0
+    refused("checked.csv lacks the column 'check'")
+    decide(groups, [0, "label_0", "1"], [0, "label_0", "0"])
     refused("line 3", "a second and different verdict")
     (tmp_path / "checked.csv").write_bytes(b"row,label,verdict\n\x81\x98\xff\xd2,label_0,1\n")
     refused("checked.csv: it is not cp1252 text")
@@ -225,7 +231,9 @@ def test_files_of_verdicts_that_cannot_be_read(run, groups, tmp_path):  # noqa: 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
 @pytest.mark.parametrize("verdict", ["1", "yes", "TRUE", "add", " y "])
 def test_verdicts_saved_by_spreadsheets_are_read(run, groups, delimiter, verdict, tmp_path):  # noqa: F811
-    lines = [["verdict", "Label", "note", "row"], [verdict, "label_0", "sure", "1"], ["", "label_0", "", "2"], []]
+    checks = check_rows(*groups[:2])
+    head = ["verdict", "Label", "note", "Check"]
+    lines = [head, [verdict, "label_0", "sure", f" {checks[1]}"], ["", "label_0", "", checks[2]], []]
     text = "\r\n".join(delimiter.join(line) for line in lines)
     (tmp_path / "checked.csv").write_bytes(b"\xef\xbb\xbf" + text.encode())
     rows, _ = review(run, "--reviewed", "checked.csv")
@@ -254,8 +262,8 @@ class Recorder:
     ],
 )
 def test_reviewed_entries_alone_have_alpha_zero(settings, expected):
-    target = np.array([[1, 0], [0, 1], [-1, -1]])
-    table = Table(data=None, target=target, labeled=None, verdicts=np.full((3, 2), -1))
+    given = np.array([[1, 0], [0, 1], [-1, -1]])
+    table = Table(data=None, target=None, labeled=None, given=given, verdicts=np.full((3, 2), -1))
     assert fit_reviewed(Recorder(**settings), None, table).alpha is None
     table.verdicts[1, 0], table.verdicts[0, 0] = 0, -2  # who cannot tell leaves the entry to the neighbours
     np.testing.assert_allclose(fit_reviewed(Recorder(**settings), None, table).alpha, expected, rtol=0, atol=1e-15)
@@ -267,7 +275,7 @@ def test_a_pair_of_alphas_works_together_with_verdicts(run, groups, verb, n_labe
     """A0,A1 is for given 0s and given 1s; it is not taken for one alpha a label."""
     X, given, _ = groups
     np.savez("wrong.npz", X=X, y=given[:, :n_labels])
-    write_rows("checked.csv", ["row", "label", "verdict"], [["3", "label_1", "keep"]])
+    decide((X, given[:, :n_labels]), [3, "label_1", "keep"])
     options = ["--n-neighbors", "6", "--alpha-labeled", "0.9,0.1", "--reviewed", "checked.csv"]
     out = {"fit": "m.skops", "review": "r.csv", "report": "r.html"}[verb]
     if verb == "report":
@@ -282,7 +290,7 @@ def test_a_pair_of_alphas_works_together_with_verdicts(run, groups, verb, n_labe
         model.fit(StandardScaler().fit_transform(X), given[:, :n_labels], alpha=alpha)
         found = rank_suspects(model, given[:, :n_labels], audit=5)
         expected = {(i, c): score for i, c, _, score, *_ in zip(*found, strict=True)}
-        assert [float(row[3]) for row in rows] == pytest.approx([expected[one] for one in entries(rows)], rel=6e-3)
+        assert [float(row[2]) for row in rows] == pytest.approx([expected[one] for one in entries(rows)], rel=6e-3)
 
 
 def test_rows_are_found_by_their_id(run, rng):  # noqa: F811
@@ -316,7 +324,7 @@ def test_a_verdict_on_a_row_without_labels(run, groups):  # noqa: F811
     X = X.copy()
     X[5] = [0, 5, 0]  # the centre of its group, so that it is among the nearest rows of others
     np.savez("wrong.npz", X=X, y=given)
-    write_rows("checked.csv", ["row", "label", "verdict"], [["5", "label_2", "1"]])
+    decide((X, given), [5, "label_2", "1"])
     rows, _ = review(run, "--reviewed", "checked.csv")
     assert not [entry for entry in entries(rows) if entry[0] == 5]
     outcome = run("fit", "wrong.npz", "--n-neighbors", "6", "--reviewed", "checked.csv", "--out", "m.skops")
@@ -330,7 +338,7 @@ def test_a_verdict_on_a_row_without_labels(run, groups):  # noqa: F811
 
 def test_lines_without_a_verdict_may_name_rows_that_do_not_exist(run, groups):  # noqa: F811
     """Nothing was decided on these lines, so they are not read: a list may be longer than the table of today."""
-    write_rows("checked.csv", ["row", "label", "verdict"], [["60", "label_0", ""], ["x", "flu", "?"], ["1", "", " "]])
+    write_rows("checked.csv", ["check", "label", "verdict"], [["60", "label_0", ""], ["x", "flu", "?"], ["1", "", " "]])
     assert review(run, "--reviewed", "checked.csv", out="b.csv")[0] == review(run)[0]
 
 
@@ -372,7 +380,7 @@ def settle(run, name, line, verdict):  # noqa: F811
     [[f"p{i // 2}" for i in range(40)], ["" if i % 7 == 0 else f"p{i}" for i in range(40)]],
     ids=["repeated", "empty"],
 )
-def test_of_rows_with_one_id_the_number_decides(run, rng, ids):  # noqa: F811
+def test_of_rows_with_one_id_the_check_decides(run, rng, ids):  # noqa: F811
     with_ids("ids.csv", ids, rng)
     assert run("review", "ids.csv", *IDS, "--id", "patient", "--out", "list.csv").status == 0
     first = next(i for i, key in enumerate(ids) if ids.count(key) > 1)
@@ -380,7 +388,7 @@ def test_of_rows_with_one_id_the_number_decides(run, rng, ids):  # noqa: F811
     assert left == {chosen}
 
 
-def test_ids_that_are_not_unique_without_row_numbers_are_refused(run, rng):  # noqa: F811
+def test_ids_that_are_not_unique_without_checks_are_refused(run, rng):  # noqa: F811
     with_ids("ids.csv", [f"p{i // 3}" for i in range(40)], rng)
 
     def refused(names, line, *words):
@@ -389,10 +397,13 @@ def test_ids_that_are_not_unique_without_row_numbers_are_refused(run, rng):  # n
         assert_refused(run(*command), "checked.csv, line 2", *words)
 
     refused(["patient", "label", "verdict"], ["p2", "flu", "1"], "3 rows of the table have the patient", "is row 6")
-    names = ["patient", "row", "label", "verdict"]
+    names = ["patient", "check", "label", "verdict"]
     refused(names, ["p2", "", "flu", "1"], "3 rows of the table have the patient 'p2'")
-    refused(names, ["p2", "5", "flu", "1"], "row 5 of the table does not have the patient 'p2'")
-    refused(names, ["p2", "99", "flu", "1"], "row 99 of the table does not have the patient 'p2'")
+    assert run("review", "ids.csv", *IDS, "--id", "patient", "--out", "list.csv").status == 0
+    other = next(line for line in listed("list.csv") if line["row"] == "5")["check"]
+    refused(
+        names, ["p2", other, "flu", "1"], f"the check '{other}' and the patient 'p2' are those of two rows, 5 and 6"
+    )
 
 
 @pytest.mark.parametrize("name", ["row", "Row", "label", "verdict", "score", "id"])
@@ -406,11 +417,11 @@ def test_an_id_column_called_like_one_of_the_list(run, rng, name):  # noqa: F811
     if name.lower() == "row":  # the list's row may then be the id or the number
         write_rows("checked.csv", ["row", "label", "verdict"], [["3", "flu", "1"]])
         command = ["review", "ids.csv", *IDS, "--id", name, "--reviewed", "checked.csv", "--out", "a.csv"]
-        assert_refused(run(*command), "checked.csv lacks the column 'id'")
+        assert_refused(run(*command), "checked.csv lacks the column 'check'")
 
 
 def test_a_column_that_appears_twice_is_refused(run, groups):  # noqa: F811
-    write_rows("checked.csv", ["row", "label", "verdict", "Verdict"], [["1", "label_0", "1", "0"]])
+    decide(groups, [1, "label_0", "1", "0"], names=["check", "label", "verdict", "Verdict"])
     outcome = run("review", "wrong.npz", "--reviewed", "checked.csv", "--out", "a.csv")
     assert_refused(outcome, "checked.csv has more than one column 'verdict'")
 

@@ -19,8 +19,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from nmlsdr import MultiLabelPropagation, ResidualPropagation
-from nmlsdr.inspection import _page, apply_verdicts, rank_suspects, read_verdicts, write_review
+from nmlsdr.inspection import _page, rank_suspects, read_verdicts, write_review
 from nmlsdr.inspection._images import thumbnails
+from nmlsdr.inspection._rows import _of_rows, check_rows
 from nmlsdr.inspection._verdicts import escape_formula
 from nmlsdr.tables import TableEncoder
 
@@ -187,12 +188,12 @@ def test_without_jinja_one_sentence_says_what_to_install(fitted, tmp_path, monke
 
 def write_verdicts(path, page, values):
     """Write what the page writes for its first entries; that it does is tested in a browser."""
-    ids = dict(zip(page["rows"], page["ids"], strict=True))
+    known = dict(zip(page["rows"], zip(page["ids"], page["checks"], strict=True), strict=True))
     entries = zip(page["entries"], values, strict=False)
     lines = page["earlier"] + [[one["row"], one["label"], one["given"], value] for one, value in entries]
-    rows = [[ids[i], i, escape_formula(page["labels"][c]), given, value] for i, c, given, value in lines]
+    rows = [[known[i][0], i, escape_formula(page["labels"][c]), known[i][1], value] for i, c, _, value in lines]
     with open(path, "w", encoding="utf-8-sig", newline="") as file:
-        csv.writer(file).writerows([[page["key"] or "id", "row", "label", "given", "verdict"], *rows])
+        csv.writer(file).writerows([[page["key"] or "id", "row", "label", "check", "verdict"], *rows])
 
 
 def test_verdicts_come_back_as_arrays(fitted, tmp_path):
@@ -203,59 +204,171 @@ def test_verdicts_come_back_as_arrays(fitted, tmp_path):
     write_review(tmp_path / "a.html", model, X, y, ids=ids)
     page = unpack(tmp_path / "a.html")
     write_verdicts(tmp_path / "v.csv", page, [1, 0, 1, 0])
-    verdicts = read_verdicts(tmp_path / "v.csv", y, ids=ids)
+    verdicts = read_verdicts(tmp_path / "v.csv", y, table=X, ids=ids)
     places = [(one["row"], one["label"]) for one in page["entries"][:4]]
     assert [verdicts[place] for place in places] == [1, 0, 1, 0]
     assert (verdicts >= 0).sum() == 4
-    corrected, alpha = apply_verdicts(verdicts, y, alpha_labeled=0.5, alpha_unlabeled=0.9)
-    assert list(corrected.columns) == list(y.columns)
-    decided = verdicts >= 0
-    np.testing.assert_array_equal(corrected.to_numpy(), np.where(decided, verdicts, y))
-    expected = np.where((y != -1).any(axis=1).to_numpy()[:, None], 0.5, 0.9)
-    np.testing.assert_array_equal(alpha, np.where(decided, 0.0, expected))
-    again = ResidualPropagation(n_neighbors=5).fit(X, corrected, alpha=alpha)
+    again = ResidualPropagation(n_neighbors=5).fit(X, y, verdicts=verdicts)
     write_review(tmp_path / "b.html", again, X, y, ids=ids, verdicts=verdicts)
     later = unpack(tmp_path / "b.html")
     assert not {(one["row"], one["label"]) for one in later["entries"]} & set(places)
     write_verdicts(tmp_path / "w.csv", later, [])  # the earlier verdicts are in the next file
-    np.testing.assert_array_equal(read_verdicts(tmp_path / "w.csv", y, ids=ids), verdicts)
+    np.testing.assert_array_equal(read_verdicts(tmp_path / "w.csv", y, table=X, ids=ids), verdicts)
     assert later["digest"] != page["digest"]
+    for i, on in zip(later["rows"], later["has"], strict=True):  # neighbours are those of the labels with verdicts
+        assert on == [c for c in range(3) if (verdicts[i, c] if verdicts[i, c] >= 0 else y.iloc[i, c]) == 1]
 
 
-def test_a_list_of_another_table_is_refused(rng, tmp_path):
-    """One row more yesterday: each verdict would go to the row after the one that was looked at."""
-    yesterday = rng.integers(0, 2, (50, 3))
-    file = tmp_path / "v.csv"
-    lines = [f"{i},label_{i % 3},{yesterday[i, i % 3]},0\n" for i in range(1, 41)]
-    file.write_text("row,label,given,verdict\n" + "".join(lines))
-    today = yesterday[1:]
-    differ = [i for i in range(1, 41) if today[i, i % 3] != yesterday[i, i % 3]]
-    words = f"{len(differ)} lines do not fit the table; in line {differ[0] + 1} the label 'label_{differ[0] % 3}'"
-    with pytest.raises(ValueError, match=re.escape(words)):
-        read_verdicts(file, today)
-    assert (read_verdicts(file, today, corrected=True) == 0).sum() == 40
-    assert (read_verdicts(file, yesterday) == 0).sum() == 40
-    today[0] = -1  # what is unknown now cannot be compared
-    file.write_text("row,label,given,verdict\n0,label_0,1,0\n")
-    assert read_verdicts(file, today)[0, 0] == 0
+# ---------------------------------------------------------------- which row a line means
+
+
+@pytest.fixture
+def table(rng):
+    """Forty rows that differ, and labels."""
+    return rng.normal(size=(40, 3)).round(2), rng.integers(0, 2, (40, 3))
+
+
+def write_lines(path, X, y, rows, verdict="0", **columns):
+    """A list with a verdict on label r % 3 of each of some rows; `columns` take the place of its own."""
+    checks = check_rows(X, np.asarray(y))
+    own = {"row": rows, "label": [f"label_{i % 3}" for i in rows], "check": [checks[i] for i in rows],
+           "suggest": [["add", "remove"][y[i, i % 3]] for i in rows], "verdict": [verdict] * len(rows)}  # fmt: skip
+    lines = pd.DataFrame({name: value for name, value in (own | columns).items() if value is not None})
+    lines.to_csv(path, index=False)
+    return path
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, lambda X: pd.DataFrame(X, columns=list("abc")),
+                                  lambda X: pd.DataFrame(X.astype(str), columns=list("abc"))])  # fmt: skip
+def test_a_verdict_finds_its_row_wherever_it_stands(table, tmp_path, rng, form):
+    """In a table that was sorted and grew; a row that is gone is named, and not another one taken for it."""
+    X, y = table
+    file = write_lines(tmp_path / "v.csv", form(X), y, list(range(0, 40, 2)))
+    expected = np.full(y.shape, -1)
+    expected[range(0, 40, 2), [i % 3 for i in range(0, 40, 2)]] = 0
+    order = rng.permutation(40)
+    more = np.vstack([X[order], rng.normal(size=(3, 3))]), np.vstack([y[order], y[:3]])
+    np.testing.assert_array_equal(read_verdicts(file, more[1], table=form(more[0]))[:40], expected[order])
+    for gone in range(5):
+        words = f"v.csv, line {gone // 2 + 2}: no row of the table has the check" if gone % 2 == 0 else None
+        rest = np.delete(X, gone, axis=0), np.delete(y, gone, axis=0)
+        if words is None:
+            np.testing.assert_array_equal(
+                read_verdicts(file, rest[1], table=form(rest[0])), np.delete(expected, gone, 0)
+            )
+        else:
+            with pytest.raises(ValueError, match=re.escape(words)):
+                read_verdicts(file, rest[1], table=form(rest[0]))
+
+
+def test_a_list_of_another_table_is_refused(table, tmp_path, rng):
+    """Without ids, verdicts on forgotten labels fitted a table with one row less in half of the trials."""
+    X, y = table
+    file = write_lines(tmp_path / "v.csv", X, y, [3, 5, 7])
+    with pytest.raises(
+        ValueError, match=r"line 2: no row of the table .*, and 2 more lines of 3 cannot be placed; give"
+    ):
+        read_verdicts(file, y, table=rng.normal(size=(40, 3)))
+    for how, words in (({}, "pass table= or ids="), ({"ids": range(40)}, "lacks the column 'id'")):
+        with pytest.raises(ValueError, match=words):
+            read_verdicts(file, y, **how)
+    with pytest.raises(ValueError, match="lacks the column 'check'"):
+        read_verdicts(write_lines(file, X, y, [3], check=None), y, table=X)
+
+
+def test_equal_rows_are_told_apart_by_their_labels_and_then_counted(tmp_path):
+    """Rows 0 to 4 are equal, 0 and 1 in their labels, too; whoever cannot be told is refused."""
+    X, y = np.repeat([[1.0, 2.0], [3.0, 4.0]], [5, 1], axis=0), np.eye(6, 3, dtype=int)
+    y[:5] = [[1, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 1]]
+    assert len(set(check_rows(X, y))) == 6
+    file = write_lines(tmp_path / "v.csv", X, y, [0, 1, 2, 3, 5])
+    order = [5, 3, 0, 2, 1, 4]
+    expected = read_verdicts(file, y, table=X)
+    assert (expected == 0).sum() == 5
+    np.testing.assert_array_equal(read_verdicts(file, y[order], table=X[order]), expected[order])
+    for kept in ([1, 2, 3, 4, 5], [0, 1, 2, 3, 4, 5, 0]):  # one less or more of those that are equal in all
+        with pytest.raises(ValueError, match=r"line 2: no row .* and 1 more line of 5 cannot be placed"):
+            read_verdicts(file, y[kept], table=X[kept])
+    rest = [0, 1, 2, 3, 5]
+    np.testing.assert_array_equal(read_verdicts(file, y[rest], table=X[rest]), expected[rest])
+    whole = y.copy()
+    whole[5] = 1 - whole[5]  # which changes no check of a row that has no equal
+    np.testing.assert_array_equal(check_rows(X, whole), check_rows(X, y))
+
+
+def test_check_and_id_find_a_row_each_and_must_not_contradict(table, tmp_path):
+    X, y = table
+    ids = [f"P{i}" for i in range(40)]
+    file, at = tmp_path / "v.csv", {"table": X, "ids": ids}
+    one = [(4, 1), (8, 2)]
+
+    def found(**columns):
+        return list(map(tuple, np.argwhere(read_verdicts(write_lines(file, X, y, [4, 8], **columns), y, **at) == 0)))
+
+    assert found(id=["P4", "P8"]) == found(id=["", "P8"]) == found(check=None, id=["P4", "P8"]) == one
+    assert found(id=["P4", "P8"], check=["", check_rows(X, y)[8]]) == one
+    with pytest.warns(UserWarning, match="not have the check of 1 verdict, whose rows were found by the other"):
+        assert found(id=["P4", "P8"], check=["abadcafe", check_rows(X, y)[8]]) == one
+    with pytest.warns(
+        UserWarning, match="does not have the id of 2 verdicts, whose rows were found by the other column"
+    ):
+        assert found(id=["Q4", "Q8"]) == one
+    with pytest.raises(ValueError, match=r"line 3: the check '.+' and the id 'P9' are those of two rows, 8 and 9"):
+        found(id=["P4", "P9"])
+    with pytest.raises(ValueError, match="line 3: no row of the table has the check 'b0' and the id 'Q9'"):
+        found(id=["P4", "Q9"], check=[check_rows(X, y)[4], "b0"])
+    at["ids"] = [f"P{i // 2}" for i in range(40)]
+    assert found(id=["P2", "P4"]) == one
+    with pytest.raises(ValueError, match="line 2: 2 rows of the table have the id 'P2', the first is row 4"):
+        found(id=["P2", "P4"], check=["", ""])
+
+
+def test_a_number_counts_by_its_value_and_a_check_is_no_number(table):
+    X, y = table
+    checks = check_rows(X, y)
+    assert all(re.fullmatch("[ab][0-9a-f]{7}", one) for one in checks)  # spreadsheets read 12345678 and 1234e567
+    np.testing.assert_array_equal(check_rows(np.where(X == 0, -0.0, X), y), checks)
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    np.testing.assert_array_equal(check_rows(frame[["c", "a", "b"]], y), check_rows(frame, y))
+    texts = [pd.DataFrame({"a": [f"1.5{end}", "x", null, "e\u0301"]}) for end, null in (("", None), ("0", np.nan))]
+    small = np.zeros((4, 1))
+    np.testing.assert_array_equal(*(check_rows(text, small) for text in texts))
+    assert check_rows(texts[0], small)[3] == check_rows(pd.DataFrame({"a": ["\u00e9", "y"]}), small[:2])[0]
+    assert len(set(check_rows([["x", "y"], ["y", "x"], ["x", ""], ["", "x"]], small))) == 4
+
+
+def test_checks_are_spread_evenly():
+    """Of 100 000 rows of three small numbers as many pairs are equal as chance has: 9.3 of the 29 bits."""
+    X = np.column_stack(np.unravel_index(np.arange(100_000), (50, 50, 40))).astype(float)
+    n_equal = len(X) - len(np.unique(_of_rows(X, len(X)) >> np.uint64(35)))
+    assert 1 <= n_equal <= 22
+
+
+def test_labels_that_were_corrected_since_the_list_are_said_and_keep_is_what_stood_there(table, tmp_path):
+    X, y = table
+    file = write_lines(tmp_path / "v.csv", X, y, [4, 8, 11], "keep")
+    expected = read_verdicts(file, y, table=X)
+    assert [expected[i, i % 3] for i in (4, 8, 11)] == [y[i, i % 3] for i in (4, 8, 11)]
+    later = y.copy()
+    later[8, 2] = 1 - y[8, 2]
+    with pytest.warns(
+        UserWarning, match="the table has 1 label corrected since the list was made; give the labels"
+    ):
+        np.testing.assert_array_equal(read_verdicts(file, later, table=X), expected)
 
 
 @pytest.mark.parametrize("words", [("0", "1"), ("1", "0"), ("1", "unclear"), ("unclear", "0")])
 def test_two_different_verdicts_on_one_entry_are_refused_in_either_order(words, tmp_path):
     file = tmp_path / "v.csv"
-    file.write_text("row,label,verdict\n" + "".join(f"0,label_0,{word}\n" for word in words))
+    file.write_text("id,label,verdict\n" + "".join(f"0,label_0,{word}\n" for word in words))
     with pytest.raises(ValueError, match="line 3: a second and different verdict"):
-        read_verdicts(file, [[1, 0], [0, 1]])
+        read_verdicts(file, [[1, 0], [0, 1]], ids=[0, 1])
 
 
 def test_who_cannot_tell_leaves_the_entry_as_it_is(tmp_path):
     file = tmp_path / "v.csv"
-    file.write_text("row,label,verdict\n0,label_0,Unclear\n1,label_1,0\n")
-    verdicts = read_verdicts(file, [[1, 0], [0, 1]])
-    np.testing.assert_array_equal(verdicts, [[-2, -1], [-1, 0]])
-    corrected, alpha, *_ = apply_verdicts(verdicts, [[1, 0], [0, 1]])
-    np.testing.assert_array_equal(corrected, [[1, 0], [0, 0]])
-    np.testing.assert_array_equal(alpha, [[0.6, 0.6], [0.6, 0.0]])
+    file.write_text("id,label,verdict\n0,label_0,Unclear\n1,label_1,0\n")
+    np.testing.assert_array_equal(read_verdicts(file, [[1, 0], [0, 1]], ids=[0, 1]), [[-2, -1], [-1, 0]])
 
 
 def test_nearest_rows_are_labelled_rows_and_a_partly_known_one_is_one(rng, tmp_path):
@@ -321,7 +434,7 @@ def test_a_rare_value_that_says_nothing_is_not_marked(rng, tmp_path):
 
 
 def test_a_missing_cell_is_neither_marked_nor_on_a_picture(rng, run, tmp_path, monkeypatch):  # noqa: F811
-    """"k. A." is filled by the median for the fit; the row's own place, and the groups, are those of what is known."""
+    """ "k. A." is filled by the median for the fit; the row's own place, and the groups, are those of what is known."""
     monkeypatch.chdir(tmp_path)
     y = (np.arange(200) % 2)[:, None]
     size = (3 * y[:, 0] + rng.normal(size=200)).round(2)
@@ -367,17 +480,6 @@ def test_the_digest_is_that_of_the_list(fitted, tmp_path):
     assert len(set(digests)) == 5
 
 
-def test_votes_and_classes(fitted):
-    votes = np.array([[0.25, 1.0], [0.75, -1.0]])
-    corrected, alpha = apply_verdicts(np.array([[-1, 0], [-1, -1]]), votes)
-    np.testing.assert_array_equal(corrected, [[0.25, 0.0], [0.75, -1.0]])
-    np.testing.assert_array_equal(alpha, [[0.6, 0.0], [0.6, 0.999]])
-    with pytest.raises(ValueError, match="y must be 2-D"):
-        apply_verdicts(np.array([1]), [0, 1, 2])
-    with pytest.raises(ValueError, match=r"verdicts must have the shape of y, \(2, 2\), got \(1, 2\)"):
-        apply_verdicts(np.array([[1, 0]]), votes)
-
-
 # ---------------------------------------------------------------- the command
 
 
@@ -415,7 +517,7 @@ def test_the_cells_stand_as_they_stand_in_the_table(run, hospital):  # noqa: F81
     assert len(listed) == 80
     assert names[:3] == [page["key"], "row", "label"]
     assert [one["row"] for one in page["entries"]] == [int(line[1]) for line in listed]
-    digits = [line[4].split("e")[0].replace(".", "").lstrip("0") for line in listed]  # of the score
+    digits = [line[3].split("e")[0].replace(".", "").lstrip("0") for line in listed]  # of the score
     assert all(len(written) <= 3 for written in digits)
 
 
@@ -429,8 +531,9 @@ def test_what_the_page_writes_is_taken_by_fit_review_and_python(run, hospital): 
     assert len(later["earlier"]) == 3
     assert len(read_csv("next.csv")[1]) == 77
     given = np.array([[int(v or -1) for v in row[-2:]] for row in hospital])
-    verdicts = read_verdicts("v.csv", pd.DataFrame(given, columns=["flu", "=cold"]), ids=[row[0] for row in hospital],
-                             id_name="patient")  # fmt: skip
+    cells = pd.read_csv("t.csv", sep=";")[["size", "ward", "day", "note", "photo", "certainty"]]
+    verdicts = read_verdicts("v.csv", pd.DataFrame(given, columns=["flu", "=cold"]), table=cells,
+                             ids=[row[0] for row in hospital], id_name="patient")  # fmt: skip
     assert (verdicts >= 0).sum() == 3
     for i, c, value, verdict in later["earlier"]:  # what was given before the verdict, not the verdict
         assert (value, verdict) == (given[i, c], verdicts[i, c])

@@ -276,3 +276,18 @@ def test_the_overview_of_a_package_names_its_files(package):
     overview = ast.get_docstring(ast.parse((HOUSE / package / "__init__.py").read_text()))
     listed = re.findall(r"^ *(\w+\.py)  ", overview, re.M)
     assert sorted({*listed, "__init__.py"}) == sorted(path.name for path in (HOUSE / package).glob("*.py"))
+
+
+def test_no_private_attribute_is_asked_for_that_nobody_sets():
+    """`getattr(x, "_name")` of a name that was removed answers with its default for ever, in silence."""
+    asked, made = {}, {"_callback_fit_ctx", "_skl_callbacks"}  # which scikit-learn sets
+    for path, name in sources():
+        for node in ast.walk(ast.parse(path.read_text())):
+            match node:
+                case ast.Call(func=ast.Name(id="getattr" | "hasattr"), args=[_, ast.Constant(value=str(word)), *_]):
+                    asked |= {word: name} if re.match("_(?!_)", word) else {}
+                case ast.Name(id=word, ctx=ast.Store()) | ast.Attribute(attr=word, ctx=ast.Store()):
+                    made.add(word)
+                case ast.FunctionDef(name=word):
+                    made.add(word)
+    assert not asked.keys() - made, asked

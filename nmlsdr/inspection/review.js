@@ -268,7 +268,7 @@
     clearTimeout(rest); // the other columns after the next picture, so that a key is answered at once
     rest = setTimeout(() => { pick("cells").lastChild.append(...shown.slice(FIRST).map((j, k) => lineOf(j, k + FIRST))); markWide(); }, 30);
     pick("cells").replaceChildren(
-      widthsOf(shown.map((j) => data.columns[j]), [given, ...(idOf(one.row) === null ? [] : [rows.map(idOf)]), ...texts]),
+      widthsOf(shown.map((j) => data.columns[j]), [given, ...(idOf(one.row) === null ? [] : [rows.map(idOf)]), ...texts], pick("cells")),
       make("thead", {}, make("tr", {}, make("td"), make("td"), make("td", { class: "own" }), ...heads), make("tr", {}, make("th", { scope: "col" }, data.columns.length ? "column" : ""),
         make("th", { scope: "col" }, told.length ? "all rows" : ""), ...names)),
       make("tbody", {}, ...body));
@@ -488,7 +488,7 @@
   document.addEventListener("dragover", (event) => event.preventDefault());
   document.addEventListener("drop", (event) => { event.preventDefault(); loadFiles([...event.dataTransfer.files]); });
   pick("file").addEventListener("change", () => { loadFiles([...pick("file").files]); pick("file").value = ""; });
-  window.addEventListener("resize", markWide);
+  window.addEventListener("resize", () => { showEntry(); markWide(); });
   document.addEventListener("toggle", markWide, true);
 
   restore();

@@ -57,14 +57,24 @@ const reviewParts = (() => {
     return drawn;
   }
 
-  // Columns so wide that no word is broken unless it has more than 20 letters.
-  function widthsOf(names, lines) {
-    const longest = (texts) => Math.max(...texts.map((text) => (text.length > LONG ? 0 : Math.min(20, Math.max(...text.split(/\s+/).map((word) => word.length))))));
-    const of = (k) => Math.max(8.5, longest(lines.slice(1, 41).map((texts) => texts[k])), 0.86 * longest([lines[0][k]])); // labels are smaller
-    const letters = [Math.max(11, longest(names.slice(0, 40)) + 1), 13.5, ...lines[0].map((_, k) => (k ? of(k) : 1.08 * of(k)))]; // this row is bold
-    return make("colgroup", {}, ...letters.map((n) => {
+  // Columns so wide that no word of up to 20 letters is broken, if need be in smaller letters.  Where a window lacks the room
+  // for these, too, the longest words of cells are broken and those of names are not; a narrow one scrolls.
+  const pen = document.createElement("canvas").getContext("2d"), PAD = 14, LEAST = 0.8, NARROW = 600;
+  function widthsOf(names, lines, table) {
+    const room = table.parentNode.clientWidth, family = getComputedStyle(table).fontFamily;
+    const longest = (texts, weight) => {
+      pen.font = weight + " 13.5px " + family;
+      return Math.max(0, ...texts.flatMap((text) => (text.length > LONG ? [] : text.split(/\s+/).map((word) => pen.measureText(word.slice(0, 20)).width))));
+    };
+    const needs = [Math.max(70, 20 + longest(names.slice(0, 40), 500)), 98, ...lines[0].map((labels, k) => Math.max(56, longest(lines.slice(1, 41).map((texts) => texts[k]), k ? 500 : 600), 0.86 * longest([labels], k ? 500 : 600)))];
+    const whole = needs.reduce((sum, need) => sum + need, 0), fits = room < NARROW ? 1 : Math.min(1, Math.max(LEAST, (room - PAD * needs.length) / whole));
+    const widths = needs.map((need) => need * fits + PAD);
+    let left = room < NARROW ? Infinity : room - widths[0] - widths[1], most = 0; // the widest cell
+    widths.slice(2).sort((a, b) => a - b).forEach((width, k, all) => { most = Math.min(width, left / (all.length - k)); left -= most; });
+    table.style.fontSize = 13.5 * fits + "px";
+    return make("colgroup", {}, ...widths.map((width, k) => {
       const made = make("col");
-      made.style.width = "calc(" + 0.92 * n + "ch + 0.8rem)";
+      made.style.width = Math.floor(k < 2 ? width : Math.min(width, most)) + "px";
       return made;
     }));
   }

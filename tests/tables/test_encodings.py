@@ -133,13 +133,14 @@ def test_the_encoding_of_the_fit_reaches_the_next_files(run, rng, tmp_path):  # 
 )  # fmt: skip
 @pytest.mark.parametrize("delimiter", [";", "\t"])
 def test_a_list_that_a_spreadsheet_saved_is_read(tmp_path, encoding, yes, no, labels, delimiter):
-    rows = [["row", "label", "given", "score", "suggest", "kind", "rank", "verdict"],
-            ["2", labels[1], "0", "0,974", "add", "missing", "1", yes],
-            ["0", labels[0], "1", "0,5", "remove", "spurious", "1", no],
-            ["1", labels[0], "1", "0,25", "", "", "2", ""]]  # fmt: skip
+    rows = [["id", "label", "score", "suggest", "kind", "rank", "check", "verdict"],
+            ["2", labels[1], "0,974", "add", "forgotten", "1", "a1", yes],
+            ["0", labels[0], "0,5", "remove", "wrong", "1", "a2", no],
+            ["1", labels[0], "0,25", "", "", "2", "", ""]]  # fmt: skip
     text = "\r\n".join(delimiter.join(row) for row in rows) + "\r\n" + delimiter * 7 + "\r\n"
     (tmp_path / "checked.csv").write_bytes(text.encode(encoding))
-    found = read_verdicts(tmp_path / "checked.csv", np.array([[1, 0], [1, 0], [0, 0]]), label_names=labels)
+    y = np.array([[1, 0], [1, 0], [0, 0]])
+    found = read_verdicts(tmp_path / "checked.csv", y, ids=range(3), label_names=labels)
     assert found.tolist() == [[0, -1], [-1, -1], [-1, 1]]
 
 
@@ -155,7 +156,7 @@ def test_verdicts_are_read_in_the_encoding_of_their_table(run, rng, tmp_path):  
     assert_done(run(*how, "--reviewed", "checked.csv"))
     assert not re.search("^あ3,", (tmp_path / "list.csv").read_text(encoding="utf-8"), re.MULTILINE)
     (tmp_path / "checked.csv").write_bytes("番号;label;verdict\nあ99;陽性;はい\n".encode("cp932"))
-    assert_refused(run(*how, "-q", "--reviewed", "checked.csv"), "has no 番号 'あ99'")
+    assert_refused(run(*how, "-q", "--reviewed", "checked.csv"), "no row of the table has the 番号 'あ99'")
 
 
 def test_lines_are_the_same_whatever_is_read_first(tmp_path):

@@ -162,8 +162,23 @@ def write_benchmarks(folder: Path, readme: Path) -> None:
     replace(folder / "benchmarks.md", text.replace("](results/", "](../../bench/results/").splitlines())
 
 
-# Pages whose lists of links are the contents of the site.
-CONTENTS = ("index", "start", "how_to", "explain", "evidence", "reference", "project/index")
+# The lists of the index, each of which is a page of the site, and the pages whose lists are its contents.
+SECTION = re.compile(r"^\* \*\*([\w ]+):\*\* (.+?)(?=^\* |\Z)", re.M | re.S)
+CONTENTS = ("index", "project/index")
+
+
+def section_name(title: str) -> str:
+    return f"section_{title.lower().replace(' ', '_')}"
+
+
+def write_sections(folder: Path, index: Path) -> None:
+    """A page for each list of the index, with its links one below the other."""
+    for title, text in SECTION.findall(index.read_text(encoding="utf-8")):
+        links = re.findall(r"\[([^\]]+)\]\(([^)]+)\)", text.replace("(examples/README.rst)", "(gallery/index.rst)"))
+        lines = [f"* [{words[:1].upper()}{words[1:]}](../{target})" for words, target in links]
+        replace(folder / f"{section_name(title)}.md", [f"# {title}", "", *lines])
+
+
 # What a page of the repository links to, and the page of the site that has it.
 PLACES = {
     "bench/README.md": "generated/benchmarks.md", "nmlsdr/__init__.py": "generated/api.md",
@@ -193,7 +208,9 @@ def adapt_to_site(app, name: str, source: list[str]) -> None:
     text = re.sub(r"\]\(\.\./nmlsdr/(\w+)(?:\.py|/__init__\.py)\)", r"](generated/api_\1.rst)", text)
     text = re.sub(r"\]\(examples/(\w+)\.py\)", r"](gallery/\1.rst)", text)
     text = text.replace("](examples/README.rst)", "](gallery/index.rst)")
-    if name in CONTENTS:
+    if name == "index":
+        text = SECTION.sub(lambda found: f"* **[{found[1]}](generated/{section_name(found[1])}.md):** {found[2]}", text)
+    if name in CONTENTS or "/section_" in name:
         pages = re.findall(r"^\* (?:\*\*)?\[.+?\]\((.+?)\.(?:md|rst)\)", text, re.M)
         text += "\n".join(["", ":::{toctree}", ":hidden:", "", *pages, ":::", ""])
     source[0] = re.sub(r"(?<!!)\[([^\]]+)\]\(((?:\.\./)*reports/[^)]+)\)", r'<a href="\2">\1</a>', text)

@@ -18,6 +18,7 @@ import nmlsdr  # noqa: E402
 
 _generate.write_api(HERE / "generated")
 _generate.write_command_line(HERE / "generated")
+_generate.write_sections(HERE / "generated", HERE / "index.md")
 _generate.write_benchmarks(HERE / "generated", HERE.parent / "bench" / "README.md")
 _walkthrough.write_pages(HERE / "reports" / "digits")
 

@@ -332,7 +332,7 @@ def _add_tables(verbs: Any) -> None:
         ("transform", "embed the rows of a table", "Write the embedding of every row of DATA.", "", table,
          LABELS_IGNORED),
         ("predict", "predict the labels of a table's rows", "Write 0 or 1 for every label and row of DATA. The "
-         "thresholds of the probabilities were chosen at fit.", "--scores", table, LABELS_IGNORED),
+         "thresholds were chosen at fit.", "--scores", table, LABELS_IGNORED),
         ("evaluate", "compare predictions with a table's labels",
          "Predict the labelled rows of DATA, compare with their labels, and print the result for each label and seven "
          "measures. More is better in all of them: HL' is 1 - Hamming loss, RL' 1 - ranking loss, AP the average "

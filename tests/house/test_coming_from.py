@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.neighbors import NearestNeighbors
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "coming_from.md"
 
@@ -26,3 +27,10 @@ def test_the_program_with_nmlsdr_is_no_longer_than_that_with_scikit_multilearn()
     np.testing.assert_array_equal(names["labels"], names["scores"] >= 0.5)
     exec(compile(grid, PAGE.name, "exec"), names)
     assert names["search"].best_params_.keys() == names["grid"].keys()
+
+
+def test_the_page_quotes_the_error_that_scikit_multilearn_meets():
+    with pytest.raises(TypeError) as caught:
+        NearestNeighbors(10)
+    blocks()  # skips without the page
+    assert f"`TypeError: {caught.value}`" in PAGE.read_text(encoding="utf-8")

@@ -20,8 +20,10 @@ PAGES = sorted(
     for page in DOCS.glob("*.md")
     if "```python" in page.read_text(encoding="utf-8") and page.stem not in ELSEWHERE
 )
-LONG_PROGRAMS = {"coming_from", "how_many_wrong", "open_questions", "review", "verdicts"}  # more than a second each
-NEEDED = {"dask": "dask", "neighbours": "faiss"}  # pages whose last program needs a package that may be missing
+# more than a second each
+LONG_PROGRAMS = {"beside_lightgbm", "coming_from", "how_many_wrong", "open_questions", "review", "verdicts"}
+# pages of which a program needs a package that may be missing
+NEEDED = {"beside_lightgbm": "lightgbm", "dask": "dask", "neighbours": "faiss"}
 
 
 def programs_of(page):

@@ -42,7 +42,8 @@ def benchmarks_section(found: list[Results], *, size: str) -> Section:
     ten = results.of(TEN_METHODS)
     counts = {"n_datasets": len(results.datasets), "n_methods": len(results.methods)}
     section = Section.begin("benchmarks", found, size, n_seeds=results.n_seeds, **counts)
-    section.tables += [metric_table(ten, m) for m in range(len(METRICS))]
+    shown = results.of((*TEN_METHODS, *(name for name in results.methods if ":" in name)))  # and classes of one's own
+    section.tables += [metric_table(shown, m) for m in range(len(METRICS))]
     complete = _complete(ten)
     if complete is not None:
         section.tables.append(wilcoxon_table(complete))

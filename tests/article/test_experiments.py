@@ -392,6 +392,16 @@ def test_the_report_of_the_case_study_states_that_it_is_simulated(tmp_path, capf
     assert "simulated" in (tmp_path / "report.html").read_text().lower()
 
 
+def test_a_class_of_one_s_own_stands_in_the_tables_of_the_benchmarks(tmp_path):
+    own = "sklearn.decomposition:PCA"
+    words = "benchmarks", "--datasets", "Toy", "--size", "small", "--seeds", 1, "--jobs", 1, "--out", tmp_path
+    assert reproduce(*words, "--methods", own) == 0
+    assert reproduce(*words, "--methods", own, "MDDMp") == 0
+    head, values = (tmp_path / "tables" / "benchmarks-AP.csv").read_text(encoding="utf-8").splitlines()
+    assert head == f"Data set,MDDMp,{own}"
+    assert all(0.5 < float(value) < 1 for value in values.split(",")[1:])
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

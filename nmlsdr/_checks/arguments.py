@@ -173,6 +173,11 @@ def check_rows(X: Any, name: str = "X", *, dtype: Any = None) -> Any:
     if isinstance(X, np.ma.MaskedArray):
         raise InputError(f"{name} is a masked array; fill or drop its masked entries first.")
     refuse_lazy(X, name)
+    if hasattr(X, "__dlpack__") and not hasattr(X, "__array__"):
+        try:
+            X = np.from_dlpack(X)
+        except (BufferError, RuntimeError) as error:
+            raise InputError(f"{name} is no array that NumPy can read ({error}); copy it to the CPU first.") from None
     rows = X if sparse.issparse(X) else np.asarray(X)
     if rows.ndim != 2:
         raise InputError(

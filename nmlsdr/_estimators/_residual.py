@@ -19,7 +19,7 @@ from ..propagation import propagate_signed
 from ._callbacks import steps_of_fit
 from ._classifier import NeighborClassifier, shares
 from ._learners import Trend, fit_trend, forest_scores, share_of_residuals, weighted_sum
-from ._prepared import neighbors_of_queries
+from ._prepared import neighbors_of_queries, rounded, to_step
 from ._projection import Projection, direction_attributes
 from ._shrinkage import choose_strengths, directions_of_labels, shrink, shrinkage_grid
 from ._sklearn_bases import CallbackSupportMixin
@@ -143,7 +143,7 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
     n_labeled_ : int
         Number of labelled rows.
     embedding_ : ndarray of shape (n_samples, d)
-        Embedding Z of the training rows, in the dtype of X.
+        Embedding Z of the training rows, in the dtype of X; rounded, so that ties do not depend on the storage of X.
     ridge_scores_ : ndarray of shape (n_samples, n_labels), float64
         The ridge regression's scores of the training rows; for the labelled rows those out of fold.
     propagated_errors_ : ndarray of shape (2, n_samples, n_labels), float64
@@ -352,11 +352,12 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
     ) -> tuple[np.ndarray, np.ndarray]:
         """O, and V, the scores of the labelled rows without their own labels; sets what predictions read."""
         self.coef_, self.intercept_, self.forests_, self.learner_weights_, O = trend
-        self.n_labeled_ = len(O)
-        self.embedding_, self.ridge_scores_ = self._embed(rows), self._score_by_ridge(rows)
-        self.ridge_scores_[labels.labeled] = chosen.predictions
+        self.n_labeled_, share = len(O), self.residual_weight * share_of_residuals(len(O)) / len(_PLACES)
+        ridge_scores = self._score_by_ridge(rows)
+        ridge_scores[labels.labeled] = chosen.predictions
+        (self.embedding_, one), (self.ridge_scores_, two) = rounded(self._embed(rows)), rounded(ridge_scores)
+        self._rounding = np.array([one, two])
         self.propagated_errors_, TE = self._propagate_residuals(steps, labels, O, alpha)
-        share = self.residual_weight * share_of_residuals(len(O)) / len(_PLACES)
         V = O + share * TE[0] + share * TE[1]
         self.flip_scores_ = _flip_scores(V, labels)
         return O, V
@@ -432,9 +433,9 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         ridge_scores = self._score_by_ridge(rows)
         scores = self._trend(rows, ridge_scores)
         transformers = getattr(self, "neighbors_", [None] * len(_PLACES))
-        queries = self._embed(rows), ridge_scores
         share = self.residual_weight * share_of_residuals(self.n_labeled_) / len(_PLACES)
-        for place, E, at, transformer in zip(_PLACES, self.propagated_errors_, queries, transformers, strict=True):
+        at_steps = map(to_step, (self._embed(rows), ridge_scores), self._rounding)
+        for place, E, at, transformer in zip(_PLACES, self.propagated_errors_, at_steps, transformers, strict=True):
             _, indices = neighbors_of_queries(self, getattr(self, place), at, self._n_nearest(), transformer)
             total = np.zeros(scores.shape)
             for nearest in indices.T:  # in the order of the neighbours: the same bits for any block

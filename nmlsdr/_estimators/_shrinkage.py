@@ -12,6 +12,7 @@ from .._moments import RowSums
 from .._projections.directions import Directions
 from .._ridge import SHRINKAGE_GRID, CrossFit, cross_fit
 from ..projection import feature_weights, hsic_directions, shrunken_weights
+from ._prepared import to_step
 from ._projection import half_hard
 from ._steps import Steps
 
@@ -46,6 +47,7 @@ def shrink(rows: Any, labels: Labels, shrinkage: float) -> tuple[np.ndarray, Any
         )
         return equal, rows
     w = shrunken_weights(feature_weights(given.rows, given.Y, known=given.known), shrinkage)
+    w = to_step(w, 2.0**-36)  # else last bits decide which of equally distant rows are neighbours
     if not w.any():
         warnings.warn(
             "No feature depends on the labels more than expected by chance, so no feature is shrunken; "

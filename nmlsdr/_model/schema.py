@@ -77,6 +77,7 @@ _FIELDS = {
         Field("array", "sweeps", -_INFINITY, _INFINITY): "objective_",
         Field("array", "n C"): "label_weights_",
         Field("array", "graphs n C"): "propagated_errors_",
+        Field("array", "graphs", _POSITIVE): "_rounding",
         Field("array", "learners", 0.0, 1.0): "learner_weights_",
         Field("array", "n C", 0.0, 1.0, ("bool", "uint8")): "label_flips_",
         Field("array", "n", 0.0, _INFINITY, ("int64", "int32")): "labeled_rows_",
@@ -114,7 +115,7 @@ _ATTRIBUTES: dict[type, str] = {
     estimators.NMLSDR: f"{_PROJECTION} {_PROPAGATION} {_SHRINKAGE}",
     estimators.ResidualPropagation: f"{_PROJECTION} {_PROPAGATION} {_SHRINKAGE} "
     "thresholds_ ridge_ coef_ intercept_ embedding_ ridge_scores_ propagated_errors_ forests_ learner_weights_ "
-    "flip_rate_ _forget_rate n_labeled_",
+    "flip_rate_ _forget_rate _rounding n_labeled_",
     estimators.MDDM: _PROJECTION,
     estimators.MVMD: _PROJECTION,
     estimators.MultiLabelCCA: _PROJECTION,

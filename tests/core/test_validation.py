@@ -94,6 +94,25 @@ def test_rows_are_not_copied_without_need(tmp_path):
     assert np.shares_memory(check_rows(mapped), mapped)
 
 
+def test_rows_that_only_dlpack_gives_are_read():
+    class Tensor:
+        def __init__(self, values, device):
+            self.values, self.device = values, device
+
+        def __dlpack__(self, **kwargs):
+            if self.device != 1:
+                raise BufferError("it is on a GPU")
+            return self.values.__dlpack__(**kwargs)
+
+        def __dlpack_device__(self):
+            return self.device, 0
+
+    X = np.arange(6.0).reshape(3, 2)
+    np.testing.assert_array_equal(check_rows(Tensor(X, 1)), X)
+    with pytest.raises(ValueError, match=r"X is no array that NumPy can read \(.*\); copy it to the CPU first"):
+        check_rows(Tensor(X, 2))
+
+
 def test_row_pairs_share_storage_and_dtype():
     X = np.ones((3, 2), dtype=np.float32)
     rows, asked = check_row_pair(X, sparse.csr_array(np.full((2, 2), 0.1)))

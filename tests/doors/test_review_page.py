@@ -323,6 +323,20 @@ def test_check_and_id_find_a_row_each_and_must_not_contradict(table, tmp_path):
         found(id=["P2", "P4"], check=["", ""])
 
 
+def test_the_column_that_was_named_goes_before_one_that_is_called_id(table, tmp_path):
+    X, y = table
+    file = write_lines(tmp_path / "v.csv", X, y, [4], check=None, id=["P9"], Patient=["P4"])
+    found = read_verdicts(file, y, ids=[f"P{i}" for i in range(40)], id_name="patient")
+    assert np.argwhere(found != -1).tolist() == [[4, 1]]
+
+
+def test_an_entry_that_is_unknown_by_now_was_not_corrected(table, tmp_path):
+    X, y = table
+    file = write_lines(tmp_path / "v.csv", X, y, [4], "keep")
+    later = np.where(np.arange(40)[:, None] == 4, -1, y)
+    assert read_verdicts(file, later, table=X)[4, 1] == y[4, 1]
+
+
 def test_a_number_counts_by_its_value_and_a_check_is_no_number(table):
     X, y = table
     checks = check_rows(X, y)

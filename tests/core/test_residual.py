@@ -474,7 +474,7 @@ def test_threads_change_no_bit(data):
 @pytest.mark.parametrize(
     ("parameters", "sentence"),
     [
-        ({"threshold": "half"}, 'threshold must be a number, "f1", "macro", "prior", or one number per label, got \'half\''),
+        ({"threshold": "half"}, 'a number, "f1", "macro", "prior", or one number per label, got \'half\''),
         ({"threshold": (0.5, 0.2)}, "threshold has 2 numbers for 4 labels; give one per label"),
         ({"shrinkage": 2}, r'shrinkage, if not "cv", must be a number in \[0, 1\], got 2'),
         ({"ridge": 0}, r"ridge must be a number in \(0, inf\)"),

@@ -264,7 +264,36 @@ def speed_cases(style: Style) -> Any:
     return figure
 
 
+def films(style: Style) -> Any:
+    """Mistakes that people made: "Short" against a rule, in the order of two lists, and the other genres as judged."""
+    curves = study("films-curves")
+    (rule,) = (row for row in study("films-short") if row["Rule for Short"] == "less than 45 minutes")
+    figure, (above, below) = plt.subplots(2, 1, figsize=(WIDTH, 6.4), layout="constrained")
+    checked = numbers(curves, "checked")
+    for number, (place, text) in enumerate({"its list": "the list of Short", "one list": "one list for all"}.items()):
+        found = numbers(curves, f"{rule['Rule for Short']}, {place}")
+        above.plot(checked, found, color=style.colors[number], linestyle=("-", "--")[number], label=text)
+    above.axhline(float(rule["contradict it"]), color=style.grey, linewidth=1)
+    above.text(400, float(rule["contradict it"]) + 1, "all of them", ha="right", va="bottom", color=style.grey)
+    above.set(xlabel="annotations checked, from the top of the list", ylabel='"Short" against the rule', ylim=(0, 100))
+    above.legend(loc="center right")
+    judged = {row["Genre"]: row for row in study("films-genres")}
+    genres = sorted({name.partition(",")[0] for name in judged} - {"all six"})
+    drawn = {"first 30": "first 30 of the list", "random 30": "30 random ones"}
+    for number, (kind, text) in enumerate(drawn.items()):
+        places = np.arange(len(genres))[::-1] + 0.2 - 0.4 * number
+        wrong, open_ = ([np.mean([float(value) for column, value in judged[f"{genre}, {kind}"].items()
+                                  if column in (f"{answer} 1", f"{answer} 2")]) for genre in genres]
+                        for answer in ("wrong", "cannot tell"))  # fmt: skip
+        below.barh(places, wrong, 0.38, color=style.colors[number], label=f"wrong: {text}")
+        below.barh(places, open_, 0.38, left=wrong, color=style.faint, label=("", "cannot tell")[number])
+    below.set_yticks(np.arange(len(genres))[::-1], genres)
+    below.set(xlabel="annotations, of 30", xlim=(0, 30))
+    below.legend(loc="lower left", bbox_to_anchor=(-0.22, 1), ncols=3, fontsize=9, columnspacing=1, handlelength=1.2)
+    return figure
+
+
 PICTURES = [
-    forests, forests_gain, forests_regimes, cleanlab, article_scores, article_agreement, open_kernel, open_labels,
-    open_classifier, open_graph, speed_search, speed_peers, speed_fit, speed_cases,
+    forests, forests_gain, forests_regimes, cleanlab, films, article_scores, article_agreement, open_kernel,
+    open_labels, open_classifier, open_graph, speed_search, speed_peers, speed_fit, speed_cases,
 ]  # fmt: skip

@@ -58,7 +58,8 @@ PRODUCTS = {
         ("python", "docs/pictures.py"), ("ResidualPropagation", "NMLSDR", "MLkNN", "MultiLabelPropagation"),
         ("docs/pictures.py", "docs/_e*_pictures.py", "docs/_drawing.py",
          "docs/reports/article/tables/benchmarks-[AM]*.csv", "docs/reports/beyond/tables/beyond-[er]*.csv",
-         "docs/reports/open/tables/open-?????*.csv", "bench/results/review_cleanlab.json",
+         "docs/reports/open/tables/open-?????*.csv", "docs/reports/films/tables/films-*.csv",
+         "bench/results/review_cleanlab.json",
          "bench/results/rivals.json", "bench/results/panel.json", "bench/results/peers.json",
          "bench/results/residual-cost.json", "bench/results/neighbours.json"),
         ("docs/_static/pictures",), "docs/_static/pictures",
@@ -73,6 +74,10 @@ PRODUCTS = {
         ("docs/_walkthrough.py", "docs/digits.py", "docs/hospital.py", "nmlsdr/inspection/review*",
          "nmlsdr/_report/page*"),
         ("docs/ten_minutes.md", "docs/prepare.md", "docs/_static/report-"), "docs/_static",
+    ),
+    "films": Product(
+        ("python", "docs/films.py", "find"), ("ResidualPropagation",), ("docs/films.py",), ("docs/reports/films",),
+        "docs/reports/films",
     ),
     "comparison": Product(
         ("python", "studies/review.py", "--replace"), ("ResidualPropagation", "MultiLabelPropagation"),

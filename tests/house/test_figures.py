@@ -95,3 +95,34 @@ def test_pages_and_products_do_not_make_the_tree_unclean(figures, monkeypatch):
     changed = "docs/review.md\ndocs/_static/pictures/front-dark.svg\nnmlsdr/graph.py\n"
     monkeypatch.setattr(figures, "_git", lambda *arguments, top: changed)
     assert figures.uncommitted(()) == ["nmlsdr/graph.py"]
+
+
+def test_judgements_of_films_are_joined_and_counted(monkeypatch, tmp_path):
+    spec = importlib.util.spec_from_file_location("films", TOP / "docs" / "films.py")
+    films = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(films)
+    head = ",".join(films.SHEET)
+    asked = [f"{i + 1},Film {i},2000,90,{('Drama', 'Comedy')[i // 2]},yes," for i in range(4)]
+    (tmp_path / "sheet_2.csv").write_text("\n".join([head, *asked]))
+    (tmp_path / "key.csv").write_text("entry,origin\n1,first\n2,random\n3,first\n4,first")
+    given = ("wrong", "right", "wrong", "cannot tell"), ("wrong", "wrong", "right", "right")
+    files = [str(tmp_path / f"judge_{i}.csv") for i in (1, 2)]
+    for file, words in zip(files, given, strict=True):
+        Path(file).write_text("\n".join([head, *map("".join, zip(asked, words, strict=True))]))
+    monkeypatch.setattr(films, "PLACE", tmp_path)
+    monkeypatch.setattr(sys, "argv", ["films.py", "join", str(tmp_path), *files])
+    films.main()
+    assert films.read_csv(tmp_path / "judgements.csv")[3] == {
+        "film": "Film 3 (2000)", "label": "Comedy", "judgement 1": "cannot tell", "judgement 2": "right"
+    }  # fmt: skip
+    lines = films.read_csv(tmp_path / "tables" / "films-genres.csv")
+    counts = {line.pop("Genre"): [*map(int, line.values())] for line in lines}
+    assert counts["Comedy, first 30"] == [1, 0, 1, 0, 2, 0, 0, 1, 0]  # wrong, right, cannot tell; both wrong, told, equal
+    assert counts["all six, first"] == [2, 0, 1, 1, 2, 0, 1, 2, 1]
+    assert counts["all six, random"] == [0, 1, 0, 1, 0, 0, 0, 1, 0]
+    Path(files[1]).write_text(Path(files[1]).read_text().replace("yes,right", "yes,perhaps"))
+    with pytest.raises(SystemExit, match="entry 3: write one of wrong, right, cannot tell, not 'perhaps'"):
+        films.main()
+    Path(files[1]).write_text(Path(files[0]).read_text().replace("Film 2", "Film 5"))
+    with pytest.raises(SystemExit, match="other entries than the sheets"):
+        films.main()

@@ -133,10 +133,10 @@ def join(args: argparse.Namespace) -> None:
         for origin, text in (("first", f"first {N_JUDGED}"), ("random", f"random {N_JUDGED}")):
             some = [given for (_, label, *given), drawn in zip(rows, origins, strict=True)
                     if genre in ("all six", label) and drawn == origin]  # fmt: skip
-            counts = [[column.count(answer) for answer in ANSWERS] for column in zip(*some, strict=True)]
+            counts = [sum(given[i] == answer for given in some) for i in range(len(judged)) for answer in ANSWERS]
             told = [given for given in some if "cannot tell" not in given]
             both = (some.count(["wrong"] * 2), len(told), sum(a == b for a, b in told)) if len(judged) == 2 else ()
-            table.append((f"{genre}, {text}" if genre in GENRES else f"all six, {origin}", *np.ravel(counts), *both))
+            table.append((f"{genre}, {text}" if genre in GENRES else f"all six, {origin}", *counts, *both))
     heads = [f"{answer} {number}" for number in range(1, len(judged) + 1) for answer in ANSWERS]
     heads += ["wrong for both", "both could tell", "of these equal"][: 3 * (len(judged) - 1)]
     write_csv(PLACE / "tables" / "films-genres.csv", ("Genre", *heads), table)

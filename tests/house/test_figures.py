@@ -117,7 +117,7 @@ def test_judgements_of_films_are_joined_and_counted(monkeypatch, tmp_path):
     }  # fmt: skip
     lines = films.read_csv(tmp_path / "tables" / "films-genres.csv")
     counts = {line.pop("Genre"): [*map(int, line.values())] for line in lines}
-    assert counts["Comedy, first 30"] == [1, 0, 1, 0, 2, 0, 0, 1, 0]  # wrong, right, cannot tell; both wrong, told, equal
+    assert counts["Comedy, first 30"] == [1, 0, 1, 0, 2, 0, 0, 1, 0]  # the last three: both wrong, told, equal
     assert counts["all six, first"] == [2, 0, 1, 1, 2, 0, 1, 2, 1]
     assert counts["all six, random"] == [0, 1, 0, 1, 0, 0, 0, 1, 0]
     Path(files[1]).write_text(Path(files[1]).read_text().replace("yes,right", "yes,perhaps"))

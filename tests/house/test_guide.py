@@ -121,7 +121,7 @@ def typed(text):
 
 def refusal(arguments):
     """What the parsers say against the arguments, or nothing; the files that pages speak of are not here."""
-    if arguments == ["--includedir"]:  # of ``python -m nmlsdr``, which answers before the parser
+    if arguments and arguments[0] in ("--includedir", "--cmakedir", "--pkgconfigdir"):  # of ``python -m nmlsdr``
         return ""
     try:
         with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):  # --help and --version

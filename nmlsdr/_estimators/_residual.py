@@ -111,21 +111,33 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
 
     Attributes
     ----------
+    classes_ : list of ndarray, or ndarray of shape (n_classes,)
+        One array [0, 1] for each label; after a fit on 1-D y the sorted classes.
+    label_names_in_ : ndarray of shape (n_labels,), str
+        Names of the labels. Defined only if y is a data frame or a list of label sets.
+    thresholds_ : ndarray of shape (n_labels,), float64
+        Thresholds that `predict` uses: a label is predicted where s(x) is greater. Each is the next smaller float of
+        the number that ``threshold`` gives, so that a score equal to that number predicts the label. Numbers can be set
+        as ``threshold`` after the fit; a rule needs another fit.
+    flip_scores_ : ndarray of shape (n_samples, n_labels), float64
+        How much the other rows contradict each given label, in [0, 1]; 0 at unknown entries. The larger the score,
+        the more likely the given label is wrong. Let V = O + residual_weight times the mean of T E over the two graphs:
+        the score of a labelled row, computed without its own label. With u = V clipped to [0, 1], the score is 1 - u
+        where the given label is 1, and u where it is 0.
+    flip_rate_ : float
+        Estimated probability that an entry that is truly 0 was given as 1, from 0 to 0.3; 0 for 1-D y. It is the flip
+        rate if 0s and 1s are flipped equally often; forgotten labels do not show in it (see
+        `nmlsdr.inspection.estimate_mistakes`). The estimate is too large where the features say little about the
+        labels, or where every label is frequent.
     components_ : ndarray of shape (d, n_features)
         The projection P', one direction in each row, in the dtype of X. `transform` returns (X - mean_) P. The rows
         are orthonormal without shrinkage; with it, they are orthonormal directions whose entries are multiplied by
         the square roots of ``feature_weights_``. The sign of each row makes its entry of largest magnitude, before
         that multiplication, positive.
-    eigenvalues_ : ndarray of shape (d,), float64
-        Dependence of the soft labels on the rows along each direction (eq. 13-14), in decreasing order.
     dependence_ratio_ : ndarray of shape (d,), float64
         Share of each direction in the total dependence, which is the sum of all eigenvalues.
-    shrinkage_ : float
-        Shrinkage b that was used.
-    feature_weights_ : ndarray of shape (n_features,), float64
-        Weights w of the squared features, in [0, 1]; all 1 without shrinkage.
-    ridge_ : float
-        Strength c of the ridge penalty that was used.
+    embedding_ : ndarray of shape (n_samples, d)
+        Embedding Z of the training rows, in the dtype of X; rounded, so that ties do not depend on the storage of X.
     coef_ : ndarray of shape (n_labels, n_features), float64
         Coefficients of the ridge regression, which predicts coef_ x + intercept_ for a row x.
     intercept_ : ndarray of shape (n_labels,), float64
@@ -133,26 +145,27 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
     forests_ : list of Forest
         The forests of the trend as arrays, with ``feature_importances_``: extremely randomised trees, a random forest,
         and beyond 1000 labelled rows boosted trees. `nmlsdr.forest.to_sklearn` makes a forest of scikit-learn of each.
-    learner_weights_ : ndarray of shape (1 + len(forests_),), float64
-        Weights of the M learners, the ridge regression first; at least min(1/2, 500 / n_labeled_) / M each, with sum 1.
-    flip_rate_ : float
-        Estimated probability that an entry that is truly 0 was given as 1, from 0 to 0.3; 0 for 1-D y. It is the flip
-        rate if 0s and 1s are flipped equally often; forgotten labels do not show in it (see
-        `nmlsdr.inspection.estimate_mistakes`). The estimate is too large where the features say little about the
-        labels, or where every label is frequent.
     n_labeled_ : int
         Number of labelled rows.
-    embedding_ : ndarray of shape (n_samples, d)
-        Embedding Z of the training rows, in the dtype of X; rounded, so that ties do not depend on the storage of X.
+    n_features_in_ : int
+        Number of features seen by `fit`.
+    feature_names_in_ : ndarray of shape (n_features,), str
+        Names of the features. Defined only if X is a data frame whose column names are all strings.
+    eigenvalues_ : ndarray of shape (d,), float64
+        Dependence of the soft labels on the rows along each direction (eq. 13-14), in decreasing order.
+    shrinkage_ : float
+        Shrinkage b that was used.
+    feature_weights_ : ndarray of shape (n_features,), float64
+        Weights w of the squared features, in [0, 1]; all 1 without shrinkage.
+    ridge_ : float
+        Strength c of the ridge penalty that was used.
+    learner_weights_ : ndarray of shape (1 + len(forests_),), float64
+        Weights of the M learners, the ridge regression first; at least min(1/2, 500 / n_labeled_) / M each, with sum 1.
     ridge_scores_ : ndarray of shape (n_samples, n_labels), float64
         The ridge regression's scores of the training rows; for the labelled rows those out of fold.
     propagated_errors_ : ndarray of shape (2, n_samples, n_labels), float64
         Propagated errors E of the trend on the training rows, over the graph of ``embedding_`` and over that of
         ``ridge_scores_``.
-    thresholds_ : ndarray of shape (n_labels,), float64
-        Thresholds that `predict` uses: a label is predicted where s(x) is greater. Each is the next smaller float of
-        the number that ``threshold`` gives, so that a score equal to that number predicts the label. Numbers can be set
-        as ``threshold`` after the fit; a rule needs another fit.
     effective_rank_ : int
         Numerical rank of the eigenproblem, the largest number of directions that these data allow. The solver "eigsh"
         counts only the directions that it computed.
@@ -166,11 +179,6 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
     label_flips_ : ndarray of shape (n_samples, n_labels), bool
         Where the hard labels contradict a given label; False at unknown entries and at votes of 1/2. For 1-D y a row
         whose class changes has two True entries, one for its given class and one for its new class.
-    flip_scores_ : ndarray of shape (n_samples, n_labels), float64
-        How much the other rows contradict each given label, in [0, 1]; 0 at unknown entries. The larger the score,
-        the more likely the given label is wrong. Let V = O + residual_weight times the mean of T E over the two graphs:
-        the score of a labelled row, computed without its own label. With u = V clipped to [0, 1], the score is 1 - u
-        where the given label is 1, and u where it is 0.
     n_neighbors_ : int
         Number of neighbours k that was used. The graphs of residuals have 2 k.
     n_iter_ : int
@@ -185,14 +193,6 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
     neighbors_ : list of transformers
         Fitted clone of ``neighbors``. Defined only if ``neighbors`` is a transformer. Here two clones, fitted to
         ``embedding_`` and to ``ridge_scores_``.
-    classes_ : list of ndarray, or ndarray of shape (n_classes,)
-        One array [0, 1] for each label; after a fit on 1-D y the sorted classes.
-    label_names_in_ : ndarray of shape (n_labels,), str
-        Names of the labels. Defined only if y is a data frame or a list of label sets.
-    n_features_in_ : int
-        Number of features seen by `fit`.
-    feature_names_in_ : ndarray of shape (n_features,), str
-        Names of the features. Defined only if X is a data frame whose column names are all strings.
 
     See Also
     --------
@@ -201,6 +201,13 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
 
     Notes
     -----
+    The attributes down to ``feature_names_in_`` are for use. Those from ``eigenvalues_`` on show the inside of the fit.
+
+    A fit searches neighbours three times, which takes a time quadratic in n_samples. The ridge regressions are cubic in
+    the smaller one of the number l of labelled rows and n_features. The trees take l log l times n_labels times the
+    number of features that a node tries. Memory beside X and y: about 210 + 14 n_labels numbers of 8 bytes for each
+    row, or twice X if that is more; more with hundreds of labels.
+
     Standardise the features first. ``metric``, ``neighbors`` and the alphas apply to all three graphs: that of the
     shrunken features, from which the embedding is learned, and those of the embedding and of the ridge regression's
     scores, over which the residuals are propagated. Attributes that `NMLSDR` has as well, such as

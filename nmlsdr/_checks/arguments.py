@@ -96,6 +96,18 @@ LARGEST_VALUE = 1e150
 _CHECK_VALUES = 1 << 16
 
 
+def refuse_weights(estimator: Any, unknown: dict[str, Any]) -> None:
+    """Refuse arguments of a fit that it does not have; for weights of rows, say what takes their place."""
+    fit = f"{type(estimator).__name__}.fit()"
+    if "sample_weight" in unknown:
+        raise TypeError(
+            f"{fit} takes no sample_weight: give labels that should count less a larger alpha, as in "
+            "fit(X, y, alpha=...), a number from 0 (kept as given) to less than 1 for each row or entry."
+        )
+    if unknown:
+        raise TypeError(f"{fit} got an unexpected keyword argument {next(iter(unknown))!r}")
+
+
 def check_count(value: Any, name: str, *, least: int = 1) -> int:
     """An integer of at least ``least``."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral) or value < least:

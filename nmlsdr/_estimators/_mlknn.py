@@ -6,7 +6,15 @@ from typing import Any, Self
 import numpy as np
 
 from .. import mlknn
-from .._checks.arguments import EdgeWeights, Metric, PropagationSolver, Threshold, check_graph, check_metric
+from .._checks.arguments import (
+    EdgeWeights,
+    Metric,
+    PropagationSolver,
+    Threshold,
+    check_graph,
+    check_metric,
+    refuse_weights,
+)
 from .._checks.labels import Labels, check_binary
 from .._errors import InputError
 from .._moments import RowSums
@@ -430,7 +438,9 @@ class SemiSupervisedMLkNN(CallbackSupportMixin, _CountsNeighborLabels):
     at_least_one: bool = False
     n_jobs: int | None = None
 
-    def fit(self, X: Any, y: Any, *, graph: Any = None, alpha: Any = None, labeled: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, *, graph: Any = None, alpha: Any = None, labeled: Any = None, **unknown: Any
+    ) -> Self:
         """Propagate the labels over the graph of X and count the hard labels among the neighbours.
 
         Parameters
@@ -452,6 +462,8 @@ class SemiSupervisedMLkNN(CallbackSupportMixin, _CountsNeighborLabels):
         labeled : array-like of shape (n_samples,) or (n_samples, n_labels), bool, default=None
             True for labelled rows, or for known entries; the rest of y is ignored. It is useful for sparse y, which
             cannot store rows of -1 cheaply. None: y itself shows what is unknown.
+        **unknown
+            Anything else is refused, such as ``sample_weight``, whose place ``alpha`` takes.
 
         Returns
         -------
@@ -471,6 +483,7 @@ class SemiSupervisedMLkNN(CallbackSupportMixin, _CountsNeighborLabels):
         UserWarning
             If a component of the graph contains no labelled row, or if ``n_neighbors`` is lowered.
         """
+        refuse_weights(self, unknown)
         with steps_of_fit(self, X, y, 3) as steps:
             rows = self._check_training_rows(X)
             labels = steps.read_labels(X, y, labeled, rows.shape[0], "votes")

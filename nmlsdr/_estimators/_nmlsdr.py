@@ -3,7 +3,7 @@
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
-from .._checks.arguments import EdgeWeights, EigenSolver, Metric, PropagationSolver
+from .._checks.arguments import EdgeWeights, EigenSolver, Metric, PropagationSolver, refuse_weights
 from ._callbacks import steps_of_fit
 from ._projection import Projection, direction_attributes
 from ._shrinkage import choose_strengths, directions_of_labels, shrink, shrinkage_grid
@@ -179,7 +179,9 @@ class NMLSDR(CallbackSupportMixin, Projection):
     max_iter: int | None = None
     n_jobs: int | None = None
 
-    def fit(self, X: Any, y: Any, *, graph: Any = None, alpha: Any = None, labeled: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, *, graph: Any = None, alpha: Any = None, labeled: Any = None, **unknown: Any
+    ) -> Self:
         """Propagate the labels and learn the projection from all rows.
 
         Parameters
@@ -200,6 +202,8 @@ class NMLSDR(CallbackSupportMixin, Projection):
         labeled : array-like of shape (n_samples,) or (n_samples, n_labels), bool, default=None
             True for labelled rows, or for known entries; the rest of y is ignored. It is useful for sparse y, which
             cannot store rows of -1 cheaply. None: y itself shows what is unknown.
+        **unknown
+            Anything else is refused, such as ``sample_weight``, whose place ``alpha`` takes.
 
         Returns
         -------
@@ -220,6 +224,7 @@ class NMLSDR(CallbackSupportMixin, Projection):
             If a component of the graph contains no labelled row, if ``n_neighbors`` is lowered, or if propagation
             leaves no hard label that differs between rows; then the projection is learned from the soft labels alone.
         """
+        refuse_weights(self, unknown)
         grid = shrinkage_grid(self.shrinkage)
         with steps_of_fit(self, X, y, 3 + (len(grid) > 1)) as steps:
             rows, labels = steps.read(X, y, labeled, "votes")

@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from .._checks.arguments import EdgeWeights, Metric, PropagationSolver, Threshold
+from .._checks.arguments import EdgeWeights, Metric, PropagationSolver, Threshold, refuse_weights
 from .._thresholds import check_threshold
 from ..graph import even_exponent, transition_of_graph
 from ._callbacks import steps_of_fit
@@ -177,7 +177,9 @@ class MultiLabelPropagation(CallbackSupportMixin, NeighborClassifier):
     threshold: Threshold = 0.5
     n_jobs: int | None = None
 
-    def fit(self, X: Any, y: Any, *, graph: Any = None, alpha: Any = None, labeled: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, *, graph: Any = None, alpha: Any = None, labeled: Any = None, **unknown: Any
+    ) -> Self:
         """Propagate the labels over the neighbour graph of the rows.
 
         Parameters
@@ -198,6 +200,8 @@ class MultiLabelPropagation(CallbackSupportMixin, NeighborClassifier):
         labeled : array-like of shape (n_samples,) or (n_samples, n_labels), bool, default=None
             True for labelled rows, or for known entries; the rest of y is ignored. It is useful for sparse y, which
             cannot store rows of -1 cheaply. None: y itself shows what is unknown.
+        **unknown
+            Anything else is refused, such as ``sample_weight``, whose place ``alpha`` takes.
 
         Returns
         -------
@@ -217,6 +221,7 @@ class MultiLabelPropagation(CallbackSupportMixin, NeighborClassifier):
         UserWarning
             If a component of the graph contains no labelled row, or if ``n_neighbors`` is lowered.
         """
+        refuse_weights(self, unknown)
         check_threshold(self.threshold)
         with steps_of_fit(self, X, y, 2) as steps:
             rows, labels = steps.read(X, y, labeled, "votes")

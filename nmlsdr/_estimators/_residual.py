@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _thresholds as rules
-from .._checks.arguments import Metric, Threshold, check_count, check_real
+from .._checks.arguments import Metric, Threshold, check_count, check_real, refuse_weights
 from .._checks.labels import Labels
 from .._checks.verdicts import enter_verdicts
 from .._moments import RowSums
@@ -270,8 +270,9 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         return tags
 
     def fit(
-        self, X: Any, y: Any, *, graph: Any = None, alpha: Any = None, labeled: Any = None, verdicts: Any = None
-    ) -> Self:
+        self, X: Any, y: Any, *, graph: Any = None, alpha: Any = None, labeled: Any = None, verdicts: Any = None,
+        **unknown: Any,
+    ) -> Self:  # fmt: skip
         """Learn the embedding, the trend, its propagated errors and the thresholds.
 
         Parameters
@@ -287,8 +288,7 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
             graph of X. The graphs over which residuals are propagated are always computed.
         alpha : float or array-like of shape (n_samples,) or (n_samples, n_labels), default=None
             alpha of all entries, of each row or of each entry, in [0, 1). It replaces ``alpha_labeled`` and
-            ``alpha_unlabeled``, for example where annotators or sources are not equally reliable. There is no
-            ``sample_weight``: labels that should count less get a larger alpha.
+            ``alpha_unlabeled``, for example where annotators or sources are not equally reliable.
         labeled : array-like of shape (n_samples,) or (n_samples, n_labels), bool, default=None
             True for labelled rows, or for known entries; the rest of y is ignored. It is useful for sparse y, which
             cannot store rows of -1 cheaply. None: y itself shows what is unknown.
@@ -296,6 +296,8 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
             What people decided who checked entries of y: 1 or 0, and -1, -2 or NaN where nobody decided (for 1-D y: a
             class, or -1). They replace the given labels, and neighbours do not change them. Pass the y from before all
             corrections: it shows how often mistakes are made, which takes a second fit.
+        **unknown
+            Anything else is refused, such as ``sample_weight``, whose place ``alpha`` takes.
 
         Returns
         -------
@@ -317,6 +319,7 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
             predicted, if y holds all verdicts already, or if propagation leaves no hard label that differs between
             rows; then the projection is learned from the soft labels alone.
         """
+        refuse_weights(self, unknown)
         rules.check_threshold(self.threshold)
         check_count(self.n_estimators, "n_estimators", least=0)
         check_real(self.residual_weight, "residual_weight", 0.0, 1.0)

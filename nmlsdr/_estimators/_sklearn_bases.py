@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from .._errors import InputError
+from .._version import __version__
+
 if TYPE_CHECKING:
 
     class BaseEstimator:
@@ -31,7 +34,23 @@ if TYPE_CHECKING:
     def with_callbacks(fit: Any) -> Any: ...
 
 else:
-    from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin  # noqa: F401
+    import sklearn.base
+    from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin  # noqa: F401
+
+    class BaseEstimator(sklearn.base.BaseEstimator):
+        """A pickle holds the version, and another version of the package does not read it."""
+
+        def __getstate__(self) -> dict[str, Any]:
+            return {**super().__getstate__(), "_nmlsdr_version": __version__}
+
+        def __setstate__(self, state: dict[str, Any]) -> None:
+            written = state.pop("_nmlsdr_version", "an earlier one")
+            if written != __version__:
+                raise InputError(
+                    f"The pickle of this {type(self).__name__} was written by version {written} of nmlsdr, and this is "
+                    f"{__version__}; fit again, or keep models in files of nmlsdr.model_file."
+                )
+            super().__setstate__(state)
 
     try:
         from sklearn.callback import CallbackSupportMixin, with_callbacks

@@ -3,7 +3,7 @@
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Self
 
-from .._checks.arguments import EdgeWeights, Metric, PropagationSolver, check_choice
+from .._checks.arguments import EdgeWeights, Metric, PropagationSolver, check_choice, refuse_weights
 from .._projections.scatter import weighted_lda
 from ._callbacks import steps_of_fit
 from ._projection import Projection, direction_attributes, half_hard
@@ -153,7 +153,9 @@ class SSMLDR(CallbackSupportMixin, Projection):
     max_iter: int | None = None
     n_jobs: int | None = None
 
-    def fit(self, X: Any, y: Any, *, graph: Any = None, alpha: Any = None, labeled: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, *, graph: Any = None, alpha: Any = None, labeled: Any = None, **unknown: Any
+    ) -> Self:
         """Propagate the labels and learn the projection from all rows.
 
         Parameters
@@ -174,6 +176,8 @@ class SSMLDR(CallbackSupportMixin, Projection):
         labeled : array-like of shape (n_samples,) or (n_samples, n_labels), bool, default=None
             True for labelled rows, or for known entries; the rest of y is ignored. It is useful for sparse y, which
             cannot store rows of -1 cheaply. None: y itself shows what is unknown.
+        **unknown
+            Anything else is refused, such as ``sample_weight``, whose place ``alpha`` takes.
 
         Returns
         -------
@@ -193,6 +197,7 @@ class SSMLDR(CallbackSupportMixin, Projection):
         UserWarning
             If a component of the graph contains no labelled row, or if ``n_neighbors`` is lowered.
         """
+        refuse_weights(self, unknown)
         check_choice(self.labels, "labels", "soft", "hard")
         with steps_of_fit(self, X, y, 3) as steps:
             rows, labels = steps.read(X, y, labeled, "votes")

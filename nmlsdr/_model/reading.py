@@ -7,6 +7,7 @@ it is fitted on one invented row.
 
 import json
 import os
+import re
 import warnings
 from typing import Any, NamedTuple
 
@@ -96,6 +97,9 @@ def open_model(path: PathLike, *, max_bytes: int = 4 << 30) -> Model:
 def content_in(content: Any) -> Model:
     """Return the model of a file's content; `Refused`, or another error, if any part is not as it is written."""
     if not isinstance(content, dict) or content.get("format") != FORMAT:
+        later = isinstance(content, dict) and re.fullmatch(r"nmlsdr-model (\d+)", str(content.get("format")))
+        if later and int(later[1]) > int(FORMAT.split()[1]):
+            raise Refused("a later version of nmlsdr wrote it; upgrade nmlsdr to read it")
         raise Refused("it is not a model file of this version of nmlsdr; fit and write the model again")
     estimator = revived(content["model"])
     features, labels = (
@@ -151,7 +155,8 @@ def revived(kept: Any) -> Any:
     parameters = {key: state[key] for key in estimator.get_params(deep=False) if key in state}
     unknown = sorted(state.keys() - parameters.keys() - table[kind].keys())
     if unknown:
-        raise Refused(f"it holds {name}.{unknown[0]}, which this version does not know; write the model again")
+        raise Refused(f"it holds {name}.{unknown[0]}, which this version does not know; write the model again, "
+                      "or upgrade nmlsdr if a later version wrote it")
     for key, value in parameters.items():
         check_parameter(name, key, value)
     estimator.set_params(**parameters)

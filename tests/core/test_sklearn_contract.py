@@ -389,7 +389,11 @@ def test_graph_is_routed_and_its_error_states_that_it_cannot_be_split(name):
 @every_estimator
 def test_the_error_for_an_unknown_argument_of_fit_names_the_class(name):
     X, Y = draw()
-    with pytest.raises(TypeError, match=rf"^{name}\.fit\(\) got an unexpected keyword argument 'sample_weight'"):
+    with pytest.raises(TypeError, match=rf"^{name}\.fit\(\) got an unexpected keyword argument 'weights'"):
+        make(name).fit(X, Y, weights=np.ones(len(X)))
+    takes_alpha = has_fit_parameter(make(name), "alpha")
+    words = "takes no sample_weight: give labels .* a larger alpha" if takes_alpha else "got an unexpected"
+    with pytest.raises(TypeError, match=rf"^{name}\.fit\(\) {words}"):
         make(name).fit(X, Y, sample_weight=np.ones(len(X)))
 
 

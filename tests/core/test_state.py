@@ -320,3 +320,12 @@ def test_a_clone_of_a_used_estimator_predicts_like_a_new_one(name):
     model = fitted(name, X, Y)
     expected = ask(model, Q)
     assert_same(ask(clone(model).fit(X, Y), Q), expected)
+
+
+@pytest.mark.parametrize("name", ["MDDM", "ResidualPropagation"])
+def test_a_pickle_of_another_version_is_refused(name, monkeypatch):
+    X, Y, _ = given_rows(0)
+    written = pickle.dumps(make(name).fit(X, Y))
+    monkeypatch.setattr("nmlsdr._estimators._sklearn_bases.__version__", "99.0")
+    with pytest.raises(ValueError, match=rf"pickle of this {name} was written by version .* and this is 99\.0"):
+        pickle.loads(written)

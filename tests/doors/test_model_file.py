@@ -195,6 +195,9 @@ def test_zip_archives_of_another_kind_are_refused(tmp_path):
     skops.io.dump(StandardScaler().fit(np.eye(3)), tmp_path / "m.skops")
     with pytest.raises(ModelFileError, match="is not a model file of this version"):
         load_model(tmp_path / "m.skops")
+    skops.io.dump({"format": "nmlsdr-model 99"}, tmp_path / "m.skops")
+    with pytest.raises(ModelFileError, match="a later version of nmlsdr wrote it; upgrade nmlsdr"):
+        load_model(tmp_path / "m.skops")
 
 
 def test_every_flipped_byte_is_noticed(tmp_path, scaler):

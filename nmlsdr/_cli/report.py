@@ -54,6 +54,8 @@ def _facts(table: Table, args: argparse.Namespace, console: Console) -> dict[str
         raw, columns = (table.data, table.feature_names) if table.plan is None else table.plan.collapsed(table.data)
         features = names_or_numbers(columns, "feature", raw.shape[1])
         described = fits.describe_table(raw, y, source=source, feature_names=features)
+        if table.lists is not None and table.lists.no_label:  # somebody looked at rows that have this word
+            described["n_without_label"] = 0
         labels = fits.describe_labels(y, names)
         notes = note_leaks(table, y, args, console)
     table, _ = prepare(table, args)

@@ -353,6 +353,15 @@ def test_the_report_of_a_table(run, tables):  # noqa: F811
     assert page.index("In short") < page.index("What to check") < page.index("What was read")
 
 
+def test_rows_without_a_label_are_doubted_unless_a_word_says_so(run, rng):  # noqa: F811
+    X, words = rng.random((60, 2)).round(3).tolist(), ["flu;cold", "cold", "none"] * 20
+    write_csv("word.csv", ["a", "b", "codes"], [[*row, word] for row, word in zip(X, words, strict=True)])
+    write_csv("zeros.csv", ["a", "b", "x", "y"], [[*row, i % 2, 0] for i, row in enumerate(X)])
+    for file, *labels in (("word.csv", "--label-list", "codes"), ("zeros.csv", "--label-columns", "x,y")):
+        assert_done(run("report", file, *labels, "--folds", 0, "--quiet", "--out", "r.html"))
+        assert ("have 0 for every label" in Path("r.html").read_text()) == (file == "zeros.csv")
+
+
 def test_names_of_columns_with_html_are_escaped_in_the_page(run, rng):  # noqa: F811
     names = [name for name in HOSTILE if name.isprintable()]
     X, Y = rng.normal(size=(40, 3)).round(3), (rng.random((40, len(names))) < 0.4).astype(int)

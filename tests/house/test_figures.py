@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -126,3 +127,30 @@ def test_judgements_of_films_are_joined_and_counted(monkeypatch, tmp_path):
     Path(files[1]).write_text(Path(files[0]).read_text().replace("Film 2", "Film 5"))
     with pytest.raises(SystemExit, match="other entries than the sheets"):
         films.main()
+
+
+# ---------------------------------------------------------------- numbers of the pages come from files
+
+# What needs no record: numbers that programs write, code, formulas, links and what pictures show.
+RECORDED = re.compile(
+    r"<!-- (?:bench|study):(?:value|table|provenance).*?<!-- bench:end -->|```.*?```|`[^`]*`|\$[^$]+\$"
+    r"|!?\[[^\]]*\]\([^)]*\)",
+    re.DOTALL,
+)
+RESULT = re.compile(r"(?<![\w.])(?:\d+\.\d+(?![\w.])|\d+(?: to \d+)? (?:times|points)\b)")
+# Decimals that are no results: parameters, limits, versions, licences, the noise of an experiment, an example.
+NO_RESULTS = {
+    "README": "3.11 4.0", "article": "0.02 0.05", "cleanlab": "0.1", "coming_from": "0.5 1.0", "glossary": "0.6 0.999",
+    "install": "1.6 3.11 3.12 3.14", "labels": "0.6 0.999", "neighbours": "0.3", "prepare": "2017.65",
+    "projections": "0.1 0.5 0.6", "propagation": "0.6 0.999", "questions": "1.9",
+    "residual_propagation": "0.6 0.75 0.999", "review": "16.4", "ten_minutes": "4.0", "thresholds": "0.3 0.6",
+}  # fmt: skip
+
+
+PAGES = [*TOP.glob("docs/[!R]*.md"), TOP / "README.md", TOP / "paper.md"]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_result_on_a_page_is_written_from_a_file(page):
+    found = set(RESULT.findall(RECORDED.sub("", page.read_text(encoding="utf-8"))))
+    assert found == set(NO_RESULTS.get(page.stem, "").split())

@@ -43,12 +43,7 @@ static void nmlsdr_draw_targets(nmlsdr_growing *g, const nmlsdr_boosting *b, con
         }
     }
     for (ptrdiff_t j = 0; j < f->d; j++) g->columns[j] = (int32_t)j;
-    for (ptrdiff_t j = f->d - 1; j > 0; j--) {
-        const ptrdiff_t other = nmlsdr_number_below(nmlsdr_key(g->key, (uint64_t)(n_draws + j)), j + 1);
-        const int32_t column = g->columns[j];
-        g->columns[j] = g->columns[other];
-        g->columns[other] = column;
-    }
+    nmlsdr_mix_columns(g, f->d, n_draws);
 }
 
 /* Add the values of a tree to the scores of all rows. */
@@ -107,14 +102,9 @@ static int nmlsdr_boost(const nmlsdr_boosting *b, ptrdiff_t fold, ptrdiff_t n_ro
         const ptrdiff_t tree = round * f->n_kinds + fold;
         double *error = b->errors + tree;
         g.key = nmlsdr_key(key, (uint64_t)(f->first + round));
-        g.nodes = f->nodes + tree * (2 * f->most_leaves - 1);
-        g.values = f->values + tree * f->most_leaves * n_labels;
-        g.weights = f->weights + tree * f->most_leaves;
-        g.n_nodes = 1;
-        g.n_leaves = 0;
         nmlsdr_draw_targets(&g, b, others, n_others, n_draws, F, draws);
         g.key = nmlsdr_key(~g.key, 1);
-        nmlsdr_grow_nodes(&g);
+        nmlsdr_grow_nodes(&g, tree);
         nmlsdr_add_tree(&g, F);
         *error = 0.0;
         for (ptrdiff_t i = 0; i < f->n; i++)

@@ -113,6 +113,17 @@ static inline NM_INLINE double nmlsdr_score(const nmlsdr_growing *g, int32_t row
 #define nmlsdr_forest_search_codes_avx2 nmlsdr_forest_search_codes_portable
 #endif
 
+/* Put the first n columns into an order of the tree's own; n_drawn: random numbers that it has drawn before. */
+static void nmlsdr_mix_columns(nmlsdr_growing *g, ptrdiff_t n, ptrdiff_t n_drawn)
+{
+    for (ptrdiff_t j = n - 1; j > 0; j--) {
+        const ptrdiff_t other = nmlsdr_number_below(nmlsdr_key(g->key, (uint64_t)(n_drawn + j)), j + 1);
+        const int32_t column = g->columns[j];
+        g->columns[j] = g->columns[other];
+        g->columns[other] = column;
+    }
+}
+
 /* Draw the rows of a tree, with replacement, and copy those, their columns that vary in a random order. */
 static void nmlsdr_draw_rows(nmlsdr_growing *g, int32_t *draws, int32_t *place, float *first)
 {
@@ -138,12 +149,7 @@ static void nmlsdr_draw_rows(nmlsdr_growing *g, int32_t *draws, int32_t *place, 
         if (stored[j] > g->n_rows || (first[j] != 0.0f && stored[j] < g->n_rows)) columns[n++] = (int32_t)j;
         place[j] = -1;
     }
-    for (ptrdiff_t j = n - 1; j > 0; j--) {
-        const ptrdiff_t other = nmlsdr_number_below(nmlsdr_key(g->key, (uint64_t)(f->n_draws + j)), j + 1);
-        const int32_t column = columns[j];
-        columns[j] = columns[other];
-        columns[other] = column;
-    }
+    nmlsdr_mix_columns(g, n, f->n_draws);
     g->n_columns = n < g->n_columns ? n : g->n_columns;
     g->width = g->n_columns + NMLSDR_WIDEST - 1;
     for (ptrdiff_t j = 0; j < g->n_columns; j++) place[columns[j]] = (int32_t)j;
@@ -164,15 +170,20 @@ static void nmlsdr_draw_rows(nmlsdr_growing *g, int32_t *draws, int32_t *place, 
     }
 }
 
-/* Grow the nodes from the root on, left children first.  A right child that waits is a link in a chain: its feature is the node
+/* Grow the nodes of a tree, by its place among the arrays, from the root on, left children first.  A right child that waits is a link in a chain: its feature is the node
  * that waits behind it, its left child the number of its rows, which come after those of the leaves that are done, and its
  * threshold its depth. */
-static void nmlsdr_grow_nodes(nmlsdr_growing *g)
+static void nmlsdr_grow_nodes(nmlsdr_growing *g, ptrdiff_t tree)
 {
     const nmlsdr_growth *f = g->f;
     const ptrdiff_t width = f->n_padded, n_labels = f->n_sums - 2;
     int32_t *rows = g->order, node = 0, waiting = -1;
     ptrdiff_t n = g->n_rows, depth = 0;
+    g->nodes = f->nodes + tree * (2 * f->most_leaves - 1);
+    g->values = f->values + tree * f->most_leaves * n_labels;
+    g->weights = f->weights + tree * f->most_leaves;
+    g->n_nodes = 1;
+    g->n_leaves = 0;
     for (;;) {
         const int32_t *first = g->Z + rows[0] * width;
         nmlsdr_split split = {-1.0, -1, 0.0f};
@@ -251,16 +262,10 @@ static int nmlsdr_grow_tree(const nmlsdr_growth *f, ptrdiff_t t, int level)
     g.search = level > 0 ? nmlsdr_forest_search_avx2 : nmlsdr_forest_search_portable;
     if (!memory.failed) nmlsdr_draw_rows(&g, f->draws + t * f->n, place, first);
     for (ptrdiff_t k = 0; k < f->n_kinds && !memory.failed; k++) {
-        const ptrdiff_t tree = (t - f->first) * f->n_kinds + k;
         for (ptrdiff_t i = 0; i < g.n_rows; i++) g.order[i] = (int32_t)i;
         g.kind = f->kinds + 2 * k;
         g.key = nmlsdr_key(~key, (uint64_t)g.kind[1]);
-        g.nodes = f->nodes + tree * (2 * f->most_leaves - 1);
-        g.values = f->values + tree * f->most_leaves * (f->n_sums - 2);
-        g.weights = f->weights + tree * f->most_leaves;
-        g.n_nodes = 1;
-        g.n_leaves = 0;
-        nmlsdr_grow_nodes(&g);
+        nmlsdr_grow_nodes(&g, (t - f->first) * f->n_kinds + k);
     }
     nmlsdr_free_all(&memory);
     return !memory.failed;

@@ -15,8 +15,6 @@ from typing import Any
 
 from ._errors import InputError
 
-SHARED = {"n_neighbors", "metric", "alpha_labeled", "alpha_unlabeled", "random_state", "n_jobs"}
-
 
 @dataclass(frozen=True)
 class Method:
@@ -62,8 +60,8 @@ class Method:
     def __call__(self, n_components: int | None = None, n_neighbors: int = 10, **settings: Any) -> Any:
         """Return the method's estimator.
 
-        Of the `SHARED` settings those that the estimator does not have are left out, and None stands for its own
-        default.  A starred method has alpha_labeled = 0 and raises an error for another value.
+        Settings that the estimator does not have are left out, and None stands for its own default.  A starred method
+        has alpha_labeled = 0 and raises an error for another value.
         """
         given = {"n_neighbors": n_neighbors} | {name: value for name, value in settings.items() if value is not None}
         self.check_alpha(given.get("alpha_labeled"))
@@ -111,9 +109,7 @@ def class_named(name: str) -> Any:
     except (ImportError, AttributeError, ValueError) as error:
         raise InputError(f"The method {name!r} could not be imported: {error}.") from error
     if not (isinstance(found, type) and all(hasattr(found, each) for each in ("get_params", "fit", "transform"))):
-        raise InputError(
-            f"The method {name!r} must be a transformer class: BaseEstimator with fit and transform."
-        )
+        raise InputError(f"The method {name!r} must be a transformer class: BaseEstimator with fit and transform.")
     return found
 
 

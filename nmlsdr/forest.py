@@ -42,9 +42,8 @@ KINDS = ("extremely randomised trees", "random forest")
 FEWEST_ROWS = 6  # with fewer labelled rows there is no forest
 _ROWS_OF_A_TREE = 10_000  # drawn rows of each tree at most
 _MOST_FEATURES = 300  # tried in each node of an extremely randomised tree
-_TRIES = (
-    10**6
-)  # drawn rows x features tried at the root, but 1000 rows at least: more cost time and gain next to nothing
+# Drawn rows x features tried at the root, but 1000 rows at least: more cost time and gain next to nothing.
+_TRIES = 10**6
 _LEAF = 3
 _STEPS = 1024  # targets are multiples of 1 / 1024, see _c/forest.h
 _LARGEST = 1e30

@@ -54,9 +54,7 @@ def _show_first(found: Any, table: Table, console: Console) -> None:
         print(f"  {printable(who)}: {printable(names[label])}, {what}", file=console.stream)
 
 
-def _write_list(
-    path: str, found: Any, method: Any, table: Table, args: argparse.Namespace, console: Console
-) -> None:
+def _write_list(path: str, found: Any, method: Any, table: Table, args: argparse.Namespace, console: Console) -> None:
     found = found.first(args.top)
     columns = verdicts.list_columns(found, table.names_of_labels(), name_all_rows(table))
     if args.explain:
@@ -98,9 +96,7 @@ def repeats(ids: list[str] | None) -> bool:
 # ---------------------------------------------------------------- the page
 
 
-def _write_page(
-    path: str, found: Any, method: Any, table: Table, args: argparse.Namespace, console: Console
-) -> None:
+def _write_page(path: str, found: Any, method: Any, table: Table, args: argparse.Namespace, console: Console) -> None:
     with console.step("find the neighbours and their cells"):
         facts = page_facts(found.first(args.top or pages.TOP), method, table, args)
     page = pages.render_page(facts, source=PurePath(args.data).name, command=next_command(args))

@@ -315,9 +315,7 @@ def score_labels(
         )
         ap = float(average_precision_score(true, scores[known, c])) if n_true else None
         accuracy = float((true == given).mean()) if len(true) else None
-        found.append(
-            LabelScores(name, n_true, n_given, precision, recall, f1, ap, accuracy, hits, int(known.sum()))
-        )
+        found.append(LabelScores(name, n_true, n_given, precision, recall, f1, ap, accuracy, hits, int(known.sum())))
     return found
 
 

@@ -155,9 +155,7 @@ def make_plan(
             "(X.rechunk), or give the workers more memory or fewer threads."
         )
     times = order + 1 if order > 1 else 1  # that each row is read, and that lists of it come back
-    plan = Plan(
-        n, d, order, order * times, times * rows.bytes(), times * 16 * n * k, rows.bytes() // order, site, None
-    )
+    plan = Plan(n, d, order, order * times, times * rows.bytes(), times * 16 * n * k, rows.bytes() // order, site, None)
     if n * float(n) * d > PROBE_FROM:
         plan = plan._replace(seconds=_estimate(rows, k, plan, n_jobs))
     return plan

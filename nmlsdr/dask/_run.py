@@ -85,9 +85,7 @@ def compute(tasks: list[Any], what: str = "") -> list[Any]:
     return found
 
 
-def each_result(
-    tasks: Iterable[Any], what: str, n_tasks: int, at_once: int | None = None
-) -> Iterator[tuple[int, Any]]:
+def each_result(tasks: Iterable[Any], what: str, n_tasks: int, at_once: int | None = None) -> Iterator[tuple[int, Any]]:
     """(number, result) of delayed tasks as they finish; ``what`` names them in the lines of progress.
 
     ``at_once``: so many of them run at a time, and the next is taken from ``tasks`` after the caller has had the result

@@ -23,13 +23,7 @@ from .results import (
     resource,
     titled,
 )
-from .statistics import (
-    LEVEL,
-    best_counts,
-    paired_t_p_value,
-    signed_rank_p_values,
-    wilcoxon_scores,
-)
+from .statistics import LEVEL, best_counts, paired_t_p_value, signed_rank_p_values, wilcoxon_scores
 
 NEAR, FAR = 0.02, 0.05
 LEAST_NEAR = 85.0  # percent
@@ -162,9 +156,7 @@ AP = METRICS.index("AP")
 # The article's order by AP; methods in one group are not ranked among themselves.
 ORDER = (("NMLSDR",), ("NMLSDR*",), ("MVMD", "MDDMp"), ("SSMLDR",))
 
-PATIENTS = (
-    ("healthy", (1, 0, 0)), ("hypertension", (0, 1, 0)), ("diabetes", (0, 0, 1)), ("both", (0, 1, 1)),
-)
+PATIENTS = (("healthy", (1, 0, 0)), ("hypertension", (0, 1, 0)), ("diabetes", (0, 0, 1)), ("both", (0, 1, 1)))
 ARTICLE_COUNTS = {"healthy": 1734, "hypertension": 2547, "diabetes": 1971, "both": 1302, "unlabelled": 1982}
 
 

@@ -22,10 +22,4 @@ from ._page import write_review
 from ._review import rank_suspects
 from ._verdicts import read_verdicts
 
-__all__ = [
-    "EmbeddingDisplay",
-    "estimate_mistakes",
-    "rank_suspects",
-    "read_verdicts",
-    "write_review",
-]
+__all__ = ["EmbeddingDisplay", "estimate_mistakes", "rank_suspects", "read_verdicts", "write_review"]

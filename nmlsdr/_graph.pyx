@@ -223,8 +223,7 @@ cdef class FewQueries(Progress):
     def __cinit__(self, rows, queries, squared, indices, *, int level, int n_threads, bint angle=False):
         if self.queries is NULL or self.rows.kind > 1:
             raise ValueError("a search for a few queries needs queries and dense rows.")
-        self.few = few_new(&self.rows, self.queries, self.k, self.squared, self.indices, angle, level,
-                           n_threads)
+        self.few = few_new(&self.rows, self.queries, self.k, self.squared, self.indices, angle, level, n_threads)
         if self.few is NULL:
             raise MemoryError("no memory for the queries; pass fewer at once.")
 

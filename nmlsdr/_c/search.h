@@ -44,13 +44,13 @@ static void nmlsdr_index_end(struct nmlsdr_index *x)
     nmlsdr_free_all(&x->memory);
 }
 
-/* Rows of length 1 in place of the rows, those of zeros apart.  -1: out of memory. */
-static int nmlsdr_take_units(struct nmlsdr_index *x, const nmlsdr_rows *given)
+/* Rows of length 1 in place of the rows, those of zeros apart. */
+static void nmlsdr_take_units(struct nmlsdr_index *x, const nmlsdr_rows *given)
 {
     ptrdiff_t near = 0, zeros = 0;
     x->rows = nmlsdr_copy_rows(&x->memory, given, 1);
     x->number = (ptrdiff_t *)nmlsdr_new(&x->memory, given->n, sizeof(ptrdiff_t));
-    if (x->memory.failed) return -1;
+    if (x->memory.failed) return;
 
     double *value = (double *)x->rows.data;
     int32_t *feature = (int32_t *)x->rows.indices;
@@ -68,23 +68,17 @@ static int nmlsdr_take_units(struct nmlsdr_index *x, const nmlsdr_rows *given)
         if (pointer) pointer[near] = to + size;
     }
     x->rows.n = near;
-    return 0;
 }
 
-/* copies: 0 if the rows remain as they are as long as the index.  -1: out of memory; end it in any case. */
-static int nmlsdr_index_begin(struct nmlsdr_index *x, const nmlsdr_rows *rows, int by_angle, int copies)
+/* lasts: copy and pack the rows; 0 if they remain as they are as long as the index.  -1: out of memory; end it in any case. */
+static int nmlsdr_index_begin(struct nmlsdr_index *x, const nmlsdr_rows *rows, int by_angle, int lasts)
 {
     x->by_angle = by_angle;
     x->n = rows->n;
     x->rows = *rows;
-    if (by_angle && !x->divides) return nmlsdr_take_units(x, rows);
-    if (copies) x->rows = nmlsdr_copy_rows(&x->memory, rows, rows->kind & 1);
-    return -x->memory.failed;
-}
-
-static int nmlsdr_index_pack(struct nmlsdr_index *x)
-{
-    if (x->rows.n == 0) return 0; /* all are zeros */
+    if (by_angle && !x->divides) nmlsdr_take_units(x, rows);
+    else if (lasts) x->rows = nmlsdr_copy_rows(&x->memory, rows, rows->kind & 1);
+    if (!lasts || x->memory.failed || x->rows.n == 0) return -x->memory.failed; /* without rows all are zeros */
     x->packed = nmlsdr_packed_new(&x->rows, -1, x->level, NMLSDR_WINDOW_BYTES, x->n_threads);
     return x->packed ? 0 : -1;
 }
@@ -121,11 +115,10 @@ static int nmlsdr_find_unpacked(const struct nmlsdr_index *x, const nmlsdr_rows 
     const nmlsdr_rows *rows = &x->rows;
     nmlsdr_rows wide;
     const double pairs = (double)rows->n * (queries ? (double)queries->n : (double)rows->n / 2);
-    const int level = x->level;
     const int n_threads = nmlsdr_worthwhile(x->n_threads, pairs * ((double)rows->d + 10.0 * (double)k) / NMLSDR_WORK_OF_THREAD);
 
     if (x->divides || (queries && nmlsdr_few_are(x, rows, queries->n, k))) {
-        nmlsdr_few *few = nmlsdr_few_new(rows, queries, k, squared, indices, x->divides, level, n_threads);
+        nmlsdr_few *few = nmlsdr_few_new(rows, queries, k, squared, indices, x->divides, x->level, n_threads);
         if (!few) return -1;
         nmlsdr_few_step(few, INFINITY);
         nmlsdr_few_free(few);
@@ -138,13 +131,13 @@ static int nmlsdr_find_unpacked(const struct nmlsdr_index *x, const nmlsdr_rows 
         if (memory->failed) return -1;
     }
     if (!rows->indptr && rows->d <= NMLSDR_TREE_FEATURES) {
-        nmlsdr_tree *tree = nmlsdr_tree_new(rows, queries, k, squared, indices, level, n_threads);
+        nmlsdr_tree *tree = nmlsdr_tree_new(rows, queries, k, squared, indices, x->level, n_threads);
         if (!tree) return -1;
         nmlsdr_tree_step(tree, INFINITY);
         nmlsdr_tree_free(tree);
     } else {
         nmlsdr_search *search =
-            nmlsdr_search_new(rows, queries, k, NULL, squared, indices, -1, -1, level, NMLSDR_WINDOW_BYTES, n_threads);
+            nmlsdr_search_new(rows, queries, k, NULL, squared, indices, -1, -1, x->level, NMLSDR_WINDOW_BYTES, n_threads);
         if (!search) return -1;
         while (nmlsdr_search_step(search, INFINITY)) continue;
         nmlsdr_search_free(search);
@@ -196,7 +189,7 @@ static int nmlsdr_search_angles(const struct nmlsdr_index *x, const nmlsdr_rows 
     struct nmlsdr_index units = {{NULL, 0}};
     const struct nmlsdr_index *u = queries ? &units : x;
     const ptrdiff_t others = queries ? 0 : 1;
-    if (queries && nmlsdr_index_begin(&units, queries, 1, 1)) {
+    if (queries && nmlsdr_index_begin(&units, queries, 1, 0)) {
         nmlsdr_index_end(&units);
         return -1;
     }

@@ -199,7 +199,7 @@ NMLSDR_FUNCTION int nmlsdr_index_new(const nmlsdr_rows *rows, int metric, nmlsdr
     if (code == NMLSDR_OK) code = nmlsdr_rows_code(rows, 1);
     if (code != NMLSDR_OK) return code;
     nmlsdr_index *made = (nmlsdr_index *)malloc(sizeof(nmlsdr_index));
-    if (!made || nmlsdr_index_begin(&x, rows, metric == NMLSDR_COSINE, 1) || nmlsdr_index_pack(&x)) {
+    if (!made || nmlsdr_index_begin(&x, rows, metric == NMLSDR_COSINE, 1)) {
         nmlsdr_index_end(&x);
         free(made);
         return NMLSDR_NO_MEMORY;

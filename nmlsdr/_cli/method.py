@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
 from .. import ResidualPropagation
+from .._checks.words import UNCLEAR
 from .._process.threads import check_n_jobs, single_threaded_blas
 from ..inspection import rank_suspects
 from .reviewed import fit_reviewed
@@ -128,5 +129,7 @@ def fit_and_rank(
     with console.step(f"fit {NAME}"):
         method = (kind or ResidualPropagation)(n_estimators=TREES, **graph_settings(args))
         method = fit_reviewed(method, X, table)
-    first = getattr(args, "audit", 0)
-    return method, rank_suspects(method, table.given, kind=args.kind, verdicts=table.verdicts, audit=first)
+    given, verdicts, first = table.given, table.verdicts, getattr(args, "audit", 0)
+    if table.votes is not None:  # what the fit has seen; half of the votes cannot be wrong
+        given, verdicts = table.votes, np.where(given == -1, UNCLEAR, verdicts)
+    return method, rank_suspects(method, given, kind=args.kind, verdicts=verdicts, audit=first)

@@ -99,8 +99,8 @@ class Entry:
     score: float
     odds: float
     audit: bool
-    having: list[tuple[int, float]] = dataclasses.field(default_factory=list)
-    lacking: list[tuple[int, float]] = dataclasses.field(default_factory=list)
+    having: list[Any] = dataclasses.field(default_factory=list)
+    lacking: list[Any] = dataclasses.field(default_factory=list)
     near: list[int] = dataclasses.field(default_factory=list)
     at: list[Any] = dataclasses.field(default_factory=list)
     pull: list[int] = dataclasses.field(default_factory=list)
@@ -181,7 +181,7 @@ def describe_entries(method: Any, X: Any, found: Suspects, table: Shown, *, kind
             for one, pairs in nearest(few, target[:, c] == value, N_EACH):
                 setattr(one, field, pairs)
             for one in own:
-                setattr(one, field, [(j, float(f"{distance:.2g}")) for j, distance in getattr(one, field)[:N_EACH]])
+                setattr(one, field, [[j, float(f"{distance:.2g}")] for j, distance in getattr(one, field)[:N_EACH]])
     columns, told = _add_parts(by_label, method, X, table)
     places = np.argwhere(table.verdicts != -1).tolist()
     earlier = [[i, c, int(table.given[i, c]), int(table.verdicts[i, c])] for i, c in places]

@@ -203,13 +203,14 @@ def _read_labels(
     """Return a table with its labels, and with its features where no plan is needed for them; and wrong labels."""
     known, problems = plan.names if isinstance(plan, Plan) else (), list[Problem]()  # names that were told at the fit
     told = [_about(name, new) for new, name in found.renamed.items() if new not in known]
-    more = {"unused": split.unused, "encoding": found.encoding, "notes": [*found.notes, *told]}
+    more = {"unused": split.unused, "encoding": found.encoding}
     table = _result(label_names=split.labels or None, feature_names=split.features, **more)
     if plan is None or found.sparse is not None:
         table.data, table.target = plain_contents(found, split, decimal=decimal)
     else:
         table.columns = found.columns
         table.target = _labels.label_columns(found, split, problems) if split.labels else None
+    table.notes = [*found.notes, *told]  # those on labels have come now
     if split.id is not None:
         table.ids = found.columns[split.id].all()
         table.groups = _groups(table.ids, None)

@@ -95,7 +95,6 @@ KEPT = {
         ("forest/the second kind begins with the rows as the first left them", "g.order[i] = (int32_t)i;", "g.order[i] = k ? g.order[i] : (int32_t)i;"),
         ("forest/a column of sparse rows that is full and constant", "(first[j] != 0.0f && stored[j] < g->n_rows)", "first[j] != 0.0f"),
         ("forest/two signs of 0", "f->data[a] + 0.0f", "f->data[a]"),
-        ("forest/products with every second label", "(products[0] + products[1])", "(products[0])"),
         ("forest/all columns of very many", "f->d < most ? f->d : most", "f->d"),
     ],
     "_forest.pyx": [
@@ -104,11 +103,6 @@ KEPT = {
     ],
     "_c/forest_search.h": [
         ("forest/the last of equal features with several thresholds", "score > best->score && score >= highest", "score >= highest"),
-        ("forest/rows of the smallest value are added above the others", "if (!bin[i]) continue;", "if (bin[i] == 1) continue;"),
-        ("forest/thresholds are values", "below < middle && middle < above ? middle : below", "below"),
-        ("forest/as many columns are looked at as are tried", "looked + 2 * tried", "looked + tried"),
-        ("forest/one round of candidates", "while (looked < D && best.column < 0)", "if (looked < D)"),
-        ("forest/the first sixteen rows give the thresholds", "n == K ? m :", "1 ? m :"),
         ("forest/the window ends with the columns", "(int32_t)((p + j) % D)", "(int32_t)(p + j < D ? p + j : D - 1)"),
         ("forest/a round begins where the last one did", "p = (p + j) % D;", "p = j < LANES ? (p + j) % D : p;"),
     ],

@@ -438,9 +438,7 @@ class SemiSupervisedMLkNN(CallbackSupportMixin, _CountsNeighborLabels):
     at_least_one: bool = False
     n_jobs: int | None = None
 
-    def fit(
-        self, X: Any, y: Any, *, graph: Any = None, alpha: Any = None, labeled: Any = None, **unknown: Any
-    ) -> Self:
+    def fit(self, X: Any, y: Any, *, graph: Any = None, alpha: Any = None, labeled: Any = None, **unknown: Any) -> Self:
         """Propagate the labels over the graph of X and count the hard labels among the neighbours.
 
         Parameters

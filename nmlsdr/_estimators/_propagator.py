@@ -177,9 +177,7 @@ class MultiLabelPropagation(CallbackSupportMixin, NeighborClassifier):
     threshold: Threshold = 0.5
     n_jobs: int | None = None
 
-    def fit(
-        self, X: Any, y: Any, *, graph: Any = None, alpha: Any = None, labeled: Any = None, **unknown: Any
-    ) -> Self:
+    def fit(self, X: Any, y: Any, *, graph: Any = None, alpha: Any = None, labeled: Any = None, **unknown: Any) -> Self:
         """Propagate the labels over the neighbour graph of the rows.
 
         Parameters

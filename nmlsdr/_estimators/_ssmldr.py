@@ -153,9 +153,7 @@ class SSMLDR(CallbackSupportMixin, Projection):
     max_iter: int | None = None
     n_jobs: int | None = None
 
-    def fit(
-        self, X: Any, y: Any, *, graph: Any = None, alpha: Any = None, labeled: Any = None, **unknown: Any
-    ) -> Self:
+    def fit(self, X: Any, y: Any, *, graph: Any = None, alpha: Any = None, labeled: Any = None, **unknown: Any) -> Self:
         """Propagate the labels and learn the projection from all rows.
 
         Parameters

@@ -19,10 +19,8 @@ cdef extern from "include/nmlsdr.h" nogil:
     const char *NMLSDR_API_NAME
     ctypedef struct nmlsdr_api:
         int version
-        Py_ssize_t (*neighbor_graph)(
-            const Py_ssize_t *, Py_ssize_t, Py_ssize_t, int64_t *, int32_t *, int) noexcept
-        int (*transition_matrix)(
-            const int64_t *, const int32_t *, const double *, Py_ssize_t, double *, int) noexcept
+        Py_ssize_t (*neighbor_graph)(const Py_ssize_t *, Py_ssize_t, Py_ssize_t, int64_t *, int32_t *, int) noexcept
+        int (*transition_matrix)(const int64_t *, const int32_t *, const double *, Py_ssize_t, double *, int) noexcept
         void *propagate
         int (*nearest)(
             int, int, const void *, Py_ssize_t, const void *, Py_ssize_t, Py_ssize_t, Py_ssize_t, double *,

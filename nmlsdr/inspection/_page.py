@@ -448,8 +448,7 @@ def write_review(
     named = named if texts is None else [("id", texts), *named]
     shown = Shown(
         source=title, label_names=label_names, target=np.where(verdicts >= 0, verdicts, given), verdicts=verdicts,
-        given=given, columns=names, cells=cells, absent=absent,
-        named=named,
+        given=given, columns=names, cells=cells, absent=absent, named=named,
         feature_columns=names if encoder is None else [c.name for c in encoder.plan_.used for _ in c.feature_names],
     )  # fmt: skip
     X = X.tocsr() if sparse.issparse(X) else np.asarray(X)

@@ -73,12 +73,16 @@ def test_thresholds_with_verdicts_by_the_definition(rng, rule, removed):
     X, given, verdicts, _ = reviewed(rng, 0.2)
     given[60:70, 1] = -1  # partly known
     verdicts[verdicts == (1 if removed else 0)] = -1
+    if removed:  # in all, but one label was added to
+        verdicts[:, 0] = -1
+        verdicts[np.flatnonzero(given[:, 0] == 0)[:2], 0] = 1
     model = ResidualPropagation(n_neighbors=5, n_estimators=0, threshold=rule, random_state=0)
     before, after = clone(model).fit(X, given), clone(model).fit(X, given, verdicts=verdicts)
     corrected = np.where(verdicts == -1, given, verdicts)
     rows, known = (given != -1).any(axis=1), given != -1
     added = np.where(known, corrected - given, 0).sum(axis=0)
     assert (added.sum() < 0) == removed
+    assert added[0] > 0
     V0, V1 = (each.ridge_scores_[rows] + scores_without_own_label(each, rows) for each in (before, after))
     if rule != "prior":
         groups = [np.ones(3, bool)] if rule == "f1" else np.eye(3, dtype=bool)

@@ -68,7 +68,7 @@ def test_pairs_that_are_equal_in_float32_are_computed_in_float64(rng, monkeypatc
     X, Y = draw(rng)
     monkeypatch.setattr(selection, "_SINGLE_FROM", 1)
     best = cross_fit(X, Y).ridge
-    near = tuple(3 * best * (1 + 1e-7 * np.arange(12)))  # far from the least error, where it rises
+    near = tuple(3 * best * (1 + 1e-9 * np.arange(12)))  # far from the least error, where it rises
     for grid in (near, near[::-1], near[6:] + near[:6]):
         found = cross_fit(X, Y, ridge=grid)
         exact = [cross_fit(X, Y, ridge=c, shrinkage=found.shrinkage) for c in grid]

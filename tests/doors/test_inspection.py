@@ -121,6 +121,18 @@ def test_an_audit_comes_first_and_verdicts_order_the_others(rng, n_each, kind):
         np.testing.assert_allclose(found.score, [v[p] for p in wanted], rtol=1e-12)  # without the factors
 
 
+def test_after_a_fit_with_verdicts_its_scores_are_turned_to_those_against_the_labels_as_given(rng):
+    """The fit's scores are against the verdicts, and a verdict counts by how doubtful the given label was."""
+    Y = (rng.random((120, 3)) < 0.4).astype(int)
+    X, given = 2 * Y + rng.normal(size=Y.shape), np.where(rng.random(Y.shape) < 0.15, 1 - Y, Y)
+    verdicts = np.where((given != Y) & (rng.random(Y.shape) < 0.5), Y, -1)
+    model = ResidualPropagation(n_neighbors=5, n_estimators=0).fit(X, given, verdicts=verdicts)
+    s = np.where(verdicts == -1, model.flip_scores_, 1 - model.flip_scores_)
+    wanted, *_ = plain_audit(s, given, (0, 1), model.flip_rate_, model._forget_rate, verdicts, 2)
+    found = rank_suspects(model, given, verdicts=verdicts, audit=2)
+    assert list(zip(found.row.tolist(), found.label.tolist(), strict=True)) == wanted
+
+
 def test_a_label_full_of_mistakes_is_found_by_its_audit(rng):
     """No score tells label 2 from the others: each has 60 entries with a flip score of .5, and its are wrong."""
     s, Y = np.where(np.arange(600)[:, None] < 60, 0.5, 0.01) * np.ones(15), np.zeros((600, 15), dtype=int)

@@ -104,8 +104,8 @@ static int search_all(const nmlsdr_rows *x, const nmlsdr_rows *queries, int leve
         ++*made;
     }
     for (int integers = 0; queries && integers <= 16; integers += 16) {
-        nmlsdr_search *index = nmlsdr_index_new(x, integers, level, 256e6, 1);
-        if (nmlsdr_index_takes(index, queries)) {
+        nmlsdr_search *index = nmlsdr_packed_new(x, integers, level, 256e6, 1);
+        if (nmlsdr_packed_takes(index, queries)) {
             nmlsdr_views *a = nmlsdr_views_new(index, queries, K, squared, indices, 1);
             while (nmlsdr_views_step(a, 1000) == 1) {}
             nmlsdr_views_free(a);
@@ -252,7 +252,8 @@ static int propagate_all(int levels, long *made)
 
 /* Two trees of each kind on rows with ties; the bits of the first level count. */
 enum { TREES = 2, LABELS = 11, PADDED = 16, LEAVES = MOST / 3, NODES = 2 * LEAVES - 1 };
-static int32_t labels[MOST * PADDED], leaves[2 * TREES * LEAVES * PADDED], draws[TREES * MOST];
+static int32_t labels[MOST * PADDED], weights[2 * TREES * LEAVES], draws[TREES * MOST];
+static float values[2 * TREES * LEAVES * LABELS];
 static nmlsdr_node nodes[2 * TREES * NODES];
 static int64_t begins[MOST + 1];
 
@@ -260,17 +261,20 @@ static uint64_t grow_some(ptrdiff_t n, ptrdiff_t d, int level)
 {
     static const int32_t kinds[] = {9, 0, 5, 1};
     const nmlsdr_growth f = {.n = n, .d = d, .n_sums = LABELS + 2, .n_padded = PADDED, .n_draws = n, .leaf = 3, .n_kinds = 2,
-                             .most_leaves = LEAVES, .seed = 7, .data = singles, .Y = labels, .kinds = kinds, .indptr = begins,
-                             .nodes = nodes, .leaves = leaves, .draws = draws};
+                             .most_leaves = LEAVES, .most_depth = n, .rate = 1.0, .seed = 7, .data = singles, .Y = labels,
+                             .kinds = kinds, .indptr = begins, .nodes = nodes, .values = values, .weights = weights,
+                             .draws = draws};
     const uint64_t before = sum;
     sum = 14695981039346656037u;
     memset(nodes, 0, sizeof nodes);
-    memset(leaves, 0, sizeof leaves);
+    memset(values, 0, sizeof values);
+    memset(weights, 0, sizeof weights);
     memset(draws, 0, sizeof draws);
     for (ptrdiff_t i = 0; i <= n; i++) begins[i] = i * d;
     for (ptrdiff_t t = 0; t < TREES; t++) nmlsdr_grow_tree(&f, t, level);
     add(nodes, sizeof nodes);
-    add(leaves, sizeof leaves);
+    add(values, sizeof values);
+    add(weights, sizeof weights);
     const uint64_t own = sum;
     sum = before;
     return own;

@@ -58,7 +58,8 @@ def grow(
     f.n_kinds, f.kinds, f.most_leaves, f.most_depth = kinds.shape[0], &kinds[0, 0], weights.shape[2], Y.shape[0]
     f.nodes, f.values, f.weights, f.draws = &nodes[0, 0, 0], &values[0, 0, 0, 0], &weights[0, 0, 0], &draws[0, 0]
     f.codes, f.rate, f.penalty, f.first = NULL, 1.0, 0.0, first
-    for t in prange(first, first + nodes.shape[0], nogil=True, num_threads=n_threads, schedule="dynamic", use_threads_if=n_threads > 1):
+    for t in prange(first, first + nodes.shape[0], nogil=True, num_threads=n_threads, schedule="dynamic",
+                    use_threads_if=n_threads > 1):
         complete &= grow_tree(&f, t, level)
     return complete
 
@@ -76,12 +77,13 @@ def boost(
     double[:, ::1] errors,                # OUT (n_rounds, n_folds) squared, of F in the rows of the fold
     Py_ssize_t first, int n_threads, int level,
 ):
-    """Grow boosted trees from round ``first`` on, as many rounds as there are nodes; return whether there was memory."""
+    """Grow boosted trees from round ``first`` on, as many rounds as there are nodes; return whether memory sufficed."""
     cdef Py_ssize_t a, n_folds = F.shape[0]
     cdef int complete = 1
     cdef nmlsdr_boosting b
     b.f.n, b.f.d, b.f.n_sums, b.f.n_padded = Y.shape[0], codes.shape[0], Y.shape[1] + 2, (Y.shape[1] + 9) // 8 * 8
-    b.f.n_draws, b.f.leaf, b.f.most_depth, b.f.n_kinds, b.f.most_leaves, b.f.first = n_draws, leaf, depth, n_folds, weights.shape[2], first
+    b.f.n_draws, b.f.leaf, b.f.most_depth, b.f.first = n_draws, leaf, depth, first
+    b.f.n_kinds, b.f.most_leaves = n_folds, weights.shape[2]
     b.f.rate, b.f.penalty, b.f.seed, b.f.codes, b.f.kinds = rate, penalty, seed, &codes[0, 0], &kinds[0, 0]
     b.f.nodes, b.f.values, b.f.weights, b.f.draws = &nodes[0, 0, 0], &values[0, 0, 0, 0], &weights[0, 0, 0], NULL
     b.Y, b.fold, b.F, b.errors = &Y[0, 0], &fold[0], &F[0, 0, 0], &errors[0, 0]

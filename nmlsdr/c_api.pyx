@@ -1,7 +1,7 @@
 """Neighbours, graph, T and propagation for C and Cython code, with arrays as pointers (include/nmlsdr.h, c_api.pxd).
 
 The searches are those of include/nmlsdr/neighbors.h, and call no Python.  Each of the other functions acquires the GIL
-and calls the Python function of the same purpose, on arrays over the caller's memory.  So the results and the checks are
+and calls the Python function of the same purpose, on arrays over the caller's memory.  So results and checks are
 the same as in Python.  An exception becomes an error code.
 """
 

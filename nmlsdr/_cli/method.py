@@ -131,5 +131,5 @@ def fit_and_rank(
         method = fit_reviewed(method, X, table)
     given, verdicts, first = table.given, table.verdicts, getattr(args, "audit", 0)
     if table.votes is not None:  # what the fit has seen; half of the votes cannot be wrong
-        given, verdicts = table.votes, np.where(given == -1, UNCLEAR, verdicts)
+        given, verdicts = table.votes, np.where((given == -1) & (verdicts == -1), UNCLEAR, verdicts)
     return method, rank_suspects(method, given, kind=args.kind, verdicts=verdicts, audit=first)

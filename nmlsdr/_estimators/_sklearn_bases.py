@@ -47,8 +47,8 @@ else:
             written = state.pop("_nmlsdr_version", "an earlier one")
             if written != __version__:
                 raise InputError(
-                    f"The pickle of this {type(self).__name__} was written by version {written} of nmlsdr, and this is "
-                    f"{__version__}; fit again, or keep models in files of nmlsdr.model_file."
+                    f"This {type(self).__name__} was written by nmlsdr {written}, and this is nmlsdr {__version__}; "
+                    "fit again, or install that version."
                 )
             super().__setstate__(state)
 

@@ -76,5 +76,5 @@ def _columns_of_classes(labels: Labels, verdicts: Any) -> np.ndarray:
     if (codes == -3).any():
         row = int(np.argmax(codes == -3))
         one = found.tolist()[row]
-        raise InputError(f"verdicts is {one!r} in row {row}, a class that no row of y has; give y such a row.")
+        raise InputError(f"verdicts is {one!r} in row {row}, a class that no row of y has; add such a row to y.")
     return np.where(codes[:, None] >= 0, codes[:, None] == np.arange(len(columns)), np.nan)

@@ -208,7 +208,7 @@ def read_verdicts(
         found[i, c] = value
     if lost:
         more = f", and {plural(len(lost) - 1, 'more line')} of {len(lines)} cannot be placed" if len(lost) > 1 else ""
-        advice = "give the list with all its columns and the table that it was made from, or delete what is gone"
+        advice = "give the list with all its columns and the table that it was made from, or delete these lines"
         raise InputError(f"{lost[0]}{more}; {advice}.")
     notes = [f"the table does not have the {name} of {plural(n, 'verdict')}, whose rows were found by the other column"
              for name, n in news.items() if n]  # fmt: skip

@@ -257,7 +257,7 @@ class Plan:
             found.setdefault(names[0], []).append(alike[names[0]] + more)
         if twins := [name for name in moved if renamed.get(name) in moved]:
             what = f"The columns {renamed[twins[0]]!r} and {twins[0]!r} have one name in the file"
-            raise InputError(f"{what}, and probably not the order of the fit; give each a name of its own.")
+            raise InputError(f"{what}, and seem to have changed places since the fit; give each a name of its own.")
         return found
 
     def encode_new(

@@ -120,7 +120,7 @@ GROUPS: dict[str, Options] = {
         "--top": option("N", "only the first N annotations of the list (default: all; 500 for a page)", count),
         "--audit": option(
             "N",
-            "ask N annotations of each label first; their verdicts order the others (default: 5); 0: not",
+            "ask N annotations of each label first; their verdicts order the others (default: 5; 0: no audit)",
             seed, default=5,
         ),
         "--explain": flag("also write the nearest labelled rows of each annotation: number or id, label and distance"),

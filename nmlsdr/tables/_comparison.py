@@ -168,7 +168,7 @@ def differences(
         if is_new or abs(after - before) > limit:
             shown = repr(shorten(column.levels.get(form, form), 30)) if column.kind in WORDED else form
             found.append(f"{shown} in {_percent(after)} of the cells, {_percent(before)} at the fit")
-    new_units = tuple(form for form in now.shares.keys() - was.shares.keys() if form[0] in "'\"")
+    new_units = tuple(form for form in now.shares.keys() - was.shares.keys() if form.startswith(("'", '"')))
     if column.factors and any(fact.startswith(new_units) for fact in found):
         found.append("units are converted to those of the fit")
     if column.kind in WORDED and not column.has_other:

@@ -306,7 +306,7 @@ def test_reading_time_of_a_row_does_not_grow_with_the_number_of_label_ids(tmp_pa
 
 @pytest.mark.parametrize(
     ("kind", "first", "last"),
-    [(kind, 0, 8) for kind in campaign.KINDS]
+    [*((kind, 0, 8) for kind in campaign.KINDS), ("plan", 70, 78)]  # 77: a level without letters
     + [pytest.param(kind, 8, 60 if kind == "command" else 200, marks=pytest.mark.slow) for kind in campaign.KINDS],
 )
 def test_damaged_files_are_read_or_raise_a_clear_error(kind, first, last, tmp_path):

@@ -170,9 +170,9 @@ static void nmlsdr_draw_rows(nmlsdr_growing *g, int32_t *draws, int32_t *place, 
     }
 }
 
-/* Grow the nodes of a tree, by its place among the arrays, from the root on, left children first.  A right child that waits is a link in a chain: its feature is the node
- * that waits behind it, its left child the number of its rows, which come after those of the leaves that are done, and its
- * threshold its depth. */
+/* Grow the nodes of a tree from the root on, left children first; tree: its place among the arrays.  A right child that waits
+ * is a link in a chain: its feature is the node that waits behind it, its left child the number of its rows, which come after
+ * those of the leaves that are done, and its threshold its depth. */
 static void nmlsdr_grow_nodes(nmlsdr_growing *g, ptrdiff_t tree)
 {
     const nmlsdr_growth *f = g->f;

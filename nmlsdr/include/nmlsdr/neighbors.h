@@ -72,7 +72,8 @@
 extern "C" {
 #endif
 
-/* Rows or queries, as the caller holds them: n rows of d numbers in C order; type: NMLSDR_FLOAT32 or NMLSDR_FLOAT64.  Rows of float32 are compared in float64. */
+/* Rows or queries, as the caller holds them: n rows of d numbers in C order; type: NMLSDR_FLOAT32 or NMLSDR_FLOAT64.  Rows
+ * of float32 are compared in float64. */
 NMLSDR_FUNCTION nmlsdr_rows nmlsdr_dense(int type, const void *data, ptrdiff_t n, ptrdiff_t d);
 
 /* n rows of d numbers as CSR: those of row i that are not 0 are data[indptr[i]] .. data[indptr[i + 1] - 1], in the columns

@@ -175,7 +175,7 @@ def write_sections(folder: Path, index: Path) -> None:
     """A page for each list of the index, with its links one below the other."""
     for title, text in SECTION.findall(index.read_text(encoding="utf-8")):
         links = re.findall(r"\[([^\]]+)\]\(([^)]+)\)", text.replace("(examples/README.rst)", "(gallery/index.rst)"))
-        lines = [f"* [{words[:1].upper()}{words[1:]}](../{target})" for words, target in links]
+        lines = [f"* [{' '.join((words[:1].upper() + words[1:]).split())}](../{target})" for words, target in links]
         replace(folder / f"{section_name(title)}.md", [f"# {title}", "", *lines])
 
 

@@ -264,19 +264,25 @@ def speed_cases(style: Style) -> Any:
     return figure
 
 
-def films(style: Style) -> Any:
-    """Mistakes that people made: "Short" against a rule, in the order of two lists, and the other genres as judged."""
+def front(style: Style) -> Any:
+    """Mistakes that people made: "Short" against a rule, in the order of two lists."""
     curves = study("films-curves")
     (rule,) = (row for row in study("films-short") if row["Rule for Short"] == "less than 45 minutes")
-    figure, (above, below) = plt.subplots(2, 1, figsize=(WIDTH, 6.4), layout="constrained")
-    checked = numbers(curves, "checked")
+    figure, axes = plt.subplots(figsize=(WIDTH, 3.2), layout="constrained")
+    checked, wrong = numbers(curves, "checked"), float(rule["contradict it"])
     for number, (place, text) in enumerate({"its list": "the list of Short", "one list": "one list for all"}.items()):
         found = numbers(curves, f"{rule['Rule for Short']}, {place}")
-        above.plot(checked, found, color=style.colors[number], linestyle=("-", "--")[number], label=text)
-    above.axhline(float(rule["contradict it"]), color=style.grey, linewidth=1)
-    above.text(400, float(rule["contradict it"]) + 1, "all of them", ha="right", va="bottom", color=style.grey)
-    above.set(xlabel="annotations checked, from the top of the list", ylabel='"Short" against the rule', ylim=(0, 100))
-    above.legend(loc="center right")
+        axes.plot(checked, found, color=style.colors[number], linestyle=("-", "--")[number], label=text)
+    axes.axhline(wrong, color=style.grey, linewidth=1)
+    axes.text(400, wrong + 1, "all of them", ha="right", va="bottom", color=style.grey)
+    axes.set(xlabel="annotations checked, from the top of the list", ylabel='"Short" against the rule', ylim=(0, 100))
+    axes.legend(loc="center right")
+    return figure
+
+
+def films(style: Style) -> Any:
+    """Mistakes that people made: the first annotations of each genre's list, as judged."""
+    figure, below = plt.subplots(figsize=(WIDTH, 3.4), layout="constrained")
     judged = {row["Genre"]: row for row in study("films-genres")}
     genres = sorted({name.partition(",")[0] for name in judged} - {"all six"})
     drawn = {"first 30": "first 30 of the list", "random 30": "30 random ones"}
@@ -294,6 +300,6 @@ def films(style: Style) -> Any:
 
 
 PICTURES = [
-    forests, forests_gain, forests_regimes, cleanlab, films, article_scores, article_agreement, open_kernel,
+    forests, forests_gain, forests_regimes, cleanlab, front, films, article_scores, article_agreement, open_kernel,
     open_labels, open_classifier, open_graph, speed_search, speed_peers, speed_fit, speed_cases,
 ]  # fmt: skip

@@ -108,33 +108,6 @@ def how_it_works(style: Style) -> Any:
     return figure
 
 
-@cache
-def digits() -> tuple[np.ndarray, ...]:
-    """The rows, the truth, and the given labels of README's program: real images, labels forgotten by chance."""
-    X, digit = load_digits(return_X_y=True)
-    truth = np.eye(10, dtype=int)[digit]
-    forgotten = np.random.default_rng(0).random(truth.shape) < 0.3
-    given = np.where(forgotten, 0, truth)
-    return X[:1400], truth[:1400], mask_labels(given[:1400], 0.5, random_state=0)
-
-
-def front(style: Style) -> Any:
-    """Forgotten labels found against annotations checked."""
-    X, truth, y = digits()
-    X = StandardScaler().fit_transform(X)
-    found = rank_suspects(ResidualPropagation().fit(X, y), y, kind="forgotten")
-    wrong = truth[found.row, found.label] == 1
-    checked = np.arange(len(wrong) + 1)
-    figure, axes = plt.subplots(figsize=(WIDTH, 3.4), layout="constrained")
-    axes.plot(checked, np.r_[0, np.cumsum(wrong)], color=style.colors[0], label="in the order of the list")
-    axes.plot(checked, wrong.mean() * checked, color=style.grey, linestyle="--", label="in random order")
-    axes.axhline(wrong.sum(), color=style.faint, linewidth=1)
-    axes.set(xlabel=f"annotations checked by a person, of {len(wrong)} given 0s", ylabel="forgotten labels found")
-    axes.set(xlim=(0, 600), ylim=(0, 1.06 * wrong.sum()))
-    axes.legend(loc="center right")
-    return figure
-
-
 def unlabelled_rows(style: Style) -> Any:
     """Average precision on new digits, with and without the unlabelled rows in the fit."""
     X, digit = load_digits(return_X_y=True)
@@ -380,7 +353,7 @@ def embedding_c(style: Style) -> Any:
 
 
 PICTURES = [
-    front, how_it_works, in_python, unlabelled_rows, review, thresholds, cross_validation, labels, text, graphs,
+    how_it_works, in_python, unlabelled_rows, review, thresholds, cross_validation, labels, text, graphs,
     clusters, prepare, embedding_c, *_explain_pictures.PICTURES, *_evidence_pictures.PICTURES,
 ]  # fmt: skip
 

@@ -1,6 +1,7 @@
 """The README is executed: its Python runs as printed and prints what its comments say; its files exist."""
 
 import contextlib
+import csv
 import io
 import os
 import re
@@ -37,6 +38,16 @@ def test_the_first_steps_print_what_the_readme_shows():
 def test_the_readme_is_short_and_has_no_hidden_comments():
     assert len(README.splitlines()) <= 110
     assert "<!--" not in README
+
+
+def test_the_real_mistakes_are_counted_as_in_the_study():
+    table = ROOT / "docs" / "reports" / "films" / "tables" / "films-short.csv"
+    if not table.is_file():
+        pytest.skip("the documents are not beside the tests (an installed copy)")
+    with table.open(encoding="utf-8", newline="") as file:
+        (rule,) = (row for row in csv.DictReader(file) if row["Rule for Short"] == "less than 45 minutes")
+    assert f'{rule["contradict it"]} labels "Short"' in README
+    assert f"{rule['first 100 of its list']} of them among its first 100" in README
 
 
 def test_links_point_at_files_that_exist():

@@ -25,15 +25,15 @@ from ._steps import PartIsDone, Steps
 
 
 @contextmanager
-def steps_of_fit(estimator: BaseEstimator, X: Any, y: Any, n_tasks: int = 0) -> Iterator[Steps]:
-    """A `new_fit`, and the root of the tree, which has at most ``n_tasks`` children; it yields the `Steps`."""
-    steps: Steps = estimator._steps.of(estimator, partial(_task, estimator))
+def steps_of_fit(estimator: BaseEstimator, X: Any, y: Any) -> Iterator[Steps]:
+    """A `new_fit`, and the root of the tree; it yields the `Steps`."""
+    steps: Steps = estimator._steps(estimator, partial(_task, estimator))
     with new_fit(estimator):
         if not hasattr(estimator, "_skl_callbacks"):
             yield steps
             return
         try:
-            root = estimator._init_callback_context(max_subtasks=n_tasks)
+            root = estimator._init_callback_context(max_subtasks=None)
             root.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
             yield steps
             root.call_on_fit_task_end(estimator=estimator, X=X, y=y, reconstruction_attributes={})

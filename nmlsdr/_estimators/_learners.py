@@ -43,8 +43,8 @@ def fit_trend(
     if n_estimators > 0 and len(O) >= FEWEST_ROWS:
         with steps.task("forests", "trees", None) as trees_done:
             X, settings = steps.in_memory(given.rows), dict[str, Any]()
-            settings["random_state"], settings["n_jobs"] = forest_seed(random_state), check_n_jobs(steps.n_jobs)
-            settings["callback"] = trees_done
+            settings["random_state"], settings["callback"] = forest_seed(random_state), trees_done
+            settings["n_jobs"] = check_n_jobs(steps.estimator.n_jobs)
             targets = np.where(known, given.Y, O)
             forests, out_of_bag, left_out = grow_forests(X, targets, n_estimators=n_estimators, **settings)
             predictions += [np.where(left_out[:, None], each, O) for each in out_of_bag]

@@ -6,15 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from .. import mlknn
-from .._checks.arguments import (
-    EdgeWeights,
-    Metric,
-    PropagationSolver,
-    Threshold,
-    check_graph,
-    check_metric,
-    refuse_weights,
-)
+from .._checks.arguments import Metric, Threshold, check_graph, check_metric, refuse_weights
 from .._checks.labels import Labels, check_binary
 from .._errors import InputError
 from .._moments import RowSums
@@ -23,7 +15,15 @@ from .._thresholds import check_threshold, warn_never_predicted
 from ._callbacks import steps_of_fit
 from ._classifier import NeighborClassifier
 from ._sklearn_bases import CallbackSupportMixin
-from ._steps import Neighbors, Steps, as_attribute, clip_neighbors, refuse_one, soft_label_attributes
+from ._steps import (
+    Neighbors,
+    PropagationParameters,
+    Steps,
+    as_attribute,
+    clip_neighbors,
+    refuse_one,
+    soft_label_attributes,
+)
 
 
 class _CountsNeighborLabels(NeighborClassifier):
@@ -110,9 +110,6 @@ class MLkNN(_CountsNeighborLabels):
         Number of neighbours k of each row, at least 1. A larger value averages over more rows, so that single wrong
         labels count less, but it blurs small groups. If there are only k rows to search, or fewer, k is lowered to
         their number minus 1, with a warning.
-    smoothing : float, default=1.0
-        Number s added to every count, above 0; 1 is Laplace's rule. A larger value moves the estimated probabilities
-        closer to equal ones, which matters most for rare labels.
     metric : {"euclidean", "cosine"}, default="euclidean"
         Distance between rows. "euclidean": |x_i - x_j|. "cosine": 1 minus the cosine of the angle between the rows,
         which ignores their lengths; a row of zeros is at distance 1 from every other row.
@@ -123,6 +120,9 @@ class MLkNN(_CountsNeighborLabels):
         ``metric`` are used. Most transformers count a row as its own neighbour; give these k + 1 neighbours.
         "precomputed": X contains distances to the training rows, as a dense array or as such a CSR matrix; a pipeline
         can then share one search among several classifiers (see Examples).
+    smoothing : float, default=1.0
+        Number s added to every count, above 0; 1 is Laplace's rule. A larger value moves the estimated probabilities
+        closer to equal ones, which matters most for rare labels.
     threshold : float, "f1", "macro", "prior" or array-like of shape (n_labels,), default=0.5
         Threshold in [0, 1], or one for each label: `predict` gives a label where its posterior is at least this,
         as the program of Zhang and Zhou does. A larger value predicts fewer labels. Three rules choose the thresholds
@@ -220,9 +220,9 @@ class MLkNN(_CountsNeighborLabels):
 
     n_neighbors: int = 10
     _: KW_ONLY
-    smoothing: float = 1.0
     metric: Metric = "euclidean"
     neighbors: Any = "exact"
+    smoothing: float = 1.0
     threshold: Threshold = 0.5
     at_least_one: bool = False
     n_jobs: int | None = None
@@ -277,7 +277,7 @@ class MLkNN(_CountsNeighborLabels):
 
 
 @dataclass(eq=False, repr=False)
-class SemiSupervisedMLkNN(CallbackSupportMixin, _CountsNeighborLabels):
+class SemiSupervisedMLkNN(CallbackSupportMixin, PropagationParameters, _CountsNeighborLabels):
     """Semi-supervised ML-kNN (article, section 3.4): propagate the labels, then fit ML-kNN to the hard labels of all
     rows.
 
@@ -291,9 +291,6 @@ class SemiSupervisedMLkNN(CallbackSupportMixin, _CountsNeighborLabels):
         Number of neighbours k of each row, at least 1. A larger value averages over more rows, so that single wrong
         labels count less, but it blurs small groups. If there are only k rows to search, or fewer, k is lowered to
         their number minus 1, with a warning.
-    smoothing : float, default=1.0
-        Number s added to every count, above 0; 1 is Laplace's rule. A larger value moves the estimated probabilities
-        closer to equal ones, which matters most for rare labels.
     edge_weights : {"binary", "rbf"}, default="binary"
         Weights of the edges of the neighbour graph. "binary": 1 (eq. 3). "rbf": exp(-|x_i - x_j|^2 / sigma^2), which
         gives near rows more weight (eq. 2). With ``metric="cosine"`` the rows are divided by their norms first.
@@ -328,6 +325,9 @@ class SemiSupervisedMLkNN(CallbackSupportMixin, _CountsNeighborLabels):
     max_iter : int or None, default=None
         Largest number of iterations of the propagation for each label, at least 1. None: as many as theory requires
         for ``tol``. If they are not enough, a ConvergenceWarning is issued.
+    smoothing : float, default=1.0
+        Number s added to every count, above 0; 1 is Laplace's rule. A larger value moves the estimated probabilities
+        closer to equal ones, which matters most for rare labels.
     threshold : float, "f1", "macro", "prior" or array-like of shape (n_labels,), default=0.5
         Threshold in [0, 1], or one for each label: `predict` gives a label where its posterior is at least this,
         as the program of Zhang and Zhou does. A larger value predicts fewer labels. Three rules choose the thresholds
@@ -425,15 +425,6 @@ class SemiSupervisedMLkNN(CallbackSupportMixin, _CountsNeighborLabels):
     n_neighbors: int = 10
     _: KW_ONLY
     smoothing: float = 1.0
-    edge_weights: EdgeWeights = "binary"
-    sigma: float | None = None
-    metric: Metric = "euclidean"
-    alpha_labeled: float | tuple[float, float] = 0.6
-    alpha_unlabeled: float = 0.999
-    neighbors: Any = "exact"
-    propagation_solver: PropagationSolver = "auto"
-    tol: float = 1e-8
-    max_iter: int | None = None
     threshold: Threshold = 0.5
     at_least_one: bool = False
     n_jobs: int | None = None
@@ -482,7 +473,7 @@ class SemiSupervisedMLkNN(CallbackSupportMixin, _CountsNeighborLabels):
             If a component of the graph contains no labelled row, or if ``n_neighbors`` is lowered.
         """
         refuse_weights(self, unknown)
-        with steps_of_fit(self, X, y, 3) as steps:
+        with steps_of_fit(self, X, y) as steps:
             rows = self._check_training_rows(X)
             labels = steps.read_labels(X, y, labeled, rows.shape[0], "votes")
             self.n_neighbors_ = k = clip_neighbors(self.n_neighbors, rows.shape[0] - 1)

@@ -3,16 +3,16 @@
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
-from .._checks.arguments import EdgeWeights, EigenSolver, Metric, PropagationSolver, refuse_weights
+from .._checks.arguments import EigenSolver, refuse_weights
 from ._callbacks import steps_of_fit
 from ._projection import Projection, direction_attributes
 from ._shrinkage import choose_strengths, directions_of_labels, shrink, shrinkage_grid
 from ._sklearn_bases import CallbackSupportMixin
-from ._steps import soft_label_attributes
+from ._steps import PropagationParameters, soft_label_attributes
 
 
 @dataclass(eq=False, repr=False)
-class NMLSDR(CallbackSupportMixin, Projection):
+class NMLSDR(CallbackSupportMixin, PropagationParameters, Projection):
     r"""Correct and propagate noisy labels over a neighbour graph, then project where features depend on them most.
 
     1. A graph W joins each row to its k nearest neighbours (eq. 2 or 3). T is its row-stochastic transition matrix
@@ -28,12 +28,6 @@ class NMLSDR(CallbackSupportMixin, Projection):
     n_components : int or None, default=None
         Number d of directions to keep, at most min(n_labels, n_features, n_samples - 1). None: as many as the
         numerical rank of the eigenproblem allows.
-    shrinkage : float or "cv", default=0.0
-        Strength b of the shrinkage of features, in [0, 1]. The graph and the projection see the square of feature j
-        multiplied by w_j = 1 - b (1 - kappa_j), where kappa_j estimates which share of its dependence on the given
-        labels is not due to chance (`nmlsdr.projection.feature_weights`). A larger value suppresses uninformative
-        features more. 0 is the method of the article. "cv" chooses among 0, 1/2 and 1 by five-fold cross-validation
-        of a ridge regression on the labelled rows.
     n_neighbors : int, default=10
         Number of neighbours k of each row, at least 1. A larger value averages over more rows, so that single wrong
         labels count less, but it blurs small groups. If there are only k rows to search, or fewer, k is lowered to
@@ -64,15 +58,21 @@ class NMLSDR(CallbackSupportMixin, Projection):
         Solver of eq. (8). "cg": conjugate gradients. "lu": elimination, a direct method. "fixed_point": the iteration
         of eq. (6). "auto": "lu" up to 100 rows, otherwise "cg". The soft labels agree within ``tol``; see
         `nmlsdr.propagation.propagate`.
-    eigen_solver : {"auto", "eigsh", "svd"}, default="auto"
-        Solver of the eigenproblem (eq. 13-14). "svd": a thin singular value decomposition. "eigsh": Lanczos
-        iterations, for few directions and many labels. "auto": the faster of the two. Both give the same directions.
     tol : float, default=1e-8
         Accepted residual of eq. (8), the largest absolute entry of (I - A T) F - (I - A) Y; above 0. A larger value
         stops the solver earlier, with less accurate soft labels.
     max_iter : int or None, default=None
         Largest number of iterations of the propagation for each label, at least 1. None: as many as theory requires
         for ``tol``. If they are not enough, a ConvergenceWarning is issued.
+    shrinkage : float or "cv", default=0.0
+        Strength b of the shrinkage of features, in [0, 1]. The graph and the projection see the square of feature j
+        multiplied by w_j = 1 - b (1 - kappa_j), where kappa_j estimates which share of its dependence on the given
+        labels is not due to chance (`nmlsdr.projection.feature_weights`). A larger value suppresses uninformative
+        features more. 0 is the method of the article. "cv" chooses among 0, 1/2 and 1 by five-fold cross-validation
+        of a ridge regression on the labelled rows.
+    eigen_solver : {"auto", "eigsh", "svd"}, default="auto"
+        Solver of the eigenproblem (eq. 13-14). "svd": a thin singular value decomposition. "eigsh": Lanczos
+        iterations, for few directions and many labels. "auto": the faster of the two. Both give the same directions.
     n_jobs : int or None, default=None
         Number of threads. None: one for each core that the process may use, where scikit-learn uses one thread; a
         negative number counts back from there, so that -1 means the same as None. The results do not depend on it.
@@ -166,17 +166,7 @@ class NMLSDR(CallbackSupportMixin, Projection):
     n_components: int | None = None
     _: KW_ONLY
     shrinkage: float | str = 0.0
-    n_neighbors: int = 10
-    edge_weights: EdgeWeights = "binary"
-    sigma: float | None = None
-    metric: Metric = "euclidean"
-    alpha_labeled: float | tuple[float, float] = 0.6
-    alpha_unlabeled: float = 0.999
-    neighbors: Any = "exact"
-    propagation_solver: PropagationSolver = "auto"
     eigen_solver: EigenSolver = "auto"
-    tol: float = 1e-8
-    max_iter: int | None = None
     n_jobs: int | None = None
 
     def fit(self, X: Any, y: Any, *, graph: Any = None, alpha: Any = None, labeled: Any = None, **unknown: Any) -> Self:
@@ -224,7 +214,7 @@ class NMLSDR(CallbackSupportMixin, Projection):
         """
         refuse_weights(self, unknown)
         grid = shrinkage_grid(self.shrinkage)
-        with steps_of_fit(self, X, y, 3 + (len(grid) > 1)) as steps:
+        with steps_of_fit(self, X, y) as steps:
             rows, labels = steps.read(X, y, labeled, "votes")
             b = grid[0] if len(grid) == 1 else choose_strengths(rows, labels, steps, shrinkage=grid).shrinkage
             w, seen = shrink(rows, labels, b)
@@ -232,7 +222,7 @@ class NMLSDR(CallbackSupportMixin, Projection):
             propagated = steps.soft_labels(W, labels, alpha)
             with steps.task("projection"):
                 found = directions_of_labels(rows, seen, w, propagated.F, labels, self.n_components, self.eigen_solver)
-            self.shrinkage_, self.feature_weights_ = b, w
-            self.dependence_ratio_ = found.eigenvalues / found.total
-            steps.keep(**searched, **soft_label_attributes(propagated, labels), **direction_attributes(found))
+            learned = {"shrinkage_": b, "feature_weights_": w, "dependence_ratio_": found.eigenvalues / found.total}
+            learned |= searched | soft_label_attributes(propagated, labels) | direction_attributes(found)
+            steps.keep(**learned)
         return self

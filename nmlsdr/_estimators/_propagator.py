@@ -6,17 +6,17 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from .._checks.arguments import EdgeWeights, Metric, PropagationSolver, Threshold, refuse_weights
+from .._checks.arguments import Threshold, refuse_weights
 from .._thresholds import check_threshold
 from ..graph import even_exponent, transition_of_graph
 from ._callbacks import steps_of_fit
 from ._classifier import NeighborClassifier
 from ._sklearn_bases import CallbackSupportMixin
-from ._steps import as_attribute, soft_label_attributes
+from ._steps import PropagationParameters, as_attribute, soft_label_attributes
 
 
 @dataclass(eq=False, repr=False)
-class MultiLabelPropagation(CallbackSupportMixin, NeighborClassifier):
+class MultiLabelPropagation(CallbackSupportMixin, PropagationParameters, NeighborClassifier):
     """Propagate and correct noisy multi-labels over a neighbour graph (article, section 3.2).
 
     A graph W joins each row to its k nearest neighbours (eq. 2 or 3), and T is its row-stochastic transition matrix
@@ -165,15 +165,6 @@ class MultiLabelPropagation(CallbackSupportMixin, NeighborClassifier):
 
     n_neighbors: int = 10
     _: KW_ONLY
-    edge_weights: EdgeWeights = "binary"
-    sigma: float | None = None
-    metric: Metric = "euclidean"
-    alpha_labeled: float | tuple[float, float] = 0.6
-    alpha_unlabeled: float = 0.999
-    neighbors: Any = "exact"
-    propagation_solver: PropagationSolver = "auto"
-    tol: float = 1e-8
-    max_iter: int | None = None
     threshold: Threshold = 0.5
     n_jobs: int | None = None
 
@@ -221,7 +212,7 @@ class MultiLabelPropagation(CallbackSupportMixin, NeighborClassifier):
         """
         refuse_weights(self, unknown)
         check_threshold(self.threshold)
-        with steps_of_fit(self, X, y, 2) as steps:
+        with steps_of_fit(self, X, y) as steps:
             rows, labels = steps.read(X, y, labeled, "votes")
             W, searched = steps.graph(rows, graph)
             found = steps.soft_labels(W, labels, alpha)
@@ -230,9 +221,8 @@ class MultiLabelPropagation(CallbackSupportMixin, NeighborClassifier):
                 """Soft labels of the labelled rows without their own labels."""
                 return transition_of_graph(W, n_jobs=self.n_jobs)[labels.labeled] @ found.F
 
-            self.thresholds_ = self._cutoffs(labels, opinions)
-            self.training_rows_, self.row_weights_ = as_attribute(rows), _row_weights(W)
-            steps.keep(**searched, **soft_label_attributes(found, labels))
+            learned = {"thresholds_": self._cutoffs(labels, opinions), "row_weights_": _row_weights(W)}
+            steps.keep(training_rows_=as_attribute(rows), **learned, **searched, **soft_label_attributes(found, labels))
         return self
 
     def _score_neighbors(self, indices: np.ndarray) -> np.ndarray:

@@ -55,16 +55,6 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
     n_components : int or None, default=None
         Number d of directions to keep, at most min(n_labels, n_features, n_samples - 1). None: as many as the
         numerical rank of the eigenproblem allows.
-    shrinkage : "cv" or float, default="cv"
-        Strength b of the shrinkage of features, in [0, 1]. The graph and the projection see the square of feature j
-        multiplied by w_j = 1 - b (1 - kappa_j), where kappa_j estimates which share of its dependence on the given
-        labels is not due to chance (`nmlsdr.projection.feature_weights`). A larger value suppresses uninformative
-        features more. 0 leaves the features as they are. "cv" chooses among 0, 1/2 and 1 by five-fold
-        cross-validation of the ridge regression on the labelled rows.
-    ridge : float or tuple of float, default=(0.3, 1, 3, 10, 30)
-        Strength c of the ridge penalty, above 0, relative to the mean squared length of the centred, shrunken rows. A
-        larger value gives smaller coefficients. If several values are given, five-fold cross-validation on the
-        labelled rows chooses one of them.
     n_neighbors : int, default=10
         Number of neighbours k of each row, at least 1. A larger value averages over more rows, so that single wrong
         labels count less, but it blurs small groups. If there are only k rows to search, or fewer, k is lowered to
@@ -88,6 +78,16 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         ``fit_transform`` returns a CSR matrix of distances, proposes candidates, and the nearest k of them by
         ``metric`` are used. Most transformers count a row as its own neighbour; give these k + 1 neighbours. Here
         k is 2 ``n_neighbors``.
+    shrinkage : "cv" or float, default="cv"
+        Strength b of the shrinkage of features, in [0, 1]. The graph and the projection see the square of feature j
+        multiplied by w_j = 1 - b (1 - kappa_j), where kappa_j estimates which share of its dependence on the given
+        labels is not due to chance (`nmlsdr.projection.feature_weights`). A larger value suppresses uninformative
+        features more. 0 leaves the features as they are. "cv" chooses among 0, 1/2 and 1 by five-fold
+        cross-validation of the ridge regression on the labelled rows.
+    ridge : float or tuple of float, default=(0.3, 1, 3, 10, 30)
+        Strength c of the ridge penalty, above 0, relative to the mean squared length of the centred, shrunken rows. A
+        larger value gives smaller coefficients. If several values are given, five-fold cross-validation on the
+        labelled rows chooses one of them.
     n_estimators : int, default=100
         Number of trees in each forest. More trees take longer and give more stable scores, with less and less effect.
         With 0, or with fewer than 6 labelled rows, there are no trees at all, and the trend is the ridge regression.
@@ -251,18 +251,21 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
 
     n_components: int | None = None
     _: KW_ONLY
-    shrinkage: float | str = "cv"
-    ridge: float | tuple[float, ...] = RIDGE_GRID
     n_neighbors: int = 10
     metric: Metric = "euclidean"
     alpha_labeled: float | tuple[float, float] = 0.6
     alpha_unlabeled: float = 0.999
     neighbors: Any = "exact"
+    shrinkage: float | str = "cv"
+    ridge: float | tuple[float, ...] = RIDGE_GRID
     n_estimators: int = 100
     residual_weight: float = 0.75
     threshold: Threshold = "f1"
     random_state: Any = 0
     n_jobs: int | None = None
+
+    # The other settings of the steps, which are no parameters here.
+    edge_weights, sigma, propagation_solver, tol, max_iter = "binary", None, "auto", 1e-8, None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -324,7 +327,7 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         check_count(self.n_estimators, "n_estimators", least=0)
         check_real(self.residual_weight, "residual_weight", 0.0, 1.0)
         grids = {"shrinkage": shrinkage_grid(self.shrinkage), "ridge": self.ridge, "random_state": self.random_state}
-        with steps_of_fit(self, X, y, (5 + 2 * len(_PLACES)) * (1 if verdicts is None else 2)) as steps:
+        with steps_of_fit(self, X, y) as steps:
             rows, given = steps.read(X, y, labeled, "votes")
             learned = []
             for labels, alphas in self._to_learn(steps, given, alpha, verdicts):

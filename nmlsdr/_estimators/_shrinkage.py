@@ -30,7 +30,7 @@ def choose_strengths(rows: Any, labels: Labels, steps: Steps, **grids: Any) -> C
     """Choose by cross-validation on the labelled rows, from what `cross_fit` takes."""
     given = labels.labeled_part(rows)
     with steps.task("cross-validation", "fold", N_SPLITS) as fold_done:
-        grids |= {"n_splits": N_SPLITS, "n_jobs": steps.n_jobs}
+        grids |= {"n_splits": N_SPLITS, "n_jobs": steps.estimator.n_jobs}
         return cross_fit(given.rows, given.Y, known=given.known, callback=fold_done, **grids)
 
 

@@ -3,16 +3,16 @@
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Self
 
-from .._checks.arguments import EdgeWeights, Metric, PropagationSolver, check_choice, refuse_weights
+from .._checks.arguments import check_choice, refuse_weights
 from .._projections.scatter import weighted_lda
 from ._callbacks import steps_of_fit
 from ._projection import Projection, direction_attributes, half_hard
 from ._sklearn_bases import CallbackSupportMixin
-from ._steps import soft_label_attributes
+from ._steps import PropagationParameters, soft_label_attributes
 
 
 @dataclass(eq=False, repr=False)
-class SSMLDR(CallbackSupportMixin, Projection):
+class SSMLDR(CallbackSupportMixin, PropagationParameters, Projection):
     """Multi-label discriminant analysis of all rows, weighted by propagated soft labels.
 
     Labels are propagated as in `NMLSDR`. The soft labels F then replace the label weights of `MLDA`: the directions p
@@ -24,12 +24,6 @@ class SSMLDR(CallbackSupportMixin, Projection):
     n_components : int or None, default=None
         Number d of directions to keep, at most min(n_labels - 1, n_features). None: as many as the numerical rank of
         the eigenproblem allows.
-    labels : {"soft", "hard"}, default="soft"
-        Labels that the projection uses. "soft": the soft labels F on all rows. "hard": 1 where F > 1/2 and otherwise
-        0 on known entries, and F on the others, as in `NMLSDR`.
-    ridge : float, default=0.1
-        Ridge r, 0 or more, added to the diagonal of the scatter within labels, which is a sum over rows, not a mean.
-        A larger value gives smoother directions. At 0 that matrix must be invertible.
     n_neighbors : int, default=10
         Number of neighbours k of each row, at least 1. A larger value averages over more rows, so that single wrong
         labels count less, but it blurs small groups. If there are only k rows to search, or fewer, k is lowered to
@@ -66,6 +60,12 @@ class SSMLDR(CallbackSupportMixin, Projection):
     max_iter : int or None, default=None
         Largest number of iterations of the propagation for each label, at least 1. None: as many as theory requires
         for ``tol``. If they are not enough, a ConvergenceWarning is issued.
+    labels : {"soft", "hard"}, default="soft"
+        Labels that the projection uses. "soft": the soft labels F on all rows. "hard": 1 where F > 1/2 and otherwise
+        0 on known entries, and F on the others, as in `NMLSDR`.
+    ridge : float, default=0.1
+        Ridge r, 0 or more, added to the diagonal of the scatter within labels, which is a sum over rows, not a mean.
+        A larger value gives smoother directions. At 0 that matrix must be invertible.
     n_jobs : int or None, default=None
         Number of threads. None: one for each core that the process may use, where scikit-learn uses one thread; a
         negative number counts back from there, so that -1 means the same as None. The results do not depend on it.
@@ -141,16 +141,6 @@ class SSMLDR(CallbackSupportMixin, Projection):
     _: KW_ONLY
     labels: Literal["soft", "hard"] = "soft"
     ridge: float = 0.1
-    n_neighbors: int = 10
-    edge_weights: EdgeWeights = "binary"
-    sigma: float | None = None
-    metric: Metric = "euclidean"
-    alpha_labeled: float | tuple[float, float] = 0.6
-    alpha_unlabeled: float = 0.999
-    neighbors: Any = "exact"
-    propagation_solver: PropagationSolver = "auto"
-    tol: float = 1e-8
-    max_iter: int | None = None
     n_jobs: int | None = None
 
     def fit(self, X: Any, y: Any, *, graph: Any = None, alpha: Any = None, labeled: Any = None, **unknown: Any) -> Self:
@@ -197,7 +187,7 @@ class SSMLDR(CallbackSupportMixin, Projection):
         """
         refuse_weights(self, unknown)
         check_choice(self.labels, "labels", "soft", "hard")
-        with steps_of_fit(self, X, y, 3) as steps:
+        with steps_of_fit(self, X, y) as steps:
             rows, labels = steps.read(X, y, labeled, "votes")
             W, searched = steps.graph(rows, graph)
             propagated = steps.soft_labels(W, labels, alpha)

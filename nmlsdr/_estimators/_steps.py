@@ -3,8 +3,8 @@
 import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, fields
-from typing import Any, Literal, NamedTuple, Self
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import sklearn
@@ -52,15 +52,10 @@ class Neighbors(NamedTuple):
         return {} if self.transformer is None else {"neighbors_": self.transformer}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Steps:
-    """The steps of one fit, with the parameters that they need, for rows in memory and in this process.
+@dataclass(eq=False, repr=False, kw_only=True)
+class PropagationParameters:
+    """The parameters that NMLSDR, SSMLDR, MultiLabelPropagation and SemiSupervisedMLkNN have in common."""
 
-    `nmlsdr.dask` has other steps for Dask arrays. Where an estimator lacks a parameter, it has the default of `NMLSDR`.
-    """
-
-    estimator: BaseEstimator
-    task: Task
     n_neighbors: int = 10
     edge_weights: EdgeWeights = "binary"
     sigma: float | None = None
@@ -71,13 +66,17 @@ class Steps:
     propagation_solver: PropagationSolver = "auto"
     tol: float = 1e-8
     max_iter: int | None = None
-    n_jobs: int | None = None
 
-    @classmethod
-    def of(cls, estimator: BaseEstimator, task: Task) -> Self:
-        """The steps with the parameters of an estimator."""
-        names = {field.name for field in fields(cls)} & vars(estimator).keys()
-        return cls(estimator=estimator, task=task, **{name: vars(estimator)[name] for name in names})
+
+@dataclass(frozen=True)
+class Steps:
+    """The steps of one fit, by the parameters of its estimator, for rows in memory and in this process.
+
+    `nmlsdr.dask` has other steps for Dask arrays.
+    """
+
+    estimator: BaseEstimator
+    task: Task
 
     @staticmethod
     def check_rows(X: Any, name: str) -> Any:
@@ -134,7 +133,8 @@ class Steps:
 
     def search(self, rows: Any, k: int) -> Neighbors:
         """Every row's k nearest other rows, by the parameter ``neighbors``."""
-        neighbors, metric, n_jobs = self.neighbors, arguments.check_metric(self.metric), self.n_jobs
+        neighbors, n_jobs = self.estimator.neighbors, self.estimator.n_jobs
+        metric = arguments.check_metric(self.estimator.metric)
         if arguments.asks_exact(neighbors):
             say_if_large(rows, k, n_jobs=n_jobs)
             return Neighbors(*squared_neighbors(rows, k, metric=metric, n_jobs=n_jobs, checked=True))
@@ -150,8 +150,8 @@ class Steps:
 
     def graph(self, rows: Any, given: Any) -> tuple[sparse.csr_array, dict[str, Any]]:
         """W, the given graph or that of the nearest neighbours, and the attributes that the search gives."""
-        arguments.check_metric(self.metric)
-        k = clip_neighbors(self.n_neighbors, rows.shape[0] - 1, stacklevel=4)
+        arguments.check_metric(self.estimator.metric)
+        k = clip_neighbors(self.estimator.n_neighbors, rows.shape[0] - 1, stacklevel=4)
         if given is not None:
             return arguments.check_graph(given, "graph", n_samples=rows.shape[0]), {"n_neighbors_": k}
         with self.task("neighbors"):
@@ -160,7 +160,8 @@ class Steps:
 
     def graph_of(self, found: Neighbors) -> sparse.csr_array:
         """W of eq. (2) or (3)."""
-        return graph_of_lists(found.squared, found.indices, edge_weights=self.edge_weights, sigma=self.sigma)
+        weights = {"edge_weights": self.estimator.edge_weights, "sigma": self.estimator.sigma}
+        return graph_of_lists(found.squared, found.indices, **weights)
 
     def soft_labels(self, W: sparse.csr_array, labels: Labels, alpha: Any) -> Propagation:
         """F of eq. (8); ``alpha`` (a number, one per row, or one per entry) replaces the estimator's alphas."""
@@ -171,17 +172,18 @@ class Steps:
     def trust(self, labels: Labels, alpha: Any) -> Trust:
         """alpha, and what is known, of every row, or of every entry where entries of a row differ."""
         known, alpha = labels.known if labels.partly.any() else labels.labeled, self.in_memory(alpha)
+        by = self.estimator
         if alpha is None:
-            return label_rule.alphas_of_labels(labels, self.alpha_labeled, self.alpha_unlabeled), known
+            return label_rule.alphas_of_labels(labels, by.alpha_labeled, by.alpha_unlabeled), known
         return arguments.check_alpha(alpha, len(labels.Y), n_labels=labels.Y.shape[1]), known
 
     def goal(self, callback: Callable[..., object] | None) -> Goal:
         """How eq. (8) is to be solved."""
-        return Goal(self.tol, self.max_iter, callback, self.propagation_solver)
+        return Goal(self.estimator.tol, self.estimator.max_iter, callback, self.estimator.propagation_solver)
 
     def propagate(self, W: sparse.csr_array, Y: np.ndarray, trust: Trust, goal: Goal) -> Propagation:
         """Solve eq. (8)."""
-        return propagate_checked(System(W, Y, *trust, check_n_jobs(self.n_jobs)), goal)
+        return propagate_checked(System(W, Y, *trust, check_n_jobs(self.estimator.n_jobs)), goal)
 
     def keep(self, **found: Any) -> None:
         """Set attributes of the estimator."""

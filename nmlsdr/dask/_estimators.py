@@ -96,15 +96,16 @@ class DaskSteps(Steps):
     def search(self, rows: Any, k: int) -> Neighbors:
         if not isinstance(rows, DaskRows):
             return super().search(rows, k)
-        if not asks_exact(self.neighbors):
+        if not asks_exact(self.estimator.neighbors):
             raise InputError(
                 'a neighbors transformer searches rows in memory; for a Dask array leave neighbors "exact", or pass a '
                 "graph to fit."
             )
-        return Neighbors(*neighbors(rows, k, metric=check_metric(self.metric), n_jobs=self.n_jobs))
+        metric = check_metric(self.estimator.metric)
+        return Neighbors(*neighbors(rows, k, metric=metric, n_jobs=self.estimator.n_jobs))
 
     def propagate(self, W: sparse.csr_array, Y: np.ndarray, trust: Trust, goal: Goal) -> Propagation:
-        return in_batches(_solve, W, Y, *trust, goal._replace(callback=None), self.n_jobs)
+        return in_batches(_solve, W, Y, *trust, goal._replace(callback=None), self.estimator.n_jobs)
 
 
 _ABOUT = """\

@@ -50,10 +50,10 @@ needs_callbacks = pytest.mark.skipif(
 
 
 class Recorder:
-    """Keeps the tasks as (hook, path of names), and what the root was given."""
+    """Keeps the tasks as (hook, path of names)."""
 
     def __init__(self):
-        self.told, self.fitted, self.most = [], [], None
+        self.told, self.fitted = [], []
 
     def setup(self, estimator, context):
         self.told.append(("setup", ()))
@@ -63,8 +63,6 @@ class Recorder:
 
     def on_fit_task_begin(self, estimator, context, *, X=None, y=None):
         self.told.append(("begin", path(context)))
-        if self.most is None:  # the root comes first
-            self.most = context.max_subtasks
 
     def on_fit_task_end(self, estimator, context, *, X=None, y=None, fitted_estimator=None):
         self.told.append(("end", path(context)))
@@ -145,7 +143,6 @@ def test_the_tree_of_a_fit(samples, estimator, steps):
     assert recorder.told[:2] == [("setup", ()), ("begin", ("fit",))]
     assert recorder.told[-2:] == [("end", ("fit",)), ("teardown", ())]
     assert recorder.names(2) == steps
-    assert recorder.most == len(steps)
     ended = [names for hook, names in recorder.told if hook == "end"]
     assert ended.count(("fit", "propagation", "sweep")) >= model.n_iter_ > 1
     assert {names[1] for names in ended if names[-1] == "sweep"} == {name for name in steps if "propagation" in name}

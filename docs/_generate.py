@@ -139,7 +139,7 @@ EXAMPLES = {
     "--label-columns": "flu,cold", "--label-list": "diagnoses", "--impute": "mean", "--one-hot": "ward",
     "--missing": "k.A.,unclear", "--annotators": "anna,ben,chris", "--thousands": "'.'", "--keep-case": "",
     "--id": "patient", "--labels": "names.xml", "--label-file": "labels.csv", "--drop": "admitted,note",
-    "--mask": "use.csv", "--threshold": "0.5", "--n-neighbors": "15", "--kind": "forgotten", "--scores": "",
+    "--mask": "use.csv", "--threshold": "0.5", "--n-neighbors": "15", "--kind": "forgotten", "--probabilities": "",
     "--delimiter": "tab", "--jobs": "2", "--reviewed": "checked.csv", "--folds": "3",
     "--separator": "','", "--top": "50", "--yes": "tak --no nie", "--model": "model.skops",
 }  # fmt: skip

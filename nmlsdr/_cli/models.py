@@ -153,13 +153,13 @@ def predict(args: argparse.Namespace, console: Console) -> int:
     model, classifier, table, X = apply_model(args, console)
     with console.step(f"predict {X.shape[0]} rows"):
         labels = predicted_labels(classifier, X)
-        scores = classifier.predict_proba(X) if args.scores else None
+        probabilities = classifier.predict_proba(X) if args.probabilities else None
     names = names_or_numbers(model.label_names, "label", labels.shape[1])
     columns = [(name, labels[:, c]) for c, name in enumerate(names)]
     arrays = {"labels": labels, "label_names": np.array(names, dtype=str)}
-    if scores is not None:
-        arrays["scores"] = scores
-        columns += [(f"score:{name}", scores[:, c]) for c, name in enumerate(names)]
+    if probabilities is not None:
+        arrays["probabilities"] = probabilities
+        columns += [(f"probability:{name}", probabilities[:, c]) for c, name in enumerate(names)]
     return _write(args, console, table, columns, arrays, (len(names), "label"))
 
 

@@ -49,7 +49,7 @@ _OPTIONS = _by_word({  # options of other programs
     "--na --na-values --nan": "write --missing WORD,...",
     "--header --no-header": "line 1 of a table always gives the names of the columns",
     "--threshold --cutoff": "thresholds are chosen at fit: write nmlsdr fit --threshold f1, macro, prior or NUMBER; "
-    "predict --scores writes the probabilities",
+    "predict --probabilities writes the probabilities",
     "--alpha": "write --alpha-labeled A or --alpha-unlabeled A",
     "--verbose -v": "progress is shown unless you add --quiet",
     "--version -V": "write nmlsdr --version",

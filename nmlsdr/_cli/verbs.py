@@ -145,7 +145,7 @@ GROUPS: dict[str, Options] = {
             number(int, lambda value: value == 0 or value >= 2, "a whole number of at least 2, or 0"),
             default=5,
         ),
-        "--scores": flag("write the probability of each label too, in columns score:NAME"),
+        "--probabilities": flag("write the probability of each label too, in columns probability:NAME"),
     },
     "the method": {
         "--threshold": option(
@@ -332,7 +332,7 @@ def _add_tables(verbs: Any) -> None:
         ("transform", "embed the rows of a table", "Write the embedding of every row of DATA.", "", table,
          LABELS_IGNORED),
         ("predict", "predict the labels of a table's rows", "Write 0 or 1 for every label and row of DATA. The "
-         "thresholds were chosen at fit.", "--scores", table, LABELS_IGNORED),
+         "thresholds were chosen at fit.", "--probabilities", table, LABELS_IGNORED),
         ("evaluate", "compare predictions with a table's labels",
          "Predict the labelled rows of DATA, compare with their labels, and print the result for each label and seven "
          "measures. More is better in all of them: HL' is 1 - Hamming loss, RL' 1 - ranking loss, AP the average "

@@ -117,7 +117,7 @@ def score(predicted: str, truth: str, given: str | None = None) -> float:
     from sklearn.metrics import average_precision_score
 
     names, rows = read_rows(predicted, ",")
-    columns = [names.index(f"score:{theme}") for theme in THEMES]
+    columns = [names.index(f"probability:{theme}") for theme in THEMES]
     scores = np.array([[float(row[j]) for j in columns] for row in rows])
     target = np.array(read_rows(truth, ";")[1], dtype=int)
     if given is not None:

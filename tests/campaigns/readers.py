@@ -142,7 +142,7 @@ def run_command(files, folder, rng):
     words = rng.choice(
         [
             ["info", model],
-            ["predict", model, *data, "--scores", "--out", out],
+            ["predict", model, *data, "--probabilities", "--out", out],
             ["predict", model, *data, "--out", out],
             ["transform", model, *data, "--out", out],
             ["evaluate", model, *data],

@@ -73,7 +73,7 @@ def test_fit_predict_evaluate_in_every_format(run, tmp_path, rng, suffix):
     X, Y, X_test, Y_test = write_tables(tmp_path, rng, [suffix])
     where = FORMATS[suffix][1]
     assert_done(run("fit", f"train.{suffix}", *where, "--out", "model.skops"))
-    assert_done(run("predict", "model.skops", f"test.{suffix}", *where, "--scores", "--out", "labels.csv"))
+    assert_done(run("predict", "model.skops", f"test.{suffix}", *where, "--probabilities", "--out", "labels.csv"))
     outcome = run("evaluate", "model.skops", f"test.{suffix}", *where, "--out", "measures.json")
     assert_done(outcome)
 
@@ -82,7 +82,7 @@ def test_fit_predict_evaluate_in_every_format(run, tmp_path, rng, suffix):
     scores = pipeline.predict_proba(X_test)
     names, values = predicted("labels.csv")
     expected = {"npz": ["label_0", "label_1", "label_2"], "svmlight": ["0", "1", "2"]}.get(suffix, LABELS)
-    assert names == expected + [f"score:{name}" for name in expected]
+    assert names == expected + [f"probability:{name}" for name in expected]
     np.testing.assert_array_equal(values[:, :3], pipeline.predict(X_test))
     # svmlight rows are sparse: their projection adds in another order, which may move a bit of the embedding.
     np.testing.assert_allclose(values[:, 3:], scores, rtol=0, atol=1e-12 if suffix == "svmlight" else 0)
@@ -380,10 +380,10 @@ def test_transform_writes_every_format_exactly(run, tables, model, suffix):
 
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "npz", "parquet"])
 def test_predict_writes_every_format_exactly(run, tables, model, suffix):
-    assert_done(run("predict", model, "test.csv", *COLUMNS, "--scores", "--out", f"p.{suffix}"))
+    assert_done(run("predict", model, "test.csv", *COLUMNS, "--probabilities", "--out", f"p.{suffix}"))
     pipeline = load_model(model)
-    scores = read_result(f"p.{suffix}", "scores", [f"score:{name}" for name in LABELS])
-    np.testing.assert_array_equal(scores, pipeline.predict_proba(tables[2]))
+    probabilities = read_result(f"p.{suffix}", "probabilities", [f"probability:{name}" for name in LABELS])
+    np.testing.assert_array_equal(probabilities, pipeline.predict_proba(tables[2]))
     np.testing.assert_array_equal(read_result(f"p.{suffix}", "labels", LABELS), pipeline.predict(tables[2]))
 
 

@@ -299,7 +299,7 @@ def test_every_format_with_missing_values_and_texts_is_read(run, raw, tmp_path, 
     np.testing.assert_array_equal(other.data, csv.data)
     assert_done(run("fit", f"raw{suffix}", *TAIL, "--n-components", "2", "-o", "m.skops"))
     for kind in (".csv", suffix):
-        done = run("predict", "m.skops", f"raw{kind}", "--scores", "-o", f"out{kind}.csv")
+        done = run("predict", "m.skops", f"raw{kind}", "--probabilities", "-o", f"out{kind}.csv")
         assert done.status == 0, done
     assert read_csv(tmp_path / "out.csv.csv") == read_csv(tmp_path / f"out{suffix}.csv")
 
@@ -335,7 +335,7 @@ def test_a_model_accepts_raw_tables_without_preparation(run, raw, tmp_path):  # 
     model = open_model(tmp_path / "m.skops")
     assert [column.name for column in model.plan.used] == ["ward", "age", "visits", "smoker"]
     for name in ("test", "turned"):
-        for verb, more in (("predict", ["--scores"]), ("transform", [])):
+        for verb, more in (("predict", ["--probabilities"]), ("transform", [])):
             found = run(verb, "m.skops", f"{name}.csv", "--id", "id", *more, "-o", f"{verb}-{name}.csv")
             assert found.status == 0, found
     for verb in ("predict", "transform"):

@@ -177,7 +177,7 @@ def test_a_workbook_tomorrow_for_a_model_from_csv(write, book, rows, tmp_path):
     done = spawn("fit", write("train.csv", NAMES, *rows), "--label-list", "Schaden", "--out", tmp_path / "m.skops")
     assert done.returncode == 0, done
     answers = [
-        spawn("predict", tmp_path / "m.skops", path, "--out", "-", "--scores")
+        spawn("predict", tmp_path / "m.skops", path, "--out", "-", "--probabilities")
         for path in (write("new.csv", names, *new), book("new.xlsx", A=[names, *typed(new)]))
     ]
     assert [done.returncode for done in answers] == [0, 0], answers

@@ -261,7 +261,7 @@ def test_a_museums_catalogue_goes_through_with_one_command_each(run, tmp_path, m
     assert "'ninguno' stands for a row without labels" in found.err
     assert "the id 'Inventario' repeats (900 different), and rows with one id stay together" in found.err
     assert "a different text in every row (equal rows count once)" in kinds["Inventario"]
-    found = run("predict", "m.skops", "tomorrow.csv", "--scores", "--out", "p.csv")
+    found = run("predict", "m.skops", "tomorrow.csv", "--probabilities", "--out", "p.csv")
     assert found.status == 0, found
     assert "column 'Material': 8 rows have a level that the fit has not seen" in found.err
     assert read_csv(tmp_path / "p.csv")[0][:2] == ["Inventario", "row"]
@@ -309,7 +309,7 @@ def test_the_model_of_a_table_of_plain_numbers_knows_its_columns(run, tmp_path, 
     median = float(np.median([row[1] for row in numbers]))
     for name, cell in (("gap", ""), ("median", median)):
         write_numbers(tmp_path / f"{name}.{suffix}", ["b", "a"], [[cell, 0.1], [0.3, 0.2]])
-        assert_done(run("predict", "m.skops", f"{name}.{suffix}", "--scores", "-o", f"{name}.p.csv"))
+        assert_done(run("predict", "m.skops", f"{name}.{suffix}", "--probabilities", "-o", f"{name}.p.csv"))
     assert read_csv(tmp_path / "gap.p.csv") == read_csv(tmp_path / "median.p.csv")
     if suffix != "parquet":  # whose columns of numbers hold nothing else
         write_numbers(tmp_path / f"bad.{suffix}", ["a", "b"], [["x", 1], [1, 2], [3, "y"]])
@@ -460,7 +460,7 @@ def test_absent_columns_are_all_named_and_can_be_filled_in(run, tmp_path, rng): 
 @pytest.mark.parametrize("verb", ["predict", "evaluate"])
 def test_predict_says_where_thresholds_are_chosen(run, verb):  # noqa: F811
     outcome = run(verb, "m.skops", "t.csv", "--threshold", "0.3", "-o", "p.csv")
-    assert_refused(outcome, "has no option --threshold", "thresholds are chosen at fit", "--scores")
+    assert_refused(outcome, "has no option --threshold", "thresholds are chosen at fit", "--probabilities")
 
 
 def test_plan_without_features_is_that_of_fit_and_finds_the_same_cells(tmp_path, rng):

@@ -13,6 +13,7 @@ from ._errors import InputError
 RULES = ("f1", "macro", "prior")
 _LARGEST_FLIP_RATE = 0.3
 _CLEAREST_SHARE = 10  # the flip rate is read off one in ten of the known entries
+_AT_ONCE = 1 << 19  # scores of which sums are formed together, in 4 MiB
 
 
 def check_threshold(threshold: Any) -> None:
@@ -101,9 +102,9 @@ def labels_forget_rate(scores: np.ndarray, labels: Labels, rate: float) -> float
 
 
 def _known(scores: np.ndarray, labels: Labels) -> tuple[np.ndarray, np.ndarray]:
-    """Scores and labels of the known entries of the labelled rows."""
-    known = labels.known[labels.labeled]
-    return scores[known], np.asarray(labels.Y[labels.labeled][known])
+    """Scores and labels of the known entries of the labelled rows; no copy where all are known."""
+    _, given, known = labels.labeled_part()
+    return (scores.ravel(), given.ravel()) if known is None else (scores[known], given[known])
 
 
 def _clearest_share(scores: np.ndarray, given: np.ndarray, tenths: int) -> tuple[float, int]:
@@ -167,10 +168,17 @@ def f1_cutoff(scores: np.ndarray, rate: float) -> float:
     float
         1/2 where no score promises an F1 above 0.
     """
-    v = -np.sort(-unflipped(scores, rate))
-    expected_hits = np.cumsum(np.minimum(v, 1.0))
-    f1 = 2.0 * expected_hits / (max(1.0, v.sum()) + np.arange(1, len(v) + 1))
-    best = min(float(f1.max()), 1.0)
+    v = -unflipped(scores, rate)
+    v.sort()
+    np.negative(v, out=v)  # in falling order
+    total, hits, best = max(1.0, float(v.sum())), 0.0, 0.0
+    for first in range(0, len(v), _AT_ONCE):
+        expected_hits = np.minimum(v[first : first + _AT_ONCE], 1.0)
+        expected_hits[0] += hits
+        hits = np.cumsum(expected_hits, out=expected_hits)[-1]
+        n_predicted = np.arange(first + 1, first + 1 + len(expected_hits))
+        best = max(best, float((2.0 * expected_hits / (total + n_predicted)).max()))
+    best = min(best, 1.0)
     return rate + (1.0 - 2.0 * rate) * best / 2.0 if best > 0 else 0.5
 
 
@@ -205,13 +213,9 @@ def prior_cutoffs(scores: np.ndarray, shares: np.ndarray) -> np.ndarray:
 
 
 class Scored(NamedTuple):
-    """Labels, and the trend's predictions O and the scores V (n_labeled, n_labels) of the labelled rows.
-
-    Both are out of sample.
-    """
+    """Labels, and the out-of-sample scores V (n_labeled, n_labels) of the labelled rows."""
 
     labels: Labels
-    predictions: np.ndarray
     scores: np.ndarray
 
 
@@ -236,15 +240,16 @@ def learned_cutoffs(rule: str, labels: Labels, rate: float, scores: np.ndarray, 
     -------
     ndarray of shape (n_labels,), float64
     """
-    Y, known = labels.Y[labels.labeled], labels.known[labels.labeled]
+    if rule == "f1":
+        scores, given = _known(scores, labels)
+        return np.full(labels.Y.shape[1], f1_cutoff(scores, rate) if (given > 0).any() else 0.5)
+    Y, known = labels.labeled_part().Y, labels.known[labels.labeled]
     if rule == "prior":
         given = known_shares(Y, known)
         shares = np.clip(np.clip(unflipped(given, rate), 0.0, 1.0) + more, 0.0, 1.0)
         return np.where(given + more > 0, prior_cutoffs(np.clip(scores, 0.0, 1.0), shares), np.inf)
-    if rule == "macro":
-        pairs = zip(scores.T, known.T, (Y * known).any(axis=0), strict=True)
-        return np.array([f1_cutoff(column[these], rate) if has_one else np.inf for column, these, has_one in pairs])
-    return np.full(Y.shape[1], f1_cutoff(scores[known], rate) if (Y[known] > 0).any() else 0.5)
+    pairs = zip(scores.T, known.T, Y.any(axis=0), strict=True)
+    return np.array([f1_cutoff(column[these], rate) if has_one else np.inf for column, these, has_one in pairs])
 
 
 def cutoffs_with_verdicts(rule: str, before: Scored, after: Scored, rate: float) -> np.ndarray:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._checks.labels import Labels
-from .._moments import RowSums
+from .._moments import RowSums, row_blocks
 from .._process.threads import check_n_jobs
 from .._ridge import CrossFit, ridge_regression
 from ..forest import FEWEST_ROWS, Forest, boost_trees, forest_seed, grow_forests, score_by_forests
@@ -36,24 +36,28 @@ def fit_trend(
     The forests take the predictions of the ridge regression for the unknown entries of a labelled row.
     """
     given, O = labels.labeled_part(rows), chosen.predictions
-    regression = ridge_regression(given.rows, given.Y, chosen.ridge, feature_weights=w, known=given.known)
+    X, Y, known = given
+    regression = ridge_regression(X, Y, chosen.ridge, feature_weights=w, known=known)
     forests: list[Forest] = []
     predictions = [O]
-    known = labels.known[labels.labeled]
     if n_estimators > 0 and len(O) >= FEWEST_ROWS:
         with steps.task("forests", "trees", None) as trees_done:
-            X, settings = steps.in_memory(given.rows), dict[str, Any]()
+            X, settings = steps.in_memory(X), dict[str, Any]()
             settings["random_state"], settings["callback"] = forest_seed(random_state), trees_done
             settings["n_jobs"] = check_n_jobs(steps.estimator.n_jobs)
-            targets = np.where(known, given.Y, O)
+            targets = Y if known is None else np.where(known, Y, O)
             forests, out_of_bag, left_out = grow_forests(X, targets, n_estimators=n_estimators, **settings)
-            predictions += [np.where(left_out[:, None], each, O) for each in out_of_bag]
+            for each in out_of_bag:
+                each[~left_out] = O[~left_out]
+            predictions += out_of_bag
             if len(O) > MANY_ROWS:
-                rounds = ROUNDS_OF_A_TREE * n_estimators
-                boosted, out_of_fold = boost_trees(X, np.where(known, given.Y, np.nan), n_rounds=rounds, **settings)
+                targets, rounds = Y if known is None else np.where(known, Y, np.nan), ROUNDS_OF_A_TREE * n_estimators
+                boosted, out_of_fold = boost_trees(X, targets, n_rounds=rounds, **settings)
                 forests, predictions = [*forests, boosted], [*predictions, out_of_fold]
-    weights = learner_weights(predictions, given.Y, known)
-    return Trend(*regression, forests, weights, weighted_sum(weights, predictions))
+    weights, mixed = learner_weights(predictions, Y, known), predictions[-1]
+    for part in row_blocks(mixed):  # in place
+        mixed[part] = weighted_sum(weights, [each[part] for each in predictions])
+    return Trend(*regression, forests, weights, mixed)
 
 
 def forest_scores(block: RowSums, forests: list[Forest], n_jobs: int | None) -> np.ndarray:
@@ -61,7 +65,7 @@ def forest_scores(block: RowSums, forests: list[Forest], n_jobs: int | None) -> 
     return np.stack(score_by_forests(forests, block.rows, check_n_jobs(n_jobs)), axis=1)
 
 
-def learner_weights(predictions: Sequence[np.ndarray], Y: np.ndarray, known: np.ndarray) -> np.ndarray:
+def learner_weights(predictions: Sequence[np.ndarray], Y: np.ndarray, known: np.ndarray | None) -> np.ndarray:
     """Weights by which out-of-sample predictions are averaged, between the best ones and equal ones.
 
     The best weights a minimise |Y - sum_m a_m O_m|^2 over the known entries, with a_m >= 0 and sum a_m = 1.  Since they
@@ -78,7 +82,7 @@ def learner_weights(predictions: Sequence[np.ndarray], Y: np.ndarray, known: np.
     predictions : sequence of ndarray of shape (n_labeled, n_labels)
         Out-of-sample predictions O_m of M learners.
     Y, known : ndarray of shape (n_labeled, n_labels)
-        Given labels, and which of them are known.
+        Given labels, and which of them are known; None: all.
 
     Returns
     -------
@@ -93,9 +97,12 @@ def learner_weights(predictions: Sequence[np.ndarray], Y: np.ndarray, known: np.
     >>> learner_weights([Y, 1 - Y], Y, Y == Y).round(6).tolist()
     [0.75, 0.25]
     """
-    missed = np.array([(Y - each)[known] for each in predictions])
-    G = np.einsum("ik,jk->ij", missed, missed)  # not by BLAS, whose sums depend on the number of threads
-    M = len(G)
+    M = len(predictions)
+    G = np.zeros((M, M))
+    for part in row_blocks(Y):
+        missed = np.array([(Y[part] - each[part])[... if known is None else known[part]] for each in predictions])
+        missed = missed.reshape(M, -1)
+        G += np.einsum("ik,jk->ij", missed, missed)  # not by BLAS, whose sums depend on the number of threads
     G /= max(float(np.trace(G)), np.finfo(float).tiny)
     best, least = np.full(M, 1.0 / M), np.inf
     for size in range(M, 0, -1):

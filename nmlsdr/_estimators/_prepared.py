@@ -37,7 +37,9 @@ def rounded(rows: np.ndarray) -> tuple[np.ndarray, float]:
 
 def to_step(rows: np.ndarray, step: float) -> np.ndarray:
     """The nearest multiples of the step, in the dtype of the rows."""
-    return (np.rint(rows / np.float64(step)) * step).astype(rows.dtype, copy=False)
+    found = np.rint(rows / np.float64(step))
+    found *= step
+    return found.astype(rows.dtype, copy=False)
 
 
 # Cache.  Keys: the estimator; the identity of the rows, since an estimator may search two arrays, and its metric.

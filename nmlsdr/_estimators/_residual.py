@@ -12,7 +12,7 @@ from .._checks.labels import Labels
 from .._checks.verdicts import enter_verdicts
 from .._moments import RowSums
 from .._process.threads import check_n_jobs, single_threaded_blas
-from .._ridge import RIDGE_GRID, CrossFit
+from .._ridge import RIDGE_GRID
 from .._solvers.system import System
 from ..graph import transition_of_graph, union_graph
 from ..propagation import propagate_signed
@@ -23,14 +23,14 @@ from ._prepared import neighbors_of_queries, rounded, to_step
 from ._projection import Projection, direction_attributes
 from ._shrinkage import choose_strengths, directions_of_labels, shrink, shrinkage_grid
 from ._sklearn_bases import CallbackSupportMixin
-from ._steps import Steps, soft_label_attributes
+from ._steps import SoftLabels, Steps, soft_label_attributes
 
 # Residuals are propagated over the graphs of two attributes, for which callbacks have these words.
 _PLACES = {"embedding_": "embedding", "ridge_scores_": "ridge scores"}
 
 
 @dataclass(eq=False, repr=False)
-class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
+class ResidualPropagation(SoftLabels, CallbackSupportMixin, Projection, NeighborClassifier):
     """Embedding, classifier and label review for noisy, partly known multi-labels.
 
     1. Features that depend on the given labels no more than by chance are shrunken. The strength b of the shrinkage
@@ -338,12 +338,17 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
                 with steps.task("projection"):
                     found = directions_of_labels(rows, seen, w, propagated.F, labels, self.n_components, "auto")
                 del seen  # may be a copy of the rows
+                trend = fit_trend(steps, rows, labels, w, chosen, self.n_estimators, self.random_state)
+                if not learned:
+                    self.flip_rate_, self._forget_rate = self._estimate_rates(trend.predictions, labels)
                 self.shrinkage_, self.ridge_, self.feature_weights_ = chosen.shrinkage, chosen.ridge, w
                 self.n_neighbors_, self.dependence_ratio_ = searched["n_neighbors_"], found.eigenvalues / found.total
-                steps.keep(**soft_label_attributes(propagated, labels), **direction_attributes(found))
-                trend = fit_trend(steps, rows, labels, w, chosen, self.n_estimators, self.random_state)
-                learned.append(rules.Scored(labels, *self._add_residuals(steps, rows, labels, chosen, trend, alphas)))
+                steps.keep(**direction_attributes(found))
+                self._embed_training_rows(rows, labels, chosen.predictions, trend)
+                scores = self._add_residuals(steps, labels, trend.predictions, alphas)
+                learned.append(rules.Scored(labels, scores))
             self._set_thresholds(learned)
+            steps.keep(**soft_label_attributes(propagated, labels, _flip_scores(scores, labels)))
         return self
 
     def _to_learn(self, steps: Steps, labels: Labels, alpha: Any, verdicts: Any) -> list[tuple[Labels, Any]]:
@@ -360,26 +365,18 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         last = corrected, np.where(decided, 0.0, trust if trust.ndim == 2 else trust[:, None])
         return [last] if labels.single else [(labels, alpha), last]
 
-    def _add_residuals(
-        self, steps: Steps, rows: Any, labels: Labels, chosen: CrossFit, trend: Trend, alpha: Any
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """O, and V, the scores of the labelled rows without their own labels; sets what predictions read."""
-        self.coef_, self.intercept_, self.forests_, self.learner_weights_, O = trend
-        self.n_labeled_, share = len(O), self.residual_weight * share_of_residuals(len(O)) / len(_PLACES)
-        ridge_scores = self._score_by_ridge(rows)
-        ridge_scores[labels.labeled] = chosen.predictions
+    def _embed_training_rows(self, rows: Any, labels: Labels, out_of_fold: np.ndarray, trend: Trend) -> None:
+        """Set the trend, and where the training rows lie in the spaces of the two graphs."""
+        self.coef_, self.intercept_, self.forests_, self.learner_weights_, _ = trend
+        self.n_labeled_, ridge_scores = len(out_of_fold), self._score_by_ridge(rows)
+        ridge_scores[labels.labeled] = out_of_fold
         (self.embedding_, one), (self.ridge_scores_, two) = rounded(self._embed(rows)), rounded(ridge_scores)
         self._rounding = np.array([one, two])
-        self.propagated_errors_, TE = self._propagate_residuals(steps, labels, O, alpha)
-        V = O + share * TE[0] + share * TE[1]
-        self.flip_scores_ = _flip_scores(V, labels)
-        return O, V
 
     def _set_thresholds(self, learned: list[rules.Scored]) -> None:
-        """Set the rates and thresholds of the labels as given, which came first, and of those with verdicts."""
+        """Set the thresholds of the labels as given, which came first, and of those with verdicts."""
         given, last = learned[0], learned[-1]
-        self.flip_rate_, self._forget_rate = self._estimate_rates(given.predictions, given.labels)
-        self.thresholds_ = self._cutoffs(given.labels, given.scores.copy, self.flip_rate_)
+        self.thresholds_ = self._cutoffs(given.labels, lambda: given.scores, self.flip_rate_)
         if last is not given and isinstance(self.threshold, str):
             cutoffs = rules.cutoffs_with_verdicts(self.threshold, given, last, self.flip_rate_)
             self.thresholds_ = rules.just_below(cutoffs)
@@ -393,25 +390,34 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         rate = rules.labels_flip_rate(O, labels)
         return rate, rules.labels_forget_rate(O, labels, rate)
 
-    def _propagate_residuals(
-        self, steps: Steps, labels: Labels, O: np.ndarray, alpha: Any
-    ) -> tuple[np.ndarray, list[np.ndarray]]:
-        """E of Y - O over the graph of each place, T E of the labelled rows; sets neighbors_ to the transformers."""
-        E, TE, transformers, given = np.zeros((len(_PLACES), *labels.Y.shape)), [], [], labels.labeled
-        trust = steps.trust(labels, alpha)
+    def _add_residuals(self, steps: Steps, labels: Labels, O: np.ndarray, alpha: Any) -> np.ndarray:
+        """V, the scores of the labelled rows without their own labels, in place of O.
+
+        Sets propagated_errors_, the E of Y - O over the graph of each place, and neighbors_.
+        """
+        E, transformers, V = np.zeros((len(_PLACES), *labels.Y.shape)), [], O
+        trust, share = steps.trust(labels, alpha), self._share_of_residuals()
+        E[0, labels.labeled] = -O
+        E[0] += labels.Y
+        E[0][~labels.known] = 0.0
+        E[1:] = E[0]
         for place, R in zip(_PLACES, E, strict=True):
             with steps.task(f"neighbors in the {_PLACES[place]}"):
                 found = steps.search(getattr(self, place), self._n_nearest())
                 W = union_graph(found.indices)
-            R[given] = np.where(labels.known[given], labels.Y[given] - O, 0.0)
             with steps.task(f"propagation of residuals in the {_PLACES[place]}", "sweep", None) as swept:
                 system = System(W, R, *trust, check_n_jobs(self.n_jobs), clip=False)
                 R[:] = propagate_signed(system, steps.goal(swept)).F
-            TE.append(transition_of_graph(W, n_jobs=self.n_jobs)[given] @ R)
+            V += share * (transition_of_graph(W, n_jobs=self.n_jobs)[labels.labeled] @ R)
             transformers.append(found.transformer)
+        self.propagated_errors_ = E
         if transformers[0] is not None:
             self.neighbors_ = transformers
-        return E, TE
+        return V
+
+    def _share_of_residuals(self) -> float:
+        """By how much the errors that are propagated over each graph count."""
+        return self.residual_weight * share_of_residuals(self.n_labeled_) / len(_PLACES)
 
     # ---------------------------------------------------------------- new rows
 
@@ -446,7 +452,7 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         ridge_scores = self._score_by_ridge(rows)
         scores = self._trend(rows, ridge_scores)
         transformers = getattr(self, "neighbors_", [None] * len(_PLACES))
-        share = self.residual_weight * share_of_residuals(self.n_labeled_) / len(_PLACES)
+        share = self._share_of_residuals()
         at_steps = map(to_step, (self._embed(rows), ridge_scores), self._rounding)
         for place, E, at, transformer in zip(_PLACES, self.propagated_errors_, at_steps, transformers, strict=True):
             _, indices = neighbors_of_queries(self, getattr(self, place), at, self._n_nearest(), transformer)
@@ -507,8 +513,9 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
 
 def _flip_scores(others: np.ndarray, labels: Labels) -> np.ndarray:
     """How much the scores of the labelled rows, which lack their own labels, contradict these; 0 where unknown."""
-    given, opinion = labels.labeled, np.clip(others, 0.0, 1.0)
     scores = np.zeros(labels.Y.shape)
-    scores[given] = np.where(labels.Y[given] > 0.5, 1.0 - opinion, opinion)
+    scores[labels.labeled] = others
+    np.clip(scores, 0.0, 1.0, out=scores)
+    np.subtract(1.0, scores, out=scores, where=labels.Y > 0.5)
     scores[~labels.known | (labels.Y == 0.5)] = 0.0  # a vote of 1/2 cannot be wrong
     return scores

@@ -244,16 +244,25 @@ def _warn_of_another_metric(transformer: Any, metric: str) -> None:
 # ---------------------------------------------------------------- attributes
 
 
-def soft_label_attributes(found: Propagation, labels: Labels) -> dict[str, Any]:
-    """The attributes that every propagating estimator has."""
+class SoftLabels:
+    """What every propagating estimator makes of its soft labels when it is asked for."""
+
+    @property
+    def transduction_(self: Any) -> np.ndarray:
+        """Hard labels of the training rows."""
+        F, classes = self.label_distributions_, self.classes_
+        return (F > 0.5).astype(np.int64) if isinstance(classes, list) else np.asarray(classes[np.argmax(F, axis=1)])
+
+
+def soft_label_attributes(found: Propagation, labels: Labels, flip_scores: np.ndarray | None = None) -> dict[str, Any]:
+    """The attributes that every propagating estimator has; without flip scores of its own they are |F - Y|."""
     F = found.F
-    hard, transduction = F > 0.5, (F > 0.5).astype(np.int64)
-    if labels.single:
-        best = np.argmax(F, axis=1)
-        hard, transduction = best[:, None] == np.arange(F.shape[1]), labels.classes[best]
+    hard = np.argmax(F, axis=1)[:, None] == np.arange(F.shape[1]) if labels.single else F > 0.5
     flips = (hard != (labels.Y > 0.5)) & (labels.Y != 0.5) & labels.known
-    flip_scores = np.where(labels.known, np.abs(F - labels.Y), 0.0)
+    if flip_scores is None:
+        flip_scores = np.abs(F - labels.Y)
+        flip_scores[~labels.known] = 0.0
     n_iter = max(1, found.n_iter)  # labels that solve eq. (8) as given need a look, but no step
-    what = {"label_distributions_": F, "transduction_": transduction, "label_flips_": flips}
+    what = {"label_distributions_": F, "label_flips_": flips}
     how = {"n_iter_": n_iter, "residual_": found.residual, "propagation_solver_": found.solver}
     return what | how | {"flip_scores_": flip_scores, "n_unreached_": found.n_unreached}

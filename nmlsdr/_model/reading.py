@@ -28,7 +28,7 @@ from .archive import need_skops, read
 from .rows import check_answers
 from .schema import Field, Refused, check_names, check_parameter, check_value, innermost, table
 
-FORMAT = "nmlsdr-model 4"
+FORMAT = "nmlsdr-model 5"
 
 
 class ModelFileError(InputError):

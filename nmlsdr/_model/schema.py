@@ -67,7 +67,6 @@ _FIELDS = {
         Field("rows", "n D"): "training_rows_",
         Field("rows", "n d"): "embedding_",
         Field("rows", "n C"): "ridge_scores_",
-        Field("targets", "n C", 0.0, 1.0, ("int64", "int32")): "transduction_",
         Field("array", "D"): "mean_",
         Field("array", "D", 0.0): "max_abs_ feature_weights_",
         Field("array", "D", 0.0, _INFINITY): "var_",
@@ -97,7 +96,7 @@ _SEEN = "n_features_in_ feature_names_in_?"
 _LABELS = f"{_SEEN} classes_ label_names_in_?"
 _PROJECTION = f"{_LABELS} components_ eigenvalues_ effective_rank_ mean_"
 _PROPAGATION = (
-    "n_neighbors_ label_distributions_ transduction_ label_flips_ flip_scores_ n_iter_ residual_ n_unreached_ "
+    "n_neighbors_ label_distributions_ label_flips_ flip_scores_ n_iter_ residual_ n_unreached_ "
     "propagation_solver_"
 )
 _SHRINKAGE = "dependence_ratio_ shrinkage_ feature_weights_"
@@ -175,18 +174,18 @@ def check_value(what: str, value: Any, field: Field, letters: dict[str, int]) ->
         raise Refused(f"{what} cannot be this value of the type {type(value).__name__}")
     if kind == "number":
         _check_range(what, np.asarray(value, dtype=np.float64), field)
-    elif kind == "array" or (kind == "targets" and isinstance(value, np.ndarray) and value.ndim == 2):
+    elif kind == "array":
         _check_array(what, value, field)
     elif kind == "classes" and isinstance(value, list):
         if not all(isinstance(found, np.ndarray) and found.tolist() == [0, 1] for found in value):
             raise Refused(f"{what} must be 0 and 1 for every label")
-    elif kind in ("column", "classes", "targets"):
+    elif kind in ("column", "classes"):
         _check_column(what, value, field.dtypes if kind == "column" else "biufUO")
 
     sizes: tuple[int, ...] = (len(value),) if isinstance(value, list) else getattr(value, "shape", ())
     if kind == "count" and expected:
         sizes = (value,)
-    agrees = len(sizes) == len(expected) or (kind == "targets" and len(sizes) == 1)
+    agrees = len(sizes) == len(expected)
     for letter, size in zip(expected, sizes, strict=False):
         more = letter.endswith("+1")
         agrees = agrees and letters.setdefault(letter.removesuffix("+1"), size - more) == size - more

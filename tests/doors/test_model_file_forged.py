@@ -99,7 +99,6 @@ def put(value):
         ("NMLSDR", "label_distributions_", put(1.5), "label_distributions_ holds 1.5, which lies outside 0 to 1"),
         ("NMLSDR", "label_flips_", lambda array: array.astype(int), "label_flips_ holds <i8"),
         ("NMLSDR", "residual_", lambda value: -1.0, "residual_ holds -1.0"),
-        ("NMLSDR", "transduction_", put(7), "transduction_ holds 7.0, which lies outside 0 to 1"),
         ("MultiLabelPropagation", "label_distributions_", put(np.nan), "label_distributions_ holds a value that is"),
         ("MultiLabelPropagation", "label_distributions_", np.asfortranarray, "label_distributions_ is not in C order"),
         ("MultiLabelPropagation", "row_weights_", put(-1.0), "row_weights_ holds -1.0"),

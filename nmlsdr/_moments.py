@@ -227,6 +227,11 @@ class RowSums:
             yield rows, block
 
 
+def largest(values: np.ndarray) -> float:
+    """The largest magnitude, without a copy; 0 if there are no values."""
+    return max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+
+
 def row_blocks(X: Any) -> Iterator[slice]:
     """Slices of rows of about 4 MiB in float64."""
     step = max(1, _BLOCK_VALUES // max(1, X.shape[1]))

@@ -25,6 +25,7 @@ from ._checks.arguments import (
 )
 from ._checks.labels import check_mask
 from ._errors import InputError, warn_not_converged
+from ._moments import largest
 from ._process.threads import check_n_jobs
 from ._solvers.chain import SMALL, SOLVERS, solve
 from ._solvers.system import Goal, PropagationProgress, System
@@ -210,7 +211,7 @@ def propagate_signed(system: System, goal: Goal) -> Propagation:
     >>> propagate_signed(system, Goal(1e-8)).F.ravel().round(12).tolist()
     [30.0, 4.0, -20.0]
     """
-    exponent = math.frexp(float(np.abs(system.Y).max(initial=0.0)))[1]  # a power of two changes no bit
+    exponent = math.frexp(largest(system.Y))[1]  # a power of two changes no bit
     np.ldexp(system.Y, -exponent, out=system.Y)
     result = propagate_checked(system, goal)
     return replace(
@@ -234,7 +235,7 @@ def propagate_checked(
         check_count(goal.max_iter, "max_iter")
     F = system.first_iterate(init)
     if not system.clip:
-        tol *= float(np.abs(system.Y).max(initial=0.0)) or 1.0
+        tol *= largest(system.Y) or 1.0
     aim = _aim(system, tol)
     solved, ran = solve(system, F, goal._replace(tol=aim))
     n_unreached = system.n_unreached

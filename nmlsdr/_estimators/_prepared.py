@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from .._moments import largest
 from .._process.threads import check_n_jobs
 from .._search import choose_proposed, squared_neighbors
 from .._search.prepared import MOST_QUERIES, PreparedRows
@@ -29,9 +30,10 @@ def rounded(rows: np.ndarray) -> tuple[np.ndarray, float]:
     Else the last bits of an embedding, which depend on the storage of X, decide which of equally distant rows are
     neighbours.  The step is a power of two, 2^-28 of the largest entry.
     """
-    for _ in range(2):  # rounding may bring the largest entry to the next power of two
-        step = float(np.ldexp(1.0, int(np.frexp(np.abs(rows).max(initial=0.0))[1]) - DIGITS))
-        rows = to_step(rows, step)
+    step = 0.0
+    while (coarser := float(np.ldexp(1.0, int(np.frexp(largest(rows))[1]) - DIGITS))) > step:
+        step = coarser
+        rows = to_step(rows, step)  # which may bring the largest entry to the next power of two
     return rows, step
 
 

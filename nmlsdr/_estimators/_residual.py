@@ -337,7 +337,7 @@ class ResidualPropagation(SoftLabels, CallbackSupportMixin, Projection, Neighbor
                 propagated = steps.soft_labels(W, labels, alphas)
                 with steps.task("projection"):
                     found = directions_of_labels(rows, seen, w, propagated.F, labels, self.n_components, "auto")
-                del seen  # may be a copy of the rows
+                del seen  # it may be a copy of the rows
                 trend = fit_trend(steps, rows, labels, w, chosen, self.n_estimators, self.random_state)
                 if not learned:
                     self.flip_rate_, self._forget_rate = self._estimate_rates(trend.predictions, labels)
@@ -345,6 +345,7 @@ class ResidualPropagation(SoftLabels, CallbackSupportMixin, Projection, Neighbor
                 self.n_neighbors_, self.dependence_ratio_ = searched["n_neighbors_"], found.eigenvalues / found.total
                 steps.keep(**direction_attributes(found))
                 self._embed_training_rows(rows, labels, chosen.predictions, trend)
+                del chosen  # its predictions are in ridge_scores_
                 scores = self._add_residuals(steps, labels, trend.predictions, alphas)
                 learned.append(rules.Scored(labels, scores))
             self._set_thresholds(learned)
@@ -429,7 +430,8 @@ class ResidualPropagation(SoftLabels, CallbackSupportMixin, Projection, Neighbor
         """The ridge regression's scores, computed about the mean, so that a large offset of X costs no digits."""
         with single_threaded_blas():
             scores = self._steps.in_memory(RowSums.of(rows, checked=True).project(self.coef_.T, self.mean_))
-        return np.asarray(scores + (self.coef_ @ self.mean_ + self.intercept_))
+        scores += self.coef_ @ self.mean_ + self.intercept_
+        return np.asarray(scores)
 
     def _trend(self, rows: Any, ridge_scores: np.ndarray) -> np.ndarray:
         """G of rows, whose scores by the ridge regression are given."""

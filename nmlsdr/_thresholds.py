@@ -248,7 +248,7 @@ def learned_cutoffs(rule: str, labels: Labels, rate: float, scores: np.ndarray, 
         given = known_shares(Y, known)
         shares = np.clip(np.clip(unflipped(given, rate), 0.0, 1.0) + more, 0.0, 1.0)
         return np.where(given + more > 0, prior_cutoffs(np.clip(scores, 0.0, 1.0), shares), np.inf)
-    pairs = zip(scores.T, known.T, Y.any(axis=0), strict=True)
+    pairs = zip(scores.T, known.T, np.any(Y, axis=0), strict=True)
     return np.array([f1_cutoff(column[these], rate) if has_one else np.inf for column, these, has_one in pairs])
 
 

@@ -23,14 +23,14 @@ from ._prepared import neighbors_of_queries, rounded, to_step
 from ._projection import Projection, direction_attributes
 from ._shrinkage import choose_strengths, directions_of_labels, shrink, shrinkage_grid
 from ._sklearn_bases import CallbackSupportMixin
-from ._steps import SoftLabels, Steps, soft_label_attributes
+from ._steps import Steps, hard_labels, soft_label_attributes
 
 # Residuals are propagated over the graphs of two attributes, for which callbacks have these words.
 _PLACES = {"embedding_": "embedding", "ridge_scores_": "ridge scores"}
 
 
 @dataclass(eq=False, repr=False)
-class ResidualPropagation(SoftLabels, CallbackSupportMixin, Projection, NeighborClassifier):
+class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
     """Embedding, classifier and label review for noisy, partly known multi-labels.
 
     1. Features that depend on the given labels no more than by chance are shrunken. The strength b of the shrinkage
@@ -267,6 +267,8 @@ class ResidualPropagation(SoftLabels, CallbackSupportMixin, Projection, Neighbor
     # The other settings of the steps, which are no parameters here.
     edge_weights, sigma, propagation_solver, tol, max_iter = "binary", None, "auto", 1e-8, None
 
+    transduction_ = property(hard_labels)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.two_d_labels = False  # it takes classes as well
@@ -329,7 +331,7 @@ class ResidualPropagation(SoftLabels, CallbackSupportMixin, Projection, Neighbor
         grids = {"shrinkage": shrinkage_grid(self.shrinkage), "ridge": self.ridge, "random_state": self.random_state}
         with steps_of_fit(self, X, y) as steps:
             rows, given = steps.read(X, y, labeled, "votes")
-            learned = []
+            learned: list[rules.Scored] = []
             for labels, alphas in self._to_learn(steps, given, alpha, verdicts):
                 chosen = choose_strengths(rows, labels, steps, **grids)
                 w, seen = shrink(rows, labels, chosen.shrinkage)

@@ -52,9 +52,17 @@ class Neighbors(NamedTuple):
         return {} if self.transformer is None else {"neighbors_": self.transformer}
 
 
+def hard_labels(estimator: Any) -> np.ndarray:
+    """The hard labels of the training rows, of an estimator that has propagated their labels."""
+    F, classes = estimator.label_distributions_, estimator.classes_
+    return (F > 0.5).astype(np.int64) if isinstance(classes, list) else np.asarray(classes[np.argmax(F, axis=1)])
+
+
 @dataclass(eq=False, repr=False, kw_only=True)
 class PropagationParameters:
     """The parameters that NMLSDR, SSMLDR, MultiLabelPropagation and SemiSupervisedMLkNN have in common."""
+
+    transduction_ = property(hard_labels)
 
     n_neighbors: int = 10
     edge_weights: EdgeWeights = "binary"
@@ -242,16 +250,6 @@ def _warn_of_another_metric(transformer: Any, metric: str) -> None:
 
 
 # ---------------------------------------------------------------- attributes
-
-
-class SoftLabels:
-    """What every propagating estimator makes of its soft labels when it is asked for."""
-
-    @property
-    def transduction_(self: Any) -> np.ndarray:
-        """Hard labels of the training rows."""
-        F, classes = self.label_distributions_, self.classes_
-        return (F > 0.5).astype(np.int64) if isinstance(classes, list) else np.asarray(classes[np.argmax(F, axis=1)])
 
 
 def soft_label_attributes(found: Propagation, labels: Labels, flip_scores: np.ndarray | None = None) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from projections import draw_binary
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
-from nmlsdr import MLkNN, MultiLabelPropagation, ResidualPropagation, SemiSupervisedMLkNN, metrics, mlknn
+from nmlsdr import MLkNN, MultiLabelPropagation, ResidualPropagation, SemiSupervisedMLkNN, _thresholds, metrics, mlknn
 from nmlsdr._thresholds import f1_cutoff, prior_cutoffs, rank_scores
 from nmlsdr.graph import neighbor_graph, squared_neighbors, transition_matrix
 from nmlsdr.model_file import load_model, save_model
@@ -126,10 +126,15 @@ def test_f1_cutoffs_computed_by_hand():
     assert f1_cutoff(flipped, 0.1) == pytest.approx(0.1 + 0.8 * 1.6 / 3.8)
 
 
-def test_f1_cutoffs_equal_the_plain_implementation(rng):
-    for _ in range(200):
+def test_f1_cutoffs_equal_the_plain_implementation_whatever_is_summed_together(rng, monkeypatch):
+    for at_once in [1, 3, 39, 40, 41] * 40:
         scores, rate = rng.normal(0.2, 0.5, 40), rng.choice([0.0, 0.1, 0.3])
-        assert f1_cutoff(scores, rate) == pytest.approx(reference.f1_cutoff(scores, rate), abs=1e-12)
+        before, whole = scores.copy(), f1_cutoff(scores, rate)
+        assert whole == pytest.approx(reference.f1_cutoff(scores, rate), abs=1e-12)
+        with monkeypatch.context() as smaller:
+            smaller.setattr(_thresholds, "_AT_ONCE", at_once)
+            assert f1_cutoff(scores, rate) == whole
+        np.testing.assert_array_equal(scores, before)  # a view of what the caller goes on to use
 
 
 def test_a_tie_at_a_given_threshold_is_a_label_except_in_propagation(data):

@@ -29,12 +29,12 @@ By hand, with one unknown entry:
 0.75
 >>> round(metrics.macro_f1(Y, scores), 6)       # labels 0, 1, 2: 0, 2/3 and, from one entry, 1
 0.555556
-
-Each costs at most one sort of every row and a few passes over the arrays; there is no Python loop over rows.
 """
 
 import warnings
-from typing import Literal, NamedTuple
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -47,7 +47,6 @@ __all__ = ["average_precision", "coverage", "hamming_loss", "macro_f1", "micro_f
 
 THRESHOLD = 0.5  # a label is predicted where its score is >= this, as ML-kNN does
 
-Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 
@@ -59,8 +58,7 @@ def hamming_loss(Y: ArrayLike, scores: ArrayLike) -> float:
     Y : array-like or sparse matrix of shape (n_samples, n_labels)
         True labels, 0 or 1. Unknown entries (-1, NaN or null) are left out.
     scores : array-like of shape (n_samples, n_labels)
-        Scores of the labels; a larger score means that the label is more likely. A label is predicted where its score
-        is at least 0.5.
+        Scores of the labels; a larger score means that the label is more likely.
 
     Returns
     -------
@@ -83,8 +81,7 @@ def hamming_loss(Y: ArrayLike, scores: ArrayLike) -> float:
     >>> hamming_loss([[1, 0], [0, 1]], [[0.9, 0.5], [0.2, 0.8]])
     0.25
     """
-    truth, values, known = check_measured(Y, scores)
-    return _hamming(_true_and_wrong(truth, values, known)[1], known)
+    return _hamming(Compared(Y, scores))
 
 
 def ranking_loss(Y: ArrayLike, scores: ArrayLike) -> float:
@@ -124,7 +121,7 @@ def ranking_loss(Y: ArrayLike, scores: ArrayLike) -> float:
     >>> ranking_loss([[1, 0, 0], [0, 0, 0]], [[0.7, 0.2, 0.7], [0.1, 0.2, 0.3]])
     0.5
     """
-    return _mean_of_ranked(_ranking_losses(_rank(*check_measured(Y, scores))), "ranking_loss")
+    return _ranking_loss(Compared(Y, scores))
 
 
 def average_precision(Y: ArrayLike, scores: ArrayLike) -> float:
@@ -166,7 +163,7 @@ def average_precision(Y: ArrayLike, scores: ArrayLike) -> float:
     >>> round(average_precision([[1, 0, 1]], [[0.9, 0.8, 0.1]]), 6)
     0.833333
     """
-    return _mean_of_ranked(_average_precisions(_rank(*check_measured(Y, scores))), "average_precision")
+    return _average_precision(Compared(Y, scores))
 
 
 def one_error(Y: ArrayLike, scores: ArrayLike) -> float:
@@ -204,7 +201,7 @@ def one_error(Y: ArrayLike, scores: ArrayLike) -> float:
     >>> one_error([[1, 0, 0], [0, 0, 1]], [[0.6, 0.6, 0.1], [0.9, 0.3, 0.2]])
     0.5
     """
-    return _mean_of_ranked(_one_errors(_rank(*check_measured(Y, scores))), "one_error")
+    return _one_error(Compared(Y, scores))
 
 
 def coverage(Y: ArrayLike, scores: ArrayLike, *, empty: float = 0) -> float:
@@ -244,7 +241,7 @@ def coverage(Y: ArrayLike, scores: ArrayLike, *, empty: float = 0) -> float:
     >>> round(coverage(Y, scores), 6), round(coverage(Y, scores, empty=-1), 6)
     (0.666667, 0.333333)
     """
-    return float(np.nanmean(_coverages(_rank(*check_measured(Y, scores)), empty)))
+    return _coverage(Compared(Y, scores, coverage_empty=empty))
 
 
 def macro_f1(Y: ArrayLike, scores: ArrayLike) -> float:
@@ -255,8 +252,7 @@ def macro_f1(Y: ArrayLike, scores: ArrayLike) -> float:
     Y : array-like or sparse matrix of shape (n_samples, n_labels)
         True labels, 0 or 1. Unknown entries (-1, NaN or null) are left out.
     scores : array-like of shape (n_samples, n_labels)
-        Scores of the labels; a larger score means that the label is more likely. A label is predicted where its score
-        is at least 0.5.
+        Scores of the labels; a larger score means that the label is more likely.
 
     Returns
     -------
@@ -281,8 +277,7 @@ def macro_f1(Y: ArrayLike, scores: ArrayLike) -> float:
     >>> round(macro_f1([[1, 0], [0, 0]], [[0.9, 0.1], [0.7, 0.2]]), 6)
     0.333333
     """
-    truth, values, known = check_measured(Y, scores)
-    return _macro(*_true_and_wrong(truth, values, known), known)
+    return _macro(Compared(Y, scores))
 
 
 def micro_f1(Y: ArrayLike, scores: ArrayLike) -> float:
@@ -293,8 +288,7 @@ def micro_f1(Y: ArrayLike, scores: ArrayLike) -> float:
     Y : array-like or sparse matrix of shape (n_samples, n_labels)
         True labels, 0 or 1. Unknown entries (-1, NaN or null) are left out.
     scores : array-like of shape (n_samples, n_labels)
-        Scores of the labels; a larger score means that the label is more likely. A label is predicted where its score
-        is at least 0.5.
+        Scores of the labels; a larger score means that the label is more likely.
 
     Returns
     -------
@@ -317,18 +311,13 @@ def micro_f1(Y: ArrayLike, scores: ArrayLike) -> float:
     >>> round(micro_f1([[1, 0], [0, 0]], [[0.9, 0.1], [0.7, 0.2]]), 6)
     0.666667
     """
-    return _micro(*_true_and_wrong(*check_measured(Y, scores)))
+    return _micro(Compared(Y, scores))
 
 
 def score_table(
-    Y: ArrayLike,
-    scores: ArrayLike,
-    *,
-    predictions: ArrayLike | None = None,
-    coverage_by: Literal["C", "C-1"] = "C",
-    coverage_empty: Literal[0, -1] = 0,
+    Y: ArrayLike, scores: ArrayLike, *, predictions: ArrayLike | None = None, coverage_empty: Literal[0, -1] = 0
 ) -> dict[str, float]:
-    """All seven measures as the article's tables show them: larger is better for each.
+    """All measures as tables show them: larger is better for each.
 
     Parameters
     ----------
@@ -338,32 +327,29 @@ def score_table(
         Scores of the labels; a larger score means that the label is more likely.
     predictions : array-like of shape (n_samples, n_labels), default=None
         Predicted labels, 0 or 1, for HL', MaF1 and MiF1. None: a label is predicted where its score is at least 0.5.
-    coverage_by : {"C", "C-1"}, default="C"
-        Divisor in Cov' = 1 - Cov / divisor, with C the number of labels. The article's text uses C - 1, its printed
-        tables use C.
     coverage_empty : {0, -1}, default=0
         Value in Cov of a row without labels. The article's tables use -1.
 
     Returns
     -------
     dict
-        HL' = 1 - HL, RL' = 1 - RL, AP, OE' = 1 - OE, Cov', MaF1 and MiF1, in this order.
+        HL' = 1 - HL, RL' = 1 - RL, AP, OE' = 1 - OE, Cov' = 1 - Cov / C, MaF1 and MiF1, in this order.
 
     Raises
     ------
     ValueError
-        If ``coverage_by``, ``coverage_empty`` or ``Y`` has other values than those above, if ``Y`` has no known entry,
-        if shapes differ, or if ``scores`` is NaN where ``Y`` is known.
+        If ``coverage_empty`` or ``Y`` has other values than those above, if ``Y`` has no known entry, if shapes
+        differ, or if ``scores`` is NaN where ``Y`` is known.
 
     Warns
     -----
     RuntimeWarning
-        If RL', AP and OE' are NaN because no row has both a relevant and an irrelevant label. For one label Cov' is
-        NaN with "C-1".
+        If RL', AP and OE' are NaN because no row has both a relevant and an irrelevant label.
 
     Notes
     -----
-    Article, section 4.1. To compare with the article's tables, use ``coverage_empty=-1``.
+    Article, section 4.1, whose text divides Cov by C - 1, and whose printed tables by C, the number of labels. To
+    compare with these, use ``coverage_empty=-1``.
 
     Examples
     --------
@@ -371,65 +357,60 @@ def score_table(
     >>> {name: round(value, 3) for name, value in table.items()}  # doctest: +NORMALIZE_WHITESPACE
     {"HL'": 0.667, "RL'": 0.75, 'AP': 0.917, "OE'": 1.0, "Cov'": 0.667, 'MaF1': 0.556, 'MiF1': 0.667}
     """
-    check_choice(coverage_by, "coverage_by", "C", "C-1")
     check_choice(coverage_empty, "coverage_empty", 0, -1)
-    truth, values, known = check_measured(Y, scores)
-    ranking = _rank(truth, values, known)
-    decided = values if predictions is None else check_measured(Y, predictions)[1]
-    right, wrong = _true_and_wrong(truth, decided, known)
-    divisor = truth.shape[1] - (coverage_by == "C-1")
-    depth = float(np.nanmean(_coverages(ranking, coverage_empty)))
-    if divisor == 0:
-        warnings.warn(
-            "Cov' is NaN, because it is divided by the number of labels minus 1, which is 0 for one label; "
-            'pass coverage_by="C" to divide by the number of labels.',
-            RuntimeWarning,
-            stacklevel=2,
-        )
-    return {
-        "HL'": 1.0 - _hamming(wrong, known),
-        "RL'": 1.0 - _mean_of_ranked(_ranking_losses(ranking), "RL'"),
-        "AP": _mean_of_ranked(_average_precisions(ranking), "AP"),
-        "OE'": 1.0 - _mean_of_ranked(_one_errors(ranking), "OE'"),
-        "Cov'": 1.0 - depth / divisor if divisor else float("nan"),
-        "MaF1": _macro(right, wrong, known),
-        "MiF1": _micro(right, wrong),
-    }
+    compared = Compared(Y, scores, predictions, coverage_empty)
+    values = {name: measure.of(compared) for name, measure in MEASURES.items()}
+    return {name: 1.0 - value if MEASURES[name].is_loss else value for name, value in values.items()}
 
 
-# ---------------------------------------------------------------- rankings; values of rows, NaN for dropped ones
+class Compared:
+    """True labels, scores and predicted labels after their checks, and what several measures need of them."""
+
+    def __init__(
+        self, Y: ArrayLike, scores: ArrayLike, predictions: ArrayLike | None = None, coverage_empty: float = 0
+    ) -> None:
+        self.truth, self.scores, self.known = check_measured(Y, scores)
+        decided = self.scores if predictions is None else check_measured(Y, predictions)[1]
+        self.predicted = decided >= THRESHOLD
+        self.coverage_empty = coverage_empty
+
+    @cached_property
+    def ranking(self) -> "_Ranking":
+        """The labels of every row by their scores."""
+        return _Ranking(self.truth, self.scores, self.known)
+
+    @cached_property
+    def counts(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """TP, and FP + FN, of each label over its known entries."""
+        right, wrong = self.predicted & self.truth, self.predicted != self.truth
+        return (right & self.known).sum(axis=0), (wrong & self.known).sum(axis=0)
 
 
-class _Ranking(NamedTuple):
+# ---------------------------------------------------------------- rankings
+
+
+class _Ranking:
     """Each row from its best to its worst score; of equal scores the higher label index comes first.
 
     The m known labels of a row take the depths 0 to m - 1; what lies below counts nowhere.
     """
 
-    values: Floats  # (n, C) scores, descending over the known labels
-    relevant: Bools  # (n, C) whether the label at this depth is relevant; False below the known ones
-    hits: NDArray[np.intp]  # (n, C) relevant labels down to this depth, inclusive
-    n_relevant: NDArray[np.intp]  # (n,)
-    n_known: NDArray[np.intp]  # (n,) m
-    counted: Bools  # (n,) rows with at least one relevant and one irrelevant label
+    def __init__(self, truth: Bools, scores: NDArray[np.float64], known: Bools) -> None:
+        # With the labels reversed, a stable sort leaves the higher label index first among equal scores.
+        order = np.argsort(-scores[:, ::-1], axis=1, kind="stable")
+        if not known.all():  # a second stable sort takes the unknown labels to the end
+            below = np.take_along_axis(~known[:, ::-1], order, axis=1)
+            order = np.take_along_axis(order, np.argsort(below, axis=1, kind="stable"), axis=1)
+        self.values = np.take_along_axis(scores[:, ::-1], order, axis=1)  # descending over the known labels
+        self.relevant = np.take_along_axis(truth[:, ::-1], order, axis=1)  # whether the label at this depth is relevant
+        self.hits = np.cumsum(self.relevant, axis=1, dtype=np.intp)  # relevant labels down to this depth, inclusive
+        self.n_relevant, self.n_known = self.hits[:, -1], known.sum(axis=1)
+        self.counted = (self.n_relevant > 0) & (self.n_relevant < self.n_known)  # rows that can be ranked
 
 
-def _rank(truth: Bools, scores: Floats, known: Bools) -> _Ranking:
-    """The labels of every row by their scores."""
-    # With the labels reversed, a stable sort leaves the higher label index first among equal scores.
-    order = np.argsort(-scores[:, ::-1], axis=1, kind="stable")
-    if not known.all():  # a second stable sort takes the unknown labels to the end
-        below = np.take_along_axis(~known[:, ::-1], order, axis=1)
-        order = np.take_along_axis(order, np.argsort(below, axis=1, kind="stable"), axis=1)
-    relevant = np.take_along_axis(truth[:, ::-1], order, axis=1)
-    hits = np.cumsum(relevant, axis=1, dtype=np.intp)
-    n_relevant, n_known = hits[:, -1], known.sum(axis=1)
-    values = np.take_along_axis(scores[:, ::-1], order, axis=1)
-    return _Ranking(values, relevant, hits, n_relevant, n_known, (n_relevant > 0) & (n_relevant < n_known))
-
-
-def _ranking_losses(ranking: _Ranking) -> Floats:
+def _ranking_loss(compared: Compared) -> float:
     """|{(r, i): s_r <= s_i}| / (|R| |I|), counted at the end of each relevant label's run of equal scores."""
+    ranking = compared.ranking
     n_labels = ranking.values.shape[1]
     depth = np.arange(n_labels)
     ends_run = np.ones(ranking.values.shape, dtype=bool)
@@ -440,60 +421,79 @@ def _ranking_losses(ranking: _Ranking) -> Floats:
     irrelevant_down_to = depth + 1 - ranking.hits
     wrong = np.take_along_axis(irrelevant_down_to, run_end, axis=1).sum(axis=1, where=ranking.relevant)
     pairs = ranking.n_relevant * (ranking.n_known - ranking.n_relevant)
-    return np.where(ranking.counted, wrong / np.maximum(pairs, 1), np.nan)
+    return _mean_of_ranked(ranking, wrong / np.maximum(pairs, 1), "ranking_loss")
 
 
-def _average_precisions(ranking: _Ranking) -> Floats:
+def _average_precision(compared: Compared) -> float:
     """Mean precision at the depths of the relevant labels."""
+    ranking = compared.ranking
     precision = ranking.hits / np.arange(1, ranking.hits.shape[1] + 1)
     total = precision.sum(axis=1, where=ranking.relevant)
-    return np.where(ranking.counted, total / np.maximum(ranking.n_relevant, 1), np.nan)
+    return _mean_of_ranked(ranking, total / np.maximum(ranking.n_relevant, 1), "average_precision")
 
 
-def _one_errors(ranking: _Ranking) -> Floats:
+def _one_error(compared: Compared) -> float:
     """0 if a label that shares the top score is relevant, else 1."""
+    ranking = compared.ranking
     top = ranking.values == ranking.values[:, :1]
-    wrong = ~(top & ranking.relevant).any(axis=1)
-    return np.where(ranking.counted, wrong, np.nan)
+    return _mean_of_ranked(ranking, ~(top & ranking.relevant).any(axis=1), "one_error")
 
 
-def _coverages(ranking: _Ranking, empty: float) -> Floats:
+def _coverage(compared: Compared) -> float:
     """Depth, from 0, of the worst relevant label; ``empty`` without one. Only rows without a known label drop."""
+    ranking = compared.ranking
     worst = ranking.relevant.shape[1] - 1 - np.argmax(ranking.relevant[:, ::-1], axis=1)
-    return np.where(ranking.n_known > 0, np.where(ranking.n_relevant > 0, worst, float(empty)), np.nan)
+    depths = np.where(ranking.n_relevant > 0, worst, float(compared.coverage_empty))
+    return float(np.mean(depths[ranking.n_known > 0]))
 
 
-def _mean_of_ranked(rows: Floats, name: str) -> float:
-    """Mean over the rows that are not left out; NaN, with a warning that contains ``name``, if all are."""
-    counted = rows[~np.isnan(rows)]
-    if not counted.size:
-        warnings.warn(f"{name} is NaN: each of the {rows.size} rows has no label or all labels, so none can be ranked.",
-                      RuntimeWarning, stacklevel=3)  # fmt: skip
+def _mean_of_ranked(ranking: _Ranking, rows: NDArray[Any], name: str) -> float:
+    """Mean over the rows that can be ranked; NaN, with a warning that names the measure, if none can."""
+    if not ranking.counted.any():
+        warnings.warn(f"{name} is NaN: each of the {len(rows)} rows has no label or all labels, so none can be ranked.",
+                      RuntimeWarning, stacklevel=4)  # fmt: skip
         return float("nan")
-    return float(np.mean(counted))
+    return float(np.mean(rows[ranking.counted]))
 
 
 # ---------------------------------------------------------------- counts
 
 
-def _true_and_wrong(truth: Bools, scores: Floats, known: Bools) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Count TP and FP + FN of each label over its known entries."""
-    predicted = scores >= THRESHOLD
-    return (predicted & truth & known).sum(axis=0), ((predicted != truth) & known).sum(axis=0)
-
-
-def _hamming(wrong: NDArray[np.intp], known: Bools) -> float:
+def _hamming(compared: Compared) -> float:
     """The share of known entries that are predicted wrong."""
-    return int(wrong.sum()) / int(np.count_nonzero(known))
+    return int(compared.counts[1].sum()) / int(np.count_nonzero(compared.known))
 
 
-def _macro(right: NDArray[np.intp], wrong: NDArray[np.intp], known: Bools) -> float:
+def _macro(compared: Compared) -> float:
     """F1 of each label with a known entry, 0 where it neither occurs nor is predicted; their mean."""
+    right, wrong = compared.counts
     occurs = 2 * right + wrong
-    return float(np.mean((2 * right / np.maximum(occurs, 1))[known.any(axis=0)]))
+    return float(np.mean((2 * right / np.maximum(occurs, 1))[compared.known.any(axis=0)]))
 
 
-def _micro(right: NDArray[np.intp], wrong: NDArray[np.intp]) -> float:
+def _micro(compared: Compared) -> float:
     """F1 of all entries together."""
-    n_right = int(right.sum())
-    return 2 * n_right / (2 * n_right + int(wrong.sum())) if n_right else 0.0
+    n_right, n_wrong = (int(count.sum()) for count in compared.counts)
+    return 2 * n_right / (2 * n_right + n_wrong) if n_right else 0.0
+
+
+class Measure(NamedTuple):
+    """A measure: its public function, what computes it, whether less is better, and whether it ranks labels."""
+
+    function: Callable[..., float]
+    of: Callable[[Compared], float]
+    is_loss: bool
+    ranks: bool
+
+
+#: What `score_table`, ``nmlsdr evaluate``, the page of ``nmlsdr report`` and `nmlsdr.model_selection.SCORERS` have; the
+#: article's tables name those of them that they show.
+MEASURES = {
+    "HL'": Measure(hamming_loss, _hamming, True, False),
+    "RL'": Measure(ranking_loss, _ranking_loss, True, True),
+    "AP": Measure(average_precision, _average_precision, False, True),
+    "OE'": Measure(one_error, _one_error, True, True),
+    "Cov'": Measure(coverage, lambda compared: _coverage(compared) / compared.truth.shape[1], True, True),
+    "MaF1": Measure(macro_f1, _macro, False, False),
+    "MiF1": Measure(micro_f1, _micro, False, False),
+}

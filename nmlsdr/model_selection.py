@@ -354,13 +354,8 @@ def _probabilities(y_score: Any, n_labels: int) -> NDArray[Any]:
 #: The multi-output classifiers of scikit-learn work too, unless a label has only one value in a training fold, because
 #: scikit-learn then does not show which column of their probabilities is meant.
 SCORERS: dict[str, Any] = {
-    "hamming_loss": _Scorer(metrics.hamming_loss, False, ranks=False),
-    "ranking_loss": _Scorer(metrics.ranking_loss, False),
-    "average_precision": _Scorer(metrics.average_precision, True),
-    "one_error": _Scorer(metrics.one_error, False),
-    "coverage": _Scorer(metrics.coverage, False),
-    "macro_f1": _Scorer(metrics.macro_f1, True, ranks=False),
-    "micro_f1": _Scorer(metrics.micro_f1, True, ranks=False),
+    measure.function.__name__: _Scorer(measure.function, not measure.is_loss, ranks=measure.ranks)
+    for measure in metrics.MEASURES.values()
 }
 
 

@@ -345,7 +345,7 @@ def run_cell(
 
 def measures(target: NDArray[Any], scores: NDArray[Any], predicted: NDArray[Any] | None = None) -> dict[str, Any]:
     """The seven measures, None for one without a value; HL' and both F1 of `predicted` where it is given."""
-    table = score_table(target, scores, predictions=predicted, coverage_by="C", coverage_empty=-1)
+    table = score_table(target, scores, predictions=predicted, coverage_empty=-1)
     return {name: float(table[name]) if np.isfinite(table[name]) else None for name in METRICS}
 
 

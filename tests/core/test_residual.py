@@ -153,7 +153,7 @@ def test_strengths_and_embedding_equal_the_stored_numbers(case, shared):
     assert kappa.sum() == pytest.approx(case["sum_kappa"], abs=1e-3)
     knn = MLkNN(10, n_jobs=1)
     proba = knn.fit(model.embedding_, d.target).predict_proba(model.transform(d.test))
-    found = score_table(d.test_target, proba, coverage_by="C", coverage_empty=-1)
+    found = score_table(d.test_target, proba, coverage_empty=-1)
     assert np.mean(list(found.values())) == pytest.approx(case["P1"], abs=tolerance)
 
 

@@ -159,7 +159,7 @@ def test_thresholds_equal_the_stored_numbers(case, shared):
 
 
 def _measures(target, scores, predicted):
-    table = score_table(target, scores, predictions=predicted, coverage_by="C", coverage_empty=-1)
+    table = score_table(target, scores, predictions=predicted, coverage_empty=-1)
     rankings = [table[name] for name in ("RL'", "AP", "OE'", "Cov'")]
     return {"mean4": np.mean(rankings), "mean7": np.mean(list(table.values())), **table}
 

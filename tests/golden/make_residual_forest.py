@@ -35,7 +35,7 @@ def case(old):
     r, scores, truth = found["rate"], found["scores"], d.test_target
     least = 0.5 / mask.sum()
     p = np.clip((scores - r) / (1 - 2 * r), least, 1 - least)
-    table = score_table(truth, scores, predictions=scores >= found["f1"], coverage_by="C", coverage_empty=-1)
+    table = score_table(truth, scores, predictions=scores >= found["f1"], coverage_empty=-1)
     values = {
         **dict(zip(("ridge", "extra", "forest"), found["weights"], strict=True)),
         "missed": ((Y[mask] - found["O"]) ** 2).mean(), "r": r, "t": found["f1"], "mean_score": scores.mean(),

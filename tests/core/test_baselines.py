@@ -1,19 +1,13 @@
 """The supervised projections and SSMLDR as estimators: label rule, invariance, degenerate input, transformer API."""
 
-import pickle
 
 import numpy as np
-import pandas as pd
 import pytest
 import reference
 from projections import assert_same_directions, draw_binary
 from scipy import sparse
-from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from nmlsdr import MDDM, MLDA, MVMD, NMLSDR, SSMLDR, MultiLabelCCA
 from nmlsdr._projections import label_weights, scatter
@@ -186,15 +180,6 @@ def test_unlabelled_rows_are_ignored(data, name):
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_labeled_has_the_same_effect_as_rows_of_minus_one(data, name):
-    X, Y = data
-    expected = pair(clone(METHODS[name]).fit(X, Y))
-    masked = sparse.csr_array(np.where(Y == -1, 0, Y))
-    found = clone(METHODS[name]).fit(X, masked, labeled=(Y != -1).any(axis=1))
-    assert_same_directions(pair(found), expected, 1e-12)
-
-
-@pytest.mark.parametrize("name", METHODS)
 def test_one_dimensional_labels_are_one_column_per_class(data, name):
     X, _ = data
     y = np.array(["a", "b", "c"], dtype="U2")[np.argmax(X[:, :3], axis=1)]
@@ -204,13 +189,6 @@ def test_one_dimensional_labels_are_one_column_per_class(data, name):
     model = clone(METHODS[name]).fit(X, y)
     np.testing.assert_array_equal(model.classes_, ["a", "b", "c"])
     assert_same_directions(pair(model), pair(clone(METHODS[name]).fit(X, Y)), 1e-12)
-
-
-def test_label_names_of_a_data_frame_are_kept(data):
-    X, Y = data
-    model = MDDM().fit(X, pd.DataFrame(Y, columns=list("pqrs")))
-    np.testing.assert_array_equal(model.label_names_in_, list("pqrs"))
-    assert not hasattr(model.fit(X, Y), "label_names_in_")
 
 
 # ---------------------------------------------------------------- invariance
@@ -306,32 +284,6 @@ def test_errors_name_bad_options(data):
 # ---------------------------------------------------------------- the transformer API
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_pickle_and_output_frames(data, name):
-    X, Y = data
-    frame = pd.DataFrame(X, columns=[f"f{j}" for j in range(9)])
-    model = clone(METHODS[name]).set_output(transform="pandas").fit(frame, Y)
-    shown = model.transform(frame)
-    prefix = type(model).__name__.lower()
-    assert list(shown.columns) == list(model.get_feature_names_out()) == [f"{prefix}{j}" for j in range(shown.shape[1])]
-    again = pickle.loads(pickle.dumps(model))
-    pd.testing.assert_frame_equal(again.transform(frame), shown)
-    with pytest.raises(ValueError, match="feature names"):
-        model.transform(frame.rename(columns={"f0": "g0"}))
-
-
-@pytest.mark.parametrize("interface", ["spmatrix", "sparray"])
-def test_sparse_rows_give_dense_embeddings_under_either_interface(data, interface):
-    X, Y = data
-    try:
-        context = config_context(sparse_interface=interface)
-    except TypeError:
-        pytest.skip("scikit-learn before 1.9 has no sparse_interface")
-    with context:
-        assert isinstance(MDDM().fit_transform(sparse.csr_matrix(X), Y), np.ndarray)
-        assert isinstance(MDDM().fit_transform(sparse.csr_array(X), Y), np.ndarray)
-
-
 def test_float32_embeddings_are_float32_with_sums_in_float64(data):
     X, Y = data
     single = X.astype(np.float32)
@@ -341,20 +293,3 @@ def test_float32_embeddings_are_float32_with_sums_in_float64(data):
     exact = (single.astype(float) - model.mean_) @ model.components_.T.astype(float)
     np.testing.assert_array_equal(embedding, exact.astype(np.float32))
     assert model.transform(X).dtype == np.float64
-
-
-def test_pipeline_and_grid_search(data):
-    X, Y = data
-    from nmlsdr import MLkNN
-
-    pipe = make_pipeline(StandardScaler(), MDDM(), MLkNN(3))
-    grid = GridSearchCV(pipe, {"mddm__n_components": [1, 2]}, cv=3, scoring=lambda model, X, y: model.predict(X).mean())
-    grid.fit(X[:40], Y[:40].astype(int))
-    assert grid.best_params_["mddm__n_components"] in (1, 2)
-
-
-def test_memory_maps_are_read(data, tmp_path):
-    X, Y = data
-    np.save(tmp_path / "X.npy", X)
-    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
-    np.testing.assert_array_equal(MDDM().fit(mapped, Y).transform(mapped), MDDM().fit(X, Y).transform(X))

@@ -6,8 +6,8 @@ import re
 
 import numpy as np
 import pytest
+from estimator_cases import ESTIMATORS, make
 from scipy import sparse
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import DataConversionWarning
 from sklearn.model_selection import cross_val_score
 from sklearn.preprocessing import MultiLabelBinarizer, StandardScaler
@@ -21,12 +21,6 @@ pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
 pa = pytest.importorskip("pyarrow")
 
-ESTIMATORS = {
-    name: thing
-    for name in nmlsdr.__all__
-    if inspect.isclass(thing := getattr(nmlsdr, name)) and issubclass(thing, BaseEstimator)
-    if thing is not nmlsdr.ExactNeighborsTransformer  # it has no use for y
-}
 NAMES = ["cough", "fever", "rash"]
 N = 40
 
@@ -160,12 +154,6 @@ SINGLE = {
 NUMBERS = ("ints, -1", "Int64, NA", "floats, NaN", "polars ints, null", "masked ints")
 
 
-def make(name):
-    estimator = ESTIMATORS[name]()
-    wanted = {"n_neighbors": 5, "random_state": 0, "n_jobs": 1}
-    return estimator.set_params(**{key: value for key, value in wanted.items() if key in estimator.get_params()})
-
-
 def outcome(model):
     return model.predict_proba(X) if hasattr(model, "predict_proba") else model.transform(X)
 
@@ -222,7 +210,9 @@ def test_every_kind_of_classes_means_the_same_to_every_estimator(name, kind, fit
     if kind in NUMBERS:
         assert model.classes_.dtype.kind in "if"
     if hasattr(model, "predict"):
-        assert {*model.predict(X).tolist()} <= {*model.classes_.tolist()}
+        proba = model.predict_proba(X)
+        np.testing.assert_allclose(proba.sum(axis=1), 1, rtol=1e-12)
+        assert model.predict(X).tolist() == model.classes_[proba.argmax(axis=1)].tolist()
 
 
 DATES = unlabelled(pd.to_datetime(CODES, unit="D"))

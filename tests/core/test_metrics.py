@@ -129,13 +129,6 @@ def test_a_label_without_a_known_entry_is_left_out_of_macro_f1():
     assert metrics.macro_f1(Y, scores) == 1.0
 
 
-def test_unlabelled_rows_count_as_if_they_were_not_there():
-    truth, scores = random_case(60, 5, 2)
-    hidden = np.arange(60) % 4 == 1
-    given = np.where(hidden[:, None], -1, truth)
-    assert metrics.score_table(given, scores) == metrics.score_table(truth[~hidden], scores[~hidden])
-
-
 # ---------------------------------------------------------------- the authors' program, Mulan, scikit-learn
 
 
@@ -145,18 +138,16 @@ def golden():
         return dict(file)
 
 
-@pytest.mark.parametrize("name", ["RL", "OE", "AP"])
+@pytest.mark.parametrize("name", ["RL", "OE", "AP", "COV"])
 def test_authors_program_row_by_row(golden, name):
-    """Zhang's MATLAB functions; NaN marks a row that they drop."""
-    function = {"RL": metrics.ranking_loss, "OE": metrics.one_error, "AP": metrics.average_precision}
-    rows = by_row(function[name], golden["truth"], golden["scores"])
-    assert np.array_equal(np.isnan(rows), np.isnan(golden[name]))
+    """Zhang's MATLAB functions; NaN marks a row that they drop; their coverage counts an empty row as -1."""
+    measure, options = {
+        "RL": (metrics.ranking_loss, {}), "OE": (metrics.one_error, {}), "AP": (metrics.average_precision, {}),
+        "COV": (metrics.coverage, {"empty": -1}),
+    }[name]  # fmt: skip
+    rows = by_row(measure, golden["truth"], golden["scores"], **options)
     assert np.isin(golden["kind"][np.isnan(rows)], ["empty", "full"]).all()
     np.testing.assert_allclose(rows, golden[name], rtol=0, atol=3e-16)  # AP: another order of summation
-
-
-def test_authors_coverage_counts_an_empty_row_as_minus_one(golden):
-    assert np.array_equal(by_row(metrics.coverage, golden["truth"], golden["scores"], empty=-1), golden["COV"])
 
 
 @pytest.mark.shared
@@ -185,44 +176,7 @@ def test_measures_equal_those_of_mulan_apart_from_ties_and_uniform_rows(golden):
     np.testing.assert_allclose(by_row(metrics.average_precision, truth, scores)[tied], mulan[tied, 3], atol=3e-16)
 
 
-def test_ranking_measures_equal_those_of_scikit_learn_where_conventions_agree(golden):
-    from sklearn.metrics import coverage_error, label_ranking_average_precision_score, label_ranking_loss
-
-    truth, scores = golden["truth"], golden["scores"]
-    ranked = ~np.isin(golden["kind"], ["empty", "full"])
-    assert metrics.ranking_loss(truth, scores) == pytest.approx(label_ranking_loss(truth[ranked], scores[ranked]))
-    plain = golden["kind"] == "distinct"
-    truth, scores = truth[plain], scores[plain]
-    assert metrics.coverage(truth, scores) == pytest.approx(coverage_error(truth, scores) - 1)
-    assert metrics.average_precision(truth, scores) == pytest.approx(
-        label_ranking_average_precision_score(truth, scores)
-    )
-
-
-@pytest.mark.parametrize("n_labels", [1, 4])
-def test_f1_and_hamming_against_scikit_learn(n_labels):
-    from sklearn.metrics import f1_score, hamming_loss
-
-    truth, scores = random_case(50, n_labels, 1)
-    predicted = (scores >= 0.5).astype(int)
-    assert metrics.hamming_loss(truth, scores) == pytest.approx(hamming_loss(truth, predicted))
-    average = {"average": "macro"} if n_labels > 1 else {}
-    assert metrics.macro_f1(truth, scores) == pytest.approx(f1_score(truth, predicted, zero_division=0, **average))
-    if n_labels > 1:
-        assert metrics.micro_f1(truth, scores) == pytest.approx(f1_score(truth, predicted, average="micro"))
-
-
 # ---------------------------------------------------------------- the conventions, one by one
-
-
-@pytest.mark.parametrize(
-    ("scores", "expected"),
-    [([0.5, 0.2, 0.5, 0.1], 1.0), ([0.2, 0.5, 0.1, 0.5], 0.5), ([0.3, 0.3, 0.3, 0.3], 1 / 3)],
-)
-def test_average_precision_of_equal_scores_ranks_the_higher_index_above(scores, expected):
-    truth = np.array([[0, 0, 1, 0], [0, 1, 0, 0], [0, 1, 0, 0]])
-    row = {1.0: 0, 0.5: 1}.get(expected, 2)
-    assert metrics.average_precision(truth[[row]], [scores]) == pytest.approx(expected)
 
 
 def test_equal_scores_in_ranking_loss_one_error_and_coverage():
@@ -253,10 +207,6 @@ def test_f1_of_labels_that_never_occur():
     assert metrics.micro_f1(never, np.zeros((2, 2))) == 0.0
 
 
-def test_threshold_includes_one_half():
-    assert metrics.hamming_loss([[1, 1]], [[0.5, np.nextafter(0.5, 0)]]) == 0.5
-
-
 # ---------------------------------------------------------------- score_table
 
 
@@ -273,13 +223,6 @@ def test_the_score_table_has_the_seven_measures_in_order():
     assert table["MaF1"] == metrics.macro_f1(truth, scores)
     assert table["MiF1"] == metrics.micro_f1(truth, scores)
     assert metrics.score_table(truth, scores)["Cov'"] == 1 - metrics.coverage(truth, scores) / 5
-
-
-def test_perfect_scores_give_ones():
-    truth = np.array([[1, 0, 0], [0, 1, 1]])
-    table = metrics.score_table(truth, truth)
-    assert table.pop("Cov'") == 1 - 0.5 / 3
-    assert set(table.values()) == {1.0}
 
 
 def test_table_of_one_label():
@@ -350,9 +293,3 @@ def test_bad_input_raises_a_clear_error(name, truth, scores, sentence):
     with pytest.raises(ValueError, match=sentence) as error:
         getattr(metrics, name)(truth, scores)
     assert str(error.value).endswith(".")
-
-
-def test_row_order_does_not_matter():
-    truth, scores = random_case(40, 6, 5)
-    table = metrics.score_table(truth, scores)
-    assert metrics.score_table(truth[::-1], scores[::-1]) == pytest.approx(table, rel=1e-14)

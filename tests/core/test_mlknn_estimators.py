@@ -83,39 +83,7 @@ def test_semi_supervised_with_every_label_kept_is_supervised(rng):
     assert_same_model(clamped, MLkNN(6).fit(X, Y), X)
 
 
-def test_semi_supervised_one_dimensional_transduction(rng):
-    X, _ = draw(rng)
-    y = np.where(X[:, 0] > 0, "up", "down")
-    y[::3] = "-1"
-    model = SemiSupervisedMLkNN(5).fit(X, y)
-    assert model.transduction_.shape == (len(X),)
-    np.testing.assert_array_equal(model.transduction_, model.classes_[model.label_distributions_.argmax(axis=1)])
-
-
 # ---------------------------------------------------------------- rows
-
-
-@BOTH
-def test_blocks_of_predict_do_not_matter(Classifier, rng, monkeypatch):
-    X, Y = draw(rng, hidden=10)
-    model = Classifier(5).fit(X, Y)
-    proba, labels = model.predict_proba(X), model.predict(X)
-    monkeypatch.setattr(_classifier, "_QUERY_ROWS", 7)
-    np.testing.assert_array_equal(model.predict_proba(X), proba)
-    np.testing.assert_array_equal(model.predict(X), labels)
-
-
-@BOTH
-@pytest.mark.parametrize("convert", [
-    sparse.csr_array, sparse.csc_matrix, np.asfortranarray, lambda X: X.astype(np.float64), lambda X: X.tolist(),
-], ids=["csr_array", "csc_matrix", "F order", "float64 copy", "list"])  # fmt: skip
-def test_storage_does_not_change_a_bit(Classifier, convert, rng):
-    X, Y = draw(rng, hidden=10)
-    X[np.abs(X) < 0.4] = 0.0
-    X = X.astype(np.float32)
-    for n_jobs in (1, 2):
-        other = Classifier(5, n_jobs=n_jobs).fit(convert(X), Y)
-        assert_same_model(Classifier(5, n_jobs=1).fit(X, Y), other, X, convert(X))
 
 
 @BOTH
@@ -159,14 +127,6 @@ def test_scorers_of_scikit_learn(Classifier, C, rng):
         assert np.isfinite(scores[f"test_{measure}"]).all()
         by_chance = 0.5**C if measure == "accuracy" else 0.4
         assert scores[f"test_{measure}"].mean() > by_chance
-
-
-@BOTH
-def test_a_column_is_one_label(Classifier, rng):
-    X, Y = draw(rng, C=1, hidden=10)
-    model = Classifier(5).fit(X, Y)
-    assert model.predict(X).shape == model.predict_proba(X).shape == (len(X), 1)
-    assert len(model.classes_) == 1
 
 
 @BOTH

@@ -158,20 +158,6 @@ def test_every_form_of_y_gives_the_same_folds(rng, form):
         assert np.array_equal(test, same_test)
 
 
-def test_sparse_x_and_y_and_frames(rng):
-    X, y = make_data(rng, 3, unlabelled=0)
-    expected = [test.tolist() for _, test in KFold(4).split(X)]
-    for data, labels in [(sparse.csr_array(X), sparse.csr_array(y)), (pd.DataFrame(X), pd.DataFrame(y))]:
-        assert [test.tolist() for _, test in LabeledRowsSplit(4).split(data, labels)] == expected
-
-
-def test_number_of_splits_without_data():
-    assert LabeledRowsSplit().get_n_splits() == 5
-    assert LabeledRowsSplit(KFold(7)).get_n_splits() == 7
-    assert repr(LabeledRowsSplit(KFold(7))) == f"LabeledRowsSplit({KFold(7)!r})"
-    assert repr(pickle.loads(pickle.dumps(LabeledRowsSplit(3)))) == "LabeledRowsSplit(3)"
-
-
 @pytest.mark.parametrize(
     ("cv", "y", "sentence"),
     [
@@ -284,19 +270,6 @@ def test_one_label_in_every_form_of_scikit_learn_is_accepted(rng):
         assert SCORERS["hamming_loss"]._score_func(y, form) == -expected
 
 
-def test_scorers_accept_sparse_labels(rng):
-    X, y = make_data(rng, 3, unlabelled=0)
-    model = NearestRow().fit(X, y)
-    assert SCORERS["macro_f1"](model, X, sparse.csr_array(y)) == SCORERS["macro_f1"](model, X, y)
-
-
-def test_a_fold_without_labels_is_nan_with_a_warning(rng):
-    X, y = make_data(rng, 2)
-    model = NearestRow().fit(X, y)
-    with pytest.warns(RuntimeWarning, match="macro_f1 is NaN: all 60 rows of the test fold are unlabelled"):
-        assert np.isnan(SCORERS["macro_f1"](model, X, np.full_like(y, -1)))
-
-
 def test_one_dimensional_y_is_refused(rng):
     X, y = make_data(rng, 2)
     with pytest.raises(ValueError, match="SCORERS compare a 2-D y"):
@@ -334,32 +307,6 @@ def test_routing_works_with_folds_without_metadata(rng):
 # ---------------------------------------------------------------- this package's classifiers
 
 
-@pytest.mark.parametrize("n_labels", [1, 2, 3])
-def test_semi_supervised_classifier_in_cross_validation(rng, n_labels):
-    X, y = make_data(rng, n_labels, n_samples=80)
-    with quiet_at_one_label(n_labels):
-        result = cross_validate(
-            SemiSupervisedMLkNN(5, n_jobs=1), X, y, cv=LabeledRowsSplit(3), scoring=SCORERS, error_score="raise"
-        )
-    for name in SIGNS:
-        undefined = n_labels == 1 and name in ("ranking_loss", "average_precision", "one_error")
-        assert np.isnan(result[f"test_{name}"]).all() == undefined
-    assert (result["test_hamming_loss"] > -0.5).all()
-
-
-@pytest.mark.parametrize("n_labels", [1, 2, 3])
-def test_mlknn_in_a_grid_search(rng, n_labels):
-    X, y = make_data(rng, n_labels, n_samples=80)
-    search = GridSearchCV(
-        MLkNN(n_jobs=1), {"n_neighbors": [3, 5]}, scoring=SCORERS["macro_f1"], cv=LabeledRowsSplit(KFold(3)),
-        error_score="raise",
-    ).fit(X, y)  # fmt: skip
-    train, test = next(iter(LabeledRowsSplit(KFold(3)).split(X, y)))
-    model = MLkNN(3, n_jobs=1).fit(X[train], y[train])
-    assert search.cv_results_["split0_test_score"][0] == metrics.macro_f1(y[test], model.predict_proba(X[test]))
-    assert search.best_score_ > 0.5
-
-
 def test_search_over_the_whole_framework(rng):
     """The article's pipeline: reduce with all rows, classify, choose by the labelled rows of each fold."""
     X, y = make_data(rng, 3, n_samples=90)
@@ -393,13 +340,6 @@ def test_rows_with_any_known_entry_are_tested(rng, form):
     splits = [*LabeledRowsSplit(KFold(4)).split(X, form(y))]
     np.testing.assert_array_equal(np.sort(np.concatenate([test for _, test in splits])), np.flatnonzero(known))
     assert_fair(splits, y)
-
-
-def test_label_sets_are_split_as_their_columns(rng):
-    X = rng.standard_normal((8, 2))
-    y = [{"a"}, None, {"b"}, {"a", "b"}, set(), {"a"}, None, {"b"}]
-    tested = np.concatenate([test for _, test in LabeledRowsSplit(3).split(X, y)])
-    assert tested.tolist() == [0, 2, 3, 4, 5, 7]
 
 
 @pytest.mark.parametrize("name", SIGNS)

@@ -1,21 +1,14 @@
 """NMLSDR: the twin of the whole method, its attributes, the parameters of fit, invariance, degenerate input."""
 
-import pickle
 
 import numpy as np
-import pandas as pd
 import pytest
 import reference
 from projections import assert_same_directions, draw_binary
 from scipy import sparse
-from sklearn import config_context
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import KFold, cross_val_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
-from nmlsdr import NMLSDR, MLkNN
+from nmlsdr import NMLSDR
 from nmlsdr._moments import RowSums
 from nmlsdr.graph import neighbor_graph
 from nmlsdr.projection import hsic_directions, hsic_projection
@@ -126,48 +119,6 @@ def test_alpha_for_every_row(data):
             NMLSDR().fit(X, Y, alpha=bad)
 
 
-def test_labeled_has_the_same_effect_as_rows_of_minus_one(data):
-    X, Y = data
-    zeros = np.where(Y == -1, 0, Y)
-    expected = NMLSDR().fit(X, Y)
-    for y in (zeros, sparse.csr_array(zeros), zeros.astype(int)):
-        found = NMLSDR().fit(X, y, labeled=np.arange(80) < 40)
-        np.testing.assert_array_equal(found.components_, expected.components_)
-        assert not found.label_flips_[40:].any()
-
-
-def test_a_graph_is_not_sliced_by_cross_validation(data):
-    X, Y = data
-    X, y = X[:40], Y[:40].astype(int)
-    W = neighbor_graph(X, 5)
-    pipe = make_pipeline(NMLSDR(n_neighbors=5), MLkNN(3))
-    with pytest.raises(ValueError, match="cross-validation cannot split a graph: use the parameter neighbors instead"):
-        cross_val_score(
-            pipe, X, y, cv=KFold(3), params={"nmlsdr__graph": W}, scoring=lambda model, X, y: 0.0, error_score="raise"
-        )
-
-
-def test_metadata_of_fit_is_routed_through_a_pipeline(data):
-    X, Y = data
-    X, y = X[:40], Y[:40].astype(int)
-    seen = []
-
-    def score(model, X, y):
-        seen.append(model[0].label_distributions_)
-        return 0.0
-
-    alpha, labeled = np.linspace(0.1, 0.8, 40), np.arange(40) % 3 != 0
-    with config_context(enable_metadata_routing=True):
-        model = NMLSDR(n_neighbors=5).set_fit_request(alpha=True, labeled=True)
-        pipe = make_pipeline(model, MLkNN(3).set_fit_request(labeled=False))
-        cross_val_score(
-            pipe, X, y, cv=KFold(2), params={"alpha": alpha, "labeled": labeled}, scoring=score, error_score="raise"
-        )
-    for (train, _), F in zip(KFold(2).split(X), seen, strict=True):
-        alone = NMLSDR(n_neighbors=5).fit(X[train], y[train], alpha=alpha[train], labeled=labeled[train])
-        np.testing.assert_array_equal(F, alone.label_distributions_)
-
-
 def test_neighbour_transformers_propose_the_graph(data):
     from sklearn.neighbors import KNeighborsTransformer
 
@@ -179,21 +130,6 @@ def test_neighbour_transformers_propose_the_graph(data):
 
 
 # ---------------------------------------------------------------- storage, threads, invariance
-
-
-def test_storage_of_rows_and_number_of_threads_do_not_change_the_result(data):
-    X, Y = data
-    X[np.abs(X) < 0.7] = 0.0
-    base = NMLSDR(n_neighbors=6).fit(X, Y)
-    for layout in (np.asfortranarray, sparse.csr_array, sparse.csr_matrix, sparse.csc_array):
-        model = NMLSDR(n_neighbors=6).fit(layout(X), Y)
-        np.testing.assert_array_equal(model.label_distributions_, base.label_distributions_)
-        assert_same_directions(pair(model), pair(base), 1e-10)
-        np.testing.assert_allclose(np.abs(model.transform(layout(X))), np.abs(base.transform(X)), atol=1e-8)
-    for n_jobs in (1, 2):
-        model = NMLSDR(n_neighbors=6, n_jobs=n_jobs).fit(X, Y)
-        np.testing.assert_array_equal(model.label_distributions_, base.label_distributions_)
-        np.testing.assert_array_equal(model.components_, base.components_)
 
 
 def test_float32_rows_give_a_float32_embedding(data):
@@ -217,24 +153,6 @@ def test_where_propagation_leaves_one_hard_label_the_soft_ones_are_projected(rng
     assert_same_directions(pair(model), hsic_projection(X, model.label_distributions_), 1e-12)
     with pytest.raises(ValueError, match="no dependence"):
         NMLSDR(n_neighbors=11).fit(X, np.ones_like(Y))
-
-
-def test_shift_rotation_and_order(data, rng):
-    X, Y = data
-    base = NMLSDR(tol=1e-12).fit(X, Y)
-    Q = np.linalg.qr(rng.standard_normal((9, 9)))[0]
-    rows, labels = rng.permutation(80), rng.permutation(4)
-    assert_same_directions(pair(NMLSDR(tol=1e-12).fit(X + 3.0, Y)), pair(base), 1e-8)
-    assert_same_directions(pair(NMLSDR(tol=1e-12).fit(X @ Q, Y)), (base.components_ @ Q, base.eigenvalues_), 1e-8)
-    assert_same_directions(pair(NMLSDR(tol=1e-12).fit(X[rows], Y[rows][:, labels])), pair(base), 1e-8)
-    F = NMLSDR(tol=1e-12).fit(X[rows], Y[rows][:, labels]).label_distributions_
-    np.testing.assert_allclose(F, base.label_distributions_[rows][:, labels], atol=1e-7)
-
-
-def test_inputs_are_not_changed_and_may_be_read_only(data):
-    X, Y = data
-    X.flags.writeable = Y.flags.writeable = False
-    NMLSDR().fit(X, Y).transform(X)
 
 
 # ---------------------------------------------------------------- degenerate input
@@ -262,14 +180,6 @@ def test_degenerate_input_gives_finite_results(data, rng, make, case):
     assert np.isfinite(model.fit_transform(make(X), Y)).all()
     assert len(model.components_) == {"empty label": 3, "single label": 1}.get(case, 4)
     assert np.isfinite(model.dependence_ratio_).all()
-
-
-def test_more_neighbours_than_rows_are_clipped(data):
-    X, Y = data
-    few = np.r_[0:4, 78:80]
-    with pytest.warns(UserWarning, match="was lowered to 5"):
-        model = NMLSDR().fit(X[few], Y[few])
-    assert model.n_neighbors_ == 5
 
 
 def test_components_without_a_label_are_counted(rng):
@@ -321,24 +231,3 @@ def test_components_above_the_rank_are_cut_with_a_warning(data):
 
 
 # ---------------------------------------------------------------- the transformer API
-
-
-def test_frames_names_clone_and_pickle(data):
-    X, Y = data
-    frame = pd.DataFrame(X, columns=[f"f{j}" for j in range(9)])
-    model = NMLSDR(2).set_output(transform="pandas").fit(frame, pd.DataFrame(Y, columns=list("pqrs")))
-    shown = model.transform(frame)
-    assert list(shown.columns) == list(model.get_feature_names_out()) == ["nmlsdr0", "nmlsdr1"]
-    np.testing.assert_array_equal(model.feature_names_in_, frame.columns)
-    np.testing.assert_array_equal(model.label_names_in_, list("pqrs"))
-    pd.testing.assert_frame_equal(pickle.loads(pickle.dumps(model)).transform(frame), shown)
-    assert clone(model).get_params() == model.get_params()
-
-
-def test_the_whole_framework_is_a_pipeline(data):
-    from nmlsdr import SemiSupervisedMLkNN
-
-    X, Y = data
-    pipe = make_pipeline(StandardScaler(), NMLSDR(n_neighbors=6), SemiSupervisedMLkNN(5)).fit(X, Y)
-    assert pipe.predict(X).shape == (80, 4)
-    assert pipe.predict_proba(X).shape == (80, 4)

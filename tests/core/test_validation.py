@@ -15,49 +15,6 @@ from nmlsdr._checks.labels import alphas_of_labels, check_labels
 from nmlsdr.propagation import propagate
 
 
-def test_two_dimensional_labels_are_read_by_the_label_rule():
-    labels = check_labels([[1, 0], [-1, -1], [0, 0]])
-    np.testing.assert_array_equal(labels.Y, [[1, 0], [0, 0], [0, 0]])
-    np.testing.assert_array_equal(labels.labeled, [True, False, True])
-    assert not labels.single
-    assert [c.tolist() for c in labels.classes] == [[0, 1], [0, 1]]
-
-
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, sparse.csr_matrix, pd.DataFrame, list])
-@pytest.mark.parametrize("dtype", [bool, np.int8, np.float32, np.uint8])
-def test_every_form_of_the_same_labels(form, dtype):
-    Y = np.array([[1, 0, 1], [0, 0, 0], [1, 1, 1]], dtype=dtype)
-    np.testing.assert_array_equal(check_labels(form(Y)).Y, Y)
-
-
-def test_label_names_come_from_a_data_frame():
-    labels = check_labels(pd.DataFrame({"heart": [1, 0], "lung": [0, 1]}))
-    assert labels.names.tolist() == ["heart", "lung"]
-
-
-def test_labeled_overrides_minus_one_and_ignores_the_rest():
-    Y = np.array([[1.0, 0.0], [np.nan, 7.0], [0.0, 1.0]])
-    labels = check_labels(Y, labeled=np.array([True, False, True]))
-    np.testing.assert_array_equal(labels.Y, [[1, 0], [0, 0], [0, 1]])
-
-
-@pytest.mark.parametrize(
-    ("y", "classes", "Y"),
-    [
-        ([2, 5, -1, 2], [2, 5], [[1, 0], [0, 1], [0, 0], [1, 0]]),
-        (["b", "a", "-1"], ["a", "b"], [[0, 1], [1, 0], [0, 0]]),
-        (np.array(["b", "a", -1], dtype=object), ["a", "b"], [[0, 1], [1, 0], [0, 0]]),
-        ([0.0, 1.0, -1.0], [0.0, 1.0], [[1, 0], [0, 1], [0, 0]]),
-        ([True, False], [False, True], [[0, 1], [1, 0]]),
-    ],
-)
-def test_one_dimensional_labels_are_read_as_classes(y, classes, Y):
-    labels = check_labels(y)
-    assert labels.single
-    assert labels.classes.tolist() == classes
-    np.testing.assert_array_equal(labels.Y, Y)
-
-
 @pytest.mark.parametrize(
     ("y", "message"),
     [

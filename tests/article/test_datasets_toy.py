@@ -82,19 +82,6 @@ def test_independent_noise_of_toy_has_the_expected_share_of_ones():
     assert abs((counts.sum() / (1000 * 12 * 20)) - 0.2) < 0.006
 
 
-def test_toy_train_rows_are_a_random_part(toy):
-    # 6000 of 8000: each class keeps about three quarters of its rows on train
-    assert np.abs(toy.target.sum(axis=0) / [2600, 3000, 2900, 2500] - 0.75).max() < 0.05
-
-
-@pytest.mark.parametrize("seed", [0, 7, np.random.SeedSequence(4, spawn_key=(2,))])
-def test_toy_is_reproducible(seed):
-    a, b = (make_toy(n_samples=80, random_state=seed) for _ in range(2))
-    assert all(np.array_equal(a[key], b[key]) for key in ("data", "target", "test_data", "test_target"))
-    other = make_toy(n_samples=80, random_state=99)
-    assert not np.array_equal(a.data, other.data)
-
-
 def test_toy_leaves_the_global_generator_alone():
     state = np.random.get_state()[1].copy()  # noqa: NPY002 the legacy state is what is tested
     make_toy(n_samples=16)
@@ -254,11 +241,6 @@ def test_flip_and_mask_accept_labels_that_no_estimator_can_be_fitted_to():
     assert np.array_equal(mask_labels(unlabeled, 1), unlabeled)
     one_label = np.array([[1], [-1], [1]])
     assert flip_labels(one_label, 1).ravel().tolist() == [0, -1, 0]
-
-
-def test_sparse_and_dense_labels_are_flipped_alike():
-    Y = np.array([[0, 1], [-1, -1], [1, 1]])
-    assert np.array_equal(flip_labels(sparse.csr_array(Y), 0.5, random_state=0), flip_labels(Y, 0.5, random_state=0))
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.1, float("nan"), "half", None, True])

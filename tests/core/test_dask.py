@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import nmlsdr.dask
-from nmlsdr import MLkNN, MultiLabelPropagation, ResidualPropagation, SemiSupervisedMLkNN, graph
+from nmlsdr import MLkNN, MultiLabelPropagation, SemiSupervisedMLkNN, graph
 from nmlsdr.cli import main
 
 dask = pytest.importorskip("dask", reason="needs Dask: pip install 'nmlsdr[dask]'")
@@ -145,27 +145,6 @@ def test_a_model_of_rows_in_memory_predicts_by_blocks(rng, name):
         found = blocks.map_blocks(method, dtype=expected.dtype, chunks=(blocks.chunks[0], (3,)))
         assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
         np.testing.assert_array_equal(found.compute(), expected)
-
-
-def test_trend_and_residuals_by_blocks(rng):
-    X, Y = draw(rng)
-    for y in (Y, np.arange(len(X)) % 2, np.arange(len(X)) % 3):
-        model = nmlsdr.dask.ResidualPropagation(n_neighbors=5, n_jobs=1).fit(X, y)
-        plain = ResidualPropagation(n_neighbors=5, n_jobs=1).fit(X, y)
-        for method in ("decision_function", "predict_proba", "transform"):
-            found, expected = getattr(model, method)(in_blocks(X, 40)), getattr(plain, method)(X)
-            assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
-            np.testing.assert_allclose(found.compute(), expected, rtol=0, atol=1e-10)
-        np.testing.assert_array_equal(model.predict(in_blocks(X, 40)).compute(), plain.predict(X))
-
-
-def test_classes_and_embeddings_by_blocks(rng):
-    X, _ = draw(rng)
-    y = np.array(["one", "two", "three"])[np.arange(len(X)) % 3]
-    model = nmlsdr.dask.MLkNN(5, n_jobs=1).fit(X, y)
-    found = model.predict(in_blocks(X, 40))
-    assert found.shape == (90,)
-    np.testing.assert_array_equal(found.compute(), MLkNN(5, n_jobs=1).fit(X, y).predict(X))
 
 
 @pytest.mark.parametrize("function", [nmlsdr.dask.kneighbors, nmlsdr.dask.neighbor_graph])

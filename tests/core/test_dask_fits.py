@@ -256,12 +256,6 @@ def assert_same_map(found, expected, X):
             np.testing.assert_allclose(lazy.compute(), getattr(expected, method)(X), rtol=0, atol=1e-9)
 
 
-def test_labels_of_several_batches_are_propagated(rng):
-    X, Y = draw(rng, labels=37)
-    expected = in_one_process("MultiLabelPropagation").fit(X, Y)
-    assert_same_fit(over_dask("MultiLabelPropagation").fit(blocks_of(X, "even"), Y), expected)
-
-
 def test_a_batch_of_labels_that_know_less_changes_no_bit_of_the_others(rng):
     """One label of the second batch is known on fewer rows, which gives all of them one alpha for each entry."""
     X = rng.normal(size=(400, 5))

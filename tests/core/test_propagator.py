@@ -77,23 +77,6 @@ def test_prediction_by_blocks_changes_no_bit(rng, monkeypatch):
     assert model.predict_proba(X).tobytes() == whole.tobytes()
 
 
-def test_classes_in_a_1d_y_are_propagated(rng):
-    X, y, _ = groups(rng, flipped=0.0)
-    names = np.where(y[:, 0] == -1, "-1", np.where(y[:, 0] == 1, "a", "b"))
-    labeled = names != "-1"
-    names[np.flatnonzero(labeled)[0]] = "b" if names[labeled][0] == "a" else "a"
-    model = MultiLabelPropagation(10, alpha_labeled=0.9).fit(X, names)
-    assert model.classes_.tolist() == ["a", "b"]
-    assert set(model.transduction_) == {"a", "b"}
-    row = np.flatnonzero(labeled)[0]
-    assert model.transduction_[row] != names[row]
-    assert np.flatnonzero(model.label_flips_.any(axis=1)).tolist() == [row]
-    assert model.label_flips_[row].all()
-    proba = model.predict_proba(X)
-    np.testing.assert_allclose(proba.sum(axis=1), 1)
-    np.testing.assert_array_equal(model.predict(X), model.classes_[proba.argmax(axis=1)])
-
-
 def test_given_graph_and_alpha(rng):
     X, y, _ = groups(rng, n=30, hidden=0.0)
     W = sparse.lil_array(neighbor_graph(X, 3))

@@ -14,7 +14,6 @@ import reference
 from projections import draw_binary
 from scipy import sparse
 from signed import propagate_signed
-from sklearn.base import clone
 from sklearn.neighbors import KNeighborsTransformer
 
 from nmlsdr import NMLSDR, MLkNN, ResidualPropagation
@@ -132,11 +131,6 @@ def test_flipped_labels_come_first(rng):
     assert scores[flipped].mean() > scores[~flipped].mean() + 0.25
 
 
-def test_unlabelled_rows_have_no_flip_scores(data):
-    X, Y, _ = data
-    assert not fit(X, Y).flip_scores_[45:].any()
-
-
 @pytest.mark.quick_cases("Emotions", "Birds")
 @pytest.mark.shared
 @pytest.mark.parametrize("case", GOLDEN["cases"], ids=lambda case: f"{case['dataset']} {case['seed']}")
@@ -188,13 +182,6 @@ def test_alpha_is_used_in_every_propagation(data):
     clamped = fit(X, Y, alpha_labeled=0.0)
     R = Y[:45] - cross_fit(X[:45], Y[:45]).predictions
     np.testing.assert_allclose(clamped.propagated_errors_[:, :45], [R, R], atol=1e-12)
-
-
-def test_labeled_replaces_rows_of_minus_one(data):
-    X, Y, new = data
-    whole = sparse.csr_array(np.where(Y == -1, 0, Y))
-    model = closely_solved().fit(X, whole, labeled=np.arange(90) < 45)
-    np.testing.assert_array_equal(rank_scores(model, new), rank_scores(fit(X, Y), new))
 
 
 def test_a_neighbour_transformer_is_used_for_every_graph(data):
@@ -269,13 +256,6 @@ def test_order_of_rows_does_not_matter_up_to_the_folds(data, rng, monkeypatch):
     np.testing.assert_allclose(two.flip_scores_, one.flip_scores_[order], atol=1e-7)
 
 
-def test_threads_do_not_matter(data):
-    X, Y, new = data
-    one, two = fit(X, Y, n_jobs=1), fit(X, Y, n_jobs=2)
-    np.testing.assert_array_equal(one.propagated_errors_, two.propagated_errors_)
-    np.testing.assert_array_equal(rank_scores(one, new), rank_scores(two, new))
-
-
 def test_float32_rows_give_a_float32_embedding(data):
     X, Y, new = data
     single = fit(X.astype(np.float32), Y)
@@ -289,15 +269,6 @@ def test_a_large_offset_costs_few_digits(data):
     X, Y, new = data
     shifted = fit(X + 1e5, Y, shrinkage=0.0)
     np.testing.assert_allclose(rank_scores(shifted, new + 1e5), rank_scores(fit(X, Y, shrinkage=0.0), new), atol=1e-6)
-
-
-def test_a_clone_keeps_the_parameters_and_can_be_fitted_on_other_data(data):
-    X, Y, new = data
-    model = fit(X, Y, ridge=(1.0, 3.0), threshold="prior")
-    again = clone(model)
-    assert again.ridge == (1.0, 3.0)
-    again.fit(X[:, :5], Y[:, :2])
-    np.testing.assert_array_equal(again.fit(X, Y).predict(new), model.predict(new))
 
 
 @pytest.mark.filterwarnings("ignore:.* lie in components of the graph without a labelled row")
@@ -352,18 +323,6 @@ def test_one_labelled_row_causes_a_warning(data):
     Y[0] = 1
     with pytest.warns(UserWarning, match="One labelled row cannot be left out"):
         fit(X, Y)
-
-
-def test_data_without_a_labelled_row_raise_a_clear_error(data):
-    with pytest.raises(ValueError, match="y has no labelled row"):
-        fit(data[0], np.full((90, 3), -1))
-
-
-def test_one_label_can_be_fitted(data):
-    X, Y, new = data
-    model = fit(X, Y[:, :1])
-    assert rank_scores(model, new).shape == (30, 1)
-    assert model.embedding_.shape == (90, 1)
 
 
 @pytest.mark.parametrize("threshold", [0.5, "prior"])

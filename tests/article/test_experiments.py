@@ -402,17 +402,14 @@ def test_a_class_of_one_s_own_stands_in_the_tables_of_the_benchmarks(tmp_path):
     assert all(0.5 < float(value) < 1 for value in values.split(",")[1:])
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("benchmarks", "--datasets", "bird", "--data-home", "nowhere"), "'bird'"),
-        (("toy", "--methods", "sklearn:Nope"), "'sklearn:Nope' could not be imported"),
-        (("toy", "--methods", "numpy:zeros"), "'numpy:zeros' must be a transformer class"),
-        (("toy", "--methods", "NMLSD"), "did you mean NMLSDR?"),
-        (("toy", "--datasets", "Birds"), "toy has one data set; leave --datasets out"),
-        (("benchmarks", "--data-home", "nowhere", "--datasets", "Birds"), "birds-train.arff"),
-    ],
-)
+@pytest.mark.parametrize(("words", "message"), [
+    (("benchmarks", "--datasets", "bird", "--data-home", "nowhere"), "'bird'"),
+    (("toy", "--methods", "sklearn:Nope"), "'sklearn:Nope' could not be imported"),
+    (("toy", "--methods", "numpy:zeros"), "'numpy:zeros' must be a transformer class"),
+    (("toy", "--methods", "NMLSD"), "did you mean NMLSDR?"),
+    (("toy", "--datasets", "Birds"), "toy has one data set; leave --datasets out"),
+    (("benchmarks", "--data-home", "nowhere", "--datasets", "Birds"), "birds-train.arff"),
+])  # fmt: skip
 def test_bad_input_raises_a_clear_error_and_status_2(tmp_path, capfd, words, message):
     assert reproduce(*words, "--out", tmp_path / "out") == 2
     out, err = capfd.readouterr()

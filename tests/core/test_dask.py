@@ -99,20 +99,17 @@ def test_the_graph_equals_that_without_dask(rows, edge_weights, metric):
         np.testing.assert_array_equal(getattr(W, part), getattr(expected, part))
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda X: nmlsdr.dask.kneighbors(X, 120), "n_neighbors=120 needs more than 120 samples, got 120"),
-        (lambda X: nmlsdr.dask.kneighbors(X, 121, queries=X), "n_neighbors=121 needs at least 121 samples, got 120"),
-        (lambda X: nmlsdr.dask.kneighbors(X, 0), "n_neighbors must be an integer of at least 1"),
-        (lambda X: nmlsdr.dask.kneighbors(X, 3, queries=X[:, :2]), "queries has 2 features, but X has 4"),
-        (lambda X: nmlsdr.dask.kneighbors(X, 3, metric="angle"), "metric must be"),
-        (lambda X: nmlsdr.dask.neighbor_graph(X, 3, metric="angle"), "metric must be"),
-        (lambda X: nmlsdr.dask.kneighbors(X[:, 0], 3), "X must be a 2-D array"),
-        (lambda X: nmlsdr.dask.kneighbors(X[X[:, 0] > 0], 3), r"X has chunks of unknown size; call its compute_chunk"),
-        (lambda X: dask.compute(*nmlsdr.dask.kneighbors(X / 0, 3)), "X contains NaN or infinity"),
-    ],
-)
+@pytest.mark.parametrize(("call", "message"), [
+    (lambda X: nmlsdr.dask.kneighbors(X, 120), "n_neighbors=120 needs more than 120 samples, got 120"),
+    (lambda X: nmlsdr.dask.kneighbors(X, 121, queries=X), "n_neighbors=121 needs at least 121 samples, got 120"),
+    (lambda X: nmlsdr.dask.kneighbors(X, 0), "n_neighbors must be an integer of at least 1"),
+    (lambda X: nmlsdr.dask.kneighbors(X, 3, queries=X[:, :2]), "queries has 2 features, but X has 4"),
+    (lambda X: nmlsdr.dask.kneighbors(X, 3, metric="angle"), "metric must be"),
+    (lambda X: nmlsdr.dask.neighbor_graph(X, 3, metric="angle"), "metric must be"),
+    (lambda X: nmlsdr.dask.kneighbors(X[:, 0], 3), "X must be a 2-D array"),
+    (lambda X: nmlsdr.dask.kneighbors(X[X[:, 0] > 0], 3), r"X has chunks of unknown size; call its compute_chunk"),
+    (lambda X: dask.compute(*nmlsdr.dask.kneighbors(X / 0, 3)), "X contains NaN or infinity"),
+])  # fmt: skip
 @pytest.mark.filterwarnings("ignore:divide by zero", "ignore:invalid value")
 def test_wrong_arguments_of_dask_functions_are_refused(rows, call, message):
     with pytest.raises(ValueError, match=message):

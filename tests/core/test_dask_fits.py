@@ -211,14 +211,11 @@ def test_classes_float32_masks_trust_and_sparse_labels(rng):
 
 
 @pytest.mark.parametrize("kind", ["even", "csr"])
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda of: of.ResidualPropagation(n_neighbors=5),
-        lambda of: of.NMLSDR(shrinkage="cv"),
-        lambda of: of.NMLSDR(shrinkage=0.5),
-    ],
-)
+@pytest.mark.parametrize("make", [
+    lambda of: of.ResidualPropagation(n_neighbors=5),
+    lambda of: of.NMLSDR(shrinkage="cv"),
+    lambda of: of.NMLSDR(shrinkage=0.5),
+])  # fmt: skip
 def test_a_trend_and_residuals_from_sums(rng, kind, make):
     """Weights and ridge come from sums over blocks, so the embedding agrees to rounding, and with it what follows.
 
@@ -275,27 +272,24 @@ def test_warnings_are_issued_once(rng):
     assert len(said) == 1
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda X, Y: nmlsdr.dask.NMLSDR(n_neighbors=5).fit(X / 0, Y), "X contains NaN or infinity"),
-        (lambda X, Y: nmlsdr.dask.NMLSDR().fit(X[X[:, 0] > 0], Y), "X has chunks of unknown size"),
-        (lambda X, Y: nmlsdr.dask.NMLSDR().fit(X[:, 0], Y), "X must be a 2-D array"),
-        (lambda X, Y: nmlsdr.MVMD().fit(X, Y), r"MVMD takes rows in memory, .* or X\.compute\(\)"),
-        (lambda X, Y: nmlsdr.dask.MLkNN(neighbors="precomputed").fit(X, Y), "needs distances in memory"),
-        (lambda X, Y: nmlsdr.dask.NMLSDR(neighbors=Proposer()).fit(X, Y), "searches rows in memory"),
-        (lambda X, Y: nmlsdr.dask.MLkNN(5).fit(X, Y).predict(X[:, :3]), "X has 3 features, but MLkNN is expecting 6"),
-        (
-            lambda X, Y: nmlsdr.dask.MDDM(constraint="features").fit(X[:5], np.eye(5, dtype=int)),
-            "needs rows in memory where it is fitted",
-        ),
-        (
-            lambda X, Y: nmlsdr.dask.ResidualPropagation(n_neighbors=3).fit(X[:10], Y[:10]),
-            "The ridge regression needs rows in memory",
-        ),
-        (lambda X, Y: nmlsdr.dask.NMLSDR().fit(X, Y[:9]), "X has 150 rows, y has 9"),
-    ],
-)
+@pytest.mark.parametrize(("call", "message"), [
+    (lambda X, Y: nmlsdr.dask.NMLSDR(n_neighbors=5).fit(X / 0, Y), "X contains NaN or infinity"),
+    (lambda X, Y: nmlsdr.dask.NMLSDR().fit(X[X[:, 0] > 0], Y), "X has chunks of unknown size"),
+    (lambda X, Y: nmlsdr.dask.NMLSDR().fit(X[:, 0], Y), "X must be a 2-D array"),
+    (lambda X, Y: nmlsdr.MVMD().fit(X, Y), r"MVMD takes rows in memory, .* or X\.compute\(\)"),
+    (lambda X, Y: nmlsdr.dask.MLkNN(neighbors="precomputed").fit(X, Y), "needs distances in memory"),
+    (lambda X, Y: nmlsdr.dask.NMLSDR(neighbors=Proposer()).fit(X, Y), "searches rows in memory"),
+    (lambda X, Y: nmlsdr.dask.MLkNN(5).fit(X, Y).predict(X[:, :3]), "X has 3 features, but MLkNN is expecting 6"),
+    (
+        lambda X, Y: nmlsdr.dask.MDDM(constraint="features").fit(X[:5], np.eye(5, dtype=int)),
+        "needs rows in memory where it is fitted",
+    ),
+    (
+        lambda X, Y: nmlsdr.dask.ResidualPropagation(n_neighbors=3).fit(X[:10], Y[:10]),
+        "The ridge regression needs rows in memory",
+    ),
+    (lambda X, Y: nmlsdr.dask.NMLSDR().fit(X, Y[:9]), "X has 150 rows, y has 9"),
+])  # fmt: skip
 @pytest.mark.filterwarnings("ignore:divide by zero", "ignore:invalid value")
 def test_wrong_arguments_of_dask_estimators_are_refused(rng, call, message):
     X, Y = draw(rng)

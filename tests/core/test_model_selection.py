@@ -158,17 +158,14 @@ def test_every_form_of_y_gives_the_same_folds(rng, form):
         assert np.array_equal(test, same_test)
 
 
-@pytest.mark.parametrize(
-    ("cv", "y", "sentence"),
-    [
-        (2, None, "needs y to find the labelled rows, got None"),
-        (2, np.full((6, 2), -1), "no labelled row"),
-        (2, np.array([[0, 1], [2, 1], [1, 0], [0, 0], [1, 1], [0, 1]]), "got 2 in row 1, label 0"),
-        (2, np.zeros((5, 2), dtype=int), "inconsistent numbers of samples|X has 6 rows"),
-        ([(range(5), [5])], np.array([[0, 1]] * 5 + [[-1, -1]]), "no labelled row, so nothing can be scored"),
-        ([(range(5), [6])], np.array([[0, 1]] * 6), "cv returned row 6, but received 6 rows to split"),
-    ],
-)
+@pytest.mark.parametrize(("cv", "y", "sentence"), [
+    (2, None, "needs y to find the labelled rows, got None"),
+    (2, np.full((6, 2), -1), "no labelled row"),
+    (2, np.array([[0, 1], [2, 1], [1, 0], [0, 0], [1, 1], [0, 1]]), "got 2 in row 1, label 0"),
+    (2, np.zeros((5, 2), dtype=int), "inconsistent numbers of samples|X has 6 rows"),
+    ([(range(5), [5])], np.array([[0, 1]] * 5 + [[-1, -1]]), "no labelled row, so nothing can be scored"),
+    ([(range(5), [6])], np.array([[0, 1]] * 6), "cv returned row 6, but received 6 rows to split"),
+])  # fmt: skip
 def test_bad_requests_raise_a_clear_error(cv, y, sentence):
     with pytest.raises(ValueError, match=sentence):
         list(LabeledRowsSplit(cv).split(np.zeros((6, 2)), y))

@@ -153,14 +153,11 @@ def test_verdicts_on_classes_replace_them(data):
         plain().fit(X, names, verdicts=["none"] * 90)
 
 
-@pytest.mark.parametrize(
-    ("verdicts", "sentence"),
-    [
-        (np.zeros((90, 3)), r"verdicts must have the shape of y, \(90, 4\), got \(90, 3\)"),
-        (np.full((90, 4), 0.5), "verdicts must contain 1, 0, and -1 or NaN where nobody decided, got 0.5 in row 0"),
-        (sparse.csr_array((90, 4)), "verdicts is sparse, and its empty cells would be verdicts of 0"),
-    ],
-)
+@pytest.mark.parametrize(("verdicts", "sentence"), [
+    (np.zeros((90, 3)), r"verdicts must have the shape of y, \(90, 4\), got \(90, 3\)"),
+    (np.full((90, 4), 0.5), "verdicts must contain 1, 0, and -1 or NaN where nobody decided, got 0.5 in row 0"),
+    (sparse.csr_array((90, 4)), "verdicts is sparse, and its empty cells would be verdicts of 0"),
+])  # fmt: skip
 def test_verdicts_of_another_form_are_refused(data, verdicts, sentence):
     with pytest.raises(ValueError, match=sentence):
         plain().fit(data[0], data[1], verdicts=verdicts)

@@ -529,22 +529,19 @@ def test_rows_without_edges_and_graphs_without_edges():
     assert (code, F.tolist()) == (0, [[0.5], [0.0]])  # (1 - alpha) Y
 
 
-@pytest.mark.parametrize(
-    ("indptr", "columns", "weights", "answer"),
-    [
-        ([1, 1, 2], [0, 1], None, BAD_GRAPH),  # does not begin at 0
-        ([0, 2, 1], [1, 0], None, BAD_GRAPH),  # falls
-        ([0, 1, 2], [1, 2], None, BAD_GRAPH),  # no such row
-        ([0, 1, 2], [-1, 0], None, BAD_GRAPH),
-        ([0, 1, 2], [0, 1], None, BAD_GRAPH),  # a diagonal
-        ([0, 2, 3, 4], [2, 1, 0, 0], None, BAD_GRAPH),  # not increasing
-        ([0, 2, 2], [1, 1], None, BAD_GRAPH),  # twice
-        ([0, 1, 1], [1], None, BAD_VALUE),  # one direction only
-        ([0, 1, 2], [1, 0], [1.0, 2.0], BAD_VALUE),  # not symmetric
-        ([0, 1, 2], [1, 0], [-1.0, -1.0], BAD_VALUE),
-        ([0, 1, 2], [1, 0], [np.nan, np.nan], NOT_FINITE),
-    ],
-)
+@pytest.mark.parametrize(("indptr", "columns", "weights", "answer"), [
+    ([1, 1, 2], [0, 1], None, BAD_GRAPH),  # does not begin at 0
+    ([0, 2, 1], [1, 0], None, BAD_GRAPH),  # falls
+    ([0, 1, 2], [1, 2], None, BAD_GRAPH),  # no such row
+    ([0, 1, 2], [-1, 0], None, BAD_GRAPH),
+    ([0, 1, 2], [0, 1], None, BAD_GRAPH),  # a diagonal
+    ([0, 2, 3, 4], [2, 1, 0, 0], None, BAD_GRAPH),  # not increasing
+    ([0, 2, 2], [1, 1], None, BAD_GRAPH),  # twice
+    ([0, 1, 1], [1], None, BAD_VALUE),  # one direction only
+    ([0, 1, 2], [1, 0], [1.0, 2.0], BAD_VALUE),  # not symmetric
+    ([0, 1, 2], [1, 0], [-1.0, -1.0], BAD_VALUE),
+    ([0, 1, 2], [1, 0], [np.nan, np.nan], NOT_FINITE),
+])  # fmt: skip
 def test_an_invalid_graph_is_refused(indptr, columns, weights, answer):
     weights = None if weights is None else np.array(weights)
     code, values = transition(indptr, columns, weights)

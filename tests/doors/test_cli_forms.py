@@ -164,16 +164,13 @@ def test_a_model_through_a_pipe(run, tables, tmp_path, monkeypatch):
 # ------------------------------------------------------------------------------------------------ slips, help, shells
 
 
-@pytest.mark.parametrize(
-    ("words", "advice"),
-    [
-        (["evalute", "m.skops"], "did you mean 'evaluate'?"),
-        (["fit", "train.csv", "--lable-columns", "flu", "--out", "m.skops"], "did you mean --label-columns?"),
-        (["fit", "train.csv", "--label-columns", "fluu", "--out", "m.skops"], "did you mean 'flu'?"),
-        (["fit", "train.csv", "--label-columns", "flu", "--drop", "AGE", "--out", "m.skops"], "did you mean 'age'?"),
-        (["fit", "train.csv", "--label-columns", "flu", "--delimiter", "ab", "--out", "m.skops"], "one character"),
-    ],
-)
+@pytest.mark.parametrize(("words", "advice"), [
+    (["evalute", "m.skops"], "did you mean 'evaluate'?"),
+    (["fit", "train.csv", "--lable-columns", "flu", "--out", "m.skops"], "did you mean --label-columns?"),
+    (["fit", "train.csv", "--label-columns", "fluu", "--out", "m.skops"], "did you mean 'flu'?"),
+    (["fit", "train.csv", "--label-columns", "flu", "--drop", "AGE", "--out", "m.skops"], "did you mean 'age'?"),
+    (["fit", "train.csv", "--label-columns", "flu", "--delimiter", "ab", "--out", "m.skops"], "one character"),
+])  # fmt: skip
 def test_near_misses_get_a_suggestion(run, tables, words, advice):
     assert_refused(run(*words), advice)
 

@@ -88,15 +88,12 @@ def test_an_empty_label_stays_unknown(tmp_path):
     assert table.feature_names == ["a", "w=u", "w=v"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["--one-hot", "wards"], ["no column 'wards'", "did you mean 'ward'"]),
-        (["--one-hot", "flu"], ["'flu' is a label and a category"]),
-        (["--one-hot", "note"], ["note", "and a category; choose one"]),
-        (["--impute", "mode"], ["mode"]),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "words"), [
+    (["--one-hot", "wards"], ["no column 'wards'", "did you mean 'ward'"]),
+    (["--one-hot", "flu"], ["'flu' is a label and a category"]),
+    (["--one-hot", "note"], ["note", "and a category; choose one"]),
+    (["--impute", "mode"], ["mode"]),
+])  # fmt: skip
 def test_columns_that_do_not_fit_raise_a_clear_error(run, raw, arguments, words):  # noqa: F811
     assert_refused(run("fit", "train.csv", *TAIL, *arguments, "-o", "m.skops"), *words)
 

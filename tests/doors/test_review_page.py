@@ -160,16 +160,13 @@ def test_the_page_loads_nothing_and_its_policy_names_its_own_script_and_style(fi
     assert not re.search(r"url\(|@import|fetch\(|XMLHttpRequest|eval\(|innerHTML|unsafe|https?:| style=", page)
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (lambda X, y: {"ids": ["a"]}, "ids needs one entry for each of the 60 rows, got 1"),
-        (lambda X, y: {"table": X[:5]}, "table needs one entry for each of the 60 rows, got 5"),
-        (lambda X, y: {"kind": "x"}, "kind must be"),
-        (lambda X, y: {"top": 0}, "top must be"),
-        (lambda X, y: {"verdicts": y[:5]}, "verdicts must have"),
-    ],
-)
+@pytest.mark.parametrize(("change", "words"), [
+    (lambda X, y: {"ids": ["a"]}, "ids needs one entry for each of the 60 rows, got 1"),
+    (lambda X, y: {"table": X[:5]}, "table needs one entry for each of the 60 rows, got 5"),
+    (lambda X, y: {"kind": "x"}, "kind must be"),
+    (lambda X, y: {"top": 0}, "top must be"),
+    (lambda X, y: {"verdicts": y[:5]}, "verdicts must have"),
+])  # fmt: skip
 def test_arguments_that_do_not_fit_are_refused(fitted, tmp_path, change, words):
     model, X, y = fitted
     with pytest.raises(ValueError, match=words):

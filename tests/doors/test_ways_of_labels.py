@@ -103,14 +103,11 @@ def test_the_labels_of_every_way_reach_fit(run, tables, seen, way, y, whole):  #
         np.testing.assert_allclose(given, expected, rtol=0, atol=1e-12, err_msg=f"{kind.__name__}")
 
 
-@pytest.mark.parametrize(
-    ("roles", "target", "votes"),
-    [
-        ({"label_columns": NAMES}, OF_ANNA, None),
-        ({"label_list": "anna", "separator": ";", "no_label": "none"}, OF_ANNA, None),
-        ({"annotators": ["anna", "ben", "eva"], "separator": ";", "no_label": "none"}, MOST, VOTES),
-    ],
-)
+@pytest.mark.parametrize(("roles", "target", "votes"), [
+    ({"label_columns": NAMES}, OF_ANNA, None),
+    ({"label_list": "anna", "separator": ";", "no_label": "none"}, OF_ANNA, None),
+    ({"annotators": ["anna", "ben", "eva"], "separator": ";", "no_label": "none"}, MOST, VOTES),
+])  # fmt: skip
 def test_the_reader_gives_the_labels_that_python_fits(tables, tmp_path, roles, target, votes):
     pytest.importorskip("pyarrow")
     found = read_table(tmp_path / "t.csv", feature_columns=["x", "z"], **roles)

@@ -204,15 +204,12 @@ def test_a_pair_is_the_least_of_its_turns(compare):
     assert [pair.ratio for pair in pairs] == [2, 4]
 
 
-@pytest.mark.parametrize(
-    ("ratio", "pairs"),
-    [
-        (lambda count: 1.0, 15),
-        (lambda count: 1.3, 15),
-        (lambda count: 0.5 if count % 5 < 2 else 1.3, 45),  # a suspicious median, a bound that does not show it
-        (lambda count: (0.5 if count % 5 < 2 else 1.3) if count < 15 else 1.3, 30),
-    ],
-)
+@pytest.mark.parametrize(("ratio", "pairs"), [
+    (lambda count: 1.0, 15),
+    (lambda count: 1.3, 15),
+    (lambda count: 0.5 if count % 5 < 2 else 1.3, 45),  # a suspicious median, a bound that does not show it
+    (lambda count: (0.5 if count % 5 < 2 else 1.3) if count < 15 else 1.3, 30),
+])  # fmt: skip
 def test_an_open_case_gets_more_pairs(compare, monkeypatch, ratio, pairs):
     def add_pairs(sides, case, n_threads, count, pairs):
         pairs += [compare.Pair(1.0, ratio(len(pairs) + more)) for more in range(count)]
@@ -385,19 +382,16 @@ def test_entries_of_the_study_are_filled_by_row_and_column(tables, tmp_path):
     assert tables.fill(filled, tmp_path, tmp_path) == filled
 
 
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("<!-- bench:table y -->\n<!-- bench:end -->", "no result file bench/results/y.json"),
-        ("<!-- bench:value x worst -->1<!-- bench:end -->", r"no value 'worst'; it has \['best', 'n'\]"),
-        ("<!-- study:table u -->\n<!-- bench:end -->", "no table u.csv of nmlsdr reproduce;"),
-        ("<!-- study:value t | c | a -->1<!-- bench:end -->", r"t.csv has no entry 'c', 'a'; it has rows \['b'\]"),
-        ("<!-- study:value t | b -->1<!-- bench:end -->", "malformed or lacks its <!-- bench:end -->"),
-        ("<!-- bench:table x -->\n| a |", "malformed or lacks its <!-- bench:end -->"),
-        ("<!-- bench:value t\nb -->1<!-- bench:end -->", "malformed or lacks its <!-- bench:end -->"),
-        ("<!--\nbench:value t b -->1<!-- bench:end -->", "malformed or lacks its <!-- bench:end -->"),
-    ],
-)
+@pytest.mark.parametrize(("text", "sentence"), [
+    ("<!-- bench:table y -->\n<!-- bench:end -->", "no result file bench/results/y.json"),
+    ("<!-- bench:value x worst -->1<!-- bench:end -->", r"no value 'worst'; it has \['best', 'n'\]"),
+    ("<!-- study:table u -->\n<!-- bench:end -->", "no table u.csv of nmlsdr reproduce;"),
+    ("<!-- study:value t | c | a -->1<!-- bench:end -->", r"t.csv has no entry 'c', 'a'; it has rows \['b'\]"),
+    ("<!-- study:value t | b -->1<!-- bench:end -->", "malformed or lacks its <!-- bench:end -->"),
+    ("<!-- bench:table x -->\n| a |", "malformed or lacks its <!-- bench:end -->"),
+    ("<!-- bench:value t\nb -->1<!-- bench:end -->", "malformed or lacks its <!-- bench:end -->"),
+    ("<!--\nbench:value t b -->1<!-- bench:end -->", "malformed or lacks its <!-- bench:end -->"),
+])  # fmt: skip
 def test_bad_markers_raise_a_clear_error(tables, tmp_path, text, sentence):
     result_file(tmp_path)
     (tmp_path / "t.csv").write_text("m,a\nb,1\n")

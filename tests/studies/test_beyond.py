@@ -159,13 +159,10 @@ def test_every_method_sees_given_labels_only(toy, method):
     assert seen.shape == toy.test_target.shape
 
 
-@pytest.mark.parametrize(
-    ("method", "settings"),
-    [
-        ("Residual", {}),
-        ("Residual-no-forest", {"n_estimators": 0}),
-    ],
-)
+@pytest.mark.parametrize(("method", "settings"), [
+    ("Residual", {}),
+    ("Residual-no-forest", {"n_estimators": 0}),
+])  # fmt: skip
 def test_the_method_is_measured_with_its_defaults_and_others(toy, method, settings):
     model = ResidualPropagation(n_jobs=1, **settings).fit(toy.train, toy.given)
     found = BEYOND_METHODS[method](toy)

@@ -36,17 +36,11 @@ def mixed(rare, usual=str, every=3):
 MIDDLE = [i + 1 if i % 3 == 0 else i for i in range(N)]
 
 
-@pytest.mark.parametrize(
-    ("rare", "mark", "values"),
-    [
-        (lambda i: f"aprox. {i}", "~", [*range(N)]),
-        (lambda i: f"Ca {i}", "~", [*range(N)]),
-        (lambda i: f"~{i}", "~", [*range(N)]),
-        (lambda i: f"{i}-{i + 2}", "between", MIDDLE),
-        (lambda i: f"{i} – {i + 2}", "between", MIDDLE),
-        (lambda i: f"{i} a {i + 2}", "between", MIDDLE),
-    ],
-)
+@pytest.mark.parametrize(("rare", "mark", "values"), [
+    (lambda i: f"aprox. {i}", "~", [*range(N)]), (lambda i: f"Ca {i}", "~", [*range(N)]),
+    (lambda i: f"~{i}", "~", [*range(N)]), (lambda i: f"{i}-{i + 2}", "between", MIDDLE),
+    (lambda i: f"{i} – {i + 2}", "between", MIDDLE), (lambda i: f"{i} a {i + 2}", "between", MIDDLE),
+])  # fmt: skip
 def test_an_estimate_and_a_range_have_a_mark_beside_the_number(rare, mark, values):
     column, X, _ = encoded(mixed(rare))
     assert (column.kind, column.marks) == ("number", (mark,))

@@ -80,19 +80,16 @@ def test_several_words_for_a_missing_value_are_found_and_counted(decide):
     assert again.plan == table.plan
 
 
-@pytest.mark.parametrize(
-    ("cells", "values"),
-    [
-        (["1.5", "2.25", "1e3"], [1.5, 2.25, 1000]),
-        (["1,5", "2,25", "3"], [1.5, 2.25, 3]),
-        (["2.535,00", "12", "1.000.000,5"], [2535, 12, 1000000.5]),
-        (["2,535.00", "12", "1,000.5"], [2535, 12, 1000.5]),
-        (["2 535,5", "12", "1\u00a0000"], [2535.5, 12, 1000]),
-        (["2'535.5", "12", "1'000"], [2535.5, 12, 1000]),
-        (["0.123", "1.234", "2.345"], [0.123, 1.234, 2.345]),
-        (["1.234", "2.345", "5,5"], [1234, 2345, 5.5]),
-    ],
-)
+@pytest.mark.parametrize(("cells", "values"), [
+    (["1.5", "2.25", "1e3"], [1.5, 2.25, 1000]),
+    (["1,5", "2,25", "3"], [1.5, 2.25, 3]),
+    (["2.535,00", "12", "1.000.000,5"], [2535, 12, 1000000.5]),
+    (["2,535.00", "12", "1,000.5"], [2535, 12, 1000.5]),
+    (["2 535,5", "12", "1\u00a0000"], [2535.5, 12, 1000]),
+    (["2'535.5", "12", "1'000"], [2535.5, 12, 1000]),
+    (["0.123", "1.234", "2.345"], [0.123, 1.234, 2.345]),
+    (["1.234", "2.345", "5,5"], [1234, 2345, 5.5]),
+])  # fmt: skip
 def test_numbers_are_read_in_the_notation_that_reads_them_all(decide, cells, values):
     table, kinds = decide("a;b\n" + "".join(f"{cell};{i / 7}\n" for i, cell in enumerate(cells)))
     assert kinds["a"] == "number"
@@ -176,18 +173,15 @@ def test_rows_that_appear_twice_or_have_one_id_are_one_group(decide):
     assert decide("a,b\n1,2\n3,4\n")[0].groups is None
 
 
-@pytest.mark.parametrize(
-    ("cells", "found"),
-    [
-        (["a;b", "a", "b", ""], Lists(";", None)),
-        (["a, b", "c, a", "b", "a, c"], Lists(",", None)),
-        (["red, dark|b", "b|c", "red, dark", "c"], Lists("|", None)),
-        (["oil/canvas", "oil/canvas", "wood"], Lists(";", None)),
-        (["a/b", "b/c", "a/c", "rien"] * 5, Lists("/", "rien")),
-        (["a", "b", "c", "none"] * 50, Lists(";", "none")),
-        (["a", "b", "c"] * 50, Lists(";", None)),
-    ],
-)
+@pytest.mark.parametrize(("cells", "found"), [
+    (["a;b", "a", "b", ""], Lists(";", None)),
+    (["a, b", "c, a", "b", "a, c"], Lists(",", None)),
+    (["red, dark|b", "b|c", "red, dark", "c"], Lists("|", None)),
+    (["oil/canvas", "oil/canvas", "wood"], Lists(";", None)),
+    (["a/b", "b/c", "a/c", "rien"] * 5, Lists("/", "rien")),
+    (["a", "b", "c", "none"] * 50, Lists(";", "none")),
+    (["a", "b", "c"] * 50, Lists(";", None)),
+])  # fmt: skip
 def test_separator_and_word_for_no_label_are_found_by_what_they_do(cells, found):
     assert find_lists(cells, None, None) == found
 

@@ -83,17 +83,14 @@ def test_an_excel_file_by_another_name_is_recognised(book, tmp_path):
     refused(["an old Excel file", "save the sheet as CSV"], tmp_path / "old.csv")
 
 
-@pytest.mark.parametrize(
-    ("rows", "words"),
-    [
-        ([], ["sheet is empty"]),
-        ([["a", None, "b"], [1, 2, 3]], ["column 2 has no name"]),
-        ([["a", "b"], [1, 2], [], [3, 4]], ["row 3", "the row is blank"]),
-        ([["a", "b"], [1, 2, 3]], ["row 2", "3 cells"]),
-        ([["a", "b"], [1, "x"]], ["row 2", "column 'b'", "'x' is not a number"]),
-        ([["a", "a"], [1, 2]], ["'a'", "twice"]),
-    ],
-)
+@pytest.mark.parametrize(("rows", "words"), [
+    ([], ["sheet is empty"]),
+    ([["a", None, "b"], [1, 2, 3]], ["column 2 has no name"]),
+    ([["a", "b"], [1, 2], [], [3, 4]], ["row 3", "the row is blank"]),
+    ([["a", "b"], [1, 2, 3]], ["row 2", "3 cells"]),
+    ([["a", "b"], [1, "x"]], ["row 2", "column 'b'", "'x' is not a number"]),
+    ([["a", "a"], [1, 2]], ["'a'", "twice"]),
+])  # fmt: skip
 def test_wrong_sheets_are_refused(book, rows, words):
     refused(words, book(A=rows))
 

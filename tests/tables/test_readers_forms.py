@@ -158,15 +158,12 @@ def test_a_missing_value_of_one_column_is_written_out(read):
         read("a\n1\n\n3\n")
 
 
-@pytest.mark.parametrize(
-    ("text", "target"),
-    [
-        ("y,z\n1,0\n\n0,1\n\n\n", [[1, 0], [-1, -1], [0, 1], [-1, -1], [-1, -1]]),
-        ("y\n1\n\n0\n", [[1], [-1], [0]]),
-        ("y\n\n1\n0\n \n", [[-1], [1], [0], [-1]]),
-        ("y,z\n,\n1,1\n", [[-1, -1], [1, 1]]),
-    ],
-)
+@pytest.mark.parametrize(("text", "target"), [
+    ("y,z\n1,0\n\n0,1\n\n\n", [[1, 0], [-1, -1], [0, 1], [-1, -1], [-1, -1]]),
+    ("y\n1\n\n0\n", [[1], [-1], [0]]),
+    ("y\n\n1\n0\n \n", [[-1], [1], [0], [-1]]),
+    ("y,z\n,\n1,1\n", [[-1, -1], [1, 1]]),
+])  # fmt: skip
 def test_a_blank_line_of_a_label_file_is_an_unlabelled_row(read, tmp_path, text, target):
     (tmp_path / "l.csv").write_text(text)
     assert read("a\n" + "1\n" * len(target), label_file=tmp_path / "l.csv").target.tolist() == target
@@ -203,19 +200,16 @@ def test_a_row_of_far_too_many_cells_is_refused_before_it_is_split(read, monkeyp
 # --------------------------------------------------------------------------------------------------------- the form
 
 
-@pytest.mark.parametrize(
-    ("text", "how"),
-    [
-        ("a,b,y\n1.5,2,1\n", {}),
-        ("a;b;y\n1.5;2;1\n", {}),
-        ("a;b;y\n1,5;2;1\n", {}),
-        ("a\tb\ty\n1,5\t2\t1\n", {}),
-        ("a|b|y\n1.5|2|1\n", {}),
-        ("a;b;y\n1,5;2;1\n", {"delimiter": ";", "decimal": ","}),
-        ('"a";"b";"y"\n"1,5";"2";"1"\n', {}),
-        ('"a,x";"b";"y"\n1,5;2;1\n', {}),
-    ],
-)
+@pytest.mark.parametrize(("text", "how"), [
+    ("a,b,y\n1.5,2,1\n", {}),
+    ("a;b;y\n1.5;2;1\n", {}),
+    ("a;b;y\n1,5;2;1\n", {}),
+    ("a\tb\ty\n1,5\t2\t1\n", {}),
+    ("a|b|y\n1.5|2|1\n", {}),
+    ("a;b;y\n1,5;2;1\n", {"delimiter": ";", "decimal": ","}),
+    ('"a";"b";"y"\n"1,5";"2";"1"\n', {}),
+    ('"a,x";"b";"y"\n1,5;2;1\n', {}),
+])  # fmt: skip
 def test_delimiter_and_decimal_mark(tmp_path, text, how):
     (tmp_path / "t.csv").write_text(text)
     assert read_table(tmp_path / "t.csv", label_columns=["y"], **how).data.tolist() == [[1.5, 2]]
@@ -288,17 +282,14 @@ def test_ids_in_other_kinds(tmp_path, kind):
     assert table.data.tolist() == [[1], [2]]
 
 
-@pytest.mark.parametrize(
-    ("how", "words"),
-    [
-        ({"id_column": "nam"}, "there is no column 'nam' .*, did you mean 'name'"),
-        ({"id_column": "y", "label_columns": ["y"]}, "'y' is a label and the id column; choose one"),
-        ({"id_column": "name", "drop": ["name"]}, "'name' is dropped and the id column"),
-        ({"label_list": "name", "id_column": "name"}, "the id column and a column of label lists"),
-        ({"label_list": "name", "label_columns": ["y"]}, "choose one source of labels"),
-        ({"label_list": "name", "separator": ""}, "the separator .* is empty"),
-    ],
-)
+@pytest.mark.parametrize(("how", "words"), [
+    ({"id_column": "nam"}, "there is no column 'nam' .*, did you mean 'name'"),
+    ({"id_column": "y", "label_columns": ["y"]}, "'y' is a label and the id column; choose one"),
+    ({"id_column": "name", "drop": ["name"]}, "'name' is dropped and the id column"),
+    ({"label_list": "name", "id_column": "name"}, "the id column and a column of label lists"),
+    ({"label_list": "name", "label_columns": ["y"]}, "choose one source of labels"),
+    ({"label_list": "name", "separator": ""}, "the separator .* is empty"),
+])  # fmt: skip
 def test_columns_that_contradict_each_other_are_refused(read, how, words):
     with pytest.raises(DataFileError, match=words):
         read("name,x,y\na,1,1\n", **how)
@@ -318,15 +309,10 @@ def test_a_column_of_label_lists_becomes_one_column_for_each_label(read):
         read(many, label_list="tags")
 
 
-@pytest.mark.parametrize(
-    ("cells", "target"),
-    [
-        ("yes no Y n TRUE false", [1, 0, 1, 0, 1, 0]),
-        ("x . x .", [1, 0, 1, 0]),
-        ("X . . x", [1, 0, 0, 1]),
-        ("1 . 0 .", [1, -1, 0, -1]),
-    ],
-)
+@pytest.mark.parametrize(("cells", "target"), [
+    ("yes no Y n TRUE false", [1, 0, 1, 0, 1, 0]), ("x . x .", [1, 0, 1, 0]), ("X . . x", [1, 0, 0, 1]),
+    ("1 . 0 .", [1, -1, 0, -1]),
+])  # fmt: skip
 def test_yes_and_no_are_read_as_labels(tmp_path, cells, target):
     rows = "".join(f"{i},{'' if cell == '.' else cell}\n" for i, cell in enumerate(cells.split(" ")))
     (tmp_path / "t.csv").write_text("a,y\n" + rows)

@@ -46,35 +46,32 @@ def test_feature_numbers_of_svmlight_can_begin_at_0(tmp_path):
     assert read_table(svm(tmp_path, "1 0:1 2:2\n"), zero_based=True).data.toarray().tolist() == [[1, 0, 2]]
 
 
-@pytest.mark.parametrize(
-    ("text", "how", "words"),
-    [
-        ("1 0:1\n", {}, ["line 1", "zero_based"]),
-        ("1 1:1\n1 2:x\n", {}, ["line 2", "'2:x'"]),
-        ("1 1:nan\n", {}, ["line 1", "'1:nan'"]),
-        ("1 1:1 1:2\n", {}, ["line 1", "'1:2'", "above the one before"]),
-        ("1 1:1\n1 7:1 3:2 # note\n", {}, ["line 2", "'3:2'", "above the one before"]),
-        ("1 1:1\n\n# c\n2 1:1e400 2:1\n", {}, ["line 2", "blank"]),
-        ("1 1:1\n# c\n2 1:1 3:-1e400\n", {}, ["line 3, column '3'", "finite"]),
-        ("1 2\n", {}, ["line 1", "'2'"]),
-        ("1 qid:3 1:1\n", {}, ["line 1", "'qid:3'"]),
-        ("1 -1:3\n", {}, ["line 1", "'-1:3'"]),
-        ("a 1:1\n", {}, ["line 1", "'a'"]),
-        ("1.5 1:1\n", {}, ["line 1", "'1.5' is not a whole number"]),
-        ("1,,2 1:1\n", {}, ["line 1", "label ''"]),
-        ("1,1 1:1\n", {}, ["line 1", "twice"]),
-        ("1,-1 1:1\n", {}, ["line 1", "unlabelled"]),
-        ("1 1:1\n\n1 1:1\n", {}, ["line 2", "the line is blank"]),
-        ("1 9999999:1\n", {}, ["line 1", "max_features"]),
-        ("1 1:1\n1 3000000000:1\n", {"max_features": 10**12}, ["line 2", "2147483647", "drop empty columns"]),
-        ("1 1" + "0" * 5000 + ":1\n", {}, ["line 1"]),
-        ("1 4:1\n", {"n_features": 3}, ["line 1", "n_features=3"]),
-        ("1 1:1\n2 1:1\n", {"label_columns": ["1"]}, ["line 2", "label '2' is not among"]),
-        ("", {}, ["0 rows"]),
-        ("1\n", {}, ["0 features"]),
-        ("1 1:1\n" * 100, {"max_bytes": 50}, ["max_bytes=50"]),
-    ],
-)
+@pytest.mark.parametrize(("text", "how", "words"), [
+    ("1 0:1\n", {}, ["line 1", "zero_based"]),
+    ("1 1:1\n1 2:x\n", {}, ["line 2", "'2:x'"]),
+    ("1 1:nan\n", {}, ["line 1", "'1:nan'"]),
+    ("1 1:1 1:2\n", {}, ["line 1", "'1:2'", "above the one before"]),
+    ("1 1:1\n1 7:1 3:2 # note\n", {}, ["line 2", "'3:2'", "above the one before"]),
+    ("1 1:1\n\n# c\n2 1:1e400 2:1\n", {}, ["line 2", "blank"]),
+    ("1 1:1\n# c\n2 1:1 3:-1e400\n", {}, ["line 3, column '3'", "finite"]),
+    ("1 2\n", {}, ["line 1", "'2'"]),
+    ("1 qid:3 1:1\n", {}, ["line 1", "'qid:3'"]),
+    ("1 -1:3\n", {}, ["line 1", "'-1:3'"]),
+    ("a 1:1\n", {}, ["line 1", "'a'"]),
+    ("1.5 1:1\n", {}, ["line 1", "'1.5' is not a whole number"]),
+    ("1,,2 1:1\n", {}, ["line 1", "label ''"]),
+    ("1,1 1:1\n", {}, ["line 1", "twice"]),
+    ("1,-1 1:1\n", {}, ["line 1", "unlabelled"]),
+    ("1 1:1\n\n1 1:1\n", {}, ["line 2", "the line is blank"]),
+    ("1 9999999:1\n", {}, ["line 1", "max_features"]),
+    ("1 1:1\n1 3000000000:1\n", {"max_features": 10**12}, ["line 2", "2147483647", "drop empty columns"]),
+    ("1 1" + "0" * 5000 + ":1\n", {}, ["line 1"]),
+    ("1 4:1\n", {"n_features": 3}, ["line 1", "n_features=3"]),
+    ("1 1:1\n2 1:1\n", {"label_columns": ["1"]}, ["line 2", "label '2' is not among"]),
+    ("", {}, ["0 rows"]),
+    ("1\n", {}, ["0 features"]),
+    ("1 1:1\n" * 100, {"max_bytes": 50}, ["max_bytes=50"]),
+])  # fmt: skip
 def test_wrong_svmlight_files_are_refused(tmp_path, text, how, words):
     refused(words, svm(tmp_path, text), **how)
 
@@ -99,36 +96,30 @@ def test_svmlight_files_of_scikit_learn_are_read(tmp_path_factory, n_rows, n_fea
 # ---------------------------------------------------------------- odd files
 
 
-@pytest.mark.parametrize(
-    ("text", "rows"),
-    [
-        ("3,10 1:0.5 4:-2\n 2:1\n-1 1:3 3:0\n10 5:0\n", [[0.5, 0, 0, -2, 0], [0, 1, 0, 0, 0], [3, *[0] * 4], [0] * 5]),
-        ("1\t2:3\t\t4:.5 \r\n0,10  1:1e+05\r\n", [[0, 3, 0, 0.5], [1e5, 0, 0, 0]]),
-        ("# head\n #\n1 1:1 # ü\n#\n\n\n# end\n", [[1]]),
-        ("\ufeff1 1:1\n2 1:0.000000000000000000000001", [[1], [1e-24]]),
-        ("7\n1 000000001:1\n+1\n1e22,2 1:123456789012345678901234567890 2:5e-324 3:1e-400\n",
-         [[0, 0, 0], [1, 0, 0], [0, 0, 0], [123456789012345678901234567890.0, 5e-324, 0]]),
-        (gzip.compress(b"1 1:1\n" * 50, mtime=0), [[1]] * 50),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "rows"), [
+    ("3,10 1:0.5 4:-2\n 2:1\n-1 1:3 3:0\n10 5:0\n", [[0.5, 0, 0, -2, 0], [0, 1, 0, 0, 0], [3, *[0] * 4], [0] * 5]),
+    ("1\t2:3\t\t4:.5 \r\n0,10  1:1e+05\r\n", [[0, 3, 0, 0.5], [1e5, 0, 0, 0]]),
+    ("# head\n #\n1 1:1 # ü\n#\n\n\n# end\n", [[1]]),
+    ("\ufeff1 1:1\n2 1:0.000000000000000000000001", [[1], [1e-24]]),
+    ("7\n1 000000001:1\n+1\n1e22,2 1:123456789012345678901234567890 2:5e-324 3:1e-400\n",
+     [[0, 0, 0], [1, 0, 0], [0, 0, 0], [123456789012345678901234567890.0, 5e-324, 0]]),
+    (gzip.compress(b"1 1:1\n" * 50, mtime=0), [[1]] * 50),
+])  # fmt: skip
 def test_odd_files_that_are_sound(tmp_path, text, rows):
     assert read_table(svm(tmp_path, text)).data.toarray().tolist() == rows
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        *("1 +1:1", "+1:1", "-0:1", "1\t-0:1", "1 0000000000000000001:1", "1 2147483648:1"),
-        *("1 99999999999999999999:1",),
-        *("1,1 1:1", "0,-0 1:1", "1,-1 1:1", "-1,-1 1:1", "1.5 1:1", "1e400 1:1", "1 1:1e400", "1 1:1_0", "1_0 1:1"),
-        *("1 1_0:1", "nan 1:1", "1 1:inf", "1 qid:1 1:1", "1 1:1\r2:1", "1 1:1\x0b2:1", "1 1:1\x1c", "\x1c"),
-        *("1 1:1\x002:1",),
-        *("1 1:1\u20282:1", "1 1:٣", "1:", "1 1:1:1", "1 1", ", 1:1", "1, 1:1", "1 1:0x1", "1 1: 2:1", "1 1:1e"),
-        *("1 :1",),
-        *("1 1.0:1", "1 1e0:1", "1 -1:1", "1 0:1", "1:1 1", "1 1:1,2:1", "1 1:1 1:1", "1 2:1 1:1", "1 1:1\x85"),
-        *("--1 1:1",),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("line", [
+    *("1 +1:1", "+1:1", "-0:1", "1\t-0:1", "1 0000000000000000001:1", "1 2147483648:1"),
+    *("1 99999999999999999999:1",),
+    *("1,1 1:1", "0,-0 1:1", "1,-1 1:1", "-1,-1 1:1", "1.5 1:1", "1e400 1:1", "1 1:1e400", "1 1:1_0", "1_0 1:1"),
+    *("1 1_0:1", "nan 1:1", "1 1:inf", "1 qid:1 1:1", "1 1:1\r2:1", "1 1:1\x0b2:1", "1 1:1\x1c", "\x1c"),
+    *("1 1:1\x002:1",),
+    *("1 1:1\u20282:1", "1 1:٣", "1:", "1 1:1:1", "1 1", ", 1:1", "1, 1:1", "1 1:0x1", "1 1: 2:1", "1 1:1e"),
+    *("1 :1",),
+    *("1 1.0:1", "1 1e0:1", "1 -1:1", "1 0:1", "1:1 1", "1 1:1,2:1", "1 1:1 1:1", "1 2:1 1:1", "1 1:1\x85"),
+    *("--1 1:1",),
+])  # fmt: skip
 @pytest.mark.parametrize("before", ["", "1 1:1\n", "# c\n1 1:1\n2\n"])
 def test_the_error_names_a_damaged_line(tmp_path, line, before):
     refused([f"line {before.count(chr(10)) + 1}"], svm(tmp_path, before + line + "\n1 1:1\n"))

@@ -131,17 +131,14 @@ def test_a_number_among_texts_is_read_as_itself_whatever_the_decimal_mark():
     np.testing.assert_array_equal(encoder.transform(pandas.DataFrame({"x": numbers}))[:, 0], numbers)
 
 
-@pytest.mark.parametrize(
-    ("parameters", "words"),
-    [
-        ({"missing": "n/a"}, r"missing must be a sequence of texts, got the text 'n/a'; write \['n/a'\]"),
-        ({"drop": "ab"}, "drop must be a sequence"),
-        ({"one_hot": "ab"}, "one_hot must be a sequence"),
-        ({"decimal": ";"}, "decimal must be"),
-        ({"thousands": "x"}, "thousands must be"),
-        ({"decimal": ",", "thousands": ","}, "decimal and thousands are both ','"),
-    ],
-)
+@pytest.mark.parametrize(("parameters", "words"), [
+    ({"missing": "n/a"}, r"missing must be a sequence of texts, got the text 'n/a'; write \['n/a'\]"),
+    ({"drop": "ab"}, "drop must be a sequence"),
+    ({"one_hot": "ab"}, "one_hot must be a sequence"),
+    ({"decimal": ";"}, "decimal must be"),
+    ({"thousands": "x"}, "thousands must be"),
+    ({"decimal": ",", "thousands": ","}, "decimal and thousands are both ','"),
+])  # fmt: skip
 def test_parameters_out_of_range_are_refused(parameters, words):
     with pytest.raises(ValueError, match=words):
         TableEncoder(**parameters).fit([["1,5", "a"], ["2,5", "b"]])

@@ -272,7 +272,7 @@ def _search(
             tried = [i for i, each in enumerate(ridges) if len(each)]
             for _, i, answers in rounds.run(missed, slice(first, end), tried, callback):
                 for labels, j, found in answers:
-                    left[i][np.ix_(ridges[i][j], labels)] += found
+                    left[i, ridges[i][j][:, None], labels] += found
             errors[pairs] = np.average(left[pairs][:, varies] / variation[varies], axis=1, weights=weights)
 
     every = np.ones(errors.shape, dtype=bool)
@@ -415,16 +415,16 @@ class _Fold:
                 if compare and of_tested:
                     yield each.labels, slice(None), _error_sums(V, *of_tested)
                     continue
-                tested = self.tested
-                found = np.array([tested.project(of_level, each.mean) for of_level in V])
+                found = self.tested.project(np.hstack(V), each.mean)
+                found = found.reshape(len(found), len(V), -1).swapaxes(0, 1)
             found = found + each.label_mean
             yield each.labels, slice(None), self._missed(each.labels, found) if compare else found
 
     def _missed(self, labels: np.ndarray, found: np.ndarray) -> np.ndarray:
         """The sums of the squared errors of predictions."""
-        missed = self._Y[np.ix_(self.test, labels)] - found
+        missed = self._Y[self.test][:, labels] - found
         if self.shared.known is not None:
-            missed *= self.shared.known[np.ix_(self.test, labels)]
+            missed *= self.shared.known[self.test][:, labels]
         return np.einsum("cij,cij->cj", missed, missed)
 
     def _sums(self, each: LabelSet) -> tuple[np.ndarray, tuple[np.ndarray, ...] | None]:

@@ -108,8 +108,11 @@ def in_threads(function: Callable[[Any], Any], items: Iterable[Any], n_threads: 
     if n_threads == 1:
         yield from map(function, items)
         return
-    with ThreadPoolExecutor(n_threads) as pool:
+    pool = ThreadPoolExecutor(n_threads)
+    try:
         yield from pool.map(function, items)
+    finally:  # after an exception, as that of Ctrl-C, without the items that nobody waits for
+        pool.shutdown(cancel_futures=True)
 
 
 @lru_cache(maxsize=1)

@@ -22,13 +22,15 @@ Everything that is decided about a label follows from its own numbers, and only 
 that it does not depend on the labels of its batch, on a callback, or on how many sweeps a call of the kernel makes.
 """
 
+import copy
 import math
+from collections import deque
 
 import numpy as np
 
 import nmlsdr._propagation as _propagation
 
-from .._process.threads import simd
+from .._process.threads import in_threads, simd
 from .system import BLOCK_ROWS, Goal, PropagationProgress, Solved, SweepGraph, System
 
 # Entries that a kernel call may touch, (nnz + 10 n) width sweeps: about .1 s, so that Ctrl-C is served.
@@ -165,15 +167,21 @@ def conjugate_gradients(system: System, F: np.ndarray, goal: Goal) -> Solved:
     # a few times the number of sweeps that theory needs for one digit, in whole rounds
     patience = ROUND * np.ceil((50 + np.floor(4 / np.sqrt(1 - system.top))) / ROUND)
     patience = np.broadcast_to(patience, n_labels)
-    graph = system.sweep_graph()
-    for first in range(0, n_labels, _propagation.MAX_WIDTH):
+    graph, starts = system.sweep_graph(), range(0, n_labels, _propagation.MAX_WIDTH)
+    work = (len(system.indices) + 10 * len(system.h)) * _propagation.MAX_WIDTH
+    team = system.threads_for(len(starts)) if goal.callback is None else 1
+    if team > 1:  # a thread for each batch, since NumPy's part of it has one thread only
+        system = copy.copy(system)
+        system.n_threads = 1
+
+    def solve_batch(first: int) -> None:
         columns = slice(first, min(first + _propagation.MAX_WIDTH, n_labels))
         batch = _Batch(system, graph, F, columns, goal)
-        work = (len(system.indices) + 10 * len(system.h)) * batch.x.shape[1]
         per_call = 1 if goal.callback is not None else max(1, int(WORK_PER_CALL / work))
         _sweep_batch(batch, F, limits[columns], patience[columns], goal, per_call)
         solved.sweeps[columns], solved.residuals[columns] = batch.sweeps[: batch.count], batch.best
-        del batch  # before the memory of the next is taken
+
+    deque(in_threads(solve_batch, starts, team), maxlen=0)
     return solved
 
 

@@ -137,8 +137,8 @@ class System:
     ) -> None:
         n = W.shape[0]
         self.W, self.Y, self.labeled, self.clip = W, contiguous(Y), labeled, clip
-        work = (W.nnz + 10 * n) * min(Y.shape[1], _propagation.MAX_WIDTH)
-        self.n_threads = worthwhile_threads(n_threads, work, WORK_PER_THREAD)
+        self.n_jobs, self.work = n_threads, (W.nnz + 10 * n) * min(Y.shape[1], _propagation.MAX_WIDTH)
+        self.n_threads = worthwhile_threads(n_threads, self.work, WORK_PER_THREAD)
         self.indptr = W.indptr.astype(np.int64, copy=False)
         self.indices = W.indices.astype(np.int32, copy=False)
         self.binary = W.nnz == 0 or bool(W.data[0] > 0 and W.data.min() == W.data.max())
@@ -177,6 +177,11 @@ class System:
         rows, columns = np.nonzero(known)
         found[component[rows], columns] = True
         return found[component]
+
+    def threads_for(self, n_batches: int) -> int:
+        """The number of batches of labels to solve side by side, 1 if there are fewer than threads."""
+        n_threads = worthwhile_threads(self.n_jobs, self.work * n_batches, WORK_PER_THREAD)
+        return n_threads if n_threads <= n_batches else 1
 
     def part(self, columns: np.ndarray) -> "System":
         """The system of some labels."""

@@ -1,6 +1,8 @@
 """Every label is solved as if it were alone: no bit of its F depends on the labels beside it."""
 
 import itertools
+import time
+from threading import get_ident
 
 import numpy as np
 import pytest
@@ -8,7 +10,7 @@ from scipy import sparse
 from signed import propagate_signed
 
 from nmlsdr import MultiLabelPropagation
-from nmlsdr._solvers import chain, direct, system
+from nmlsdr._solvers import chain, conjugate_gradients, direct, system
 from nmlsdr.graph import neighbor_graph
 from nmlsdr.propagation import propagate
 
@@ -37,6 +39,22 @@ def entries(rng, n, n_labels):
     mixed = rng.random(n_labels) < 0.3
     alpha[:, mixed] = rng.random((n, mixed.sum()))
     return known, alpha, np.where(known, rng.choice([0, 0.3, 1], (n, n_labels)), 0.0)
+
+
+@pytest.mark.parametrize("n_jobs", [2, 3, 4])
+def test_batches_of_labels_in_threads_change_no_bit(rng, n_jobs, monkeypatch):
+    """Three batches: with four threads they share the rows of a batch."""
+    threads = set()
+    sweep = conjugate_gradients._sweep_batch
+    monkeypatch.setattr(
+        conjugate_gradients, "_sweep_batch", lambda *given: (threads.add(get_ident()), sweep(*given), time.sleep(0.02))
+    )
+    W = two_components(rng, 300, "binary")
+    known, alpha, Y = entries(rng, 300, 70)
+    one, several = (propagate(W, Y, alpha, labeled=known, solver="cg", n_jobs=each) for each in (1, n_jobs))
+    assert len(threads) == 1 + (n_jobs if n_jobs <= 3 else 0)
+    assert one.F.tobytes() == several.F.tobytes()
+    assert (one.n_iter, one.residual) == (several.n_iter, several.residual)
 
 
 def same_alone(W, Y, alpha, known, columns, whole, **options):

@@ -4,63 +4,10 @@ import contextlib
 import logging
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import TextIO
 
 from .._errors import printable
-
-MOST_RAISED = 1.5  # the estimate of the whole never grows beyond this many times what was announced
-
-
-class Clock:
-    """How long a command will still take.
-
-    Parameters
-    ----------
-    steps : mapping of str to float
-        Expected seconds of each step, by the text that announces it.
-    now : callable, default=time.monotonic
-        Gives the time in seconds.
-
-    Attributes
-    ----------
-    total : float
-        Expected seconds of all steps.
-
-    Examples
-    --------
-    A first step that takes three times as long as expected raises the estimate of the rest, within the limit.
-
-    >>> seconds = iter([0.0, 0.0, 30.0, 30.0])
-    >>> clock = Clock({"one": 10.0, "two": 90.0}, now=lambda: next(seconds))
-    >>> clock.begin("one"); clock.left()
-    100.0
-    >>> clock.begin("two"); clock.left()
-    120.0
-    """
-
-    def __init__(self, steps: Mapping[str, float], now: Callable[[], float] = time.monotonic) -> None:
-        self.steps = dict(steps)
-        self.total = sum(self.steps.values())
-        self._now = now
-        self._began = now()
-        self._current, self._expected, self._spent = "", 0.0, 0.0  # of the steps that have ended
-
-    def begin(self, text: str) -> None:
-        """Note that a step begins, so that the one before it has ended."""
-        if text != self._current and text in self.steps:
-            self._expected += self.steps.get(self._current, 0.0)
-            self._current = text
-            if self._expected:
-                self._spent = self._now() - self._began
-
-    def left(self) -> float:
-        """Seconds to the end: the steps to come, corrected by how long those took that have ended."""
-        spent = self._now() - self._began
-        # The announced estimate counts as much as a third of the work: the first steps alone say little.
-        weight = self.total / 3
-        pace = (self._spent + weight) / (self._expected + weight) if self.total else 1.0
-        return max(0.0, min(self._spent + (self.total - self._expected) * pace, MOST_RAISED * self.total) - spent)
 
 
 class RunError(Exception):
@@ -73,7 +20,7 @@ class _Notes(logging.Handler):
         self.console = console
 
     def emit(self, record: logging.LogRecord) -> None:
-        if self.console.clock is None or record.levelno > logging.INFO:  # one estimate is enough
+        if not self.console.announced or record.levelno > logging.INFO:  # one estimate is enough
             self.console.note(record.getMessage())
 
 
@@ -92,22 +39,22 @@ class Console:
         self.stream = sys.stderr if stream is None else stream
         self.quiet = quiet
         self.live = not quiet and self.stream.isatty()
-        self.clock: Clock | None = None
+        self.announced = False
 
     def note(self, text: str) -> None:
         """Write one sentence that matters even in a script."""
         print("\r\x1b[K" * self.live + f"nmlsdr: {printable(text)}", file=self.stream)
 
-    def expect(self, steps: Mapping[str, float], n_bytes: int = 0) -> None:
-        """Announce once how long these steps will take, if it is long, and use this estimate from here on."""
+    def expect(self, seconds: float, n_bytes: int = 0) -> None:
+        """Announce once how long the command will take, if it is long."""
         from .._search.estimate import LONG, duration
         from .._search.memory import memory_bytes
 
-        self.clock = Clock(steps)
+        self.announced = True
         large = n_bytes >= memory_bytes() / 2
-        if not self.quiet and (self.clock.total >= LONG or large):
+        if not self.quiet and (seconds >= LONG or large):
             memory = f" and {n_bytes / 2**30:.1f} GiB in addition to the data" if large else ""
-            self.note(f"this will take about {duration(self.clock.total)}{memory}.")
+            self.note(f"this will take about {duration(seconds)}{memory}.")
 
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:
@@ -125,11 +72,6 @@ class Console:
             logger.removeHandler(handler)
             logger.setLevel(level)
 
-    def _left(self) -> str:
-        from .._search.estimate import duration
-
-        return "" if self.clock is None else f", about {duration(self.clock.left())} left"
-
     @contextlib.contextmanager
     def step(self, text: str) -> Iterator[Callable[[str], None]]:
         """Show `text` while the block runs, and its time afterwards; the block may change the text."""
@@ -138,11 +80,8 @@ class Console:
         def show(text: str, end: str = " ...") -> None:
             nonlocal shown
             shown = text
-            if self.clock is not None:
-                self.clock.begin(text)
             if self.live:
-                left = self._left() if end == " ..." else ""
-                print(f"\r\x1b[K{printable(text)}{left}", end=end, file=self.stream, flush=True)
+                print(f"\r\x1b[K{printable(text)}", end=end, file=self.stream, flush=True)
 
         show(text)
         try:

@@ -71,14 +71,14 @@ def measure(X: Any, y: Any, args: argparse.Namespace) -> Pieces | None:
     return Pieces(trees, search.seconds, ridge, one * n_fits, check_n_jobs(args.jobs), search.bytes)
 
 
-Later = Callable[[Pieces], dict[str, float]]
+Later = Callable[[Pieces], float]
 
 
-def expect_fit(X: Any, y: Any, args: argparse.Namespace, console: Any, later: Later = lambda pieces: {}) -> None:
-    """Announce how long one fit of ResidualPropagation on these rows will take, with the steps that come later."""
+def expect_fit(X: Any, y: Any, args: argparse.Namespace, console: Any, later: Later = lambda pieces: 0.0) -> None:
+    """Announce how long one fit of ResidualPropagation on these rows will take, with what comes later."""
     pieces = measure(X, y, args)
     if pieces is not None:
-        console.expect({f"fit {NAME}": pieces.fit(TREES)} | later(pieces), pieces.n_bytes)
+        console.expect(pieces.fit(TREES) + later(pieces), pieces.n_bytes)
 
 
 def _seconds(work: Callable[[], Any]) -> float:
@@ -100,7 +100,7 @@ def graph_settings(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def fit_and_rank(
-    table: Table, args: argparse.Namespace, console: Any, kind: Any = None, later: Later = lambda pieces: {}
+    table: Table, args: argparse.Namespace, console: Any, kind: Any = None, later: Later = lambda pieces: 0.0
 ) -> tuple[Any, Any]:
     """Fit the method on the table, which holds numbers, and rank the given labels.
 
@@ -112,7 +112,7 @@ def fit_and_rank(
     kind : type, default=ResidualPropagation
         The class of the method.
     later : callable, default: none
-        Gives the steps that come after the fit, for the estimate of time.
+        Seconds of what comes after the fit, for the estimate of time.
 
     Returns
     -------

@@ -101,13 +101,13 @@ def _facts(table: Table, args: argparse.Namespace, console: Console) -> dict[str
     }
 
 
-def _later(pieces: Pieces, args: argparse.Namespace) -> dict[str, float]:
-    """Expected seconds of each step after the fit."""
+def _later(pieces: Pieces, args: argparse.Namespace) -> float:
+    """Expected seconds of the steps after the fit."""
     if not args.folds:
-        return {}
+        return 0.0
     one_fold = pieces.fit(fitting.TREES) + pieces.logistic + pieces.forest(trials.TREES)
     n_small = trials.CURVE_FOLDS * len(trials.CURVE_SHARES)
-    return {"cross-validate": args.folds * one_fold, "learning curve": n_small * pieces.fit(trials.CURVE_TREES)}
+    return args.folds * one_fold + n_small * pieces.fit(trials.CURVE_TREES)
 
 
 def _tried(

@@ -123,9 +123,9 @@ def page_facts(found: Any, method: Any, table: Table, args: argparse.Namespace) 
     texts: list[str] = []
     words = pages.missing_words(table.plan)
     cells, absent = pages.cells_of(X, columns, words)
-    if table.columns is not None:
-        cells = functools.partial(_cells_of_file, table.columns)
-        absent = lambda name: pages.missing_in(table.columns[name], words.get(name, ("",)))  # noqa: E731
+    if (kept := table.columns) is not None:
+        cells = functools.partial(_cells_of_file, kept)
+        absent = lambda name: pages.missing_in(kept[name], words.get(name, ("",)))  # noqa: E731
         texts = [c.name for c in table.plan.columns if c.kind == "text"]
         columns = [c.name for c in table.plan.columns if c.kind in (*FEATURES, "text") and c.name != args.image]
         features = [c.name for c in table.plan.used for _ in c.feature_names]

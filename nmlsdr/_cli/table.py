@@ -1,11 +1,12 @@
 """The table that a command works on."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from ..inspection._verdicts import names_or_numbers
 
@@ -36,20 +37,20 @@ class Table:
         What `check_rows` gives of the cells as they were read; filled by `reading.read_data`.
     """
 
-    data: Any
-    target: Any
-    labeled: Any
-    votes: Any = None
+    data: NDArray[Any] | sparse.csr_array
+    target: NDArray[np.int64]  # None, as the other labels, in a table without labels; commands that need them refuse it
+    labeled: NDArray[np.bool_]
+    votes: NDArray[np.float64] | None = None
     feature_names: list[str] | None = None
     label_names: list[str] | None = None
     ids: list[str] | None = None
     plan: Any = None
     lists: Any = None
-    groups: Any = None
+    groups: NDArray[np.int64] | None = None
     notes: Sequence[str] = ()
     differences: Sequence[str] = ()
     unused: Sequence[str] | None = None
-    columns: Any = None
+    columns: Mapping[str, Any] | None = None
     encoding: str | None = None
     id_name: str | None = None
     given: Any = None

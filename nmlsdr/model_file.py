@@ -22,11 +22,10 @@ from . import _estimators as estimators
 from ._checks.labels import LabelClasses
 from ._model.archive import need_skops
 from ._model.reading import ModelFileError, open_model
-from ._model.schema import Refused
+from ._model.schema import Refused, full_name
 from ._model.writing import content_out
 from ._output import PathLike, replace_file
 from .forest import Forest
-from .tables import Column, Plan, Profile, TableEncoder
 
 __all__ = ["TRUSTED_TYPES", "load_model", "save_model"]
 
@@ -34,8 +33,8 @@ _ESTIMATORS = [getattr(estimators, name) for name in estimators.__all__]
 #: The types of a fitted model, for ``skops.io.load(file, trusted=TRUSTED_TYPES)`` and for ``skops_trusted_types`` of
 #: mlflow. Both check nothing else of a file, so read only files that you trust with them; `load_model` checks all.
 TRUSTED_TYPES = [
-    f"{kind.__module__}.{kind.__qualname__}"
-    for kind in (*_ESTIMATORS, TableEncoder, Plan, Column, Profile, LabelClasses, Forest)
+    *map(full_name, (*_ESTIMATORS, LabelClasses, Forest)),
+    *map("nmlsdr.tables.{}".format, ("_encoder.TableEncoder", "_plan.Plan", "_plan.Column", "_comparison.Profile")),
 ]
 
 

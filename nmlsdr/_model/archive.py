@@ -17,7 +17,7 @@ from sklearn.pipeline import Pipeline
 
 from .._checks.arguments import check_array_header
 from .._errors import import_extra
-from .schema import Refused, table
+from .schema import Refused, full_name, table
 
 _SCHEMA = "schema.json"
 _SCHEMA_BYTES = 64 << 20  # parsed text takes many times its size; the names of a million features fit
@@ -33,7 +33,7 @@ _TYPES = {
     "JsonNode": {"builtins.str"},  # numbers, text and None
     "TypeNode": {"builtins.str"},  # the keys of dictionaries
     "NdArrayNode": {"numpy.ndarray", *(f"numpy.{name}" for name in _SCALARS)},
-    "ObjectNode": {f"{kind.__module__}.{kind.__name__}" for kind in (*table, Pipeline)},
+    "ObjectNode": {*table, full_name(Pipeline)},
 }
 
 

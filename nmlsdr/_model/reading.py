@@ -23,10 +23,9 @@ from .._checks.labels import LabelClasses
 from .._errors import InputError, printable
 from .._output import PathLike, versions
 from ..forest import KINDS, checked_forest
-from ..tables import Plan
 from .archive import need_skops, read
 from .rows import check_answers
-from .schema import Field, Refused, check_names, check_parameter, check_value, innermost, table
+from .schema import Field, Refused, check_names, check_parameter, check_value, full_name, innermost, table
 
 FORMAT = "nmlsdr-model 5"
 
@@ -62,7 +61,7 @@ class Model(NamedTuple):
     feature_names: list[str] | None
     label_names: list[str] | None
     versions: dict[str, str]
-    plan: Plan | None
+    plan: Any
     fills_cells: bool
     date: str | None
     fitted: dict[str, Any] | None
@@ -111,12 +110,12 @@ def content_in(content: Any) -> Model:
     date = None if content.get("date") is None else printable(str(content["date"]))
     plan, fills = _table_form(estimator, features)
     if content.get("plan") is not None:
-        plan = Plan.from_json(content["plan"]["plan"])
+        plan = _plan(content["plan"])
         check_plan(plan, features)
     return Model(estimator, features, labels, written, plan, fills, date, _fitted(content.get("fitted")))
 
 
-def check_plan(plan: Plan, features: list[str] | None) -> None:
+def check_plan(plan: Any, features: list[str] | None) -> None:
     """Refuse the plan beside a model if it is not one of plain numbers that gives these features."""
     if not plan.is_plain or plan.feature_names != features or not all(column.fill for column in plan.used):
         raise Refused("the plan of its table does not give the features of the model")
@@ -132,7 +131,7 @@ def _fitted(kept: Any) -> dict[str, Any] | None:
     return {"salt": salt, "labeled": hashes[0], "others": hashes[1]}
 
 
-def _table_form(estimator: Any, names: list[str] | None) -> tuple[Plan | None, bool]:
+def _table_form(estimator: Any, names: list[str] | None) -> tuple[Any, bool]:
     """Return the plan of the first step for a table with names, and whether cells may be empty."""
     first = innermost(estimator, 0)
     plan = getattr(first, "plan_", None)
@@ -149,11 +148,11 @@ def revived(kept: Any) -> Any:
             raise Refused("the steps of a pipeline have no names of their own")
         "".join(step for step, _ in steps).encode()  # fails for what is no text, or cannot be printed
         return Pipeline(steps)
-    if kind not in table:
+    if (fields := table.get(full_name(kind))) is None:
         raise Refused(f"it contains a {name} in place of an estimator")
     estimator = kind()
     parameters = {key: state[key] for key in estimator.get_params(deep=False) if key in state}
-    unknown = sorted(state.keys() - parameters.keys() - table[kind].keys())
+    unknown = sorted(state.keys() - parameters.keys() - fields.keys())
     if unknown:
         raise Refused(f"it holds {name}.{unknown[0]}, which this version does not know; write the model again, "
                       "or upgrade nmlsdr if a later version wrote it")
@@ -163,7 +162,7 @@ def revived(kept: Any) -> Any:
     if kind.__module__.startswith("sklearn."):
         estimator._validate_params()
     letters = {"graphs": 2}  # over which ResidualPropagation propagates
-    for attribute, field in table[kind].items():
+    for attribute, field in fields.items():
         if attribute not in state and not field.optional:
             raise Refused(f"{name}.{attribute} is missing")
         if attribute in state:
@@ -181,7 +180,7 @@ def revived(kept: Any) -> Any:
 def _attribute(what: str, stored: Any, field: Field, letters: dict[str, int]) -> Any:
     """Return the value of an attribute after its checks."""
     if field.kind == "plan":
-        plan = Plan.from_json(stored["plan"])
+        plan = _plan(stored)
         if len(plan.columns) != letters["D"]:
             raise Refused(f"{what} knows {len(plan.columns)} columns where the others need {letters['D']}")
         return plan
@@ -199,6 +198,12 @@ def _attribute(what: str, stored: Any, field: Field, letters: dict[str, int]) ->
     value = check_rows(_value(stored)) if field.kind == "rows" else _value(stored)  # kernels take rows as they are
     check_value(what, value, field, letters)
     return LabelClasses(value) if field.kind == "classes" and isinstance(value, list) else value
+
+
+def _plan(stored: Any) -> Any:
+    from ..tables import Plan  # whose import takes a while, and few models have one
+
+    return Plan.from_json(stored["plan"])
 
 
 def _value(stored: Any) -> Any:

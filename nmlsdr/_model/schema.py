@@ -17,7 +17,6 @@ from sklearn.pipeline import Pipeline
 from .. import _estimators as estimators
 from .._errors import InputError
 from .._thresholds import check_threshold
-from ..tables import TableEncoder
 
 _LARGEST = 1e170  # 1 / sqrt of the smallest positive number is 4e161; sums of such numbers are finite
 _MAX_JOBS = 1024  # more threads could end the process; the limit of this machine is checked when it predicts
@@ -105,12 +104,12 @@ _COUNTS = (
     f"{_LABELS} n_neighbors_ training_rows_? training_labels_ "
     "prior_ likelihoods_with_label_ likelihoods_without_label_ posterior_ thresholds_"
 )
-_ATTRIBUTES: dict[type, str] = {
+_ATTRIBUTES: dict[type | str, str] = {
     preprocessing.StandardScaler: f"{_SEEN} mean_? var_? scale_? n_samples_seen_",
     preprocessing.MaxAbsScaler: f"{_SEEN} max_abs_ scale_ n_samples_seen_",
     preprocessing.Normalizer: _SEEN,
     impute.SimpleImputer: f"{_SEEN} statistics_",
-    TableEncoder: f"{_SEEN} plan_",
+    "nmlsdr.tables._encoder.TableEncoder": f"{_SEEN} plan_",  # its import takes a while
     estimators.NMLSDR: f"{_PROJECTION} {_PROPAGATION} {_SHRINKAGE}",
     estimators.ResidualPropagation: f"{_PROJECTION} {_PROPAGATION} {_SHRINKAGE} "
     "thresholds_ ridge_ coef_ intercept_ embedding_ ridge_scores_ propagated_errors_ forests_ learner_weights_ "
@@ -125,9 +124,18 @@ _ATTRIBUTES: dict[type, str] = {
     estimators.MultiLabelPropagation: f"{_LABELS} {_PROPAGATION} training_rows_ row_weights_ thresholds_",
 }
 
-#: Class -> attribute -> field. A question mark above marks an attribute that may be None or missing.
-table: dict[type, dict[str, Field]] = {
-    kind: {one.rstrip("?"): _FIELDS[one.rstrip("?")]._replace(optional=one.endswith("?")) for one in attributes.split()}
+
+
+def full_name(kind: type | str) -> str:
+    """The name of a class with its module, as a file gives it."""
+    return kind if isinstance(kind, str) else f"{kind.__module__}.{kind.__qualname__}"
+
+
+#: Full name of a class -> attribute -> field. A question mark above marks an attribute that may be None or missing.
+table: dict[str, dict[str, Field]] = {
+    full_name(kind): {
+        one.rstrip("?"): _FIELDS[one.rstrip("?")]._replace(optional=one.endswith("?")) for one in attributes.split()
+    }
     for kind, attributes in _ATTRIBUTES.items()
 }
 

@@ -15,10 +15,9 @@ from sklearn.pipeline import Pipeline
 
 from .._output import versions
 from ..forest import Forest, arrays_of
-from ..tables import Plan
 from .reading import FORMAT, check_plan, revived
 from .rows import answers, sample_rows
-from .schema import Refused, check_names, innermost, table
+from .schema import Refused, check_names, full_name, innermost, table
 
 
 def content_out(
@@ -26,7 +25,7 @@ def content_out(
     feature_names: Iterable[str] | None,
     label_names: Iterable[str] | None,
     fitted: dict[str, Any] | None = None,
-    plan: Plan | None = None,
+    plan: Any = None,
 ) -> Any:
     """Return what is written of a model, after the checks that reading makes; names default to those that it saw."""
     kept = kept_parts(estimator)
@@ -63,8 +62,8 @@ def kept_parts(estimator: Any) -> Any:
         estimator = estimator.to_local()
     kind = type(estimator)
     name = kind.__name__
-    if kind is not Pipeline and kind not in table:
-        known = ", ".join(["Pipeline", *(one.__name__ for one in table)])
+    if kind is not Pipeline and full_name(kind) not in table:
+        known = ", ".join(["Pipeline", *(one.rpartition(".")[2] for one in table)])
         known = known.replace("TableEncoder", "TableEncoder (of nmlsdr.tables, for raw columns)")
         raise Refused(f"it is a {name}, and a model file holds only {known}")
     kept: Any = object.__new__(kind)
@@ -73,7 +72,7 @@ def kept_parts(estimator: Any) -> Any:
         return kept
     for key, value in estimator.get_params(deep=False).items():
         vars(kept)[key] = _parameter(f"{name}({key}=...)", value)
-    for attribute in table[kind]:
+    for attribute in table[full_name(kind)]:
         if attribute in vars(estimator):
             vars(kept)[attribute] = encode(getattr(estimator, attribute))
     return kept

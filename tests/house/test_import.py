@@ -44,6 +44,18 @@ print([name for name in watched if name in sys.modules])
     assert run(program) == "[]"
 
 
+def test_a_model_of_plain_numbers_is_read_without_the_readers_of_tables(tmp_path):
+    pytest.importorskip("skops")
+    program = """
+import sys, nmlsdr
+from nmlsdr.model_file import load_model, save_model
+save_model(sys.argv[1], nmlsdr.ResidualPropagation(n_neighbors=2, n_estimators=1).fit([[i, i % 2] for i in range(8)],
+           [[i % 2, 1 - i % 2] for i in range(8)]))
+print(load_model(sys.argv[1]).predict([[0, 1]]).tolist(), "nmlsdr.tables" in sys.modules)
+"""
+    assert run(program, str(tmp_path / "m.skops")) == "[[1, 0]] False"
+
+
 def test_commands_that_compute_nothing_load_next_to_nothing():
     """One process for all: a package that one of them loaded would be there at the end."""
     verbs = ("fit", "transform", "predict", "evaluate", "review", "report", "reproduce", "info", "datasets")

@@ -458,21 +458,8 @@ def test_interruption_is_status_130_and_failure_1(tmp_path, capfd, monkeypatch):
     assert reproduce(*words) == 1
 
 
-def test_an_error_in_the_program_is_not_reported_as_bad_input(tmp_path, monkeypatch):
-    """A ValueError that no check raised, here numpy's, goes on as it is; its traceback is what helps."""
-    monkeypatch.setattr(command, "run_cells", lambda *args, **options: np.zeros(2) + np.zeros(3))
-    with pytest.raises(ValueError, match="broadcast") as caught:
-        reproduce("toy", "--size", "small", "--seeds", 1, "--out", tmp_path)
-    assert caught.value.__notes__ == ["This is a bug of nmlsdr, not of your input; please report it with these lines."]
-
-
 def test_the_command_line_knows_every_study():
     assert tuple(protocol.STUDIES) == verbs.STUDIES
-
-
-def test_traceback_option_raises_the_error(tmp_path):
-    with pytest.raises(InputError, match="did you mean NMLSDR"):
-        reproduce("toy", "--methods", "NMLSD", "--out", tmp_path, "--traceback")
 
 
 def test_an_error_in_a_cell_becomes_its_record(monkeypatch):

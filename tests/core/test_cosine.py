@@ -307,16 +307,6 @@ def test_text_needs_no_normalizer(rng):
     np.testing.assert_array_equal(plain, nmlsdr.MLkNN(5).fit(exact, Y).predict_proba(exact))
 
 
-@pytest.mark.parametrize("name", PREDICT)
-def test_a_model_file_keeps_it(name, rng, tmp_path):
-    X, Y = labelled(rng)
-    model = getattr(nmlsdr, name)(n_neighbors=4, metric="cosine").fit(X, Y)
-    nmlsdr.model_file.save_model(tmp_path / "model.skops", model)
-    again = nmlsdr.model_file.load_model(tmp_path / "model.skops")
-    assert again.metric == "cosine"
-    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
-
-
 def test_a_forged_metric_in_a_model_file_is_refused(rng, tmp_path):
     nmlsdr.model_file.save_model(tmp_path / "model.skops", nmlsdr.MLkNN(4).fit(*labelled(rng)))
     forge(tmp_path / "model.skops", attribute("metric", "l1"))

@@ -98,18 +98,6 @@ def test_float32_rows_give_float32_directions(rng, method, shape):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_shift_rotation_and_order_change_nothing(rng, method):
-    X, Y = draw_binary(rng, 60, 9, 4)
-    solve, _ = METHODS[method]
-    found = solve(X, Y)
-    Q = np.linalg.qr(rng.standard_normal((9, 9)))[0]
-    rows, labels = rng.permutation(60), rng.permutation(4)
-    assert_same_directions(pair(solve(X + 100.0, Y)), pair(found), 1e-9)
-    assert_same_directions(pair(solve(X[rows], Y[rows][:, labels])), pair(found), 1e-9)
-    assert_same_directions(pair(solve(X @ Q, Y)), (found.components @ Q, found.eigenvalues), 1e-8)
-
-
-@pytest.mark.parametrize("method", METHODS)
 def test_blocks_and_size_gates_do_not_matter(rng, method, monkeypatch):
     solve, _ = METHODS[method]
     for shape in SHAPES.values():
@@ -152,14 +140,6 @@ def test_leading_eigenvectors_equal_those_of_a_dense_solver(rng, n):
 # ---------------------------------------------------------------- rank, bound, degenerate input
 
 
-@pytest.mark.parametrize(("method", "bound"), [("cca", 4), ("mddm", 4), ("mvmd", 9), ("lda", 3)])
-def test_above_the_bound_is_an_error(rng, method, bound):
-    X, Y = draw_binary(rng, 60, 9, 4)
-    solve, _ = METHODS[method]
-    with pytest.raises(ValueError, match=rf"n_components={bound + 1} is above min\(.*\) = {bound};"):
-        solve(X, Y, bound + 1)
-
-
 @pytest.mark.parametrize("method", ["cca", "mddm", "lda"])
 @pytest.mark.parametrize("shape", ["tall", "wide"])
 @pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
@@ -182,14 +162,6 @@ def test_mvmd_gives_one_direction_per_label_by_default(rng):
     X[:, 5:] = X[:, :4]
     with pytest.warns(UserWarning, match="numerical rank 5"):
         assert len(scatter.mvmd(X, Y, 9).components) == 5
-
-
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
-def test_constant_features_alone_are_an_error(method, layout):
-    X, Y = np.full((8, 3), 0.1), np.tile([[1.0, 0.0], [0.0, 1.0]], (4, 1))
-    with pytest.raises(ValueError, match=r"no dependence|Every feature is constant"):
-        METHODS[method][0](layout(X), Y)
 
 
 def test_labels_that_never_change_are_an_error(rng):

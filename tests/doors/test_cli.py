@@ -15,7 +15,6 @@ from commands import (
     assert_done,
     assert_refused,
     label_columns,
-    listing,
     read_csv,
     read_json,
     run,
@@ -488,18 +487,6 @@ def test_names_of_a_table_do_not_reach_the_terminal_raw(run, tables, tmp_path):
         pass
     shown = terminal.getvalue().replace("\r\x1b[K", "").replace("\n", "")
     assert shown.isprintable()
-
-
-def test_review_has_no_seed_option_because_it_uses_none(run, tables):
-    outcome = run("review", "train.csv", *COLUMNS, "--seed", "3", "--out", "review.csv")
-    assert outcome.status == 2
-    assert "--seed" in outcome.err
-
-
-def test_commands_leave_no_temporary_files(run, tables, model):
-    before = listing()
-    assert_done(run("predict", model, "test.csv", *COLUMNS, "--out", "labels.csv"))
-    assert listing() == sorted([*before, "labels.csv"])
 
 
 # ---------------------------------------------------------------- labels that are known in part

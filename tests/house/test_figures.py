@@ -55,34 +55,21 @@ def reasons(figures, folder):
     return " ".join(figures.reasons_to_make_again("small", folder))
 
 
-def test_nothing_is_wrong_with_a_current_product(figures, small):
-    assert reasons(figures, small[0]) == ""
-
-
-def test_a_product_without_provenance_is_to_be_made(figures, small):
-    (small[0] / "small.provenance.json").unlink()
-    assert "has no small.provenance.json" in reasons(figures, small[0])
-
-
-def test_uncommitted_changes_and_former_defaults_are_reasons(figures, small):
+def test_every_reason_to_make_a_product_again_is_found(figures, small):
     folder, facts = small
-    other = {**facts, "clean": False, "classes": {"ResidualPropagation": {"n_estimators": 7}}}
-    (folder / "small.provenance.json").write_text(json.dumps(other))
-    found = reasons(figures, folder)
-    assert "uncommitted changes" in found
-    assert "ResidualPropagation with former default parameters" in found
-
-
-@pytest.mark.parametrize(("file", "word"), [("tests/golden/residual.json", "golden rows"), ("draw.py", "program")])
-def test_changed_golden_rows_and_a_changed_program_are_reasons(figures, small, file, word):
-    folder, _ = small
-    (folder / file).write_text("another")
-    assert f"before a change of the {word} {file}" in reasons(figures, folder)
-
-
-def test_new_golden_rows_are_a_reason(figures, small):
-    (small[0] / "tests" / "golden" / "residual_two.json").write_text("[2]")
-    assert "residual_two.json" in reasons(figures, small[0])
+    file = folder / "small.provenance.json"
+    assert reasons(figures, folder) == ""
+    file.write_text(json.dumps({**facts, "clean": False, "classes": {"ResidualPropagation": {"n_estimators": 7}}}))
+    assert "uncommitted changes" in reasons(figures, folder)
+    assert "ResidualPropagation with former default parameters" in reasons(figures, folder)
+    file.write_text(json.dumps(facts))
+    for name, word in (("tests/golden/residual.json", "golden rows"), ("draw.py", "program")):
+        (folder / name).write_text("another")
+        assert f"before a change of the {word} {name}" in reasons(figures, folder)
+    (folder / "tests" / "golden" / "residual_two.json").write_text("[2]")
+    assert "residual_two.json" in reasons(figures, folder)
+    file.unlink()
+    assert "has no small.provenance.json" in reasons(figures, folder)
 
 
 def test_every_class_of_a_product_exists_and_every_output_is_there(figures):

@@ -39,23 +39,26 @@ def sources():
         yield path, path.relative_to(HOUSE).with_suffix("")
 
 
+def targets(nodes, name):
+    """The modules that the imports among these nodes of a file name, and what they take from each."""
+    package = ["nmlsdr", *name.parts[:-1]]
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else []
+            base = ".".join([*above, *filter(None, [node.module])])
+            yield from (base, *(f"{base}.{alias.name}" for alias in node.names))
+
+
+def entries(nodes, name):
+    """Entries of the root among them."""
+    return {target.split(".")[1] for target in targets(nodes, name) if target.startswith("nmlsdr.")}
+
+
 def imported(path, name):
     """Entries of the root that a file imports, wherever in it, and be it for type checkers only."""
-    package = ["nmlsdr", *name.parts[:-1]]
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            targets = [alias.name for alias in node.names if alias.name.startswith("nmlsdr.")]
-        elif isinstance(node, ast.ImportFrom):
-            base = package[: len(package) - node.level + 1] if node.level else []
-            base = base + ((node.module or "").split(".") if node.module else [])
-            if not base or base[0] != "nmlsdr":
-                continue
-            targets = [".".join([*base, alias.name]) for alias in node.names] if len(base) == 1 else [".".join(base)]
-        else:
-            continue
-        found |= {target.split(".")[1] for target in targets if "." in target}
-    return found
+    return entries(ast.walk(ast.parse(path.read_text())), name)
 
 
 @needs_sources
@@ -86,51 +89,18 @@ def test_imports_of_kernels_point_down(path):
         assert FLOORS[target] <= FLOORS[path.stem], f"{path.name} imports {target} of floor {FLOORS[target]}"
 
 
-def test_no_modules_import_each_other_in_a_circle():
-    """Imports at the head of files, among the entries of the root: what they need is complete before them."""
-    needs = {}
-    for path, name in sources():
-        tree = ast.parse(path.read_text())
-        heads = ast.Module([node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))], [])
-        lonely = path.with_suffix(".py")
-        parts = imported_from(heads, lonely, name)
-        needs.setdefault(name.parts[0], set()).update(parts - {name.parts[0], "__init__"})
-    done = set()
-    while len(done) < len(needs):
-        ready = {part for part, wanted in needs.items() if part not in done and wanted & needs.keys() <= done}
-        assert ready, f"a ring among {sorted(needs.keys() - done)}"
-        done |= ready
-
-
-def imported_from(tree, path, name):
-    package = ["nmlsdr", *name.parts[:-1]]
-    found = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.level:
-            base = package[: len(package) - node.level + 1] + (node.module.split(".") if node.module else [])
-            targets = [[*base, alias.name] for alias in node.names] if len(base) == 1 else [base]
-            found |= {target[1] for target in targets}
-    return found
-
-
-def test_no_files_import_each_other_in_a_circle():
-    """Imports at the head of files, those for type checkers too."""
+def test_nothing_imports_in_a_circle():
+    """Imports at the head of files: among the entries of the root, and among files, where types count, too."""
     files = {".".join(["nmlsdr", *name.parts]).removesuffix(".__init__"): (path, name) for path, name in sources()}
-    needs = {}
+    parts, modules = {}, {}
     for module, (path, name) in files.items():
-        package = ["nmlsdr", *name.parts[:-1]]
-        heads = [node for node in ast.parse(path.read_text()).body if isinstance(node, ast.ImportFrom | ast.If)]
-        found = set()
-        for node in (inner for head in heads for inner in ast.walk(head)):
-            if isinstance(node, ast.ImportFrom) and node.level:
-                base = package[: len(package) - node.level + 1] + (node.module.split(".") if node.module else [])
-                found |= {".".join([*base, alias.name]) for alias in node.names} | {".".join(base)}
-        needs[module] = set() if name.name == "__init__" else (found & files.keys()) - {module}
-    done = set()
-    while len(done) < len(needs):
-        ready = {module for module, wanted in needs.items() if module not in done and wanted <= done}
-        assert ready, f"a ring among {sorted(needs.keys() - done)}"
-        done |= ready
+        body = ast.parse(path.read_text()).body
+        parts.setdefault(name.parts[0], set()).update(entries(body, name) - {name.parts[0], "__init__"})
+        heads = [node for node in body if isinstance(node, ast.ImportFrom | ast.If)]
+        found = {*targets((inner for head in heads for inner in ast.walk(head)), name)}
+        modules[module] = set() if name.name == "__init__" else (found & files.keys()) - {module}
+    for needs in (parts, modules):
+        graphlib.TopologicalSorter({one: needed & needs.keys() for one, needed in needs.items()}).prepare()
 
 
 # What rooms may import of the entries of the root; a door takes of tables and data sets what their __init__ offers.

@@ -1,11 +1,11 @@
 """The first contact with exports of offices: what stands around a table, sheets, other containers, and odd labels.
 
-The files are on disk; the commands run in processes of their own.
+The files are on disk.
 """
 
 import numpy as np
 import pytest
-from commands import spawn
+from commands import run, spawn  # noqa: F401
 from table_files import read_table, write_sheets
 
 from nmlsdr.tables import DataFileError, TableEncoder
@@ -116,14 +116,14 @@ def test_a_row_that_only_looks_like_a_total_stays(write, rows):
         read(write("w.csv", NAMES, rows[0], "", rows[1]))
 
 
-def test_a_total_never_receives_a_label(write, rows, tmp_path):
-    done = spawn("fit", write("train.csv", NAMES, *rows), "--label-list", "Schaden", "--out", tmp_path / "m.skops")
-    assert done.returncode == 0, done
+def test_a_total_never_receives_a_label(run, write, rows, tmp_path):  # noqa: F811
+    done = run("fit", write("train.csv", NAMES, *rows), "--label-list", "Schaden", "--out", tmp_path / "m.skops")
+    assert done.status == 0, done
     new = write("new.csv", NAMES[:4], *(row[:4] for row in rows[:9]), "TOTAL;;;5.726.003,81")
-    done = spawn("predict", tmp_path / "m.skops", new, "--out", "-")
-    assert done.returncode == 0, done
-    assert [line.split(",")[0] for line in done.stdout.splitlines()] == ["Nr", *(row[0] for row in rows[:9])]
-    assert "what stands below line 10 (totals, a remark, or empty rows) is left out" in done.stderr
+    done = run("predict", tmp_path / "m.skops", new, "--out", "-")
+    assert done.status == 0, done
+    assert [line.split(",")[0] for line in done.out.splitlines()] == ["Nr", *(row[0] for row in rows[:9])]
+    assert "what stands below line 10 (totals, a remark, or empty rows) is left out" in done.err
 
 
 # ---------------------------------------------------------------- workbooks
@@ -162,21 +162,21 @@ def test_totals_and_remarks_below_a_sheet_are_no_rows(book, rows):
         read(book("u.xlsx", A=[NAMES, *typed(rows[:2]), [None] * 5, *typed(rows[2:])]))
 
 
-def test_a_workbook_tomorrow_for_a_model_from_csv(write, book, rows, tmp_path):
+def test_a_workbook_tomorrow_for_a_model_from_csv(run, write, book, rows, tmp_path):  # noqa: F811
     """A typed number has no decimal mark to dispute, and n/d beside it is a missing value."""
     names, new = NAMES[:4], [row[:4] for row in rows[:20]]
     new[4][3] = new[7][2] = "n/d"
     new[5][3] = "1.234,00"  # typed 1234; 1.234 would be another number as a text
     new[6][2] = "1,234"
-    done = spawn("fit", write("train.csv", NAMES, *rows), "--label-list", "Schaden", "--out", tmp_path / "m.skops")
-    assert done.returncode == 0, done
+    done = run("fit", write("train.csv", NAMES, *rows), "--label-list", "Schaden", "--out", tmp_path / "m.skops")
+    assert done.status == 0, done
     answers = [
-        spawn("predict", tmp_path / "m.skops", path, "--out", "-", "--probabilities")
+        run("predict", tmp_path / "m.skops", path, "--out", "-", "--probabilities")
         for path in (write("new.csv", names, *new), book("new.xlsx", A=[names, *typed(new)]))
     ]
-    assert [done.returncode for done in answers] == [0, 0], answers
-    assert answers[0].stdout == answers[1].stdout
-    assert answers[0].stderr == answers[1].stderr.replace("new.xlsx", "new.csv")
+    assert [done.status for done in answers] == [0, 0], answers
+    assert answers[0].out == answers[1].out
+    assert answers[0].err == answers[1].err.replace("new.xlsx", "new.csv")
 
 
 def test_files_whose_names_say_another_format(write, book, rows, tmp_path):
@@ -238,24 +238,24 @@ def test_missing_words_do_not_count_against_the_share_of_units(write, rows, word
 
 
 @pytest.mark.parametrize("cells", [["leck"], ["leck", ""]])
-def test_one_label_value_alone_asks_for_a_word_for_none(write, rows, cells):
+def test_one_label_value_alone_asks_for_a_word_for_none(run, write, rows, cells):  # noqa: F811
     path = write("t.csv", ["Druck", "Schaden"], *([row[2], cells[i % len(cells)]] for i, row in enumerate(rows)))
     for verb in (["plan", path], ["fit", path, "--out", path.with_suffix(".skops")]):
-        done = spawn(*verb, "--label-list", "Schaden")
-        assert done.returncode == 2
-        assert "no row is known not to have the label 'leck'" in done.stderr
-        assert "--no-label none" in done.stderr
-        assert "// 2" not in done.stderr
+        done = run(*verb, "--label-list", "Schaden")
+        assert done.status == 2
+        assert "no row is known not to have the label 'leck'" in done.err
+        assert "--no-label none" in done.err
+        assert "// 2" not in done.err
 
 
-def test_plus_and_minus_one_are_not_read_as_yes_and_unknown(tmp_path):
+def test_plus_and_minus_one_are_not_read_as_yes_and_unknown(run, tmp_path):  # noqa: F811
     (tmp_path / "t.csv").write_text("a,y\n" + "1,-1\n2,1\n" * 20)
     np.savez(tmp_path / "t.npz", X=[[1.0], [2.0]] * 20, y=[[-1], [1]] * 20)
     (tmp_path / "t.svm").write_text("1 1:1\n-1 1:2\n" * 20)
     for name, options in (("t.csv", ["--label-columns", "y"]), ("t.npz", []), ("t.svm", [])):
-        done = spawn("fit", tmp_path / name, *options, "--out", tmp_path / "m.skops")
-        assert done.returncode == 2
-        assert "write 0 there" in done.stderr, done
+        done = run("fit", tmp_path / name, *options, "--out", tmp_path / "m.skops")
+        assert done.status == 2
+        assert "write 0 there" in done.err, done
 
 
 def test_labels_that_differ_by_a_letter_are_said(write, rows):
@@ -346,29 +346,29 @@ def test_words_of_a_column_of_few_levels_are_no_missing_values(write, rows):
 # ---------------------------------------------------------------- a review beside the table of a fit
 
 
-def test_review_says_where_a_table_is_not_as_at_the_fit_of_a_model(write, rows, tmp_path):
+def test_review_says_where_a_table_is_not_as_at_the_fit_of_a_model(run, write, rows, tmp_path):  # noqa: F811
     model, out, rows = tmp_path / "m.skops", tmp_path / "r.csv", rows * 4
     train = write("train.csv", NAMES, *rows)
-    assert spawn("fit", train, "--label-list", "Schaden", "--out", model).returncode == 0
+    assert run("fit", train, "--label-list", "Schaden", "--out", model).status == 0
     thousandth = [[*row[:3], row[3].replace(".", ""), row[4]] for row in rows]
     for row in thousandth:
         row[2] = german(float(row[2].replace(",", ".")) / 100, 4)
     new = write("new.csv", NAMES, *thousandth)
     options = ["--label-list", "Schaden", "--out", out, "--model", model]
-    done = spawn("review", train, *options)
-    assert done.returncode == 0
-    assert "at the fit" not in done.stderr
-    done = spawn("review", new, *options)
-    assert done.returncode == 0, done
-    said = [line for line in done.stderr.splitlines() if "at the fit" in line]
+    done = run("review", train, *options)
+    assert done.status == 0
+    assert "at the fit" not in done.err
+    done = run("review", new, *options)
+    assert done.status == 0, done
+    said = [line for line in done.err.splitlines() if "at the fit" in line]
     assert len(said) == 1
     assert said[0].startswith(f"nmlsdr: {new}: column 'Druck': the median is ")
-    done = spawn("review", new, *options, "--strict")
-    assert done.returncode == 2
-    assert "is not as the table of the fit" in done.stderr
-    done = spawn("review", write("less.csv", NAMES[2:], *(row[2:] for row in rows)), *options)
-    assert done.returncode == 2
-    assert "it lacks 2 of the 4 columns that the model was fitted on: 'Nr', 'Ort'" in done.stderr
+    done = run("review", new, *options, "--strict")
+    assert done.status == 2
+    assert "is not as the table of the fit" in done.err
+    done = run("review", write("less.csv", NAMES[2:], *(row[2:] for row in rows)), *options)
+    assert done.status == 2
+    assert "it lacks 2 of the 4 columns that the model was fitted on: 'Nr', 'Ort'" in done.err
     odd = ([*row[:2], f"ca {row[2]} bar?", *row[3:]] for row in rows)
-    done = spawn("review", write("odd.csv", NAMES, *odd), *options)
-    assert "240 cells are not what the column holds (60 different texts): line 2, column 'Druck': 'ca " in done.stderr
+    done = run("review", write("odd.csv", NAMES, *odd), *options)
+    assert "240 cells are not what the column holds (60 different texts): line 2, column 'Druck': 'ca " in done.err

@@ -288,6 +288,7 @@ def test_fitted_exponent_of_a_power(exponent):
     assert load("_cases").fitted_exponent(sizes, 3 * sizes**exponent) == pytest.approx(exponent, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_pytest_benchmark_compares_two_commits_on_a_clock_that_changed(tmp_path):
     (tmp_path / "test_sum.py").write_text("def test_sum(benchmark):\n    benchmark(sum, range(100))\n")
     (tmp_path / "conftest.py").symlink_to(BENCH / "conftest.py")
@@ -460,6 +461,7 @@ def test_growth_is_measured_in_pieces_that_add_up(tmp_path, monkeypatch):
     assert len(growth.measure(["text"], ["nmlsdr"], **{**settings, "quick": True})) == 3
 
 
+@pytest.mark.slow
 def test_a_point_of_growth_measures_every_step():
     found = load("growth").in_a_process("nmlsdr", {"n": 300, "D": 40, "C": 4, "values": "text"})
     assert list(found) == ["fit", "predict", "review"]

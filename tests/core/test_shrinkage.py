@@ -70,13 +70,6 @@ def test_a_dropped_feature_has_no_effect(data):
     np.testing.assert_array_equal(again.label_distributions_, model.label_distributions_)
 
 
-def test_a_refit_forgets_the_weights(data):
-    X, Y = data
-    model = NMLSDR(shrinkage=1.0).fit(X, Y)
-    model.set_params(shrinkage=0.0).fit(X, Y)
-    np.testing.assert_array_equal(model.components_, NMLSDR().fit(X, Y).components_)
-
-
 def test_float32_rows_give_float32_results(data):
     X, Y = data
     single = NMLSDR(shrinkage=1.0).fit(X.astype(np.float32), Y)

@@ -164,17 +164,6 @@ def test_a_model_through_a_pipe(run, tables, tmp_path, monkeypatch):
 # ------------------------------------------------------------------------------------------------ slips, help, shells
 
 
-@pytest.mark.parametrize(("words", "advice"), [
-    (["evalute", "m.skops"], "did you mean 'evaluate'?"),
-    (["fit", "train.csv", "--lable-columns", "flu", "--out", "m.skops"], "did you mean --label-columns?"),
-    (["fit", "train.csv", "--label-columns", "fluu", "--out", "m.skops"], "did you mean 'flu'?"),
-    (["fit", "train.csv", "--label-columns", "flu", "--drop", "AGE", "--out", "m.skops"], "did you mean 'age'?"),
-    (["fit", "train.csv", "--label-columns", "flu", "--delimiter", "ab", "--out", "m.skops"], "one character"),
-])  # fmt: skip
-def test_near_misses_get_a_suggestion(run, tables, words, advice):
-    assert_refused(run(*words), advice)
-
-
 def test_a_column_that_is_missing_gets_a_suggestion(run, tables, tmp_path):
     assert_done(run("fit", "train.csv", *COLUMNS, "--out", "m.skops"))
     text = (tmp_path / "test.csv").read_text()
@@ -189,14 +178,6 @@ def test_nmlsdr_alone_shows_examples(run):
     assert "nmlsdr fit train.csv" in outcome.out
     assert "nmlsdr --help" in outcome.out
     assert len(outcome.out.splitlines()) < 15
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh", "fish"])
-def test_completion_scripts_contain_the_options(run, shell):
-    pytest.importorskip("shtab")
-    outcome = run("completion", shell)
-    assert_done(outcome)
-    assert ("--label-columns" if shell != "tcsh" else "evaluate") in outcome.out
 
 
 def test_completion_without_shtab_says_how_to_install_it(run, monkeypatch):

@@ -104,13 +104,6 @@ def test_skops_alone_reads_what_it_writes_if_it_trusts_the_list_of_types(samples
             np.testing.assert_array_equal(*(sparse.csr_array(answer).toarray() for answer in (found, expected)))
 
 
-def test_the_pipeline_of_the_article_survives_a_round_trip(tmp_path, samples):
-    X, Y, new = samples
-    fitted = make_pipeline(StandardScaler(), nmlsdr.NMLSDR(), nmlsdr.SemiSupervisedMLkNN()).fit(X, Y)
-    save_model(tmp_path / "m.skops", fitted)
-    assert_same_answers(fitted, load_model(tmp_path / "m.skops"), new)
-
-
 def test_precomputed_neighbours_survive_a_round_trip(tmp_path, samples):
     X, Y, _ = samples
     distances = np.sqrt(((X[:, None] - X[None]) ** 2).sum(axis=2))

@@ -12,7 +12,7 @@ import warnings
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from small_graphs import worst_error
+from propagation_cases import worst_error
 
 from campaigns import record
 

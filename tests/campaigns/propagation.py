@@ -24,7 +24,7 @@ from nmlsdr._solvers.chain import FIXED_POINT_SWEEPS, FIXED_POINT_WORK
 from nmlsdr.propagation import propagate
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from signed import propagate_signed
+from propagation_cases import propagate_signed
 
 EPS = np.finfo(float).eps
 NEAR_ONE = [1e-2, 1e-3, 1e-5, 1e-7, 1e-9, 1e-11, 1e-12]

@@ -3,10 +3,8 @@
 import numpy as np
 import pytest
 import reference
-from bfloat16 import expanded, upper
-from propagation_kernels import kernels, sweep
+from propagation_cases import expanded, kernels, propagate_signed, sweep, upper
 from scipy import sparse
-from signed import propagate_signed
 from sklearn.exceptions import ConvergenceWarning
 
 from nmlsdr import _graph

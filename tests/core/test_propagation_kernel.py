@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 import reference
-from bfloat16 import expanded, upper
-from propagation_kernels import kernels, sweep
+from propagation_cases import expanded, kernels, sweep, upper
 from scipy import sparse
 
 from nmlsdr import _graph

@@ -6,8 +6,8 @@ from threading import get_ident
 
 import numpy as np
 import pytest
+from propagation_cases import propagate_signed
 from scipy import sparse
-from signed import propagate_signed
 
 from nmlsdr import MultiLabelPropagation
 from nmlsdr._solvers import chain, conjugate_gradients, direct, system

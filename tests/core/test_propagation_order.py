@@ -5,9 +5,9 @@ import itertools
 import numpy as np
 import pytest
 import reference
+from propagation_cases import propagate_signed
 from scipy import sparse
 from scipy.sparse import csgraph
-from signed import propagate_signed
 
 from nmlsdr import _propagation
 from nmlsdr._checks.arguments import check_graph

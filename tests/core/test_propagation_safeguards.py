@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 import reference
-from bfloat16 import expanded, upper
+from propagation_cases import expanded, upper
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 

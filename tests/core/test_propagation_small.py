@@ -6,10 +6,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import reference
+from propagation_cases import graphs, propagate_signed, worst_error
 from scipy import sparse
-from signed import propagate_signed
 from sklearn.exceptions import ConvergenceWarning
-from small_graphs import graphs, worst_error
 
 from nmlsdr import MultiLabelPropagation, _propagation
 from nmlsdr._solvers import chain, system

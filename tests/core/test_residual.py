@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 import reference
 from projections import draw_binary
+from propagation_cases import propagate_signed
 from scipy import sparse
-from signed import propagate_signed
 from sklearn.neighbors import KNeighborsTransformer
 
 from nmlsdr import NMLSDR, MLkNN, ResidualPropagation

@@ -43,7 +43,7 @@ def draw_for_both_pages(*_: object) -> None:
 
 def public_modules() -> list[str]:
     """All public modules: those listed above in that order, then new ones."""
-    served = ["estimators", *nmlsdr._MODULES, "cli"]
+    served = ["estimators", *sorted({*dir(nmlsdr)} - {*nmlsdr.__all__}), "cli"]
     return [name for name in MODULES if name in served] + sorted(set(served) - set(MODULES))
 
 

@@ -138,30 +138,19 @@ if TYPE_CHECKING:
     from . import tables as tables
     from ._estimators import *  # noqa: F403
 else:  # PEP 562: scikit-learn is loaded by the first use of an estimator, so that the core and --help do without
-    _MODULES = (
-        "dask",
-        "datasets",
-        "forest",
-        "graph",
-        "inspection",
-        "metrics",
-        "mlknn",
-        "model_file",
-        "model_selection",
-        "projection",
-        "propagation",
-        "tables",
-    )
 
     def __getattr__(name: str) -> Any:
-        from importlib import import_module
+        from importlib import import_module, util
 
-        if name in _MODULES or name == "c_api":  # which nmlsdr_import() of nmlsdr.h asks for, and nobody else
-            return import_module(f"{__name__}.{name}")
         if name in __all__:
             globals()[name] = value = getattr(import_module(f"{__name__}._estimators"), name)
             return value
+        if not name.startswith("_") and util.find_spec(f"{__name__}.{name}"):
+            return import_module(f"{__name__}.{name}")
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
     def __dir__() -> list[str]:
-        return sorted([*__all__, *_MODULES])
+        from pkgutil import iter_modules
+
+        modules = {module.name for module in iter_modules(__path__) if not module.name.startswith("_")}
+        return sorted({*__all__} | modules - {"cli", "experiments", "c_api"})  # reached by commands, and from C

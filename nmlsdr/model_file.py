@@ -29,7 +29,7 @@ from .forest import Forest
 
 __all__ = ["TRUSTED_TYPES", "load_model", "save_model"]
 
-_ESTIMATORS = [getattr(estimators, name) for name in estimators.__all__]
+_ESTIMATORS = [kind for kind in vars(estimators).values() if isinstance(kind, type)]
 #: The types of a fitted model, for ``skops.io.load(file, trusted=TRUSTED_TYPES)`` and for ``skops_trusted_types`` of
 #: mlflow. Both check nothing else of a file, so read only files that you trust with them; `load_model` checks all.
 TRUSTED_TYPES = [

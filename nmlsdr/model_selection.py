@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone
 from sklearn.model_selection import PredefinedSplit, check_cv
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.metadata_routing import get_routing_for_object
@@ -357,31 +357,3 @@ SCORERS: dict[str, Any] = {
     measure.function.__name__: _Scorer(measure.function, not measure.is_loss, ranks=measure.ranks)
     for measure in metrics.MEASURES.values()
 }
-
-
-def expected_failed_checks(estimator: Any) -> dict[str, str]:
-    """The checks of scikit-learn that an estimator of this package fails on purpose.
-
-    Parameters
-    ----------
-    estimator : estimator
-        An estimator of this package.
-
-    Returns
-    -------
-    dict
-        Name of the check -> reason, for ``expected_failed_checks`` of scikit-learn's ``check_estimator`` and
-        ``parametrize_with_checks``.
-
-    Examples
-    --------
-    >>> from nmlsdr import MDDM, MLkNN
-    >>> expected_failed_checks(MDDM()), list(expected_failed_checks(MLkNN()))
-    ({}, ['check_classifiers_classes'])
-    """
-    reasons = {}
-    if is_classifier(estimator):
-        reasons["check_classifiers_classes"] = "codes one class as -1, which here means an unlabelled row"
-        if hasattr(estimator, "decision_function"):
-            reasons["check_classifier_multioutput"] = "classes_ is a list of one array for each label, not one array"
-    return reasons

@@ -15,24 +15,14 @@ as scikit-learn requires. Its `fit` names the steps in the article's order:
     the other files   the estimators
 """
 
-from ._mlknn import MLkNN, SemiSupervisedMLkNN
-from ._nmlsdr import NMLSDR
-from ._propagator import MultiLabelPropagation
-from ._residual import ResidualPropagation
-from ._ssmldr import SSMLDR
-from ._supervised import MDDM, MLDA, MVMD, MultiLabelCCA
-from ._transformer import ExactNeighborsTransformer
-
-__all__ = [
-    "MDDM",
-    "MLDA",
-    "MVMD",
-    "NMLSDR",
-    "SSMLDR",
-    "ExactNeighborsTransformer",
-    "MLkNN",
-    "MultiLabelCCA",
-    "MultiLabelPropagation",
-    "ResidualPropagation",
-    "SemiSupervisedMLkNN",
-]
+from ._mlknn import MLkNN as MLkNN
+from ._mlknn import SemiSupervisedMLkNN as SemiSupervisedMLkNN
+from ._nmlsdr import NMLSDR as NMLSDR
+from ._propagator import MultiLabelPropagation as MultiLabelPropagation
+from ._residual import ResidualPropagation as ResidualPropagation
+from ._ssmldr import SSMLDR as SSMLDR
+from ._supervised import MDDM as MDDM
+from ._supervised import MLDA as MLDA
+from ._supervised import MVMD as MVMD
+from ._supervised import MultiLabelCCA as MultiLabelCCA
+from ._transformer import ExactNeighborsTransformer as ExactNeighborsTransformer

@@ -202,15 +202,21 @@ def _far_values(column: Any, was: Profile, values: NDArray[np.float64], rare: fl
 
 
 def _unseen(column: Any, was: Profile, now: Profile, cells: Cells, how: How, rare: float) -> Iterator[str]:
-    """Say how many rows have levels, items or frequent words that no feature stands for."""
-    new = {part for part in now.shares if part not in was.shares}
+    """Say how many rows have levels, items or frequent words that no feature stands for.
+
+    Where some levels of the fit stand in one row only, others have not been drawn yet: their share of the rows is about
+    that of these rows (Good 1953, after Turing). Then so many are chance, unless a single new one is frequent.
+    """
+    new, n, m = now.shares.keys() - was.shares.keys(), was.n_known, now.n_known
     if column.kind == "words":  # texts always have new words: those count that chance does not make so frequent
-        new = {word for word in new if _is_more(COMMON, now.shares[word], was.n_known, now.n_known, rare)}
+        new = {word for word in new if _is_more(COMMON, now.shares[word], n, m, rare)}
     n_rows, examples = 0, list[str]()
     for parts, count in _parts(column, cells, how):
         texts = [text for part, text in (parts or {}).items() if part in new]
         n_rows, examples = n_rows + count * bool(texts), examples or texts
-    if n_rows:
+    n_once = sum(round(share * n) == 1 for share in was.shares.values())
+    is_odd = column.kind == "words" or not n_once or _is_more(n_once / n, n_rows / max(1.0, m), n, m, rare)
+    if new and (is_odd or any(_is_more(0.0, now.shares[part], n, m, rare / len(was.shares)) for part in new)):
         such = f"that the fit has not seen, such as {shorten(examples[0], 30)!r}: no feature stands for it"
         yield f"{n_rows} row{'s have' if n_rows > 1 else ' has'} {WORDED[column.kind]} {such}"
 

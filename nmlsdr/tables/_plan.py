@@ -170,49 +170,49 @@ class Plan:
         shape = n_rows, len(self.feature_names)
         X = np.broadcast_to(np.nan, shape) if checks else np.empty(shape)
         for column, block in self._blocks(X):
-            self._encode(column, columns[column.name], None if checks else block, problems)
+            features, codes = self._encode(column, columns[column.name], problems)
+            if not checks:
+                block[:] = features[codes]
         return X
 
-    def _encode(self, column: Column, cells: Cells, X: NDArray[np.float64] | None, problems: list[Problem]) -> None:
-        """Write the features of one column to X if there is one; cells that are not what it holds become problems."""
+    def _encode(self, column: Column, cells: Cells, problems: list[Problem]) -> tuple[NDArray[Any], Any]:
+        """Return the features of different cells of a column, and for each row the number of its cell among them.
+
+        Cells that are not what the column holds are added to `problems`.
+        """
         missing = frozenset(self.missing)
         is_plain = column.kind == "number" and (not column.factors or "" in column.factors)
         # If a number means a missing value, texts tell which numbers these are.
         if isinstance(cells, Numbers) and is_plain and cells.fit(column.decimal) and not any(map(is_number, missing)):
-            own = np.array([mark == WITHOUT for mark in column.marks], dtype=bool)
-            if X is not None:
-                X[:, 0] = cells.values
-                X[:, 1:] = ~np.isnan(cells.values)[:, None] & own
-            return
+            is_known = ~np.isnan(cells.values)
+            return np.column_stack([cells.values, *(is_known & (m == WITHOUT) for m in column.marks)]), slice(None)
         texts = cells.texts.trimmed
-        if column.kind in _READERS:
-            words = fold_all(texts.different)
-            found = np.array(_READERS[column.kind](column, texts, words), np.float64)
-            found = found.reshape(len(words), len(column.feature_names))
-            is_missing = np.array([word in missing for word in words], dtype=bool)
-            is_missing |= np.isnan(found[:, 0]) & _are_behind_words(column, texts)
-            if column.kind == "yes/no":  # of crosses and empty cells: every word for "missing" means no
-                found[is_missing & np.isnan(found[:, 0])] = float(column.levels.get("", "nan"))
-            else:
-                found[is_missing] = np.nan
-            problems += _problems(column, texts, np.isnan(found).all(axis=1) & ~is_missing)
-            if column.kind == "number":
-                found[np.isnan(found[:, 0]), 1:] = 0.0  # a missing number has no mark
-            if X is not None:
-                X[:] = found[texts.codes]
-        elif X is not None:
-            X[:] = self._encode_words(column, texts, X.shape[1])
+        words = fold_all(texts.different)
+        is_missing = np.array([word in missing for word in words], dtype=bool)
+        if column.kind not in _READERS:
+            return self._encode_words(column, texts, is_missing), texts.codes
+        found = np.array(_READERS[column.kind](column, texts, words), np.float64)
+        found = found.reshape(len(words), len(column.feature_names))
+        is_missing |= np.isnan(found[:, 0]) & _are_behind_words(column, texts)
+        if column.kind == "yes/no":  # of crosses and empty cells: every word for "missing" means no
+            found[is_missing & np.isnan(found[:, 0])] = float(column.levels.get("", "nan"))
+        else:
+            found[is_missing] = np.nan
+        problems += _problems(column, texts, np.isnan(found).all(axis=1) & ~is_missing)
+        if column.kind == "number":
+            found[np.isnan(found[:, 0]), 1:] = 0.0  # a missing number has no mark
+        return found, texts.codes
 
-    def _encode_words(self, column: Column, texts: Texts, width: int) -> NDArray[np.bool_]:
-        """Return the features of a category, of lists, or of words."""
-        missing, table = frozenset(self.missing), np.zeros((len(texts.different), width), dtype=bool)
+    def _encode_words(self, column: Column, texts: Texts, is_missing: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return the features of the different cells of a category, of lists, or of words."""
+        table = np.zeros((len(is_missing), len(column.feature_names)), dtype=bool)
         place = {level: j for j, level in enumerate(column.levels)}
-        for code, (text, word) in enumerate(zip(texts.different, fold_all(texts.different), strict=True)):
+        for row, text, missing in zip(table, texts.different, is_missing.tolist(), strict=True):
             parts = parts_of(column.kind, text, column.separator, self.keep_case)
-            table[code, found := [place[part] for part in parts if part in place]] = True
-            if not found and (column.has_missing if word in missing else column.has_other):
-                table[code, len(place) if word in missing else -1] = True
-        return table[texts.codes]
+            row[found := [place[part] for part in parts if part in place]] = True
+            if not found and (column.has_missing if missing else column.has_other):
+                row[len(place) if missing else -1] = True
+        return table
 
     def _blocks(self, X: NDArray[np.float64]) -> Iterator[tuple[Column, NDArray[np.float64]]]:
         """Yield each used column with its features."""

@@ -18,14 +18,6 @@ __all__ = ["run"]  # a fixture, used by its name
 QUICK = ("--label-columns", "y", "--n-neighbors", "3", "-q")
 
 
-@pytest.mark.parametrize("name", ["barley (German)", "leaks (English)"])
-def test_changes_are_told_and_ordinary_files_are_not(name):
-    """A reduced campaign: tests/campaigns/comparison.py has 14 tables."""
-    (found, n_changes, *wrong, beside), missed, said = comparison.rates(1, [name])
-    assert (found, missed, beside) == (n_changes, {}, 0)
-    assert wrong[0] == 0, said
-
-
 def said_of(old, new, **other):
     """The warnings of `transform` for a column `v` that was `old` at the fit and is `new` now."""
     frame = lambda v: pandas.DataFrame({"v": v, "w": np.arange(len(v)) % 7 * 1.5} | other)
@@ -253,6 +245,23 @@ def test_a_file_of_one_level_says_that_once():
     assert "a level that the fit has not seen, such as 'south'" in comparison.lines(encoder, frame(["south"] * 60))[0]
 
 
+@pytest.mark.parametrize(("new", "is_told"), [
+    (range(16), False),  # four rows of 100 were alone with their level; 16 or more of 20 are new with probability .0059
+    (range(17), True),
+    ([0] * 9, False),  # one new level has all 9 of its rows in the later half with probability .002, and there are 5
+    ([0] * 10, True),
+])  # fmt: skip
+def test_new_levels_are_chance_where_the_fit_has_such_that_stand_in_one_row(new, is_told):
+    levels = {level: level.upper() for level in "abcde"}
+    later = [*(f"new {k}" for k in new), *["a"] * (100 - len(new))]
+    was = {"a": 0.96} | dict.fromkeys("bcde", 0.01)
+    said = told("category", (0, (), 0, was), later, levels=levels)[0]
+    such = "a level that the fit has not seen, such as 'new 0'"
+    assert said == [f"{len(new)} rows have {such}: no feature stands for it"] * is_told
+    twice = {"a": 0.92} | dict.fromkeys("bcde", 0.02)
+    assert told("category", (0, (), 0, twice), ["new 0", *later[len(new) :]], levels=levels)[0] != []  # at the first
+
+
 # ---------------------------------------------------------------- kinds of columns
 
 
@@ -325,3 +334,14 @@ def test_what_stays_silent():
     values = [i * 37 % 60 + 100 for i in range(60)]
     for new in ([v - 10 for v in values], sorted(values), values[::-1]):
         assert said_of(values, new)[0] == []
+
+
+# ---------------------------------------------------------------- at last, because it takes long
+
+
+@pytest.mark.parametrize("name", ["barley (German)", "leaks (English)"])
+def test_changes_are_told_and_ordinary_files_are_not(name):
+    """A reduced campaign: tests/campaigns/comparison.py has 14 tables."""
+    (found, n_changes, *wrong, beside), missed, said = comparison.rates(1, [name])
+    assert (found, missed, beside) == (n_changes, {}, 0)
+    assert wrong[0] == 0, said

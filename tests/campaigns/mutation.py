@@ -5,9 +5,10 @@
     python tests/campaigns/mutation.py --kept                       the errors of several words in mutants.py
 
 A random error changes one operator, word or number, leaves out a condition, or does not execute a line (`EDITS`), drawn
-by --seed.  For each, the quick tests that mutants.py names for the file run first; only where they all pass, the slow
-ones of the same files follow.  The result says which noticed the error.  One that lives is a question to a person: is
-it the same program, or is a test missing?  The exit status is 1 if one lives.
+by --seed.  For each, the tests run first that noticed an earlier error of the file, then the quick ones that mutants.py
+names for it; only where they all pass, the slow ones of the same files follow.  The result says which noticed the
+error.  One that lives is a question to a person: is it the same program, or is a test missing?  The exit status is 1 if
+one lives.
 
 An error in a kernel is a build of some 30 seconds, and its tests run in a new process; those of an error in Python run
 in a fork of a process that has imported the big libraries.
@@ -218,6 +219,7 @@ class Copy:
         self.root, self.timeout, self.verbose = folder, timeout, verbose
         copy_of_the_project(folder)
         self.build_is_sound = False
+        self.noticed: dict[str, list[str]] = {}  # of each file the tests that noticed an error, the last one ahead
 
     def check_that_tests_pass(self, mutants: list[Mutant]) -> None:
         """Without an error the quick tests pass here: else any of them would seem to notice any error."""
@@ -242,13 +244,16 @@ class Copy:
                 self.build_is_sound = not compiled and not refused
                 if refused:
                     return "refused", refused[-300:]
-            for tier, expression in TIERS.items():
-                tests = tests_of(mutant.file)
-                passed, output = run_tests(self.root, tests, self.timeout, expression, fork=not compiled)
+            ahead = tuple(self.noticed.setdefault(mutant.file, []))
+            for tier, tests in [("quick", ahead)] * bool(ahead) + [(tier, tests_of(mutant.file)) for tier in TIERS]:
+                passed, output = run_tests(self.root, tests, self.timeout, TIERS[tier], fork=not compiled)
                 if self.verbose:
                     print(output)
                 if not passed:
-                    return tier, first_failure(output)
+                    seen = first_failure(output)
+                    if found := re.match(r"FAILED (\S+::\w+)", seen):
+                        self.noticed[mutant.file] = list(dict.fromkeys([found[1], *ahead]))
+                    return tier, seen
             return "lives", ""
         finally:
             path.write_text(source)

@@ -11,10 +11,10 @@ from scipy import sparse
 
 from .._checks.cells import is_null
 from .._checks.words import trim
+from ..tables import hash_numbers
 
 Hashes = NDArray[np.uint64]
 
-_ODD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 divided by the golden ratio
 _SHOWN, _FIRST = np.uint64(35), 0xA0000000  # 29 bits, behind which a or b is the first digit
 
 
@@ -54,7 +54,7 @@ def _order(place: NDArray[np.intp]) -> Hashes:
     """A hash of the number of each row among those at the same place, and of how many these are."""
     counts, rank = np.bincount(place), np.empty(len(place))
     rank[np.argsort(place, kind="stable")] = np.arange(len(place)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return _of_numbers(rank + 1.0 / counts[place])
+    return hash_numbers(rank + 1.0 / counts[place])
 
 
 def _of_rows(table: Any, n: int) -> Hashes:
@@ -66,7 +66,7 @@ def _of_rows(table: Any, n: int) -> Hashes:
     if sparse.issparse(table):
         rows = sparse.csr_array(table, copy=True)
         rows.sum_duplicates()
-        parts = _of_texts(map(str, range(rows.shape[1])))[rows.indices] * _of_numbers(rows.data)
+        parts = _of_texts(map(str, range(rows.shape[1])))[rows.indices] * hash_numbers(rows.data)
         np.add.at(sums, np.repeat(np.arange(n), np.diff(rows.indptr)), parts)
         return sums
     if not isinstance(table, dict):
@@ -81,7 +81,7 @@ def _of_column(column: Any) -> Hashes:
     if hasattr(column, "codes"):  # different texts
         return _of_cells(column.different)[column.codes]
     values = getattr(column, "values", column)
-    return _of_numbers(values) if values.dtype.kind in "biuf" else _of_cells(values.tolist())
+    return hash_numbers(values) if values.dtype.kind in "biuf" else _of_cells(values.tolist())
 
 
 def _of_cells(cells: Sequence[Any]) -> Hashes:
@@ -92,19 +92,10 @@ def _of_cells(cells: Sequence[Any]) -> Hashes:
             numbers[k] = float(cell)
         except (TypeError, ValueError):
             texts[k] = "" if is_null(cell) else trim(str(cell))
-    found = _of_numbers(numbers)
+    found = hash_numbers(numbers)
     texts = {k: text for k, text in texts.items() if text}  # a missing cell is NaN
     found[list(texts)] = _of_texts(texts.values())
     return found
-
-
-def _of_numbers(values: Any) -> Hashes:
-    numbers = np.asarray(values, dtype=np.float64) + 0.0  # -0 and 0 are one number
-    numbers[np.isnan(numbers)] = np.nan
-    bits = numbers.view(np.uint64)
-    for shift in (32, 29):
-        bits = (bits ^ (bits >> np.uint64(shift))) * _ODD
-    return np.asarray(bits ^ (bits >> np.uint64(32)))
 
 
 def _of_texts(texts: Iterable[str]) -> Hashes:

@@ -30,6 +30,7 @@ A file becomes columns, the roles and the plan say what each of them is, and the
     _encoder.py       all of it as the first step of a pipeline
 """
 
+from ._columns import hash_numbers  # noqa: F401
 from ._comparison import Profile  # noqa: F401
 from ._deciding import Choices  # noqa: F401
 from ._encoder import TableEncoder, encoder_of  # noqa: F401

@@ -25,6 +25,7 @@ from ._shapes import Coded, coded, fold_all, rows_of, shapes_of, trim_all
 from ._units import Forms, forms_of
 
 MIDNIGHT = re.compile(r" 00:00:00(\.0+)?$")
+_ODD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 divided by the golden ratio
 
 
 @dataclass(frozen=True)
@@ -318,16 +319,18 @@ def row_numbers(columns: Iterable[Cells], n_rows: int) -> NDArray[np.int64]:
     """Return a number for each row, equal for rows with equal cells, by a hash of 64 bits."""
     hashes = np.zeros(n_rows, np.uint64)
     for cells in columns:
-        if isinstance(cells, Numbers):
-            values = cells.values.astype(np.float64) + 0.0
-            values[np.isnan(values)] = np.nan
-            x = values.view(np.uint64)
-        else:
-            x = cells.codes.astype(np.uint64)
-        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):  # of splitmix64
-            x = (x ^ (x >> np.uint64(shift))) * np.uint64(factor)
-        hashes = (hashes * np.uint64(0x9E3779B97F4A7C15)) ^ (x + (x >> np.uint64(31)))
+        hashes = hashes * _ODD + hash_numbers(cells.values if isinstance(cells, Numbers) else cells.codes)
     return np.unique(hashes, return_inverse=True)[1].astype(np.int64)
+
+
+def hash_numbers(values: Any) -> NDArray[np.uint64]:
+    """Return a hash of each number, the same for equal ones and for all NaN; that of 0 is 0."""
+    numbers = np.asarray(values, dtype=np.float64) + 0.0  # -0 and 0 are one number
+    numbers[np.isnan(numbers)] = np.nan
+    bits = numbers.view(np.uint64)
+    for shift in (32, 29):
+        bits = (bits ^ (bits >> np.uint64(shift))) * _ODD
+    return np.asarray(bits ^ (bits >> np.uint64(32)))
 
 
 # ---------------------------------------------------------------- from Python's cells
@@ -363,7 +366,7 @@ def typed_column(cells: Sequence[Any]) -> Cells:
 
 def coded_column(different: Sequence[Any], codes: NDArray[Any]) -> Cells:
     """Return a column from its different cells, and the number of the cell of each row."""
-    different = ["" if _is_missing(cell) else _hours(cell) for cell in different]
+    different = ["" if is_null(cell) else _hours(cell) for cell in different]
     filled = [cell for cell in different if not (isinstance(cell, str) and cell == "")]
     truths = [isinstance(cell, bool | np.bool_) for cell in filled]
     are_numbers = not any(truths) and all(isinstance(cell, Real) for cell in filled)
@@ -407,7 +410,3 @@ def _hours(cell: Any) -> Any:
     if not isinstance(cell, datetime.timedelta | np.timedelta64):
         return cell
     return float(np.timedelta64(cell) / np.timedelta64(1, "h"))
-
-
-def _is_missing(cell: Any) -> bool:
-    return is_null(cell) or (not isinstance(cell, str) and str(cell) in ("<NA>", "NaT"))

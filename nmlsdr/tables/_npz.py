@@ -12,6 +12,7 @@ from scipy import sparse
 from .._checks.arguments import check_array_header, refuse_broken
 from ._columns import Arrays
 from ._files import DataFileError, Form, Path_, check_size, check_width, existing, foreign_bytes, place
+from ._roles import LabelNames
 
 FEATURES, LABELS = ("X", "data"), ("y", "target")
 SPARSE_PARTS = ("data", "indices", "indptr", "shape", "format")  # as scipy.sparse.save_npz writes them
@@ -19,8 +20,10 @@ KINDS = "biufSU"  # flags, integers, floats, bytes, text
 MAX_MEMBERS = 1000  # an archive's list of names is read before any of its arrays
 
 
-def read_npz(path: Path_, form: Form, *, is_labels: bool = False) -> Arrays:
+def read_npz(path: Path_, form: Form, labels: LabelNames | None = None, *, is_labels: bool = False) -> Arrays:
     """Read features ``X`` or ``data`` (or sparse parts) and labels ``y`` or ``target``; of a label file the labels."""
+    if labels is not None:
+        raise DataFileError(": an npz file has its labels in the array y; give no label columns.")
     arrays = load_arrays(path, form.max_bytes)
     key, label_key = (next((name for name in names if name in arrays), "") for names in (FEATURES, LABELS))
     if not (label_key if is_labels else key):

@@ -215,12 +215,9 @@ class Plan:
         return table
 
     def _blocks(self, X: NDArray[np.float64]) -> Iterator[tuple[Column, NDArray[np.float64]]]:
-        """Yield each used column with its features."""
-        start = 0
-        for column in self.used:
-            end = start + len(column.feature_names)
-            yield column, X[:, start:end]
-            start = end
+        """Return each used column with its features."""
+        ends = np.cumsum([len(column.feature_names) for column in self.used])
+        return zip(self.used, np.split(X, ends[:-1], axis=1))  # noqa: B905  (without columns there is one empty block)
 
     def _measured(self, X: NDArray[np.float64]) -> Iterator[tuple[Column, str, NDArray[np.float64]]]:
         """Yield what has a profile: each used column, of JSON objects each key, and its numbers if it has some."""

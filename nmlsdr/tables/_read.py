@@ -296,10 +296,8 @@ def _asked(roles: Roles, labels: LabelNames, plan: Plan | Choices | None) -> lis
 
 def _result(**known: Any) -> Bunch:
     """Return what is known of a table so far."""
-    known.setdefault("notes", [])
-    for name in ("target", "votes", "label_names", "ids", "plan", "lists", "groups", "unused", "columns", "encoding"):
-        known.setdefault(name)
-    return Bunch(**known, differences=[])
+    names = ("target", "votes", "label_names", "ids", "plan", "lists", "groups", "unused", "columns", "encoding")
+    return Bunch(**{**dict.fromkeys(names), "notes": [], "differences": [], **known})
 
 
 def _read_arrays(path: Path_, reader: Any, roles: Roles, form: Form, labels: LabelNames | None) -> Bunch:
@@ -308,13 +306,7 @@ def _read_arrays(path: Path_, reader: Any, roles: Roles, form: Form, labels: Lab
     for what in ("drop", "id_column", "label_list", "annotators"):
         if value := getattr(roles, what):
             raise DataFileError(f": {what}={value} needs columns with names; {kind} file has none.")
-    if reader is read_svmlight:
-        found = read_svmlight(path, form, labels)
-    elif labels is not None:
-        raise DataFileError(": an npz file has its labels in the array y; give no label columns.")
-    else:
-        found = read_npz(path, form)
-    table = _result(**found._asdict())
+    table = _result(**reader(path, form, labels)._asdict())
     if roles.label_file is not None:
         _read_label_file(table, roles, path, table.data.shape[0], form)
     return table

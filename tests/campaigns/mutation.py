@@ -29,6 +29,7 @@ import time
 import traceback
 from contextlib import suppress
 from importlib import import_module
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import NamedTuple
 
@@ -41,7 +42,7 @@ TIERS = {"quick": "not slow", "slow": "slow"}  # of the tests, by the expression
 COMPILED = (".h", ".pyx", ".pxd")
 LIBRARIES = [
     *("numpy", "scipy.sparse.linalg", "scipy.sparse.csgraph", "scipy.stats", "pandas", "polars", "joblib", "pytest"),
-    *("sklearn.pipeline", "sklearn.datasets", "sklearn.model_selection", "threadpoolctl"),
+    *("sklearn.pipeline", "sklearn.datasets", "sklearn.model_selection", "threadpoolctl", "pyarrow.csv", "hypothesis"),
 ]
 
 # What is not code: strings, comments and, in C, what the preprocessor reads.
@@ -158,7 +159,7 @@ def build(copy: Path) -> str:
 
 def run_tests(copy: Path, tests: tuple[str, ...], timeout: float, tier: str, *, fork: bool) -> tuple[bool, str]:
     """Whether all pass, and what they say.  A test that hangs has noticed."""
-    options = ["-q", "-x", "-p", "no:cacheprovider", "-m", tier, *tests]
+    options = ["-q", "-x", "--assert=plain", "-p", "no:cacheprovider", "-m", tier, *tests]
     said = copy.parent / "said.txt"
     with said.open("w") as out:
         child = os.fork()
@@ -277,7 +278,7 @@ def main() -> int:
     files = [file for file in files if file.startswith(asked) and tests_of(file) and (not lines or file in lines)]
     mutants = kept_mutants() if args.kept else random_mutants(files, lines, args.n, args.seed)
     mutants = [mutant for mutant in mutants if mutant.file in files]
-    for library in LIBRARIES:
+    for library in [*LIBRARIES, *(point.module for point in entry_points(group="pytest11"))]:
         with suppress(ImportError):
             import_module(library)
     found: dict[str, list[str]] = {"quick": [], "slow": [], "lives": [], "refused": []}

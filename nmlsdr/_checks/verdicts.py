@@ -38,7 +38,7 @@ def enter_verdicts(labels: Labels, verdicts: Any) -> tuple[Labels, np.ndarray]:
     Warns
     -----
     UserWarning
-        If the labels hold every verdict already.
+        If the labels agree with every verdict.
     """
     if sparse.issparse(verdicts):
         raise InputError("verdicts is sparse, and its empty cells would be verdicts of 0; pass an array, -1 for none.")
@@ -58,7 +58,7 @@ def enter_verdicts(labels: Labels, verdicts: Any) -> tuple[Labels, np.ndarray]:
         )
     if decided.any() and (labels.known & (values == labels.Y))[decided].all():
         warnings.warn(
-            f"y holds {plural(decided.sum(), 'verdict')} of {decided.sum()} already; if it was corrected by them, pass "
+            f"y agrees with {decided.sum()} of {plural(decided.sum(), 'verdict')}; if it was corrected by them, pass "
             "the y from before, which shows how often mistakes are made.",
             stacklevel=4,
         )

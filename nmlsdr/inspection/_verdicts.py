@@ -210,10 +210,10 @@ def read_verdicts(
         more = f", and {plural(len(lost) - 1, 'more line')} of {len(lines)} cannot be placed" if len(lost) > 1 else ""
         advice = "give the list with all its columns and the table that it was made from, or delete these lines"
         raise InputError(f"{lost[0]}{more}; {advice}.")
-    notes = [f"the table does not have the {name} of {plural(n, 'verdict')}, whose rows were found by the other column"
+    notes = [f"no row of the table has the {name} of {plural(n, 'verdict')}; the other column found the row"
              for name, n in news.items() if n]  # fmt: skip
     if n_corrected:
-        notes.append(f"the table has {plural(n_corrected, 'label')} corrected since the list was made; give the labels "
+        notes.append(f"{plural(n_corrected, 'label')} of the table changed since the list was made; give the labels "
                      "from before, which show how often mistakes are made")  # fmt: skip
     for note in notes:
         warnings.warn(f"{path}: {note}.", stacklevel=2)
@@ -240,7 +240,7 @@ def _row_of(line: dict[str, str], ways: dict[str, dict[str, list[int]]], news: d
         raise LookupError(f"no row of the table has {texts}")
     if both:
         raise LookupError(f"{len(both)} rows of the table have {texts}, the first is row {min(both)}")
-    raise LookupError(f"{texts} are those of two rows, {' and '.join(str(found[0]) for found in rows.values())}")
+    raise LookupError(f"{texts} belong to two rows, {' and '.join(str(found[0]) for found in rows.values())}")
 
 
 def labels_to_review(y: Any) -> tuple[NDArray[np.float64], list[str]]:

@@ -65,8 +65,8 @@ def guess_encoding(sample: bytes, words: Iterable[str] = (), likely: str | None 
         return "cp1252", ""  # the error of the reader names the place
     best = min(ranks, key=ranks.__getitem__)
     if ranks[best][0] < 0:
-        return best, "known names are spelled so"
-    return best, "as another file of this origin" if best == likely else "by its letters"
+        return best, "in which known names occur"
+    return best, "like another file of its origin" if best == likely else "judging by its letters"
 
 
 def _oddity(text: str, alphabets: Sequence[str]) -> tuple[int, int]:

@@ -449,7 +449,7 @@ def problems_in_words(problems: Sequence[Problem], place: str, *, in_python: boo
         quoted = [f'"{word.replace(chr(34), 2 * chr(34))}"' if {*word} & {*',"\n'} else word for word in listed]
         option = f"missing={listed!r}" if in_python else f"--missing {shlex.quote(','.join(quoted))}"
         more = f" and {plural(len(words) - MOST_SHOWN, 'other')}" if len(words) > MOST_SHOWN else ""
-        advice.append(f"write the column as its other cells, or read the texts as missing values with {option}{more}")
+        advice.append(f"write them like the column's other cells, or read them as missing values with {option}{more}")
     cells = "1 cell is" if n_cells == 1 else f"{n_cells} cells are"
     different = f" ({len(first)} different texts)" if 1 < len(first) < n_cells else ""
     return f"{cells} not what the column holds{different}: {'; '.join(shown)}{rest}; {'; '.join(advice)}."
@@ -475,11 +475,11 @@ def new_words(problems: Sequence[Problem], n_rows: int) -> tuple[list[Problem], 
         else:
             marked = f" {problem.why}" * (problem.why == OTHER_MARK)
             found.setdefault(problem.name, []).append(f"{shorten(problem.text, 20)!r} ({len(problem.rows)}){marked}")
-    what = "new since the fit, and read as missing values"
-    said = {name: f"{', '.join(texts[:MOST_SHOWN])}, {what}" for name, texts in found.items()}
+    what = "new since the fit, and read as missing values:"
+    said = {name: f"{what} {', '.join(texts[:MOST_SHOWN])}" for name, texts in found.items()}
     for name, those in bare.items():
         n_cells = sum(len(problem.rows) for problem in those)
         shown = shorten(those[0].text, 20)
-        fact = f"{plural(n_cells, 'number')} such as {shown!r} without the unit of the fit, read as missing"
+        fact = f"{plural(n_cells, 'number')} such as {shown!r} without the unit of the fit, read as missing values"
         said[name] = "; ".join([fact, *([said[name]] if name in said else [])])
     return errors, said

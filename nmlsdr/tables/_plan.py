@@ -245,12 +245,12 @@ class Plan:
                 continue
             facts, is_elsewhere, alike[column.name] = differences(column, was, columns[column.name], values, how, rare)
             if column.kind == "number" and is_sum_of_others(values):
-                facts.append("the last row is the sum of the others; remove it if it is no row")
+                facts.append("the last row is the sum of the others; remove it if it is a total")
             if facts:
                 found.setdefault(column.name, []).extend([f"{key!r}: {'; '.join(facts)}"] if key else facts)
             moved += [column.name] * is_elsewhere
         if names := [name for name, fact in alike.items() if fact]:  # of one ward, and so of its building: said once
-            more = f" (and one level in {', '.join(map(repr, names[1:]))})" if names[1:] else ""
+            more = f" (there is one level also in {', '.join(map(repr, names[1:]))})" if names[1:] else ""
             found.setdefault(names[0], []).append(alike[names[0]] + more)
         if twins := [name for name in moved if renamed.get(name) in moved]:
             what = f"The columns {renamed[twins[0]]!r} and {twins[0]!r} have one name in the file"
@@ -269,7 +269,7 @@ class Plan:
             facts.setdefault(name, []).append(said)
         lines = [f"column {shorten(name, 30)!r}: {'; '.join(found)}" for name, found in facts.items()]
         if len(lines) > MOST_SHOWN:
-            lines[MOST_SHOWN:] = [f"not as at the fit: {plural(len(lines) - MOST_SHOWN, 'more column')}"]
+            lines[MOST_SHOWN:] = [f"{plural(len(lines) - MOST_SHOWN, 'more column')} not as at the fit"]
         return self.fill_in(X), errors, lines
 
     def collapsed(self, X: NDArray[np.float64]) -> tuple[NDArray[np.float64], list[str]]:

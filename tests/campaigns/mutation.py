@@ -58,7 +58,7 @@ _OTHER = {a: b for pair in map(str.split, _PAIRS) for a, b in (pair, pair[::-1])
 # (what is found, what it becomes); the function gets the match
 EDITS = [
     (r"(?<=[\w)\]] )(?:[<>=!]=|[<>+*/-]|&&|\|\|)(?= )", lambda m: _OTHER[m[0]]),
-    (r"\b(?:and|or|any|all|min|max|True|False|true|false|break|continue)\b", lambda m: _OTHER[m[0]]),
+    (r"(?<!strict=)\b(?:and|or|any|all|min|max|True|False|true|false|break|continue)\b", lambda m: _OTHER[m[0]]),
     (r"\bnot |!(?=[\w(])", lambda m: ""),
     (r"(?<![\w.])\d+(?![\w.])", lambda m: str(int(m[0]) + 1)),
     (r"(?<![\w.])\d*\.\d+(?:e-?\d+)?\b", lambda m: repr(1.5 * float(m[0]))),

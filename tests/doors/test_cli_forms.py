@@ -189,8 +189,8 @@ def test_a_file_that_is_not_utf8_is_read_with_a_note(run, tables, tmp_path):
     text = (tmp_path / "train.csv").read_text(encoding="utf-8")
     (tmp_path / "latin.csv").write_bytes(text.encode("cp1252"))
     outcome = run("fit", "latin.csv", *COLUMNS, "--out", "m.skops")
-    note = "it is not UTF-8 and is read as cp1252, by its letters; if texts look wrong, give another encoding with "
-    note += "--encoding."
+    note = "it is not UTF-8 and is read as cp1252, judging by its letters; if texts look wrong, give another "
+    note += "encoding with --encoding."
     assert outcome.err.splitlines()[0].endswith(note)
     quiet = run("fit", "latin.csv", *COLUMNS, "--quiet", "--out", "m.skops")
     assert quiet.err == f"nmlsdr: latin.csv: {note}\n"

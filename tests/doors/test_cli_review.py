@@ -396,7 +396,7 @@ def test_ids_that_are_not_unique_without_checks_are_refused(run, rng):  # noqa: 
     assert run("review", "ids.csv", *IDS, "--id", "patient", "--out", "list.csv").status == 0
     other = next(line for line in listed("list.csv") if line["row"] == "5")["check"]
     refused(
-        names, ["p2", other, "flu", "1"], f"the check '{other}' and the patient 'p2' are those of two rows, 5 and 6"
+        names, ["p2", other, "flu", "1"], f"the check '{other}' and the patient 'p2' belong to two rows, 5 and 6"
     )
 
 

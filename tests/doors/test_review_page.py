@@ -304,13 +304,13 @@ def test_check_and_id_find_a_row_each_and_must_not_contradict(table, tmp_path):
 
     assert found(id=["P4", "P8"]) == found(id=["", "P8"]) == found(check=None, id=["P4", "P8"]) == one
     assert found(id=["P4", "P8"], check=["", check_rows(X, y)[8]]) == one
-    with pytest.warns(UserWarning, match="not have the check of 1 verdict, whose rows were found by the other"):
+    with pytest.warns(UserWarning, match="has the check of 1 verdict; the other column found the row"):
         assert found(id=["P4", "P8"], check=["abadcafe", check_rows(X, y)[8]]) == one
     with pytest.warns(
-        UserWarning, match="does not have the id of 2 verdicts, whose rows were found by the other column"
+        UserWarning, match="no row of the table has the id of 2 verdicts; the other column found the row"
     ):
         assert found(id=["Q4", "Q8"]) == one
-    with pytest.raises(ValueError, match=r"line 3: the check '.+' and the id 'P9' are those of two rows, 8 and 9"):
+    with pytest.raises(ValueError, match=r"line 3: the check '.+' and the id 'P9' belong to two rows, 8 and 9"):
         found(id=["P4", "P9"])
     with pytest.raises(ValueError, match="line 3: no row of the table has the check 'b0' and the id 'Q9'"):
         found(id=["P4", "Q9"], check=[check_rows(X, y)[4], "b0"])
@@ -363,7 +363,7 @@ def test_labels_that_were_corrected_since_the_list_are_said_and_keep_is_what_sto
     later = y.copy()
     later[8, 2] = 1 - y[8, 2]
     with pytest.warns(
-        UserWarning, match="the table has 1 label corrected since the list was made; give the labels"
+        UserWarning, match="1 label of the table changed since the list was made; give the labels"
     ):
         np.testing.assert_array_equal(read_verdicts(file, later, table=X), expected)
 

@@ -69,7 +69,7 @@ def test_thousands_with_a_mark_are_told_where_the_fit_saw_whole_numbers_below_a_
 def test_a_row_of_sums_at_the_end_is_told():
     values = [(i * 37) % 101 + 0.5 for i in range(60)]
     said, _ = said_of(values, [*values[:-1], sum(values[:-1])])
-    assert said == ["In X, column 'v': the last row is the sum of the others; remove it if it is no row."]
+    assert said == ["In X, column 'v': the last row is the sum of the others; remove it if it is a total."]
 
 
 @pytest.mark.parametrize(("values", "is_sum"), [([1.5] * 10, True), ([1.5] * 9, False), ([1.5] * 9 + [0] * 9, False)])
@@ -240,7 +240,7 @@ def test_a_file_of_one_level_says_that_once():
     frame = lambda wards: pandas.DataFrame({"ward": wards, "floor": [w[0] for w in wards], "x": range(len(wards))})
     encoder = TableEncoder().fit(frame(["east", "west", "north"] * 20))
     (line,) = comparison.lines(encoder, frame(["west"] * 60))
-    assert line == "In X, column 'ward': all rows have 'west', 33% at the fit (and one level in 'floor')."
+    assert line == "In X, column 'ward': all rows have 'west', 33% at the fit (there is one level also in 'floor')."
     assert comparison.lines(encoder, frame(["west"] * 20)) == []  # the limit for few rows is wider
     assert "a level that the fit has not seen, such as 'south'" in comparison.lines(encoder, frame(["south"] * 60))[0]
 

@@ -34,14 +34,14 @@ HEADERS = [
 def test_letters_show_the_page_of_a_language(text, encoding):
     found, why = guess_encoding(f"{text}\n".encode(encoding))
     assert f"{text}\n".encode(encoding).decode(found) == f"{text}\n"
-    assert why == "by its letters"
+    assert why == "judging by its letters"
 
 
 @pytest.mark.parametrize(("name", "encoding"), [("病名", "cp932"), ("诊断", "gb18030"), ("진단", "cp949")])
 def test_encodings_of_east_asia_are_found_by_known_names_alone(name, encoding, tmp_path):
     data = f"id,{name}\n1,a\n".encode(encoding)
-    assert guess_encoding(data, [name]) == (encoding, "known names are spelled so")
-    assert guess_encoding(data, [], encoding) == (encoding, "as another file of this origin")
+    assert guess_encoding(data, [name]) == (encoding, "in which known names occur")
+    assert guess_encoding(data, [], encoding) == (encoding, "like another file of its origin")
     assert guess_encoding(data)[0] not in ("cp932", "gb18030", "cp949")
     (tmp_path / "a.csv").write_bytes(b"id,\x81\x8d\x8f\x90\x9d\xff\x98\n1,2\n")
     with pytest.raises(DataFileError, match=r"give its encoding \(cp932 for Japanese, gb18030 for Chinese"):
@@ -61,10 +61,11 @@ def test_every_file_gets_an_encoding_and_a_reason_unless_it_is_certain(sample, w
 
 def test_known_words_decide_before_the_file_of_the_fit_and_this_before_letters():
     sample = "roènice;pøíjem\n".encode("cp1252")  # as letters of Central Europe: ročnice, příjem
-    assert guess_encoding(sample) == ("cp1250", "by its letters")
-    assert guess_encoding(sample, likely="cp1252") == ("cp1252", "as another file of this origin")
-    assert guess_encoding(sample, ["pøíjem", "x"], "cp1250") == ("cp1252", "known names are spelled so")
-    assert guess_encoding("tętno\n".encode("cp1250")) == ("cp1252", "by its letters")  # "têtno" could be French
+    assert guess_encoding(sample) == ("cp1250", "judging by its letters")
+    assert guess_encoding(sample, likely="cp1252") == ("cp1252", "like another file of its origin")
+    assert guess_encoding(sample, ["pøíjem", "x"], "cp1250") == ("cp1252", "in which known names occur")
+    # "têtno" could be French
+    assert guess_encoding("tętno\n".encode("cp1250")) == ("cp1252", "judging by its letters")
     assert guess_encoding("tętno\n".encode("cp1250"), ["tętno"])[0] == "cp1250"
     assert guess_encoding("日本".encode("cp932"), likely="cp932")[0] == "cp932"
     assert guess_encoding("tętno\n".encode(), ["tętno"], "cp1250") == ("utf-8", "")  # UTF-8 is certain
@@ -80,8 +81,8 @@ def test_a_note_says_how_a_table_was_read(tmp_path, packed, late):
     table = read_table(path, Roles(label_columns=["a"]), plan=Choices())
     assert table.encoding == table.plan.encoding == "cp1250"
     assert [note for note in table.notes if "is not UTF-8" in note] == [
-        "it is not UTF-8 and is read as cp1250, by its letters; if texts look wrong, give another encoding with "
-        "--encoding"
+        "it is not UTF-8 and is read as cp1250, judging by its letters; if texts look wrong, give another "
+        "encoding with --encoding"
     ]
     given = read_table(path, Roles(label_columns=["a"]), Form(encoding="cp1250"), plan=Choices())
     assert given.notes == []
@@ -93,7 +94,7 @@ def test_a_label_file_is_read_as_its_table_and_its_notes_are_kept(tmp_path):
     (tmp_path / "y.csv").write_bytes("tętno\n1\n0\n".encode("cp1250"))
     table = read_table(tmp_path / "x.csv", Roles(label_file=tmp_path / "y.csv"))
     assert table.label_names == ["tętno"]
-    assert [note for note in table.notes if "y.csv" in note and "read as cp1250, as another file" in note]
+    assert [note for note in table.notes if "y.csv" in note and "read as cp1250, like another file" in note]
 
 
 def test_arff_files_take_an_encoding_too(tmp_path):
@@ -115,7 +116,7 @@ def test_the_encoding_of_the_fit_reaches_the_next_files(run, rng, tmp_path):  # 
     for verb in ("predict", "transform"):
         outcome = run(verb, "m.skops", "train.csv", "--out", "p.csv")
         assert outcome.status == 0, outcome
-        assert "it is not UTF-8 and is read as cp1250, known names are spelled so" in outcome.err
+        assert "it is not UTF-8 and is read as cp1250, in which known names occur" in outcome.err
     (tmp_path / "next.csv").write_text((tmp_path / "train.csv").read_text(encoding="cp1250"), encoding="utf-8")
     outcome = run("predict", "m.skops", "next.csv", "--out", "p.csv")  # UTF-8 stays UTF-8
     assert_done(outcome)

@@ -116,7 +116,7 @@ def test_another_decimal_mark_is_named_once():
     said, found = tomorrow(written * 2, [*written * 2][:-1] + ["4,5"])
     assert found[-1] == np.median(VALUES)
     assert said == [
-        "In X, column 'v': '4,5' (1) with another decimal mark, new since the fit, and read as missing values."
+        "In X, column 'v': new since the fit, and read as missing values: '4,5' (1) with another decimal mark."
     ]
 
 

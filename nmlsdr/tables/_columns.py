@@ -125,9 +125,9 @@ class Texts:
         return shapes_of(self.different)
 
     @functools.cached_property
-    def counts(self) -> list[int]:
+    def counts(self) -> NDArray[np.int64]:
         """How often each text occurs."""
-        return np.bincount(self.codes, minlength=len(self.different)).tolist()
+        return np.bincount(self.codes, minlength=len(self.different))
 
     @property
     def texts(self) -> "Texts":
@@ -171,10 +171,10 @@ class Facts:
         """The column as trimmed texts."""
         return self.cells.texts.trimmed
 
-    @functools.cached_property
+    @property
     def counts(self) -> NDArray[np.int64]:
         """How often each text occurs."""
-        return np.bincount(self.column.codes, minlength=len(self.column.different))
+        return self.column.counts
 
     @functools.cached_property
     def is_known(self) -> NDArray[np.bool_]:
@@ -393,10 +393,9 @@ def _texts_of(different: Sequence[Any]) -> list[str]:
     pointed = [text for text, number in zip(texts, numbers, strict=True) if number and "." in text]
     if any("," in text for text in texts) or all(map(GROUPED["."].fullmatch, pointed)):
         texts = [with_exponent(text) if text in pointed else text for text in texts]
-    short = [MIDNIGHT.sub("", text.replace("T", " ")) if day else text for text, day in zip(texts, days, strict=True)]
-    if any(day and ":" in text for text, day in zip(short, days, strict=True)):
-        return [text.replace("T", " ") if day else text for text, day in zip(texts, days, strict=True)]
-    return short
+    texts = [text.replace("T", " ") if day else text for text, day in zip(texts, days, strict=True)]
+    short = [MIDNIGHT.sub("", text) if day else text for text, day in zip(texts, days, strict=True)]
+    return texts if any(day and ":" in text for text, day in zip(short, days, strict=True)) else short
 
 
 def with_exponent(number: str) -> str:

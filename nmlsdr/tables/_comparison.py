@@ -99,7 +99,7 @@ def profile_of(column: Any, cells: Cells, values: NDArray[np.float64], how: How)
 def _parts(column: Any, cells: Cells, how: How) -> Iterator[tuple[dict[str, str] | None, int]]:
     """Yield the levels, items or words of each different cell, None where it is missing, and in how many rows it is."""
     texts, (missing, keep_case) = cells.texts.trimmed, how
-    for text, word, count in zip(texts.different, fold_all(texts.different), texts.counts, strict=True):
+    for text, word, count in zip(texts.different, fold_all(texts.different), texts.counts.tolist(), strict=True):
         parts = parts_of(column.kind, text, column.separator, keep_case)
         yield None if word in missing and not parts.keys() & column.levels.keys() else parts, count
 

@@ -59,12 +59,9 @@ def guess_dialect(text: str, delimiter: str | None, decimal: str | None) -> Dial
             later = (m for k in range(first + 1, len(bare) - 1) for m in marks if all(m in x for x in bare[k:]))
             delimiter = next(later, "," if first else delimiter)
     if decimal is None:
-        decimal = "."
-        if delimiter != ",":
-            cells = [cell for line in lines[1:] for cell in line.rstrip("\r").replace('"', "").split(delimiter)]
-            commas = any(COMMA_NUMBER.fullmatch(cell) for cell in cells)
-            if commas and not any(POINT_NUMBER.fullmatch(cell) for cell in cells):
-                decimal = ","
+        cells = [cell for line in lines[1:] for cell in line.rstrip("\r").replace('"', "").split(delimiter)]
+        are_commas = [any(map(number.fullmatch, cells)) for number in (COMMA_NUMBER, POINT_NUMBER)] == [True, False]
+        decimal = "," if are_commas and delimiter != "," else "."
     return Dialect(delimiter, decimal)
 
 
@@ -413,6 +410,10 @@ MOST_NEW = 0.01  # the share of a column's cells that may hold words which the f
 MOST_BARE = 0.5  # and numbers without a unit, where the fit saw none
 NO_UNIT = "no unit"  # why such a number is none
 OTHER_MARK = "with another decimal mark"  # and such ones, which are one problem
+ADVICE = {
+    NO_UNIT: "write the unit of the fit behind numbers",
+    OTHER_MARK: "write all numbers of a column with one decimal mark, that of the fit",
+}
 
 
 class Problem(NamedTuple):
@@ -436,14 +437,10 @@ def problems_in_words(problems: Sequence[Problem], place: str, *, in_python: boo
         for p in first[:MOST_SHOWN]
     ]
     rest = f" and {plural(len(first) - MOST_SHOWN, 'more text')}" if len(first) > MOST_SHOWN else ""
-    advice = []
-    if any(p.is_label for p in first):
-        advice.append("write a label as 0, 1, yes, no, or nothing if unknown (--label-list is for lists of labels)")
-    if any(p.why == NO_UNIT for p in first):
-        advice.append("write the unit of the fit behind numbers")
-    if any(p.why == OTHER_MARK for p in first):
-        advice.append("write all numbers of a column with one decimal mark, that of the fit")
-    words = list(dict.fromkeys(p.text for p in first if not p.is_label and p.why not in (NO_UNIT, OTHER_MARK)))
+    label = "write a label as 0, 1, yes, no, or nothing if unknown (--label-list is for lists of labels)"
+    advice = [label] * any(p.is_label for p in first)
+    advice += [text for why, text in ADVICE.items() if any(p.why == why for p in first)]
+    words = list(dict.fromkeys(p.text for p in first if not p.is_label and p.why not in ADVICE))
     if words:
         listed = words[:MOST_SHOWN]
         quoted = [f'"{word.replace(chr(34), 2 * chr(34))}"' if {*word} & {*',"\n'} else word for word in listed]

@@ -194,9 +194,7 @@ def _points(
     marked = [plain_text(text) for text in texts if mark in text]
     if not all(map(GROUPED[mark].fullmatch, marked)):
         return decimals, ""
-    if any(text.count(mark) > 1 for text in marked):
-        return between, ""
-    if usual not in (None, mark):
+    if any(text.count(mark) > 1 for text in marked) or usual not in (None, mark):
         return between, ""
     texts = list(every())
     marked = [plain_text(text) for text in texts if mark in text]

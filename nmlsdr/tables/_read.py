@@ -366,7 +366,7 @@ def _read_lists(
     path: Path_, table: Bunch, columns: list[Texts], roles: Roles, form: Form, plan: Plan | Choices | None
 ) -> None:
     """Read labels from columns of lists, in place."""
-    counts = tally(pair for column in columns for pair in zip(column.different, column.counts, strict=True))
+    counts = tally(pair for column in columns for pair in zip(column.different, column.counts.tolist(), strict=True))
     separator, no_label = roles.separator, roles.no_label
     table.lists = (
         _labels.Lists(separator or ";", no_label) if plan is None else _labels.find_lists(counts, separator, no_label)

@@ -70,16 +70,9 @@ class EmbeddingDisplay:
 
     @classmethod
     def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: Any = None,
-        *,
-        color_by: int | str | None = None,
-        suspects: ArrayLike | None = None,
-        ax: Any = None,
-        **scatter: Any,
-    ) -> "EmbeddingDisplay":
+        cls, estimator: Any, X: Any, y: Any = None, *, color_by: int | str | None = None,
+        suspects: ArrayLike | None = None, ax: Any = None, **scatter: Any,
+    ) -> "EmbeddingDisplay":  # fmt: skip
         """Transform the rows of X and draw them in their first two components; of more than 5000 rows a random sample.
 
         Parameters

@@ -101,15 +101,9 @@ def for_spreadsheets(columns: Columns) -> Columns:
 
 
 def read_verdicts(
-    path: str | os.PathLike[str],
-    y: Any,
-    *,
-    table: Any = None,
-    ids: Sequence[Any] | None = None,
-    id_name: str | None = None,
-    label_names: Sequence[str] | None = None,
-    encoding: str | None = None,
-) -> NDArray[np.int64]:
+    path: str | os.PathLike[str], y: Any, *, table: Any = None, ids: Sequence[Any] | None = None,
+    id_name: str | None = None, label_names: Sequence[str] | None = None, encoding: str | None = None,
+) -> NDArray[np.int64]:  # fmt: skip
     """Read the verdicts that the review page or a filled-in list gives on annotations.
 
     Parameters

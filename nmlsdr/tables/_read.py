@@ -66,11 +66,7 @@ UNPACKED = (read_npz, ParquetFile, ExcelFile)  # not gzipped
 
 
 def read_table(
-    path: Path_,
-    roles: Roles | None = None,
-    form: Form | None = None,
-    *,
-    plan: Plan | Choices | None = None,
+    path: Path_, roles: Roles | None = None, form: Form | None = None, *, plan: Plan | Choices | None = None
 ) -> Bunch:
     """Read features from one file, and labels if `roles` says where they are.
 
@@ -368,9 +364,8 @@ def _read_lists(
     """Read labels from columns of lists, in place."""
     counts = tally(pair for column in columns for pair in zip(column.different, column.counts.tolist(), strict=True))
     separator, no_label = roles.separator, roles.no_label
-    table.lists = (
-        _labels.Lists(separator or ";", no_label) if plan is None else _labels.find_lists(counts, separator, no_label)
-    )
+    found = _labels.find_lists(counts, separator, no_label) if plan else _labels.Lists(separator or ";", no_label)
+    table.lists = found
     own = plan.labels if isinstance(plan, Plan) else {}  # what the table of the fit had, this one may lack
     given = {name: value for name in ("separator", "no_label") if (value := getattr(roles, name)) is not None}
     _labels.refuse_unused(counts, table.lists, {name: value for name, value in given.items() if value != own.get(name)})

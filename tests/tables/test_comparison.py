@@ -10,7 +10,7 @@ from commands import assert_done, assert_refused, run, write_csv
 
 from nmlsdr.tables import Column, DataFileError, Profile, TableEncoder, read_table
 from nmlsdr.tables._columns import Numbers, Texts
-from nmlsdr.tables._comparison import differences, is_sum_of_others, profile_of
+from nmlsdr.tables._comparison import differences, is_sum_of_others, profile_of, shift
 
 pandas = pytest.importorskip("pandas")
 
@@ -76,6 +76,7 @@ def test_a_row_of_sums_at_the_end_is_told():
 def test_ten_values_and_their_sum_are_no_chance(values, is_sum):
     assert is_sum_of_others(np.array([*values, sum(values)])) == is_sum
     assert not is_sum_of_others(np.array([*values, sum(values) + 1e-7]))
+    assert [is_sum_of_others(np.array([1e9] * 10 + [1e10 + d])) for d in (1, 100)] == [True, False]  # of large ones
 
 
 def test_columns_of_one_name_in_another_order_are_refused(run, tmp_path):
@@ -164,6 +165,7 @@ def test_the_ends_and_quantiles_of_a_column_are_kept():
     assert found.drift == -profile_of(Column("v", "number"), Numbers(-values), -values, HOW).drift
     assert found.drift == pytest.approx(1 - 1.5 / 50**0.5)
     assert profile_of(Column("v", "number"), Numbers(values[:1]), values[:1], HOW).drift == 0
+    assert shift(SEVEN, np.repeat([-1.0, 200.0], 50)) == 0.5  # as many below as above: above
 
 
 @pytest.mark.parametrize(

@@ -161,7 +161,7 @@ def differences(
         found += [median] if is_elsewhere else _far_values(column, was, values, rare)
     level = next(iter(now.shares), "")
     if column.kind == "category" and now.shares.get(level) == 1 and limit < 1 - was.shares.get(level, 1):
-        return found, False, f"all rows have {column.levels[level]!r}, {_percent(was.shares[level])} at the fit"
+        return found, is_elsewhere, f"all rows have {column.levels[level]!r}, {_percent(was.shares[level])} at the fit"
     for form in sorted(was.shares.keys() | (now.shares.keys() if was.quantiles else ())):
         before, after = was.shares.get(form, 0.0), now.shares.get(form, 0.0)
         is_new = bool(was.quantiles) and _is_more(before, after, was.n_known, now.n_known, rare)

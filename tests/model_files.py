@@ -6,8 +6,10 @@ import zipfile
 import zlib
 
 import numpy as np
+import pytest
 
 from nmlsdr.forest import Forest
+from nmlsdr.model_file import ModelFileError, load_model
 
 
 def assert_same(a, b, where="estimator"):
@@ -63,6 +65,15 @@ def forge(path, change):
     change(schema, arrays)
     stored = {name: npy(array) for name, array in arrays.items()}
     write_members(path, {**stored, "schema.json": json.dumps(schema)})
+
+
+def assert_forgery_is_refused(path, change, message=None):
+    """In one sentence, which `message` matches."""
+    forge(path, change)
+    with pytest.raises(ModelFileError, match=message) as caught:
+        load_model(path)
+    assert "\n" not in str(caught.value)
+    assert str(caught.value).endswith((".", "?"))
 
 
 def part(schema, *keys):

@@ -21,7 +21,7 @@ def refused(words, path, **how):
     with pytest.raises(DataFileError) as caught:
         read_table(path, **how)
     message = str(caught.value)
-    for word in [path.name, *words]:
+    for word in words if "mask" in how else [path.name, *words]:  # a mask may be an array
         assert word in message
     assert message.endswith(".")
     assert "\n" not in message

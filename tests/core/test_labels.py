@@ -239,12 +239,9 @@ def test_a_lazy_frame_of_polars_is_to_be_collected():
     rows, labels = pl.DataFrame(X).lazy(), polars_frame(pl.Int64).lazy()
     model = make("MultiLabelPropagation").fit(X, Y)
     for name, call in [
-        ("X", lambda: make("NMLSDR").fit(rows, Y)),
-        ("X", lambda: model.predict(rows)),
-        ("X", lambda: nmlsdr.graph.kneighbors(rows, 3)),
-        ("X", lambda: nmlsdr.tables.TableEncoder().fit(rows)),
-        ("y", lambda: make("NMLSDR").fit(X, labels)),
-        ("y", lambda: model.score(X, labels)),
+        ("X", lambda: make("NMLSDR").fit(rows, Y)), ("X", lambda: model.predict(rows)),
+        ("X", lambda: nmlsdr.graph.kneighbors(rows, 3)), ("X", lambda: nmlsdr.tables.TableEncoder().fit(rows)),
+        ("y", lambda: make("NMLSDR").fit(X, labels)), ("y", lambda: model.score(X, labels)),
         ("Y", lambda: nmlsdr.metrics.hamming_loss(labels, Y)),
     ]:
         with pytest.raises(InputError, match=rf"^{name} is a polars LazyFrame.*; pass {name}.collect\(\)"):

@@ -37,15 +37,10 @@ def draw(rng, n, C, k, q=7, p=0.3):
 
 
 CASES = {
-    "small": {"n": 12, "C": 3, "k": 4},
-    "two rows": {"n": 2, "C": 2, "k": 1},
-    "k = n - 1": {"n": 9, "C": 4, "k": 8},
-    "one label": {"n": 20, "C": 1, "k": 5},
-    "16 labels, one task": {"n": 30, "C": 16, "k": 3},
-    "17 labels, two tasks": {"n": 30, "C": 17, "k": 3},
-    "33 labels": {"n": 25, "C": 33, "k": 10},
-    "no query": {"n": 8, "C": 2, "k": 3, "q": 0},
-    "no positive": {"n": 10, "C": 3, "k": 3, "p": 0.0},
+    "small": {"n": 12, "C": 3, "k": 4}, "two rows": {"n": 2, "C": 2, "k": 1}, "k = n - 1": {"n": 9, "C": 4, "k": 8},
+    "one label": {"n": 20, "C": 1, "k": 5}, "16 labels, one task": {"n": 30, "C": 16, "k": 3},
+    "17 labels, two tasks": {"n": 30, "C": 17, "k": 3}, "33 labels": {"n": 25, "C": 33, "k": 10},
+    "no query": {"n": 8, "C": 2, "k": 3, "q": 0}, "no positive": {"n": 10, "C": 3, "k": 3, "p": 0.0},
     "all positive": {"n": 10, "C": 3, "k": 3, "p": 1.0},
 }
 

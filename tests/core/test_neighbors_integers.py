@@ -215,11 +215,7 @@ def test_8_bits_are_chosen_where_few_pairs_pass_for_the_products_that_they_save(
     heavy = spread.copy()
     heavy[7, 7] = 60  # all other values are then between -10 and 10
     for X, k, bits in (
-        (coded, 10, 8),
-        (coded[:, :40], 10, 16),
-        (coded, 80, 16),
-        (coded[:3990], 10, 16),
-        (heavy, 10, 16),
+        (coded, 10, 8), (coded[:, :40], 10, 16), (coded, 80, 16), (coded[:3990], 10, 16), (heavy, 10, 16),
     ):
         assert by_products(X, k)[2]["integers"] == {"vnni": bits, "avx2": 16, "avx512": 16}.get(best, 0)
     found = by_products(coded, 10, queries=coded[:300])  # to pack the rows takes longer than is saved

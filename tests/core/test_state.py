@@ -25,11 +25,8 @@ from nmlsdr.graph import ExactIndex, kneighbors, neighbor_graph
 from nmlsdr.tables import TableEncoder
 
 STORED = {
-    "dense": lambda X: X.copy(),
-    "float32": lambda X: X.astype(np.float32),
-    "Fortran": np.asfortranarray,
-    "CSR": sparse.csr_array,
-    "CSR matrix": sparse.csr_matrix,
+    "dense": lambda X: X.copy(), "float32": lambda X: X.astype(np.float32), "Fortran": np.asfortranarray,
+    "CSR": sparse.csr_array, "CSR matrix": sparse.csr_matrix,
 }
 KEEP_ROWS = [*CLASSIFIERS, "ExactNeighborsTransformer", "ExactIndex"]
 EVERY = [*ESTIMATORS, "ExactNeighborsTransformer", "ExactIndex"]

@@ -5,7 +5,7 @@ import zipfile
 
 import numpy as np
 import pytest
-from model_files import attribute, forge, members, nodes, part, plain, write_members
+from model_files import assert_forgery_is_refused, attribute, forge, members, nodes, part, plain, write_members
 from scipy import sparse
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, Normalizer, StandardScaler
@@ -45,11 +45,7 @@ def refused(tmp_path, samples):
         X, Y = samples
         path = tmp_path / "m.skops"
         save_model(path, MAKE[name]().fit(X, Y))
-        forge(path, attribute(what, change))
-        with pytest.raises(ModelFileError, match=message) as caught:
-            load_model(path)
-        assert "\n" not in str(caught.value)
-        assert str(caught.value).endswith(".")
+        assert_forgery_is_refused(path, attribute(what, change), message)
 
     return refused
 
@@ -65,64 +61,61 @@ def put(value):
     return change
 
 
-@pytest.mark.parametrize(
-    ("name", "what", "change", "message"),
-    [
-        ("MLkNN", "n_jobs", 100_000, r"MLkNN\(n_jobs=100000\) .* must be None or a whole number from 1 to 1024"),
-        ("MLkNN", "n_jobs", -(2**40), "n_jobs"),
-        ("MLkNN", "n_jobs", 0, "n_jobs"),
-        ("MLkNN", "n_jobs", True, "n_jobs"),
-        ("MLkNN", "n_jobs", 2.0, "n_jobs"),
-        ("NMLSDR", "n_jobs", 2**32, r"NMLSDR\(n_jobs=4294967296\)"),
-        ("MLkNN", "threshold", 1.5, "threshold=1.5"),
-        ("MLkNN", "threshold", "half", "threshold='half'"),
-        ("MLkNN", "threshold", None, "threshold=None"),
-        ("MLkNN", "at_least_one", 1, "at_least_one=1"),
-        ("MLkNN", "neighbors", None, "neighbors=None"),
-        ("MLkNN", "neighbors", "annoy", "neighbors='annoy'"),
-        ("MLkNN", "neighbors", "precomputed", "differently|damaged"),
-        ("MultiLabelPropagation", "neighbors", "precomputed", "neighbors='precomputed'"),
-        ("NMLSDR", "neighbors", "precomputed", "neighbors='precomputed'"),
-        ("StandardScaler", "with_mean", 1, "with_mean"),
-        ("StandardScaler", "with_mean", None, "with_mean"),
-        ("StandardScaler", "mean_", lambda array: None, "damaged"),
-        ("StandardScaler", "scale_", lambda array: None, "damaged|differently"),
-        ("StandardScaler", "scale_", put(0.0), "scale_ holds 0.0, which lies outside"),
-        ("StandardScaler", "scale_", put(np.nan), "scale_ holds a value that is not finite"),
-        ("StandardScaler", "var_", put(-1.0), "var_ holds -1.0"),
-        ("StandardScaler", "mean_", lambda array: array.astype(">f8"), "mean_ holds >f8"),
-        ("StandardScaler", "mean_", lambda array: array.astype(int), "mean_ holds <i8, not float64 or float32"),
-        ("MaxAbsScaler", "scale_", put(-1.0), "scale_ holds -1.0"),
-        ("Normalizer", "norm", "l3", "norm"),
-        ("NMLSDR", "components_", put(np.inf), "components_ holds a value that is not finite"),
-        ("NMLSDR", "mean_", put(np.nan), "mean_ holds a value that is not finite"),
-        ("NMLSDR", "label_distributions_", put(1.5), "label_distributions_ holds 1.5, which lies outside 0 to 1"),
-        ("NMLSDR", "label_flips_", lambda array: array.astype(int), "label_flips_ holds <i8"),
-        ("NMLSDR", "residual_", lambda value: -1.0, "residual_ holds -1.0"),
-        ("MultiLabelPropagation", "label_distributions_", put(np.nan), "label_distributions_ holds a value that is"),
-        ("MultiLabelPropagation", "label_distributions_", np.asfortranarray, "label_distributions_ is not in C order"),
-        ("MultiLabelPropagation", "row_weights_", put(-1.0), "row_weights_ holds -1.0"),
-        ("MultiLabelPropagation", "row_weights_", put(0.0), "row_weights_ holds 0.0"),
-        ("MultiLabelPropagation", "row_weights_", put(1e300), r"row_weights_ holds 1e\+300"),
-        ("MLkNN", "posterior_", lambda array: array * 1000, "posterior_ holds .*, which lies outside 0 to 1"),
-        ("MLkNN", "posterior_", lambda array: array.astype(np.float32), "posterior_ holds <f4, not float64"),
-        ("MLkNN", "posterior_", np.asfortranarray, "posterior_ is not in C order"),
-        ("MLkNN", "prior_", put(-0.1), "prior_ holds -0.1"),
-        ("MLkNN", "training_labels_", put(2), "training_labels_ holds 2"),
-        ("MLkNN", "training_labels_", lambda array: array.astype(bool), r"training_labels_ holds \|b1, not uint8"),
-        ("MLkNN", "labeled_rows_", put(-1), "labeled_rows_ holds -1"),
-        ("MLkNN", "training_rows_", lambda array: None, "damaged"),
-        ("MLkNN", "n_neighbors_", lambda value: 10**9, "n_neighbors_ is 1000000000 with 30 training rows"),
-        ("MLDA", "label_weights_", put(np.nan), "label_weights_ holds a value that is not finite"),
-        ("SemiSupervisedMLkNN", "posterior_", put(-1e-9), "posterior_ holds -1e-09"),
-        ("MLkNN", "posterior_", put(1e300), r"posterior_ holds 1e\+300, which lies outside 0 to 1"),
-        ("MLkNN", "thresholds_", put(-0.1), r"thresholds_ holds -0.1, which lies outside"),
-        ("ResidualPropagation", "flip_rate_", lambda given: 0.4, "flip_rate_ holds 0.4, which lies outside 0 to 0.3"),
-        ("ResidualPropagation", "n_labeled_", lambda given: 0, "n_labeled_ holds 0.0"),
-        ("MLkNN", "thresholds_", put(-np.inf), "thresholds_ holds a value that is not finite"),
-        ("NMLSDR", "components_", put(1e300), r"components_ holds 1e\+300"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "what", "change", "message"), [
+    ("MLkNN", "n_jobs", 100_000, r"MLkNN\(n_jobs=100000\) .* must be None or a whole number from 1 to 1024"),
+    ("MLkNN", "n_jobs", -(2**40), "n_jobs"),
+    ("MLkNN", "n_jobs", 0, "n_jobs"),
+    ("MLkNN", "n_jobs", True, "n_jobs"),
+    ("MLkNN", "n_jobs", 2.0, "n_jobs"),
+    ("NMLSDR", "n_jobs", 2**32, r"NMLSDR\(n_jobs=4294967296\)"),
+    ("MLkNN", "threshold", 1.5, "threshold=1.5"),
+    ("MLkNN", "threshold", "half", "threshold='half'"),
+    ("MLkNN", "threshold", None, "threshold=None"),
+    ("MLkNN", "at_least_one", 1, "at_least_one=1"),
+    ("MLkNN", "neighbors", None, "neighbors=None"),
+    ("MLkNN", "neighbors", "annoy", "neighbors='annoy'"),
+    ("MLkNN", "neighbors", "precomputed", "differently|damaged"),
+    ("MultiLabelPropagation", "neighbors", "precomputed", "neighbors='precomputed'"),
+    ("NMLSDR", "neighbors", "precomputed", "neighbors='precomputed'"),
+    ("StandardScaler", "with_mean", 1, "with_mean"),
+    ("StandardScaler", "with_mean", None, "with_mean"),
+    ("StandardScaler", "mean_", lambda array: None, "damaged"),
+    ("StandardScaler", "scale_", lambda array: None, "damaged|differently"),
+    ("StandardScaler", "scale_", put(0.0), "scale_ holds 0.0, which lies outside"),
+    ("StandardScaler", "scale_", put(np.nan), "scale_ holds a value that is not finite"),
+    ("StandardScaler", "var_", put(-1.0), "var_ holds -1.0"),
+    ("StandardScaler", "mean_", lambda array: array.astype(">f8"), "mean_ holds >f8"),
+    ("StandardScaler", "mean_", lambda array: array.astype(int), "mean_ holds <i8, not float64 or float32"),
+    ("MaxAbsScaler", "scale_", put(-1.0), "scale_ holds -1.0"),
+    ("Normalizer", "norm", "l3", "norm"),
+    ("NMLSDR", "components_", put(np.inf), "components_ holds a value that is not finite"),
+    ("NMLSDR", "mean_", put(np.nan), "mean_ holds a value that is not finite"),
+    ("NMLSDR", "label_distributions_", put(1.5), "label_distributions_ holds 1.5, which lies outside 0 to 1"),
+    ("NMLSDR", "label_flips_", lambda array: array.astype(int), "label_flips_ holds <i8"),
+    ("NMLSDR", "residual_", lambda value: -1.0, "residual_ holds -1.0"),
+    ("MultiLabelPropagation", "label_distributions_", put(np.nan), "label_distributions_ holds a value that is"),
+    ("MultiLabelPropagation", "label_distributions_", np.asfortranarray, "label_distributions_ is not in C order"),
+    ("MultiLabelPropagation", "row_weights_", put(-1.0), "row_weights_ holds -1.0"),
+    ("MultiLabelPropagation", "row_weights_", put(0.0), "row_weights_ holds 0.0"),
+    ("MultiLabelPropagation", "row_weights_", put(1e300), r"row_weights_ holds 1e\+300"),
+    ("MLkNN", "posterior_", lambda array: array * 1000, "posterior_ holds .*, which lies outside 0 to 1"),
+    ("MLkNN", "posterior_", lambda array: array.astype(np.float32), "posterior_ holds <f4, not float64"),
+    ("MLkNN", "posterior_", np.asfortranarray, "posterior_ is not in C order"),
+    ("MLkNN", "prior_", put(-0.1), "prior_ holds -0.1"),
+    ("MLkNN", "training_labels_", put(2), "training_labels_ holds 2"),
+    ("MLkNN", "training_labels_", lambda array: array.astype(bool), r"training_labels_ holds \|b1, not uint8"),
+    ("MLkNN", "labeled_rows_", put(-1), "labeled_rows_ holds -1"),
+    ("MLkNN", "training_rows_", lambda array: None, "damaged"),
+    ("MLkNN", "n_neighbors_", lambda value: 10**9, "n_neighbors_ is 1000000000 with 30 training rows"),
+    ("MLDA", "label_weights_", put(np.nan), "label_weights_ holds a value that is not finite"),
+    ("SemiSupervisedMLkNN", "posterior_", put(-1e-9), "posterior_ holds -1e-09"),
+    ("MLkNN", "posterior_", put(1e300), r"posterior_ holds 1e\+300, which lies outside 0 to 1"),
+    ("MLkNN", "thresholds_", put(-0.1), r"thresholds_ holds -0.1, which lies outside"),
+    ("ResidualPropagation", "flip_rate_", lambda given: 0.4, "flip_rate_ holds 0.4, which lies outside 0 to 0.3"),
+    ("ResidualPropagation", "n_labeled_", lambda given: 0, "n_labeled_ holds 0.0"),
+    ("MLkNN", "thresholds_", put(-np.inf), "thresholds_ holds a value that is not finite"),
+    ("NMLSDR", "components_", put(1e300), r"components_ holds 1e\+300"),
+])  # fmt: skip
 def test_values_that_no_fit_produces_are_refused(refused, name, what, change, message):
     refused(name, what, change, message)
 
@@ -145,9 +138,7 @@ def test_every_attribute_is_checked_for_numbers_that_are_none(tmp_path, samples)
             floats = [key for key, file in found.items() if np.load(archive.open(file)).dtype.kind == "f"]
         for key in floats:
             (tmp_path / "m.skops").write_bytes(whole)
-            forge(tmp_path / "m.skops", attribute(key, put_first))
-            with pytest.raises(ModelFileError):
-                load_model(tmp_path / "m.skops")
+            assert_forgery_is_refused(tmp_path / "m.skops", attribute(key, put_first))
             assert name
 
 
@@ -160,9 +151,8 @@ def put_first(array):
 @pytest.mark.parametrize("values", [(1, 0), (0, 2), (0,), (0, 1, 2)])
 def test_classes_of_a_label_are_0_and_1(tmp_path, samples, values):
     save_model(tmp_path / "m.skops", nmlsdr.MLkNN(4).fit(*samples))
-    forge(tmp_path / "m.skops", attribute("classes_", lambda array: np.array(values)))
-    with pytest.raises(ModelFileError, match="must be 0 and 1 for every label"):
-        load_model(tmp_path / "m.skops")
+    change = attribute("classes_", lambda array: np.array(values))
+    assert_forgery_is_refused(tmp_path / "m.skops", change, "must be 0 and 1 for every label")
 
 
 def test_precomputed_columns_outside_of_the_rows_are_refused(tmp_path, samples):
@@ -170,9 +160,7 @@ def test_precomputed_columns_outside_of_the_rows_are_refused(tmp_path, samples):
     distances = np.sqrt(((X[:, None] - X[None]) ** 2).sum(axis=2))
     save_model(tmp_path / "m.skops", nmlsdr.MLkNN(4, neighbors="precomputed").fit(distances, Y))
 
-    forge(tmp_path / "m.skops", attribute("labeled_rows_", lambda array: array + 5))
-    with pytest.raises(ModelFileError, match="damaged"):
-        load_model(tmp_path / "m.skops")
+    assert_forgery_is_refused(tmp_path / "m.skops", attribute("labeled_rows_", lambda array: array + 5), "damaged")
 
 
 @pytest.mark.parametrize("order", [[1, 0, 2], [2, 1, 0], [0, 2, 1]])
@@ -185,25 +173,18 @@ def test_steps_that_do_not_follow_each_other(tmp_path, samples, order):
         steps = part(schema, "model", "steps")
         steps["content"] = [steps["content"][i] for i in order]
 
-    forge(tmp_path / "m.skops", shuffle)
-    with pytest.raises(ModelFileError, match=r"is damaged|is refused"):
-        load_model(tmp_path / "m.skops")
+    assert_forgery_is_refused(tmp_path / "m.skops", shuffle, r"is damaged|is refused")
 
 
-@pytest.mark.parametrize(
-    ("key", "names", "message"),
-    [
-        ("feature_names", list("abcd"), "4 feature_names for 5 columns"),
-        ("feature_names", list("abcda"), "a name appears twice in its feature_names"),
-        ("label_names", ["p", "q"], "2 label_names for 3 columns"),
-    ],
-)
+@pytest.mark.parametrize(("key", "names", "message"), [
+    ("feature_names", list("abcd"), "4 feature_names for 5 columns"),
+    ("feature_names", list("abcda"), "a name appears twice in its feature_names"),
+    ("label_names", ["p", "q"], "2 label_names for 3 columns"),
+])  # fmt: skip
 def test_names_of_other_columns(tmp_path, samples, key, names, message):
     fitted = nmlsdr.MLkNN(4).fit(*samples)
     save_model(tmp_path / "m.skops", fitted, feature_names=list("abcde"), label_names=list("pqr"))
-    forge(tmp_path / "m.skops", put_names(key, names))
-    with pytest.raises(ModelFileError, match=message):
-        load_model(tmp_path / "m.skops")
+    assert_forgery_is_refused(tmp_path / "m.skops", put_names(key, names), message)
 
 
 def put_names(key, names):
@@ -222,9 +203,7 @@ def test_names_that_are_no_text_are_neither_written_nor_read(tmp_path, samples, 
     """Half of a pair of code points could be read, and every attempt to print or write it would fail."""
     fitted = nmlsdr.MLkNN(4).fit(*samples)
     save_model(tmp_path / "m.skops", fitted, label_names=list("pqr"))
-    forge(tmp_path / "m.skops", put_names("label_names", names))
-    with pytest.raises(ModelFileError):
-        load_model(tmp_path / "m.skops")
+    assert_forgery_is_refused(tmp_path / "m.skops", put_names("label_names", names))
     if isinstance(names, list):
         with pytest.raises(ModelFileError):
             save_model(tmp_path / "m.skops", fitted, label_names=names)
@@ -234,9 +213,8 @@ def test_names_that_are_no_text_are_neither_written_nor_read(tmp_path, samples, 
 def test_names_of_steps_are_text_that_can_be_printed_and_different(tmp_path, samples, name):
     X, _ = samples
     save_model(tmp_path / "m.skops", make_pipeline(Normalizer(), StandardScaler()).fit(X))
-    forge(tmp_path / "m.skops", lambda schema, arrays: part(schema, "model", "steps", 0, 0).update(plain(name)))
-    with pytest.raises(ModelFileError):
-        load_model(tmp_path / "m.skops")
+    change = lambda schema, arrays: part(schema, "model", "steps", 0, 0).update(plain(name))
+    assert_forgery_is_refused(tmp_path / "m.skops", change)
 
 
 # -------------------------------------------------------------------------------------------------------- the archive
@@ -351,54 +329,48 @@ BELOW = "not the child of one node before it in its tree"
 TOGETHER = "its arrays do not fit together"
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (forest(child_before_parent), BELOW),
-        (put("left", 0, 0), BELOW),  # an endless loop
-        (put("left", 0, 10**9), BELOW),  # a crash
-        (put("left", 0, 2**31 - 1), BELOW),
-        (put("left", 0, -2), BELOW),
-        (put("left", 0, 2), BELOW),
-        (forest(children_in_the_next_tree), BELOW),  # nodes of another tree
-        (put("feature", 0, -1), BELOW),
-        (put("feature", 0, 5), "asks for a feature beyond the 5"),
-        (put("feature", 0, -2), "asks for a feature beyond the 5"),
-        (put("left", -1, 0), "its leaves do not have one value each"),
-        (put("left", -1, 10**9), "its leaves do not have one value each"),
-        (put("threshold", 0, np.nan), "thresholds that are not finite"),
-        (put("threshold", 0, np.inf), "thresholds that are not finite"),
-        (put("values", (0, 0), np.nan), r"values outside \[0, 1\]"),
-        (put("values", (0, 0), 1.5), r"values outside \[0, 1\]"),
-        (put("values", (0, 0), -0.1), r"values outside \[0, 1\]"),
-        (put("weights", 0, 0), "leaves without rows"),
-        (put_in("values", lambda values: 1 - values), "predicts differently"),
-        (put_in("values", lambda values: values[:-1]), TOGETHER),
-        (put_in("values", lambda values: values[:, :1]), TOGETHER),
-        (put_in("values", np.asfortranarray), TOGETHER),
-        (put_in("values", lambda values: values.astype(float)), TOGETHER),
-        (put_in("feature", lambda feature: feature[:-1]), TOGETHER),
-        (put_in("left", lambda left: left[:-1]), TOGETHER),
-        (put_in("threshold", lambda threshold: threshold[:, None]), TOGETHER),
-        (put_in("roots", lambda roots: roots[:, None]), TOGETHER),
-        (put_in("roots", lambda roots: roots[1:]), TOGETHER),
-        (put_in("roots", lambda roots: np.insert(roots, 1, 0)), TOGETHER),  # a tree without nodes
-        (put_in("roots", lambda roots: roots + [0, 1, 0]), BELOW),
-        (put("roots", -1, 1), TOGETHER),
-        (forest(no_nodes), TOGETHER),
-        (forest(roots_beyond_int64), TOGETHER),
-        (attribute("n_features_in_", lambda value: 3), "where the others need"),
-    ],
-)
+@pytest.mark.parametrize(("change", "message"), [
+    (forest(child_before_parent), BELOW),
+    (put("left", 0, 0), BELOW),  # an endless loop
+    (put("left", 0, 10**9), BELOW),  # a crash
+    (put("left", 0, 2**31 - 1), BELOW),
+    (put("left", 0, -2), BELOW),
+    (put("left", 0, 2), BELOW),
+    (forest(children_in_the_next_tree), BELOW),  # nodes of another tree
+    (put("feature", 0, -1), BELOW),
+    (put("feature", 0, 5), "asks for a feature beyond the 5"),
+    (put("feature", 0, -2), "asks for a feature beyond the 5"),
+    (put("left", -1, 0), "its leaves do not have one value each"),
+    (put("left", -1, 10**9), "its leaves do not have one value each"),
+    (put("threshold", 0, np.nan), "thresholds that are not finite"),
+    (put("threshold", 0, np.inf), "thresholds that are not finite"),
+    (put("values", (0, 0), np.nan), r"values outside \[0, 1\]"),
+    (put("values", (0, 0), 1.5), r"values outside \[0, 1\]"),
+    (put("values", (0, 0), -0.1), r"values outside \[0, 1\]"),
+    (put("weights", 0, 0), "leaves without rows"),
+    (put_in("values", lambda values: 1 - values), "predicts differently"),
+    (put_in("values", lambda values: values[:-1]), TOGETHER),
+    (put_in("values", lambda values: values[:, :1]), TOGETHER),
+    (put_in("values", np.asfortranarray), TOGETHER),
+    (put_in("values", lambda values: values.astype(float)), TOGETHER),
+    (put_in("feature", lambda feature: feature[:-1]), TOGETHER),
+    (put_in("left", lambda left: left[:-1]), TOGETHER),
+    (put_in("threshold", lambda threshold: threshold[:, None]), TOGETHER),
+    (put_in("roots", lambda roots: roots[:, None]), TOGETHER),
+    (put_in("roots", lambda roots: roots[1:]), TOGETHER),
+    (put_in("roots", lambda roots: np.insert(roots, 1, 0)), TOGETHER),  # a tree without nodes
+    (put_in("roots", lambda roots: roots + [0, 1, 0]), BELOW),
+    (put("roots", -1, 1), TOGETHER),
+    (forest(no_nodes), TOGETHER),
+    (forest(roots_beyond_int64), TOGETHER),
+    (attribute("n_features_in_", lambda value: 3), "where the others need"),
+])  # fmt: skip
 def test_forged_trees_are_refused(tmp_path, rng, change, message):
     X = rng.normal(size=(40, 5))
     Y = (X[:, :2] > 0).astype(int)
     model = nmlsdr.ResidualPropagation(n_neighbors=5, n_estimators=2).fit(X, Y)
     save_model(tmp_path / "m.skops", model)
-    forge(tmp_path / "m.skops", change)
-    with pytest.raises(ModelFileError, match=message) as caught:
-        load_model(tmp_path / "m.skops")
-    assert "\n" not in str(caught.value)
+    assert_forgery_is_refused(tmp_path / "m.skops", change, message)
 
 
 def two_trees_each(stored):
@@ -414,18 +386,15 @@ def one_forest_twice(schema, arrays):
     forests.append(forests[0])
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (forest(lambda stored: stored["values"].__setitem__((0, 0), 2.5), 2), r"values outside \[-2, 2\]"),
-        (forest(lambda stored: stored["values"].__setitem__((0, 0), -0.5), 2), "predicts differently"),
-        (forest(lambda stored: stored["values"].__setitem__((0, 0), -0.5), 1), r"values outside \[0, 1\]"),
-        (forest(lambda stored: stored["left"].__setitem__(1, 0), 2), BELOW),
-        (forest(two_trees_each, 2), "trees in 4 models"),
-        (attribute("learner_weights_", lambda weights: weights[:3]), "where the others need"),
-        (one_forest_twice, "holds 4 forests"),
-    ],
-)
+@pytest.mark.parametrize(("change", "message"), [
+    (forest(lambda stored: stored["values"].__setitem__((0, 0), 2.5), 2), r"values outside \[-2, 2\]"),
+    (forest(lambda stored: stored["values"].__setitem__((0, 0), -0.5), 2), "predicts differently"),
+    (forest(lambda stored: stored["values"].__setitem__((0, 0), -0.5), 1), r"values outside \[0, 1\]"),
+    (forest(lambda stored: stored["left"].__setitem__(1, 0), 2), BELOW),
+    (forest(two_trees_each, 2), "trees in 4 models"),
+    (attribute("learner_weights_", lambda weights: weights[:3]), "where the others need"),
+    (one_forest_twice, "holds 4 forests"),
+])  # fmt: skip
 def test_forged_boosted_trees_are_refused(tmp_path, rng, monkeypatch, change, message):
     monkeypatch.setattr("nmlsdr._estimators._learners.MANY_ROWS", 30)
     X = rng.normal(size=(60, 5))
@@ -433,10 +402,7 @@ def test_forged_boosted_trees_are_refused(tmp_path, rng, monkeypatch, change, me
     model = nmlsdr.ResidualPropagation(n_neighbors=5, n_estimators=2).fit(X, Y)
     save_model(tmp_path / "m.skops", model)
     assert len(load_model(tmp_path / "m.skops").forests_) == 3
-    forge(tmp_path / "m.skops", change)
-    with pytest.raises(ModelFileError, match=message) as caught:
-        load_model(tmp_path / "m.skops")
-    assert "\n" not in str(caught.value)
+    assert_forgery_is_refused(tmp_path / "m.skops", change, message)
 
 
 # ------------------------------------------------------------------------------------------- names by default
@@ -462,6 +428,4 @@ def test_names_that_the_estimator_saw_are_kept(tmp_path, samples, pipeline):
 def test_missing_training_rows_are_noticed(tmp_path, samples, Classifier):
     """They may be None, with precomputed neighbours: predict then found no such attribute."""
     save_model(tmp_path / "m.skops", Classifier(4).fit(*samples))
-    forge(tmp_path / "m.skops", attribute("training_rows_", lambda array: None))
-    with pytest.raises(ModelFileError, match="damaged"):
-        open_model(tmp_path / "m.skops")
+    assert_forgery_is_refused(tmp_path / "m.skops", attribute("training_rows_", lambda array: None), "damaged")

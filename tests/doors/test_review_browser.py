@@ -919,13 +919,8 @@ BROKEN = """() => {
 
 
 HOSTILE = [
-    "<script>document.title='taken'</script>",
-    "</script><img src=x onerror=\"document.title='taken'\">",
-    "\u202egnp.exe\u2066 end",
-    "שלום עולם",
-    "👩‍👩‍👧‍👦 family",
-    "line one\nline two\ttab",
-    "x" * 10_000,
+    "<script>document.title='taken'</script>", "</script><img src=x onerror=\"document.title='taken'\">",
+    "\u202egnp.exe\u2066 end", "שלום עולם", "👩‍👩‍👧‍👦 family", "line one\nline two\ttab", "x" * 10_000,
     "{{ 7 * 7 }} ${7 * 7}",
 ]
 

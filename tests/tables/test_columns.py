@@ -64,15 +64,9 @@ def test_what_a_column_is_does_not_depend_on_the_order_of_the_rows(cells, random
 
 
 FRAME = {
-    "flag": [True, False] * 20,
-    "gaps": [True, None, False, True] * 10,
-    "wood": ["oak", "ash"] * 20,
-    "few": ["u", "v", None, "u"] * 10,
-    "age": [7 * i % 31 for i in range(40)],
-    "holes": [1, None, 3, 4] * 10,
-    "size": [i / 8 if i % 3 else 0.5 for i in range(40)],
-    "comma": ["1,5", "2,25"] * 20,
-    "code": ["007", "012"] * 20,
+    "flag": [True, False] * 20, "gaps": [True, None, False, True] * 10, "wood": ["oak", "ash"] * 20,
+    "few": ["u", "v", None, "u"] * 10, "age": [7 * i % 31 for i in range(40)], "holes": [1, None, 3, 4] * 10,
+    "size": [i / 8 if i % 3 else 0.5 for i in range(40)], "comma": ["1,5", "2,25"] * 20, "code": ["007", "012"] * 20,
 }
 
 

@@ -110,15 +110,7 @@ def test_sparse_file_with_crlf_and_no_final_newline(load):
 
 def test_unusual_names_of_attributes_are_read(load):
     names = [
-        "-",
-        "/",
-        "0;",
-        "1/2/01",
-        "'Swainson\\'s Thrush'",
-        '"a \\"b\\" {c}, d"',
-        "back\\slash",
-        "don't",
-        "'100 %'",
+        "-", "/", "0;", "1/2/01", "'Swainson\\'s Thrush'", '"a \\"b\\" {c}, d"', "back\\slash", "don't", "'100 %'",
         "@data",
     ]
     head = "@relation 'a: -C 45'\n" + "".join(f"@attribute {name} numeric\n" for name in names)

@@ -1,6 +1,7 @@
 """ML-kNN as classifiers: supervised, and semi-supervised by propagating the labels first."""
 
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -63,20 +64,19 @@ class _CountsNeighborLabels(NeighborClassifier):
             return Neighbors(*choose_stored(rows, k, drop_diagonal=True))
         return steps.search(rows, k)
 
-    def _count(self, rows: Any, Y: np.ndarray, indices: np.ndarray, labels: Labels) -> None:
-        """Set the attributes that follow from the training rows, their labels 0/1 and their neighbours."""
-        table = mlknn.fit_posterior(Y, indices, smoothing=self.smoothing, n_jobs=self.n_jobs)
-        self.training_rows_ = None if self._is_precomputed() else as_attribute(rows)
-        self.training_labels_ = check_binary(Y)
-        self.prior_ = table.prior
-        self.likelihoods_with_label_ = table.with_label
-        self.likelihoods_without_label_ = table.without_label
-        self.posterior_ = table.posterior
+    def _count(self, rows: Any, Y: np.ndarray, indices: np.ndarray, labels: Labels) -> dict[str, Any]:
+        """The attributes that follow from the training rows, their labels 0/1 and their neighbours."""
+        table, Y = mlknn.fit_posterior(Y, indices, smoothing=self.smoothing, n_jobs=self.n_jobs), check_binary(Y)
         searched = indices[labels.labeled] if len(Y) == len(labels.Y) else indices  # no row is its own neighbour
-        self.thresholds_ = self._cutoffs(labels, lambda: self._score_neighbors(searched))
+        scores = partial(mlknn.look_up, table.posterior, Y, searched, self.n_jobs)
+        thresholds = self._cutoffs(labels, scores)
         if not (labels.single or self.at_least_one):
-            predicted = np.any(self.posterior_ > self.thresholds_[:, None], axis=1)
+            predicted = np.any(table.posterior > thresholds[:, None], axis=1)
             warn_never_predicted(predicted, self.threshold, stacklevel=4)
+        training_rows = None if self._is_precomputed() else as_attribute(rows)
+        learned = {"training_rows_": training_rows, "training_labels_": Y, "thresholds_": thresholds}
+        learned |= {"prior_": table.prior, "posterior_": table.posterior, "likelihoods_with_label_": table.with_label}
+        return learned | {"likelihoods_without_label_": table.without_label}
 
     def _nearest(self, rows: Any) -> np.ndarray:
         if self._is_precomputed():
@@ -262,17 +262,17 @@ class MLkNN(_CountsNeighborLabels):
         with steps_of_fit(self, X, y) as steps:
             rows = self._check_training_rows(X)
             labels = steps.read_labels(X, y, labeled, rows.shape[0])
-            self.labeled_rows_ = kept = np.flatnonzero(labels.labeled)
+            kept = np.flatnonzero(labels.labeled)
             refuse_one(self, len(kept), "labelled rows")
             Y = labels.Y
             if len(kept) < rows.shape[0]:
                 rows, Y = rows[kept], Y[kept]
                 if self._is_precomputed():
                     rows = rows[:, kept]
-            self.n_neighbors_ = k = clip_neighbors(self.n_neighbors, len(kept) - 1)
+            k = clip_neighbors(self.n_neighbors, len(kept) - 1)
             found = self._training_neighbors(steps, rows, k)
-            steps.keep(**found.attributes())
-            self._count(rows, Y, found.indices, labels)
+            learned = self._count(rows, Y, found.indices, labels)
+            steps.keep(labeled_rows_=kept, n_neighbors_=k, **found.attributes(), **learned)
         return self
 
 
@@ -476,12 +476,13 @@ class SemiSupervisedMLkNN(CallbackSupportMixin, PropagationParameters, _CountsNe
         with steps_of_fit(self, X, y) as steps:
             rows = self._check_training_rows(X)
             labels = steps.read_labels(X, y, labeled, rows.shape[0], "votes")
-            self.n_neighbors_ = k = clip_neighbors(self.n_neighbors, rows.shape[0] - 1)
+            k = clip_neighbors(self.n_neighbors, rows.shape[0] - 1)
             with steps.task("neighbors"):
                 found = self._training_neighbors(steps, rows, k)
             W = steps.graph_of(found) if graph is None else check_graph(graph, "graph", n_samples=rows.shape[0])
             propagated = steps.soft_labels(W, labels, alpha)
             with steps.task("classifier"):
-                self._count(rows, propagated.F > 0.5, found.indices, labels)
-            steps.keep(**found.attributes(), **soft_label_attributes(propagated, labels))
+                learned = self._count(rows, propagated.F > 0.5, found.indices, labels)
+            learned |= found.attributes() | soft_label_attributes(propagated, labels)
+            steps.keep(n_neighbors_=k, **learned)
         return self

@@ -425,13 +425,13 @@ class MLDA(Projection):
         """
         with steps_of_fit(self, X, y) as steps:
             rows, Y = read_labeled(steps, X, y, labeled)
-            self.n_iter_ = 1
-            self.label_weights_ = self._weights(rows, Y)
-            found = weighted_lda(rows, self.label_weights_, self.n_components, ridge=self.ridge)
-            steps.keep(**direction_attributes(found))
+            W, learned = self._weights(rows, Y)
+            found = weighted_lda(rows, W, self.n_components, ridge=self.ridge)
+            steps.keep(label_weights_=W, **learned, **direction_attributes(found))
         return self
 
-    def _weights(self, X: Any, Y: np.ndarray) -> np.ndarray:
+    def _weights(self, X: Any, Y: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
+        """The weights of the labels, and the attributes of the iterations that found them."""
         simple: dict[str, Callable[[], np.ndarray]] = {
             "binary": lambda: Y,
             "entropy": lambda: entropy_weights(Y),
@@ -439,10 +439,8 @@ class MLDA(Projection):
             "fuzzy": lambda: fuzzy_weights(X, Y),
         }
         if check_choice(self.label_weights, "label_weights", *simple, "dependence") in simple:
-            return simple[self.label_weights]()
+            return simple[self.label_weights](), {"n_iter_": 1}
         given = self.random_state
         source = given if isinstance(given, np.random.Generator) else check_random_state(given)
         W, objective = dependence_weights(X, Y, generator=source, max_iter=self.max_iter)
-        self.objective_ = objective
-        self.n_iter_ = max(1, len(objective) - 1)
-        return W
+        return W, {"objective_": objective, "n_iter_": max(1, len(objective) - 1)}

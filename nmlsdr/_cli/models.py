@@ -16,7 +16,7 @@ from .._model.reading import open_model
 from .._model.rows import fitted_rows, were_fitted
 from .._report.trial import LabelScores, score_labels
 from .._thresholds import rank_scores, warn_never_predicted
-from ..inspection._verdicts import names_or_numbers
+from ..inspection import names_or_numbers
 from ..metrics import score_table
 from ..model_file import save_model
 from .checks import ALPHAS, input_files

@@ -14,8 +14,7 @@ from .._report import trial as trials
 from .._report.leaks import TRIED_ROWS, find_needed
 from .._report.page import render
 from ..graph import neighbor_graph
-from ..inspection._html import need_jinja
-from ..inspection._verdicts import names_or_numbers
+from ..inspection import names_or_numbers, need_jinja
 from . import method as fitting
 from .checks import input_files
 from .console import Console

@@ -13,7 +13,7 @@ import numpy as np
 from .._errors import InputError, printable
 from ..inspection import _page as pages
 from ..inspection import _verdicts as verdicts
-from ..inspection._html import need_jinja
+from ..inspection import need_jinja
 from ..inspection._images import thumbnails
 from ..tables import FEATURES
 from .checks import input_files

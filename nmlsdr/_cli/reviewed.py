@@ -9,8 +9,7 @@ import numpy as np
 from .._checks.labels import alphas_of_labels, check_labels
 from .._checks.words import UNCLEAR
 from .._errors import plural
-from ..inspection import read_verdicts
-from ..inspection._rows import check_rows
+from ..inspection import check_rows, read_verdicts
 from .console import Console
 from .table import Table
 

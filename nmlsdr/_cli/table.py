@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..inspection._verdicts import names_or_numbers
+from ..inspection import names_or_numbers
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

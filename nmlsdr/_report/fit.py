@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from ..inspection._embedding import drawn_rows, two_axes
+from ..inspection import drawn_rows, two_axes
 
 Facts = dict[str, Any]
 

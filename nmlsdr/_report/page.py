@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ..inspection._html import open_template, read_asset, readable
-from ..inspection._page import render_part, script_and_style
+from ..inspection import open_template, read_asset, readable, render_part, script_and_style
 
 
 def render(facts: Mapping[str, Any]) -> str:

@@ -18,7 +18,6 @@ from sklearn.preprocessing import Normalizer
 
 from .. import MLkNN, ResidualPropagation
 from .._checks.labels import Labels
-from .._estimators._classifier import Scores
 from .._thresholds import RULES, learned_cutoffs, rank_scores
 from ..inspection import estimate_mistakes
 from ..metrics import score_table
@@ -59,7 +58,7 @@ class EveryRule(ResidualPropagation):
         self.mistakes_ = estimate_mistakes(O, y, labeled=known)
         return super()._estimate_rates(O, labels)
 
-    def _cutoffs(self, labels: Labels, labeled_scores: Scores, rate: float | None = None) -> NDArray[Any]:
+    def _cutoffs(self, labels: Labels, labeled_scores: Callable[[], Any], rate: float | None = None) -> NDArray[Any]:
         learned = {rule: learned_cutoffs(rule, labels, rate or 0.0, labeled_scores()) for rule in RULES}
         self.cutoffs_ = learned | {"0.5": 0.5}
         return super()._cutoffs(labels, labeled_scores, rate)

@@ -7,7 +7,7 @@ from typing import Any
 
 from .._errors import import_extra
 from .._resources import load_json
-from ..tables._files import DataFileError, Path_, open_unpacked
+from ..tables import DataFileError, Path_, open_unpacked
 
 DOWNLOAD_TIMEOUT = 60  # seconds without an answer
 

@@ -5,11 +5,19 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..tables._arff import ArffFile
-from ..tables._files import MAX_FEATURES, DataFileError, Form, Lines, Path_, foreign_bytes
-from ..tables._label_names import read_labels
-from ..tables._plain import plain_contents
-from ..tables._roles import Roles, split_columns
+from ..tables import (
+    MAX_FEATURES,
+    ArffFile,
+    DataFileError,
+    Form,
+    Lines,
+    Path_,
+    Roles,
+    foreign_bytes,
+    plain_contents,
+    read_labels,
+    split_columns,
+)
 from ._bunch import Bunch, description
 from ._catalog import dataset_info, find_file
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from .._output import replace_file
-from ..inspection._html import open_template, read_asset
+from ..inspection import open_template, read_asset
 from .figures import image_bytes
 from .results import ResultTable, Section, resource, shade_class
 from .store import CellFolder, CellKey, Record

@@ -16,10 +16,13 @@ something is drawn.
     _embedding.py                            pictures of a fit
 """
 
-from ._embedding import EmbeddingDisplay
+from ._embedding import EmbeddingDisplay, drawn_rows, two_axes  # noqa: F401
+from ._html import need_jinja, open_template, read_asset, readable  # noqa: F401
 from ._mistakes import estimate_mistakes
-from ._page import write_review
+from ._page import render_part, script_and_style, write_review  # noqa: F401
 from ._review import rank_suspects
-from ._verdicts import read_verdicts
+from ._rows import check_rows  # noqa: F401
+from ._verdicts import names_or_numbers, read_verdicts  # noqa: F401
 
+# What users import; the other names are for the doors of this package.
 __all__ = ["EmbeddingDisplay", "estimate_mistakes", "rank_suspects", "read_verdicts", "write_review"]

@@ -30,14 +30,17 @@ A file becomes columns, the roles and the plan say what each of them is, and the
     _encoder.py       all of it as the first step of a pipeline
 """
 
+from ._arff import ArffFile  # noqa: F401
 from ._columns import hash_numbers  # noqa: F401
 from ._comparison import Profile  # noqa: F401
 from ._deciding import Choices  # noqa: F401
 from ._encoder import TableEncoder, encoder_of  # noqa: F401
-from ._files import DataFileError, Form, Lines  # noqa: F401
+from ._files import MAX_FEATURES, DataFileError, Form, Lines, Path_, foreign_bytes, open_unpacked  # noqa: F401
+from ._label_names import read_labels  # noqa: F401
+from ._plain import plain_contents  # noqa: F401
 from ._plan import FEATURES, OTHERS, Column, Plan  # noqa: F401
 from ._read import read_table, suffix_of  # noqa: F401
-from ._roles import Roles, refuse_missing  # noqa: F401
+from ._roles import Roles, refuse_missing, split_columns  # noqa: F401
 
 # What users import; the other names are for the doors of this package.
 __all__ = ["Form", "Roles", "TableEncoder", "read_table"]

@@ -81,6 +81,12 @@ def assert_done(outcome):
     assert said == [], outcome
 
 
+def ran(outcome):
+    """The outcome of a command whose status is 0, whatever it says."""
+    assert outcome.status == 0, outcome
+    return outcome
+
+
 def assert_refused(outcome, *words, status=2):
     """One sentence on stderr that holds the words, no traceback, nothing on stdout."""
     assert outcome.status == status, outcome

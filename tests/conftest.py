@@ -8,10 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from commands import HAS_PYARROW, run, tables  # noqa: F401  (fixtures of many tests)
 
 import nmlsdr
 from nmlsdr import graph, mlknn
-from nmlsdr._search import cosine, run
+from nmlsdr._search import cosine
+from nmlsdr._search import run as searching
 from nmlsdr._solvers import system
 
 N_TREES = nmlsdr.ResidualPropagation().n_estimators
@@ -72,7 +74,7 @@ def threads_start_on_small_data():
     with pytest.MonkeyPatch.context() as patch:
         for module, name in (
             (graph, "_EDGES_PER_THREAD"), (mlknn, "_LABELS_PER_THREAD"),
-            (system, "WORK_PER_THREAD"), (run, "_WORK_PER_THREAD"),
+            (system, "WORK_PER_THREAD"), (searching, "_WORK_PER_THREAD"),
             (cosine, "_VALUES_PER_THREAD"),
         ):  # fmt: skip
             patch.setattr(module, name, 1)
@@ -109,8 +111,6 @@ def pytest_runtest_makereport(item, call):
 
     Where pyarrow is not installed, a test that fails with the sentence of a reader that needs it is skipped.
     """
-    from commands import HAS_PYARROW
-
     report = yield
     said = str(report.longrepr) + "".join(text for _, text in report.sections)
     if not HAS_PYARROW and report.failed and "needs pyarrow" in said:

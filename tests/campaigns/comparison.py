@@ -159,8 +159,7 @@ def changed(frame, column, change):
 
 def lines(encoder, frame):
     """What is said of a table: the lines, or the error."""
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings(record=True, action="always") as said:
         try:
             encoder.transform(frame)
         except ValueError as error:
@@ -176,8 +175,7 @@ def rates(rounds, names=tuple(TABLES)):
         for k in range(rounds):
             rng = np.random.default_rng([k, *name.encode()])
             n_fit, n_new = (int(x) for x in np.exp(rng.uniform(np.log(200), np.log(5000), 2)))
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
+            with warnings.catch_warnings(action="ignore"):
                 encoder = TableEncoder().fit(fit := draw(name, n_fit, k))
             later = draw(name, n_new, k, first=n_fit)
             for frame in (fit, later, fit.iloc[np.sort(rng.integers(0, n_fit, n_new))].reset_index(drop=True)):

@@ -144,8 +144,7 @@ def differences(number, folder):
 
 def run(numbers, folder):
     """All differences of the tables of these numbers."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         return [line for number in numbers for line in differences(number, folder)]
 
 
@@ -193,8 +192,7 @@ def tomorrow(number):
         cells = [WRITTEN[k][0](x) for k, x in zip(names, values, strict=True)]
         frames.append(pandas.DataFrame({"v": cells, "w": np.arange(n) % 7 / 2}))
         truth.append([WRITTEN[k][1](x) for k, x in zip(names, values, strict=True)])
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings(record=True, action="always") as said:
         encoder = TableEncoder()
         try:
             found = [encoder.fit_transform(frames[0])[:, 0], encoder.transform(frames[1])[:, 0]]

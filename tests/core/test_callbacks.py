@@ -224,8 +224,7 @@ def test_warnings_still_name_the_line_of_the_user(samples):
     for model in (NMLSDR(shrinkage=1.0), NMLSDR(shrinkage=1.0).set_callbacks(Recorder())):
         Y = samples[1].copy()
         Y[0], Y[1:] = 1, -1
-        with warnings.catch_warnings(record=True) as said:
-            warnings.simplefilter("always")
+        with warnings.catch_warnings(record=True, action="always") as said:
             model.fit(samples[0], Y)
         lines += [each.filename for each in said if "One labelled row" in str(each.message)]
     assert lines == [__file__, __file__]

@@ -4,7 +4,7 @@ import datetime
 
 import numpy as np
 import pytest
-from commands import label_columns, run, tables, write_csv  # noqa: F401
+from commands import label_columns, write_csv
 from scipy import sparse
 
 from nmlsdr._model.reading import open_model
@@ -43,7 +43,7 @@ def test_minus_zero_and_every_kind_of_nan_are_the_same(rng):
     assert counts(other, fitted_rows(X, np.array([True]))) == [1, 0]
 
 
-def test_evaluate_says_how_many_rows_were_fitted(run, tables):  # noqa: F811
+def test_evaluate_says_how_many_rows_were_fitted(run, tables):
     columns = ["--label-columns", label_columns()]
     settings = ["--method", "MDDMp", "--classifier", "mlknn"]
     assert run("fit", "train.csv", *columns, *settings, "--out", "m.skops").status == 0
@@ -54,7 +54,7 @@ def test_evaluate_says_how_many_rows_were_fitted(run, tables):  # noqa: F811
     assert "too good" not in outcome.out
 
 
-def test_info_prints_columns_cutoffs_rows_and_date(run, rng):  # noqa: F811
+def test_info_prints_columns_cutoffs_rows_and_date(run, rng):
     rows = [[i % 7, "uvw"[i % 3], rng.normal(), int(i % 7 > 3)] for i in range(40)]
     write_csv("a.csv", ["age", "ward", "x", "flu"], rows)
     settings = ["--one-hot", "ward", "--method", "MDDMp", "--classifier", "mlknn"]

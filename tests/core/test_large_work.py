@@ -6,14 +6,12 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from commands import assert_done, label_columns, run, tables
+from commands import assert_done, label_columns
 from scipy import sparse
 
 from nmlsdr import MLkNN, MultiLabelPropagation, graph
 from nmlsdr._search import estimate as _large_work
 from nmlsdr._search.estimate import Estimate, estimate_search, say_if_large
-
-__all__ = ["run", "tables"]  # fixtures, used by their names
 
 COLUMNS = ["--label-columns", label_columns()]
 

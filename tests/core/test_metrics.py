@@ -42,8 +42,7 @@ def by_row(measure, truth, scores, **options):
     truth = np.array(truth, dtype=float)
     truth[truth == -1] = np.nan  # a row of 1 and -1 alone looks like labels coded -1/+1
     found = np.full(len(truth), np.nan)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
+    with warnings.catch_warnings(action="ignore", category=RuntimeWarning):
         for i in np.flatnonzero(~np.isnan(truth).all(axis=1)):
             found[i] = measure(truth[i : i + 1], scores[i : i + 1], **options)
     return found

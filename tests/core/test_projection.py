@@ -182,8 +182,7 @@ def test_small_eigenvalues_survive_lanczos(rng):
     svd, lanczos = (hsic_projection(X, F, 3, solver=solver) for solver in ("svd", "eigsh"))
     np.testing.assert_allclose(lanczos[1][0], svd[1][0], rtol=1e-12)
     np.testing.assert_allclose(lanczos[1][1:], svd[1][1:], rtol=1e-3)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         assert len(lanczos[1]) == 3
 
 

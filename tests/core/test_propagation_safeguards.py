@@ -211,8 +211,7 @@ def test_sparse_lu_is_as_good_as_its_residual(rng, monkeypatch, rest, wide):
     alpha = np.where(labeled, 0.6, 1 - rest)
     plain = propagate(W, Y, alpha, labeled=labeled, solver="lu")
     monkeypatch.setattr(direct, "LARGEST_DENSE", 0)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", ConvergenceWarning)
+    with warnings.catch_warnings(record=True, action="always", category=ConvergenceWarning) as caught:
         sparse_lu = propagate(W, Y, alpha, labeled=labeled, solver="lu")
     error = np.abs(sparse_lu.F - plain.F).max()
     assert error <= sparse_lu.error_bound

@@ -126,8 +126,7 @@ def test_alpha_up_to_the_last_digits(rng, rest, solver, alpha_labeled):
 
 
 def with_warnings(W, Y, alpha, labeled, solver):
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings(record=True, action="always") as caught:
         result = propagate(W, Y, alpha, labeled=labeled, solver=solver)
     return result.F, result.error_bound, any(w.category is ConvergenceWarning for w in caught)
 

@@ -357,8 +357,7 @@ def test_features_that_float32_makes_equal_are_counted_in_a_warning(data, layout
     X = X.copy()
     X[:, [2, 5]] = scale * X[:, [2, 5]] + offset
     X[:, 7] = 0.1  # a constant feature loses nothing
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings(record=True, action="always") as caught:
         fit(layout(X), Y)
     found = [str(each.message) for each in caught if "float32" in str(each.message)]
     assert len(found) == lost

@@ -213,8 +213,7 @@ def test_memory_maps_and_sparse_rows_stay_references(name, tmp_path):
     steps=st.lists(st.sampled_from(["small", "large", "fit", "copy", "deepcopy", "pickle"]), min_size=2, max_size=7),
 )
 def test_any_order_of_calls(name, steps):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
+    with warnings.catch_warnings(action="ignore", category=UserWarning):
         X, Y, Q = given_rows(0)
         rows, model, seed = X.copy(), fitted(name, X, Y), 0
         for step in steps:

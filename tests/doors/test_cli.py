@@ -15,10 +15,9 @@ from commands import (
     assert_done,
     assert_refused,
     label_columns,
+    ran,
     read_csv,
     read_json,
-    run,
-    tables,
     write_csv,
     write_tables,
 )
@@ -36,8 +35,6 @@ from nmlsdr._model.reading import open_model
 from nmlsdr._process import threads as _threads
 from nmlsdr._thresholds import rank_scores
 from nmlsdr.model_file import load_model, save_model
-
-__all__ = ["run", "tables"]  # fixtures, used by their names
 
 COLUMNS = ["--label-columns", label_columns()]
 
@@ -303,8 +300,7 @@ def test_unlabelled_rows_by_cell_file_and_mask_are_the_same(run, tables, tmp_pat
 def test_evaluate_leaves_unlabelled_rows_out(run, tables, model, tmp_path):
     _, _, X_test, Y_test = tables
     (tmp_path / "mask.txt").write_text("1\n" * 10 + "0\n" * 15)
-    outcome = run("evaluate", model, "test.csv", *COLUMNS, "--mask", "mask.txt", "--out", "measures.csv")
-    assert outcome.status == 0
+    outcome = ran(run("evaluate", model, "test.csv", *COLUMNS, "--mask", "mask.txt", "--out", "measures.csv"))
     assert outcome.err.splitlines() == [
         "nmlsdr: test.csv: 15 of 25 rows are unlabelled and not counted.",
         "nmlsdr: wrote measures.csv: 10 rows, 3 labels.",
@@ -336,8 +332,7 @@ def test_label_columns_are_never_features(run, tables, model, tmp_path):
 
 def test_other_columns_are_left_out_with_a_note(run, tables, model, tmp_path):
     write_csv(tmp_path / "more.csv", [*FEATURES, "extra"], [[*x, 5] for x in tables[2].tolist()])
-    outcome = run("predict", model, "more.csv", "--out", "a.csv")
-    assert outcome.status == 0
+    outcome = ran(run("predict", model, "more.csv", "--out", "a.csv"))
     assert outcome.err.splitlines()[0] == "nmlsdr: more.csv: the column 'extra' is not in the model and not used."
     assert_done(run("predict", model, "test.csv", "--out", "b.csv"))
     assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
@@ -356,8 +351,7 @@ def test_labels_are_found_by_name(run, tables, model, tmp_path):
     _, _, X_test, Y_test = tables
     write_csv(tmp_path / "X.csv", FEATURES, X_test.tolist())
     write_csv(tmp_path / "Y.csv", [*LABELS[::-1], "new"], [[*y[::-1], 0] for y in Y_test.tolist()])
-    outcome = run("evaluate", model, "X.csv", "--label-file", "Y.csv")
-    assert outcome.status == 0
+    outcome = ran(run("evaluate", model, "X.csv", "--label-file", "Y.csv"))
     assert outcome.err == "nmlsdr: X.csv: the label 'new' is not in the model and not counted.\n"
     assert outcome.out == run("evaluate", model, "test.csv", *COLUMNS).out
 

@@ -6,7 +6,7 @@ import logging
 
 import numpy as np
 import pytest
-from commands import label_columns, run, tables  # noqa: F401
+from commands import label_columns
 
 from nmlsdr._cli.console import Console
 from nmlsdr._cli.method import Pieces, measure
@@ -33,7 +33,7 @@ def test_short_work_is_not_announced_and_not_measured():
     assert measure(np.zeros((50, 3)), np.zeros((50, 2), dtype=int), args) is None
 
 
-def test_a_report_expects_its_fit_its_folds_and_its_learning_curve(run, tables, monkeypatch):  # noqa: F811
+def test_a_report_expects_its_fit_its_folds_and_its_learning_curve(run, tables, monkeypatch):
     pytest.importorskip("jinja2")
     monkeypatch.setattr("nmlsdr._cli.method.SMALL", 0)
     monkeypatch.setattr("nmlsdr._cli.method.TREES", 4)

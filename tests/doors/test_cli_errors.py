@@ -5,17 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
-from commands import (
-    FEATURES,
-    LABELS,
-    assert_refused,
-    label_columns,
-    listing,
-    run,
-    tables,
-    write_csv,
-    write_tables,
-)
+from commands import FEATURES, LABELS, assert_refused, label_columns, listing, ran, write_csv, write_tables
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -25,8 +15,6 @@ from nmlsdr._cli.parser import InputFile
 from nmlsdr._process.threads import SIMD_LEVELS
 from nmlsdr.cli import main
 from nmlsdr.model_file import save_model
-
-__all__ = ["run", "tables"]  # fixtures, used by their names
 
 COLUMNS = ["--label-columns", label_columns()]
 
@@ -302,8 +290,7 @@ def test_an_output_that_is_a_link_is_written_to_its_target(run, full, verb):
     suffix = SUFFIX.get(verb, ".csv")
     (full / "elsewhere").mkdir()
     (full / f"link{suffix}").symlink_to(f"elsewhere/real{suffix}")
-    outcome = run(*VERBS[verb], "--out", f"link{suffix}")
-    assert outcome.status == 0
+    ran(run(*VERBS[verb], "--out", f"link{suffix}"))
     assert (full / f"link{suffix}").is_symlink()
     assert listing(full / "elsewhere") == [f"real{suffix}"]
 
@@ -425,7 +412,6 @@ def test_warnings_are_one_line(run, bad, monkeypatch):
     from nmlsdr._cli import info
 
     monkeypatch.setattr(info, "info", warn)
-    with warnings.catch_warnings():
-        warnings.simplefilter("default")
+    with warnings.catch_warnings(action="default"):
         outcome = run("info")
     assert outcome.err == "nmlsdr: warning: first line second line\n"

@@ -5,13 +5,11 @@ import sys
 
 import numpy as np
 import pytest
-from commands import FEATURES, FORMATS, LABELS, assert_done, assert_refused, label_columns, read_csv, run, tables
+from commands import FEATURES, FORMATS, LABELS, assert_done, assert_refused, label_columns, ran, read_csv
 
 from nmlsdr._model.reading import open_model
 from nmlsdr.cli import main
 from nmlsdr.model_file import load_model
-
-__all__ = ["run", "tables"]  # fixtures, used by their names
 
 COLUMNS = ["--label-columns", label_columns()]
 
@@ -52,8 +50,7 @@ def test_lists_of_labels_and_ids(run, people):
 
 def test_only_the_columns_that_the_model_knows_are_read(run, people):
     """Text beside them, and another order, change nothing."""
-    outcome = run("predict", "m.skops", "new.csv", "--id", "pid", "-o", "b.csv")
-    assert outcome.status == 0
+    outcome = ran(run("predict", "m.skops", "new.csv", "--id", "pid", "-o", "b.csv"))
     assert outcome.err.splitlines() == [
         "nmlsdr: new.csv: the column 'note' is not in the model and not used.",
         "nmlsdr: wrote b.csv: 25 rows, 3 labels.",
@@ -65,8 +62,7 @@ def test_only_the_columns_that_the_model_knows_are_read(run, people):
         words = ["m.skops"] if verb == "transform" else []
         source = "new.csv" if verb == "transform" else "people.csv"
         labels = [] if verb == "transform" else ["--label-list", "tags", "--drop", "when"]
-        outcome = run(verb, *words, source, *labels, "--id", "pid", "-o", f"{verb}.csv")
-        assert outcome.status == 0, outcome
+        ran(run(verb, *words, source, *labels, "--id", "pid", "-o", f"{verb}.csv"))
         names, rows = read_csv(f"{verb}.csv")
         assert names[:2] == ["pid", "row"]
         assert all(row[0] == f"{'q' if verb == 'transform' else 'p'}-{row[1]}" for row in rows)
@@ -75,8 +71,7 @@ def test_only_the_columns_that_the_model_knows_are_read(run, people):
 def test_evaluate_treats_a_label_in_no_list_as_absent(run, people, tmp_path):
     head, rows = read_csv("people.csv")
     write(tmp_path / "few.csv", head, [row for row in rows if "flu" not in row[-1]])
-    outcome = run("evaluate", "m.skops", "few.csv", "--label-list", "tags", "--id", "pid")
-    assert outcome.status == 0, outcome
+    outcome = ran(run("evaluate", "m.skops", "few.csv", "--label-list", "tags", "--id", "pid"))
     (flu,) = [line.split() for line in outcome.out.splitlines() if line.startswith("flu")]
     assert flu[1] == "0"
     assert flu[4] == "-"  # no recall without a positive
@@ -86,8 +81,7 @@ def test_a_column_that_looks_like_an_id_causes_a_note(run, tables, tmp_path):
     X, Y, _, _ = tables
     rows = [[1000 + 7 * i, *x, *y] for i, (x, y) in enumerate(zip(X.tolist(), Y.tolist(), strict=True))]
     write(tmp_path / "t.csv", ["patient no", "a", "b", "c", "d", "e", "p", "q", "r"], rows)
-    outcome = run("fit", "t.csv", "--label-columns", "p,q,r", "--out", "m.skops")
-    assert outcome.status == 0
+    outcome = ran(run("fit", "t.csv", "--label-columns", "p,q,r", "--out", "m.skops"))
     assert "  patient no  identifier  its name, its place, and 60 different whole numbers" in outcome.err
     write(tmp_path / "t.csv", ["patients", "a", "b", "c", "d", "e", "p", "q", "r"], rows)
     outcome = run("fit", "t.csv", "--label-columns", "p,q,r", "--out", "m.skops")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from commands import FEATURES, LABELS, assert_done, label_columns, listing, run, spawn, tables
+from commands import FEATURES, LABELS, assert_done, label_columns, listing, spawn
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -18,8 +18,6 @@ import nmlsdr
 from nmlsdr._errors import import_extra
 from nmlsdr.cli import main
 from nmlsdr.model_file import load_model, save_model
-
-__all__ = ["run", "tables"]  # fixtures, used by their names
 
 COLUMNS = ["--label-columns", label_columns()]
 POSIX = pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals, forks and pipes")

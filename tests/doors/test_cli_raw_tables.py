@@ -5,7 +5,7 @@ import shlex
 
 import numpy as np
 import pytest
-from commands import assert_done, assert_refused, read_csv, run, write_csv  # noqa: F401
+from commands import assert_done, assert_refused, ran, read_csv, write_csv
 from sklearn.impute import SimpleImputer
 from table_files import read_table
 
@@ -94,11 +94,11 @@ def test_an_empty_label_stays_unknown(tmp_path):
     (["--one-hot", "note"], ["note", "and a category; choose one"]),
     (["--impute", "mode"], ["mode"]),
 ])  # fmt: skip
-def test_columns_that_do_not_fit_raise_a_clear_error(run, raw, arguments, words):  # noqa: F811
+def test_columns_that_do_not_fit_raise_a_clear_error(run, raw, arguments, words):
     assert_refused(run("fit", "train.csv", *TAIL, *arguments, "-o", "m.skops"), *words)
 
 
-def test_a_raw_table_is_read_with_the_label_column_named_and_nothing_else(run, tmp_path, rng):  # noqa: F811
+def test_a_raw_table_is_read_with_the_label_column_named_and_nothing_else(run, tmp_path, rng):
     """Names of rows, dates, sentences, words, lists of labels and missing values."""
     rows = []
     for i in range(120):
@@ -108,8 +108,7 @@ def test_a_raw_table_is_read_with_the_label_column_named_and_nothing_else(run, t
         rows.append([*cells, "" if i == 7 else f"{2 * ('flu' in tags) + rng.normal():.3f}",
                      "NA" if i == 9 else f"{2 * ('cold' in tags) + rng.normal():.3f}"])  # fmt: skip
     write_csv(tmp_path / "raw.csv", ["who", "day", "note", "ward", "tags", "a", "b"], rows)
-    done = run("fit", "raw.csv", "--label-list", "tags", "-o", "m.skops")
-    assert done.status == 0, done
+    done = ran(run("fit", "raw.csv", "--label-list", "tags", "-o", "m.skops"))
     assert "'none' stands for a row without labels" in done.err
     assert "2 labels, 24 unlabelled" in done.err
     assert open_model(tmp_path / "m.skops").label_names == ["cold", "flu"]
@@ -126,7 +125,7 @@ def test_a_raw_table_is_read_with_the_label_column_named_and_nothing_else(run, t
     assert pasted.endswith("--label-list tags --separator ';' --no-label none --id who --one-hot note,ward")
 
 
-def test_all_bad_cells_are_in_one_answer(run, tmp_path):  # noqa: F811
+def test_all_bad_cells_are_in_one_answer(run, tmp_path):
     cells = [[i / 4, f"2020-01-{i % 28 + 1:02d}", i % 2] for i in range(400)]
     for i in range(12):
         cells[30 * i][0] = f"1o{i}"
@@ -137,7 +136,7 @@ def test_all_bad_cells_are_in_one_answer(run, tmp_path):  # noqa: F811
     assert_refused(found, "14 cells are not what the column holds", *shown, "write a label as 0, 1", "--missing 1o0,")
 
 
-def test_drop_and_one_hot_may_be_given_twice(run, raw):  # noqa: F811
+def test_drop_and_one_hot_may_be_given_twice(run, raw):
     assert_done(run("fit", "train.csv", *TAIL, "--drop", "visits,age", "--one-hot", "ward", "--one-hot", "smoker",
                     "-o", "m.skops"))  # fmt: skip
 
@@ -156,7 +155,7 @@ def test_no_label_option_marks_rows_without_labels(tmp_path, separator):
         read_table(tmp_path / "t.csv", no_label="none", **read)
 
 
-def test_rows_without_any_cross_are_counted_where_the_plan_is_shown(run, tmp_path):  # noqa: F811
+def test_rows_without_any_cross_are_counted_where_the_plan_is_shown(run, tmp_path):
     rows = [[f"{i % 7 + i / 9}", "x" if i % 3 == 0 else "", "X" if i % 4 == 0 else ""] for i in range(60)]
     write_csv(tmp_path / "t.csv", ["size", "p", "q"], rows)
     sentence = (
@@ -164,8 +163,7 @@ def test_rows_without_any_cross_are_counted_where_the_plan_is_shown(run, tmp_pat
         "rows without any x 0 (--mask FILE names rows that are unlabelled)"
     )
     for verb in (["plan"], ["fit", "-o", "m.skops", "--classifier", "mlknn"]):
-        found = run(verb[0], "t.csv", "--label-columns", "p,q", *verb[1:])
-        assert found.status == 0
+        found = ran(run(verb[0], "t.csv", "--label-columns", "p,q", *verb[1:]))
         assert sentence in (found.out if verb == ["plan"] else found.err)
     assert read_table(tmp_path / "t.csv", label_columns=["p", "q"]).notes == [sentence]
     (tmp_path / "k.txt").write_text("\n".join("1" if "x" in "".join(row[1:]).lower() else "0" for row in rows))
@@ -198,7 +196,7 @@ def random_column(draw, n):
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_the_last_line_of_plan_gives_the_same_features(run, tmp_path, seed):  # noqa: F811
+def test_the_last_line_of_plan_gives_the_same_features(run, tmp_path, seed):
     """Also with what a person said, and where a word stands often enough only because a column is there twice."""
     draw = np.random.default_rng(seed)
     n = int(draw.choice([30, 60, 150]))
@@ -225,7 +223,7 @@ def test_a_word_in_two_equal_columns_counts_once(tmp_path):
         read_table(tmp_path / "t.csv", plan=Choices())
 
 
-def test_a_separator_or_word_that_no_list_has_is_refused_with_the_one_that_was_meant(run, tmp_path):  # noqa: F811
+def test_a_separator_or_word_that_no_list_has_is_refused_with_the_one_that_was_meant(run, tmp_path):
     """It made a label of each of 130 lists, or one more label of the word."""
     tags = ["a;b", "none", "b; c", "c", "", "a;c"]
     rows = [[f"{i % 7 + i / 9}", f"{i % 5}", tags[i % 6]] for i in range(60)]
@@ -281,7 +279,7 @@ def write_kind(path, names, rows):
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".arff"])
-def test_every_format_with_missing_values_and_texts_is_read(run, raw, tmp_path, suffix):  # noqa: F811
+def test_every_format_with_missing_values_and_texts_is_read(run, raw, tmp_path, suffix):
     """The table of a CSV file, and a model that takes either."""
     rows = [["" if cell in ("?", "NA") else cell for cell in row] for row in raw[0]]
     read = {"label_columns": ["flu", "cold"], "id_column": "id", "drop": ["note"], "plan": Choices()}
@@ -296,12 +294,11 @@ def test_every_format_with_missing_values_and_texts_is_read(run, raw, tmp_path, 
     np.testing.assert_array_equal(other.data, csv.data)
     assert_done(run("fit", f"raw{suffix}", *TAIL, "--n-components", "2", "-o", "m.skops"))
     for kind in (".csv", suffix):
-        done = run("predict", "m.skops", f"raw{kind}", "--probabilities", "-o", f"out{kind}.csv")
-        assert done.status == 0, done
+        ran(run("predict", "m.skops", f"raw{kind}", "--probabilities", "-o", f"out{kind}.csv"))
     assert read_csv(tmp_path / "out.csv.csv") == read_csv(tmp_path / f"out{suffix}.csv")
 
 
-def test_numbers_with_holes_in_npz(run, tmp_path):  # noqa: F811
+def test_numbers_with_holes_in_npz(run, tmp_path):
     X, y = np.tile(np.eye(2), (20, 1)), np.tile(np.eye(2, dtype=int), (20, 1))
     y[:6] = 1 - y[:6]  # or a feature would be a label
     X[3, 1] = np.nan
@@ -314,7 +311,7 @@ def test_numbers_with_holes_in_npz(run, tmp_path):  # noqa: F811
     assert_refused(run("fit", "b.npz", "--impute", "mean", "-o", "m.skops"), "row 5, column '0'", "not finite")
 
 
-def test_sparse_rows_have_no_holes(run, tmp_path):  # noqa: F811
+def test_sparse_rows_have_no_holes(run, tmp_path):
     from scipy import sparse
 
     sparse.save_npz(tmp_path / "a.npz", sparse.csr_array(np.eye(6)))
@@ -326,15 +323,14 @@ def test_sparse_rows_have_no_holes(run, tmp_path):  # noqa: F811
         assert_refused(found, words[0], "sparse rows have no missing values")
 
 
-def test_a_model_accepts_raw_tables_without_preparation(run, raw, tmp_path):  # noqa: F811
+def test_a_model_accepts_raw_tables_without_preparation(run, raw, tmp_path):
     """Reordered and further columns, no labels: the same predictions; and they are those of the parts put together."""
     assert_done(run("fit", "train.csv", *TAIL, *ASK, "-o", "m.skops"))
     model = open_model(tmp_path / "m.skops")
     assert [column.name for column in model.plan.used] == ["ward", "age", "visits", "smoker"]
     for name in ("test", "turned"):
         for verb, more in (("predict", ["--probabilities"]), ("transform", [])):
-            found = run(verb, "m.skops", f"{name}.csv", "--id", "id", *more, "-o", f"{verb}-{name}.csv")
-            assert found.status == 0, found
+            found = ran(run(verb, "m.skops", f"{name}.csv", "--id", "id", *more, "-o", f"{verb}-{name}.csv"))
     for verb in ("predict", "transform"):
         assert read_csv(tmp_path / f"{verb}-test.csv") == read_csv(tmp_path / f"{verb}-turned.csv")
     assert "extra" in found.err
@@ -349,7 +345,7 @@ def test_a_model_accepts_raw_tables_without_preparation(run, raw, tmp_path):  # 
     np.testing.assert_allclose(np.array(rows)[:, -2:].astype(float), scores, atol=1e-6)
 
 
-def test_a_model_file_takes_a_data_frame(run, raw, tmp_path):  # noqa: F811
+def test_a_model_file_takes_a_data_frame(run, raw, tmp_path):
     pandas = pytest.importorskip("pandas")
     assert_done(run("fit", "train.csv", *TAIL, *ASK, "-o", "m.skops"))
     assert_done(run("predict", "m.skops", "test.csv", "-o", "p.csv"))
@@ -358,18 +354,16 @@ def test_a_model_file_takes_a_data_frame(run, raw, tmp_path):  # noqa: F811
     assert load_model(tmp_path / "m.skops").predict(frame).tolist() == wanted
 
 
-def test_evaluate_reads_holes_too(run, raw):  # noqa: F811
+def test_evaluate_reads_holes_too(run, raw):
     assert_done(run("fit", "train.csv", *TAIL, *ASK, "-o", "m.skops"))
-    found = run("evaluate", "m.skops", "test.csv", "--label-columns", "flu,cold", "--id", "id")
-    assert found.status == 0, found
+    found = ran(run("evaluate", "m.skops", "test.csv", "--label-columns", "flu,cold", "--id", "id"))
     assert "MiF1" in found.out
 
 
-def test_a_category_unseen_at_fit_becomes_all_zeros(run, raw, tmp_path):  # noqa: F811
+def test_a_category_unseen_at_fit_becomes_all_zeros(run, raw, tmp_path):
     assert_done(run("fit", "train.csv", *TAIL, *ASK, "-o", "m.skops"))
     write_csv(tmp_path / "new.csv", ["ward", "age", "visits", "smoker"], [["mars", "", "1", "yes"]])
-    found = run("predict", "m.skops", "new.csv", "-o", "out.csv")
-    assert found.status == 0, found
+    found = ran(run("predict", "m.skops", "new.csv", "-o", "out.csv"))
     unseen = "1 row has a level that the fit has not seen, such as 'mars': no feature stands for it"
     assert found.err.splitlines()[0] == f"nmlsdr: new.csv: column 'ward': {unseen}."
     plan = open_model(tmp_path / "m.skops").plan
@@ -383,13 +377,12 @@ def test_a_category_unseen_at_fit_becomes_all_zeros(run, raw, tmp_path):  # noqa
 
 @pytest.mark.parametrize("classifier", ["semi-supervised", "mlknn", "none"])
 @pytest.mark.parametrize("more", [[], ["--no-standardize"]])
-def test_every_classifier_accepts_raw_tables(run, raw, classifier, more):  # noqa: F811
+def test_every_classifier_accepts_raw_tables(run, raw, classifier, more):
     assert_done(run("fit", "train.csv", *TAIL, *ASK, *more, "--classifier", classifier, "-o", "m.skops"))
-    found = run("transform", "m.skops", "turned.csv", "-o", "z.csv")
-    assert found.status == 0, found
+    ran(run("transform", "m.skops", "turned.csv", "-o", "z.csv"))
 
 
-def test_review_and_report_accept_raw_tables(run, raw, tmp_path):  # noqa: F811
+def test_review_and_report_accept_raw_tables(run, raw, tmp_path):
     found = run("review", "train.csv", *TAIL, *ASK, "--kind", "forgotten", "--explain", "-o", "r.csv")
     assert_done(found)
     names, rows = read_csv(tmp_path / "r.csv")

@@ -5,16 +5,7 @@ import re
 
 import numpy as np
 import pytest
-from commands import (  # noqa: F401
-    LABELS,
-    assert_done,
-    assert_refused,
-    label_columns,
-    read_csv,
-    run,
-    tables,
-    write_csv,
-)
+from commands import LABELS, assert_done, assert_refused, label_columns, ran, read_csv, write_csv
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sklearn.preprocessing import StandardScaler
@@ -59,16 +50,15 @@ def decide(table, *lines, names=("check", "label", "verdict")):
     write_rows("checked.csv", names, [[checks[row], *cells] for row, *cells in lines])
 
 
-def review(run, *options, out="review.csv"):  # noqa: F811
+def review(run, *options, out="review.csv"):
     """The lines of a review, and what it said."""
-    outcome = run("review", "wrong.npz", "--n-neighbors", "6", "--quiet", *options, "--out", out)
-    assert outcome.status == 0, outcome
+    outcome = ran(run("review", "wrong.npz", "--n-neighbors", "6", "--quiet", *options, "--out", out))
     names, rows = read_csv(out)
     assert names[: len(NAMES)] == NAMES
     return rows, outcome.err
 
 
-def test_the_wrong_annotations_come_first(run, groups):  # noqa: F811
+def test_the_wrong_annotations_come_first(run, groups):
     _, given, wrong = groups
     rows, _ = review(run, "--audit", "0")
     assert len(rows) == given.size
@@ -97,7 +87,7 @@ def test_the_likelier_kind_of_mistake_comes_first(rng, mistake):
     assert wrong[head.row, head.label].mean() > 0.6
 
 
-def test_python_and_the_command_make_the_same_list(run, groups):  # noqa: F811
+def test_python_and_the_command_make_the_same_list(run, groups):
     X, given, _ = groups
     rows, _ = review(run)
     model = ResidualPropagation(n_neighbors=6).fit(StandardScaler().fit_transform(X), given)
@@ -106,7 +96,7 @@ def test_python_and_the_command_make_the_same_list(run, groups):  # noqa: F811
 
 
 @pytest.mark.parametrize("kind", ["forgotten", "wrong"])
-def test_a_list_of_one_kind_is_its_part_of_the_list_of_all(run, groups, kind):  # noqa: F811
+def test_a_list_of_one_kind_is_its_part_of_the_list_of_all(run, groups, kind):
     both, _ = review(run, "--audit", "0")
     alone, _ = review(run, "--kind", kind, "--audit", "0", out="alone.csv")
     assert alone == [row for row in both if row[4] == kind]
@@ -115,7 +105,7 @@ def test_a_list_of_one_kind_is_its_part_of_the_list_of_all(run, groups, kind):  
     assert first == alone[:3]
 
 
-def test_only_labelled_rows_are_reviewed(run, tables, tmp_path):  # noqa: F811
+def test_only_labelled_rows_are_reviewed(run, tables, tmp_path):
     (tmp_path / "mask.txt").write_text("1\n" * 20 + "0\n" * 40)
     assert run("review", "train.csv", *COLUMNS, "--mask", "mask.txt", "--out", "review.csv").status == 0
     rows = read_csv("review.csv")[1]
@@ -123,7 +113,7 @@ def test_only_labelled_rows_are_reviewed(run, tables, tmp_path):  # noqa: F811
     assert {row[1] for row in rows} == set(LABELS)
 
 
-def test_the_terminal_shows_the_first_five_and_what_to_do(run, groups):  # noqa: F811
+def test_the_terminal_shows_the_first_five_and_what_to_do(run, groups):
     outcome = run("review", "wrong.npz", "--n-neighbors", "6", "--out", "r.csv")
     rows = read_csv("r.csv")[1]
     said = [line for line in outcome.err.splitlines() if line.startswith("  row ")]
@@ -135,11 +125,11 @@ def test_the_terminal_shows_the_first_five_and_what_to_do(run, groups):  # noqa:
 
 
 @pytest.mark.parametrize(("old", "new"), [("missing", "forgotten"), ("spurious", "wrong"), ("apart", "all")])
-def test_old_words_are_refused_with_the_new_one(run, groups, old, new):  # noqa: F811
+def test_old_words_are_refused_with_the_new_one(run, groups, old, new):
     assert_refused(run("review", "wrong.npz", "--kind", old, "--out", "r.csv"), f"did you mean '{new}'?")
 
 
-def test_explanations_are_the_nearest_rows(run, groups):  # noqa: F811
+def test_explanations_are_the_nearest_rows(run, groups):
 
     X, given, _ = groups
     rows, _ = review(run, "--explain", "--top", "8")
@@ -155,7 +145,7 @@ def test_explanations_are_the_nearest_rows(run, groups):  # noqa: F811
         assert [float(v) for v in row[11::3]] == pytest.approx(distances[near], rel=6e-3)
 
 
-def test_explanations_use_the_cosine_distance_if_it_is_chosen(run, groups):  # noqa: F811
+def test_explanations_use_the_cosine_distance_if_it_is_chosen(run, groups):
     from sklearn.metrics.pairwise import cosine_distances
 
     X, given, _ = groups
@@ -169,7 +159,7 @@ def test_explanations_use_the_cosine_distance_if_it_is_chosen(run, groups):  # n
 # ---------------------------------------------------------------- verdicts
 
 
-def test_verdicts_are_used_by_the_next_review_and_fit(run, groups):  # noqa: F811
+def test_verdicts_are_used_by_the_next_review_and_fit(run, groups):
     """review -> verdicts -> review: what was decided is set, clamped and no longer listed; fit takes the same file."""
     from nmlsdr.model_file import load_model
 
@@ -182,8 +172,7 @@ def test_verdicts_are_used_by_the_next_review_and_fit(run, groups):  # noqa: F81
     later, _ = review(run, "--reviewed", "checked.csv", out="second.csv")
     assert len(later) == len(rows) - 6
     assert not set(entries(later)) & set(entries(rows[:6]))
-    outcome = run("fit", "wrong.npz", "--n-neighbors", "6", "--reviewed", "checked.csv", "--out", "m.skops")
-    assert outcome.status == 0, outcome
+    outcome = ran(run("fit", "wrong.npz", "--n-neighbors", "6", "--reviewed", "checked.csv", "--out", "m.skops"))
     assert outcome.err.startswith("nmlsdr: checked.csv: 6 verdicts, ")
     n_changed = int(re.search(r"(\d+) labels? changed, 0 unclear", outcome.err)[1])
     assert n_changed == sum(entry in wrong for entry in entries(rows[:6]))
@@ -201,13 +190,13 @@ def test_verdicts_are_used_by_the_next_review_and_fit(run, groups):  # noqa: F81
     ([0, "label_0", "perhaps"], ["line 2", "'perhaps' is not a verdict", "1, yes or add"]),
     ([0, "label_0"], ["line 2", "2 cells, but the header has 3"]),
 ])  # fmt: skip
-def test_an_impossible_verdict_raises_a_clear_error(run, groups, line, words):  # noqa: F811
+def test_an_impossible_verdict_raises_a_clear_error(run, groups, line, words):
     decide(groups, line)
     outcome = run("review", "wrong.npz", "--reviewed", "checked.csv", "--out", "a.csv")
     assert_refused(outcome, "checked.csv", *words)
 
 
-def test_files_of_verdicts_that_cannot_be_read(run, groups, tmp_path):  # noqa: F811
+def test_files_of_verdicts_that_cannot_be_read(run, groups, tmp_path):
     def refused(*words):
         assert_refused(run("review", "wrong.npz", "--reviewed", "checked.csv", "--out", "a.csv"), *words)
 
@@ -227,7 +216,7 @@ def test_files_of_verdicts_that_cannot_be_read(run, groups, tmp_path):  # noqa: 
 @pytest.mark.quick_cases("1", "TRUE-;", "add")
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
 @pytest.mark.parametrize("verdict", ["1", "yes", "TRUE", "add", " y "])
-def test_verdicts_saved_by_spreadsheets_are_read(run, groups, delimiter, verdict, tmp_path):  # noqa: F811
+def test_verdicts_saved_by_spreadsheets_are_read(run, groups, delimiter, verdict, tmp_path):
     checks = check_rows(*groups[:2])
     head = ["verdict", "Label", "note", "Check"]
     lines = [head, [verdict, "label_0", "sure", f" {checks[1]}"], ["", "label_0", "", checks[2]], []]
@@ -265,7 +254,7 @@ def test_reviewed_entries_alone_have_alpha_zero(settings, expected):
 
 @pytest.mark.parametrize("n_labels", [2, 3])
 @pytest.mark.parametrize("verb", ["fit", "review", "report"])
-def test_a_pair_of_alphas_works_together_with_verdicts(run, groups, verb, n_labels):  # noqa: F811
+def test_a_pair_of_alphas_works_together_with_verdicts(run, groups, verb, n_labels):
     """A0,A1 is for given 0s and given 1s; it is not taken for one alpha a label."""
     X, given, _ = groups
     np.savez("wrong.npz", X=X, y=given[:, :n_labels])
@@ -287,7 +276,7 @@ def test_a_pair_of_alphas_works_together_with_verdicts(run, groups, verb, n_labe
         assert [float(row[2]) for row in rows] == pytest.approx([expected[one] for one in entries(rows)], rel=6e-3)
 
 
-def test_rows_are_found_by_their_id(run, rng):  # noqa: F811
+def test_rows_are_found_by_their_id(run, rng):
     """The list names rows by id, and a verdict finds them by it, wherever the row stands by then."""
     truth = rng.integers(0, 2, (40, 2))
     X = truth @ rng.normal(size=(2, 3)) + 0.1 * rng.normal(size=(40, 3))
@@ -310,7 +299,7 @@ def test_rows_are_found_by_their_id(run, rng):  # noqa: F811
     assert not later & {(line[0], line[2]) for line in found}
 
 
-def test_a_verdict_on_a_row_without_labels(run, groups):  # noqa: F811
+def test_a_verdict_on_a_row_without_labels(run, groups):
     """The row is then known in that entry only and counts as labelled; fit and review take it."""
     X, given, _ = groups
     given = given.copy()
@@ -330,7 +319,7 @@ def test_a_verdict_on_a_row_without_labels(run, groups):  # noqa: F811
     assert 6 not in near
 
 
-def test_lines_without_a_verdict_may_name_rows_that_do_not_exist(run, groups):  # noqa: F811
+def test_lines_without_a_verdict_may_name_rows_that_do_not_exist(run, groups):
     """Nothing was decided on these lines, so they are not read: a list may be longer than the table of today."""
     write_rows("checked.csv", ["check", "label", "verdict"], [["60", "label_0", ""], ["x", "flu", "?"], ["1", "", " "]])
     assert review(run, "--reviewed", "checked.csv", out="b.csv")[0] == review(run)[0]
@@ -357,14 +346,13 @@ def listed(path):
         return list(csv.DictReader(file))
 
 
-def settle(run, name, line, verdict):  # noqa: F811
+def settle(run, name, line, verdict):
     """Write a list with one verdict, review again, and return (row, label) of what left the list."""
     lines = listed("list.csv")
     chosen = next(one for one in lines if line(one))
     chosen["verdict"] = verdict
     write_rows("checked.csv", list(chosen), [list(one.values()) for one in lines])
-    outcome = run("review", "ids.csv", *IDS, "--id", name, "--reviewed", "checked.csv", "--out", "again.csv")
-    assert outcome.status == 0, outcome
+    ran(run("review", "ids.csv", *IDS, "--id", name, "--reviewed", "checked.csv", "--out", "again.csv"))
     left = {(one["row"], one["label"]) for one in lines} - {(one["row"], one["label"]) for one in listed("again.csv")}
     return (chosen["row"], chosen["label"]), left
 
@@ -374,7 +362,7 @@ def settle(run, name, line, verdict):  # noqa: F811
     [[f"p{i // 2}" for i in range(40)], ["" if i % 7 == 0 else f"p{i}" for i in range(40)]],
     ids=["repeated", "empty"],
 )
-def test_of_rows_with_one_id_the_check_decides(run, rng, ids):  # noqa: F811
+def test_of_rows_with_one_id_the_check_decides(run, rng, ids):
     with_ids("ids.csv", ids, rng)
     assert run("review", "ids.csv", *IDS, "--id", "patient", "--out", "list.csv").status == 0
     first = next(i for i, key in enumerate(ids) if ids.count(key) > 1)
@@ -382,7 +370,7 @@ def test_of_rows_with_one_id_the_check_decides(run, rng, ids):  # noqa: F811
     assert left == {chosen}
 
 
-def test_ids_that_are_not_unique_without_checks_are_refused(run, rng):  # noqa: F811
+def test_ids_that_are_not_unique_without_checks_are_refused(run, rng):
     with_ids("ids.csv", [f"p{i // 3}" for i in range(40)], rng)
 
     def refused(names, line, *words):
@@ -401,7 +389,7 @@ def test_ids_that_are_not_unique_without_checks_are_refused(run, rng):  # noqa: 
 
 
 @pytest.mark.parametrize("name", ["row", "Row", "label", "verdict", "score", "id"])
-def test_an_id_column_called_like_one_of_the_list(run, rng, name):  # noqa: F811
+def test_an_id_column_called_like_one_of_the_list(run, rng, name):
     """Numbers from 1 in a column called row are not the list's numbers from 0."""
     with_ids("ids.csv", range(1, 41), rng, name=name)
     assert run("review", "ids.csv", *IDS, "--id", name, "--out", "list.csv").status == 0
@@ -414,7 +402,7 @@ def test_an_id_column_called_like_one_of_the_list(run, rng, name):  # noqa: F811
         assert_refused(run(*command), "checked.csv lacks the column 'check'")
 
 
-def test_a_column_that_appears_twice_is_refused(run, groups):  # noqa: F811
+def test_a_column_that_appears_twice_is_refused(run, groups):
     decide(groups, [1, "label_0", "1", "0"], names=["check", "label", "verdict", "Verdict"])
     outcome = run("review", "wrong.npz", "--reviewed", "checked.csv", "--out", "a.csv")
     assert_refused(outcome, "checked.csv has more than one column 'verdict'")
@@ -448,7 +436,7 @@ def test_cells_survive_a_round_trip_and_none_is_a_formula(cells):
         assert text == cell or is_formula(cell.lstrip("'"))
 
 
-def test_ids_and_labels_that_look_like_formulas_find_their_rows(run, rng):  # noqa: F811
+def test_ids_and_labels_that_look_like_formulas_find_their_rows(run, rng):
     """Every first character, ids that begin with the escape, and ids that would be equal without it."""
     pytest.importorskip("pyarrow")
     import pyarrow
@@ -475,14 +463,13 @@ def test_ids_and_labels_that_look_like_formulas_find_their_rows(run, rng):  # no
             line[names.index("verdict")] = "keep"
         with open(f"checked.{suffix}", "w", newline="", encoding="utf-8") as file:
             csv.writer(file, delimiter="\t" if suffix == "tsv" else ",").writerows([names, *lines])
-        outcome = run("review", "ids.parquet", *options, "--reviewed", f"checked.{suffix}", "--out", "again.csv")
-        assert outcome.status == 0, outcome
+        ran(run("review", "ids.parquet", *options, "--reviewed", f"checked.{suffix}", "--out", "again.csv"))
         later = {(row[0], row[2]) for row in read_csv("again.csv")[1]}
         assert not later & decided
         assert len(later) == truth.size - len(decided)
 
 
-def test_other_results_keep_their_cells(run, rng):  # noqa: F811
+def test_other_results_keep_their_cells(run, rng):
     """Predictions are read by programs, which would take the apostrophe for part of the id."""
     with_ids("ids.csv", [f"={i}" for i in range(40)], rng)
     assert_done(run("fit", "ids.csv", *IDS, "--id", "patient", "--out", "m.skops"))

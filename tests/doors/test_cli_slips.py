@@ -4,7 +4,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from commands import assert_done, assert_refused, run, write_csv
+from commands import assert_done, assert_refused, ran, write_csv
 from table_files import read_table
 
 from nmlsdr._checks.labels import check_labels
@@ -13,8 +13,6 @@ from nmlsdr._checks.words import LABEL_WORDS, LANGUAGES
 PAIRS = [
     [next(word for word in LABEL_WORDS if words.get(word) == value) for value in (1, 0)] for words in LANGUAGES
 ]
-__all__ = ["run"]  # a fixture, used by its name
-
 
 @pytest.fixture
 def table(run, tmp_path):
@@ -122,8 +120,7 @@ def test_help_and_version_are_found_under_their_other_names(run, written, same):
 
 def test_label_columns_given_twice_are_all_labels(run, table):
     where = ["--label-columns", "flu", "--label-columns", "cold", "--drop", "Tags", "--classifier", "mlknn"]
-    outcome = run("fit", "train.csv", *where, "--n-neighbors", 2, "--method", "MDDMp", "--out", "m.skops")
-    assert outcome.status == 0, outcome
+    outcome = ran(run("fit", "train.csv", *where, "--n-neighbors", 2, "--method", "MDDMp", "--out", "m.skops"))
     assert "1 feature, 2 labels" in outcome.err
 
 

@@ -5,7 +5,7 @@ The files are on disk.
 
 import numpy as np
 import pytest
-from commands import run, spawn  # noqa: F401
+from commands import ran, spawn
 from table_files import read_table, write_sheets
 
 from nmlsdr.tables import DataFileError, TableEncoder
@@ -116,12 +116,10 @@ def test_a_row_that_only_looks_like_a_total_stays(write, rows):
         read(write("w.csv", NAMES, rows[0], "", rows[1]))
 
 
-def test_a_total_never_receives_a_label(run, write, rows, tmp_path):  # noqa: F811
-    done = run("fit", write("train.csv", NAMES, *rows), "--label-list", "Schaden", "--out", tmp_path / "m.skops")
-    assert done.status == 0, done
+def test_a_total_never_receives_a_label(run, write, rows, tmp_path):
+    done = ran(run("fit", write("train.csv", NAMES, *rows), "--label-list", "Schaden", "--out", tmp_path / "m.skops"))
     new = write("new.csv", NAMES[:4], *(row[:4] for row in rows[:9]), "TOTAL;;;5.726.003,81")
-    done = run("predict", tmp_path / "m.skops", new, "--out", "-")
-    assert done.status == 0, done
+    done = ran(run("predict", tmp_path / "m.skops", new, "--out", "-"))
     assert [line.split(",")[0] for line in done.out.splitlines()] == ["Nr", *(row[0] for row in rows[:9])]
     assert "what stands below line 10 (totals, a remark, or empty rows) is left out" in done.err
 
@@ -162,14 +160,13 @@ def test_totals_and_remarks_below_a_sheet_are_no_rows(book, rows):
         read(book("u.xlsx", A=[NAMES, *typed(rows[:2]), [None] * 5, *typed(rows[2:])]))
 
 
-def test_a_workbook_tomorrow_for_a_model_from_csv(run, write, book, rows, tmp_path):  # noqa: F811
+def test_a_workbook_tomorrow_for_a_model_from_csv(run, write, book, rows, tmp_path):
     """A typed number has no decimal mark to dispute, and n/d beside it is a missing value."""
     names, new = NAMES[:4], [row[:4] for row in rows[:20]]
     new[4][3] = new[7][2] = "n/d"
     new[5][3] = "1.234,00"  # typed 1234; 1.234 would be another number as a text
     new[6][2] = "1,234"
-    done = run("fit", write("train.csv", NAMES, *rows), "--label-list", "Schaden", "--out", tmp_path / "m.skops")
-    assert done.status == 0, done
+    ran(run("fit", write("train.csv", NAMES, *rows), "--label-list", "Schaden", "--out", tmp_path / "m.skops"))
     answers = [
         run("predict", tmp_path / "m.skops", path, "--out", "-", "--probabilities")
         for path in (write("new.csv", names, *new), book("new.xlsx", A=[names, *typed(new)]))
@@ -238,7 +235,7 @@ def test_missing_words_do_not_count_against_the_share_of_units(write, rows, word
 
 
 @pytest.mark.parametrize("cells", [["leck"], ["leck", ""]])
-def test_one_label_value_alone_asks_for_a_word_for_none(run, write, rows, cells):  # noqa: F811
+def test_one_label_value_alone_asks_for_a_word_for_none(run, write, rows, cells):
     path = write("t.csv", ["Druck", "Schaden"], *([row[2], cells[i % len(cells)]] for i, row in enumerate(rows)))
     for verb in (["plan", path], ["fit", path, "--out", path.with_suffix(".skops")]):
         done = run(*verb, "--label-list", "Schaden")
@@ -248,7 +245,7 @@ def test_one_label_value_alone_asks_for_a_word_for_none(run, write, rows, cells)
         assert "// 2" not in done.err
 
 
-def test_plus_and_minus_one_are_not_read_as_yes_and_unknown(run, tmp_path):  # noqa: F811
+def test_plus_and_minus_one_are_not_read_as_yes_and_unknown(run, tmp_path):
     (tmp_path / "t.csv").write_text("a,y\n" + "1,-1\n2,1\n" * 20)
     np.savez(tmp_path / "t.npz", X=[[1.0], [2.0]] * 20, y=[[-1], [1]] * 20)
     (tmp_path / "t.svm").write_text("1 1:1\n-1 1:2\n" * 20)
@@ -346,7 +343,7 @@ def test_words_of_a_column_of_few_levels_are_no_missing_values(write, rows):
 # ---------------------------------------------------------------- a review beside the table of a fit
 
 
-def test_review_says_where_a_table_is_not_as_at_the_fit_of_a_model(run, write, rows, tmp_path):  # noqa: F811
+def test_review_says_where_a_table_is_not_as_at_the_fit_of_a_model(run, write, rows, tmp_path):
     model, out, rows = tmp_path / "m.skops", tmp_path / "r.csv", rows * 4
     train = write("train.csv", NAMES, *rows)
     assert run("fit", train, "--label-list", "Schaden", "--out", model).status == 0
@@ -355,11 +352,9 @@ def test_review_says_where_a_table_is_not_as_at_the_fit_of_a_model(run, write, r
         row[2] = german(float(row[2].replace(",", ".")) / 100, 4)
     new = write("new.csv", NAMES, *thousandth)
     options = ["--label-list", "Schaden", "--out", out, "--model", model]
-    done = run("review", train, *options)
-    assert done.status == 0
+    done = ran(run("review", train, *options))
     assert "at the fit" not in done.err
-    done = run("review", new, *options)
-    assert done.status == 0, done
+    done = ran(run("review", new, *options))
     said = [line for line in done.err.splitlines() if "at the fit" in line]
     assert len(said) == 1
     assert said[0].startswith(f"nmlsdr: {new}: column 'Druck': the median is ")

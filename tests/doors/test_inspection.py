@@ -317,8 +317,7 @@ def test_names_are_drawn_as_they_are(two_groups):
     X, Y = two_groups
     frame = pandas.DataFrame(Y, columns=[r"$\frac{$", "_hidden"])
     display = EmbeddingDisplay.from_estimator(NMLSDR(2, n_neighbors=5).fit(X, frame), X, frame)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         display.figure_.canvas.draw()
     assert any("_hidden" in t.get_text() for t in display.ax_.get_legend().get_texts())
 

@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from commands import run, write_csv  # noqa: F401
+from commands import ran, write_csv
 from scipy import sparse
 from sklearn.metrics import average_precision_score
 from table_files import read_table
@@ -39,18 +39,17 @@ def catalogue(tmp_path, rng):
     return rows
 
 
-def precision_of_report(run, monkeypatch, *options):  # noqa: F811
+def precision_of_report(run, monkeypatch, *options):
     """The cross-validated average precision on the page, and what was said."""
     kept = []
     monkeypatch.setattr("nmlsdr._cli.report.render", lambda facts: kept.append(facts) or "page")
-    outcome = run("report", "catalogue.csv", *options, "--folds", "3", "--out", "report.html")
-    assert outcome.status == 0, outcome
+    outcome = ran(run("report", "catalogue.csv", *options, "--folds", "3", "--out", "report.html"))
     trial = kept[0]["trial"]
     return trial["methods"][0]["cells"][trial["measures"].index("AP")]["mean"], kept[0]["notes"], outcome.err
 
 
 @pytest.mark.slow
-def test_the_annotators_columns_are_no_features(run, catalogue, monkeypatch):  # noqa: F811
+def test_the_annotators_columns_are_no_features(run, catalogue, monkeypatch):
     """The report shows the honest average precision, with the label column named and nothing else."""
     pytest.importorskip("jinja2")
     honest, notes, said = precision_of_report(run, monkeypatch, "--label-list", "Tags")
@@ -64,19 +63,17 @@ def test_the_annotators_columns_are_no_features(run, catalogue, monkeypatch):  #
     assert "'keine' stands for a row without labels" in said
 
 
-def test_a_feature_that_alone_predicts_a_label_is_named_by_its_column(run, catalogue):  # noqa: F811
+def test_a_feature_that_alone_predicts_a_label_is_named_by_its_column(run, catalogue):
     options = ["--label-list", "Tags", "--one-hot", "Tags A", "--n-components", "2"]
-    outcome = run("fit", "catalogue.csv", *options, "--out", "m.skops")
-    assert outcome.status == 0, outcome
+    outcome = ran(run("fit", "catalogue.csv", *options, "--out", "m.skops"))
     assert f"the feature 'Tags A' alone predicts the label {TAGS[0]!r}" in outcome.err
     assert re.search(r"average precision (0\.9[89]|1\.00)\); .* --drop 'Tags A'\.", outcome.err)
-    outcome = run("evaluate", "m.skops", "catalogue.csv")
-    assert outcome.status == 0, outcome
+    outcome = ran(run("evaluate", "m.skops", "catalogue.csv"))
     assert "the feature 'Tags A' alone predicts the label" in outcome.err
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
-def test_columns_of_annotators_are_found_also_when_label_columns_are_given(run, tmp_path, rng, suffix):  # noqa: F811
+def test_columns_of_annotators_are_found_also_when_label_columns_are_given(run, tmp_path, rng, suffix):
     """Label columns and numbers: an annotator's 0/1 column that is filled where labels are is dropped, not imputed."""
     n = 200
     flu, cold = (rng.random((2, n)) < 0.4).astype(int)
@@ -93,8 +90,7 @@ def test_columns_of_annotators_are_found_also_when_label_columns_are_given(run, 
     else:
         pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
         parquet.write_table(pyarrow.table(columns), tmp_path / "t.parquet")
-    found = run("plan", f"t{suffix}", "--label-columns", "flu,cold")
-    assert found.status == 0, found
+    found = ran(run("plan", f"t{suffix}", "--label-columns", "flu,cold"))
     assert re.search(r"  flu by A +like the labels +it is filled only where labels are", found.out)
     assert "--drop 'flu by A,second' --one-hot ward" in found.out
 
@@ -230,7 +226,7 @@ def test_unknown_entries_do_not_count_in_the_fall(rng):
     assert after < 0.9
 
 
-def test_it_is_asked_whether_a_column_that_restates_the_labels_is_known_in_time(run, rng, tmp_path):  # noqa: F811
+def test_it_is_asked_whether_a_column_that_restates_the_labels_is_known_in_time(run, rng, tmp_path):
     """A category of the labels' words, with slips: no feature alone predicts a label, and yet nothing works without."""
     pytest.importorskip("jinja2")
     y = rng.integers(0, 2, (200, 2))
@@ -239,8 +235,7 @@ def test_it_is_asked_whether_a_column_that_restates_the_labels_is_known_in_time(
     rows = [[f"k{2 * a + b}", f"{x:.2f}", *labels] for (a, b), x, labels in rows]
     write_csv(tmp_path / "t.csv", ["code", "x", "p", "q"], rows)
     for verb in (["fit", "-o", "m.skops"], ["review", "-o", "r.csv"], ["report", "--folds", "2", "-o", "r.html"]):
-        outcome = run(verb[0], "t.csv", "--label-columns", "p,q", *verb[1:])
-        assert outcome.status == 0, outcome
+        outcome = ran(run(verb[0], "t.csv", "--label-columns", "p,q", *verb[1:]))
         assert outcome.err.count("is it known before the labels are?") == 1, outcome
     (note,) = [line for line in outcome.err.splitlines() if "is it known before the labels are?" in line]
     assert re.search(r"F1 falls from 9\d% to [45]\d% if the cells of 'code' are shuffled", note)

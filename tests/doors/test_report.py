@@ -13,16 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from commands import (  # noqa: F401
-    LABELS,
-    assert_done,
-    assert_refused,
-    label_columns,
-    run,
-    tables,
-    write_csv,
-    write_tables,
-)
+from commands import LABELS, assert_done, assert_refused, label_columns, ran, write_csv, write_tables
 from sklearn.preprocessing import StandardScaler
 
 from nmlsdr import MLkNN
@@ -85,7 +76,7 @@ def test_a_category_with_holes_is_one_column_of_numbers_of_levels():
     assert [(column["name"], column["cells"]) for column in facts["missing"]] == [("1", 2)]
 
 
-def test_missing_values_are_counted_before_they_are_filled(run, rng):  # noqa: F811
+def test_missing_values_are_counted_before_they_are_filled(run, rng):
     rows = [[i % 2 + rng.normal() / 9, "" if i % 4 == 0 else 1.5 * i, "uv"[i % 2], (i < 6) ^ i % 2] for i in range(40)]
     write_csv("a.csv", ["a", "b", "ward", "y"], rows)
     ask = ["--label-columns", "y", "--impute", "mean", "--folds", "0"]
@@ -341,9 +332,8 @@ def test_readable_keeps_what_people_write():
 # ---------------------------------------------------------------- the command
 
 
-def test_the_report_of_a_table(run, tables):  # noqa: F811
-    outcome = run("report", "train.csv", "--label-columns", label_columns(), "--folds", "3", "--out", "report.html")
-    assert outcome.status == 0, outcome
+def test_the_report_of_a_table(run, tables):
+    ran(run("report", "train.csv", "--label-columns", label_columns(), "--folds", "3", "--out", "report.html"))
     page = Path("report.html").read_text(encoding="utf-8")
     for title in ("Does the method help here?", "What to check", "Label by label", "What to do next", "What was read"):
         assert title in page
@@ -353,7 +343,7 @@ def test_the_report_of_a_table(run, tables):  # noqa: F811
     assert page.index("In short") < page.index("What to check") < page.index("What was read")
 
 
-def test_rows_without_a_label_are_doubted_unless_a_word_says_so(run, rng):  # noqa: F811
+def test_rows_without_a_label_are_doubted_unless_a_word_says_so(run, rng):
     X, words = rng.random((60, 2)).round(3).tolist(), ["flu;cold", "cold", "none"] * 20
     write_csv("word.csv", ["a", "b", "codes"], [[*row, word] for row, word in zip(X, words, strict=True)])
     write_csv("zeros.csv", ["a", "b", "x", "y"], [[*row, i % 2, 0] for i, row in enumerate(X)])
@@ -362,7 +352,7 @@ def test_rows_without_a_label_are_doubted_unless_a_word_says_so(run, rng):  # no
         assert ("have 0 for every label" in Path("r.html").read_text()) == (file == "zeros.csv")
 
 
-def test_names_of_columns_with_html_are_escaped_in_the_page(run, rng):  # noqa: F811
+def test_names_of_columns_with_html_are_escaped_in_the_page(run, rng):
     names = [name for name in HOSTILE if name.isprintable()]
     X, Y = rng.normal(size=(40, 3)).round(3), (rng.random((40, len(names))) < 0.4).astype(int)
     write_csv("a.csv", ["<b>one", "t&wo", 'th"ree', *names], np.hstack([X.astype(object), Y]).tolist())
@@ -375,13 +365,13 @@ def test_names_of_columns_with_html_are_escaped_in_the_page(run, rng):  # noqa: 
     assert pages[0] == pages[1]
 
 
-def test_a_wrong_number_of_folds_is_refused(run, tables):  # noqa: F811
+def test_a_wrong_number_of_folds_is_refused(run, tables):
     for folds in ("1", "-2", "x"):
         outcome = run("report", "train.csv", "--label-columns", label_columns(), "--folds", folds, "--out", "a.html")
         assert_refused(outcome, "--folds", "at least 2, or 0")
 
 
-def test_a_missing_template_engine_is_reported_before_any_work(run, tables, monkeypatch):  # noqa: F811
+def test_a_missing_template_engine_is_reported_before_any_work(run, tables, monkeypatch):
     monkeypatch.setitem(sys.modules, "jinja2", None)
     outcome = run("report", "train.csv", "--label-columns", label_columns(), "--out", "a.html")
     assert_refused(outcome, "jinja2", "pip install 'nmlsdr[cli]'", status=1)
@@ -433,9 +423,8 @@ def test_hostile_names_do_nothing_in_a_browser(facts, browse):
     assert not [name for _, attributes in tags for name in attributes if name.startswith("on")]
 
 
-def test_fit_points_to_the_report_in_its_one_line(run, tables):  # noqa: F811
-    outcome = run("fit", "train.csv", "--label-columns", label_columns(), "--out", "m.skops")
-    assert outcome.status == 0
+def test_fit_points_to_the_report_in_its_one_line(run, tables):
+    outcome = ran(run("fit", "train.csv", "--label-columns", label_columns(), "--out", "m.skops"))
     # whether a feature is said to predict a label alone depends on the seed
     lines = [line for line in outcome.err.splitlines() if "alone predicts the label" not in line]
     assert len(lines) == 1

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from browser import chromium
-from commands import run, write_csv  # noqa: F401
+from commands import write_csv
 from scipy.stats import betabinom
 
 from nmlsdr import ResidualPropagation, inspection
@@ -1061,7 +1061,7 @@ MADE = """async () => {
 # ---------------------------------------------------------------- the same lists in a report
 
 
-def test_a_point_of_the_report_leads_to_its_entry_and_back(visit, run, frame):  # noqa: F811
+def test_a_point_of_the_report_leads_to_its_entry_and_back(visit, run, frame):
     table, _, y = frame
     names = [*table.columns, *LABELS]
     rows = np.hstack([table.to_numpy(), y.to_numpy()]).tolist()

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from commands import assert_done, assert_refused, read_csv, run, write_csv  # noqa: F401
+from commands import assert_done, assert_refused, read_csv, write_csv
 from scipy import sparse
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -444,7 +444,7 @@ def test_a_rare_value_that_says_nothing_is_not_marked(rng, tmp_path):
     assert {bool(one["pull"]) for one in page["entries"] if one["row"] >= 8} == {True}
 
 
-def test_a_missing_cell_is_neither_marked_nor_on_a_picture(rng, run, tmp_path, monkeypatch):  # noqa: F811
+def test_a_missing_cell_is_neither_marked_nor_on_a_picture(rng, run, tmp_path, monkeypatch):
     """ "k. A." is filled by the median for the fit; the row's own place, and the groups, are those of what is known."""
     monkeypatch.chdir(tmp_path)
     y = (np.arange(200) % 2)[:, None]
@@ -515,7 +515,7 @@ def hospital(rng, tmp_path, monkeypatch):
 AS = ["--label-columns", "flu,=cold", "--id", "patient", "--n-neighbors", "5", "--quiet"]
 
 
-def test_the_cells_stand_as_they_stand_in_the_table(run, hospital):  # noqa: F811
+def test_the_cells_stand_as_they_stand_in_the_table(run, hospital):
     assert_done(run("review", "t.csv", *AS, "--out", "r.html", "--out", "r.csv"))
     page = unpack("r.html")
     assert set(page["columns"]) >= {"size", "ward", "day"}
@@ -532,7 +532,7 @@ def test_the_cells_stand_as_they_stand_in_the_table(run, hospital):  # noqa: F81
     assert all(len(written) <= 3 for written in digits)
 
 
-def test_what_the_page_writes_is_taken_by_fit_review_and_python(run, hospital):  # noqa: F811
+def test_what_the_page_writes_is_taken_by_fit_review_and_python(run, hospital):
     assert_done(run("review", "t.csv", *AS, "--out", "r.html"))
     page = unpack("r.html")
     write_verdicts("v.csv", page, [1, 0, 1])
@@ -553,7 +553,7 @@ def test_what_the_page_writes_is_taken_by_fit_review_and_python(run, hospital): 
     assert len(read_csv("third.csv")[1]) == 76
 
 
-def test_the_columns_that_are_shown_are_chosen_or_none(run, hospital):  # noqa: F811
+def test_the_columns_that_are_shown_are_chosen_or_none(run, hospital):
     assert_done(run("review", "t.csv", *AS, "--show", "certainty,note", "--out", "r.html"))
     assert unpack("r.html")["columns"] == ["certainty", "note"]
     assert_done(run("review", "t.csv", *AS, "--no-cells", "--out", "r.html"))
@@ -570,14 +570,14 @@ def test_the_columns_that_are_shown_are_chosen_or_none(run, hospital):  # noqa: 
         assert_refused(run("review", "t.csv", *AS, *options, "--out", "r.html"), *words)
 
 
-def test_two_files_that_are_one_are_refused(run, hospital):  # noqa: F811
+def test_two_files_that_are_one_are_refused(run, hospital):
     assert_refused(run("review", "t.csv", *AS, "--out", "r.csv", "--out", "./r.csv"), "given twice")
     assert_refused(run("review", "t.csv", *AS, "--out", "r.csv", "--out", "r.txt"), "r.txt", ".html")
     assert_refused(run("review", "t.csv", *AS, "--out", "r.html", "--out", "t.csv"), "t.csv")
     assert not Path("r.csv").exists()
 
 
-def test_where_ids_repeat_the_nearest_rows_have_their_number_too(run, hospital):  # noqa: F811
+def test_where_ids_repeat_the_nearest_rows_have_their_number_too(run, hospital):
     assert_done(run("review", "t.csv", *AS, "--explain", "--top", "4", "--out", "r.csv"))
     names, lines = read_csv("r.csv")
     assert names[10:14] == ["near_1", "near_1_row", "near_1_given", "near_1_distance"]
@@ -586,7 +586,7 @@ def test_where_ids_repeat_the_nearest_rows_have_their_number_too(run, hospital):
         assert all(hospital[int(found[f"near_{k}_row"])][0] == found[f"near_{k}"] for k in range(1, 6))
 
 
-def test_rows_of_a_file_without_names_are_shown_as_numbers(run, rng, tmp_path):  # noqa: F811
+def test_rows_of_a_file_without_names_are_shown_as_numbers(run, rng, tmp_path):
     X, y = rng.normal(size=(40, 3)), (rng.random((40, 2)) < 0.4).astype(int)
     np.savez("t.npz", X=X, y=y)
     assert_done(run("review", "t.npz", "--n-neighbors", "5", "--quiet", "--out", "r.html"))
@@ -596,7 +596,7 @@ def test_rows_of_a_file_without_names_are_shown_as_numbers(run, rng, tmp_path): 
     assert (page["key"], page["ids"][0]) == ("", None)
 
 
-def test_a_page_needs_its_template_engine_before_any_work(run, hospital, monkeypatch):  # noqa: F811
+def test_a_page_needs_its_template_engine_before_any_work(run, hospital, monkeypatch):
     monkeypatch.setitem(sys.modules, "jinja2", None)
     assert_refused(run("review", "t.csv", *AS, "--out", "r.html"), "The review page needs jinja2", status=1)
 
@@ -671,7 +671,7 @@ def test_pictures_beyond_the_limit_are_named(pictures, monkeypatch):
     assert found[1] == ["c.gif (the page has no room for it)", ""]
 
 
-def test_pictures_of_the_table_are_on_the_page(run, hospital, tmp_path):  # noqa: F811
+def test_pictures_of_the_table_are_on_the_page(run, hospital, tmp_path):
     image = pytest.importorskip("PIL.Image")
     for i in range(0, 80, 2):
         image.new("RGB", (8, 8), (3 * i, 0, 0)).save(f"x{i}.png")

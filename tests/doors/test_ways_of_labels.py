@@ -4,7 +4,7 @@ import inspect
 
 import numpy as np
 import pytest
-from commands import run, write_csv, write_xml  # noqa: F401
+from commands import write_csv, write_xml
 from table_files import read_table
 
 from nmlsdr import NMLSDR, MLkNN, ResidualPropagation, SemiSupervisedMLkNN
@@ -86,7 +86,7 @@ def seen(monkeypatch):
 
 
 @pytest.mark.parametrize(("way", "y", "whole"), WAYS, ids=[" ".join(way[::2]) for way, *_ in WAYS])
-def test_the_labels_of_every_way_reach_fit(run, tables, seen, way, y, whole):  # noqa: F811
+def test_the_labels_of_every_way_reach_fit(run, tables, seen, way, y, whole):
     """Shares of votes reach all who propagate, and what most people said all others."""
     words = ["t.csv", "--id", "id", *way, "--n-neighbors", "3", "--quiet", "--out"]
     for verb, out in (("fit", "m.skops"), ("review", "r.csv"), ("report", "r.html")):

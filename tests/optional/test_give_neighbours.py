@@ -118,8 +118,7 @@ def test_mlflow_saves_and_loads_a_model_in_its_default_format(tmp_path):
 
     X = np.random.default_rng(0).standard_normal((60, 4))
     model = MultiLabelPropagation().fit(X, (X[:, :2] > 0).astype(int))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         mlflow.save_model(model, tmp_path / "model", skops_trusted_types=TRUSTED_TYPES)
         back = mlflow.load_model(str(tmp_path / "model"))
     assert (tmp_path / "model" / "model.skops").is_file()

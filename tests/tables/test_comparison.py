@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import pytest
 from campaigns import comparison
-from commands import assert_done, assert_refused, run, write_csv
+from commands import assert_done, assert_refused, ran, write_csv
 
 from nmlsdr.tables import Column, DataFileError, Profile, TableEncoder, read_table
 from nmlsdr.tables._columns import Numbers, Texts
@@ -14,7 +14,6 @@ from nmlsdr.tables._comparison import differences, is_sum_of_others, profile_of,
 
 pandas = pytest.importorskip("pandas")
 
-__all__ = ["run"]  # a fixture, used by its name
 QUICK = ("--label-columns", "y", "--n-neighbors", "3", "-q")
 
 
@@ -22,8 +21,7 @@ def said_of(old, new, **other):
     """The warnings of `transform` for a column `v` that was `old` at the fit and is `new` now."""
     frame = lambda v: pandas.DataFrame({"v": v, "w": np.arange(len(v)) % 7 * 1.5} | other)
     encoder = TableEncoder().fit(frame(old))
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings(record=True, action="always") as said:
         values = encoder.transform(frame(new))[:, 0]
     return [str(warning.message) for warning in said], values
 
@@ -92,8 +90,7 @@ def test_strict_stops_at_a_line(run, tmp_path):
     write_csv(tmp_path / "t.csv", ["a", "b", "y"], [[i * 7 % 50, i % 9 / 2, i % 2] for i in range(80)])
     assert_done(run("fit", "t.csv", *QUICK, "-o", "m.skops"))
     write_csv(tmp_path / "new.csv", ["a", "b", "y"], [[i * 7 % 50 + 900, i % 9 / 2, i % 2] for i in range(80)])
-    found = run("predict", "m.skops", "new.csv", "-q", "-o", "p.csv")
-    assert found.status == 0
+    found = ran(run("predict", "m.skops", "new.csv", "-q", "-o", "p.csv"))
     assert "new.csv: column 'a': the median is 925, 25 at the fit." in found.err
     for verb in ("predict", "transform", "evaluate"):
         out = [] if verb == "evaluate" else ["-o", "q.csv"]

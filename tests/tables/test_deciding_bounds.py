@@ -13,8 +13,7 @@ pandas = pytest.importorskip("pandas")
 
 
 def kind(cells, y=None, **parameters):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         table = pandas.DataFrame({"a": cells, "b": np.arange(len(cells)) % 7 + 0.5})
         return TableEncoder(**parameters).fit(table, y).plan_.columns[0].kind
 
@@ -85,8 +84,7 @@ def test_years_of_two_digits_begin_in_1950():
 
 
 def column_of(cells, **parameters):
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings(record=True, action="always") as said:
         encoder = TableEncoder(**parameters).fit(pandas.DataFrame({"a": cells}))
     return encoder.plan_.columns[0], " ".join(str(warning.message) for warning in said)
 

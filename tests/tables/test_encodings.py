@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 import pytest
-from commands import assert_done, assert_refused, run  # noqa: F401
+from commands import assert_done, assert_refused, ran
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -104,7 +104,7 @@ def test_arff_files_take_an_encoding_too(tmp_path):
     assert read_table(tmp_path / "t.arff", Roles(label_columns=["y"], feature_columns=["tętno"])).encoding == "cp1250"
 
 
-def test_the_encoding_of_the_fit_reaches_the_next_files(run, rng, tmp_path):  # noqa: F811
+def test_the_encoding_of_the_fit_reaches_the_next_files(run, rng, tmp_path):
     pytest.importorskip("skops")
     rows = "".join(f"{x:.3f};{x > 0:d};{'tak' if x > 0 else 'nie'};{'têtno'}\n" for x in rng.normal(size=40))
     text = "ciêcie;y;miejsce;p\n" + rows  # letters that cp1252 has too, so that they do not decide
@@ -114,8 +114,7 @@ def test_the_encoding_of_the_fit_reaches_the_next_files(run, rng, tmp_path):  # 
     assert model.plan.encoding == "cp1250"
     assert "cięcie" in model.feature_names
     for verb in ("predict", "transform"):
-        outcome = run(verb, "m.skops", "train.csv", "--out", "p.csv")
-        assert outcome.status == 0, outcome
+        outcome = ran(run(verb, "m.skops", "train.csv", "--out", "p.csv"))
         assert "it is not UTF-8 and is read as cp1250, in which known names occur" in outcome.err
     (tmp_path / "next.csv").write_text((tmp_path / "train.csv").read_text(encoding="cp1250"), encoding="utf-8")
     outcome = run("predict", "m.skops", "next.csv", "--out", "p.csv")  # UTF-8 stays UTF-8
@@ -145,7 +144,7 @@ def test_a_list_that_a_spreadsheet_saved_is_read(tmp_path, encoding, yes, no, la
     assert found.tolist() == [[0, -1], [-1, -1], [-1, 1]]
 
 
-def test_verdicts_are_read_in_the_encoding_of_their_table(run, rng, tmp_path):  # noqa: F811
+def test_verdicts_are_read_in_the_encoding_of_their_table(run, rng, tmp_path):
     """Neither ids nor labels show the encoding of this list, which a person sent on in that of the table."""
     x = rng.normal(size=(40, 2))
     rows = "".join(f"あ{i};{a:.3f};{b:.3f};{a > 0:d}\n" for i, (a, b) in enumerate(x))

@@ -17,8 +17,7 @@ N = 60
 def encoded(cells, **more):
     """The plan of a column `v`, what it becomes, and what was warned of."""
     table = pandas.DataFrame({"w": np.arange(len(cells)) % 7 * 1.5, "v": cells} | more)
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings(record=True, action="always") as said:
         encoder = TableEncoder()
         X = encoder.fit_transform(table)[:, 1:]
         plan = encoder.plan_

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from campaigns import museum
-from commands import assert_done, assert_refused, read_csv, run, write_csv  # noqa: F401
+from commands import assert_done, assert_refused, ran, read_csv, write_csv
 from sklearn.preprocessing import StandardScaler
 from table_files import read_table
 
@@ -148,12 +148,11 @@ def test_a_table_of_one_column_is_read_or_refused(decide):
 
 
 @pytest.mark.slow
-def test_ten_thousand_columns_are_shown_by_groups(run, tmp_path, rng):  # noqa: F811
+def test_ten_thousand_columns_are_shown_by_groups(run, tmp_path, rng):
     X = rng.normal(size=(40, 10_000)).round(2).tolist()
     rows = [[*row, ["east", "west"][i % 2], i % 2] for i, row in enumerate(X)]
     write_csv(tmp_path / "wide.csv", [*(f"g{j}" for j in range(10_000)), "ward", "y"], rows)
-    found = run("plan", "wide.csv", "--label-columns", "y")
-    assert found.status == 0, found
+    found = ran(run("plan", "wide.csv", "--label-columns", "y"))
     head, numbers, ward, options = found.out.splitlines()
     what = "1 label, 40 rows labelled; the label is 'y' (20)"
     assert head == f"wide.csv: 40 rows; the columns give 10002 features; {what}."
@@ -207,7 +206,7 @@ def test_a_forged_plan_is_refused(column):
         Plan.from_json(Plan((column,)).to_json())
 
 
-def test_the_options_of_a_plan_give_the_same_plan(run, tmp_path):  # noqa: F811
+def test_the_options_of_a_plan_give_the_same_plan(run, tmp_path):
     (tmp_path / "t.csv").write_text(SEMICOLONS, encoding="utf-8")
     options = run("plan", "t.csv", "--label-list", "Tags").out.splitlines()[-1].removeprefix("The same as options: ")
     assert options == "--label-list Tags --separator '|' --no-label keine --id Nr --one-hot Material --decimal ,"
@@ -219,7 +218,7 @@ def test_the_options_of_a_plan_give_the_same_plan(run, tmp_path):  # noqa: F811
     assert read_csv(tmp_path / "a.csv") == read_csv(tmp_path / "b.csv")
 
 
-def test_columns_of_several_annotators_give_votes(run, tmp_path, rng):  # noqa: F811
+def test_columns_of_several_annotators_give_votes(run, tmp_path, rng):
     rows = []
     for i in range(90):
         on = rng.random(2) < 0.5
@@ -237,34 +236,29 @@ def test_columns_of_several_annotators_give_votes(run, tmp_path, rng):  # noqa: 
         np.testing.assert_allclose(votes, share)
         assert labels.tolist() == [-1 if v in (-1, 0.5) else int(v > 0.5) for v in share]
     assert_done(run("fit", "t.csv", "--annotators", "A,B,C", "--n-components", "2", "--out", "m.skops"))
-    found = run("evaluate", "m.skops", "t.csv")
-    assert found.status == 0, found
+    found = ran(run("evaluate", "m.skops", "t.csv"))
     assert "MiF1" in found.out
     assert_done(run("review", "t.csv", "--annotators", "A,B,C", "--out", "r.csv"))
 
 
-def test_a_museums_catalogue_goes_through_with_one_command_each(run, tmp_path, monkeypatch):  # noqa: F811
+def test_a_museums_catalogue_goes_through_with_one_command_each(run, tmp_path, monkeypatch):
     """Only the label column is named; the annotators' columns are no features, and predictions are honest."""
     pytest.importorskip("jinja2")
     museum.write(900, str(tmp_path))
-    found = run("fit", "coleccion.csv", "--label-list", "Temas", "--out", "m.skops")
-    assert found.status == 0, found
+    found = ran(run("fit", "coleccion.csv", "--label-list", "Temas", "--out", "m.skops"))
     kinds = {line.split("  ")[1].strip(): line for line in found.err.splitlines() if line.startswith("  ")}
     for name in museum.ANNOTATED[:-1]:
         assert "like the labels" in kinds[name]
     assert "'ninguno' stands for a row without labels" in found.err
     assert "the id 'Inventario' repeats (900 different), and rows with one id stay together" in found.err
     assert "a different text in every row (equal rows count once)" in kinds["Inventario"]
-    found = run("predict", "m.skops", "tomorrow.csv", "--probabilities", "--out", "p.csv")
-    assert found.status == 0, found
+    found = ran(run("predict", "m.skops", "tomorrow.csv", "--probabilities", "--out", "p.csv"))
     assert "column 'Material': 8 rows have a level that the fit has not seen" in found.err
     assert read_csv(tmp_path / "p.csv")[0][:2] == ["Inventario", "row"]
     assert museum.score("p.csv", "tomorrow.truth.csv") > 0.45
-    found = run("evaluate", "m.skops", "tomorrow.csv", "--label-file", "tomorrow.truth.csv")
-    assert found.status == 0, found
+    found = ran(run("evaluate", "m.skops", "tomorrow.csv", "--label-file", "tomorrow.truth.csv"))
     assert "MaF1" in found.out
-    found = run("report", "coleccion.csv", "--label-list", "Temas", "--folds", "0", "--out", "r.html")
-    assert found.status == 0, found
+    ran(run("report", "coleccion.csv", "--label-list", "Temas", "--folds", "0", "--out", "r.html"))
 
 
 def write_numbers(path, names, rows):
@@ -292,7 +286,7 @@ FIT = ["--label-columns", "y,z", "--drop", "c", "--n-components", "1", "--classi
 
 
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet", "arff"])
-def test_the_model_of_a_table_of_plain_numbers_knows_its_columns(run, tmp_path, numbers, suffix):  # noqa: F811
+def test_the_model_of_a_table_of_plain_numbers_knows_its_columns(run, tmp_path, numbers, suffix):
     names, file = ["a", "b", "c", "y", "z"], f"t.{suffix}"
     write_numbers(tmp_path / file, names, numbers)
     assert_done(run("fit", file, *FIT, "-o", "m.skops"))
@@ -311,7 +305,7 @@ def test_the_model_of_a_table_of_plain_numbers_knows_its_columns(run, tmp_path, 
         assert_refused(found, "2 cells are not what the column holds", "column 'a': 'x'", "column 'b': 'y'")
 
 
-def test_the_model_of_plain_numbers_takes_arrays_of_its_features_in_python(run, tmp_path, numbers):  # noqa: F811
+def test_the_model_of_plain_numbers_takes_arrays_of_its_features_in_python(run, tmp_path, numbers):
     write_numbers(tmp_path / "t.csv", ["a", "b", "c", "y", "z"], numbers)
     assert_done(run("fit", "t.csv", *FIT, "-o", "m.skops"))
     assert_done(run("predict", "m.skops", "t.csv", "-o", "p.csv"))
@@ -345,7 +339,7 @@ def test_a_plan_that_does_not_give_the_features_of_the_model_is_refused(tmp_path
 
 @pytest.mark.quick_cases("more1")
 @pytest.mark.parametrize("more", [[], ["--id", "who"]])
-def test_a_small_table_with_an_id_column_names_its_rows_everywhere(run, tmp_path, numbers, more):  # noqa: F811
+def test_a_small_table_with_an_id_column_names_its_rows_everywhere(run, tmp_path, numbers, more):
     """Twelve rows, of which two have one id: they are predicted by name, and stay in one fold of the report."""
     pytest.importorskip("jinja2")
     ids = [f"p{min(i, 10)}" for i in range(12)]
@@ -353,8 +347,7 @@ def test_a_small_table_with_an_id_column_names_its_rows_everywhere(run, tmp_path
     rows[11] = rows[10] if not more else rows[11]  # without --id, only equal rows show that the column is one of ids
     write_csv(tmp_path / "t.csv", ["who", "a", "b", "y", "z"], rows)
     few = ["--n-neighbors", "2", "--alpha-labeled", "0"]
-    found = run("fit", "t.csv", "--label-columns", "y,z", *more, *few, "-o", "m.skops")
-    assert found.status == 0, found
+    found = ran(run("fit", "t.csv", "--label-columns", "y,z", *more, *few, "-o", "m.skops"))
     assert "the id 'who' repeats (11 different), and rows with one id stay together in cross-validation" in found.err
     assert open_model(tmp_path / "m.skops").plan.identifier == "who"
     write_csv(tmp_path / "new.csv", ["b", "who", "a"], [[row[2], row[0], row[1]] for row in rows[:3]])
@@ -367,18 +360,17 @@ def test_a_small_table_with_an_id_column_names_its_rows_everywhere(run, tmp_path
     assert table.groups[10] == table.groups[11]
     assert len(set(table.groups)) == 11
     assert run("evaluate", "m.skops", "t.csv").status == 0
-    report = run("report", "t.csv", "--label-columns", "y,z", *more, *few, "--folds", "2", "-o", "r.html")
-    assert report.status == 0, report
+    ran(run("report", "t.csv", "--label-columns", "y,z", *more, *few, "--folds", "2", "-o", "r.html"))
 
 
-def test_the_options_of_a_plan_take_names_with_commas_where_one_name_is_wanted(run, tmp_path):  # noqa: F811
+def test_the_options_of_a_plan_take_names_with_commas_where_one_name_is_wanted(run, tmp_path):
     (tmp_path / "t.csv").write_text(SEMICOLONS.replace("Nr", "Nr, neu").replace("Tags", "Tags, alle"), encoding="utf-8")
     lines = run("plan", "t.csv", "--label-list", "Tags, alle").out.splitlines()
     assert "--label-list 'Tags, alle' --separator '|' --no-label keine --id 'Nr, neu' --one-hot" in lines[-1]
 
 
 @pytest.mark.parametrize("kind", ["texts", "numbers"])
-def test_an_id_that_repeats_is_proposed_where_other_columns_depend_on_it(run, tmp_path, rng, kind):  # noqa: F811
+def test_an_id_that_repeats_is_proposed_where_other_columns_depend_on_it(run, tmp_path, rng, kind):
     """Visits of patients: sex and birthday belong to the patient. A ward has as many rows; nothing depends on it."""
     of, ward = rng.integers(0, 60, 240), rng.integers(0, 60, 240)
     sex, born = rng.integers(0, 2, 60), rng.integers(1950, 1990, 60)
@@ -401,7 +393,7 @@ def test_an_id_that_repeats_is_proposed_where_other_columns_depend_on_it(run, tm
         assert table.notes == []
 
 
-def test_predict_names_columns_that_lack_more_values_than_chance_explains(run, tmp_path, rng):  # noqa: F811
+def test_predict_names_columns_that_lack_more_values_than_chance_explains(run, tmp_path, rng):
     """Shares at the fit: a 0, b .1, c .6 (a category), d 0 (yes or no). Of a and b 9 and 31 are the fewest told of 100.
 
     The probability is below .01 / 4 for so many: by binom.sf(8, 9, .5) = .00195 and binom.sf(30, 41, .5) = .00073.
@@ -417,8 +409,7 @@ def test_predict_names_columns_that_lack_more_values_than_chance_explains(run, t
 
     def notes(changed):
         write_csv(tmp_path / "new.csv", names, [changed(i, list(row)) for i, row in enumerate(rows)])
-        found = run("predict", "m.skops", "new.csv", "-q", "-o", "p.csv")
-        assert found.status == 0, found
+        found = ran(run("predict", "m.skops", "new.csv", "-q", "-o", "p.csv"))
         return [line for line in found.err.splitlines() if "known value" in line]
 
     def emptied(j, n_cells, text=""):
@@ -435,15 +426,14 @@ def test_predict_names_columns_that_lack_more_values_than_chance_explains(run, t
     assert notes(emptied(2, 1)) == notes(emptied(1, 1)) == notes(emptied(0, 1)) == []  # one row of 101 is chance
 
 
-def test_absent_columns_are_all_named_and_can_be_filled_in(run, tmp_path, rng):  # noqa: F811
+def test_absent_columns_are_all_named_and_can_be_filled_in(run, tmp_path, rng):
     rows = [[f"{x:.2f}", f"{y:.2f}", "ab"[int(x > 0)], int(x > 0)] for x, y in rng.normal(size=(60, 2))]
     write_csv(tmp_path / "t.csv", ["age", "x", "ward", "y"], rows)
     assert run("fit", "t.csv", "--label-columns", "y", "-q", "-o", "m.skops").status == 0
     write_csv(tmp_path / "new.csv", ["ages", "x"], [row[:2] for row in rows])
     said = ["lacks 2 of the 3 columns", "'age' (did you mean 'ages'?), 'ward'", "--fill-absent"]
     assert_refused(run("predict", "m.skops", "new.csv", "-o", "p.csv"), *said)
-    found = run("predict", "m.skops", "new.csv", "--fill-absent", "-q", "-o", "p.csv")
-    assert found.status == 0, found
+    found = ran(run("predict", "m.skops", "new.csv", "--fill-absent", "-q", "-o", "p.csv"))
     assert "absent columns are filled in like missing values: 'age', 'ward'" in found.err
     assert "no known value" not in found.err
     write_csv(tmp_path / "empty.csv", ["age", "x", "ward"], [["", row[1], ""] for row in rows])
@@ -452,7 +442,7 @@ def test_absent_columns_are_all_named_and_can_be_filled_in(run, tmp_path, rng): 
 
 
 @pytest.mark.parametrize("verb", ["predict", "evaluate"])
-def test_predict_says_where_thresholds_are_chosen(run, verb):  # noqa: F811
+def test_predict_says_where_thresholds_are_chosen(run, verb):
     outcome = run(verb, "m.skops", "t.csv", "--threshold", "0.3", "-o", "p.csv")
     assert_refused(outcome, "has no option --threshold", "thresholds are chosen at fit", "--probabilities")
 

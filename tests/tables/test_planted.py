@@ -14,8 +14,7 @@ pandas = pytest.importorskip("pandas")
 
 def encoded(cells):
     frame = pandas.DataFrame({"v": pandas.Series(cells, dtype=object), "w": np.arange(len(cells)) % 7 * 1.5})
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         encoder = TableEncoder()
         return encoder.fit_transform(frame), encoder.plan_.columns[0]
 

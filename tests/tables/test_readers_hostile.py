@@ -304,8 +304,7 @@ def test_damaged_files_are_read_or_raise_a_clear_error(kind, first, last, tmp_pa
     """A reduced campaign: tests/campaigns/readers.py runs a hundred thousand of each kind."""
     if kind == "plan":  # whose tables are CSV files
         pytest.importorskip("pyarrow", reason="needs pyarrow")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         found = campaign.run(kind, range(first, last), tmp_path)
     assert found.failures == []
     assert sum(found.counts.values()) == last - first

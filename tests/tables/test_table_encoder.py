@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from commands import assert_done, assert_refused, run  # noqa: F401
+from commands import assert_done
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import make_pipeline
@@ -86,7 +86,7 @@ def test_errors_name_the_column_and_the_cell(frame):
         TableEncoder(impute="mode").fit(frame)
 
 
-def test_a_model_file_holds_the_encoder_and_names_it_in_place_of_scikit_learns(frame, tmp_path, run):  # noqa: F811
+def test_a_model_file_holds_the_encoder_and_names_it_in_place_of_scikit_learns(frame, tmp_path, run):
     wards = ["east" if i % 3 else "west" for i in range(60)]
     X = pandas.DataFrame({"age": frame["age"].fillna(50), "ward": wards})
     y = np.column_stack([X["age"] > X["age"].median(), X["ward"] == "east"]).astype(int)

@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from commands import assert_done, assert_refused, read_csv, run, write_csv  # noqa: F401
+from commands import assert_done, assert_refused, ran, read_csv, write_csv
 
 from nmlsdr._checks.words import MISSING
 from nmlsdr.tables import TableEncoder
@@ -37,8 +37,7 @@ def test_one_warning_names_the_words_that_were_taken_for_missing_values_and_thei
     assert text.startswith("Words among numbers or dates were taken for missing values: 'sans' (6) in column 'size'. ")
     assert "missing=['sans']" in text
     assert "weight" not in text
-    with warnings.catch_warnings():  # the advice works
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):  # the advice works
         encoder = TableEncoder(missing=["sans"]).fit(odd_frame().drop(columns="y"))
         assert np.isfinite(encoder.transform(odd_frame().drop(columns="y"))).all()
 
@@ -48,13 +47,12 @@ def test_a_warning_names_a_column_of_numbers_with_two_readings():
     with pytest.warns(UserWarning, match=r"column 'y': numbers such as '1\.100' are read as decimals"):
         TableEncoder().fit(table)
     for parameters in ({"thousands": "."}, {"decimal": "."}):
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
+        with warnings.catch_warnings(action="error"):
             found = TableEncoder(**parameters).fit_transform(table)
         assert found[0, 0] == (1100 if "thousands" in parameters else 1.1)
 
 
-def test_the_option_that_an_error_names_makes_predict_go_on(run, tmp_path):  # noqa: F811
+def test_the_option_that_an_error_names_makes_predict_go_on(run, tmp_path):
     rows = [[round(np.sin(i), 3), ["oak", "ash"][i % 3 > 0], int(np.sin(i) > 0)] for i in range(60)]
     write_csv(tmp_path / "train.csv", ["a", "wood", "p"], rows)
     write_csv(tmp_path / "new.csv", ["a", "wood"], [["pending", "ash"], ['in "x", soon', "oak"], ["", "oak"]])
@@ -92,14 +90,13 @@ def test_new_words_in_one_percent_of_a_column_are_missing_values_with_a_note(n_n
             encoder.transform(new)
 
 
-def test_a_note_of_predict_names_new_words_and_labels_are_never_guessed(run, tmp_path):  # noqa: F811
+def test_a_note_of_predict_names_new_words_and_labels_are_never_guessed(run, tmp_path):
     rows = [[f"{i / 4:.2f}".replace(".", ","), ["oak", "ash"][i % 3 > 0], i % 2] for i in range(120)]
     write_csv(tmp_path / "train.csv", ["a", "wood", "p"], rows)
     assert_done(run("fit", "train.csv", "--label-columns", "p", *QUICK, "-o", "m.skops"))
     rows[7][0] = "soon"
     write_csv(tmp_path / "new.csv", ["a", "wood", "p"], rows)
-    found = run("predict", "m.skops", "new.csv", "-o", "out.csv")
-    assert found.status == 0, found
+    found = ran(run("predict", "m.skops", "new.csv", "-o", "out.csv"))
     assert "new.csv: column 'a': new since the fit, and read as missing values: 'soon' (1)." in found.err
     assert_refused(run("fit", "new.csv", "--label-columns", "p", *QUICK, "-o", "n.skops"), "line 9, column 'a': 'soon'")
     rows[7][0], rows[8][2] = "7", "perhaps"
@@ -131,7 +128,7 @@ def test_a_word_for_a_missing_value_is_one_in_other_columns_unless_it_is_a_level
     assert TableEncoder(one_hot=["crp"]).fit(cultures()).plan_.columns[0].kind == "category"
 
 
-def test_the_options_of_a_plan_with_such_a_word_give_the_same_plan(run, tmp_path):  # noqa: F811
+def test_the_options_of_a_plan_with_such_a_word_give_the_same_plan(run, tmp_path):
     table = cultures().assign(y=[i % 2 for i in range(60)])
     table["size"] = ["sans" if i % 10 == 0 else i / 8 for i in range(60)]
     table.to_csv(tmp_path / "t.csv", index=False)
@@ -157,7 +154,7 @@ def test_na_among_codes_is_a_country_unless_the_table_has_it_elsewhere(other, ke
 # ---------------------------------------------------------------- yes and no that a person says
 
 
-def test_words_for_yes_and_no_can_be_said_for_features_and_labels(run, tmp_path):  # noqa: F811
+def test_words_for_yes_and_no_can_be_said_for_features_and_labels(run, tmp_path):
     table = pandas.DataFrame({"sex": ["m", "f", "F"] * 20, "a": np.arange(60) % 11 / 4})
     assert TableEncoder().fit(table).plan_.columns[0].kind == "category"
     encoder = TableEncoder(yes="F", no="m").fit(table)
@@ -185,7 +182,7 @@ def test_words_for_yes_and_no_can_be_said_for_features_and_labels(run, tmp_path)
 # ---------------------------------------------------------------- units and lists
 
 
-def test_units_signs_and_lists_become_features(run, tmp_path):  # noqa: F811
+def test_units_signs_and_lists_become_features(run, tmp_path):
     n = 120
     weight = [f"{i / 8:.3f} kg".replace(".", ",") if i % 3 else f"{i * 125}g" for i in range(1, n + 1)]
     crp = ["<0.5" if i % 4 == 0 else f"{i / 8}" for i in range(n)]
@@ -227,8 +224,7 @@ def test_codes_with_digits_stay_categories():
 def test_a_column_with_more_than_five_percent_of_other_texts_has_no_unit():
     for n_other, kind in ((5, "number"), (6, "category")):
         cells = [f"{i % 20} kg" for i in range(100 - n_other)] + ["heavy"] * n_other
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             assert TableEncoder().fit(pandas.DataFrame({"a": cells})).plan_.columns[0].kind == kind
 
 

@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
-from commands import run, write_csv
+from commands import write_csv
 
 from nmlsdr.tables import Choices, DataFileError, TableEncoder, read_table
 from nmlsdr.tables._labels import similar_names
@@ -13,13 +13,10 @@ from nmlsdr.tables._numbers import keeps_digits
 
 pandas = pytest.importorskip("pandas")
 
-__all__ = ["run"]  # a fixture, used by its name
-
 
 def tomorrow(fitted, new, **choices):
     """What is said of a column of another table, and its numbers there; the fit may say what it likes."""
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings(record=True, action="always") as said:
         encoder = TableEncoder(**choices).fit(pandas.DataFrame({"v": fitted, "w": np.arange(len(fitted)) % 7 * 1.5}))
         said.clear()
         values = encoder.transform(pandas.DataFrame({"v": new, "w": np.arange(len(new)) % 7 * 1.5}))[:, 0]

@@ -4,7 +4,6 @@ import itertools
 
 import numpy as np
 import pytest
-from commands import assert_refused, run, write_csv  # noqa: F401
 
 from nmlsdr._checks.labels import check_labels
 from nmlsdr._checks.words import (

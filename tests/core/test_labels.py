@@ -356,13 +356,6 @@ def test_minus_one_is_not_a_class_even_with_labeled():
         check_labels([-1, -1, -1, 3], labeled=marked)
 
 
-def test_one_column_may_be_given_with_labeled():
-    labels = check_labels([[1], [0]], labeled=np.array([True, False]))
-    assert labels.known.tolist() == [[True], [False]]
-    labels = check_labels([[1], [np.nan]])
-    assert labels.known.tolist() == [[True], [False]]
-
-
 def test_unknown_entries_are_not_listed_as_suspects():
     found = nmlsdr.inspection.rank_suspects([[0.9, 0.2], [0.3, 0.1]], [[1, np.nan], [0, 1]])
     assert [*zip(found.row.tolist(), found.label.tolist(), strict=True)] == [(0, 0), (1, 0), (1, 1)]

@@ -130,18 +130,6 @@ def test_scorers_of_scikit_learn(Classifier, C, rng):
 
 
 @BOTH
-def test_labels_without_and_with_only_positives_and_a_thousand(Classifier, rng):
-    X, _ = draw(rng, n=30)
-    Y = (rng.random((30, 1000)) < 0.1).astype(int)
-    Y[:, 0], Y[:, 1] = 0, 1
-    keep = {"alpha_labeled": 0.0} if Classifier is SemiSupervisedMLkNN else {}
-    proba = Classifier(5, **keep).fit(X, Y).predict_proba(X)
-    assert ((proba > 0) & (proba < 1)).all()
-    assert (proba[:, 0] < 0.5).all()
-    assert (proba[:, 1] > 0.5).all()
-
-
-@BOTH
 def test_threshold_and_at_least_one(Classifier, rng):
     X, Y = draw(rng, C=5)
     Y *= rng.random(Y.shape) < 0.3

@@ -19,7 +19,6 @@ from sklearn.model_selection import (
     ShuffleSplit,
     StratifiedKFold,
     cross_val_score,
-    cross_validate,
 )
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.neighbors import KNeighborsClassifier
@@ -213,32 +212,6 @@ def test_scorers_equal_the_signed_measures(rng, n_labels):
             expected = SIGNS[name] * getattr(metrics, name)(y_new[known], model.predict_proba(X_new[known]))
             for form in (np.asarray, pd.DataFrame):
                 assert scorer(model, X_new, form(y_new)) == pytest.approx(expected, nan_ok=True)
-
-
-@pytest.mark.parametrize("n_labels", [1, 2, 3])
-def test_cross_validate_on_partly_labelled_rows(rng, n_labels):
-    X, y = make_data(rng, n_labels)
-    with quiet_at_one_label(n_labels):
-        result = cross_validate(
-            NearestRow(), X, y, cv=LabeledRowsSplit(3), scoring=SCORERS, error_score="raise", return_estimator=True
-        )
-    assert [model.n_unlabelled_ for model in result["estimator"]] == [len(unlabelled_rows(y))] * 3
-    for name in SIGNS:
-        undefined = n_labels == 1 and name in ("ranking_loss", "average_precision", "one_error")
-        assert np.isnan(result[f"test_{name}"]).all() == undefined
-
-
-@pytest.mark.parametrize("n_labels", [1, 2, 3])
-def test_grid_search_finds_the_better_value(rng, n_labels):
-    X, y = make_data(rng, n_labels)
-    search = GridSearchCV(
-        NearestRow(), {"certainty": [0.2, 0.9]}, scoring=SCORERS["hamming_loss"], cv=LabeledRowsSplit(3),
-        error_score="raise",
-    ).fit(X, y)  # fmt: skip
-    assert search.best_params_ == {"certainty": 0.9}
-    assert -0.5 < search.best_score_ <= 0
-    assert search.best_estimator_.n_unlabelled_ == len(unlabelled_rows(y))
-    assert clone(search).cv.cv == 3
 
 
 SCIKIT_LEARN = [MultiOutputClassifier(LogisticRegression()), RandomForestClassifier(5, random_state=0)]

@@ -165,18 +165,6 @@ def test_every_other_method_is_followed_by_the_semi_supervised_classifier(run, t
     np.testing.assert_array_equal(predicted("labels.csv")[1], load_model("model.skops").predict(tables[2]))
 
 
-@pytest.mark.parametrize(("words", "sentence"), [
-    (["--method", "MDDMp", "--classifier", "residual"], "--classifier residual goes with --method NMLSDR only"),
-    (["--classifier", "none", "--threshold", "0.4"], "--threshold is for a classifier, got --classifier none"),
-    (["--method", "MDDMp", "--classifier", "none", "--metric", "cosine"], "--metric has no effect on MDDMp with"),
-    (["--classifier", "mlknn", "--threshold", "1.5"], "a number from 0 to 1, f1, macro, or prior, got '1.5'"),
-])  # fmt: skip
-def test_options_that_exclude_each_other_raise_a_clear_error(run, tables, words, sentence):
-    outcome = run("fit", "train.csv", *COLUMNS, *words, "--out", "model.skops")
-    assert outcome.status == 2
-    assert sentence in outcome.err
-
-
 @pytest.mark.parametrize("classifier", ["semi-supervised", "mlknn", "none"])
 def test_options_reach_the_estimators(run, tables, classifier):
     outcome = run(

@@ -143,16 +143,16 @@ FIT = [
         ["train.csv", *COLUMNS, "--method", "CCA", "--classifier", "none", "--alpha-labeled", "0.5"],
         ["--alpha-labeled has no effect on CCA"],
     ),
+    (["train.csv", *COLUMNS, "--method", "MDDMp", "--classifier", "residual"], ["with --method NMLSDR only"]),
+    (["train.csv", *COLUMNS, "--classifier", "none", "--threshold", "0.4"], ["classifier, got --classifier none"]),
+    (["train.csv", *COLUMNS, "--method", "MDDMp", "--classifier", "none", "--metric", "cosine"], ["no effect on MDDMp"]),
+    (["train.csv", *COLUMNS, "--threshold", "1.5"], ["a number from 0 to 1, f1, macro, or prior, got '1.5'"]),
     (["train.csv", *COLUMNS, "--classifier", "svm"], ["--classifier", "'svm'"]),
     (["train.csv", *COLUMNS, "--n-components", "0"], ["--n-components", "at least 1"]),
     (["train.csv", *COLUMNS, "--n-components", "4"], ["n_components", "4", "3"]),
     (["train.csv", *COLUMNS, "--seed", "-1"], ["--seed", "at least 0"]),
     (["train.csv", *COLUMNS, "--seed", "99999999999"], ["--seed", "2^32"]),
     (["train.csv", *COLUMNS, "--method"], ["--method", "expected one argument"]),
-]
-OUT_FIT = [
-    ("model.txt", ["'model.txt'", ".skops"]),
-    ("model", ["'model'", ".skops"]),
 ]
 MODELS = [
     (["absent.npz", "test.csv"], ["absent.npz", "No such file"]),

@@ -284,15 +284,6 @@ def test_a_small_run_resumes_and_reports(tmp_path, capfd):
     assert "<h1>ResidualPropagation compared with other classifiers</h1>" in page
 
 
-@pytest.mark.slow
-@pytest.mark.shared
-def test_regimes_from_the_command(tmp_path, capfd, shared):
-    words = ("--size", "small", "--seeds", 1, "--jobs", 1, "--out", tmp_path, "--data-home", shared / "data")
-    assert reproduce(*words, "--datasets", "emotions", "birds", "--methods", "Residual", "NMLSDR", "Ridge") == 0
-    assert "94 cells, 0 failed" in capfd.readouterr().out
-    assert [row[0] for row in lines(tmp_path, "beyond-regimes")[1:]] == [regime.title for regime in REGIMES.values()]
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [(("--methods", "CCA"), "no method named 'CCA'; choose one of Residual"), (("--datasets", "bird"), "'bird'")],
@@ -377,17 +368,6 @@ def test_ranking_measures_are_separate_and_only_complete_methods_are_compared():
     assert beyond_section.set_table(found, P1).name == "beyond-p1"
 
 
-def test_the_report_says_where_there_are_fewer_seeds():
-    found = results([[1.0, 1.0, 1.0], [2.0, 2.0, 2.0]])
-    found.values[1, :, :, 1] = np.nan
-    found.values[2, 2] = np.nan
-    others = [results([[1.0], [2.0]], seeds=1, regime=REGIMES[name]) for name in ("beyond-flips-0", "beyond-flips-20")]
-    assert beyond_section.seeds_used([found, *others]) == (
-        "Seeds. 10 % flips, 30 % labelled: 2 on Birds, Emotions, 1 on Corel. Ridge: none on Emotions. "
-        "no flips, 20 % flips: 1 on Birds."
-    )
-
-
 def test_the_rule_for_the_cut_off_is_shown_as_a_method_of_its_own():
     found = results([[1.0], [2.0]])
     found.parts["f1"][:, 1] = 0.9
@@ -395,33 +375,6 @@ def test_the_rule_for_the_cut_off_is_shown_as_a_method_of_its_own():
     assert shown.methods == ("Residual", "NMLSDR", "NMLSDR-f1", "Ridge")
     assert shown.values[0, :, 0, 0] == pytest.approx([0.6, 0.59, 0.9, 0.58])
     assert shown.seconds.shape == (1, 4, 2)
-
-
-def test_the_parts_of_the_article_are_listed_with_it_for_both_measures():
-    found = results([[-1.0, 2.0], [0.0, -3.0]], methods=("NMLSDR", "NMLSDR*", "Ridge"))
-    found.values[0, 1, METRICS.index("MiF1")] = 0.25
-    table = beyond_section.parts_table(found)
-    assert table.header[1:] == [f"{m} {name}" for m in ("MaF1", "MiF1") for name in found.methods[:2]]
-    assert [e.text for e in table.rows[0][1]] == ["60.50", "61.50", "60.50", "25.00"]
-    assert [e.bold for e in table.rows[1][1]] == [True, False] * 2
-    assert table.rows[-1][0] == "better than NMLSDR"
-    assert [e.text for e in table.rows[-1][1]] == ["-", "1 of 2", "-", "0 of 2"]
-    assert not beyond_section.parts_table(results([[1.0], [2.0]])).rows
-
-
-def test_the_table_of_regimes_compares_on_the_smaller_sets_alone():
-    base = results([[1.0] * 10, [2.0] * 10])
-    regime = REGIMES["beyond-flips-20"]
-    other = results([[3.0] * 6, [-1.0] * 6], regime=regime)
-    base.values[base.datasets.index("Corel")] = 0.0
-    table = beyond_section.regime_table([base, other], SEVEN)
-    rankings = beyond_section.regime_table([base, other], RANKING)
-    assert (table.name, rankings.name) == ("beyond-regimes", "beyond-regimes-rankings")
-    assert [entries for _, entries in rankings.rows] == [entries for _, entries in table.rows]
-    assert [name for name, _ in table.rows] == [BASE.title, regime.title]
-    assert [entry.text for entry in table.rows[0][1]] == ["60.50", "58.50", "59.50"]
-    assert [entry.beside for entry in table.rows[1][1]] == ["", "0 of 6", "6 of 6"]
-    assert "Corel" not in table.title
 
 
 @pytest.mark.usefixtures("default_forest")

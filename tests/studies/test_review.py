@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import run
 from beyond import REVIEWERS, REVIEWS, beyond_cells, precisions
-from beyond_section import kinds_table, review_tables, with_chance
+from beyond_section import with_chance
 from sklearn.metrics import average_precision_score
 
 from nmlsdr import ResidualPropagation
@@ -99,16 +99,6 @@ def test_cleanlab_judges_out_of_sample_predictions(toy, name, predictions):
     assert (np.abs(found.adjusted - found.scores) > 1e-3).any()
 
 
-@pytest.mark.slow
-def test_cleanlab_works_with_a_label_of_one_value(toy):
-    pytest.importorskip("cleanlab")
-    given = toy.given.copy()
-    given[toy.labeled, 1] = 0
-    found = REVIEWERS["cleanlab-logistic"](toy._replace(given=given))
-    assert np.isfinite(found.scores).all()
-    assert np.isfinite(found.adjusted).all()
-
-
 # ---- cells and the command
 
 
@@ -167,36 +157,3 @@ def test_records_become_arrays_and_failures_are_reported():
     assert np.isnan(found.values[1]).all()
     assert found.failures == ["beyond-review-flips, Yeast, Propagation, seed 0: ValueError: no"]
     assert collect(DROPPED, records) is None
-
-
-def test_tables_name_kinds_and_wins():
-    dropped = results([1.0] * 6, regime=DROPPED)
-    dropped.values[:, :, beyond.KINDS.index("spurious")] = np.nan  # no given 1 is wrong
-    few = results([-1.0, 0.5, 0.5])
-    few.values[:, 1, beyond.KINDS.index("unknown")] = np.nan  # a rival without a flip rate
-    summary, flips, missing = review_tables([few, dropped])
-    assert [name for name, _ in summary.rows] == [
-        "10 % flips, both", "10 % flips, unknown", "10 % flips, missing", "10 % flips, spurious",
-        "40 % of the positives dropped, both", "40 % of the positives dropped, unknown",
-        "40 % of the positives dropped, missing",
-    ]  # fmt: skip
-    assert [(e.text, e.beside) for e in summary.rows[1][1]] == [("50.0", ""), ("-", ""), ("10.0", "3 of 3")]
-    assert [(e.text, e.beside) for e in summary.rows[0][1]] == [("50.0", ""), ("50.0", "2 of 3"), ("10.0", "3 of 3")]
-    assert flips.title.endswith("10 % flips, both.")
-    assert missing.title.endswith("dropped, missing.")
-    assert missing.rows[0][1][0].text == "51.0"
-
-
-def test_kinds_of_lists_stand_side_by_side_by_noise():
-    flips, dropped = results([1.0, 2.0]), results([1.0, 2.0], regime=DROPPED)
-    flips.values[:, 0, beyond.KINDS.index("unknown")] = 0.3
-    table = kinds_table([flips, dropped])
-    assert table.header[1:] == [
-        "10 % flips: both", "10 % flips: unknown", "40 % of the positives dropped: both",
-        "40 % of the positives dropped: unknown", "40 % of the positives dropped: missing",
-    ]  # fmt: skip
-    assert [(name, [e.text for e in entries]) for name, entries in table.rows] == [
-        ("Birds", ["51.0", "30.0", "51.0", "51.0", "51.0"]),
-        ("Emotions", ["52.0", "30.0", "52.0", "52.0", "52.0"]),
-        ("mean", ["51.5", "30.0", "51.5", "51.5", "51.5"]),
-    ]  # fmt: skip

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmlsdr._checks.words import fold, trim
+from nmlsdr._checks.words import fold
 from nmlsdr.tables import TableEncoder
 from nmlsdr.tables._dates import dates_of, read_date
 from nmlsdr.tables._numbers import (
@@ -135,13 +135,6 @@ def test_what_is_no_number(text):
     assert not is_number(text)
 
 
-@few
-@given(st.text(max_size=6))
-def test_folding_a_text_twice_is_folding_it_once(text):
-    assert fold(fold(text)) == fold(text)
-    assert trim(trim(text)) == trim(text)
-
-
 def test_every_character_folds_once_and_composed_texts_are_equal():
     for code in itertools.chain(range(0x3100), range(0xF900, 0x10000), range(0x10400, 0x10500)):
         folded = fold(chr(code))
@@ -168,11 +161,6 @@ def test_typographic_minus_signs_blanks_and_digits_are_numbers():
     found, column = encode("−5", "3", "－２", "1\u2009250", "–7", "2\u202f000", "+4")
     assert found == [-5, 3, -2, 1250, -7, 2000, 4]
     assert column.kind == "number"
-
-
-def test_numbers_that_are_no_texts_have_no_notation():
-    table = pandas.DataFrame({"a": [12.345, 987.0, 1.234]})
-    assert TableEncoder().fit_transform(table)[:, 0].tolist() == [12.345, 987.0, 1.234]
 
 
 def test_levels_that_unicode_writes_in_two_ways_are_one():

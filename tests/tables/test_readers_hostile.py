@@ -244,28 +244,20 @@ def seconds(action):
     return min(times)
 
 
-def xml_with_a_long_name(n):
-    return "a.xml", '<labels><label name="' + "a" * (100 * n) + '"/></labels>'
-
-
-def xml_with_a_long_comment(n):
-    return "a.xml", "<labels><!--" + "a" * (100 * n) + "--></labels>"
-
-
 def sparse_row_with_an_index_twice(n):
     head = "".join(f"@attribute a{j} numeric\n" for j in range(n))
     return "a.arff", f"@relation r\n{head}@data\n{{" + ",".join(f"{j} 1" for j in range(n)) + f",{n - 1} 2}}\n"
 
 
-def a_label_asked_for_twice(n):
-    return "a.csv", ",".join(f"y{j}" for j in range(n)) + "\n"
+LONG = {
+    "name": lambda n: ("a.xml", '<labels><label name="' + "a" * (100 * n) + '"/></labels>'),
+    "comment": lambda n: ("a.xml", "<labels><!--" + "a" * (100 * n) + "--></labels>"),
+    "an index twice": sparse_row_with_an_index_twice,
+    "a label asked for twice": lambda n: ("a.csv", ",".join(f"y{j}" for j in range(n)) + "\n"),
+}
 
 
-@pytest.mark.parametrize(
-    "make",
-    [xml_with_a_long_name, xml_with_a_long_comment, sparse_row_with_an_index_twice, a_label_asked_for_twice],
-    ids=lambda make: make.__name__,
-)
+@pytest.mark.parametrize("make", LONG.values(), ids=LONG)
 def test_the_time_to_read_grows_linearly_with_the_size_of_the_file(tmp_path, make):
     """Eight times the file takes about eight times as long, not 64: the bound lies between."""
     times = []

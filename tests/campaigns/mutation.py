@@ -112,13 +112,12 @@ def is_python(mutant: Mutant) -> bool:
 def kept_mutants() -> list[Mutant]:
     """The errors of mutants.py; one whose pattern the file does not have exactly once is an error."""
     found = []
-    for file, rows in KEPT.items():
+    for file, name, old, new in KEPT:
         text = (PACKAGE / file).read_text(encoding="utf-8")
-        for name, old, new in rows:
-            pattern = re.compile(r"\s+".join(map(re.escape, old.split())))
-            if len(pattern.findall(text)) != 1:
-                raise SystemExit(f"{name}: {file} has {old!r} not once; correct the row, or delete it")
-            found.append(Mutant(name, file, pattern.sub(lambda _, new=new: new, text)))
+        pattern = re.compile(r"\s+".join(map(re.escape, old.split())))
+        if len(pattern.findall(text)) != 1:
+            raise SystemExit(f"{name}: {file} has {old!r} not once; correct the row, or delete it")
+        found.append(Mutant(name, file, pattern.sub(lambda _, new=new: new, text)))
     return found
 
 

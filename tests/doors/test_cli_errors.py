@@ -145,7 +145,7 @@ FIT = [
     ),
     (["train.csv", *COLUMNS, "--method", "MDDMp", "--classifier", "residual"], ["with --method NMLSDR only"]),
     (["train.csv", *COLUMNS, "--classifier", "none", "--threshold", "0.4"], ["classifier, got --classifier none"]),
-    (["train.csv", *COLUMNS, "--method", "MDDMp", "--classifier", "none", "--metric", "cosine"], ["no effect on MDDMp"]),
+    (["train.csv", *COLUMNS, "--method", "MDDMp", "--classifier", "none", "--metric", "cosine"], ["effect on MDDMp"]),
     (["train.csv", *COLUMNS, "--threshold", "1.5"], ["a number from 0 to 1, f1, macro, or prior, got '1.5'"]),
     (["train.csv", *COLUMNS, "--classifier", "svm"], ["--classifier", "'svm'"]),
     (["train.csv", *COLUMNS, "--n-components", "0"], ["--n-components", "at least 1"]),

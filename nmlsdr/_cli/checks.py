@@ -58,7 +58,7 @@ def _check_outputs(args: argparse.Namespace) -> None:
     """Raise if a file of --out cannot be written, or does not end in one of the suffixes of the command."""
     paths = [args.out] if isinstance(args.out, str) else args.out
     for path in paths:
-        if path == "-":
+        if path == "-" and ".skops" not in args.suffixes:  # a model is no stream
             continue
         suffix = PurePath(path).suffix.lower()
         if suffix not in args.suffixes:

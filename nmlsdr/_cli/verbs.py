@@ -33,7 +33,8 @@ LISTS = (".csv", ".tsv", ".parquet", ".pq")
 def output(*suffixes: str, note: str = "", required: bool = True) -> Options:
     """Describe --out of a verb that writes files with these suffixes, which become ``args.suffixes``."""
     *others, last = (suffix for suffix in suffixes if suffix != ".pq")
-    text = f"the file to write ({', '.join(others)}{' or ' if others else ''}{last}{note}); -: standard output"
+    text = f"the file to write ({', '.join(others)}{' or ' if others else ''}{last}{note})"
+    text += "; -: standard output" * (last != ".skops")
     return {"--out": option("FILE", text, required=required, suffixes=suffixes)}
 
 

@@ -4,9 +4,7 @@ import argparse
 import contextlib
 import csv
 import io
-import os
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from types import SimpleNamespace
@@ -63,7 +61,7 @@ def write_result(
 
 
 @contextlib.contextmanager
-def _failures(path: str) -> Iterator[None]:
+def failures(path: str) -> Iterator[None]:
     """Turn a failure to write into a RunError that names the output."""
     try:
         yield
@@ -76,7 +74,7 @@ def _failures(path: str) -> Iterator[None]:
 @contextlib.contextmanager
 def open_output(path: str, inputs: Iterable[str]) -> Iterator[BinaryIO]:
     """Open what becomes `path` when the block ends without an error, or standard output for "-"."""
-    with _failures(path):
+    with failures(path):
         if path != "-":
             with replace_file(path, inputs=inputs) as file:
                 yield file
@@ -85,20 +83,6 @@ def open_output(path: str, inputs: Iterable[str]) -> Iterator[BinaryIO]:
         yield whole
         sys.stdout.buffer.write(whole.getvalue())
         sys.stdout.buffer.flush()
-
-
-@contextlib.contextmanager
-def model_output(path: str) -> Iterator[str]:
-    """Yield where to write a model: `path`, or a file that is copied to standard output when the block ends."""
-    if path != "-":
-        with _failures(path):
-            yield path
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        name = os.path.join(folder, "model.skops")
-        yield name
-        with open_output("-", ()) as file, open(name, "rb") as written:
-            file.write(written.read())
 
 
 def wrote(console: Console, path: str, n_rows: int, *facts: tuple[int, str], hint: str = "") -> None:

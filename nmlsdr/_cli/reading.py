@@ -57,16 +57,16 @@ def read_data(
         console.note(f"{args.data}: {note}.")
     if table.differences and getattr(args, "strict", False):
         raise InputError(f"{args.data} is not as the table of the fit; mend it, or leave --strict out.")
-    if need_labels and table.target is None:
-        options = "--labels FILE.xml, --label-columns NAME, --label-file FILE or --label-list NAME"
-        raise InputError(f"{args.data} was read without labels; add {options}.")
     if table.target is not None:
         table = enter_verdicts(table, args, console)
-        if model is None and table.labeled.any() and not (table.target == 0).any():
-            what = f"{args.data}: no row is known not to have the label {table.names_of_labels()[0]!r}"
-            raise InputError(f"{what}; write 0 there, or in lists a word such as none, with --no-label none.")
+    elif need_labels:
+        options = "--labels FILE.xml, --label-columns NAME, --label-file FILE or --label-list NAME"
+        raise InputError(f"{args.data} was read without labels; add {options}.")
     if need_labels and not table.labeled.any():
         raise InputError(f"{args.data} has no labelled row; give its labels.")
+    if model is None and table.target is not None and table.labeled.any() and not (table.target == 0).any():
+        what = f"{args.data}: no row is known not to have the label {table.names_of_labels()[0]!r}"
+        raise InputError(f"{what}; write 0 there, or in lists a word such as none, with --no-label none.")
     return table
 
 

@@ -235,8 +235,5 @@ def two_axes(points: NDArray[Any]) -> NDArray[np.float64]:
 def drawn_rows(n_samples: int, max_points: int, always: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
     """Which rows to draw: all, or a random part of size `max_points` and the rows `always`."""
     drawn = np.ones(n_samples, dtype=bool)
-    if max_points < n_samples:
-        drawn[np.random.default_rng(0).permutation(n_samples)[max_points:]] = False
-        if always is not None:
-            drawn |= always
-    return drawn
+    drawn[np.random.default_rng(0).permutation(n_samples)[max_points:]] = False
+    return drawn if always is None else drawn | always

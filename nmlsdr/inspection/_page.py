@@ -317,11 +317,8 @@ def missing_in(column: Any, words: Collection[str]) -> NDArray[np.bool_]:
 
 def texts_of(column: NDArray[Any]) -> list[str]:
     """The cells of an array as texts; numbers have at most six digits."""
-    cells = column.tolist()
-    if column.dtype.kind == "f":
-        return ["" if text == "nan" else text for text in map("{:.6g}".format, cells)]
-    kept = (isinstance(cell, float) and cell == cell for cell in cells)
-    return [f"{c:.6g}" if k else "" if is_null(c) else str(c) for k, c in zip(kept, cells, strict=True)]
+    are_numbers = ((cell, isinstance(cell, float) and cell == cell) for cell in column.tolist())
+    return [f"{cell:.6g}" if number else "" if is_null(cell) else str(cell) for cell, number in are_numbers]
 
 
 def cells_of(

@@ -55,12 +55,9 @@ def _numbers(texts: Any) -> Any:
     import pyarrow
     import pyarrow.compute as pc
 
+    texts = pc.ascii_trim(texts, BLANKS)
     try:
-        try:
-            values = pc.cast(texts, pyarrow.float64())
-        except pyarrow.ArrowInvalid:
-            texts = pc.ascii_trim(texts, BLANKS)
-            values = pc.cast(pc.if_else(pc.equal(texts, ""), None, texts), pyarrow.float64())
+        values = pc.cast(pc.if_else(pc.equal(texts, ""), None, texts), pyarrow.float64())
     except pyarrow.ArrowInvalid:
         return None
     return values if pc.all(pc.is_finite(values), min_count=0).as_py() else None

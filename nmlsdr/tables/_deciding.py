@@ -322,11 +322,8 @@ class Deciding:
         marked = (number for number, count in facts.marked().items() if count)
         unmarked = self.choices.decimal is None and not any("." in number or "," in number for number in marked)
         if self.n_distinct_rows >= LEAST_COUNTED and facts.n_known == self.n_rows and not factors and not marks:
-            if isinstance(facts.cells, Numbers):
-                values = facts.cells.values
-            else:  # other texts, which are an error later, are NaN
-                different, forms = facts.column.different, facts.column.forms
-                values = read_quantities(different, forms, notation, {}, ())[facts.column.codes, 0]
+            trial = Plan((Column(facts.name, "number", **notation._asdict()),), tuple(self.missing))
+            values = trial.encode({facts.name: facts.cells}, self.n_rows, [])[:, 0]  # NaN for what is an error later
             whole = np.unique(values)
             n_whole = len(whole) if (whole == np.rint(whole)).all() else 0
             if n_whole == self.n_distinct_rows:

@@ -17,7 +17,7 @@ from .._checks.labels import check_labels
 from .._checks.words import check_answers
 from .._errors import InputError
 from .._refit import new_fit
-from ._columns import Cells, Numbers, coded_column, typed_column
+from ._columns import Cells, Numbers, typed_column
 from ._deciding import Choices, Deciding
 from ._files import Problem, problems_in_words
 from ._numbers import keeps_digits
@@ -244,17 +244,12 @@ def encoder_of(plan: Plan, impute: str, named: bool = True) -> TableEncoder:
 
 def _cells(column: Any) -> Cells:
     """Return a column of an array or data frame."""
-    if hasattr(column, "cat") and hasattr(column.dtype, "categories") and hasattr(column, "iloc"):  # of pandas
-        return coded_column([*column.cat.categories, None], column.cat.codes.to_numpy())
     values = np.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)
     if values.dtype.kind == "c":
         raise InputError("X contains complex numbers; give the real and the imaginary part as two columns.")
     is_whole = values.dtype.kind in "iu" and len(values) > 0
     if values.dtype.kind == "f" or (is_whole and keeps_digits([values.min(), values.max()])):
         return Numbers(values.astype(np.float64))
-    if values.dtype.kind in "iubM":
-        different, codes = np.unique(values, return_inverse=True)
-        return coded_column(list(different), codes)
     return typed_column(values.tolist() if values.dtype.kind in "UT" else list(values))
 
 

@@ -163,6 +163,7 @@ def test_the_ends_and_quantiles_of_a_column_are_kept():
     assert found.drift == pytest.approx(1 - 1.5 / 50**0.5)
     assert profile_of(Column("v", "number"), Numbers(values[:1]), values[:1], HOW).drift == 0
     assert shift(SEVEN, np.repeat([-1.0, 200.0], 50)) == 0.5  # as many below as above: above
+    assert profile_of(Column("v", "number"), Numbers(np.array([np.nan])), np.array([np.nan]), HOW).missing == 1
 
 
 @pytest.mark.parametrize(
@@ -210,6 +211,12 @@ def test_chance_is_a_binomial_of_the_rows_of_both_tables(k, rare, is_told):
     assert bool(told("list", (0, (), 0, {"a": 0.9, "b": 0.5}), lists, rare=rare, **items)[0]) == is_told
 
 
+def test_chance_counts_the_rows_with_a_value():
+    zeros = [0] * 30 + [*np.linspace(1.5, 99.5, 70)]
+    assert told("number", (0, SEVEN, 0, {"decimals": 1.0}), zeros)[0] != []
+    assert told("number", (0.9, SEVEN, 0, {"decimals": 1.0}), zeros)[0] == []  # 10 at the fit
+
+
 def test_three_times_as_many_are_needed_of_what_the_fit_had():
     new = [*[0] * 375, *np.linspace(1, 99, 625)]
     assert told("number", (0, SEVEN, 0, {"0": 0.125, "decimals": 0.7}), new)[0] == []
@@ -232,6 +239,8 @@ def test_a_change_is_told_from_four_tenths_of_the_rows_on_and_more_where_they_ar
 def test_more_of_what_is_no_form_is_no_mistake():
     """A third as many had the level at the fit, as next year's flu."""
     was, levels = (0, (), 0, {"a": 0.1, "b": 0.9}), {"a": "A", "b": "B"}
+    assert told("category", (0, (), 0, {"a": 0.45, "b": 0.55}), ["a"] * 100, levels=levels) == ([], False, "")
+    assert told("category", (0, (), 0, {"a": 0.44, "b": 0.56}), ["a"] * 100, levels=levels)[2] != ""
     assert told("category", was, ["a"] * 40 + ["b"] * 60, levels=levels)[0] == []
 
 

@@ -44,11 +44,8 @@ def trim_all(texts: list[str]) -> list[str]:
     if joined.count("\n") != len(texts) - 1:
         return [trim(text) for text in texts]
     plain = joined if joined.isascii() else trim(f"|{joined}|")[1:-1]
-    framed = f"\n{plain}\n"
-    blanks = [blank for blank in BLANKS if blank != "\n" and blank in plain]
-    if any(f"{blank}\n" in framed or f"\n{blank}" in framed for blank in blanks):
-        return [text.strip(BLANKS) for text in plain.split("\n")]
-    return texts if plain == joined else plain.split("\n")
+    found = [text.strip(BLANKS) for text in plain.split("\n")]
+    return texts if found == texts else found
 
 
 def fold_all(texts: list[str]) -> list[str]:

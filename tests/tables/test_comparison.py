@@ -196,7 +196,7 @@ def test_few_values_far_beyond_the_ends_are_told(far, drift, is_told):
         assert found[0].endswith("% of the cells; the fit had 0 to 100")
 
 
-@pytest.mark.parametrize(("k", "rare", "is_told"), [(7, 0.005, False), (8, 0.005, True), (8, 0.0039, False)])
+@pytest.mark.parametrize(("k", "rare", "is_told"), [(7, 0.005, False), (8, 0.005, True), (8, 1 / 256, False)])
 def test_chance_is_a_binomial_of_the_rows_of_both_tables(k, rare, is_told):
     """None of 100 rows and k of 100 others: all stand in one table with probability 2^-k, 1/256 for 8."""
     ordinary = (0, SEVEN, 0, {"decimals": 1.0})
@@ -209,6 +209,18 @@ def test_chance_is_a_binomial_of_the_rows_of_both_tables(k, rare, is_told):
     items = {"levels": {"a": "a", "b": "b"}, "separator": ";"}
     lists = [""] * k + ["a;b"] * (100 - k)
     assert bool(told("list", (0, (), 0, {"a": 0.9, "b": 0.5}), lists, rare=rare, **items)[0]) == is_told
+
+
+def test_the_level_is_one_percent_for_all_columns_together():
+    """Two columns, 60 rows and 90: k missing cells all stand among the 90 with probability .6^k, .0060 for k = 10."""
+    values = [i * 37 % 60 + 0.5 for i in range(90)]
+    assert said_of(values[:60], [None] * 10 + values[10:])[0] == []
+    assert said_of(values[:60], [None] * 11 + values[11:])[0] != []
+
+
+def test_rare_levels_that_share_a_feature_may_be_new():
+    texts = ["a"] * 99 + ["new"]
+    assert told("category", (0, (), 0, {"a": 1.0}), texts, levels={"a": "A"}, has_other=True)[0] == []
 
 
 def test_chance_counts_the_rows_with_a_value():
@@ -349,7 +361,7 @@ def test_what_stays_silent():
 
 @pytest.mark.parametrize("name", ["barley (German)", "leaks (English)"])
 def test_changes_are_told_and_ordinary_files_are_not(name):
-    """A reduced campaign: tests/campaigns/comparison.py has 14 tables."""
+    """A reduced campaign: tests/campaigns/comparison.py has 19 tables."""
     (found, n_changes, *wrong, beside), missed, said = comparison.rates(1, [name])
     assert (found, missed, beside) == (n_changes, {}, 0)
     assert wrong[0] == 0, said

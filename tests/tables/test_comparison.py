@@ -242,6 +242,8 @@ def test_a_change_is_told_from_four_tenths_of_the_rows_on_and_more_where_they_ar
         new = ["a"] * round(100 * share) + ["b"] * round(100 - 100 * share)
         said = told("category", (0, (), 0, {"a": 0.25, "b": 0.75}), new, levels={"a": "A", "b": "B"})[0]
         assert said == ["'A' in 81% of the cells, 25% at the fit", "'B' in 19% of the cells, 75% at the fit"] * is_told
+        said = told("category", (0, (), 0, {"a": 0.25, "b": 0.75}), new, levels={"a": "A" * 31, "b": "B" * 30})[0]
+        assert [fact.split("'")[1] for fact in said] == ["A" * 27 + "...", "B" * 30] * is_told
         beyond = round(100 * (share - 0.25))
         moved = [*np.linspace(101, 150, beyond), *np.linspace(1.5, 99.5, 100 - beyond)]
         for drift, wider in ((0, is_told), (0.004, is_told), (0.007, False)):  # twice the drift wider

@@ -41,7 +41,7 @@ TESTS = {
     "graph": "core/test_graph.py core/test_neighbors.py core/test_propagation.py",
     "inspection/_mistakes": "doors/test_mistakes.py",
     "inspection/_review": "doors/test_inspection.py",
-    "inspection/_verdicts": "doors/test_cli_review.py doors/test_review_page.py doors/test_inspection.py",
+    "inspection/_verdicts": "doors/test_review_page.py doors/test_inspection.py doors/test_cli_review.py",
     "inspection/": "doors/test_review_page.py doors/test_review_browser.py",
     "metrics": "core/test_metrics.py",
     "mlknn": "core/test_mlknn.py core/test_mlknn_estimators.py",

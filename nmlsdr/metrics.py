@@ -382,8 +382,8 @@ class Compared:
     @cached_property
     def counts(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """TP, and FP + FN, of each label over its known entries."""
-        right, wrong = self.predicted & self.truth, self.predicted != self.truth
-        return (right & self.known).sum(axis=0), (wrong & self.known).sum(axis=0)
+        wrong = (self.predicted != self.truth) & self.known
+        return (self.predicted & self.truth).sum(axis=0), wrong.sum(axis=0)  # truth is False where it is not known
 
 
 # ---------------------------------------------------------------- rankings

@@ -222,6 +222,9 @@ def test_the_score_table_has_the_seven_measures_in_order():
     assert table["MaF1"] == metrics.macro_f1(truth, scores)
     assert table["MiF1"] == metrics.micro_f1(truth, scores)
     assert metrics.score_table(truth, scores)["Cov'"] == 1 - metrics.coverage(truth, scores) / 5
+    decided = metrics.score_table(truth, scores, predictions=1 - truth)  # all wrong
+    assert {name: value for name, value in decided.items() if value == 0} == {"HL'": 0, "MaF1": 0, "MiF1": 0}
+    assert (decided["AP"], decided["OE'"]) == (table["AP"], table["OE'"])
 
 
 def test_table_of_one_label():

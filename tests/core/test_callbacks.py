@@ -145,6 +145,7 @@ def test_the_tree_of_a_fit(samples, estimator, steps):
     assert recorder.names(2) == steps
     ended = [names for hook, names in recorder.told if hook == "end"]
     assert ended.count(("fit", "propagation", "sweep")) >= model.n_iter_ > 1
+    assert model.residual_ <= 1e-8
     assert {names[1] for names in ended if names[-1] == "sweep"} == {name for name in steps if "propagation" in name}
     folds = [names for names in ended if names[-1] == "fold"]
     assert len(folds) == ("cross-validation" in steps) * 5

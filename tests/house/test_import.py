@@ -176,11 +176,12 @@ def test_names_are_there_on_first_use_and_the_core_does_without_scikit_learn():
 import sys, nmlsdr
 print(next((name for name in {CORE} if getattr(nmlsdr, name) and "sklearn" in sys.modules), "none"))
 """ + """
+print(hasattr(nmlsdr, "_methods"), hasattr(nmlsdr, "nothing"))
 print(nmlsdr.metrics.hamming_loss([[1, 0]], [[1, 1]]), nmlsdr.NMLSDR(2))
 from nmlsdr import *
 print(MLkNN.__name__, __version__)
 """
-    assert run(program, lines=3) == f"none\n0.5 NMLSDR(n_components=2)\nMLkNN {nmlsdr.__version__}"
+    assert run(program, lines=4) == f"none\nFalse False\n0.5 NMLSDR(n_components=2)\nMLkNN {nmlsdr.__version__}"
 
 
 def test_a_name_that_was_used_once_is_stored_in_the_module():

@@ -7,12 +7,7 @@ import pytest
 from scipy import stats
 
 from nmlsdr.experiments.results import resource
-from nmlsdr.experiments.statistics import (
-    best_counts,
-    paired_t_p_value,
-    signed_rank_p_values,
-    wilcoxon_scores,
-)
+from nmlsdr.experiments.statistics import best_counts, paired_t_p_value, signed_rank_p_values, wilcoxon_scores
 
 METRICS = ["HL'", "RL'", "AP", "OE'", "Cov'", "MaF1", "MiF1"]
 

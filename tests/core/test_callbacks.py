@@ -44,11 +44,6 @@ def test_cross_fit_reports_each_of_its_folds_once(rng):
 
 # ---------------------------------------------------------------- scikit-learn 1.9
 
-needs_callbacks = pytest.mark.skipif(
-    not hasattr(NMLSDR, "set_callbacks"), reason="scikit-learn has callbacks from version 1.9 on"
-)
-
-
 class Recorder:
     """Keeps the tasks as (hook, path of names)."""
 
@@ -100,6 +95,9 @@ def path(context):
 
 @pytest.fixture
 def samples(rng):
+    """Rows and labels for an estimator with callbacks."""
+    if not hasattr(NMLSDR, "set_callbacks"):
+        pytest.skip("scikit-learn has callbacks from version 1.9 on")
     X = rng.normal(size=(150, 8))
     Y = (X[:, :3] + 0.5 * rng.normal(size=(150, 3)) > 0).astype(int)
     Y[75:] = -1
@@ -134,7 +132,6 @@ def assert_equal_bits(one, other):
         assert pickle.dumps(value) == pickle.dumps(other_value), name
 
 
-@needs_callbacks
 @each_estimator
 def test_the_tree_of_a_fit(samples, estimator, steps):
     recorder = Recorder()
@@ -158,7 +155,6 @@ def test_the_tree_of_a_fit(samples, estimator, steps):
             assert open_tasks.pop() == names
 
 
-@needs_callbacks
 @each_estimator
 def test_callbacks_change_no_result_and_leave_no_attribute(samples, estimator, steps):
     recorder = Recorder()
@@ -175,7 +171,6 @@ def test_callbacks_change_no_result_and_leave_no_attribute(samples, estimator, s
     assert vars(told.set_callbacks()).keys() == vars(plain).keys()
 
 
-@needs_callbacks
 @each_estimator
 def test_copies_keep_callbacks_and_model_files_leave_them_out(tmp_path, samples, estimator, steps):
     told = clone(estimator).set_callbacks(Recorder()).fit(*samples)
@@ -187,7 +182,6 @@ def test_copies_keep_callbacks_and_model_files_leave_them_out(tmp_path, samples,
     assert not hasattr(load_model(tmp_path / "told.skops"), "_skl_callbacks")
 
 
-@needs_callbacks
 def test_a_given_graph_is_a_task_less(samples):
     X, Y = samples
     W = graph.neighbor_graph(X, 5)
@@ -196,7 +190,6 @@ def test_a_given_graph_is_a_task_less(samples):
     assert recorder.names(2) == ["propagation", "projection"]
 
 
-@needs_callbacks
 @pytest.mark.parametrize("name", ["fit", "fold", "neighbors", "sweep", "projection", "trees"])
 def test_a_callback_may_end_a_fit(samples, name):
     model = ResidualPropagation().set_callbacks(Stops(name))
@@ -210,7 +203,6 @@ def test_a_callback_may_end_a_fit(samples, name):
     assert_equal_bits(model.set_callbacks().fit(*samples), ResidualPropagation().fit(*samples))
 
 
-@needs_callbacks
 def test_a_refused_fit_ends_the_callbacks(samples):
     recorder = Recorder()
     with pytest.raises(ValueError, match="alpha_labeled"):
@@ -218,7 +210,6 @@ def test_a_refused_fit_ends_the_callbacks(samples):
     assert recorder.told[-1] == ("teardown", ())
 
 
-@needs_callbacks
 def test_warnings_still_name_the_line_of_the_user(samples):
     """No frame comes between, with callbacks or without."""
     lines = []
@@ -231,7 +222,6 @@ def test_warnings_still_name_the_line_of_the_user(samples):
     assert lines == [__file__, __file__]
 
 
-@needs_callbacks
 def test_pipelines_and_searches_hand_callbacks_on(samples):
     X, Y = samples[0][:75], samples[1][:75]
     pipeline = make_pipeline(StandardScaler(), NMLSDR(n_components=2), SemiSupervisedMLkNN())
@@ -247,7 +237,6 @@ def test_pipelines_and_searches_hand_callbacks_on(samples):
     assert not hasattr(search.best_estimator_[-1], "_skl_callbacks")
 
 
-@needs_callbacks
 def test_scikit_learns_progress_bar_shows_every_step(samples, capsys):
     pytest.importorskip("rich", reason="scikit-learn's ProgressBar needs rich")
     from sklearn.callback import ProgressBar

@@ -131,9 +131,7 @@ def test_a_label_that_goes_on_after_its_first_end_has_the_bits_it_has_alone(seed
     W = sparse.csr_array(upper + upper.T)
     known = rng.random((n, n_labels)) < 0.4
     known[0] = True
-    alpha = np.where(
-        known, rng.choice([0, 0.1, 0.6], (n, n_labels)), rng.choice([0.999, 0.999999, 1 - 1e-9], n_labels)
-    )
+    alpha = np.where(known, rng.choice([0, 0.1, 0.6], (n, n_labels)), rng.choice([0.999, 0.999999, 1 - 1e-9], n_labels))
     Y = np.where(known, rng.random((n, n_labels)) < 0.3, 0.0)
     options = {"solver": "cg", "tol": 1e-11, "n_jobs": 1}
     whole = propagate(W, Y, alpha, labeled=known, **options)

@@ -383,9 +383,7 @@ def test_ids_that_are_not_unique_without_checks_are_refused(run, rng):
     refused(names, ["p2", "", "flu", "1"], "3 rows of the table have the patient 'p2'")
     assert run("review", "ids.csv", *IDS, "--id", "patient", "--out", "list.csv").status == 0
     other = next(line for line in listed("list.csv") if line["row"] == "5")["check"]
-    refused(
-        names, ["p2", other, "flu", "1"], f"the check '{other}' and the patient 'p2' belong to two rows, 5 and 6"
-    )
+    refused(names, ["p2", other, "flu", "1"], f"the check '{other}' and the patient 'p2' belong to two rows, 5 and 6")
 
 
 @pytest.mark.parametrize("name", ["row", "Row", "label", "verdict", "score", "id"])

@@ -10,9 +10,7 @@ from table_files import read_table
 from nmlsdr._checks.labels import check_labels
 from nmlsdr._checks.words import LABEL_WORDS, LANGUAGES
 
-PAIRS = [
-    [next(word for word in LABEL_WORDS if words.get(word) == value) for value in (1, 0)] for words in LANGUAGES
-]
+PAIRS = [[next(word for word in LABEL_WORDS if words.get(word) == value) for value in (1, 0)] for words in LANGUAGES]
 
 @pytest.fixture
 def table(run, tmp_path):

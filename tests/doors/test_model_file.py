@@ -153,10 +153,7 @@ def test_an_unfitted_estimator_is_not_saved(tmp_path):
 
 
 @pytest.mark.parametrize(("make", "message"), [
-    (
-        lambda X: PCA(2).fit(X),
-        "cannot be written to .*: it is a PCA, and a model file holds only Pipeline, Standard",
-    ),
+    (lambda X: PCA(2).fit(X), "cannot be written to .*: it is a PCA, and a model file holds only Pipeline, Standard"),
     (lambda X: make_pipeline(StandardScaler(), PCA(2)).fit(X), "it is a PCA"),
 ])  # fmt: skip
 def test_objects_that_cannot_be_written_are_refused(tmp_path, rng, make, message):

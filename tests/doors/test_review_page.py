@@ -362,9 +362,7 @@ def test_labels_that_were_corrected_since_the_list_are_said_and_keep_is_what_sto
     assert [expected[i, i % 3] for i in (4, 8, 11)] == [y[i, i % 3] for i in (4, 8, 11)]
     later = y.copy()
     later[8, 2] = 1 - y[8, 2]
-    with pytest.warns(
-        UserWarning, match="1 label of the table changed since the list was made; give the labels"
-    ):
+    with pytest.warns(UserWarning, match="1 label of the table changed since the list was made; give the labels"):
         np.testing.assert_array_equal(read_verdicts(file, later, table=X), expected)
 
 

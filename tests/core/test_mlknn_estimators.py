@@ -64,18 +64,6 @@ def test_semi_supervised_is_its_three_steps(rng, edge_weights):
     assert_same_model(model, MLkNN(6).fit(X, hard), rng.normal(size=(20, 4)))
 
 
-def test_semi_supervised_graph_and_alpha_replace_the_defaults(rng):
-    X, Y = draw(rng, hidden=30)
-    labeled = Y[:, 0] >= 0
-    plain = SemiSupervisedMLkNN(6).fit(X, Y)
-    assert_same_model(plain, SemiSupervisedMLkNN(6).fit(X, Y, graph=neighbor_graph(X, 6)), X)
-    assert_same_model(plain, SemiSupervisedMLkNN(6).fit(X, Y, alpha=np.where(labeled, 0.6, 0.999)), X)
-    other = SemiSupervisedMLkNN(6).fit(X, Y, graph=neighbor_graph(X, 15), alpha=0.9)
-    result = propagate(neighbor_graph(X, 15), np.where(labeled[:, None], Y, 0), 0.9, labeled=labeled)
-    np.testing.assert_array_equal(other.label_distributions_, result.F)
-    assert_same_model(other, MLkNN(6).fit(X, (result.F > 0.5).astype(int)), X)
-
-
 def test_semi_supervised_with_every_label_kept_is_supervised(rng):
     X, Y = draw(rng)
     clamped = SemiSupervisedMLkNN(6, alpha_labeled=0.0).fit(X, Y)

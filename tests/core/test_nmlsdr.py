@@ -5,14 +5,11 @@ import numpy as np
 import pytest
 import reference
 from projections import assert_same_directions, draw_binary
-from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from nmlsdr import NMLSDR
 from nmlsdr._moments import RowSums
-from nmlsdr.graph import neighbor_graph
 from nmlsdr.projection import hsic_directions, hsic_projection
-from nmlsdr.propagation import propagate
 
 
 @pytest.fixture
@@ -68,33 +65,6 @@ def test_wrong_labels_are_outvoted():
 
 
 # ---------------------------------------------------------------- parameters of fit
-
-
-def test_graph_replaces_the_neighbours(data):
-    X, Y = data
-    W = neighbor_graph(X, 6)
-    expected = NMLSDR(n_neighbors=6).fit(X, Y)
-    for graph in (W, sparse.csr_matrix(W), W.toarray()):
-        model = NMLSDR().fit(X, Y, graph=graph)
-        np.testing.assert_array_equal(model.label_distributions_, expected.label_distributions_)
-    other = NMLSDR(n_neighbors=6, edge_weights="rbf").fit(X, Y)
-    assert np.abs(other.label_distributions_ - expected.label_distributions_).max() > 1e-3
-    rbf = NMLSDR().fit(X, Y, graph=neighbor_graph(X, 6, edge_weights="rbf"))
-    np.testing.assert_array_equal(rbf.label_distributions_, other.label_distributions_)
-
-
-def test_alpha_for_every_row(data):
-    X, Y = data
-    expected = NMLSDR().fit(X, Y)
-    alpha = np.where(np.arange(80) < 40, 0.6, 0.999)
-    np.testing.assert_array_equal(NMLSDR().fit(X, Y, alpha=alpha).label_distributions_, expected.label_distributions_)
-    clamped = NMLSDR().fit(X, Y, alpha=np.where(np.arange(80) < 40, 0.0, 0.9))
-    np.testing.assert_array_equal(clamped.label_distributions_[:40], Y[:40])
-    same = propagate(neighbor_graph(X), np.where(Y == -1, 0, Y), 0.7, labeled=np.arange(80) < 40)
-    np.testing.assert_array_equal(NMLSDR().fit(X, Y, alpha=0.7).label_distributions_, same.F)
-    for bad in (1.0, -0.1, np.full(79, 0.5)):
-        with pytest.raises(ValueError, match="alpha must"):
-            NMLSDR().fit(X, Y, alpha=bad)
 
 
 def test_neighbour_transformers_propose_the_graph(data):

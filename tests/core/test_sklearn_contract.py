@@ -414,14 +414,20 @@ PROPAGATING = [name for name, thing in ESTIMATORS.items() if "graph" in inspect.
 
 @pytest.mark.parametrize("name", PROPAGATING)
 def test_propagation_keeps_the_same_attributes_everywhere(name):
+    """Also with the graph and the alphas of the caller."""
     X, Y = draw()
-    model = make(name).fit(X, Y)
-    reference = make("MultiLabelPropagation").fit(X, Y)
-    np.testing.assert_array_equal(model.transduction_, model.label_distributions_ > 0.5)
-    for attribute in ("label_distributions_", "transduction_", "label_flips_", "n_iter_", "residual_", "n_unreached_"):
-        np.testing.assert_array_equal(getattr(model, attribute), getattr(reference, attribute), err_msg=attribute)
-    assert model.label_flips_.dtype == bool
-    assert not model.label_flips_[(Y == -1).all(axis=1)].any()
+    W, alpha = nmlsdr.graph.neighbor_graph(X, 7, edge_weights="rbf"), np.linspace(0, 0.9, len(X))
+    ways = {}, {"graph": W}, {"graph": sparse.csr_matrix(W), "alpha": alpha}, {"graph": W.toarray(), "alpha": 0.7}
+    for given in ways:
+        model, reference = (make(each).fit(X, Y, **given) for each in (name, "MultiLabelPropagation"))
+        np.testing.assert_array_equal(model.transduction_, model.label_distributions_ > 0.5)
+        for attribute in ("label_distributions_", "label_flips_", "n_iter_", "residual_", "n_unreached_"):
+            np.testing.assert_array_equal(getattr(model, attribute), getattr(reference, attribute), err_msg=attribute)
+        assert model.label_flips_.dtype == bool
+        assert not model.label_flips_[(Y == -1).all(axis=1)].any()
+    for bad in (1.0, -0.1, np.full(len(X) - 1, 0.5)):
+        with pytest.raises(ValueError, match="alpha must"):
+            make(name).fit(X, Y, alpha=bad)
 
 
 @pytest.mark.parametrize("name", PROPAGATING)

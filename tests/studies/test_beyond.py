@@ -10,7 +10,7 @@ import beyond_section
 import numpy as np
 import pytest
 import run
-from beyond import BASE, BEYOND_METHODS, REGIMES, beyond_cells
+from beyond import BASE, BEYOND_METHODS, REGIMES
 from beyond_section import P1, RANKING, SEVEN
 from scipy import stats
 from sklearn.ensemble import ExtraTreesRegressor, RandomForestRegressor
@@ -110,21 +110,6 @@ def test_a_regime_differs_from_the_base_in_what_it_names():
     more = drawn["beyond-flips-30"]
     rows = base.labeled
     assert (more.given != more.target)[rows][(base.given != base.target)[rows]].all()
-
-
-def test_cells_name_no_cell_twice_and_slow_ones_are_few():
-    every = beyond_cells(seeds=3)
-    assert len(set(every)) == len(every) == len({key.file_name().lower() for key in every})
-    cells = [key for key in every if key.study in REGIMES]
-    assert {key.dataset for key in cells if key.study != "beyond"} == set(beyond.SIX_SETS)
-    forests = [key for key in cells if key.method == "ExtraTrees" and key.study == "beyond"]
-    assert {(key.dataset, key.seed) for key in forests} == {
-        (name, seed) for name in protocol.TEN_SETS for seed in range(3) if name != "Corel" or seed == 0
-    }
-    assert every[-6:] == [("beyond", name, beyond.BOOSTING, 0) for name in protocol.TEN_SETS if name in beyond.SIX_SETS]
-    n_fast = len(BEYOND_METHODS) - len(beyond.BASE_ALONE)
-    assert len(cells) == 3 * (10 * n_fast + 8 * 6 * n_fast) - 2 * 4 + 6 + 2 * 6 * n_fast
-    assert [key.study for key in beyond_cells(seeds=2, datasets=("Toy",), methods=("Ridge",))] == ["beyond"] * 2
 
 
 # ---- a cell

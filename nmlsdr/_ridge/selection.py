@@ -415,7 +415,7 @@ class _Fold:
                 if compare and of_tested:
                     yield each.labels, slice(None), _error_sums(V, *of_tested)
                     continue
-                found = self.tested.project(np.hstack(V), each.mean)
+                found = self.tested.project(np.hstack(list(V)), each.mean)
                 found = found.reshape(len(found), len(V), -1).swapaxes(0, 1)
             found = found + each.label_mean
             yield each.labels, slice(None), self._missed(each.labels, found) if compare else found

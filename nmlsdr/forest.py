@@ -59,7 +59,7 @@ _WORK = 2e8  # rows x features x labels, about .2 s, between two looks at the ke
 _SUMS = 1 << 23  # numbers of the leaves that are grown together, 32 MB, but one tree for each thread at least
 _WORTH_A_THREAD = 2e5  # of the same, about .2 ms
 _WORTH_SCORING = 3e4  # rows x trees
-_SPREAD = 1 << 19  # numbers of the sparse rows that are made dense at a time
+_SPREAD = 1 << 19  # numbers of the rows that are made dense, or float32, at a time
 _UNUSED = np.array((-2, 0, 0.0), dtype=[("feature", "i4"), ("left", "i4"), ("threshold", "f4")])  # a node
 
 
@@ -198,7 +198,8 @@ def grow_forests(
     _warn_of_lost_features(X)
     (n_samples, n_features), n_labels = X.shape, Y.shape[1]
     targets = np.zeros((n_samples, (n_labels + 9) // 8 * 8), dtype=np.int32)  # rows and draws, labels, and no more
-    targets[:, 1], targets[:, 2 : n_labels + 2] = 1, np.rint(np.clip(Y, 0.0, 1.0) * _STEPS)
+    targets[:, 1] = 1
+    np.rint(np.clip(Y, 0.0, 1.0) * _STEPS, out=targets[:, 2 : n_labels + 2], casting="unsafe")
     tried = dict(zip(KINDS, (min(n_features // 3, _MOST_FEATURES), int(np.sqrt(n_features))), strict=True))
     settings = np.array([(max(1, tried[kind]), kind == KINDS[1]) for kind in kinds], dtype=np.int32)
     n_draws = min(n_samples, _ROWS_OF_A_TREE, max(1000, _TRIES // max(1, tried[KINDS[0]])))
@@ -221,7 +222,7 @@ def grow_forests(
             part.append(_used(*(each[:, kind] for each in grown)))
         if callback is not None:
             callback()
-    forests = [_joined(part, n_features) for part in parts]
+    forests = [_joined(parts.pop(0), n_features) for _ in kinds]
     n_trees = (draws == 0).sum(axis=0)
     predictions = [_summed(forest, X, n_jobs, draws) / np.maximum(n_trees, 1)[:, np.newaxis] for forest in forests]
     return forests, predictions, n_trees > 0
@@ -412,13 +413,13 @@ def _summed(forest: Forest, X: Any, n_jobs: int, draws: NDArray[np.int32] | None
 
 
 def _dense_parts(X: Any) -> Iterator[tuple[slice, NDArray[np.float32]]]:
-    """Rows in float32; those of a sparse matrix in parts."""
-    if not sparse.issparse(X):
-        yield slice(None), _in_float32(X)
-        return
-    rows, size = sparse.csr_array((_in_float32(X.data), X.indices, X.indptr), X.shape), max(1, _SPREAD // X.shape[1])
+    """Rows in float32, in parts."""
+    if sparse.issparse(X):
+        X = sparse.csr_array((_in_float32(X.data), X.indices, X.indptr), X.shape)
+    size = max(1, _SPREAD // X.shape[1])
     for first in range(0, X.shape[0], size):
-        yield slice(first, first + size), rows[first : first + size].toarray()
+        part = X[first : first + size]
+        yield slice(first, first + size), part.toarray() if sparse.issparse(part) else _in_float32(part)
 
 
 def _warn_of_lost_features(X: Any) -> None:
@@ -439,7 +440,8 @@ def _warn_of_lost_features(X: Any) -> None:
 
 def _in_float32(numbers: np.ndarray) -> NDArray[np.float32]:
     """Cut off where means would leave the range of float32."""
-    return np.clip(numbers, -_LARGEST, _LARGEST).astype(np.float32, order="C", copy=False)
+    room = np.empty(numbers.shape, dtype=np.float32)
+    return np.clip(numbers, -_LARGEST, _LARGEST, out=room, casting="same_kind")
 
 
 def to_sklearn(forest: Forest) -> Any:

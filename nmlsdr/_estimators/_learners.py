@@ -45,15 +45,16 @@ def fit_trend(
             X, settings = steps.in_memory(X), dict[str, Any]()
             settings["random_state"], settings["callback"] = forest_seed(random_state), trees_done
             settings["n_jobs"] = check_n_jobs(steps.estimator.n_jobs)
+            boosted: list[tuple[Forest, np.ndarray]] = []
+            if len(O) > MANY_ROWS:  # first, before there are arrays of the forests: this takes the most memory
+                targets, rounds = Y if known is None else np.where(known, Y, np.nan), ROUNDS_OF_A_TREE * n_estimators
+                boosted = [boost_trees(X, targets, n_rounds=rounds, **settings)]
             targets = Y if known is None else np.where(known, Y, O)
             forests, out_of_bag, left_out = grow_forests(X, targets, n_estimators=n_estimators, **settings)
             for each in out_of_bag:
                 each[~left_out] = O[~left_out]
-            predictions += out_of_bag
-            if len(O) > MANY_ROWS:
-                targets, rounds = Y if known is None else np.where(known, Y, np.nan), ROUNDS_OF_A_TREE * n_estimators
-                boosted, out_of_fold = boost_trees(X, targets, n_rounds=rounds, **settings)
-                forests, predictions = [*forests, boosted], [*predictions, out_of_fold]
+            forests += [trees for trees, _ in boosted]
+            predictions += [*out_of_bag, *(scores for _, scores in boosted)]
     weights, mixed = learner_weights(predictions, Y, known), predictions[-1]
     for part in row_blocks(mixed):  # in place
         mixed[part] = weighted_sum(weights, [each[part] for each in predictions])

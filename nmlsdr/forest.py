@@ -218,8 +218,8 @@ def grow_forests(
         grown = _room(min(at_once, n_estimators - first), len(kinds), most_leaves, n_labels)
         if not kernels.grow(*given, *grown, first, n_threads, simd()):
             raise MemoryError("There is not enough memory to grow trees.")
-        for kind, part in enumerate(parts):
-            part.append(_used(*(each[:, kind] for each in grown)))
+        for kind in range(len(kinds)):
+            parts[kind].append(_used(*(each[:, kind] for each in grown)))
         if callback is not None:
             callback()
     forests = [_joined(parts.pop(0), n_features) for _ in kinds]

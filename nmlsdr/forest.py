@@ -7,7 +7,7 @@ Each tree draws as many rows as there are with replacement, at most 10 000, and 
 features.  A node is split where |S_L|^2 / w_L + |S_R|^2 / w_R is largest,
 where S are sums of the labels over the draws on the left and on the right, and w the numbers of draws.  Leaves have
 three distinct rows or more.  The features that a node tries are neighbours in a random order of the tree's own;
-features that are constant in the node do not count.
+features that are constant in the node do not count.  With more than 256 labels S are random sums of labels (_sketch.py).
 
 * Extremely randomised trees try a third of the features, at most 300, each with one threshold between its least and its
   largest value in the node.
@@ -22,8 +22,7 @@ are each drawn by themselves by -.11 and -.06.  The out-of-bag errors of both ki
 at most 1000 rows lower the mean of the rankings by .0043 with 5000 rows, and by .012 with 20 000.
 """
 
-import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -33,8 +32,11 @@ from scipy import sparse
 
 import nmlsdr._forest as kernels
 
+from . import _sketch
 from ._errors import InputError
-from ._process.threads import simd, worthwhile_threads
+from ._float32 import dense_parts, in_float32, warn_of_lost_features
+from ._moments import compress_labels
+from ._process.threads import in_threads, simd, worthwhile_threads
 
 __all__ = ["to_sklearn"]
 
@@ -45,8 +47,6 @@ _MOST_FEATURES = 300  # tried in each node of an extremely randomised tree
 # Drawn rows x features tried at the root, but 1000 rows at least: more cost time and gain next to nothing.
 _TRIES = 10**6
 _LEAF = 3
-_STEPS = 1024  # targets are multiples of 1 / 1024, see _c/forest.h
-_LARGEST = 1e30
 _FOLDS = 4  # of the boosted trees
 _RATE, _PENALTY = 0.07, 5.0  # a leaf adds rate x sum / (draws + penalty)
 _CONTEST = ((6, 10), (10, 3))  # largest depth and rows of a leaf, of which the better one after some rounds goes on
@@ -59,7 +59,6 @@ _WORK = 2e8  # rows x features x labels, about .2 s, between two looks at the ke
 _SUMS = 1 << 23  # numbers of the leaves that are grown together, 32 MB, but one tree for each thread at least
 _WORTH_A_THREAD = 2e5  # of the same, about .2 ms
 _WORTH_SCORING = 3e4  # rows x trees
-_SPREAD = 1 << 19  # numbers of the rows that are made dense, or float32, at a time
 _UNUSED = np.array((-2, 0, 0.0), dtype=[("feature", "i4"), ("left", "i4"), ("threshold", "f4")])  # a node
 
 
@@ -195,37 +194,62 @@ def grow_forests(
     left_out : ndarray of shape (n_samples,), bool
         Whether some tree did not draw the row; without one its predictions mean nothing.
     """
-    _warn_of_lost_features(X)
+    warn_of_lost_features(X)
     (n_samples, n_features), n_labels = X.shape, Y.shape[1]
-    targets = np.zeros((n_samples, (n_labels + 9) // 8 * 8), dtype=np.int32)  # rows and draws, labels, and no more
-    targets[:, 1] = 1
-    np.rint(np.clip(Y, 0.0, 1.0) * _STEPS, out=targets[:, 2 : n_labels + 2], casting="unsafe")
+    labels, sketched = np.rint(np.clip(Y, 0.0, 1.0) * _sketch.STEPS), n_labels > _sketch.MOST_LABELS
+    labels, width = (compress_labels(labels), _sketch.SUMS) if sketched else (_targets(labels), n_labels)
     tried = dict(zip(KINDS, (min(n_features // 3, _MOST_FEATURES), int(np.sqrt(n_features))), strict=True))
     settings = np.array([(max(1, tried[kind]), kind == KINDS[1]) for kind in kinds], dtype=np.int32)
     n_draws = min(n_samples, _ROWS_OF_A_TREE, max(1000, _TRIES // max(1, tried[KINDS[0]])))
     if sparse.issparse(X):
-        rows = _in_float32(X.data), X.indices.astype(np.int32), X.indptr.astype(np.int64)
+        rows = in_float32(X.data), X.indices.astype(np.int32), X.indptr.astype(np.int64)
     else:
-        rows = _in_float32(X).ravel(), np.empty(0, np.int32), n_features * np.arange(n_samples + 1)
+        rows = in_float32(X).ravel(), np.empty(0, np.int32), n_features * np.arange(n_samples + 1)
     draws = np.zeros((n_estimators, n_samples), np.int32)
     most_leaves = max(1, n_draws // _LEAF)
-    work = n_draws * min(n_features, 3 * _MOST_FEATURES) * (n_labels + 8.0)
+    work = n_draws * min(n_features, 3 * _MOST_FEATURES) * (width + 8.0)
     n_threads = worthwhile_threads(n_jobs, work * n_estimators, each=_WORTH_A_THREAD)
-    at_once = n_threads * max(1, min(int(_WORK / work), _SUMS // (n_threads * len(kinds) * most_leaves * n_labels)))
-    given = *rows, n_features, n_labels, targets, settings, random_state, n_draws, _LEAF, draws
-    parts: list[list[tuple[np.ndarray, ...]]] = [[] for _ in kinds]
-    for first in range(0, n_estimators, at_once):
-        grown = _room(min(at_once, n_estimators - first), len(kinds), most_leaves, n_labels)
+    at_once = n_threads * max(1, min(int(_WORK / work), _SUMS // (n_threads * len(kinds) * most_leaves * width)))
+    at_once, team, n_threads = (1, n_threads, 1) if sketched else (at_once, 1, n_threads)
+
+    def grow(first: int) -> list[tuple[np.ndarray, ...]]:
+        targets = _targets(_sketch.sketch(labels, random_state, first)) if sketched else labels
+        grown = _room(min(at_once, n_estimators - first), len(kinds), most_leaves, width)
+        given = *rows, n_features, width, targets, settings, random_state, n_draws, _LEAF, draws
         if not kernels.grow(*given, *grown, first, n_threads, simd()):
             raise MemoryError("There is not enough memory to grow trees.")
-        for kind in range(len(kinds)):
-            parts[kind].append(_used(*(each[:, kind] for each in grown)))
+        return [_used(*(each[:, kind] for each in grown)) for kind in range(len(kinds))]
+
+    parts: list[list[tuple[np.ndarray, ...]]] = [[] for _ in kinds]
+    for found in in_threads(grow, range(0, n_estimators, at_once), team):
+        for part, trees in zip(parts, found, strict=True):
+            part.append(trees)
         if callback is not None:
             callback()
     forests = [_joined(parts.pop(0), n_features) for _ in kinds]
+    if sketched:
+        forests = [_with_means(forest, X, draws, labels, n_jobs) for forest in forests]
     n_trees = (draws == 0).sum(axis=0)
     predictions = [_summed(forest, X, n_jobs, draws) / np.maximum(n_trees, 1)[:, np.newaxis] for forest in forests]
     return forests, predictions, n_trees > 0
+
+
+def _targets(values: np.ndarray) -> np.ndarray:
+    """Integers as the kernels read them: rows and draws of each row, and its targets."""
+    targets = np.zeros((len(values), (values.shape[1] + 9) // 8 * 8), dtype=np.int32)
+    targets[:, 1], targets[:, 2 : values.shape[1] + 2] = 1, values
+    return targets
+
+
+def _with_means(forest: Forest, X: Any, draws: np.ndarray, labels: Any, n_jobs: int) -> Forest:
+    """The forest with the means of all labels in its leaves."""
+    numbers = replace(forest, values=np.arange(len(forest.weights), dtype=np.float32)[:, np.newaxis])
+
+    def leaf_of(tree: int, rows: np.ndarray) -> np.ndarray:
+        alone = replace(numbers, roots=forest.roots[tree : tree + 2])
+        return _summed(alone, X[rows], 1)[:, 0].astype(np.intp)
+
+    return replace(forest, values=_sketch.leaf_means(leaf_of, draws, labels, forest.weights, n_jobs))
 
 
 def _room(n_trees: int, n_kinds: int, most_leaves: int, n_labels: int) -> tuple[np.ndarray, ...]:
@@ -382,7 +406,7 @@ def _binned(X: Any, random_state: int) -> tuple[NDArray[np.int32], NDArray[np.ui
     for at, column in enumerate(columns):
         part = slice(*stored.indptr[at : at + 2]) if is_sparse else slice(None)
         rows = stored.indices[part] if is_sparse else part
-        x = _in_float32(stored.data[part] if is_sparse else X[:, column]) + np.float32(0)
+        x = in_float32(stored.data[part] if is_sparse else X[:, column]) + np.float32(0)
         values = np.unique(x if len(x) == n_samples else np.append(x, np.float32(0)))
         below, above = values[:-1], values[1:]
         middle = below * np.float32(0.5) + above * np.float32(0.5)
@@ -406,42 +430,10 @@ def _summed(forest: Forest, X: Any, n_jobs: int, draws: NDArray[np.int32] | None
     sums = np.zeros((X.shape[0], forest.values.shape[1]))
     arrays = forest.roots, forest.feature, forest.threshold, forest.left, forest.values
     draws = np.broadcast_to(np.int32(0), (len(forest.roots) - 1, len(sums))) if draws is None else draws
-    for part, rows in _dense_parts(X):
+    for part, rows in dense_parts(X):
         n_threads = worthwhile_threads(n_jobs, len(rows) * len(forest.roots), each=_WORTH_SCORING)
         kernels.add_leaves(rows, *arrays, draws[:, part], sums[part], n_threads)
     return sums
-
-
-def _dense_parts(X: Any) -> Iterator[tuple[slice, NDArray[np.float32]]]:
-    """Rows in float32, in parts."""
-    if sparse.issparse(X):
-        X = sparse.csr_array((_in_float32(X.data), X.indices, X.indptr), X.shape)
-    size = max(1, _SPREAD // X.shape[1])
-    for first in range(0, X.shape[0], size):
-        part = X[first : first + size]
-        yield slice(first, first + size), part.toarray() if sparse.issparse(part) else _in_float32(part)
-
-
-def _warn_of_lost_features(X: Any) -> None:
-    """Warn of features that vary, but by at most 16 steps of float32 numbers of their size."""
-    ends = X.min(axis=0), X.max(axis=0)
-    low, high = (np.ravel(end.toarray() if sparse.issparse(end) else end).astype(np.float64) for end in ends)
-    least, most = (np.clip(each, -_LARGEST, _LARGEST).astype(np.float32) for each in (low, high))
-    lost = (low < high) & (most - least <= 2.0**-20 * np.maximum(np.abs(least), np.abs(most)))
-    if lost.any():
-        warnings.warn(
-            f"The forest, which computes in float32, cannot distinguish the values of {lost.sum()} of {len(lost)} "
-            f"features, for example those of feature {lost.argmax()} between {low[lost.argmax()]:.9g} and "
-            f"{high[lost.argmax()]:.9g}; standardize the features (sklearn.preprocessing.StandardScaler).",
-            UserWarning,
-            stacklevel=5,
-        )
-
-
-def _in_float32(numbers: np.ndarray) -> NDArray[np.float32]:
-    """Cut off where means would leave the range of float32."""
-    room = np.empty(numbers.shape, dtype=np.float32)
-    return np.clip(numbers, -_LARGEST, _LARGEST, out=room, casting="same_kind")
 
 
 def to_sklearn(forest: Forest) -> Any:

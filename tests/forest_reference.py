@@ -92,30 +92,42 @@ def best_split(X, Y, w, tried, several, random, leaf):
     return found
 
 
-def grow_tree(X, Y, tree, tried, several, n_draws, leaf=3, most=1 << 62):
-    """Features (-1: leaf), thresholds, left children or numbers of leaves; means and draws of leaves; left-out rows."""
+def sketch(Y, seed, t, n_sums):
+    """Random sums of the labels that split tree t, the largest of them 1024 steps from their mean."""
+    sums = Y @ np.random.default_rng([seed, t]).choice([-1, 1], (Y.shape[1], n_sums))
+    sums = sums - sums.sum(axis=0) / len(Y)
+    return np.rint(sums * (1024 / max(1.0, abs(sums).max()))).astype(np.int64)
+
+
+def grow_tree(X, Y, tree, tried, several, n_draws, leaf=3, most=1 << 62, by=None):
+    """Features (-1: leaf), thresholds, left children or numbers of leaves; means and draws of leaves; left-out rows.
+
+    Splits are chosen for the numbers ``by``; None: for the labels Y.
+    """
     draws = drawn_rows(len(X), n_draws, tree)
     drawn = np.flatnonzero(draws)
     rows = X[drawn] + np.float32(0)
     columns = ordered_columns(rows, n_draws, tree, most)
-    return grow_nodes(rows[:, columns], Y[drawn], draws[drawn], columns, tree, tried, several, leaf), draws == 0
+    given = rows[:, columns], Y[drawn], draws[drawn], columns, tree, tried, several, leaf
+    return grow_nodes(*given, by=Y[drawn] if by is None else by[drawn]), draws == 0
 
 
-def grow_nodes(rows, Y, w, columns, tree, tried, several, leaf, most_depth=1 << 62, rate=1.0, penalty=0.0):
+def grow_nodes(rows, Y, w, columns, tree, tried, several, leaf, most_depth=1 << 62, rate=1.0, penalty=0.0, by=None):
     """The nodes of a tree over its drawn rows, whose columns are in its order."""
+    by = Y if by is None else by
     own = key(~tree & WORD, int(several))
     feature, threshold, left, values, weights = [-1], [np.float32(0)], [0], [], []
     nodes = [(np.arange(len(rows)), 0, 0)]
     while nodes:
         at, node, depth = nodes.pop()
-        y, v = Y[at], w[at]
+        y, v = by[at], w[at]
         pure = (y == y[0]).all()
         split = None
         if len(at) >= 2 * leaf and not pure and len(columns) and depth < most_depth:
             split = best_split(rows[at], y, v, tried, several, key(own, node), leaf)
         if split is None:
             left[node] = len(values)
-            sums = rate * (v[:, None] * y).sum(axis=0)
+            sums = rate * (v[:, None] * Y[at]).sum(axis=0)
             values.append((sums / (1024.0 * (v.sum() + penalty))).astype(np.float32))
             weights.append(v.sum())
             continue
@@ -198,14 +210,15 @@ def tried_features(several, D):
     return max(1, int(np.sqrt(D))) if several else max(1, min(D // 3, 300))
 
 
-def grow_forest(X, Y, seed, n_trees, several, n_draws=None, tried=None, leaf=3):
-    """The trees of a forest, and which rows each left out (n_trees, l); Y in units of 1."""
+def grow_forest(X, Y, seed, n_trees, several, n_draws=None, tried=None, leaf=3, n_sums=None):
+    """The trees of a forest, and which rows each left out (n_trees, l); Y in units of 1; split by ``n_sums`` sums."""
     Y = np.rint(Y * 1024).astype(np.int64)
     X = np.clip(X, -1e30, 1e30).astype(np.float32)
     n_draws = min(len(X), 10_000, max(1000, 10**6 // tried_features(0, X.shape[1]))) if n_draws is None else n_draws
     tried = tried_features(several, X.shape[1]) if tried is None else tried
     most = (1 << 24) // min(len(X), n_draws)
-    grown = [grow_tree(X, Y, key(seed, t), tried, several, n_draws, leaf, most) for t in range(n_trees)]
+    by = [None if n_sums is None else sketch(Y, seed, t, n_sums) for t in range(n_trees)]
+    grown = [grow_tree(X, Y, key(seed, t), tried, several, n_draws, leaf, most, by[t]) for t in range(n_trees)]
     return [tree for tree, _ in grown], np.array([left_out for _, left_out in grown])
 
 

@@ -11,8 +11,8 @@ from projections import draw_binary
 from scipy import sparse
 from sklearn.ensemble import ExtraTreesRegressor, RandomForestRegressor
 
+from nmlsdr import _float32, _sketch, forest
 from nmlsdr import _forest as kernels
-from nmlsdr import forest
 from nmlsdr._errors import InputError
 from nmlsdr.forest import KINDS, Forest, arrays_of, checked_forest, grow_forests, score_by_forests, to_sklearn
 
@@ -29,7 +29,7 @@ def test_forests_are_those_of_the_twin(name, rng, monkeypatch):
     predicted = [twin.predict(trees, new) for trees, _ in expected]
     monkeypatch.setattr(forest, "_WORTH_A_THREAD", 1)
     monkeypatch.setattr(forest, "_WORTH_SCORING", 1)
-    monkeypatch.setattr(forest, "_SPREAD", 1000)  # sparse rows are scored in parts
+    monkeypatch.setattr(_float32, "_SPREAD", 1000)  # rows are scored in parts
     for level in LEVELS:
         monkeypatch.setenv("NMLSDR_SIMD", level)
         for n_jobs, layout in ((1, np.asfortranarray), (2, np.float32), (2, sparse.csr_array), (1, zeros_stored)):
@@ -43,6 +43,30 @@ def test_forests_are_those_of_the_twin(name, rng, monkeypatch):
                 np.testing.assert_array_equal(said, O)
             for one, P in zip(score_by_forests(found, layout(new), n_jobs), predicted, strict=True):
                 np.testing.assert_array_equal(one, P)
+
+
+@pytest.mark.parametrize("name", ["bell-shaped", "votes", "thirty labels", "ties", "mostly 0"])
+def test_trees_for_many_labels_are_split_by_sums_of_them(name, rng, monkeypatch):
+    """And their leaves hold the means of all labels: the twin's in every bit, with threads, and for sparse labels."""
+    X, Y = CASES[name](rng)
+    Y = np.round(Y * 1024) / 1024
+    monkeypatch.setattr(_sketch, "SUMS", 5)
+    monkeypatch.setattr(forest, "_WORTH_A_THREAD", 1)
+    monkeypatch.setattr(_float32, "_SPREAD", 1000)
+    for share in (1.0, 0.05):  # of the labels, with few of them as a CSR array
+        Y = np.where(rng.random(Y.shape) < share, Y, 0.0)
+        expected = [twin.grow_forest(X, Y, 5, 3, several, n_sums=5) for several in (0, 1)]
+        for n_jobs, layout in ((1, np.asarray), (2, sparse.csr_array)):
+            options = {"n_estimators": 3, "random_state": 5, "n_jobs": n_jobs}
+            monkeypatch.setattr(_sketch, "MOST_LABELS", Y.shape[1])
+            plain, *_ = grow_forests(layout(X), Y, **options)
+            monkeypatch.setattr(_sketch, "MOST_LABELS", Y.shape[1] - 1)
+            found, predictions, _ = grow_forests(layout(X), Y, **options)
+            assert found[0].threshold.tobytes() != plain[0].threshold.tobytes()
+            for one, (trees, left), O in zip(found, expected, predictions, strict=True):
+                assert_equals_twin(one, trees)
+                np.testing.assert_array_equal(O, twin.predict(trees, X, left))
+            assert_same(to_sklearn(found[0]).predict(X[:9]), score_by_forests(found[:1], X[:9], 1)[0])
 
 
 @pytest.mark.parametrize("changed", [{"leaf": 1}, {"leaf": 5}, {"tried": 2}, {"n_draws": 40}])

@@ -7,7 +7,7 @@ Each tree draws as many rows as there are with replacement, at most 10 000, and 
 features.  A node is split where |S_L|^2 / w_L + |S_R|^2 / w_R is largest,
 where S are sums of the labels over the draws on the left and on the right, and w the numbers of draws.  Leaves have
 three distinct rows or more.  The features that a node tries are neighbours in a random order of the tree's own;
-features that are constant in the node do not count.  With more than 256 labels S are random sums of labels (_sketch.py).
+features that are constant in the node do not count.  Beyond 256 labels S are sums of labels with random signs.
 
 * Extremely randomised trees try a third of the features, at most 300, each with one threshold between its least and its
   largest value in the node.

@@ -4,6 +4,7 @@ That is how the tasks of `nmlsdr.dask` share the work: pairs within a part are c
 neighbour that is farther away than those found so far.
 """
 
+import functools
 import itertools
 
 import numpy as np
@@ -38,13 +39,18 @@ def within(X):
     return squared, indices
 
 
+@functools.cache
+def rows_and_lists(name):
+    X = make(name, (N, 40), 0)
+    return X, scan(X, K)
+
+
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("integers", [0, 16, 8])
 @pytest.mark.parametrize("name", MAKERS)
 def test_neighbours_within_the_limits_are_found(name, integers, level):
     """The smallest limits that lose none: the distance of the last neighbour, which others may share."""
-    X = make(name, (N, 40), 0)
-    exact = scan(X, K)
+    X, exact = rows_and_lists(name)
     known = Known(np.ascontiguousarray(exact[0][:, -1]), NOTHING)
     assert_same(by_products(X, K, integers=integers, level=level, n_threads=1, known=known), exact)
 

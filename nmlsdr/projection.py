@@ -13,15 +13,8 @@ from ._checks.arguments import EigenSolver, check_choice, check_components, chec
 from ._checks.labels import some_unknown
 from ._moments import LabelSet, RowSums, label_sets
 from ._process.threads import single_threaded_blas
-from ._projections.directions import (
-    Directions,
-    finish,
-    leading_by_lanczos,
-    numerical_rank,
-    refuse_no_dependence,
-    thin_svd,
-    uncentred_size,
-)
+from ._projections import directions
+from ._projections.directions import Directions
 
 __all__ = ["feature_weights", "hsic_projection"]
 
@@ -103,22 +96,22 @@ def hsic_directions(X: RowSums, F: np.ndarray, n_components: int | None = None, 
     with single_threaded_blas():
         mean = X.means()
         M = X.label_moment(F, mean)
-        refuse_no_dependence(M, X, F)
+        directions.refuse_no_dependence(M, X, F)
         U, s = _left_singular_vectors(M, wanted, solver)
         total = float(np.sum(M * M))
         # Where the features are far from 0, large sums cancel in M, and their rounding errors are no directions.
-        above_rounding = numerical_rank(s, uncentred_size(mean, F), M.shape, np.float64)
-    return finish(U, s, X.dtype, M.shape, n_components, mean, total, above_rounding)
+        above_rounding = directions.numerical_rank(s, directions.uncentred_size(mean, F), M.shape, np.float64)
+    return directions.finish(U, s, X.dtype, M.shape, n_components, mean, total, above_rounding)
 
 
 def _left_singular_vectors(M: np.ndarray, wanted: int, solver: str) -> tuple[np.ndarray, np.ndarray]:
     if solver == "auto":
         solver = "eigsh" if _eigsh_is_faster(M.shape, wanted) else "svd"
     if solver == "eigsh" and wanted < min(M.shape):  # eigsh cannot return all of them
-        found = leading_by_lanczos(lambda V: M.T @ V, lambda V: M @ V, M.shape[0], wanted)
+        found = directions.leading_by_lanczos(lambda V: M.T @ V, lambda V: M @ V, M.shape[0], wanted)
         if found is not None:
             return found
-    return thin_svd(M)
+    return directions.thin_svd(M)
 
 
 def _eigsh_is_faster(shape: tuple[int, int], wanted: int) -> bool:

@@ -14,15 +14,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ._checks.arguments import (
-    PropagationSolver,
-    check_alpha,
-    check_choice,
-    check_count,
-    check_graph,
-    check_real,
-    contiguous,
-)
+from ._checks import arguments
+from ._checks.arguments import PropagationSolver
 from ._checks.labels import check_mask
 from ._errors import InputError, warn_not_converged
 from ._moments import largest
@@ -161,7 +154,7 @@ def propagate(
     """
     system = system_of(W, Y, alpha, labeled, n_jobs)
     if init is not None:
-        init, shape = contiguous(init, np.float64), system.Y.shape
+        init, shape = arguments.contiguous(init, np.float64), system.Y.shape
         if init.shape != shape or not np.isfinite(init).all():
             raise InputError(f"init must be a finite array of shape {shape}, got {init.shape}; pass an earlier F.")
         init = np.clip(init, 0.0, 1.0)
@@ -170,9 +163,9 @@ def propagate(
 
 def system_of(W: Any, Y: Any, alpha: Any, labeled: Any, n_jobs: int | None) -> System:
     """The system of arguments as `propagate` takes them."""
-    graph = check_graph(W)
+    graph = arguments.check_graph(W)
     given, known = _given_labels(Y, labeled, graph.shape[0])
-    alpha = check_alpha(alpha, graph.shape[0], n_labels=given.shape[1])
+    alpha = arguments.check_alpha(alpha, graph.shape[0], n_labels=given.shape[1])
     return System(graph, given, alpha, known, check_n_jobs(n_jobs))
 
 
@@ -229,10 +222,10 @@ def propagate_checked(
 
     ``silent`` is for callers from C, who read the numbers and no warnings.
     """
-    check_choice(goal.solver, "solver", "auto", *SOLVERS)
-    tol = check_real(goal.tol, "tol", 0.0, math.inf, low_open=True)
+    arguments.check_choice(goal.solver, "solver", "auto", *SOLVERS)
+    tol = arguments.check_real(goal.tol, "tol", 0.0, math.inf, low_open=True)
     if goal.max_iter is not None:
-        check_count(goal.max_iter, "max_iter")
+        arguments.check_count(goal.max_iter, "max_iter")
     F = system.first_iterate(init)
     if not system.clip:
         tol *= largest(system.Y) or 1.0

@@ -21,16 +21,8 @@ from .._checks.arguments import check_components, check_real
 from .._errors import InputError
 from .._moments import RowSums, add_gram, label_gram, without_offsets
 from .._process.threads import single_threaded_blas
-from .directions import (
-    Directions,
-    finish,
-    leading_by_lanczos,
-    numerical_rank,
-    refine,
-    refuse_no_dependence,
-    thin_svd,
-    uncentred_size,
-)
+from . import directions
+from .directions import Directions
 
 _EPS = np.finfo(np.float64).eps
 _DIRECT = 2000  # up to here the eigenvectors of a matrix of the size of min(D, l) are found directly
@@ -241,7 +233,7 @@ def mvmd(X: Any, Y: Any, n_components: int | None = None, *, beta: float = 0.5) 
         size = X.norm()
     if not s[0] > _EPS * max(X.shape) * size:
         raise InputError(f"Every feature is constant on the {X.shape[0]} rows; no direction can be found.")
-    return finish(U, s, X.dtype, (X.shape[1], X.shape[0] + Y.shape[1]), n_components, mean, total, wanted)
+    return directions.finish(U, s, X.dtype, (X.shape[1], X.shape[0] + Y.shape[1]), n_components, mean, total, wanted)
 
 
 # ---------------------------------------------------------------- the shared problem
@@ -268,21 +260,22 @@ def _solve(
     mean = X.means()
     rows, centre, back = _frame(X, mean)
     M, B = rows.scatter(F, centre, row_weights)
-    refuse_no_dependence(M, X, F)
+    directions.refuse_no_dependence(M, X, F)
     shape = X.shape[1], F.shape[1]
     G, N = between(M, B)
-    refuse_no_dependence(G, RowSums(np.ones((1, 1))), M)
+    directions.refuse_no_dependence(G, RowSums(np.ones((1, 1))), M)
     variances = _add_ridge(B, ridge).diagonal().copy()
     L = _cholesky(B, "scatter of the features")
-    U, s = thin_svd(linalg.solve_triangular(L, G, lower=True, check_finite=False))
+    U, s = directions.thin_svd(linalg.solve_triangular(L, G, lower=True, check_finite=False))
     if s[:bound][-1] < _SUSPECT * s[0]:  # L enlarges the rounding errors of G, so that they can pass for a direction
         scale = 1.0 / np.sqrt(variances)[:, None]  # so that the rank does not depend on the units of the features
         values, size = linalg.svdvals(N * scale), np.linalg.norm(M * scale)
-        above_rounding = numerical_rank(values, uncentred_size(centre * scale[:, 0], F), shape, np.float64)
-        bound = min(bound, numerical_rank(values, size, shape, X.dtype), above_rounding)
+        centring = directions.uncentred_size(centre * scale[:, 0], F)
+        above_rounding = directions.numerical_rank(values, centring, shape, np.float64)
+        bound = min(bound, directions.numerical_rank(values, size, shape, X.dtype), above_rounding)
     P = back(linalg.solve_triangular(L, U, trans="T", lower=True, check_finite=False))
     total = float(np.sum(s * s))
-    return finish(P, s, X.dtype, shape, n_components, mean, total, bound)
+    return directions.finish(P, s, X.dtype, shape, n_components, mean, total, bound)
 
 
 def _leading_directly(
@@ -298,7 +291,7 @@ def _leading_directly(
     if values[-1] > 1e-6 * values[0]:
         s = np.sqrt(values)
     else:  # the roots of smaller ones would be rounding
-        V, s = refine(V, np.concatenate([np.sqrt(1.0 - beta) * rows.project(V, centre), M.T @ V]))
+        V, s = directions.refine(V, np.concatenate([np.sqrt(1.0 - beta) * rows.project(V, centre), M.T @ V]))
     if rows is not X:
         V, R = linalg.qr(back(V), mode="economic")  # rotating back sparse rows leaves P'P = I to 1e-9 only
         V = V * np.sign(R.diagonal())
@@ -318,7 +311,7 @@ def _leading_by_operator(
     def left(V: np.ndarray) -> np.ndarray:
         return np.asarray(share * X.cross_moment(V[:split], mean) + M @ V[split:])
 
-    found = leading_by_lanczos(right, left, X.shape[1], wanted)
+    found = directions.leading_by_lanczos(right, left, X.shape[1], wanted)
     if found is None:
         return None
     return *found, float(np.sum(M * M) + (1.0 - beta) * X.squares(mean).sum())

@@ -5,19 +5,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..tables import (
-    MAX_FEATURES,
-    ArffFile,
-    DataFileError,
-    Form,
-    Lines,
-    Path_,
-    Roles,
-    foreign_bytes,
-    plain_contents,
-    read_labels,
-    split_columns,
-)
+from .. import tables
+from ..tables import MAX_FEATURES, DataFileError, Path_
 from ._bunch import Bunch, description
 from ._catalog import dataset_info, find_file
 
@@ -86,12 +75,12 @@ def load_mulan(
     (array([[2.5]]), array([[1]]))
     >>> folder.cleanup()
     """
-    labels = read_labels(xml, max_bytes=max_bytes, max_labels=max_features)
-    form = Form(max_bytes=max_bytes, max_features=max_features)
-    with foreign_bytes(arff), Lines(arff, form) as lines:
-        source = ArffFile(lines, form, n_rows=n_rows)
-        split = split_columns(source, Roles(drop=drop), labels)
-        data, target = plain_contents(source.read(split), split, complete=True)
+    labels = tables.read_labels(xml, max_bytes=max_bytes, max_labels=max_features)
+    form = tables.Form(max_bytes=max_bytes, max_features=max_features)
+    with tables.foreign_bytes(arff), tables.Lines(arff, form) as lines:
+        source = tables.ArffFile(lines, form, n_rows=n_rows)
+        split = tables.split_columns(source, tables.Roles(drop=drop), labels)
+        data, target = tables.plain_contents(source.read(split), split, complete=True)
     shape = data.shape
     if 0 in shape:
         raise DataFileError(f"{os.fspath(arff)}: it holds {shape[0]} rows of {shape[1]} features; get the file again.")

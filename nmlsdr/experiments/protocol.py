@@ -23,19 +23,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import Bunch
 from threadpoolctl import threadpool_limits
 
-from .. import MLkNN, SemiSupervisedMLkNN
+from .. import MLkNN, SemiSupervisedMLkNN, datasets
 from .._methods import Method, method_named
 from .._output import versions
-from ..datasets import (
-    dataset_info,
-    flip_labels,
-    list_datasets,
-    make_cohort,
-    make_toy,
-    mask_labels,
-    paper_split,
-    verify_dataset,
-)
 from ..graph import neighbor_graph
 from ..metrics import score_table
 from .store import CellKey, Record
@@ -45,7 +35,7 @@ N_NEIGHBORS = 10
 TOY_SAMPLES, PATIENTS_PER_GROUP = 8000, 2166
 TEN_METHODS = ("CCA", "MVMD", "MDDMp", "MDDMf", "wMLDAb", "wMLDAe", "wMLDAc", "wMLDAd", "SSMLDR", "NMLSDR")
 TWELVE_METHODS = (*TEN_METHODS[:8], "SSMLDR*", "SSMLDR", "NMLSDR*", "NMLSDR")
-FILE_SETS = tuple(list_datasets())
+FILE_SETS = tuple(datasets.list_datasets())
 TEN_SETS = (*FILE_SETS[:8], "Toy", *FILE_SETS[8:])
 
 # Sizes of a quick run that shows that everything works; its numbers cannot be compared with the article's.
@@ -203,8 +193,8 @@ def load(dataset: str, size: str, data_home: str | None) -> Bunch:
     source = seed_sequence("data", dataset, 0)
     if dataset == "Cohort":
         n_per_group = SMALL["patients_per_group"] if size == "small" else PATIENTS_PER_GROUP
-        return make_cohort(n_per_group=n_per_group, random_state=source)
-    bunch = paper_split(dataset, data_home)
+        return datasets.make_cohort(n_per_group=n_per_group, random_state=source)
+    bunch = datasets.paper_split(dataset, data_home)
     if size == "small":
         rng = np.random.default_rng(source)
         for part in ("", "test_"):
@@ -245,13 +235,13 @@ def draw(study: Study, dataset: str, seed: int, size: str, data_home: str | None
         return Draw(*standardised(bunch), given, random_state)
     if dataset == "Toy":
         n_samples = SMALL["toy_samples"] if size == "small" else TOY_SAMPLES
-        rows = standardised(make_toy(n_samples=n_samples, random_state=source))
+        rows = standardised(datasets.make_toy(n_samples=n_samples, random_state=source))
     else:
         rows = _file_rows(dataset, size, data_home)
-    given = flip_labels(rows[2], study.flip, random_state=source)
+    given = datasets.flip_labels(rows[2], study.flip, random_state=source)
     if study.dropped:
         given = np.where(np.random.default_rng(source).random(given.shape) < study.dropped, 0, given)
-    return Draw(*rows, mask_labels(given, study.labeled, random_state=source), random_state)
+    return Draw(*rows, datasets.mask_labels(given, study.labeled, random_state=source), random_state)
 
 
 def _drawn_patients(study: Study, source: np.random.SeedSequence, size: str) -> tuple[Bunch, NDArray[np.int64]]:
@@ -283,11 +273,11 @@ def fingerprint(study: Study, dataset: str, size: str, data_home: str | None) ->
 @lru_cache(maxsize=16)
 def _data_checksum(dataset: str, data_home: str | None) -> str:
     """A checksum of the files of a data set, the same for a packed and an unpacked copy of the right ones."""
-    report = verify_dataset(dataset, data_home)
+    report = datasets.verify_dataset(dataset, data_home)
     if any(entry["state"] == "missing" for entry in report):
-        paper_split(dataset, data_home)  # raises: says which file and where to put it
+        datasets.paper_split(dataset, data_home)  # raises: says which file and where to put it
     digest = hashlib.sha256()
-    files = dataset_info(dataset)["files"]
+    files = datasets.dataset_info(dataset)["files"]
     for entry in report:
         if entry["state"] == "ok":
             digest.update(files[entry["role"]]["sha256"].encode())

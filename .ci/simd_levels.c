@@ -82,37 +82,41 @@ static int search_all(const nmlsdr_rows *x, const nmlsdr_rows *queries, int leve
     int wrong = 0;
     for (int storage = 0; storage < (x->kind > NMLSDR_DENSE_F64 ? 4 : 3); storage++) { /* floats, integers, sparse */
         static const int integers[] = {0, 16, 8, 0};
-        nmlsdr_search *s =
-            nmlsdr_search_new(x, queries, K, NULL, squared, indices, storage == 3, integers[storage], level, 256e6, 1);
-        while (nmlsdr_search_step(s, 1000) == 1) {}
-        nmlsdr_search_free(s);
+        nmlsdr_search s = {{NULL}};
+        nmlsdr_search_begin(&s, x, queries, K, NULL, squared, indices, storage == 3, integers[storage], level, 256e6, 1);
+        while (nmlsdr_search_step(&s, 1000) == 1) {}
+        nmlsdr_free_all(&s.memory);
         wrong += differs("products", level, x, q);
         ++*made;
     }
     if (x->kind <= NMLSDR_DENSE_F64 && x->d <= 8) {
-        nmlsdr_tree *t = nmlsdr_tree_new(x, queries, K, squared, indices, level, 1);
-        while (nmlsdr_tree_step(t, 1e9) == 1) {}
-        nmlsdr_tree_free(t);
+        nmlsdr_tree t = {{NULL}};
+        nmlsdr_tree_begin(&t, x, queries, K, squared, indices, level, 1);
+        while (nmlsdr_tree_step(&t, 1e9) == 1) {}
+        nmlsdr_free_all(&t.memory);
         wrong += differs("tree", level, x, q);
         ++*made;
     }
     if (queries && x->kind <= NMLSDR_DENSE_F64) {
-        nmlsdr_few *f = nmlsdr_few_new(x, queries, K, squared, indices, 0, level, 1);
-        while (nmlsdr_few_step(f, 1e9) == 1) {}
-        nmlsdr_few_free(f);
+        nmlsdr_few f = {{NULL}};
+        nmlsdr_few_begin(&f, x, queries, K, squared, indices, 0, level, 1);
+        while (nmlsdr_few_step(&f, 1e9) == 1) {}
+        nmlsdr_free_all(&f.memory);
         wrong += differs("few", level, x, q);
         ++*made;
     }
     for (int integers = 0; queries && integers <= 16; integers += 16) {
-        nmlsdr_search *index = nmlsdr_packed_new(x, integers, level, 256e6, 1);
-        if (nmlsdr_packed_takes(index, queries)) {
-            nmlsdr_views *a = nmlsdr_views_new(index, queries, K, squared, indices, 1);
-            while (nmlsdr_views_step(a, 1000) == 1) {}
-            nmlsdr_views_free(a);
+        nmlsdr_search index = {{NULL}};
+        nmlsdr_packed_begin(&index, x, integers, level, 256e6, 1);
+        if (nmlsdr_packed_takes(&index, queries)) {
+            nmlsdr_views a = {{NULL}};
+            nmlsdr_views_begin(&a, &index, queries, K, squared, indices, 1);
+            while (nmlsdr_views_step(&a, 1000) == 1) {}
+            nmlsdr_free_all(&a.memory);
             wrong += differs("index", level, x, q);
             ++*made;
         }
-        nmlsdr_search_free(index);
+        nmlsdr_free_all(&index.memory);
     }
     return wrong;
 }

@@ -1,4 +1,4 @@
-"""Kernels of the exact neighbour search.  graph.py makes the graph W of its lists, and _weights.pyx makes T of W.
+"""Kernels of the exact neighbour search.
 
 The caller checks the arguments and allocates the results.  A search allocates its working memory, which includes packed
 float copies of the rows, and frees it with the object.  Nothing here reads an environment variable.  The result does
@@ -39,48 +39,51 @@ cdef extern from "_c/search.h" nogil:
         Py_ssize_t lead_d, span
     ctypedef struct nmlsdr_schedule:
         double total
+    ctypedef struct nmlsdr_memory:
+        pass
+    void free_all "nmlsdr_free_all"(nmlsdr_memory *memory)
     ctypedef struct nmlsdr_search:
+        nmlsdr_memory memory
         int n_threads
         nmlsdr_scaling scaling
         nmlsdr_storage storage
         nmlsdr_tuning tuning
         nmlsdr_schedule schedule
         nmlsdr_scratch *scratch
+    int unit_row "nmlsdr_unit_row"(const nmlsdr_rows *x, Py_ssize_t i)
     double canonical "nmlsdr_canonical"(const nmlsdr_rows *x, Py_ssize_t i, const nmlsdr_rows *y, Py_ssize_t j)
     int best_level "nmlsdr_best_level"()
-    nmlsdr_search *search_new "nmlsdr_search_new"(
-        const nmlsdr_rows *rows, const nmlsdr_rows *queries, Py_ssize_t k, const nmlsdr_leads *leads, double *squared,
+    int search_begin "nmlsdr_search_begin"(
+        nmlsdr_search *search, const nmlsdr_rows *rows, const nmlsdr_rows *queries, Py_ssize_t k, const nmlsdr_leads *leads, double *squared,
         Py_ssize_t *indices, int sparse, int integers, int level, double window_bytes, int n_threads)
     int search_know "nmlsdr_search_know"(
         nmlsdr_search *search, const double *limits, const Py_ssize_t *edges, Py_ssize_t parts)
     int search_step "nmlsdr_search_step"(nmlsdr_search *search, double budget)
-    void search_free "nmlsdr_search_free"(nmlsdr_search *search)
     ctypedef struct nmlsdr_tree:
+        nmlsdr_memory memory
         long long visited
-    nmlsdr_tree *tree_new "nmlsdr_tree_new"(
-        const nmlsdr_rows *rows, const nmlsdr_rows *queries, Py_ssize_t k, double *squared, Py_ssize_t *indices,
-        int level, int n_threads)
+    int tree_begin "nmlsdr_tree_begin"(
+        nmlsdr_tree *tree, const nmlsdr_rows *rows, const nmlsdr_rows *queries, Py_ssize_t k, double *squared,
+        Py_ssize_t *indices, int level, int n_threads)
     int tree_step "nmlsdr_tree_step"(nmlsdr_tree *tree, double budget)
     int tree_order "nmlsdr_tree_order"(const nmlsdr_rows *rows, Py_ssize_t *order, int n_threads)
-    void tree_free "nmlsdr_tree_free"(nmlsdr_tree *tree)
     ctypedef struct nmlsdr_few:
-        pass
-    nmlsdr_few *few_new "nmlsdr_few_new"(
-        const nmlsdr_rows *rows, const nmlsdr_rows *queries, Py_ssize_t k, double *squared, Py_ssize_t *indices,
-        int angle, int level, int n_threads)
+        nmlsdr_memory memory
+    int few_begin "nmlsdr_few_begin"(
+        nmlsdr_few *few, const nmlsdr_rows *rows, const nmlsdr_rows *queries, Py_ssize_t k, double *squared,
+        Py_ssize_t *indices, int angle, int level, int n_threads)
     int few_step "nmlsdr_few_step"(nmlsdr_few *few, double budget)
-    void few_free "nmlsdr_few_free"(nmlsdr_few *few)
     ctypedef struct nmlsdr_views:
+        nmlsdr_memory memory
         nmlsdr_search *view
         int n_views
-    nmlsdr_search *index_new "nmlsdr_packed_new"(
-        const nmlsdr_rows *rows, int integers, int level, double column_bytes, int n_threads)
+    int index_begin "nmlsdr_packed_begin"(
+        nmlsdr_search *index, const nmlsdr_rows *rows, int integers, int level, double column_bytes, int n_threads)
     int index_takes "nmlsdr_packed_takes"(const nmlsdr_search *index, const nmlsdr_rows *queries)
-    nmlsdr_views *views_new "nmlsdr_views_new"(
-        const nmlsdr_search *index, const nmlsdr_rows *queries, Py_ssize_t k, double *squared, Py_ssize_t *indices,
-        int n_threads)
+    int views_begin "nmlsdr_views_begin"(
+        nmlsdr_views *views, const nmlsdr_search *index, const nmlsdr_rows *queries, Py_ssize_t k, double *squared,
+        Py_ssize_t *indices, int n_threads)
     int views_step "nmlsdr_views_step"(nmlsdr_views *views, double budget)
-    void views_free "nmlsdr_views_free"(nmlsdr_views *views)
 
 cdef extern from "_c/build.h":
     const char *NMLSDR_COMPILER
@@ -102,182 +105,127 @@ FEW_QUERIES, INDEX_QUERIES, TREE_FEATURES = NMLSDR_FEW_QUERIES, NMLSDR_INDEX_QUE
 MOST_KEPT, WORK_OF_THREAD, VALUES_OF_THREAD = NMLSDR_MOST_KEPT, NMLSDR_WORK_OF_THREAD, NMLSDR_VALUES_OF_THREAD
 
 
-cdef class Progress:
+cdef class Index:
+    """Rows packed once for a few queries at a time; only read from then on, by any number of threads."""
+    cdef object kept
+    cdef nmlsdr_rows rows
+    cdef nmlsdr_search index
+
+    def __cinit__(self, rows, *, int level, int n_threads, int integers=-1):
+        cdef int failed
+        self.kept = rows
+        describe(rows, &self.rows)
+        with nogil:
+            failed = index_begin(&self.index, &self.rows, integers, level, NMLSDR_WINDOW_BYTES, n_threads)
+        if failed:
+            raise MemoryError("no memory for the packed rows.")
+
+    def __dealloc__(self):
+        free_all(&self.index.memory)
+
+    def takes(self, queries):
+        """Whether the error bounds of the packed rows hold for these queries, which must be stored as the rows are."""
+        cdef nmlsdr_rows others
+        describe(queries, &others)
+        return index_takes(&self.index, &others) != 0
+
+
+cdef class Search:
     """An exact search in progress, answered step by step; the arrays it was given must live as long as it does.
 
     Parameters
     ----------
+    method : "few", "tree", "prepared", or another of those that `_search` lists: by products
     rows, queries : `_search.rows.Rows`; queries None for the rows against themselves
     squared, indices : OUT (n_queries, k)
-    """
-    cdef object kept
-    cdef nmlsdr_rows rows, others
-    cdef nmlsdr_rows *queries
-    cdef double *squared
-    cdef Py_ssize_t *indices
-    cdef Py_ssize_t k
-
-    def __cinit__(self, rows, queries, double[:, ::1] squared, Py_ssize_t[:, ::1] indices, **options):
-        self.kept = (rows, queries, squared, indices, options)
-        describe(rows, &self.rows)
-        self.queries = NULL
-        if queries is not None:
-            describe(queries, &self.others)
-            self.queries = &self.others
-        self.squared = &squared[0, 0]
-        self.indices = &indices[0, 0]
-        self.k = squared.shape[1]
-
-    cdef int advance(self, double budget) noexcept nogil:
-        return 0
-
-    def step(self, double budget):
-        """Run about `budget` pairs of blocks, leaves of queries or thousands of pairs; True if there is more to do."""
-        cdef int more
-        with nogil:
-            more = self.advance(budget)
-        return more == 1
-
-    @property
-    def facts(self):
-        """What the search did so far, for tests and the log."""
-        return {}
-
-
-cdef class Search(Progress):
-    """By products.
-
-    Parameters
-    ----------
     level : SIMD level
+    angle : of "few": whether to divide the rows by their norms first; the queries, in float64, are divided already
+    index : of "prepared": dense queries may be of another type than its rows
     sparse : 1 by columns and postings, 0 by packed blocks, -1 by cost
     integers : 16 or 8 by packed blocks of integers of so many bits, 0 of floats, -1 by cost
     window_bytes : packed rows in memory at most; 0 for NMLSDR_WINDOW_BYTES
     leads : `_search.leading.Leads` or None
     known : `_search.run.Known` or None, only for the rows against themselves and without leads
     """
-    cdef nmlsdr_search *search
+    cdef object kept
+    cdef str method
+    cdef nmlsdr_rows rows, others
+    cdef nmlsdr_few few
+    cdef nmlsdr_tree tree
+    cdef nmlsdr_views views
+    cdef nmlsdr_search products
 
     def __cinit__(
-        self, rows, queries, squared, indices, *, int level, int n_threads, int sparse=-1,
-        int integers=-1, double window_bytes=0, leads=None, known=None,
+        self, str method, rows, queries, double[:, ::1] squared, Py_ssize_t[:, ::1] indices, *, int n_threads,
+        int level=0, bint angle=False, Index index=None, int sparse=-1, int integers=-1, double window_bytes=0,
+        leads=None, known=None,
     ):
         cdef nmlsdr_leads leading
         cdef const double[::1] limits
         cdef const Py_ssize_t[::1] edges
-        cdef int failed = 0
-        if leads is not None:
-            describe_leads(leads, &leading)
-        self.search = search_new(&self.rows, self.queries, self.k, NULL if leads is None else &leading, self.squared,
-                                 self.indices, sparse, integers, level, window_bytes or NMLSDR_WINDOW_BYTES, n_threads)
-        if self.search is not NULL and known is not None:
-            limits, edges = known
-            failed = search_know(self.search, &limits[0], &edges[0], edges.shape[0] - 1)
-        if self.search is NULL or failed:
-            raise MemoryError("no memory for the neighbour search; use fewer neighbors or a smaller window.")
+        cdef nmlsdr_rows *given = &self.rows
+        cdef nmlsdr_rows *others = NULL if queries is None else &self.others
+        cdef double *apart = &squared[0, 0]
+        cdef Py_ssize_t *found = &indices[0, 0]
+        cdef Py_ssize_t k = squared.shape[1]
+        cdef int failed
+        self.kept, self.method = (rows, queries, squared, indices, index, leads), method
+        describe(rows, given)
+        if queries is not None:
+            describe(queries, others)
+        if method == "few":
+            failed = few_begin(&self.few, given, others, k, apart, found, angle, level, n_threads)
+        elif method == "tree":
+            failed = tree_begin(&self.tree, given, others, k, apart, found, level, n_threads)
+        elif method == "prepared":
+            failed = views_begin(&self.views, &index.index, others, k, apart, found, n_threads)
+        else:
+            if leads is not None:
+                describe_leads(leads, &leading)
+            failed = search_begin(
+                &self.products, given, others, k, NULL if leads is None else &leading, apart, found, sparse, integers,
+                level, window_bytes or NMLSDR_WINDOW_BYTES, n_threads)
+            if known is not None and not failed:
+                limits, edges = known
+                failed = search_know(&self.products, &limits[0], &edges[0], edges.shape[0] - 1)
+        if failed:
+            raise MemoryError("no memory for the neighbour search; use fewer neighbors, or fewer queries at once.")
 
     def __dealloc__(self):
-        search_free(self.search)
+        free_all(&self.few.memory)
+        free_all(&self.tree.memory)
+        free_all(&self.views.memory)
+        free_all(&self.products.memory)
 
-    cdef int advance(self, double budget) noexcept nogil:
-        return search_step(self.search, budget)
-
-    @property
-    def facts(self):
-        """What the search did so far, by the names of products_state.h: structs become dictionaries."""
-        threads = [self.search.scratch[t] for t in range(self.search.n_threads)]
-        counts = {name: sum(thread[name] for thread in threads) for name in threads[0]}
-        return {**counts, **self.search.scaling, **self.search.storage, **self.search.tuning, **self.search.schedule}
-
-
-cdef class Tree(Progress):
-    """By a k-d tree, for dense rows of at most 8 features."""
-    cdef nmlsdr_tree *tree
-
-    def __cinit__(self, rows, queries, squared, indices, *, int level, int n_threads):
-        self.tree = tree_new(&self.rows, self.queries, self.k, self.squared, self.indices, level, n_threads)
-        if self.tree is NULL:
-            raise MemoryError("no memory for the neighbour tree.")
-
-    def __dealloc__(self):
-        tree_free(self.tree)
-
-    cdef int advance(self, double budget) noexcept nogil:
-        return tree_step(self.tree, budget)
-
-    @property
-    def facts(self):
-        """How many leaves of rows the leaves of queries looked into so far."""
-        return self.tree[0]
-
-
-cdef class FewQueries(Progress):
-    """For a few queries, by the canonical distances of all pairs of dense rows.
-
-    Parameters
-    ----------
-    angle : whether to divide the rows by their norms first; the queries, in float64, are divided already
-    """
-    cdef nmlsdr_few *few
-
-    def __cinit__(self, rows, queries, squared, indices, *, int level, int n_threads, bint angle=False):
-        if self.queries is NULL or self.rows.kind > 1:
-            raise ValueError("a search for a few queries needs queries and dense rows.")
-        self.few = few_new(&self.rows, self.queries, self.k, self.squared, self.indices, angle, level, n_threads)
-        if self.few is NULL:
-            raise MemoryError("no memory for the queries; pass fewer at once.")
-
-    def __dealloc__(self):
-        few_free(self.few)
-
-    cdef int advance(self, double budget) noexcept nogil:
-        return few_step(self.few, budget)
-
-
-cdef class Index:
-    """Rows packed once for a few queries at a time; only read from then on, by any number of threads."""
-    cdef object kept
-    cdef nmlsdr_rows rows
-    cdef nmlsdr_search *index
-
-    def __cinit__(self, rows, *, int level, int n_threads, int integers=-1):
-        self.kept = rows
-        describe(rows, &self.rows)
+    def step(self, double budget):
+        """Run about `budget` pairs of blocks, leaves of queries or thousands of pairs; True if there is more to do."""
+        cdef int more, few = self.method == "few", tree = self.method == "tree", prepared = self.method == "prepared"
         with nogil:
-            self.index = index_new(&self.rows, integers, level, NMLSDR_WINDOW_BYTES, n_threads)
-        if self.index is NULL:
-            raise MemoryError("no memory for the packed rows.")
-
-    def __dealloc__(self):
-        search_free(self.index)
-
-    def takes(self, queries):
-        """Whether the error bounds of the packed rows hold for these queries, which must be stored as the rows are."""
-        cdef nmlsdr_rows others
-        describe(queries, &others)
-        return index_takes(self.index, &others) != 0
-
-
-cdef class IndexSearch(Progress):
-    """For a few queries that an index takes; dense ones may be of another type than the rows."""
-    cdef nmlsdr_views *views
-
-    def __cinit__(self, rows, queries, squared, indices, *, Index index, int n_threads):
-        self.views = views_new(index.index, self.queries, self.k, self.squared, self.indices, n_threads)
-        if self.views is NULL:
-            raise MemoryError("no memory for the queries; pass fewer at once.")
-
-    def __dealloc__(self):
-        views_free(self.views)
-
-    cdef int advance(self, double budget) noexcept nogil:
-        return views_step(self.views, budget)
+            if few:
+                more = few_step(&self.few, budget)
+            elif tree:
+                more = tree_step(&self.tree, budget)
+            elif prepared:
+                more = views_step(&self.views, budget)
+            else:
+                more = search_step(&self.products, budget)
+        return more == 1
 
     @property
     def facts(self):
-        """Canonical distances so far, and how the rows are stored."""
-        decided = sum(self.views.view[v].scratch[0].decided for v in range(self.views.n_views))
-        return {**self.views.view[0].storage, "decided": decided, "views": self.views.n_views}
+        """What the search did so far, by the names of products_state.h: structs become dictionaries.
+
+        Of a tree, how many leaves of rows the leaves of queries looked into.
+        """
+        if self.method in ("few", "tree"):
+            return {"visited": self.tree.visited}
+        if self.method == "prepared":
+            decided = sum(self.views.view[v].scratch[0].decided for v in range(self.views.n_views))
+            return {**self.views.view[0].storage, "decided": decided, "views": self.views.n_views}
+        threads = [self.products.scratch[t] for t in range(self.products.n_threads)]
+        counts = {name: sum(thread[name] for thread in threads) for name in threads[0]}
+        search = self.products
+        return {**counts, **search.scaling, **search.storage, **search.tuning, **search.schedule}
 
 
 def leaf_order(rows, Py_ssize_t[::1] order, int n_threads):
@@ -306,6 +254,15 @@ def pair_distances(
     for i in prange(q, nogil=True, num_threads=n_threads, schedule="dynamic", chunksize=16):
         for p in range(indptr[i], indptr[i + 1]):
             squared[p] = canonical(&others, first + i, &given, candidates[p])
+
+
+def to_units(rows, unsigned char[::1] zero, int n_threads):
+    """Divide rows of float64 by their norms, in place; OUT zero (n): 1 for a row of zeros, which stays as it is."""
+    cdef nmlsdr_rows given
+    cdef Py_ssize_t i
+    describe(rows, &given)
+    for i in prange(given.n, nogil=True, num_threads=n_threads, schedule="static"):
+        zero[i] = not unit_row(&given, i)
 
 
 cdef int describe_leads(leads, nmlsdr_leads *leading) except -1:

@@ -274,39 +274,6 @@ cdef void sweep_together(Sweeps *w, int thread, int team) noexcept nogil:
         w.made = made
 
 
-def fixed_point_sweep(
-    const int64_t[::1] indptr,       # IN  (n + 1)
-    const int32_t[::1] indices,      # IN  (nnz)
-    const double[::1] values,        # IN  (nnz) W~, or empty: v_ij = h_j
-    const double[::1] h,             # IN  (n)
-    const double[:, :] gain,         # IN  (n, n_labels)
-    const double[:, :] own,          # IN  (n, n_labels) what multiplies Y
-    const double[:, ::1] Y,          # IN  (n, n_labels)
-    const double[:, ::1] F,          # IN  (n, n_labels)
-    double[:, ::1] out,              # OUT (n, n_labels) A T F + (I - A) Y
-    double[:, ::1] peaks,            # OUT (n_blocks, n_labels) max |out - F| of each block
-    int n_threads,
-):
-    """One sweep of eq. (6)."""
-    cdef Py_ssize_t n = F.shape[0], n_labels = F.shape[1], n_blocks = peaks.shape[0], b, i, j, c
-    cdef int64_t t
-    cdef double v
-    for b in prange(n_blocks, nogil=True, num_threads=n_threads, schedule="static", use_threads_if=n_threads > 1):
-        for c in range(n_labels):
-            peaks[b, c] = 0.0
-        for i in range(n * b // n_blocks, n * (b + 1) // n_blocks):
-            for c in range(n_labels):
-                out[i, c] = 0.0
-            for t in range(indptr[i], indptr[i + 1]):
-                j = indices[t]
-                v = values[t] if values.shape[0] else h[j]
-                for c in range(n_labels):
-                    out[i, c] += v * F[j, c]
-            for c in range(n_labels):
-                out[i, c] = own[i, c] * Y[i, c] + gain[i, c] * out[i, c]
-                peaks[b, c] = max(peaks[b, c], fabs(out[i, c] - F[i, c]))
-
-
 def eliminate(
     double[:, ::1] A,                # IN, OUT (n, n + 1 + n_labels) P, slack and B side by side; F in place of B
 ):

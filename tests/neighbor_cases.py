@@ -84,7 +84,7 @@ def by_products(
     """Proposed by products, decided by the canonical distance; with the facts of the search."""
     found = _empty(X, queries, k)
     running = _graph.Search(
-        *described(X, queries), *found, level=LEVELS[level], n_threads=n_threads, sparse=postings,
+        "products", *described(X, queries), *found, level=LEVELS[level], n_threads=n_threads, sparse=postings,
         integers=integers, window_bytes=window_bytes, leads=leads, known=known,
     )  # fmt: skip
     return _answered(running, found, budget)
@@ -114,15 +114,27 @@ def small_groups(rows=200, **forced):
 def by_tree(X, k, *, queries=None, level=-1, n_threads=2, budget=1e9):
     """By the tree of few features; with its facts."""
     found = _empty(X, queries, k)
-    running = _graph.Tree(*described(X, queries), *found, level=LEVELS[level], n_threads=n_threads)
+    running = _graph.Search("tree", *described(X, queries), *found, level=LEVELS[level], n_threads=n_threads)
     return _answered(running, found, budget)
 
 
 def by_few(X, Q, k, *, level=-1, n_threads=2, budget=1e9):
     """Pair by pair, for a few queries."""
     found = _empty(X, Q, k)
-    running = _graph.FewQueries(*described(X, Q), *found, level=LEVELS[level], n_threads=n_threads)
+    running = _graph.Search("few", *described(X, Q), *found, level=LEVELS[level], n_threads=n_threads)
     return _answered(running, found, budget)[:2]
+
+
+def spied(monkeypatch, method):
+    """What searches by this method are given from now on."""
+    taken, search = [], _graph.Search
+
+    def spy(name, *given, **options):
+        taken.extend([given] * (name == method))
+        return search(name, *given, **options)
+
+    monkeypatch.setattr(_graph, "Search", spy)
+    return taken
 
 
 def by_index(X, Q, k, *, integers=-1, level=-1, n_threads=2, budget=1e9):
@@ -130,7 +142,7 @@ def by_index(X, Q, k, *, integers=-1, level=-1, n_threads=2, budget=1e9):
     index = _graph.Index(kernel_rows(X), integers=integers, level=LEVELS[level], n_threads=n_threads)
     assert index.takes(kernel_rows(Q))
     found = _empty(X, Q, k)
-    running = _graph.IndexSearch(*described(X, Q), *found, index=index, n_threads=n_threads)
+    running = _graph.Search("prepared", *described(X, Q), *found, index=index, n_threads=n_threads)
     return _answered(running, found, budget)
 
 

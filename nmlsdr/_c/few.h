@@ -1,14 +1,13 @@
 /* Exact nearest neighbours of a few queries: the canonical distance of every pair, nothing prepared for many.
  *
- *   nmlsdr_few_new      copies the queries, allocates one heap for each query and thread
+ *   nmlsdr_few_begin    copies the queries, allocates one heap for each query and thread
  *   nmlsdr_few_step     compares the next rows with all queries; call it until it returns 0
- *   nmlsdr_few_free
  *
  * Each row is read once and compared with all queries.  The rows are divided among the threads (shares.h), so even one query
  * uses all of them.
  *
- * By angle the rows are searched as if each were divided by its norm.  The cosine, from two products, rules out all but some
- * tens of rows a query, and only these are divided (docs/neighbours.md: By angle).
+ * By angle each row is divided by its norm on the way.  (To divide only the rows that products of a query leave near enough was
+ * two to three times as fast, and a third of this file.)
  */
 #ifndef NMLSDR_FEW_H
 #define NMLSDR_FEW_H
@@ -19,6 +18,7 @@
 #define NMLSDR_MOST_CONVERTED 64 /* rows */
 
 typedef struct {
+    nmlsdr_memory memory;
     nmlsdr_rows rows;
     nmlsdr_shares found;    /* heaps */
     ptrdiff_t padded;       /* features rounded up to 8 */
@@ -26,19 +26,11 @@ typedef struct {
     ptrdiff_t next;         /* the first row that is not yet compared */
     double *query;          /* (n queries, padded), zeros behind the features */
     double *converted;      /* (threads, chunk, padded) */
-    double *unit;           /* (threads, padded) a row divided by its norm */
     int n_threads, angle;
     const nmlsdr_kernels *kernels;
 } nmlsdr_few;
 
 #define NMLSDR_ZERO_ROW 2.0 /* the squared distance of a row of zeros, which has no direction, to any other by angle */
-
-static void nmlsdr_few_free(nmlsdr_few *q)
-{
-    if (!q) return;
-    nmlsdr_free_all(&q->found.memory);
-    free(q);
-}
 
 /* n rows from `first` on as float64, zeros behind the features. */
 static void nmlsdr_few_convert(const nmlsdr_rows *x, ptrdiff_t first, ptrdiff_t n, ptrdiff_t padded, double *to)
@@ -50,15 +42,13 @@ static void nmlsdr_few_convert(const nmlsdr_rows *x, ptrdiff_t first, ptrdiff_t 
     }
 }
 
-/* Arguments as of nmlsdr_search_new; the rows are dense, of either type.  angle: the rows are divided by their norms here,
- * and the caller has divided the queries.  NULL: out of memory. */
-static nmlsdr_few *nmlsdr_few_new(const nmlsdr_rows *rows, const nmlsdr_rows *queries, ptrdiff_t k, double *squared,
-                                  ptrdiff_t *indices, int angle, int level, int n_threads)
+/* Arguments as of nmlsdr_search_begin; the rows are dense, of either type.  angle: the rows are divided by their norms here,
+ * and the caller has divided the queries. */
+static int nmlsdr_few_begin(nmlsdr_few *q, const nmlsdr_rows *rows, const nmlsdr_rows *queries, ptrdiff_t k, double *squared,
+                            ptrdiff_t *indices, int angle, int level, int n_threads)
 {
     enum { CACHED = 2048 }; /* values of the rows that are compared together: half of a first-level cache */
     const ptrdiff_t padded = (rows->d + 7) / 8 * 8, fitting = CACHED / padded / 4 * 4;
-    nmlsdr_few *q = (nmlsdr_few *)calloc(1, sizeof(nmlsdr_few));
-    if (!q) return NULL;
     q->rows = *rows;
     q->padded = padded;
     q->chunk = fitting < 4 ? 4 : fitting > NMLSDR_MOST_CONVERTED ? NMLSDR_MOST_CONVERTED : fitting;
@@ -66,62 +56,32 @@ static nmlsdr_few *nmlsdr_few_new(const nmlsdr_rows *rows, const nmlsdr_rows *qu
     q->angle = angle;
     q->kernels = nmlsdr_kernels_of(level);
 
-    nmlsdr_memory *memory = &q->found.memory;
-    const int failed = nmlsdr_shares_new(&q->found, n_threads, queries->n, k, squared, indices);
+    nmlsdr_memory *memory = &q->memory;
+    if (nmlsdr_shares_new(memory, &q->found, n_threads, queries->n, k, squared, indices)) return -1;
     q->query = (double *)nmlsdr_new(memory, queries->n * padded, sizeof(double));
     q->converted = (double *)nmlsdr_new(memory, n_threads * q->chunk * padded, sizeof(double));
-    q->unit = (double *)nmlsdr_new(memory, n_threads * padded, sizeof(double));
-    if (failed || memory->failed) {
-        nmlsdr_few_free(q);
-        return NULL;
-    }
+    if (memory->failed) return -1;
     nmlsdr_few_convert(queries, 0, queries->n, padded, q->query);
-    return q;
-}
-
-/* n converted rows, from `first` on, against one query by angle.  |unit row - query|^2 is 2 - 2 cos up to the rounding of the
- * norms, the quotients, the products and the canonical distance itself, each at most d + 16 times 2^-53 and a few of them:
- * far below the slack.  norm: of the rows, 0 where it is not known. */
-static inline void nmlsdr_few_offer_by_angle(const nmlsdr_few *q, nmlsdr_encounter compared, const double *norm, ptrdiff_t first,
-                                             ptrdiff_t n, ptrdiff_t i, int thread)
-{
-    const double slack = (double)(q->padded + 16) * 0x1p-46, *rows = (const double *)compared.rows;
-    double dot[NMLSDR_MOST_CONVERTED], *unit = q->unit + thread * q->padded, *heap = nmlsdr_shared_squared(&q->found, thread, i);
-    ptrdiff_t *index = nmlsdr_shared_rows(&q->found, thread, i);
-
-    q->kernels->dots(&compared, n, dot);
-    compared.rows = unit;
-    for (ptrdiff_t r = 0; r < n; r++) {
-        double squared = NMLSDR_ZERO_ROW;
-        if (norm[r] > 0 && 2 * dot[r] < (2 - slack - heap[0]) * norm[r]) continue; /* farther than the k-th */
-        memcpy(unit, rows + r * q->padded, (size_t)q->padded * sizeof(double));
-        if (nmlsdr_to_unit(unit, NULL, q->padded)) q->kernels->distances(&compared, NULL, 1, &squared);
-        nmlsdr_heap_offer(heap, index, q->found.k, squared, first + r);
-    }
+    return 0;
 }
 
 /* One thread's rows from `first` on, n of them, against all queries. */
 static void nmlsdr_few_offer(const nmlsdr_few *q, ptrdiff_t first, ptrdiff_t n)
 {
     const int thread = nmlsdr_thread();
-    double squared[NMLSDR_MOST_CONVERTED], norm[NMLSDR_MOST_CONVERTED], *rows = q->converted + thread * q->chunk * q->padded;
+    double squared[NMLSDR_MOST_CONVERTED], *rows = q->converted + thread * q->chunk * q->padded;
+    int zero[NMLSDR_MOST_CONVERTED];
     nmlsdr_encounter compared = {NULL, rows, 1, q->padded};
     nmlsdr_few_convert(&q->rows, first, n, q->padded, rows);
-    if (q->angle) {
-        q->kernels->dots(&compared, n, norm);
-        for (ptrdiff_t r = 0; r < n; r++) norm[r] = norm[r] > 1e-200 && norm[r] < 1e305 ? sqrt(norm[r]) : 0;
-    }
+    for (ptrdiff_t r = 0; r < n; r++) zero[r] = q->angle && !nmlsdr_to_unit(rows + r * q->padded, NULL, q->padded);
 
     for (ptrdiff_t i = 0; i < q->found.n_queries; i++) {
         double *heap = nmlsdr_shared_squared(&q->found, thread, i);
         ptrdiff_t *index = nmlsdr_shared_rows(&q->found, thread, i);
         compared.query = q->query + i * q->padded;
-        if (q->angle) {
-            nmlsdr_few_offer_by_angle(q, compared, norm, first, n, i, thread);
-            continue;
-        }
         q->kernels->distances(&compared, NULL, n, squared);
-        for (ptrdiff_t r = 0; r < n; r++) nmlsdr_heap_offer(heap, index, q->found.k, squared[r], first + r);
+        for (ptrdiff_t r = 0; r < n; r++)
+            nmlsdr_heap_offer(heap, index, q->found.k, zero[r] ? NMLSDR_ZERO_ROW : squared[r], first + r);
     }
 }
 

@@ -58,21 +58,3 @@ static NM_TARGET void NM_LEVEL(distances)(const nmlsdr_encounter *compared, cons
             }
     }
 }
-
-/* Products of the first n rows, doubles padded to eights, with the query, or with themselves without one; fused, they only
- * rule out (few.h). */
-static NM_TARGET void NM_LEVEL(dots)(const nmlsdr_encounter *compared, ptrdiff_t n, double *dot)
-{
-    const ptrdiff_t d = compared->d;
-    const double *rows = (const double *)compared->rows, *query = compared->query;
-    for (ptrdiff_t r = 0; r < n; r++) {
-        const double *x = rows + r * d, *y = query ? query : x;
-        double sums[8];
-        V a[NM_LEVEL(sums)];
-        for (int m = 0; m < NM_LEVEL(sums); m++) a[m] = VZERO;
-        for (ptrdiff_t j = 0; j < d; j += 8)
-            for (int m = 0; m < NM_LEVEL(sums); m++) a[m] = VFMA(VLOAD(x + j + m * G), VLOAD(y + j + m * G), a[m]);
-        for (int m = 0; m < NM_LEVEL(sums); m++) VSTORE(sums + m * G, a[m]);
-        dot[r] = nmlsdr_fold8(sums);
-    }
-}

@@ -1,10 +1,9 @@
 /* Rows that are packed once and searched often: a few queries at a time, by products, against all of them.
  *
- *   nmlsdr_packed_new     centre, scale, packed rows or columns and postings, bounds: read only from then on
+ *   nmlsdr_packed_begin   centre, scale, packed rows or columns and postings, bounds: read only from then on
  *   nmlsdr_packed_takes   whether the bounds hold for these queries
- *   nmlsdr_views_new     one view of the index for each thread: its own candidates and nearest of all queries
- *   nmlsdr_views_step    compares the next rows with all queries; call it until it returns 0
- *   nmlsdr_views_free    nmlsdr_search_free for the index
+ *   nmlsdr_views_begin    one view of the index for each thread: its own candidates and nearest of all queries
+ *   nmlsdr_views_step     compares the next rows with all queries; call it until it returns 0
  *
  * An index is a search by products without queries; a view is a copy of it that has them, and uses the same
  * packed rows.  The rows are divided among the threads, so even one query uses all of them.  The results of the threads are
@@ -20,14 +19,13 @@
 
 enum { NMLSDR_REACH = 8 }; /* queries may lie 2^8 times as far from the centre as any row; norms of rows are 2^52 */
 
-/* NULL: out of memory. */
-static nmlsdr_search *nmlsdr_packed_new(const nmlsdr_rows *rows, int integers, int level, double column_bytes, int n_threads)
+static int nmlsdr_packed_begin(nmlsdr_search *q, const nmlsdr_rows *rows, int integers, int level, double column_bytes,
+                               int n_threads)
 {
     nmlsdr_extent extent = {0, 0, 0};
     nmlsdr_sample sample = {0};
-    nmlsdr_search *q = nmlsdr_search_of(rows, level, n_threads);
-    if (!q) return NULL;
-    if (nmlsdr_choose_storage(q, -1, column_bytes) || nmlsdr_choose_centre(q)) goto fail;
+    nmlsdr_search_among(q, rows, level, n_threads);
+    if (nmlsdr_choose_storage(q, -1, column_bytes) || nmlsdr_choose_centre(q)) return -1;
     q->rows->blocks = (rows->n + q->storage.block - 1) / q->storage.block;
     nmlsdr_extend(q, rows, &extent);
     q->scaling.extent = extent.most;
@@ -36,29 +34,21 @@ static nmlsdr_search *nmlsdr_packed_new(const nmlsdr_rows *rows, int integers, i
     extent.square *= 4;
     q->scaling.norm = sqrt(extent.square) / 2;
     nmlsdr_choose_int16(q, &extent, &sample, integers);
-    if (nmlsdr_side_new(q, q->rows, 0)) goto fail;
-    if (q->storage.sparse) {
-        if (nmlsdr_new_postings(q)) goto fail;
-        return q;
-    }
+    if (nmlsdr_side_new(q, q->rows, 0)) return -1;
+    if (q->storage.sparse) return nmlsdr_new_postings(q);
     q->schedule.second = 1;
     q->schedule.window[1].z = nmlsdr_floats(q, q->rows->blocks * NMLSDR_BLOCK * q->storage.words);
-    if (q->memory.failed) goto fail;
+    if (q->memory.failed) return -1;
     nmlsdr_pack_blocks(q, q->rows, 0, q->rows->blocks, q->schedule.window[1].z);
-    return q;
-fail:
-    nmlsdr_search_free(q);
-    return NULL;
+    return 0;
 }
 
 /* Whether the error bounds of the index hold for these queries: their scores and sums of products do not overflow, and the
  * sums have no more terms than those of the rows. */
 static int nmlsdr_packed_takes(const nmlsdr_search *index, const nmlsdr_rows *queries)
 {
-    nmlsdr_search one = *index;
     nmlsdr_extent extent = {0, 0, 0};
-    one.n_threads = 1;
-    nmlsdr_extend(&one, queries, &extent);
+    nmlsdr_extend_by(index, queries, 0, queries->n, &extent);
     if (index->storage.integers) {
         const double scale = index->scaling.scale, rounding = sqrt((double)index->d) / 2 + 1;
         const double norms = (sqrt(extent.square) * scale + rounding) * (index->scaling.norm * scale + rounding);
@@ -71,57 +61,53 @@ static int nmlsdr_packed_takes(const nmlsdr_search *index, const nmlsdr_rows *qu
 }
 
 typedef struct {
-    nmlsdr_search *view; /* (n_views), each with its own scratch and memory; the other fields are copies of the index's */
+    nmlsdr_memory memory; /* of all views */
+    nmlsdr_search *view; /* (n_views), each with its own scratch; the other fields are copies of the index's */
     int n_views;
     ptrdiff_t next;      /* the next block of rows */
     nmlsdr_shares found;
 } nmlsdr_views;
 
-static void nmlsdr_views_free(nmlsdr_views *a)
-{
-    if (!a) return;
-    for (int v = 0; a->view && v < a->n_views; v++) nmlsdr_free_all(&a->view[v].memory);
-    free(a->view);
-    nmlsdr_free_all(&a->found.memory);
-    free(a);
-}
-
 /* A copy of the index with these queries. */
-static int nmlsdr_view_new(nmlsdr_search *q, const nmlsdr_search *index, const nmlsdr_rows *queries,
-                           const nmlsdr_shares *found, int v)
+static int nmlsdr_view_begin(nmlsdr_search *q, const nmlsdr_search *index, const nmlsdr_rows *queries, nmlsdr_views *a, int v)
 {
+    const nmlsdr_shares *found = &a->found;
     *q = *index;
-    q->memory = (nmlsdr_memory){NULL, 0};
+    q->memory = a->memory;
     q->n_threads = 1;
     q->rows = &q->side[0];
     q->queries = &q->side[1];
     q->queries->rows = *queries;
     q->queries->blocks = (queries->n + q->storage.block - 1) / q->storage.block;
     nmlsdr_choose_k(q, found->k, nmlsdr_shared_squared(found, v, 0), nmlsdr_shared_rows(found, v, 0));
-    if (nmlsdr_new_scratch(q) || nmlsdr_side_new(q, q->queries, 1)) return -1;
-    if (q->storage.sparse) {
-        nmlsdr_measure(q, q->queries);
-        return 0;
-    }
-    q->schedule.window[0].z = nmlsdr_floats(q, q->queries->blocks * NMLSDR_BLOCK * q->storage.words);
-    if (q->memory.failed) return -1;
-    nmlsdr_pack_blocks(q, q->queries, 0, q->queries->blocks, q->schedule.window[0].z);
+    const ptrdiff_t lanes = q->kernels->lanes, groups = (nmlsdr_tiled(queries->n) + lanes - 1) / lanes;
+    const int failed = nmlsdr_new_scratch(q) || nmlsdr_side_new(q, q->queries, 1);
+    if (!q->storage.sparse) q->schedule.window[0].z = nmlsdr_floats(q, groups * lanes * q->storage.words);
+    a->memory = q->memory;
+    if (failed || q->memory.failed) return -1;
+    if (q->storage.sparse) nmlsdr_measure(q, q->queries);
+    for (ptrdiff_t I = 0; !q->storage.sparse && I < q->queries->blocks; I++)
+        nmlsdr_pack(q, q->queries, I, q->schedule.window[0].z + I * nmlsdr_block_size(q));
     return 0;
 }
 
-/* Queries that nmlsdr_packed_takes, dense or CSR as the rows, 1 <= k <= rows.  NULL: out of memory. */
-static nmlsdr_views *nmlsdr_views_new(const nmlsdr_search *index, const nmlsdr_rows *queries, ptrdiff_t k, double *squared,
-                                      ptrdiff_t *indices, int n_threads)
+/* Queries that nmlsdr_packed_takes, dense or CSR as the rows, 1 <= k <= rows. */
+static int nmlsdr_views_begin(nmlsdr_views *a, const nmlsdr_search *index, const nmlsdr_rows *queries, ptrdiff_t k,
+                              double *squared, ptrdiff_t *indices, int n_threads)
 {
-    nmlsdr_views *a = (nmlsdr_views *)calloc(1, sizeof(nmlsdr_views));
-    if (!a) return NULL;
     a->n_views = n_threads < index->rows->blocks ? n_threads : (int)index->rows->blocks;
-    a->view = (nmlsdr_search *)calloc((size_t)a->n_views, sizeof(nmlsdr_search));
-    int failed = !a->view || nmlsdr_shares_new(&a->found, a->n_views, queries->n, k, squared, indices);
-    for (int v = 0; v < a->n_views && !failed; v++) failed = nmlsdr_view_new(&a->view[v], index, queries, &a->found, v);
-    if (!failed) return a;
-    nmlsdr_views_free(a);
-    return NULL;
+    a->view = (nmlsdr_search *)nmlsdr_new(&a->memory, a->n_views, sizeof(nmlsdr_search));
+    int failed = nmlsdr_shares_new(&a->memory, &a->found, a->n_views, queries->n, k, squared, indices);
+    for (int v = 0; v < a->n_views && !failed; v++) failed = nmlsdr_view_begin(&a->view[v], index, queries, a, v);
+    return -failed;
+}
+
+/* The queries of a view against one block of rows. */
+static void nmlsdr_run_view(nmlsdr_search *q, ptrdiff_t J)
+{
+    void (*run)(nmlsdr_search *, ptrdiff_t, ptrdiff_t, nmlsdr_scratch *) =
+        q->storage.sparse ? nmlsdr_run_sparse : nmlsdr_run_dense;
+    for (ptrdiff_t I = 0; I < q->queries->blocks; I++) run(q, I, J, q->scratch);
 }
 
 /* Run about `budget` full pairs of blocks.  1: call again; 0: done. */
@@ -129,16 +115,15 @@ static int nmlsdr_views_step(nmlsdr_views *a, double budget)
 {
     const nmlsdr_search *first = &a->view[0];
     const nmlsdr_side *queries = first->queries, *rows = first->rows;
-    void (*run)(nmlsdr_search *, ptrdiff_t, ptrdiff_t, nmlsdr_scratch *) =
-        first->storage.sparse ? nmlsdr_run_sparse : nmlsdr_run_dense;
     const double share = (double)((queries->rows.n + 3) / 4 * 4) / (double)first->storage.block; /* of a full pair; tiles have 4 rows */
     const ptrdiff_t all = rows->blocks - a->next;
     const ptrdiff_t some = budget / share + 1 < (double)all ? (ptrdiff_t)(budget / share) + 1 : all;
     ptrdiff_t J;
-    NMLSDR_OMP(parallel for num_threads(a->n_views) schedule(dynamic, 8))
-    for (J = a->next; J < a->next + some; J++) {
-        nmlsdr_search *q = &a->view[nmlsdr_thread()];
-        for (ptrdiff_t I = 0; I < queries->blocks; I++) run(q, I, J, q->scratch);
+    if (a->n_views == 1) { /* a team of one takes a tenth of the time of a query */
+        for (J = a->next; J < a->next + some; J++) nmlsdr_run_view(a->view, J);
+    } else {
+        NMLSDR_OMP(parallel for num_threads(a->n_views) schedule(dynamic, 8))
+        for (J = a->next; J < a->next + some; J++) nmlsdr_run_view(&a->view[nmlsdr_thread()], J);
     }
     a->next += some;
     if (a->next < rows->blocks) return 1;

@@ -43,7 +43,6 @@ typedef struct {
     unsigned long long (*scan)(const nmlsdr_leaf_queries *, const double *rows, const double *query, double limit,
                                double *squared);
     void (*distances)(const nmlsdr_encounter *, const ptrdiff_t *which, ptrdiff_t n, double *squared);
-    void (*dots)(const nmlsdr_encounter *, ptrdiff_t n, double *dot);
 } nmlsdr_kernels;
 
 #endif

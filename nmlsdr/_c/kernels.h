@@ -3,7 +3,7 @@
  *   products, sweep   of two blocks, of a sparse row with a block (products_tile.h)
  *   int16, int8       of two blocks of integers, where they are faster than floats (products_pair.h)
  *   near, scan        a leaf of the tree (tree_leaf.h)
- *   distances, dots   canonical distances, and products, of one query and dense rows (few_rows.h)
+ *   distances         canonical distances of one query and dense rows (few_rows.h)
  */
 #ifndef NMLSDR_KERNELS_H
 #define NMLSDR_KERNELS_H
@@ -33,7 +33,7 @@
 
 #define NM_KERNELS(level, packed_ns, column_ns, int16, int8) \
     {nmlsdr_lanes_##level, packed_ns, column_ns, nmlsdr_products_##level, nmlsdr_sweep_##level, int16, int8, \
-     nmlsdr_tree_near_##level, nmlsdr_tree_scan_##level, nmlsdr_few_distances_##level, nmlsdr_few_dots_##level}
+     nmlsdr_tree_near_##level, nmlsdr_tree_scan_##level, nmlsdr_few_distances_##level}
 
 static const nmlsdr_kernels *nmlsdr_kernels_of(int level)
 {

@@ -51,11 +51,19 @@ static inline int nmlsdr_lowest_bit(unsigned long long bits)
 typedef struct {
     void *last;
     int failed; /* some piece was not to be had: NULL */
+    size_t left; /* bytes of a caller's own memory, which are taken first as long as they last, */
+    char *spare; /* from here on */
 } nmlsdr_memory;
 
 /* n things of `size` bytes, aligned like a cache line. */
 static void *nmlsdr_new(nmlsdr_memory *memory, ptrdiff_t n, size_t size)
 {
+    const size_t bytes = (size_t)n * size / 64 * 64 + 64;
+    if (bytes <= memory->left) {
+        memory->left -= bytes;
+        memory->spare += bytes;
+        return memory->spare - bytes;
+    }
     void **piece = (void **)malloc(192 + (size_t)n * size); /* C99 has no aligned_alloc */
     if (!piece) {
         memory->failed = 1;

@@ -1,9 +1,8 @@
 /* Exact nearest neighbours by proposing with matrix products and deciding by the canonical distance.
  *
- *   nmlsdr_search_new      chooses centre and scale, allocates O(n k) and one or two windows of packed rows
+ *   nmlsdr_search_begin    chooses centre and scale, allocates O(n k) and one or two windows of packed rows
  *                          (products_new.h)
  *   nmlsdr_search_step     runs block pairs for about the given work; loop over it
- *   nmlsdr_search_free
  *
  * Symmetric search (rows against themselves) visits pairs of blocks I <= J once and serves both; no two
  * threads work on the same block.  What float products cannot tell apart is decided by canonical

@@ -7,13 +7,6 @@
 #include "products_sparse.h"
 #include "products_storage.h"
 
-static void nmlsdr_search_free(nmlsdr_search *q)
-{
-    if (!q) return;
-    nmlsdr_free_all(&q->memory);
-    free(q);
-}
-
 /* n floats. */
 static float *nmlsdr_floats(nmlsdr_search *q, ptrdiff_t n)
 {
@@ -129,6 +122,7 @@ static int nmlsdr_leads_fit(const nmlsdr_search *q)
 static int nmlsdr_new_scratch(nmlsdr_search *q)
 {
     const ptrdiff_t block = q->storage.block, frequent = q->storage.frequent, capacity = q->tuning.capacity;
+    const ptrdiff_t tiled = nmlsdr_tiled(q->queries->rows.n), rows = tiled < block ? tiled : block; /* of queries */
     nmlsdr_memory *memory = &q->memory;
     q->infinite_thresholds = nmlsdr_floats(q, block);
     q->scratch = (nmlsdr_scratch *)nmlsdr_new(memory, q->n_threads, sizeof(nmlsdr_scratch));
@@ -143,8 +137,8 @@ static int nmlsdr_new_scratch(nmlsdr_search *q)
         w->apart = (double *)nmlsdr_new(memory, capacity, sizeof(double));
         w->found = (nmlsdr_found *)nmlsdr_new(memory, 2 * capacity, sizeof(nmlsdr_found));
         w->query = (double *)nmlsdr_new(memory, q->d, sizeof(double));
-        w->tile = (unsigned char *)nmlsdr_new(memory, block * block / 12 + 1, 1);
-        w->partial = nmlsdr_floats(q, q->storage.sparse ? block + frequent : block * (block + 3));
+        w->tile = (unsigned char *)nmlsdr_new(memory, rows * block / 12 + 1, 1);
+        w->partial = nmlsdr_floats(q, q->storage.sparse ? block + frequent : rows * (block + 3));
         w->slots = (int32_t *)nmlsdr_new(memory, frequent, sizeof(int32_t));
     }
 
@@ -157,26 +151,23 @@ static int nmlsdr_new_products(nmlsdr_search *q, double window_bytes)
     const ptrdiff_t spans = q->queries->blocks + q->rows->blocks;
     if (q->tuning.lead_d && !nmlsdr_leads_fit(q)) q->tuning.lead_d = 0;
     q->schedule.window[0].first = q->schedule.window[1].first = -1;
-    q->schedule.busy = (unsigned char *)nmlsdr_new(&q->memory, spans, 1);
-    if (!q->schedule.busy || nmlsdr_new_scratch(q) || nmlsdr_side_new(q, q->queries, 1)) return -1;
-    memset(q->schedule.busy, 0, (size_t)spans);
+    q->schedule.taken = (unsigned char *)nmlsdr_new(&q->memory, NMLSDR_AHEAD + spans, 1);
+    if (q->memory.failed || nmlsdr_new_scratch(q) || nmlsdr_side_new(q, q->queries, 1)) return -1;
+    q->schedule.busy = q->schedule.taken + NMLSDR_AHEAD;
+    memset(q->schedule.taken, 0, (size_t)(NMLSDR_AHEAD + spans));
     if (q->rows != q->queries && nmlsdr_side_new(q, q->rows, 0)) return -1;
     if (q->tuning.lead_d) nmlsdr_pack_leads(q);
     return q->storage.sparse ? nmlsdr_new_postings(q) : nmlsdr_new_windows(q, window_bytes);
 }
 
-/* A search among these rows, which also stand for the queries until there are any; NULL: out of memory. */
-static nmlsdr_search *nmlsdr_search_of(const nmlsdr_rows *rows, int level, int n_threads)
+/* Among these rows, which also stand for the queries until there are any. */
+static void nmlsdr_search_among(nmlsdr_search *q, const nmlsdr_rows *rows, int level, int n_threads)
 {
-    nmlsdr_search *q = (nmlsdr_search *)calloc(1, sizeof(nmlsdr_search));
-    if (!q) return NULL;
     q->d = rows->d;
     q->kernels = nmlsdr_kernels_of(level);
     q->n_threads = n_threads;
     q->rows = q->queries = &q->side[0];
     q->rows->rows = *rows;
-
-    return q;
 }
 
 /* k neighbours of every query, whose lists are empty yet: squared and indices (n queries, k). */
@@ -191,18 +182,16 @@ static void nmlsdr_choose_k(nmlsdr_search *q, ptrdiff_t k, double *squared, ptrd
     nmlsdr_empty_lists(squared, indices, q->queries->rows.n * k);
 }
 
-/* queries == NULL: the rows against themselves, self excluded.  squared and indices (n queries, k) receive
+/* q consists of zeros, and its memory is given back after an error, too (all searches here begin and end so).
+ * queries == NULL: the rows against themselves, self excluded.  squared and indices (n queries, k) receive
  * the answer.  sparse: columns and postings 1, packed blocks 0, -1 by cost.  integers: packed blocks of
  * integers of 16 or 8 bits, 0 of floats, -1 by cost.
- * Needs 1 <= k <= rows (- 1), d >= 1, rows below 2^31.  NULL: out of memory. */
-static nmlsdr_search *nmlsdr_search_new(const nmlsdr_rows *rows, const nmlsdr_rows *queries, ptrdiff_t k,
-                                        const nmlsdr_leads *leads, double *squared, ptrdiff_t *indices, int sparse,
-                                        int integers, int level, double window_bytes, int n_threads)
+ * Needs 1 <= k <= rows (- 1), d >= 1, rows below 2^31.  -1: out of memory. */
+static int nmlsdr_search_begin(nmlsdr_search *q, const nmlsdr_rows *rows, const nmlsdr_rows *queries, ptrdiff_t k,
+                               const nmlsdr_leads *leads, double *squared, ptrdiff_t *indices, int sparse, int integers,
+                               int level, double window_bytes, int n_threads)
 {
-    nmlsdr_search *q = nmlsdr_search_of(rows, level, n_threads);
-    double a, b;
-    ptrdiff_t span;
-    if (!q) return NULL;
+    nmlsdr_search_among(q, rows, level, n_threads);
     q->symmetric = queries == NULL;
 
     if (queries) {
@@ -219,23 +208,18 @@ static nmlsdr_search *nmlsdr_search_new(const nmlsdr_rows *rows, const nmlsdr_ro
     }
 
     nmlsdr_choose_k(q, k, squared, indices);
-    if (nmlsdr_choose_storage(q, sparse, window_bytes) || nmlsdr_choose_centre(q)) goto fail;
+    if (nmlsdr_choose_storage(q, sparse, window_bytes) || nmlsdr_choose_centre(q)) return -1;
     for (int s = 0; s < 2; s++)
         q->side[s].blocks = (q->side[s].rows.n + q->storage.block - 1) / q->storage.block;
     nmlsdr_choose_scale(q, integers);
-    if (nmlsdr_new_products(q, window_bytes)) goto fail;
+    if (nmlsdr_new_products(q, window_bytes)) return -1;
 
-    a = (double)q->queries->blocks;
-    b = (double)q->rows->blocks;
-    span = q->storage.sparse ? 1 : q->queries->blocks / ((q->symmetric ? 8 : 4) * n_threads);
+    const double a = (double)q->queries->blocks, b = (double)q->rows->blocks;
+    const ptrdiff_t span = q->storage.sparse ? 1 : q->queries->blocks / ((q->symmetric ? 8 : 4) * n_threads);
     q->tuning.span = span > NMLSDR_SPAN ? NMLSDR_SPAN : span < 1 ? 1 : span;
     q->schedule.total = q->symmetric ? b * (b + 1) / 2 : a * b;
 
-    return q;
-fail:
-    nmlsdr_search_free(q);
-
-    return NULL;
+    return 0;
 }
 
 /* What other searches of these rows have found, in a symmetric search without leading coordinates (by

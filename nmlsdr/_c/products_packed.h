@@ -64,15 +64,24 @@ static void nmlsdr_pack_int8(const nmlsdr_search *q, nmlsdr_side *s, ptrdiff_t a
     s->coarse_h[at] = nmlsdr_below(square * (0.5 - 0x1p-20)); /* three float operations follow */
 }
 
-/* Pack one block of rows, with their bounds; positions past the end can never be of interest. */
+/* Rows in whole tiles. */
+static inline ptrdiff_t nmlsdr_tiled(ptrdiff_t n)
+{
+    return (n + 3) / 4 * 4;
+}
+
+/* Pack one block of rows, with their bounds; positions past the end can never be of interest.  Of queries, which are the
+ * rows of tiles only, none past the last tile is read. */
 static void nmlsdr_pack(const nmlsdr_search *q, nmlsdr_side *s, ptrdiff_t block, float *z)
 {
     const ptrdiff_t words = q->storage.words, lanes = q->kernels->lanes, checked = q->storage.checked;
     int32_t *rows = (int32_t *)z + NMLSDR_BLOCK * words;
+    const ptrdiff_t first = block * NMLSDR_BLOCK, tiled = nmlsdr_tiled(s->rows.n - first);
+    const ptrdiff_t filled = s == q->rows || tiled > NMLSDR_BLOCK ? NMLSDR_BLOCK : tiled;
     float *h = s->h, *e = s->e;
 
-    for (ptrdiff_t r = 0; r < NMLSDR_BLOCK; r++) {
-        const ptrdiff_t at = block * NMLSDR_BLOCK + r;
+    for (ptrdiff_t r = 0; r < filled; r++) {
+        const ptrdiff_t at = first + r;
         float *to = z + r / lanes * lanes * words + r % lanes;
 
         if (at >= s->rows.n) {

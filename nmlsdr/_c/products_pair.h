@@ -38,6 +38,7 @@
  * nanosecond, floats 48).
  */
 
+/* Macros that mean the same for all bits are defined again and not forgotten. */
 #define NM_ROW_OF(r) ((const NM_WORD *)p->za + (r) / G * G * d + k0 * G + (r) % G)
 #define NM_ROWS(DO) DO(0) DO(1) DO(2) DO(3)
 #define NM_SUM(r, m) (*(NM_V *)(partial + (r) * NR + (m) * G))
@@ -92,59 +93,52 @@ static NM_TARGET void NM_NAME(const nmlsdr_pair *p)
                 for (ptrdiff_t line = 0; line < p->lines; line++, prefetch += 64) NMLSDR_PREFETCH(prefetch);
                 const NM_V none = {0}, start0 = first ? NM_START(0) : none, start1 = first ? NM_START(1) : none,
                     start2 = first ? NM_START(2) : none;
-#define NM_DO(r) NM_V c##r##0 = start0, c##r##1 = start1, c##r##2 = start2;
-                NM_ROWS(NM_DO)
-#undef NM_DO
+#define NM_BEGIN(r) NM_V c##r##0 = start0, c##r##1 = start1, c##r##2 = start2;
+                NM_ROWS(NM_BEGIN)
 
                 for (ptrdiff_t k = 0; k < kc; k++) {
                     const NM_V NM_COLUMNS;
                     NM_V y;
-#define NM_DO(r) y = a##r[k * G] - (NM_V){0}; NM_STEP(r)
-                    NM_ROWS(NM_DO)
-#undef NM_DO
+#define NM_MULTIPLY(r) y = a##r[k * G] - (NM_V){0}; NM_STEP(r)
+                    NM_ROWS(NM_MULTIPLY)
                 }
 
-#define NM_DO(r) c##r##0 += NM_SUM(r, 0); c##r##1 += NM_SUM(r, 1); c##r##2 += NM_SUM(r, 2);
-                if (!first) { NM_ROWS(NM_DO) }
-#undef NM_DO
+#define NM_ADD(r) c##r##0 += NM_SUM(r, 0); c##r##1 += NM_SUM(r, 1); c##r##2 += NM_SUM(r, 2);
+                if (!first) { NM_ROWS(NM_ADD) }
                 if (!last) {
-#define NM_DO(r) NM_SUM(r, 0) = c##r##0; NM_SUM(r, 1) = c##r##1; NM_SUM(r, 2) = c##r##2;
-                    NM_ROWS(NM_DO)
-#undef NM_DO
+#define NM_KEEP(r) NM_SUM(r, 0) = c##r##0; NM_SUM(r, 1) = c##r##1; NM_SUM(r, 2) = c##r##2;
+                    NM_ROWS(NM_KEEP)
                     continue;
                 }
 
                 const float *tb = NM_SIDE(tb) + j;
                 const V t0 = VLOAD(tb), t1 = VLOAD(tb + G), t2 = VLOAD(tb + 2 * G);
                 HITS hits = {0};
-#define NM_DO(r) { \
+#define NM_TEST(r) { \
     const V t = VSET1(NM_SIDE(ta)[i + r]); \
     hits |= VGE(NM_SCORE(r, 0), VMIN(t, t0)); \
     hits |= VGE(NM_SCORE(r, 1), VMIN(t, t1)); \
     hits |= VGE(NM_SCORE(r, 2), VMIN(t, t2)); }
-                NM_ROWS(NM_DO)
-#undef NM_DO
+                NM_ROWS(NM_TEST)
 #if NM_BITS == 32
                 if (p->marks) *tile = VMASK(hits) != 0;
                 if (p->marks) continue;
 #endif
                 if (!VMASK(hits)) continue;
 #if NM_BITS == 8
-#define NM_DO(r) { \
+#define NM_CHECK(r) { \
     const V t = VSET1(p->coarse_ta[i + r]); \
     const unsigned long long passed = (unsigned long long)VMASK(VGE(NM_SCORE(r, 0), VMIN(t, t0))) \
         | (unsigned long long)VMASK(VGE(NM_SCORE(r, 1), VMIN(t, t1))) << G \
         | (unsigned long long)VMASK(VGE(NM_SCORE(r, 2), VMIN(t, t2))) << 2 * G; \
     if (passed) NM_LEVEL(check_passing)(p, i + r, j, passed); }
-                NM_ROWS(NM_DO)
-#undef NM_DO
+                NM_ROWS(NM_CHECK)
 #else
                 NM_ALIGNED float s[4 * NR];
-#define NM_DO(r) { \
+#define NM_PUT(r) { \
     float *to = s + r * NR; \
     VSTORE(to, NM_SCORE(r, 0)); VSTORE(to + G, NM_SCORE(r, 1)); VSTORE(to + 2 * G, NM_SCORE(r, 2)); }
-                NM_ROWS(NM_DO)
-#undef NM_DO
+                NM_ROWS(NM_PUT)
                 for (int r = 0; r < 4; r++) NM_LEVEL(push_passing)(p, i + r, j, s + r * NR);
 #endif
             }
@@ -152,12 +146,9 @@ static NM_TARGET void NM_NAME(const nmlsdr_pair *p)
     }
 }
 
-#undef NM_ROW_OF
-#undef NM_ROWS
 #undef NM_NAME
 #undef NM_WORD
 #undef NM_V
-#undef NM_SUM
 #undef NM_START
 #undef NM_COLUMNS
 #undef NM_STEP

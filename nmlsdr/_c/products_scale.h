@@ -38,9 +38,28 @@ typedef struct {
     int integral;  /* all of x are integers */
 } nmlsdr_extent;
 
-/* Extend it by one side.  Integers are tested on the values and not on x - centre, which is rounded: 1e-18
- * - 1 is an integer.
+/* Extend it by the rows from .. to - 1 of one side.  Integers are tested on the values and not on x - centre, which is
+ * rounded: 1e-18 - 1 is an integer.
  * The centre is a value of the rows; the difference of two integers is exact below 2^53. */
+static void nmlsdr_extend_by(const nmlsdr_search *q, const nmlsdr_rows *x, ptrdiff_t from, ptrdiff_t to, nmlsdr_extent *own)
+{
+    for (ptrdiff_t i = from; i < to; i++) {
+        const ptrdiff_t begin = nmlsdr_row_pointer(x, i), end = nmlsdr_row_pointer(x, i + 1);
+        double top = 0, square[4] = {0, 0, 0, 0};
+        for (ptrdiff_t p = begin; p < end; p++) {
+            const double value = nmlsdr_entry_value(x, p);
+            const double y = fabs(value - q->scaling.centre[x->indptr ? x->indices[p] : p - begin]);
+            top = y > top ? y : top;
+            square[p & 3] += y * y;
+            if (own->integral && value != floor(value)) own->integral = 0;
+        }
+
+        const double sum = (square[0] + square[1]) + (square[2] + square[3]);
+        own->most = top > own->most ? top : own->most;
+        own->square = sum > own->square ? sum : own->square;
+    }
+}
+
 static void nmlsdr_extend(const nmlsdr_search *q, const nmlsdr_rows *x, nmlsdr_extent *to)
 {
     /* MSVC's OpenMP, of 2002, knows no reduction by max, and no index that is declared in the loop */
@@ -50,21 +69,7 @@ static void nmlsdr_extend(const nmlsdr_search *q, const nmlsdr_rows *x, nmlsdr_e
         ptrdiff_t i;
 
         NMLSDR_OMP(for schedule(static))
-        for (i = 0; i < x->n; i++) {
-            const ptrdiff_t begin = nmlsdr_row_pointer(x, i), end = nmlsdr_row_pointer(x, i + 1);
-            double top = 0, square[4] = {0, 0, 0, 0};
-            for (ptrdiff_t p = begin; p < end; p++) {
-                const double value = nmlsdr_entry_value(x, p);
-                const double y = fabs(value - q->scaling.centre[x->indptr ? x->indices[p] : p - begin]);
-                top = y > top ? y : top;
-                square[p & 3] += y * y;
-                if (own.integral && value != floor(value)) own.integral = 0;
-            }
-
-            const double sum = (square[0] + square[1]) + (square[2] + square[3]);
-            own.most = top > own.most ? top : own.most;
-            own.square = sum > own.square ? sum : own.square;
-        }
+        for (i = 0; i < x->n; i++) nmlsdr_extend_by(q, x, i, i + 1, &own);
 
         NMLSDR_OMP(critical(nmlsdr_extent))
         {

@@ -120,8 +120,7 @@ typedef struct {
     /* the blocks that are packed: of the queries, of the rows */
     struct { ptrdiff_t first, count; float *z; } window[2];
     int second;          /* which window holds the second block of a pair */
-    /* which pairs from `first` on are taken, each at its number modulo the size */
-    unsigned char taken[NMLSDR_AHEAD];
+    unsigned char *taken; /* (NMLSDR_AHEAD) which pairs from `first` on are taken, each at its number modulo the size */
     unsigned char *busy; /* which spans a thread works on */
 } nmlsdr_schedule;
 

@@ -72,8 +72,10 @@ static double nmlsdr_canonical(const nmlsdr_rows *x, ptrdiff_t i, const nmlsdr_r
     return x->kind == NMLSDR_CSR_F64 ? nmlsdr_merge(x, i, y, j, 1) : nmlsdr_merge(x, i, y, j, 0);
 }
 
-/* Divide n values of one row by its norm, as `_search/cosine.py` divides them; returns 0 for a row of zeros.  feature: of a
- * sparse row. */
+/* Divide n values of one row by its norm; returns 0 for a row of zeros.  feature: of a sparse row.  The row is first multiplied
+ * by the power of two that brings its largest magnitude to [1/2, 1), so that no square overflows, or underflows and counts; then
+ * rows x and 2^e x become the same bits.  The squared norm is the canonical squared distance from a row of zeros: dense rows, CSR
+ * and float32 copies of equal values have the same. */
 static int nmlsdr_to_unit(double *value, const int32_t *feature, ptrdiff_t n)
 {
     double a[8] = {0, 0, 0, 0, 0, 0, 0, 0}, largest = 0;
@@ -91,6 +93,13 @@ static int nmlsdr_to_unit(double *value, const int32_t *feature, ptrdiff_t n)
     const double norm = sqrt(nmlsdr_fold8(a));
     for (ptrdiff_t p = 0; p < n; p++) value[p] /= norm;
     return 1;
+}
+
+/* Divide row i, of doubles, by its norm, in place; returns 0 for a row of zeros. */
+static inline int nmlsdr_unit_row(const nmlsdr_rows *x, ptrdiff_t i)
+{
+    const ptrdiff_t from = nmlsdr_row_pointer(x, i), size = nmlsdr_row_pointer(x, i + 1) - from;
+    return nmlsdr_to_unit((double *)x->data + from, x->indices ? x->indices + from : NULL, size);
 }
 
 /* A copy in memory of its own, of doubles if `wide`; memory->failed if there is none. */

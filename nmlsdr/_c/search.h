@@ -40,17 +40,18 @@ struct nmlsdr_index {
 
 static void nmlsdr_index_end(struct nmlsdr_index *x)
 {
-    nmlsdr_search_free(x->packed);
+    if (x->packed) nmlsdr_free_all(&x->packed->memory);
     nmlsdr_free_all(&x->memory);
 }
 
 /* Rows of length 1 in place of the rows, those of zeros apart. */
-static void nmlsdr_take_units(struct nmlsdr_index *x, const nmlsdr_rows *given)
+static void nmlsdr_take_units(nmlsdr_memory *memory, struct nmlsdr_index *x, const nmlsdr_rows *given)
 {
     ptrdiff_t near = 0, zeros = 0;
-    x->rows = nmlsdr_copy_rows(&x->memory, given, 1);
-    x->number = (ptrdiff_t *)nmlsdr_new(&x->memory, given->n, sizeof(ptrdiff_t));
-    if (x->memory.failed) return;
+    x->n = given->n;
+    x->rows = nmlsdr_copy_rows(memory, given, 1);
+    x->number = (ptrdiff_t *)nmlsdr_new(memory, given->n, sizeof(ptrdiff_t));
+    if (memory->failed) return;
 
     double *value = (double *)x->rows.data;
     int32_t *feature = (int32_t *)x->rows.indices;
@@ -58,7 +59,7 @@ static void nmlsdr_take_units(struct nmlsdr_index *x, const nmlsdr_rows *given)
     for (ptrdiff_t i = 0; i < given->n; i++) {
         const ptrdiff_t from = nmlsdr_row_pointer(given, i), size = nmlsdr_row_pointer(given, i + 1) - from;
         const ptrdiff_t to = pointer ? (ptrdiff_t)pointer[near] : near * given->d;
-        if (!nmlsdr_to_unit(value + from, feature ? feature + from : NULL, size)) {
+        if (!nmlsdr_unit_row(&x->rows, i)) {
             x->number[given->n - ++zeros] = i;
             continue;
         }
@@ -76,11 +77,13 @@ static int nmlsdr_index_begin(struct nmlsdr_index *x, const nmlsdr_rows *rows, i
     x->by_angle = by_angle;
     x->n = rows->n;
     x->rows = *rows;
-    if (by_angle && !x->divides) nmlsdr_take_units(x, rows);
+    if (by_angle && !x->divides) nmlsdr_take_units(&x->memory, x, rows);
     else if (lasts) x->rows = nmlsdr_copy_rows(&x->memory, rows, rows->kind & 1);
     if (!lasts || x->memory.failed || x->rows.n == 0) return -x->memory.failed; /* without rows all are zeros */
-    x->packed = nmlsdr_packed_new(&x->rows, -1, x->level, NMLSDR_WINDOW_BYTES, x->n_threads);
-    return x->packed ? 0 : -1;
+    x->packed = (nmlsdr_search *)nmlsdr_new(&x->memory, 1, sizeof(nmlsdr_search));
+    if (!x->packed) return -1;
+    memset(x->packed, 0, sizeof(nmlsdr_search));
+    return nmlsdr_packed_begin(x->packed, &x->rows, -1, x->level, NMLSDR_WINDOW_BYTES, x->n_threads);
 }
 
 static int nmlsdr_worthwhile(int n_threads, double threads)
@@ -96,19 +99,19 @@ static int nmlsdr_few_are(const struct nmlsdr_index *x, const nmlsdr_rows *rows,
 
 /* By the packed rows: 0, -1 if there is no memory, or 1 if they do not take these queries. */
 static int nmlsdr_find_packed(const struct nmlsdr_index *x, const nmlsdr_rows *queries, ptrdiff_t k, double *squared,
-                              ptrdiff_t *indices)
+                              ptrdiff_t *indices, nmlsdr_memory *memory)
 {
     const double stored = (double)nmlsdr_row_pointer(&x->rows, x->rows.n), q = (double)queries->n;
     const int n_threads = nmlsdr_worthwhile(x->n_threads, stored * (1 + q / 16) / NMLSDR_VALUES_OF_THREAD);
     if (!nmlsdr_packed_takes(x->packed, queries)) return 1;
-    nmlsdr_views *views = nmlsdr_views_new(x->packed, queries, k, squared, indices, n_threads);
-    if (!views) return -1;
-    nmlsdr_views_step(views, INFINITY);
-    nmlsdr_views_free(views);
-    return 0;
+    nmlsdr_views views = {*memory, NULL, 0, 0, {0}};
+    const int failed = nmlsdr_views_begin(&views, x->packed, queries, k, squared, indices, n_threads);
+    *memory = views.memory;
+    if (!failed) nmlsdr_views_step(&views, INFINITY);
+    return failed;
 }
 
-/* By what suits rows that nobody packed.  memory: for a copy of them. */
+/* By what suits rows that nobody packed. */
 static int nmlsdr_find_unpacked(const struct nmlsdr_index *x, const nmlsdr_rows *queries, ptrdiff_t k, double *squared,
                                 ptrdiff_t *indices, nmlsdr_memory *memory)
 {
@@ -118,11 +121,11 @@ static int nmlsdr_find_unpacked(const struct nmlsdr_index *x, const nmlsdr_rows 
     const int n_threads = nmlsdr_worthwhile(x->n_threads, pairs * ((double)rows->d + 10.0 * (double)k) / NMLSDR_WORK_OF_THREAD);
 
     if (x->divides || (queries && nmlsdr_few_are(x, rows, queries->n, k))) {
-        nmlsdr_few *few = nmlsdr_few_new(rows, queries, k, squared, indices, x->divides, x->level, n_threads);
-        if (!few) return -1;
-        nmlsdr_few_step(few, INFINITY);
-        nmlsdr_few_free(few);
-        return 0;
+        nmlsdr_few few = {*memory};
+        const int failed = nmlsdr_few_begin(&few, rows, queries, k, squared, indices, x->divides, x->level, n_threads);
+        *memory = few.memory;
+        if (!failed) nmlsdr_few_step(&few, INFINITY);
+        return failed;
     }
 
     if (queries && queries->kind > rows->kind) { /* doubles among floats */
@@ -131,40 +134,37 @@ static int nmlsdr_find_unpacked(const struct nmlsdr_index *x, const nmlsdr_rows 
         if (memory->failed) return -1;
     }
     if (!rows->indptr && rows->d <= NMLSDR_TREE_FEATURES) {
-        nmlsdr_tree *tree = nmlsdr_tree_new(rows, queries, k, squared, indices, x->level, n_threads);
-        if (!tree) return -1;
-        nmlsdr_tree_step(tree, INFINITY);
-        nmlsdr_tree_free(tree);
-    } else {
-        nmlsdr_search *search =
-            nmlsdr_search_new(rows, queries, k, NULL, squared, indices, -1, -1, x->level, NMLSDR_WINDOW_BYTES, n_threads);
-        if (!search) return -1;
-        while (nmlsdr_search_step(search, INFINITY)) continue;
-        nmlsdr_search_free(search);
+        nmlsdr_tree tree = {*memory};
+        const int failed = nmlsdr_tree_begin(&tree, rows, queries, k, squared, indices, x->level, n_threads);
+        *memory = tree.memory;
+        if (!failed) nmlsdr_tree_step(&tree, INFINITY);
+        return failed;
     }
-    return 0;
+    nmlsdr_search search = {*memory};
+    const int failed = nmlsdr_search_begin(&search, rows, queries, k, NULL, squared, indices, -1, -1, x->level,
+                                           NMLSDR_WINDOW_BYTES, n_threads);
+    *memory = search.memory;
+    while (!failed && nmlsdr_search_step(&search, INFINITY)) continue;
+    return failed;
 }
 
 /* The rows that are searched, and queries of their storage of either type; NULL: themselves. */
 static int nmlsdr_find_among(const struct nmlsdr_index *x, const nmlsdr_rows *queries, ptrdiff_t k, double *squared,
-                             ptrdiff_t *indices)
+                             ptrdiff_t *indices, nmlsdr_memory *memory)
 {
-    nmlsdr_memory memory = {NULL, 0};
     nmlsdr_rows own;
     int code = 1;
 
     if (queries && queries->kind < x->rows.kind) { /* floats among doubles */
-        own = nmlsdr_copy_rows(&memory, queries, 1);
+        own = nmlsdr_copy_rows(memory, queries, 1);
         queries = &own;
-        if (memory.failed) code = -1;
+        if (memory->failed) return -1;
     }
-    if (code == 1 && x->packed && queries && queries->n <= NMLSDR_INDEX_QUERIES
+    if (x->packed && queries && queries->n <= NMLSDR_INDEX_QUERIES
         && (queries->kind == x->rows.kind || !x->rows.indptr)
         && (double)queries->n * (double)k * x->n_threads <= NMLSDR_MOST_KEPT)
-        code = nmlsdr_find_packed(x, queries, k, squared, indices);
-    if (code == 1) code = nmlsdr_find_unpacked(x, queries, k, squared, indices, &memory);
-    nmlsdr_free_all(&memory);
-    return code;
+        code = nmlsdr_find_packed(x, queries, k, squared, indices, memory);
+    return code == 1 ? nmlsdr_find_unpacked(x, queries, k, squared, indices, memory) : code;
 }
 
 /* The k first of a list of n, sorted, and of the rows of zeros. */
@@ -184,26 +184,22 @@ static void nmlsdr_with_zeros(const struct nmlsdr_index *x, ptrdiff_t k, const d
 }
 
 static int nmlsdr_search_angles(const struct nmlsdr_index *x, const nmlsdr_rows *queries, ptrdiff_t k, double *squared,
-                                ptrdiff_t *indices)
+                                ptrdiff_t *indices, nmlsdr_memory *memory)
 {
-    struct nmlsdr_index units = {{NULL, 0}};
+    struct nmlsdr_index units;
     const struct nmlsdr_index *u = queries ? &units : x;
     const ptrdiff_t others = queries ? 0 : 1;
-    if (queries && nmlsdr_index_begin(&units, queries, 1, 0)) {
-        nmlsdr_index_end(&units);
-        return -1;
-    }
+    if (queries) nmlsdr_take_units(memory, &units, queries);
+    if (memory->failed) return -1;
 
     const ptrdiff_t m = u->rows.n, left = x->rows.n - others, n_found = k < left ? k : left < 0 ? 0 : left;
     const int plain = m == u->n && x->rows.n == x->n; /* no row of zeros */
-    int code = 0;
-    nmlsdr_memory memory = {NULL, 0};
-    double *near = plain ? squared : (double *)nmlsdr_new(&memory, m * n_found, sizeof(double));
-    ptrdiff_t *row = plain ? indices : (ptrdiff_t *)nmlsdr_new(&memory, m * n_found, sizeof(ptrdiff_t));
-    if (memory.failed) code = -1;
-    else if (m && n_found) code = nmlsdr_find_among(x, queries ? &u->rows : NULL, n_found, near, row);
+    double *near = plain ? squared : (double *)nmlsdr_new(memory, m * n_found, sizeof(double));
+    ptrdiff_t *row = plain ? indices : (ptrdiff_t *)nmlsdr_new(memory, m * n_found, sizeof(ptrdiff_t));
+    if (memory->failed) return -1;
+    if (m && n_found && nmlsdr_find_among(x, queries ? &u->rows : NULL, n_found, near, row, memory)) return -1;
 
-    for (ptrdiff_t i = 0; i < u->n && !plain && !code; i++) {
+    for (ptrdiff_t i = 0; i < u->n && !plain; i++) {
         const ptrdiff_t query = u->number[i], at = query * k;
         if (i < m) {
             nmlsdr_with_zeros(x, k, near + i * n_found, row + i * n_found, n_found, squared + at, indices + at);
@@ -214,18 +210,21 @@ static int nmlsdr_search_angles(const struct nmlsdr_index *x, const nmlsdr_rows 
             indices[at + p] = p + (others && p >= query);
         }
     }
-    nmlsdr_free_all(&memory);
-    nmlsdr_index_end(&units);
-    return code;
+    return 0;
 }
 
 /* Fill squared and indices (n queries, k); queries NULL: the rows themselves.  -1: out of memory. */
 static int nmlsdr_index_search(const struct nmlsdr_index *x, const nmlsdr_rows *queries, ptrdiff_t k, double *squared,
                                ptrdiff_t *indices)
 {
+    enum { SPARE = 1 << 15 }; /* enough for a query of some hundred features: malloc took a third of its time */
+    NM_ALIGNED double spare[SPARE / sizeof(double)];
+    nmlsdr_memory memory = {NULL, 0, SPARE, (char *)spare};
     if (queries && queries->n == 0) return 0;
-    return x->by_angle ? nmlsdr_search_angles(x, queries, k, squared, indices)
-                       : nmlsdr_find_among(x, queries, k, squared, indices);
+    const int failed = x->by_angle ? nmlsdr_search_angles(x, queries, k, squared, indices, &memory)
+                                   : nmlsdr_find_among(x, queries, k, squared, indices, &memory);
+    nmlsdr_free_all(&memory);
+    return failed;
 }
 
 #endif

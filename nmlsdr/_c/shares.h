@@ -11,7 +11,6 @@
 #include "platform.h"
 
 typedef struct {
-    nmlsdr_memory memory;
     int n_shares;
     ptrdiff_t n_queries, k;
     double *squared;    /* (n queries, k) the first share, later the answer */
@@ -31,14 +30,14 @@ static ptrdiff_t *nmlsdr_shared_rows(const nmlsdr_shares *s, int share, ptrdiff_
     return share ? s->more_indices + ((share - 1) * s->n_queries + i) * s->k : s->indices + i * s->k;
 }
 
-static int nmlsdr_shares_new(nmlsdr_shares *s, int n_shares, ptrdiff_t n_queries, ptrdiff_t k, double *squared,
-                             ptrdiff_t *indices)
+static int nmlsdr_shares_new(nmlsdr_memory *memory, nmlsdr_shares *s, int n_shares, ptrdiff_t n_queries, ptrdiff_t k,
+                             double *squared, ptrdiff_t *indices)
 {
     const ptrdiff_t all = n_queries * k, others = (n_shares - 1) * all;
-    *s = (nmlsdr_shares){{NULL, 0}, n_shares, n_queries, k, squared, indices, NULL, NULL};
-    s->more = (double *)nmlsdr_new(&s->memory, others, sizeof(double));
-    s->more_indices = (ptrdiff_t *)nmlsdr_new(&s->memory, others, sizeof(ptrdiff_t));
-    if (s->memory.failed) return -1;
+    *s = (nmlsdr_shares){n_shares, n_queries, k, squared, indices, NULL, NULL};
+    s->more = (double *)nmlsdr_new(memory, others, sizeof(double));
+    s->more_indices = (ptrdiff_t *)nmlsdr_new(memory, others, sizeof(ptrdiff_t));
+    if (memory->failed) return -1;
     nmlsdr_empty_lists(squared, indices, all);
     nmlsdr_empty_lists(s->more, s->more_indices, others);
     return 0;

@@ -1,8 +1,7 @@
 /* Exact nearest neighbours of rows of few features by a k-d tree.
  *
- *   nmlsdr_tree_new     builds the tree over the rows, and one over the queries if there are any
+ *   nmlsdr_tree_begin   builds the tree over the rows, and one over the queries if there are any
  *   nmlsdr_tree_step    answers the next leaves of queries; loop over it
- *   nmlsdr_tree_free
  *
  * Every distance is the canonical one, so nothing is decided again.  The bound of a box is computed by the same
  * additions in the same order from differences that are not larger, and rounding is monotone: a bound is never
@@ -31,7 +30,6 @@ typedef struct {
 } nmlsdr_keyed;
 
 typedef struct {
-    nmlsdr_memory memory;
     nmlsdr_rows rows;
     ptrdiff_t leaf, leaves; /* rows in a leaf, how many leaves */
     ptrdiff_t *row;   /* (leaves leaf) the rows in the order of the leaves */
@@ -42,6 +40,7 @@ typedef struct {
 } nmlsdr_branches;
 
 typedef struct {
+    nmlsdr_memory memory;
     nmlsdr_branches side[2], *queries, *rows;
     ptrdiff_t k, next;
     int64_t visited;    /* leaves of rows that leaves of queries looked into */
@@ -137,7 +136,7 @@ static void nmlsdr_grow(nmlsdr_branches *s, nmlsdr_keyed *x, ptrdiff_t node)
     }
 }
 
-static int nmlsdr_branch(nmlsdr_branches *s, const nmlsdr_rows *rows, int n_threads)
+static int nmlsdr_branch(nmlsdr_memory *memory, nmlsdr_branches *s, const nmlsdr_rows *rows, int n_threads)
 {
     ptrdiff_t levels = 1;
     (void)n_threads; /* without OpenMP */
@@ -148,12 +147,12 @@ static int nmlsdr_branch(nmlsdr_branches *s, const nmlsdr_rows *rows, int n_thre
     while (((ptrdiff_t)1 << (levels - 1)) < s->leaves) levels++;
     const ptrdiff_t nodes = (ptrdiff_t)1 << levels, places = s->leaves * s->leaf;
     nmlsdr_keyed *x = (nmlsdr_keyed *)malloc((size_t)rows->n * sizeof(nmlsdr_keyed));
-    s->row = (ptrdiff_t *)nmlsdr_new(&s->memory, places, sizeof(ptrdiff_t));
-    s->least = (ptrdiff_t *)nmlsdr_new(&s->memory, nodes, sizeof(ptrdiff_t));
-    s->node = (ptrdiff_t *)nmlsdr_new(&s->memory, s->leaves, sizeof(ptrdiff_t));
-    s->low = (double *)nmlsdr_new(&s->memory, nodes * 2 * rows->d, sizeof(double));
-    s->value = (double *)nmlsdr_new(&s->memory, places * rows->d, sizeof(double));
-    if (!x || s->memory.failed) {
+    s->row = (ptrdiff_t *)nmlsdr_new(memory, places, sizeof(ptrdiff_t));
+    s->least = (ptrdiff_t *)nmlsdr_new(memory, nodes, sizeof(ptrdiff_t));
+    s->node = (ptrdiff_t *)nmlsdr_new(memory, s->leaves, sizeof(ptrdiff_t));
+    s->low = (double *)nmlsdr_new(memory, nodes * 2 * rows->d, sizeof(double));
+    s->value = (double *)nmlsdr_new(memory, places * rows->d, sizeof(double));
+    if (!x || memory->failed) {
         free(x);
         return -1;
     }
@@ -169,30 +168,21 @@ static int nmlsdr_branch(nmlsdr_branches *s, const nmlsdr_rows *rows, int n_thre
     return 0;
 }
 
-static void nmlsdr_tree_free(nmlsdr_tree *q)
-{
-    if (!q) return;
-    nmlsdr_free_all(&q->side[0].memory);
-    nmlsdr_free_all(&q->side[1].memory);
-    free(q);
-}
-
 /* The rows in the order of the leaves.  -1: out of memory. */
 static int nmlsdr_tree_order(const nmlsdr_rows *rows, ptrdiff_t *order, int n_threads)
 {
-    nmlsdr_branches branches = {{NULL, 0}};
-    const int failed = nmlsdr_branch(&branches, rows, n_threads);
+    nmlsdr_memory memory = {NULL};
+    nmlsdr_branches branches;
+    const int failed = nmlsdr_branch(&memory, &branches, rows, n_threads);
     if (!failed) memcpy(order, branches.row, (size_t)rows->n * sizeof(ptrdiff_t));
-    nmlsdr_free_all(&branches.memory);
+    nmlsdr_free_all(&memory);
     return failed;
 }
 
-/* Arguments as nmlsdr_search_new; dense rows of at most 8 features.  NULL: out of memory. */
-static nmlsdr_tree *nmlsdr_tree_new(const nmlsdr_rows *rows, const nmlsdr_rows *queries, ptrdiff_t k,
-                                    double *squared, ptrdiff_t *indices, int level, int n_threads)
+/* Arguments as of nmlsdr_search_begin; dense rows of at most 8 features. */
+static int nmlsdr_tree_begin(nmlsdr_tree *q, const nmlsdr_rows *rows, const nmlsdr_rows *queries, ptrdiff_t k,
+                             double *squared, ptrdiff_t *indices, int level, int n_threads)
 {
-    nmlsdr_tree *q = (nmlsdr_tree *)calloc(1, sizeof(nmlsdr_tree));
-    if (!q) return NULL;
     q->rows = &q->side[0];
     q->queries = &q->side[queries ? 1 : 0];
     q->exclude_self = queries == NULL;
@@ -201,11 +191,8 @@ static nmlsdr_tree *nmlsdr_tree_new(const nmlsdr_rows *rows, const nmlsdr_rows *
     q->indices = indices;
     q->kernels = nmlsdr_kernels_of(level);
     q->n_threads = n_threads;
-    if (nmlsdr_branch(q->rows, rows, n_threads) || (queries && nmlsdr_branch(q->queries, queries, n_threads))) {
-        nmlsdr_tree_free(q);
-        return NULL;
-    }
-    return q;
+    if (nmlsdr_branch(&q->memory, q->rows, rows, n_threads)) return -1;
+    return queries ? nmlsdr_branch(&q->memory, q->queries, queries, n_threads) : 0;
 }
 
 /* ---------------------------------------------------------------- answering */

@@ -412,7 +412,7 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
             with steps.task(f"propagation of residuals in the {_PLACES[place]}", "sweep", None) as swept:
                 system = System(W, R, *trust, check_n_jobs(self.n_jobs), clip=False)
                 R[:] = propagate_signed(system, steps.goal(swept)).F
-            V += share * (transition_of_graph(W, n_jobs=self.n_jobs)[labels.labeled] @ R)
+            V += share * (transition_of_graph(W)[labels.labeled] @ R)
             transformers.append(found.transformer)
         self.propagated_errors_ = E
         if transformers[0] is not None:

@@ -8,7 +8,6 @@ from scipy import sparse
 
 import nmlsdr._graph as _graph
 
-from .._checks.arguments import match_rows
 from .._process.threads import worthwhile_threads
 from .rows import kernel_rows
 
@@ -20,32 +19,11 @@ _VALUES_PER_THREAD = 100_000
 
 
 def unit_rows(rows: Any, n_threads: int) -> tuple[Any, np.ndarray]:
-    """Checked rows divided by their norms, in float64 and the same storage, and which rows are all 0 and stay so.
-
-    A row is first multiplied by the power of two that brings its largest magnitude to [1/2, 1), so that no square
-    overflows, or underflows and counts; then rows x and 2^e x become the same bits.  The squared norm is the canonical
-    squared distance from a row of zeros: dense rows, CSR and float32 copies of equal values have the same.
-    """
-    n, d = rows.shape
-    unit = rows.astype(np.float64)  # a copy
-    if d == 0:
-        return unit, np.ones(n, dtype=bool)
-    if sparse.issparse(rows):
-        largest = np.abs(unit).max(axis=1).toarray().ravel()
-        values, lengths = unit.data, np.diff(unit.indptr)
-    else:
-        largest = np.maximum(unit.max(axis=1), -unit.min(axis=1))
-        values, lengths = unit, None
-    np.ldexp(values, -_for_values(np.frexp(largest)[1], lengths), out=values)
-    origin, others = match_rows(sparse.csr_array((1, d)) if sparse.issparse(rows) else np.zeros((1, d)), unit)
-    squared = np.empty(n)
-    candidates = np.zeros(n, dtype=np.int64)
-    pointers = np.arange(n + 1, dtype=np.int64)
-    n_threads = worthwhile_threads(n_threads, values.size, _VALUES_PER_THREAD)
-    _graph.pair_distances(kernel_rows(origin), kernel_rows(others), 0, pointers, candidates, squared, n_threads)
-    zero = largest == 0
-    values /= _for_values(np.where(zero, 1.0, np.sqrt(squared)), lengths)
-    return unit, zero
+    """Checked rows divided by their norms, in float64 and the same storage, and which rows are all 0 and stay so."""
+    unit, zero = rows.astype(np.float64), np.empty(rows.shape[0], np.uint8)  # a copy
+    values = unit.data if sparse.issparse(unit) else unit
+    _graph.to_units(kernel_rows(unit), zero, worthwhile_threads(n_threads, values.size, _VALUES_PER_THREAD))
+    return unit, zero.view(bool)
 
 
 class UnitRows(NamedTuple):
@@ -89,11 +67,6 @@ def first_rows(queries: np.ndarray, k: int, *, itself: bool) -> np.ndarray:
     """The k first rows by index for each of these queries, without itself if they are rows."""
     first = np.tile(np.arange(k), (len(queries), 1))
     return first + (first >= queries[:, None]) if itself else first
-
-
-def _for_values(of_rows: np.ndarray, lengths: np.ndarray | None) -> np.ndarray:
-    """One number for each row, repeated for its stored values (``lengths`` of them) if the rows are sparse."""
-    return of_rows[:, None] if lengths is None else np.repeat(of_rows, lengths)
 
 
 def merge_zero_rows(

@@ -63,11 +63,10 @@ class PreparedRows:
             search(Search(*match_rows(rows, queries), squared, indices, n_threads))
             return
         n_threads = worthwhile_threads(n_threads, rows.size * (1 + len(squared) / 16), _VALUES_PER_THREAD)
-        running = _graph.IndexSearch(
-            kernel_rows(rows), kernel_rows(stored), squared, indices, index=self._packed, n_threads=n_threads
-        )
-        advance(running)
-        log(Strategy("prepared", "the rows were prepared by an earlier query"), rows, len(squared), k, n_threads)
+        chosen = Strategy("prepared", "the rows were prepared by an earlier query")
+        given, asked = kernel_rows(rows), kernel_rows(stored)
+        advance(_graph.Search(chosen.method, given, asked, squared, indices, index=self._packed, n_threads=n_threads))
+        log(chosen, rows, len(squared), k, n_threads)
 
 
 def _stored_alike(rows: Any, queries: Any) -> Any:

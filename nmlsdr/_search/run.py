@@ -155,15 +155,10 @@ def _run(chosen: Strategy, one: Search, *, by_angle: bool = False, known: Known 
     given, others = kernel_rows(rows), None if queries is None else kernel_rows(queries)
     pairs = rows.shape[0] * (rows.shape[0] / 2 if queries is None else queries.shape[0])
     n_threads = worthwhile_threads(n_threads, pairs * (rows.shape[1] + 10 * one.k), _WORK_PER_THREAD)
-    settings: dict[str, Any] = {"level": simd(), "n_threads": n_threads}
-    running: _graph.Progress
-    if chosen.method == "few" and others is not None:
-        running = _graph.FewQueries(given, others, squared, indices, angle=by_angle, **settings)
-    elif chosen.method == "tree":
-        running = _graph.Tree(given, others, squared, indices, **settings)
-    else:
-        known = known if chosen.leads is None else None
-        running = _graph.Search(given, others, squared, indices, leads=chosen.leads, known=known, **settings)
+    running = _graph.Search(
+        chosen.method, given, others, squared, indices, level=simd(), n_threads=n_threads, angle=by_angle,
+        leads=chosen.leads, known=known if chosen.leads is None else None,
+    )  # fmt: skip
     advance(running)
     facts = running.facts
     storage = ", by columns and postings" if facts.get("sparse") else ", by packed blocks"
@@ -171,7 +166,7 @@ def _run(chosen: Strategy, one: Search, *, by_angle: bool = False, known: Known 
     return (storage if chosen.method == "sparse products" else "") + (f", of {bits}-bit integers" if bits else "")
 
 
-def advance(running: _graph.Progress) -> None:
+def advance(running: _graph.Search) -> None:
     """Call `step` until the search is done; Ctrl-C works between two steps."""
     budget = 64.0
     more = True

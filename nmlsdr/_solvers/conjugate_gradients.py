@@ -258,15 +258,13 @@ def float64_gradients(system: System, F: np.ndarray, goal: Goal) -> Solved:
 def _float64_label(system: System, F: np.ndarray, tol: float, limit: int, goal: Goal) -> tuple[int, float]:
     gain, _, m = system.factors()
     weight = m * (system.h**2)[:, None]
-    homogeneous = system.part(np.array([0]))
-    homogeneous.Y = np.zeros_like(F)
     out, (best,) = system.sweep(F, gain)
     n_iter = 0
     while best > tol and n_iter < limit:
         x, z = F.copy(), out - F
         p, rho = z.copy(), float((weight * z * z).sum())
         while n_iter < limit:
-            y = np.where(system.sought, p - homogeneous.sweep(p, gain)[0], 0.0)
+            y = np.where(system.sought, p - system.averages(p, gain), 0.0)
             curvature = float((weight * p * y).sum())
             with np.errstate(all="ignore"):
                 step = np.float64((weight * p * z).sum()) / curvature if curvature > 0 else 0.0

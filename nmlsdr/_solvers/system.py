@@ -146,10 +146,12 @@ class System:
             self.values = np.empty(0)
             root = np.sqrt(np.maximum(np.diff(self.indptr), 1.0))
             self.h, self.inverse_h = 1.0 / root, root.astype(np.float32)
-            self.sums = (W.sign() if W.nnz and W.data[0] != 1 else W) @ self.h
+            self.edges = W.sign() if W.nnz and W.data[0] != 1 else W
+            self.sums = self.edges @ self.h
             self.row_sums = root * self.sums  # d d~
         else:
-            self.values, self.row_sums = normalized_weights(W, stochastic=False, n_jobs=self.n_threads)
+            self.values, self.row_sums = normalized_weights(W)
+            self.edges = sparse.csr_array((self.values, W.indices, W.indptr), shape=W.shape)
             self.h, self.inverse_h, self.sums = np.ones(n), np.ones(n, np.float32), self.row_sums
 
         self.per_entry = alpha.ndim == 2 or labeled.ndim == 2
@@ -250,10 +252,12 @@ class System:
 
     def sweep(self, F: np.ndarray, gain: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """A T F + (I - A) Y, eq. (6), and the residual of each label of F."""
-        gain = self.factors().gain if gain is None else gain
-        own, gain = (np.broadcast_to(values, F.shape) for values in (1.0 - self.alpha, gain))
-        out, peaks = np.empty_like(F), np.empty((-(-len(F) // BLOCK_ROWS), F.shape[1]))
-        _propagation.fixed_point_sweep(
-            self.indptr, self.indices, self.values, self.h, gain, own, self.Y, F, out, peaks, self.n_threads
-        )
-        return out, peaks.max(axis=0, initial=0.0)
+        out = self.averages(F, self.factors().gain if gain is None else gain)
+        out += (1.0 - self.alpha) * self.Y
+        return out, np.abs(out - F).max(axis=0, initial=0.0)
+
+    def averages(self, F: np.ndarray, gain: np.ndarray) -> np.ndarray:
+        """A T F, with the gain of `factors`."""
+        sums: np.ndarray = self.edges @ (self.h[:, None] * F)
+        sums *= gain
+        return sums

@@ -5,11 +5,10 @@ import pytest
 import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from neighbor_cases import LEVELS, MAKERS, assert_same, by_few, make, scan
+from neighbor_cases import LEVELS, MAKERS, assert_same, by_few, make, scan, spied
 
-from nmlsdr import _graph, graph
+from nmlsdr import graph
 from nmlsdr._search import strategy
-from nmlsdr._search.rows import kernel_rows
 
 
 @pytest.mark.parametrize("name", MAKERS)
@@ -52,9 +51,7 @@ def test_long_rows_come_by_small_chunks(d):
 
 
 def test_few_queries_use_this_search_and_many_do_not(rng, monkeypatch):
-    taken = []
-    few = _graph.FewQueries
-    monkeypatch.setattr(_graph, "FewQueries", lambda *given, **options: taken.append(given) or few(*given, **options))
+    taken = spied(monkeypatch, "few")
     for d in (5, 20):
         X, Q = rng.standard_normal((300, d)), rng.standard_normal((80, d))
         for q in (1, 24, 25, 80):
@@ -70,11 +67,3 @@ def test_a_memory_map_is_read_by_pieces(rng, tmp_path):
     np.save(tmp_path / "x.npy", X)
     mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
     assert_same(graph.squared_neighbors(mapped, 6, queries=X[:3]), scan(X, 6, X[:3]))
-
-
-def test_the_search_for_few_queries_refuses_sparse_rows(rng):
-    from scipy import sparse
-
-    X = kernel_rows(sparse.csr_array(rng.standard_normal((20, 9))))
-    with pytest.raises(ValueError, match="dense rows"):
-        _graph.FewQueries(X, X, np.empty((20, 2)), np.empty((20, 2), np.intp), level=0, n_threads=1)

@@ -11,7 +11,7 @@ import pytest
 import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from neighbor_cases import LEVELS, MAKERS, assert_same, by_index, make, scan
+from neighbor_cases import LEVELS, MAKERS, assert_same, by_index, make, scan, spied
 from scipy import sparse
 from sklearn.base import clone
 
@@ -128,11 +128,7 @@ def test_the_index_returns_the_result_of_a_search(metric, stored, asked, rng, mo
 
 
 def test_few_queries_use_the_packed_rows_and_others_do_not(rng, monkeypatch):
-    taken = []
-    views = _graph.IndexSearch
-    monkeypatch.setattr(
-        _graph, "IndexSearch", lambda *given, **options: taken.append(given) or views(*given, **options)
-    )
+    taken = spied(monkeypatch, "prepared")
     X, Q = rng.standard_normal((600, 20)), rng.standard_normal((300, 20))
     index = ExactIndex(X)
     for q in (1, prepared.MOST_QUERIES):
@@ -144,11 +140,7 @@ def test_few_queries_use_the_packed_rows_and_others_do_not(rng, monkeypatch):
 
 
 def test_the_memory_for_neighbours_of_all_threads_is_bounded(rng, monkeypatch):
-    taken = []
-    views = _graph.IndexSearch
-    monkeypatch.setattr(
-        _graph, "IndexSearch", lambda *given, **options: taken.append(given) or views(*given, **options)
-    )
+    taken = spied(monkeypatch, "prepared")
     monkeypatch.setattr(prepared, "MOST_KEPT", 3 * 4 * 2)
     X, Q = rng.standard_normal((600, 20)), rng.standard_normal((5, 20))
     index = ExactIndex(X, n_jobs=2)

@@ -20,7 +20,7 @@
  * * Vectors.  GCC and clang compile the kernels for several processors, and the best one is chosen when a function is
  *   called.  The environment variable NMLSDR_SIMD may name another: portable, avx2, avx512, vnni; neon.
  *   -DNMLSDR_PORTABLE_ONLY leaves the others out.
- * * Files.  Everything here is static, so a file that includes this header compiles the kernels, which takes ten
+ * * Files.  Everything here is static, so a file that includes this header compiles the kernels, which takes about five
  *   seconds.  Where several do, compile them with -DNMLSDR_EXTERN, which leaves only declarations, and one C file that
  *   defines NMLSDR_IMPLEMENTATION, too.
  * * A long search cannot be stopped.  Input must not change during a call; after an error, what the outputs hold is
@@ -180,7 +180,7 @@ static int nmlsdr_fill(const struct nmlsdr_index *x, const nmlsdr_rows *queries,
 NMLSDR_FUNCTION int nmlsdr_nearest(const nmlsdr_rows *rows, const nmlsdr_rows *queries, int metric, ptrdiff_t k,
                                    double *distances, ptrdiff_t *neighbors, int n_threads)
 {
-    struct nmlsdr_index x = {{NULL, 0}};
+    struct nmlsdr_index x = {{NULL}};
     int code = nmlsdr_set_out(&x, metric, n_threads);
     if (code == NMLSDR_OK) code = nmlsdr_rows_code(rows, 1);
     if (code == NMLSDR_OK && queries) code = nmlsdr_rows_code(queries, 0);
@@ -194,7 +194,7 @@ NMLSDR_FUNCTION int nmlsdr_nearest(const nmlsdr_rows *rows, const nmlsdr_rows *q
 
 NMLSDR_FUNCTION int nmlsdr_index_new(const nmlsdr_rows *rows, int metric, nmlsdr_index **index, int n_threads)
 {
-    struct nmlsdr_index x = {{NULL, 0}};
+    struct nmlsdr_index x = {{NULL}};
     int code = nmlsdr_set_out(&x, metric, n_threads);
     if (code == NMLSDR_OK && !index) code = NMLSDR_NULL_POINTER;
     if (code == NMLSDR_OK) code = nmlsdr_rows_code(rows, 1);

@@ -196,6 +196,16 @@ def growing(n: int, D: int, C: int, kind: str) -> Work:
     return Work(lambda threads: grow_forests(X, Y, kinds=(kind,), n_estimators=20, random_state=0, n_jobs=threads))
 
 
+def boosting(n: int, D: int, C: int) -> Work:
+    """Ten rounds of boosted trees and nothing else."""
+    try:
+        from nmlsdr.forest import boost_trees
+    except ImportError:
+        raise NotHere("boosted trees are not in this version.") from None
+    X, Y = rows(n, D, "float32"), labels(n, C).astype(float)
+    return Work(lambda threads: boost_trees(X, Y, n_rounds=10, random_state=0, n_jobs=threads))
+
+
 # ---------------------------------------------------------------- core functions in NumPy and SciPy
 
 
@@ -324,6 +334,9 @@ CASES: dict[str, Case] = {
         {"n": 4000, "C": 8, "k": 10}, {"n": 500, "C": 8, "k": 10}),
     "trees-extremely-random": tree_case("extremely randomised trees"),
     "trees-random-forest": tree_case("random forest"),
+    "trees-boosted": Case(
+        "kernel", boosting, sizes({"n": 2000, "D": 100, "C": 14}), sizes({"n": 10000, "D": 300, "C": 100}),
+        {"n": 1200, "D": 30, "C": 5}, {"n": 300, "D": 10, "C": 3}),
     "mlknn-fit": Case(
         "kernel", mlknn_fit, sizes({"n": 20000, "C": 100, "k": 10}), sizes({"n": 20000, "C": 1000, "k": 10}),
         {"n": 20000, "C": 20, "k": 10}, {"n": 2000, "C": 20, "k": 10}),

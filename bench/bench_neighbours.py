@@ -284,7 +284,8 @@ def by_products(X, k, integers, n_threads):
     found = np.empty((len(X), k)), np.empty((len(X), k), np.intp)
 
     def search():
-        running = _graph.Search("products", kernel_rows(X), None, *found, level=simd(), n_threads=n_threads, integers=integers)
+        settings = {"level": simd(), "n_threads": n_threads, "integers": integers}
+        running = _graph.Search("products", kernel_rows(X), None, *found, **settings)
         while running.step(1000.0):
             pass
 

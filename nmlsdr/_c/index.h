@@ -27,7 +27,7 @@ static int nmlsdr_packed_begin(nmlsdr_search *q, const nmlsdr_rows *rows, int in
     nmlsdr_search_among(q, rows, level, n_threads);
     if (nmlsdr_choose_storage(q, -1, column_bytes) || nmlsdr_choose_centre(q)) return -1;
     q->rows->blocks = (rows->n + q->storage.block - 1) / q->storage.block;
-    nmlsdr_extend(q, rows, &extent);
+    nmlsdr_extend(q, rows, 1, nmlsdr_extend_by, &extent);
     q->scaling.extent = extent.most;
     nmlsdr_set_scale(q, q->scaling.extent, 60 - NMLSDR_REACH);
     extent.most *= 2; /* half of the scale, so that integers of queries may be twice as large as those of the rows */
@@ -48,7 +48,7 @@ static int nmlsdr_packed_begin(nmlsdr_search *q, const nmlsdr_rows *rows, int in
 static int nmlsdr_packed_takes(const nmlsdr_search *index, const nmlsdr_rows *queries)
 {
     nmlsdr_extent extent = {0, 0, 0};
-    nmlsdr_extend_by(index, queries, 0, queries->n, &extent);
+    for (ptrdiff_t i = 0; i < queries->n; i++) nmlsdr_extend_by(index, queries, i, &extent);
     if (index->storage.integers) {
         const double scale = index->scaling.scale, rounding = sqrt((double)index->d) / 2 + 1;
         const double norms = (sqrt(extent.square) * scale + rounding) * (index->scaling.norm * scale + rounding);

@@ -38,29 +38,29 @@ typedef struct {
     int integral;  /* all of x are integers */
 } nmlsdr_extent;
 
-/* Extend it by the rows from .. to - 1 of one side.  Integers are tested on the values and not on x - centre, which is
- * rounded: 1e-18 - 1 is an integer.
+/* Extend it by one row.  Integers are tested on the value and not on x - centre, which is rounded: 1e-18 - 1 is an integer.
  * The centre is a value of the rows; the difference of two integers is exact below 2^53. */
-static void nmlsdr_extend_by(const nmlsdr_search *q, const nmlsdr_rows *x, ptrdiff_t from, ptrdiff_t to, nmlsdr_extent *own)
+static void nmlsdr_extend_by(const nmlsdr_search *q, const nmlsdr_rows *x, ptrdiff_t i, nmlsdr_extent *own)
 {
-    for (ptrdiff_t i = from; i < to; i++) {
-        const ptrdiff_t begin = nmlsdr_row_pointer(x, i), end = nmlsdr_row_pointer(x, i + 1);
-        double top = 0, square[4] = {0, 0, 0, 0};
-        for (ptrdiff_t p = begin; p < end; p++) {
-            const double value = nmlsdr_entry_value(x, p);
-            const double y = fabs(value - q->scaling.centre[x->indptr ? x->indices[p] : p - begin]);
-            top = y > top ? y : top;
-            square[p & 3] += y * y;
-            if (own->integral && value != floor(value)) own->integral = 0;
-        }
-
-        const double sum = (square[0] + square[1]) + (square[2] + square[3]);
-        own->most = top > own->most ? top : own->most;
-        own->square = sum > own->square ? sum : own->square;
+    const ptrdiff_t begin = nmlsdr_row_pointer(x, i), end = nmlsdr_row_pointer(x, i + 1);
+    double top = 0, square[4] = {0, 0, 0, 0};
+    for (ptrdiff_t p = begin; p < end; p++) {
+        const double value = nmlsdr_entry_value(x, p);
+        const double y = fabs(value - q->scaling.centre[x->indptr ? x->indices[p] : p - begin]);
+        top = y > top ? y : top;
+        square[p & 3] += y * y;
+        if (own->integral && value != floor(value)) own->integral = 0;
     }
+
+    const double sum = (square[0] + square[1]) + (square[2] + square[3]);
+    own->most = top > own->most ? top : own->most;
+    own->square = sum > own->square ? sum : own->square;
 }
 
-static void nmlsdr_extend(const nmlsdr_search *q, const nmlsdr_rows *x, nmlsdr_extent *to)
+/* Extend it by every `step`-th row of one side; extend_by looks at a row. */
+static void nmlsdr_extend(const nmlsdr_search *q, const nmlsdr_rows *x, ptrdiff_t step,
+                          void (*extend_by)(const nmlsdr_search *, const nmlsdr_rows *, ptrdiff_t, nmlsdr_extent *),
+                          nmlsdr_extent *to)
 {
     /* MSVC's OpenMP, of 2002, knows no reduction by max, and no index that is declared in the loop */
     NMLSDR_OMP(parallel num_threads(q->n_threads))
@@ -69,7 +69,7 @@ static void nmlsdr_extend(const nmlsdr_search *q, const nmlsdr_rows *x, nmlsdr_e
         ptrdiff_t i;
 
         NMLSDR_OMP(for schedule(static))
-        for (i = 0; i < x->n; i++) nmlsdr_extend_by(q, x, i, i + 1, &own);
+        for (i = 0; i < x->n; i += step) extend_by(q, x, i, &own);
 
         NMLSDR_OMP(critical(nmlsdr_extent))
         {
@@ -191,37 +191,20 @@ static void nmlsdr_choose_int16(nmlsdr_search *q, const nmlsdr_extent *extent, n
     }
 }
 
-/* The largest squared distance from a row of 16-bit integers to the row of 8-bit ones that stands for it;
- * of every `step`-th row only. */
-static double nmlsdr_rounded_apart(const nmlsdr_search *q, const nmlsdr_rows *x, ptrdiff_t step)
+/* The squared distance from a row of 16-bit integers to the row of 8-bit ones that stands for it, as the `square`. */
+static void nmlsdr_extend_by_rounding(const nmlsdr_search *q, const nmlsdr_rows *x, ptrdiff_t i, nmlsdr_extent *own)
 {
+    const ptrdiff_t begin = nmlsdr_row_pointer(x, i), end = nmlsdr_row_pointer(x, i + 1);
     const double ratio = q->scaling.ratio, back = 1 / ratio;
-    double most = 0;
-
-    NMLSDR_OMP(parallel num_threads(q->n_threads))
-    {
-        double own = 0;
-        ptrdiff_t i;
-
-        NMLSDR_OMP(for schedule(static))
-        for (i = 0; i < x->n; i += step) {
-            const ptrdiff_t begin = nmlsdr_row_pointer(x, i), end = nmlsdr_row_pointer(x, i + 1);
-            double square[4] = {0, 0, 0, 0};
-            for (ptrdiff_t p = begin; p < end; p++) {
-                const double y = nmlsdr_rounded(nmlsdr_scaled(q, x, p, x->indptr ? x->indices[p] : p - begin));
-                const double lost = y - nmlsdr_rounded(y * ratio) * back;
-                square[p & 3] += lost * lost;
-            }
-
-            const double sum = (square[0] + square[1]) + (square[2] + square[3]);
-            own = sum > own ? sum : own;
-        }
-
-        NMLSDR_OMP(critical(nmlsdr_extent))
-        most = own > most ? own : most;
+    double square[4] = {0, 0, 0, 0};
+    for (ptrdiff_t p = begin; p < end; p++) {
+        const double y = nmlsdr_rounded(nmlsdr_scaled(q, x, p, x->indptr ? x->indices[p] : p - begin));
+        const double lost = y - nmlsdr_rounded(y * ratio) * back;
+        square[p & 3] += lost * lost;
     }
 
-    return most;
+    const double sum = (square[0] + square[1]) + (square[2] + square[3]);
+    own->square = sum > own->square ? sum : own->square;
 }
 
 /* Whether products of 8-bit integers save more time than 16-bit products of the pairs take that pass.  A
@@ -245,15 +228,11 @@ static int nmlsdr_int8_pays(const nmlsdr_search *q, nmlsdr_sample *sample)
  * row only. */
 static float nmlsdr_coarse_slack(const nmlsdr_search *q, ptrdiff_t step)
 {
-    double most = nmlsdr_rounded_apart(q, &q->rows->rows, step);
-
-    if (q->queries != q->rows) {
-        const double other = nmlsdr_rounded_apart(q, &q->queries->rows, step);
-        most = other > most ? other : most;
-    }
-
-    if (most == 0 && q->scaling.ratio == 1) return 0; /* 8 bits are exact */
-    return (float)(2 * sqrt(most) * (1 + 0x1p-20) + 0x1p-10);
+    nmlsdr_extent lost = {0, 0, 0};
+    nmlsdr_extend(q, &q->rows->rows, step, nmlsdr_extend_by_rounding, &lost);
+    if (q->queries != q->rows) nmlsdr_extend(q, &q->queries->rows, step, nmlsdr_extend_by_rounding, &lost);
+    if (lost.square == 0 && q->scaling.ratio == 1) return 0; /* 8 bits are exact */
+    return (float)(2 * sqrt(lost.square) * (1 + 0x1p-20) + 0x1p-10);
 }
 
 /* Put products of 8-bit integers before those of 16 bits if that pays, or whenever it can be done if 8
@@ -281,8 +260,8 @@ static void nmlsdr_choose_scale(nmlsdr_search *q, int integers)
 {
     nmlsdr_extent extent = {0, 0, 1};
     nmlsdr_sample sample = {0};
-    nmlsdr_extend(q, &q->rows->rows, &extent);
-    if (q->queries != q->rows) nmlsdr_extend(q, &q->queries->rows, &extent);
+    nmlsdr_extend(q, &q->rows->rows, 1, nmlsdr_extend_by, &extent);
+    if (q->queries != q->rows) nmlsdr_extend(q, &q->queries->rows, 1, nmlsdr_extend_by, &extent);
     q->scaling.integral = extent.integral && 4 * (double)q->storage.longest * extent.most * extent.most < 0x1p24;
     q->scaling.scale = 1;
     if (!q->scaling.integral) nmlsdr_set_scale(q, extent.most, 60);

@@ -5,9 +5,9 @@ import pytest
 import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from neighbor_cases import LEVELS, MAKERS, assert_same, by_tree, make, scan
+from neighbor_cases import LEVELS, MAKERS, assert_same, by_tree, make, scan, spied
 
-from nmlsdr import _graph, graph
+from nmlsdr import graph
 
 FEATURES = range(1, 9)
 
@@ -53,16 +53,11 @@ def test_sizes_around_those_of_leaves_equal_the_plain_implementation(name, n, d,
 
 
 def test_low_dimensional_rows_are_given_to_the_tree(rng, monkeypatch):
-    class Untouched:
-        def __init__(self, *arguments, **options):
-            raise AssertionError("the other search was called")
-
-    narrow, wide = rng.standard_normal((50, 8)), rng.standard_normal((50, 9))
-    with monkeypatch.context() as patch:
-        patch.setattr(_graph, "Search", Untouched)
-        assert_same(graph.squared_neighbors(narrow, 3), scan(narrow, 3))
-    monkeypatch.setattr(_graph, "Tree", Untouched)
-    assert_same(graph.squared_neighbors(wide, 3), scan(wide, 3))
+    taken = spied(monkeypatch, "tree")
+    for d, n_taken in ((8, 1), (9, 1)):
+        X = rng.standard_normal((50, d))
+        assert_same(graph.squared_neighbors(X, 3), scan(X, 3))
+        assert len(taken) == n_taken
 
 
 def test_many_equal_rows_do_not_make_the_tree_visit_all_pairs():

@@ -97,6 +97,9 @@ def hostile(n=210):
                 cases += [(*narrow, metric), (*narrow, "euclidean")]
             few = sparse.csr_array(X * (make("gauss", X.shape, 1) < -1)), sparse.csr_array(Q * (Q < 0))
             cases += [(few[0], 7, None, metric), (few[0], 7, few[1], metric)]
+    stored = few[0].copy()
+    stored.data[stored.indptr[20] : stored.indptr[23]] = 0  # zeros that are stored
+    cases += [(stored, 7, None, "cosine"), (stored, 7, few[1], "cosine")]
     zeros = np.zeros((5, 12))
     cases += [
         (zeros, 4, None, "cosine"),

@@ -99,7 +99,7 @@ static int search_all(const nmlsdr_rows *x, const nmlsdr_rows *queries, int leve
     }
     if (queries && x->kind <= NMLSDR_DENSE_F64) {
         nmlsdr_few f = {{NULL}};
-        nmlsdr_few_begin(&f, x, queries, K, squared, indices, 0, level, 1);
+        nmlsdr_few_begin(&f, x, queries, K, squared, indices, level, 1);
         while (nmlsdr_few_step(&f, 1e9) == 1) {}
         nmlsdr_free_all(&f.memory);
         wrong += differs("few", level, x, q);

@@ -71,7 +71,7 @@ cdef extern from "_c/search.h" nogil:
         nmlsdr_memory memory
     int few_begin "nmlsdr_few_begin"(
         nmlsdr_few *few, const nmlsdr_rows *rows, const nmlsdr_rows *queries, Py_ssize_t k, double *squared,
-        Py_ssize_t *indices, int angle, int level, int n_threads)
+        Py_ssize_t *indices, int level, int n_threads)
     int few_step "nmlsdr_few_step"(nmlsdr_few *few, double budget)
     ctypedef struct nmlsdr_views:
         nmlsdr_memory memory
@@ -139,7 +139,6 @@ cdef class Search:
     rows, queries : `_search.rows.Rows`; queries None for the rows against themselves
     squared, indices : OUT (n_queries, k)
     level : SIMD level
-    angle : of "few": whether to divide the rows by their norms first; the queries, in float64, are divided already
     index : of "prepared": dense queries may be of another type than its rows
     sparse : 1 by columns and postings, 0 by packed blocks, -1 by cost
     integers : 16 or 8 by packed blocks of integers of so many bits, 0 of floats, -1 by cost
@@ -157,7 +156,7 @@ cdef class Search:
 
     def __cinit__(
         self, str method, rows, queries, double[:, ::1] squared, Py_ssize_t[:, ::1] indices, *, int n_threads,
-        int level=0, bint angle=False, Index index=None, int sparse=-1, int integers=-1, double window_bytes=0,
+        int level=0, Index index=None, int sparse=-1, int integers=-1, double window_bytes=0,
         leads=None, known=None,
     ):
         cdef nmlsdr_leads leading
@@ -174,7 +173,7 @@ cdef class Search:
         if queries is not None:
             describe(queries, others)
         if method == "few":
-            failed = few_begin(&self.few, given, others, k, apart, found, angle, level, n_threads)
+            failed = few_begin(&self.few, given, others, k, apart, found, level, n_threads)
         elif method == "tree":
             failed = tree_begin(&self.tree, given, others, k, apart, found, level, n_threads)
         elif method == "prepared":

@@ -5,9 +5,6 @@
  *
  * Each row is read once and compared with all queries.  The rows are divided among the threads (shares.h), so even one query
  * uses all of them.
- *
- * By angle each row is divided by its norm on the way.  (To divide only the rows that products of a query leave near enough was
- * two to three times as fast, and a third of this file.)
  */
 #ifndef NMLSDR_FEW_H
 #define NMLSDR_FEW_H
@@ -26,11 +23,9 @@ typedef struct {
     ptrdiff_t next;         /* the first row that is not yet compared */
     double *query;          /* (n queries, padded), zeros behind the features */
     double *converted;      /* (threads, chunk, padded) */
-    int n_threads, angle;
+    int n_threads;
     const nmlsdr_kernels *kernels;
 } nmlsdr_few;
-
-#define NMLSDR_ZERO_ROW 2.0 /* the squared distance of a row of zeros, which has no direction, to any other by angle */
 
 /* n rows from `first` on as float64, zeros behind the features. */
 static void nmlsdr_few_convert(const nmlsdr_rows *x, ptrdiff_t first, ptrdiff_t n, ptrdiff_t padded, double *to)
@@ -42,10 +37,9 @@ static void nmlsdr_few_convert(const nmlsdr_rows *x, ptrdiff_t first, ptrdiff_t 
     }
 }
 
-/* Arguments as of nmlsdr_search_begin; the rows are dense, of either type.  angle: the rows are divided by their norms here,
- * and the caller has divided the queries. */
+/* Arguments as of nmlsdr_search_begin; the rows are dense, of either type. */
 static int nmlsdr_few_begin(nmlsdr_few *q, const nmlsdr_rows *rows, const nmlsdr_rows *queries, ptrdiff_t k, double *squared,
-                            ptrdiff_t *indices, int angle, int level, int n_threads)
+                            ptrdiff_t *indices, int level, int n_threads)
 {
     enum { CACHED = 2048 }; /* values of the rows that are compared together: half of a first-level cache */
     const ptrdiff_t padded = (rows->d + 7) / 8 * 8, fitting = CACHED / padded / 4 * 4;
@@ -53,7 +47,6 @@ static int nmlsdr_few_begin(nmlsdr_few *q, const nmlsdr_rows *rows, const nmlsdr
     q->padded = padded;
     q->chunk = fitting < 4 ? 4 : fitting > NMLSDR_MOST_CONVERTED ? NMLSDR_MOST_CONVERTED : fitting;
     q->n_threads = n_threads;
-    q->angle = angle;
     q->kernels = nmlsdr_kernels_of(level);
 
     nmlsdr_memory *memory = &q->memory;
@@ -70,18 +63,15 @@ static void nmlsdr_few_offer(const nmlsdr_few *q, ptrdiff_t first, ptrdiff_t n)
 {
     const int thread = nmlsdr_thread();
     double squared[NMLSDR_MOST_CONVERTED], *rows = q->converted + thread * q->chunk * q->padded;
-    int zero[NMLSDR_MOST_CONVERTED];
     nmlsdr_encounter compared = {NULL, rows, 1, q->padded};
     nmlsdr_few_convert(&q->rows, first, n, q->padded, rows);
-    for (ptrdiff_t r = 0; r < n; r++) zero[r] = q->angle && !nmlsdr_to_unit(rows + r * q->padded, NULL, q->padded);
 
     for (ptrdiff_t i = 0; i < q->found.n_queries; i++) {
         double *heap = nmlsdr_shared_squared(&q->found, thread, i);
         ptrdiff_t *index = nmlsdr_shared_rows(&q->found, thread, i);
         compared.query = q->query + i * q->padded;
         q->kernels->distances(&compared, NULL, n, squared);
-        for (ptrdiff_t r = 0; r < n; r++)
-            nmlsdr_heap_offer(heap, index, q->found.k, zero[r] ? NMLSDR_ZERO_ROW : squared[r], first + r);
+        for (ptrdiff_t r = 0; r < n; r++) nmlsdr_heap_offer(heap, index, q->found.k, squared[r], first + r);
     }
 }
 

@@ -22,6 +22,7 @@
 #define NMLSDR_INDEX_QUERIES 249 /* at most; for more it pays to pack the queries with the rows again */
 #define NMLSDR_MOST_KEPT 4e6     /* neighbours in the lists of all threads, 16 bytes each, for few queries */
 #define NMLSDR_TREE_FEATURES 8
+#define NMLSDR_ZERO_ROW 2.0 /* the squared distance of a row of zeros to any other by angle */
 #define NMLSDR_WINDOW_BYTES 256e6 /* packed rows in memory at most, unless one pair of blocks is larger */
 /* Pairs times features and about ten for each neighbour kept; values read; less for each thread, and waking it takes longer
  * than it helps. */
@@ -30,7 +31,7 @@
 
 struct nmlsdr_index {
     nmlsdr_memory memory;
-    int by_angle, divides; /* the search divides the rows by their norms itself (few.h) */
+    int by_angle;
     int level, n_threads;  /* for the search that comes next: the caller sets them in a copy */
     ptrdiff_t n;           /* rows in all */
     nmlsdr_rows rows;      /* those that are searched */
@@ -77,7 +78,7 @@ static int nmlsdr_index_begin(struct nmlsdr_index *x, const nmlsdr_rows *rows, i
     x->by_angle = by_angle;
     x->n = rows->n;
     x->rows = *rows;
-    if (by_angle && !x->divides) nmlsdr_take_units(&x->memory, x, rows);
+    if (by_angle) nmlsdr_take_units(&x->memory, x, rows);
     else if (lasts) x->rows = nmlsdr_copy_rows(&x->memory, rows, rows->kind & 1);
     if (!lasts || x->memory.failed || x->rows.n == 0) return -x->memory.failed; /* without rows all are zeros */
     x->packed = (nmlsdr_search *)nmlsdr_new(&x->memory, 1, sizeof(nmlsdr_search));
@@ -120,9 +121,9 @@ static int nmlsdr_find_unpacked(const struct nmlsdr_index *x, const nmlsdr_rows 
     const double pairs = (double)rows->n * (queries ? (double)queries->n : (double)rows->n / 2);
     const int n_threads = nmlsdr_worthwhile(x->n_threads, pairs * ((double)rows->d + 10.0 * (double)k) / NMLSDR_WORK_OF_THREAD);
 
-    if (x->divides || (queries && nmlsdr_few_are(x, rows, queries->n, k))) {
+    if (queries && nmlsdr_few_are(x, rows, queries->n, k)) {
         nmlsdr_few few = {*memory};
-        const int failed = nmlsdr_few_begin(&few, rows, queries, k, squared, indices, x->divides, x->level, n_threads);
+        const int failed = nmlsdr_few_begin(&few, rows, queries, k, squared, indices, x->level, n_threads);
         *memory = few.memory;
         if (!failed) nmlsdr_few_step(&few, INFINITY);
         return failed;

@@ -13,7 +13,7 @@ from .._process.threads import check_n_jobs, simd, worthwhile_threads
 from .cosine import UnitRows, first_rows, search_by_angle
 from .far_groups import Groups
 from .rows import kernel_rows
-from .strategy import Strategy, few, log, strategy
+from .strategy import Strategy, log, strategy
 
 # .72 ms of 500 x 50 rows became .85 on two threads
 _WORK_PER_THREAD = _graph.WORK_OF_THREAD
@@ -94,18 +94,7 @@ def search(one: Search, known: Known | None = None) -> None:
 
 def _search_by_angle(one: Search) -> None:
     """`search` with every row divided by its norm."""
-    rows, queries, squared, _, n_threads = one
-    chosen = None if queries is None else few(rows, queries, one.k, n_threads)
-    if chosen is not None:  # the kernel divides only those rows by their norms that may be neighbours
-        all_rows = UnitRows(rows, np.arange(rows.shape[0]), np.empty(0, dtype=np.intp))
-
-        def find_few(some: Any, *answer: Any) -> None:
-            _run(chosen, Search(rows, some, *answer), by_angle=True)
-
-        search_by_angle(find_few, all_rows, *one[1:])
-        log(chosen, rows, len(squared), one.k, n_threads, ", by angle")
-        return
-    unit = UnitRows.of(rows, n_threads)
+    unit = UnitRows.of(one.rows, one.n_threads)
 
     def find_units(some: Any, *answer: Any) -> None:
         search(Search(*((unit.near, None) if some is None else match_rows(unit.near, some)), *answer))
@@ -149,14 +138,14 @@ def _run_alone(one: Search) -> None:
     _run(strategy(one.rows, one.queries, one.k, one.n_threads, alone=True), one)
 
 
-def _run(chosen: Strategy, one: Search, *, by_angle: bool = False, known: Known | None = None) -> str:
+def _run(chosen: Strategy, one: Search, *, known: Known | None = None) -> str:
     """Run one kernel for all queries; return a note for the log."""
     rows, queries, squared, indices, n_threads = one
     given, others = kernel_rows(rows), None if queries is None else kernel_rows(queries)
     pairs = rows.shape[0] * (rows.shape[0] / 2 if queries is None else queries.shape[0])
     n_threads = worthwhile_threads(n_threads, pairs * (rows.shape[1] + 10 * one.k), _WORK_PER_THREAD)
     running = _graph.Search(
-        chosen.method, given, others, squared, indices, level=simd(), n_threads=n_threads, angle=by_angle,
+        chosen.method, given, others, squared, indices, level=simd(), n_threads=n_threads,
         leads=chosen.leads, known=known if chosen.leads is None else None,
     )  # fmt: skip
     advance(running)

@@ -43,14 +43,14 @@ def strategy(rows: Any, queries: Any, k: int, n_threads: int, *, alone: bool = F
         Whether these rows shall not be grouped (again).
     """
     n, d = rows.shape
-    chosen = None if queries is None else few(rows, queries, k, n_threads)
-    if chosen is not None:
-        return chosen
+    q = None if queries is None else queries.shape[0]
+    if q is not None and not sparse.issparse(rows) and q <= _FEW and q * k * n_threads <= MOST_KEPT:
+        return Strategy("few", f"{q} queries: preparing the rows would cost more than it saves")
     if sparse.issparse(rows):
         return Strategy("sparse products", "CSR rows")
     if d <= _TREE_FEATURES:
         return Strategy("tree", f"{d} features")
-    n_queries = n if queries is None else queries.shape[0]
+    n_queries = n if q is None else q
     if min(n, 16 * n_queries) < _LARGE:
         least = f"{_LARGE} rows" if n < _LARGE else f"{_LARGE // 16} queries"
         return Strategy("products", f"fewer than {least}: looking for structure would cost more than it saves")
@@ -66,17 +66,6 @@ def strategy(rows: Any, queries: Any, k: int, n_threads: int, *, alone: bool = F
         return Strategy("leading coordinates", f"{leads.d} directions have most of the variance", leads=leads)
     reason = "the rows form no tight groups that are far apart, and no few directions have most of the variance"
     return Strategy("products", reason)
-
-
-def few(rows: Any, queries: Any, k: int, n_threads: int) -> Strategy | None:
-    """The method "few", if there are so few queries that any preparation of the rows takes longer than it saves.
-
-    Dividing the rows by their norms counts as preparation too.
-    """
-    q = queries.shape[0]
-    if sparse.issparse(rows) or rows.shape[1] == 0 or q > _FEW or q * k * n_threads > MOST_KEPT:
-        return None
-    return Strategy("few", f"{q} queries: preparing the rows would cost more than it saves")
 
 
 def log(chosen: Strategy, rows: Any, n_queries: int | None, k: int, n_threads: int, more: str = "") -> None:

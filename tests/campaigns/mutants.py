@@ -142,7 +142,6 @@ KEPT = [
     ("_c/nearest.h", "search/nearest: one of the own lost", "own + n - 1;", "own + n - (own > 1);"),
     ("_c/few.h", "search/few: padding not zero", ") to[j] = 0;", ") to[j] = 1 + (double)first;"),
     ("_c/few.h", "search/few: the last chunk", "left < q->chunk ? left : q", "q"),
-    ("_c/few.h", "search/few: a row of zeros is not told", "zero[r] ? NMLSDR_ZERO_ROW : squared", "squared"),
     ("_c/shares.h", "search/few: the other threads' heaps", "s->n_shares;", "1;"),
     ("_c/shares.h", "search/few: a list taken for a heap", "p = k / 2; p", "p = 0; p"),
     ("_c/distance.h", "search/distance: order of the fold", "(a[0] + a[4]) + (a[2] + a[6])) + ((a[1] + a[5]) + (a[3", "a[0] + a[1]) + (a[2] + a[3]) + ((a[4] + a[5]) + (a[6"),

@@ -58,8 +58,8 @@ def test_few_queries_use_this_search_and_many_do_not(rng, monkeypatch):
             assert_same(graph.squared_neighbors(X, 4, queries=Q[:q]), scan(X, 4, Q[:q]))
         graph.squared_neighbors(X, 4)
     assert len(taken) == 4
-    assert strategy.few(X, Q[:9], 300, 2).method == "few"
-    assert strategy.few(X, Q[:9], 300_000, 2) is None  # heaps of 80 MB
+    assert strategy.strategy(X, Q[:9], 300, 2).method == "few"
+    assert strategy.strategy(X, Q[:9], 300_000, 2).method == "products"  # not heaps of 80 MB
 
 
 def test_a_memory_map_is_read_by_pieces(rng, tmp_path):

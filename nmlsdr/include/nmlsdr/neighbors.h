@@ -185,7 +185,6 @@ NMLSDR_FUNCTION int nmlsdr_nearest(const nmlsdr_rows *rows, const nmlsdr_rows *q
     if (code == NMLSDR_OK) code = nmlsdr_rows_code(rows, 1);
     if (code == NMLSDR_OK && queries) code = nmlsdr_rows_code(queries, 0);
     if (code != NMLSDR_OK) return code;
-    x.divides = metric == NMLSDR_COSINE && queries && nmlsdr_few_are(&x, rows, queries->n, k);
     if (nmlsdr_index_begin(&x, rows, metric == NMLSDR_COSINE, 0)) code = NMLSDR_NO_MEMORY;
     else code = nmlsdr_fill(&x, queries, k, distances, neighbors);
     nmlsdr_index_end(&x);

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 
 import numpy as np
 import pytest
@@ -17,9 +18,12 @@ from nmlsdr.tables._numbers import (
     Notation,
     decimal_mark,
     find_notation,
+    float_values,
     is_number,
+    number_problem,
     number_reader,
     plain_text,
+    plain_values,
     usual_decimal,
 )
 from nmlsdr.tables._shapes import shapes_of
@@ -111,6 +115,42 @@ def test_what_a_person_says_is_not_doubted():
     assert find_notation(texts, decimal=".") == (PLAIN, "")
     assert find_notation(texts, thousands=".") == (POINTS, "")
     assert find_notation(texts, ",", thousands="")[0] == COMMA or find_notation(texts, thousands="")[0] == PLAIN
+
+
+def test_what_is_said_chooses_among_notations_that_read_all_cells():
+    assert find_notation({"7": 1}, ",")[0] == COMMA
+    assert find_notation({"7": 1}, ",", decimal=".")[0] == PLAIN
+    assert find_notation({"7": 1}, thousands=".")[0] == POINTS
+    assert find_notation({"1 234": 1, "7": 1}, ",")[0] == Notation(",", " ")
+    assert find_notation({"1000": 1, "12.345": 1})[1] != ""  # as in Spain, from 1000 on
+    assert find_notation({"1000": 1, "1.234": 1}) == (PLAIN, "")
+
+
+CELLS = ["1", "-2.5", "", " 7", "1.234", "-12.345", "007", "1e3", "nan", "inf", "1e999", "1_0", "٣", "x", "-", "9" * 16]
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.sampled_from([*CELLS, "9" * 15, "+.5", "5.", "NA", "\t", "1.234.567", "1 2"]), max_size=4))
+def test_numbers_as_programs_write_them(texts):
+    """Each text is read as Python reads it, or none is; what may be an id or have another reading is not plain."""
+    form = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e\d+)?", re.ASCII)
+    number = lambda text: form.fullmatch(text) is not None and abs(float(text)) < 1e300
+    stripped = [text.strip() for text in texts]
+    found = float_values(texts)
+    if all(text == "" or number(text.strip()) for text in texts):
+        np.testing.assert_equal(found, [float(text or "nan") for text in texts])
+    else:
+        assert found is None
+    problems = [number_problem(text) for text in texts]
+    assert [problem is None for problem in problems] == [number(text) for text in stripped]
+    assert [p is not None and "is missing" in p for p in problems] == [t in ("", "NA", "nan") for t in stripped]
+    filled = [text for text in stripped if text]
+    pointed = [text for text in filled if "." in text]
+    dubious = pointed != [] and all(re.fullmatch(r"-?[1-9]\d{0,2}(\.\d{3})+", text) for text in pointed)
+    if filled and not dubious and all(number(text) and text not in ("007", "9" * 16) for text in filled):
+        np.testing.assert_equal(plain_values(texts), [float(text or "nan") for text in stripped])
+    else:
+        assert plain_values(texts) is None
 
 
 @few

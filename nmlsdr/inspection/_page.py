@@ -26,6 +26,7 @@ from .._checks.words import VERDICTS, fold
 from .._errors import InputError
 from .._output import replace_file
 from ..graph import kneighbors
+from ..tables import typed_column
 from ._html import need_jinja, open_template, read_asset, readable
 from ._review import AUDIT, Suspects, last_with, rank_suspects, step_with_scores
 from ._rows import check_rows
@@ -308,11 +309,8 @@ def missing_in(column: Any, words: Collection[str]) -> NDArray[np.bool_]:
     values, plain = getattr(column, "values", column), not any(map(is_number, words))
     if plain and getattr(values, "dtype", np.dtype(object)).kind in "biuf":
         return np.isnan(values) & ("" in words)
-    if isinstance(column, np.ndarray):
-        texts = texts_of(column)
-        gone = {text: fold(text) in words for text in {*texts}}
-        return np.array([gone[text] for text in texts], dtype=np.bool_)
-    return np.array([fold(text) in words for text in column.texts.different], dtype=bool)[column.texts.codes]
+    texts = (column if hasattr(column, "texts") else typed_column(column.tolist())).texts
+    return np.array([fold(text) in words for text in texts.different], dtype=bool)[texts.codes]
 
 
 def texts_of(column: NDArray[Any]) -> list[str]:

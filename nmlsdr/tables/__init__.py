@@ -31,7 +31,7 @@ A file becomes columns, the roles and the plan say what each of them is, and the
 """
 
 from ._arff import ArffFile  # noqa: F401
-from ._columns import hash_numbers  # noqa: F401
+from ._columns import hash_numbers, typed_column  # noqa: F401
 from ._comparison import Profile  # noqa: F401
 from ._deciding import Choices  # noqa: F401
 from ._encoder import TableEncoder, encoder_of  # noqa: F401

@@ -59,9 +59,10 @@ def guess_dialect(text: str, delimiter: str | None, decimal: str | None) -> Dial
             later = (m for k in range(first + 1, len(bare) - 1) for m in marks if all(m in x for x in bare[k:]))
             delimiter = next(later, "," if first else delimiter)
     if decimal is None:
-        cells = [cell for line in lines[1:] for cell in line.rstrip("\r").replace('"', "").split(delimiter)]
-        are_commas = [any(map(number.fullmatch, cells)) for number in (COMMA_NUMBER, POINT_NUMBER)] == [True, False]
-        decimal = "," if are_commas and delimiter != "," else "."
+        rows = lines[1:] if delimiter != "," else []
+        cells = [cell for line in rows for cell in line.rstrip("\r").replace('"', "").split(delimiter)]
+        commas, points = (any(map(number.fullmatch, cells)) for number in (COMMA_NUMBER, POINT_NUMBER))
+        decimal = "," if commas and not points else "."
     return Dialect(delimiter, decimal)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._checks.words import LANGUAGES
-from .._errors import InputError, plural, shorten
+from .._errors import InputError, shorten
 from ._columns import Cells, Numbers, Texts
 from ._comparison import LEVELS, RARE, Profile, differences, is_sum_of_others, profile_of
 from ._files import MOST_SHOWN, NO_UNIT, OTHER_MARK, Problem, new_words
@@ -268,8 +268,8 @@ class Plan:
         for name, said in words.items():
             facts.setdefault(name, []).append(said)
         lines = [f"column {shorten(name, 30)!r}: {'; '.join(found)}" for name, found in facts.items()]
-        if len(lines) > MOST_SHOWN:
-            lines[MOST_SHOWN:] = [f"{plural(len(lines) - MOST_SHOWN, 'more column')} not as at the fit"]
+        if (more := len(lines) - MOST_SHOWN) > 0:
+            lines[MOST_SHOWN:] = [f"{more} more {'columns differ' if more > 1 else 'column differs'} from the fit"]
         return self.fill_in(X), errors, lines
 
     def collapsed(self, X: NDArray[np.float64]) -> tuple[NDArray[np.float64], list[str]]:

@@ -284,6 +284,14 @@ def test_new_levels_are_chance_where_the_fit_has_such_that_stand_in_one_row(new,
     assert told("category", (0, (), 0, twice), ["new 0", *later[len(new) :]], levels=levels)[0] != []  # at the first
 
 
+def test_ten_columns_are_named_and_the_others_counted(rng):
+    for n, more in ((10, []), (11, ["1 more column differs"]), (12, ["2 more columns differ"])):
+        frame = pandas.DataFrame(rng.normal(size=(60, n)), columns=[f"c{k}" for k in range(n)])
+        lines = comparison.lines(TableEncoder().fit(frame), frame + 1000)
+        assert [line[: line.index(":")] for line in lines[:10]] == [f"In X, column 'c{k}'" for k in range(10)]
+        assert lines[10:] == [f"In X, {what} from the fit." for what in more]
+
+
 # ---------------------------------------------------------------- kinds of columns
 
 

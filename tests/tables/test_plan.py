@@ -10,7 +10,7 @@ from table_files import read_table
 from nmlsdr import tables
 from nmlsdr._model.reading import open_model
 from nmlsdr.model_file import ModelFileError, load_model, save_model
-from nmlsdr.tables import DataFileError
+from nmlsdr.tables import DataFileError, Profile
 from nmlsdr.tables._columns import Numbers
 from nmlsdr.tables._deciding import Choices
 from nmlsdr.tables._labels import Lists, find_lists
@@ -196,14 +196,45 @@ def test_a_plan_is_the_same_after_it_was_written_as_text(decide):
     assert Plan.from_json(plan.to_json()) == plan
 
 
-@pytest.mark.parametrize(
-    "column",
-    [Column("a", "image"), Column("a", "number", decimal="x"), Column("a", "number", fill=(1.0, 2.0)),
-     Column("a", "number", fill=(float("inf"),)), Column("\ud800", "number"), Column("a", "category", levels={"b": 1})],
-)  # fmt: skip
-def test_a_forged_plan_is_refused(column):
-    with pytest.raises(ValueError, match=r"."):
-        Plan.from_json(Plan((column,)).to_json())
+@pytest.mark.parametrize(("column", "message"), [
+    (Column("a", "image"), "kind 'image'"),
+    (Column("a", "number", decimal="x"), "impossible numbers"),
+    (Column("a", "number", fill=(1.0, 2.0)), "impossible numbers"),
+    (Column("a", "number", fill=(float("inf"),)), "not finite"),
+    (Column("a", "number", fill=(1e170,)), "not finite"),
+    (Column("a", "number", fill=(9e169,), factors={"g": 0.5, "": 9e169}), ""),
+    (Column("a", "number", factors={"g": 0.0}), "impossible units"),
+    (Column("a", "number", factors={"g": 1e170}), "impossible units"),
+    (Column("\ud800", "number"), "surrogates"),
+    (Column("a", "category", levels={"b": 1}), "1 is no str"),
+    (Column("a", "yes/no", levels={"y": "2"}), "impossible levels"),
+    (Column("a", "date", levels={"may": "13"}), "impossible levels"),
+    (Column("a", "date", levels={"may": "12"}), ""),
+    (Column("a", "list", levels={"b": "b"}), "impossible levels"),
+    (Column("a", "list", levels={"b": "b"}, separator=";"), ""),
+])  # fmt: skip
+def test_a_forged_plan_is_refused(column, message):
+    assert_refused_plan(Plan((column,)), message)
+
+
+@pytest.mark.parametrize(("profile", "is_sound"), [
+    ((0, 0.0), True), ((2**53 - 1, 1.0), True), ((2**53, 0.0), False), ((-1, 0.0), False), ((1, 1.5), False),
+    ((1, 0.0, (0.0,) * 7, -1.0), True), ((1, 0.0, (0.0,) * 6), False), ((1, 0.0, (float("nan"),) * 7), False),
+    ((1, 0.0, (), -1.5), False), ((1, 0.0, (), 0.0, {"a": 1.5}), False), ((1, 0.0, (), 0.0, {"a": -0.5}), False),
+])  # fmt: skip
+def test_a_forged_profile_is_refused(profile, is_sound):
+    plan = Plan((Column("a", "number"),), profiles=(Profile(*profile),))
+    assert_refused_plan(plan, "" if is_sound else "impossible shares")
+    assert_refused_plan(Plan(plan.columns, profiles=plan.profiles * 2), "another number of profiles than of columns")
+
+
+def assert_refused_plan(plan, message):
+    """Without a message it is the same after it was written."""
+    if message:
+        with pytest.raises(ValueError, match=f"no plan of a table .*{message}"):
+            Plan.from_json(plan.to_json())
+    else:
+        assert Plan.from_json(plan.to_json()) == plan
 
 
 def test_the_options_of_a_plan_give_the_same_plan(run, tmp_path):

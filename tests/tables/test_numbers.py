@@ -13,17 +13,19 @@ from nmlsdr._checks.words import fold
 from nmlsdr.tables import TableEncoder
 from nmlsdr.tables._dates import dates_of, read_date
 from nmlsdr.tables._numbers import (
-    FEW_GROUPED,
     NOTATIONS,
     Notation,
     decimal_mark,
     find_notation,
     float_values,
     is_number,
+    keeps_digits,
     number_problem,
     number_reader,
+    own_notation,
     plain_text,
     plain_values,
+    text_of,
     usual_decimal,
 )
 from nmlsdr.tables._shapes import shapes_of
@@ -103,11 +105,11 @@ def test_marks_before_three_digits_in_every_small_column(mark, usual):
         assert (*found, bool(doubt)) == expected, texts
 
 
-@pytest.mark.parametrize("n", [FEW_GROUPED - 1, FEW_GROUPED])
+@pytest.mark.parametrize("n", [21, 22])
 def test_many_numbers_with_three_digits_are_no_decimals_even_beside_decimals(n):
     texts = dict.fromkeys([f"{i}.125" for i in range(1, n + 1)] + ["987"], 1)
     found, doubt = find_notation(texts, ".")
-    assert (found == POINTS, bool(doubt)) == ((True, False) if n >= FEW_GROUPED else (False, True))
+    assert (found == POINTS, bool(doubt)) == ((True, False) if n == 22 else (False, True))
 
 
 def test_what_a_person_says_is_not_doubted():
@@ -124,6 +126,20 @@ def test_what_is_said_chooses_among_notations_that_read_all_cells():
     assert find_notation({"1 234": 1, "7": 1}, ",")[0] == Notation(",", " ")
     assert find_notation({"1000": 1, "12.345": 1})[1] != ""  # as in Spain, from 1000 on
     assert find_notation({"1000": 1, "1.234": 1}) == (PLAIN, "")
+    assert find_notation({"10000": 1, "12.345": 1}) == (PLAIN, "")
+    assert find_notation({"1.234.567": 1, "12.345": 1}) == (POINTS, "")
+    for usual, advice in ((".", "write the numbers without points"), (None, "give --thousands .")):
+        assert find_notation({"12.345": 1, "37.500": 1} | ({"987": 1} if usual else {}), usual)[1].endswith(advice)
+
+
+def test_the_mark_of_numbers_whose_column_shows_none_is_that_of_their_only_reading():
+    for numbers, notation in ((["1,5", "12,345"], COMMA), (["12,345"], PLAIN), (["1,5", "2.5"], PLAIN)):
+        assert own_notation(numbers, PLAIN) == notation
+
+
+def test_a_whole_float_is_written_without_a_point():
+    assert [text_of(value) for value in (2.0, -1.5, 1e15)] == ["2", "-1.5", "1000000000000000.0"]
+    assert [keeps_digits(numbers) for numbers in ([1, 10**15 - 1], [1, 10**15], [-(10**15), 1], [])] == [1, 0, 0, 1]
 
 
 CELLS = ["1", "-2.5", "", " 7", "1.234", "-12.345", "007", "1e3", "nan", "inf", "1e999", "1_0", "٣", "x", "-", "9" * 16]

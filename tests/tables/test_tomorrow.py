@@ -9,7 +9,6 @@ from commands import write_csv
 
 from nmlsdr.tables import Choices, DataFileError, TableEncoder, read_table
 from nmlsdr.tables._labels import similar_names
-from nmlsdr.tables._numbers import keeps_digits
 
 pandas = pytest.importorskip("pandas")
 
@@ -190,12 +189,6 @@ def test_a_number_of_arff_that_is_not_finite_is_no_number_of_a_plan(tmp_path, la
     (tmp_path / "t.arff").write_text(f"{head}{rows}{last},1\n")
     with pytest.raises(DataFileError, match=f"'{last}'"):
         read_table(tmp_path / "t.arff", plan=Choices())
-
-
-def test_a_float_keeps_fifteen_digits():
-    assert keeps_digits([10**15 - 1, 1 - 10**15])
-    assert not keeps_digits([10**15])
-    assert not keeps_digits([-(10**15)])
 
 
 def test_an_object_without_the_numbers_of_the_fit_is_missing():

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._checks.words import MISSING, WORD, fold, names_rows, trim, yes_no
-from .._errors import plural, shorten
+from .._errors import InputError, plural, shorten
 from ._columns import Cells, Facts, Numbers, row_numbers, tally
 from ._dates import find_months, order_of, with_words
 from ._lists import find_items, find_keys
@@ -92,6 +92,8 @@ class Deciding:
         self, columns: Mapping[str, Cells], n_rows: int, choices: Choices, labeled: Any = None,
         labels: Iterable[str] = (), separator: str | None = None,
     ) -> None:  # fmt: skip
+        if choices.decimal is not None and choices.decimal == choices.thousands:
+            raise InputError(f"decimal and thousands are both {choices.decimal!r}; give different marks.")
         self.n_rows, self.choices, self.labeled = n_rows, choices, labeled
         self.labels = {fold(name) for name in labels}
         self.split = re.compile("|".join([TAG_SEPARATORS.pattern] + ([re.escape(separator)] if separator else [])))

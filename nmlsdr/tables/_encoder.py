@@ -203,8 +203,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             check_choice(self.decimal, "decimal", ".", ",")
         if self.thousands is not None:
             check_choice(self.thousands, "thousands", "", ".", ",", " ", "'")
-            if self.thousands == self.decimal:
-                raise InputError(f"decimal and thousands are both {self.decimal!r}; give different marks.")
         check_answers(self.yes, self.no)
         for name in ("missing", "drop", "one_hot"):
             refuse_text(getattr(self, name), name)

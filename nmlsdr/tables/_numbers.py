@@ -171,7 +171,6 @@ def find_notation(
     "numbers such as '12.345' are read as decimals; if their points stand between thousands, give --thousands ."
     """
     allowed = [n for n in NOTATIONS if decimal in (None, n.decimal) and thousands in (None, n.thousands)]
-    allowed = allowed or [Notation(decimal or usual or ".", thousands or "")]
     mark = decimal or usual or "."
     marks = set(plain_text("".join(texts))) & set(".,' ")
     if not marks:

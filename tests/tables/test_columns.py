@@ -222,6 +222,13 @@ def test_numbers_with_the_other_decimal_mark_are_no_missing_values(tmp_path):
         read_table(tmp_path / "a.csv", plan=Choices())
 
 
+@pytest.mark.parametrize("mark", ".,")
+def test_one_mark_is_not_for_decimals_and_thousands(tmp_path, mark):
+    (tmp_path / "a.csv").write_text("a;b\n" + "1,5;1\n" * 40)
+    with pytest.raises(ValueError, match=f"decimal and thousands are both '[{mark}]'; give different marks"):
+        read_table(tmp_path / "a.csv", plan=Choices(decimal=mark, thousands=mark))
+
+
 def test_a_row_of_sums_below_the_table_is_named(tmp_path):
     rows = "".join(f"{i},{i * i}.5\n" for i in range(30))
     for below, advice in (("Total,9\n", "If the last row is a sum or a remark below the table, remove it."), ("", "")):

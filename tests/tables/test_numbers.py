@@ -128,6 +128,7 @@ def test_what_is_said_chooses_among_notations_that_read_all_cells():
     assert find_notation({"1000": 1, "1.234": 1}) == (PLAIN, "")
     assert find_notation({"10000": 1, "12.345": 1}) == (PLAIN, "")
     assert find_notation({"1.234.567": 1, "12.345": 1}) == (POINTS, "")
+    assert "'12.345'" in find_notation({"11.111": 2}, every=lambda: ["98.765", "12.345"])[1]  # no shape is shown
     for usual, advice in ((".", "write the numbers without points"), (None, "give --thousands .")):
         assert find_notation({"12.345": 1, "37.500": 1} | ({"987": 1} if usual else {}), usual)[1].endswith(advice)
 
@@ -186,7 +187,8 @@ def test_the_usual_decimal_mark_is_that_of_most_cells():
     assert usual_decimal([{"1.5": 2}, {"1,5": 2}]) == "."
 
 
-@pytest.mark.parametrize("text", ["5²", "1_000", "½", "1–2", "12 34", "−", "", "1e999", "0x10", "nan", "inf"])
+@pytest.mark.parametrize("text", ["5²", "1_000", "½", "1–2", "12 34", "−", "", "1e999", "0x10", "nan", "inf",
+                                  "+48 123 456"])  # fmt: skip
 def test_what_is_no_number(text):
     assert not is_number(text)
 

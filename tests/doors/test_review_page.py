@@ -312,7 +312,7 @@ def test_check_and_id_find_a_row_each_and_must_not_contradict(table, tmp_path):
         assert found(id=["Q4", "Q8"]) == one
     with pytest.raises(ValueError, match=r"line 3: the check '.+' and the id 'P9' belong to two rows, 8 and 9"):
         found(id=["P4", "P9"])
-    with pytest.raises(ValueError, match="line 3: no row of the table has the check 'b0' and the id 'Q9'"):
+    with pytest.raises(ValueError, match="no row of the table has the check 'b0' and the id 'Q9'; give the list"):
         found(id=["P4", "Q9"], check=[check_rows(X, y)[4], "b0"])
     at["ids"] = [f"P{i // 2}" for i in range(40)]
     assert found(id=["P2", "P4"]) == one
@@ -362,8 +362,9 @@ def test_labels_that_were_corrected_since_the_list_are_said_and_keep_is_what_sto
     assert [expected[i, i % 3] for i in (4, 8, 11)] == [y[i, i % 3] for i in (4, 8, 11)]
     later = y.copy()
     later[8, 2] = 1 - y[8, 2]
-    with pytest.warns(UserWarning, match="1 label of the table changed since the list was made; give the labels"):
+    with pytest.warns(UserWarning, match="1 label of the table changed since the list was made") as said:
         np.testing.assert_array_equal(read_verdicts(file, later, table=X), expected)
+    assert said[0].filename == __file__
 
 
 @pytest.mark.parametrize("words", [("0", "1"), ("1", "0"), ("1", "unclear"), ("unclear", "0")])
@@ -372,6 +373,9 @@ def test_two_different_verdicts_on_one_entry_are_refused_in_either_order(words, 
     file.write_text("id,label,verdict\n" + "".join(f"0,label_0,{word}\n" for word in words))
     with pytest.raises(ValueError, match="line 3: a second and different verdict"):
         read_verdicts(file, [[1, 0], [0, 1]], ids=[0, 1])
+    file.write_text(f"id,label,verdict\n0,label_0,{words[0]}\n")
+    given = {"unclear": -2}.get(words[0], words[0])  # y may be votes
+    assert read_verdicts(file, [[0.5, 0], [0, 1]], ids=[0, 1]).tolist() == [[int(given), -1], [-1, -1]]
 
 
 def test_who_cannot_tell_leaves_the_entry_as_it_is(tmp_path):

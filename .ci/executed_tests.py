@@ -23,9 +23,6 @@ ELSEWHERE = {
     "tests/doors/test_report.py::test_the_page_works_in_a_browser": "needs Chromium",
     "tests/doors/test_report.py::test_hostile_names_do_nothing_in_a_browser": "needs Chromium",
     "tests/core/test_forest.py::test_shap_reads_the_forest": "needs SHAP, which takes long to install",
-    "tests/house/test_bench_tools.py::test_a_slowed_kernel_is_caught_and_noise_is_not_five_times_each": (
-        "times three checkouts for half an hour on a machine that does nothing else"
-    ),
 }
 
 # Tests of every estimator that skip those which lack what is tested: a part of their ids, and why.

@@ -272,7 +272,7 @@ def _search(
             tried = [i for i, each in enumerate(ridges) if len(each)]
             for _, i, answers in rounds.run(missed, slice(first, end), tried, callback):
                 for labels, j, found in answers:
-                    left[i, ridges[i][j][:, None], labels] += found
+                    left[i, ridges[i][j][:, None], labels] += np.asarray(found)  # Dask rows give a Dask array
             errors[pairs] = np.average(left[pairs][:, varies] / variation[varies], axis=1, weights=weights)
 
     every = np.ones(errors.shape, dtype=bool)

@@ -4,7 +4,7 @@ Every function fills buffers that forest.py allocated and checked.  A thread own
 """
 
 from cython.parallel cimport prange
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint64_t
 
 cdef extern from "_c/boosting.h" nogil:
     ctypedef struct nmlsdr_node:
@@ -15,7 +15,7 @@ cdef extern from "_c/boosting.h" nogil:
         double rate, penalty
         uint64_t seed
         const float *data
-        const uint8_t *codes
+        const int8_t *codes
         const int32_t *indices
         const int32_t *Y
         const int32_t *kinds
@@ -65,7 +65,7 @@ def grow(
 
 
 def boost(
-    const uint8_t[:, ::1] codes,          # IN  (d, n) of each column, the number of cuts below a value
+    const int8_t[:, ::1] codes,          # IN  (d, n) of each column, cuts below a value, minus 128
     const float[:, ::1] Y,                # IN  (n, C) labels, NaN where unknown
     const int32_t[::1] fold,              # IN  (n) the fold of each row
     const int32_t[:, ::1] kinds,          # IN  (1, 2) features tried in a node; 1

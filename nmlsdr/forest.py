@@ -380,7 +380,7 @@ def boost_trees(
         parts.append((nodes[: n_nodes.sum()], n_nodes, values[leaves], weights[leaves]))
     found = replace(_joined(parts, X.shape[1]), n_models=_FOLDS)
     inner = found.feature >= 0
-    found.threshold[inner] = cuts[found.feature[inner], found.threshold[inner].astype(int)]
+    found.threshold[inner] = cuts[found.feature[inner], (found.threshold[inner] + 128).astype(int)]
     found.feature[inner] = columns[found.feature[inner]]
     O = np.empty(Y.shape)
     for a, rows in enumerate(others):
@@ -389,7 +389,7 @@ def boost_trees(
     return found, O
 
 
-def _binned(X: Any, random_state: int) -> tuple[NDArray[np.int32], NDArray[np.uint8], NDArray[np.float32]]:
+def _binned(X: Any, random_state: int) -> tuple[NDArray[np.int32], NDArray[np.int8], NDArray[np.float32]]:
     """Columns that vary, for each of their numbers how many cuts are below it, and the cuts, halfway between numbers.
 
     If a column has more than 255 numbers, the cuts lie evenly among them.
@@ -401,7 +401,7 @@ def _binned(X: Any, random_state: int) -> tuple[NDArray[np.int32], NDArray[np.ui
         order = np.lexsort((np.random.default_rng(random_state).permutation(n_features), -filled))
         columns = np.sort(order[:most]).astype(np.int32)
     stored = X[:, columns].tocsc() if is_sparse else X
-    codes, cuts = np.empty((len(columns), n_samples), np.uint8), np.zeros((len(columns), _CUTS), np.float32)
+    codes, cuts = np.empty((len(columns), n_samples), np.int8), np.zeros((len(columns), _CUTS), np.float32)
     varies = np.zeros(len(columns), dtype=bool)
     for at, column in enumerate(columns):
         part = slice(*stored.indptr[at : at + 2]) if is_sparse else slice(None)
@@ -414,8 +414,8 @@ def _binned(X: Any, random_state: int) -> tuple[NDArray[np.int32], NDArray[np.ui
         if len(middle) > _CUTS:
             middle = middle[(2 * np.arange(_CUTS) + 1) * len(middle) // (2 * _CUTS)]
         varies[at], cuts[at, : len(middle)] = len(middle), middle
-        codes[at] = np.searchsorted(middle, np.float32(0))
-        codes[at, rows] = np.searchsorted(middle, x)
+        codes[at] = np.searchsorted(middle, np.float32(0)) - 128
+        codes[at, rows] = np.searchsorted(middle, x) - 128
     varies[0] |= not varies.any()
     return columns[varies], codes[varies], cuts[varies]
 

@@ -88,9 +88,12 @@ static int nmlsdr_boost(const nmlsdr_boosting *b, ptrdiff_t fold, ptrdiff_t n_ro
     g.columns = (int32_t *)nmlsdr_new(&memory, f->d, sizeof(int32_t));
     g.order = (int32_t *)nmlsdr_new(&memory, f->n_draws, sizeof(int32_t));
     g.total = (int32_t *)nmlsdr_new(&memory, f->n_padded, sizeof(int32_t));
-    g.x = (float *)nmlsdr_new(&memory, f->n_draws + NMLSDR_WIDEST, sizeof(float));
-    g.bin = (int32_t *)nmlsdr_new(&memory, f->n_draws + NMLSDR_WIDEST, sizeof(int32_t));
-    g.sums = (int32_t *)nmlsdr_new(&memory, (NMLSDR_THRESHOLDS + 1) * f->n_padded, sizeof(int32_t));
+    g.right = (int32_t *)nmlsdr_new(&memory, f->n_draws, sizeof(int32_t));
+    g.z = (int32_t *)nmlsdr_new(&memory, f->n_draws * f->n_padded, sizeof(int32_t));
+    g.capacity = f->n_draws + 4 * NMLSDR_WIDEST;
+    g.code = (int8_t *)nmlsdr_new(&memory, g.capacity, 1);
+    g.bin = (uint8_t *)nmlsdr_new(&memory, NMLSDR_AT_ONCE * g.capacity, 1);
+    g.sums = (int32_t *)nmlsdr_new(&memory, NMLSDR_AT_ONCE * (NMLSDR_THRESHOLDS + 1) * f->n_padded, sizeof(int32_t));
     g.search = level > 0 ? nmlsdr_forest_search_codes_avx2 : nmlsdr_forest_search_codes_portable;
     if (!memory.failed) {
         memset(g.Z, 0, (size_t)(f->n * f->n_padded) * sizeof *g.Z);

@@ -19,6 +19,7 @@
 enum {
     NMLSDR_THRESHOLDS = 16,            /* of a feature at most, where several are tried */
     NMLSDR_VALUES_OF_A_TREE = 1 << 24, /* that a tree copies at most: 64 MB; of more columns it sees some, drawn at random */
+    NMLSDR_AT_ONCE = 4,                /* features that are added up together */
     NMLSDR_WIDEST = 8                  /* lanes of any level; sums are padded to multiples of it */
 };
 
@@ -33,7 +34,7 @@ typedef struct {
     double rate, penalty; /* a leaf's value is rate x sum / (draws + penalty) */
     uint64_t seed;
     const float *data;
-    const uint8_t *codes;               /* (d, n) in place of data, for boosting.h; else NULL */
+    const int8_t *codes;                /* (d, n) in place of data, for boosting.h; else NULL */
     const int32_t *indices, *Y, *kinds; /* indices NULL: dense rows, else CSR, sorted or not, without repeats */
     const int64_t *indptr;
     nmlsdr_node *nodes;
@@ -66,8 +67,12 @@ typedef struct nmlsdr_growing {
     int32_t *total; /* (n_padded) sums over them */
     int64_t squared; /* of the labels */
 
+    int32_t *z;        /* (n, n_padded) of Z, the rows of the node */
     float *window, *x; /* of the rows of the node: of neighbouring columns, of one */
-    int32_t *bin;      /* (n) thresholds below the value; when a node is split, the rows on the right */
+    int8_t *code;      /* (n) of a column */
+    uint8_t *bin;      /* (AT_ONCE, capacity) thresholds below the value */
+    ptrdiff_t capacity;
+    int32_t *right;    /* (n) rows, when a node is split */
     int32_t *sums;     /* (17, n_padded) over the rows of a bin, or (n_padded, lanes) over those on the left */
 } nmlsdr_growing;
 
@@ -91,11 +96,15 @@ static inline uint32_t nmlsdr_hash(uint32_t x)
     return x ^ (x >> 16);
 }
 
-/* |S_L|^2 / w_L + |S_R|^2 / w_R from the rows and draws on one side, the squares of its sums and their products with the total;
- * less than that of any split if a side has fewer rows than a leaf. */
-static inline NM_INLINE double nmlsdr_score(const nmlsdr_growing *g, int32_t rows, int32_t draws, int64_t squares, int64_t products)
+/* Whether both sides of a split have the rows of a leaf. */
+static inline NM_INLINE int nmlsdr_allows(const nmlsdr_growing *g, int32_t rows)
 {
-    if (rows < g->f->leaf || g->n - rows < g->f->leaf) return -1.0;
+    return rows >= g->f->leaf && g->n - rows >= g->f->leaf;
+}
+
+/* |S_L|^2 / w_L + |S_R|^2 / w_R from the draws on one side, the squares of its sums and their products with the total. */
+static inline NM_INLINE double nmlsdr_score(const nmlsdr_growing *g, int32_t draws, int64_t squares, int64_t products)
+{
     return (double)squares / draws + (double)(g->squared - 2 * products + squares) / (g->total[1] - draws);
 }
 
@@ -185,13 +194,13 @@ static void nmlsdr_grow_nodes(nmlsdr_growing *g, ptrdiff_t tree)
     g->n_nodes = 1;
     g->n_leaves = 0;
     for (;;) {
-        const int32_t *first = g->Z + rows[0] * width;
+        const int32_t *first = g->z;
         nmlsdr_split split = {-1.0, -1, 0.0f};
         int vary = 0;
 
         memset(g->total, 0, (size_t)width * sizeof *g->total);
         for (ptrdiff_t i = 0; i < n; i++) {
-            const int32_t *z = g->Z + rows[i] * width;
+            int32_t *z = (int32_t *)memcpy(g->z + i * width, g->Z + rows[i] * width, (size_t)width * sizeof *z);
             for (ptrdiff_t c = 0; c < width; c++) g->total[c] += z[c];
             for (ptrdiff_t c = 2; !vary && c < width; c++) vary = z[c] * first[1] != first[c] * z[1];
         }
@@ -215,7 +224,7 @@ static void nmlsdr_grow_nodes(nmlsdr_growing *g, ptrdiff_t tree)
             continue;
         }
 
-        const uint8_t *codes = f->codes ? f->codes + g->columns[split.column] * f->n : NULL;
+        const int8_t *codes = f->codes ? f->codes + g->columns[split.column] * f->n : NULL;
         ptrdiff_t n_left = 0, n_right = 0;
         float above = INFINITY; /* the least value on the right */
         for (ptrdiff_t i = 0; i < n; i++) {
@@ -223,14 +232,14 @@ static void nmlsdr_grow_nodes(nmlsdr_growing *g, ptrdiff_t tree)
             const float x = codes ? codes[row] : g->X[row * g->width + split.column];
             const int goes = x <= split.threshold;
             rows[n_left] = row;
-            g->bin[n_right] = row;
+            g->right[n_right] = row;
             n_left += goes;
             n_right += !goes;
             above = goes || above < x ? above : x;
         }
         const float middle = split.threshold * 0.5f + above * 0.5f; /* of one of several thresholds, a value of the node */
         if (g->kind[1] && split.threshold < middle && middle < above) split.threshold = middle;
-        memcpy(rows + n_left, g->bin, (size_t)n_right * sizeof *rows);
+        memcpy(rows + n_left, g->right, (size_t)n_right * sizeof *rows);
         const int32_t left = g->n_nodes;
         g->n_nodes += 2;
         g->nodes[node] = (nmlsdr_node){g->columns[split.column], left, split.threshold};
@@ -257,7 +266,10 @@ static int nmlsdr_grow_tree(const nmlsdr_growth *f, ptrdiff_t t, int level)
     g.total = (int32_t *)nmlsdr_new(&memory, f->n_padded, sizeof(int32_t));
     g.window = (float *)nmlsdr_new(&memory, rows * NMLSDR_WIDEST, sizeof(float));
     g.x = (float *)nmlsdr_new(&memory, rows + NMLSDR_WIDEST, sizeof(float));
-    g.bin = (int32_t *)nmlsdr_new(&memory, rows + NMLSDR_WIDEST, sizeof(int32_t));
+    g.capacity = rows + NMLSDR_WIDEST;
+    g.bin = (uint8_t *)nmlsdr_new(&memory, g.capacity, 1);
+    g.right = (int32_t *)nmlsdr_new(&memory, rows, sizeof(int32_t));
+    g.z = (int32_t *)nmlsdr_new(&memory, rows * f->n_padded, sizeof(int32_t));
     g.sums = (int32_t *)nmlsdr_new(&memory, (NMLSDR_THRESHOLDS + 1) * f->n_padded, sizeof(int32_t));
     g.search = level > 0 ? nmlsdr_forest_search_avx2 : nmlsdr_forest_search_portable;
     if (!memory.failed) nmlsdr_draw_rows(&g, f->draws + t * f->n, place, first);

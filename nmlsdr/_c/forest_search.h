@@ -13,16 +13,21 @@
  */
 #define V NM_LEVEL(floats)
 #define VI NM_LEVEL(integers)
+#define VB NM_LEVEL(bytes)
 #define AT(type, p) (*(type *)(p))
 #if LANES == 1
 typedef float V;
 typedef int32_t VI;
+typedef int8_t VB;
 #define VGE(x, y) (-(int32_t)((x) >= (y))) /* -1 where x >= y, else 0 */
+#define VABOVE(x, y) ((VB)-((x) > (y)))
 #define VMIN(x, y) ((x) >= (y) ? (y) : (x))
 #else
 typedef float V __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 typedef int32_t VI __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+typedef int8_t VB __attribute__((vector_size(4 * LANES), aligned(1), may_alias));
 #define VGE(x, y) ((VI)((x) >= (y)))
+#define VABOVE(x, y) ((VB)((x) > (y)))
 #if LANES == 8
 #define VMIN(x, y) ((V)_mm256_min_ps((__m256)(x), (__m256)(y)))
 #else
@@ -39,7 +44,7 @@ NM_TARGET static void NM_LEVEL(compare_columns)(
         VI sum[4] = {(VI){0}};
         for (ptrdiff_t i = 0; i < g->n; i++) {
             const VI goes = VGE(AT(const V, at), AT(const V, g->window + LANES * i));
-            const int32_t *z = g->Z + g->rows[i] * g->f->n_padded + c;
+            const int32_t *z = g->z + i * g->f->n_padded + c;
             UNROLL for (int k = 0; k < 4; k++) sum[k] += goes & z[k];
         }
         memcpy(sums + LANES * c, sum, sizeof sum);
@@ -52,7 +57,8 @@ NM_TARGET static void NM_LEVEL(compare_columns)(
             products[j] += sum * g->total[c];
         }
     for (int j = 0; j < LANES; j++) {
-        const double score = column[j] < 0 ? -1.0 : nmlsdr_score(g, sums[j], sums[LANES + j], squares[j], products[j]);
+        if (column[j] < 0 || !nmlsdr_allows(g, sums[j])) continue;
+        const double score = nmlsdr_score(g, sums[LANES + j], squares[j], products[j]);
         if (score > best->score) *best = (nmlsdr_split){score, column[j], at[j]};
     }
 }
@@ -61,73 +67,83 @@ NM_TARGET static void NM_LEVEL(compare_columns)(
 static inline NM_TARGET NM_INLINE void NM_LEVEL(square)(
     const int32_t *sum, const int32_t *total, ptrdiff_t n, int64_t *squares, int64_t *products)
 {
-    int64_t square = -(int64_t)sum[0] * sum[0] - (int64_t)sum[1] * sum[1];
-    int64_t product = -(int64_t)sum[0] * total[0] - (int64_t)sum[1] * total[1];
-    ptrdiff_t c = 0;
 #if LANES == 8
-    __m256i s2 = _mm256_setzero_si256(), st = s2;
-    for (; c < n; c += 8) {
-        const __m256i s = _mm256_loadu_si256((const __m256i *)(sum + c)), odd = _mm256_srli_epi64(s, 32);
-        const __m256i t = _mm256_loadu_si256((const __m256i *)(total + c)), other = _mm256_srli_epi64(t, 32);
+    __m256i counted = _mm256_setr_epi32(0, 0, -1, -1, -1, -1, -1, -1), s2 = _mm256_setzero_si256(), st = s2;
+    for (ptrdiff_t c = 0; c < n; c += 8) {
+        const __m256i s = _mm256_and_si256(_mm256_loadu_si256((const __m256i *)(sum + c)), counted);
+        const __m256i t = _mm256_loadu_si256((const __m256i *)(total + c));
+        const __m256i odd = _mm256_srli_epi64(s, 32), other = _mm256_srli_epi64(t, 32);
         s2 = _mm256_add_epi64(s2, _mm256_add_epi64(_mm256_mul_epi32(s, s), _mm256_mul_epi32(odd, odd)));
         st = _mm256_add_epi64(st, _mm256_add_epi64(_mm256_mul_epi32(s, t), _mm256_mul_epi32(odd, other)));
+        counted = _mm256_set1_epi32(-1);
     }
-    int64_t four[4];
-    _mm256_storeu_si256((__m256i *)four, s2);
-    square += four[0] + four[1] + four[2] + four[3];
-    _mm256_storeu_si256((__m256i *)four, st);
-    product += four[0] + four[1] + four[2] + four[3];
+    int64_t both[4];
+    _mm256_storeu_si256((__m256i *)both, _mm256_add_epi64(_mm256_unpacklo_epi64(s2, st), _mm256_unpackhi_epi64(s2, st)));
+    *squares = both[0] + both[2];
+    *products = both[1] + both[3];
+#else
+    *squares = *products = 0;
+    for (ptrdiff_t c = 2; c < n; c++) {
+        *squares += (int64_t)sum[c] * sum[c];
+        *products += (int64_t)sum[c] * total[c];
+    }
 #endif
-    for (; c < n; c++) {
-        square += (int64_t)sum[c] * sum[c];
-        product += (int64_t)sum[c] * total[c];
-    }
-    *squares = square;
-    *products = product;
 }
 
-/* The number of K thresholds below each of the values x. */
-NM_TARGET static void NM_LEVEL(count_thresholds)(const nmlsdr_growing *g, const float *at, ptrdiff_t K)
+/* The bin of each row: the number of K thresholds below its value x, or below its code. */
+NM_TARGET static void NM_LEVEL(count_thresholds)(const nmlsdr_growing *g, const float *at, ptrdiff_t K, uint8_t *bin)
 {
+    if (g->f->codes) {
+        for (ptrdiff_t i = 0; i < g->n; i += (ptrdiff_t)sizeof(VB)) {
+            const VB code = AT(const VB, g->code + i);
+            VB count = {0};
+            for (ptrdiff_t k = 0; k < K; k++) count -= VABOVE(code, (int8_t)at[k]);
+            AT(VB, bin + i) = count;
+        }
+        return;
+    }
     for (ptrdiff_t i = 0; i < g->n; i += LANES) {
         VI count = (VI){0} + (int32_t)K;
         for (ptrdiff_t k = 0; k < K; k++) count += VGE(at[k] - (V){0}, AT(const V, g->x + i));
-        AT(VI, g->bin + i) = count;
+        for (int j = 0; j < LANES; j++) bin[i + j] = (uint8_t)((const int32_t *)&count)[j];
     }
 }
 
-/* Add each row to its bin; bin 0 is not needed, where most rows of a text lie. */
-static inline NM_TARGET NM_INLINE void NM_LEVEL(add_rows)(const nmlsdr_growing *g, int32_t *bins, const ptrdiff_t width)
+/* Add each row to its bin of each of m features. */
+static inline NM_TARGET NM_INLINE void NM_LEVEL(add_rows)(const nmlsdr_growing *g, const int m, const ptrdiff_t width)
 {
-    for (ptrdiff_t i = 0; i < g->n; i++) {
-        if (!g->bin[i]) continue;
-        int32_t *to = bins + g->bin[i] * width;
-        const int32_t *z = g->Z + g->rows[i] * width;
-        for (ptrdiff_t c = 0; c < width; c += LANES) AT(VI, to + c) += AT(const VI, z + c);
+    const uint8_t *bin = g->bin;
+    const int32_t *z = g->z;
+    const ptrdiff_t n = g->n, capacity = g->capacity, size = (NMLSDR_THRESHOLDS + 1) * width;
+    int32_t *bins = g->sums;
+    for (ptrdiff_t i = 0; i < n; i++, z += width) {
+        if (m == 1 && !bin[i]) continue; /* bin 0 is not needed, where most rows of a text lie */
+        int32_t *to[NMLSDR_AT_ONCE];
+        for (int j = 0; j < m; j++) to[j] = bins + j * size + bin[j * capacity + i] * width;
+        for (ptrdiff_t c = 0; c < width; c += LANES) {
+            const VI row = AT(const VI, z + c);
+            for (int j = 0; j < m; j++) AT(VI, to[j] + c) += row;
+        }
     }
 }
 
-/* Compare K thresholds of a feature, its values x, from the largest on; of equally good ones the smallest counts. */
-NM_TARGET static void NM_LEVEL(compare_thresholds)(
-    const nmlsdr_growing *g, int32_t column, const float *at, ptrdiff_t K, nmlsdr_split *best)
+/* Compare K thresholds of a feature, from the largest on; of equally good ones the smallest counts. */
+static inline NM_TARGET NM_INLINE void NM_LEVEL(compare_bins)(const nmlsdr_growing *g, int32_t *bins, int32_t column,
+                                                              const float *at, ptrdiff_t K, const ptrdiff_t width,
+                                                              nmlsdr_split *best)
 {
-    const ptrdiff_t width = g->f->n_padded;
-    int32_t *bins = g->sums, found = 0;
+    const int32_t n = (int32_t)g->n, leaf = (int32_t)g->f->leaf;
+    int32_t found = 0;
     double highest = best->score;
-
-    NM_LEVEL(count_thresholds)(g, at, K);
-    memset(bins, 0, (size_t)((K + 1) * width) * sizeof *bins);
-    if (width == 8) NM_LEVEL(add_rows)(g, bins, 8);
-    else if (width == 16) NM_LEVEL(add_rows)(g, bins, 16);
-    else NM_LEVEL(add_rows)(g, bins, width);
     for (ptrdiff_t k = K; k > 0; k--) { /* bin k becomes the sums of the rows on the right */
         int32_t *sum = bins + k * width;
         const int32_t more = sum[0];
         for (ptrdiff_t c = 0; k < K && c < width; c += LANES) AT(VI, sum + c) += AT(const VI, sum + width + c);
-        if (!more) continue;
+        if (n - sum[0] < leaf) break;
+        if (!more || sum[0] < leaf) continue;
         int64_t squares, products;
         NM_LEVEL(square)(sum, g->total, width, &squares, &products);
-        const double score = nmlsdr_score(g, sum[0], sum[1], squares, products);
+        const double score = nmlsdr_score(g, sum[1], squares, products);
         if (score > best->score && score >= highest) {
             highest = score;
             found = (int32_t)k;
@@ -143,6 +159,30 @@ NM_TARGET static void NM_LEVEL(compare_thresholds)(
         }
         if (smaller < found && found <= smaller + equal) best->threshold = at[k];
     }
+}
+
+/* Compare m features, whose rows are counted. */
+static inline NM_TARGET NM_INLINE void NM_LEVEL(compare_some)(const nmlsdr_growing *g, const int m, const int32_t *column,
+                                                              const float *at, ptrdiff_t K, const ptrdiff_t width,
+                                                              nmlsdr_split *best)
+{
+    const ptrdiff_t size = (NMLSDR_THRESHOLDS + 1) * width;
+    memset(g->sums, 0, (size_t)(m * size) * sizeof *g->sums);
+    NM_LEVEL(add_rows)(g, m, width);
+    for (int j = 0; j < m; j++)
+        NM_LEVEL(compare_bins)(g, g->sums + j * size, column[j], at + j * NMLSDR_THRESHOLDS, K, width, best);
+}
+
+/* Compare features with K thresholds each, that are counted: as many as are compared at once, or the only one. */
+NM_TARGET static void NM_LEVEL(compare_thresholds)(
+    const nmlsdr_growing *g, int m, const int32_t *column, const float *at, ptrdiff_t K, nmlsdr_split *best)
+{
+    const ptrdiff_t width = g->f->n_padded;
+    if (m == 1 && width == 8) NM_LEVEL(compare_some)(g, 1, column, at, K, 8, best);
+    else if (m == 1 && width == 16) NM_LEVEL(compare_some)(g, 1, column, at, K, 16, best);
+    else if (m == 1) NM_LEVEL(compare_some)(g, 1, column, at, K, width, best);
+    else if (width == 8) NM_LEVEL(compare_some)(g, NMLSDR_AT_ONCE, column, at, K, 8, best);
+    else NM_LEVEL(compare_some)(g, NMLSDR_AT_ONCE, column, at, K, 16, best);
 }
 
 /* The best of the features of a node, the first of equal ones: columns from a random one on, at most twice as many as are tried,
@@ -189,8 +229,9 @@ NM_TARGET static nmlsdr_split NM_LEVEL(search)(const nmlsdr_growing *g, uint64_t
                 float some[NMLSDR_THRESHOLDS] = {at[k]};
                 for (ptrdiff_t i = 0; i < n; i++) x[i] = window[LANES * i + k];
                 for (ptrdiff_t m = 0; several && m < K; m++)
-                    some[m] = x[n == K ? m : (m * n + nmlsdr_number_below((uint64_t)random[k] << 32, n)) / K];
-                NM_LEVEL(compare_thresholds)(g, column[k], some, K, &best);
+                    some[m] = x[n == K ? m : (m * n + nmlsdr_number_below((uint64_t)random[k] << 32, n)) / NMLSDR_THRESHOLDS];
+                NM_LEVEL(count_thresholds)(g, some, K, g->bin);
+                NM_LEVEL(compare_thresholds)(g, 1, column + k, some, K, &best);
             }
         }
     }
@@ -202,23 +243,36 @@ NM_TARGET static nmlsdr_split NM_LEVEL(search_codes)(const nmlsdr_growing *g, ui
 {
     nmlsdr_split best = {-1.0, -1, 0.0f};
     const ptrdiff_t D = g->n_columns, n = g->n, tried = g->kind[0], K = n < NMLSDR_THRESHOLDS ? n : NMLSDR_THRESHOLDS;
+    const ptrdiff_t at_once = g->f->n_padded > 16 ? 1 : NMLSDR_AT_ONCE;
+    const int32_t *rows = g->rows;
+    int8_t *code = g->code;
     ptrdiff_t p = nmlsdr_number_below(key, D), looked = 0, found = 0;
 
     while (looked < D && best.column < 0) {
         const ptrdiff_t end = looked + 2 * tried, before = found;
+        float at[NMLSDR_AT_ONCE * NMLSDR_THRESHOLDS];
+        int32_t column[NMLSDR_AT_ONCE], m = 0;
         for (; found < before + tried && looked < D && (looked < end || found == before); looked++, p = (p + 1) % D) {
-            const uint8_t *codes = g->f->codes + g->columns[p] * g->f->n, first = codes[g->rows[0]];
-            float some[NMLSDR_THRESHOLDS];
+            const int8_t *codes = g->f->codes + g->columns[p] * g->f->n, first = codes[rows[0]];
             int vary = 0;
             for (ptrdiff_t i = 0; i < n; i++) {
-                const uint8_t code = codes[g->rows[i]];
-                g->x[i] = code;
-                vary |= code ^ first;
+                code[i] = codes[rows[i]];
+                vary |= code[i] ^ first;
             }
             if (!vary) continue;
+            float *some = at + m * NMLSDR_THRESHOLDS;
             const uint64_t random = (uint64_t)nmlsdr_hash((uint32_t)key + (uint32_t)found++) << 32;
-            for (ptrdiff_t m = 0; m < K; m++) some[m] = g->x[n == K ? m : (m * n + nmlsdr_number_below(random, n)) / K];
-            NM_LEVEL(compare_thresholds)(g, (int32_t)p, some, K, &best);
+            for (ptrdiff_t k = 0; k < K; k++)
+                some[k] = code[n == K ? k : (k * n + nmlsdr_number_below(random, n)) / NMLSDR_THRESHOLDS];
+            NM_LEVEL(count_thresholds)(g, some, K, g->bin + m * g->capacity);
+            column[m++] = (int32_t)p;
+            if (m < at_once) continue;
+            NM_LEVEL(compare_thresholds)(g, m, column, at, K, &best);
+            m = 0;
+        }
+        for (int j = 0; j < m; j++) {
+            memcpy(g->bin, g->bin + j * g->capacity, (size_t)n);
+            NM_LEVEL(compare_thresholds)(g, 1, column + j, at + j * NMLSDR_THRESHOLDS, K, &best);
         }
     }
     return best;
@@ -226,4 +280,6 @@ NM_TARGET static nmlsdr_split NM_LEVEL(search_codes)(const nmlsdr_growing *g, ui
 
 #include "simd_clear.h"
 #undef LANES
+#undef VB
+#undef VABOVE
 #undef AT

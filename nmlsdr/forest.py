@@ -407,7 +407,7 @@ def _binned(X: Any, random_state: int) -> tuple[NDArray[np.int32], NDArray[np.in
         part = slice(*stored.indptr[at : at + 2]) if is_sparse else slice(None)
         rows = stored.indices[part] if is_sparse else part
         x = in_float32(stored.data[part] if is_sparse else X[:, column]) + np.float32(0)
-        values = np.unique(x if len(x) == n_samples else np.append(x, np.float32(0)))
+        values, place = np.unique(x if len(x) == n_samples else np.append(x, np.float32(0)), return_inverse=True)
         below, above = values[:-1], values[1:]
         middle = below * np.float32(0.5) + above * np.float32(0.5)
         middle = np.where((below < middle) & (middle < above), middle, below)
@@ -415,7 +415,7 @@ def _binned(X: Any, random_state: int) -> tuple[NDArray[np.int32], NDArray[np.in
             middle = middle[(2 * np.arange(_CUTS) + 1) * len(middle) // (2 * _CUTS)]
         varies[at], cuts[at, : len(middle)] = len(middle), middle
         codes[at] = np.searchsorted(middle, np.float32(0)) - 128
-        codes[at, rows] = np.searchsorted(middle, x) - 128
+        codes[at, rows] = (np.searchsorted(middle, values) - 128)[place[: len(x)]]
     varies[0] |= not varies.any()
     return columns[varies], codes[varies], cuts[varies]
 

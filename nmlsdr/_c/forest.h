@@ -108,6 +108,14 @@ static inline NM_INLINE double nmlsdr_score(const nmlsdr_growing *g, int32_t dra
     return (double)squares / draws + (double)(g->squared - 2 * products + squares) / (g->total[1] - draws);
 }
 
+/* Whether the score may be `least` or more, without a division: most are not. */
+static inline NM_INLINE int nmlsdr_may_reach(
+    const nmlsdr_growing *g, double least, int32_t draws, int64_t squares, int64_t products)
+{
+    const double left = draws, right = g->total[1] - draws, rest = (double)(g->squared - 2 * products + squares);
+    return (double)squares * right + rest * left >= least * (1.0 - 1e-9) * (left * right);
+}
+
 #define LANES (NMLSDR_VECTORS ? 4 : 1)
 #define NM_TARGET
 #define NM_LEVEL(f) nmlsdr_forest_##f##_portable

@@ -143,6 +143,7 @@ static inline NM_TARGET NM_INLINE void NM_LEVEL(compare_bins)(const nmlsdr_growi
         if (!more || sum[0] < leaf) continue;
         int64_t squares, products;
         NM_LEVEL(square)(sum, g->total, width, &squares, &products);
+        if (!nmlsdr_may_reach(g, highest, sum[1], squares, products)) continue;
         const double score = nmlsdr_score(g, sum[1], squares, products);
         if (score > best->score && score >= highest) {
             highest = score;
@@ -253,13 +254,9 @@ NM_TARGET static nmlsdr_split NM_LEVEL(search_codes)(const nmlsdr_growing *g, ui
         float at[NMLSDR_AT_ONCE * NMLSDR_THRESHOLDS];
         int32_t column[NMLSDR_AT_ONCE], m = 0;
         for (; found < before + tried && looked < D && (looked < end || found == before); looked++, p = (p + 1) % D) {
-            const int8_t *codes = g->f->codes + g->columns[p] * g->f->n, first = codes[rows[0]];
-            int vary = 0;
-            for (ptrdiff_t i = 0; i < n; i++) {
-                code[i] = codes[rows[i]];
-                vary |= code[i] ^ first;
-            }
-            if (!vary) continue;
+            const int8_t *codes = g->f->codes + g->columns[p] * g->f->n;
+            for (ptrdiff_t i = 0; i < n; i++) code[i] = codes[rows[i]];
+            if (!memcmp(code, code + 1, (size_t)(n - 1))) continue; /* constant */
             float *some = at + m * NMLSDR_THRESHOLDS;
             const uint64_t random = (uint64_t)nmlsdr_hash((uint32_t)key + (uint32_t)found++) << 32;
             for (ptrdiff_t k = 0; k < K; k++)

@@ -208,8 +208,9 @@ static void nmlsdr_grow_nodes(nmlsdr_growing *g, ptrdiff_t tree)
 
         memset(g->total, 0, (size_t)width * sizeof *g->total);
         for (ptrdiff_t i = 0; i < n; i++) {
-            int32_t *z = (int32_t *)memcpy(g->z + i * width, g->Z + rows[i] * width, (size_t)width * sizeof *z);
-            for (ptrdiff_t c = 0; c < width; c++) g->total[c] += z[c];
+            const int32_t *from = g->Z + rows[i] * width;
+            int32_t *z = g->z + i * width;
+            for (ptrdiff_t c = 0; c < width; c++) g->total[c] += z[c] = from[c];
             for (ptrdiff_t c = 2; !vary && c < width; c++) vary = z[c] * first[1] != first[c] * z[1];
         }
         g->rows = rows;

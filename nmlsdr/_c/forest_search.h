@@ -90,31 +90,43 @@ static inline NM_TARGET NM_INLINE void NM_LEVEL(square)(
 #endif
 }
 
-/* The bin of each row: the number of K thresholds below its value x, or below its code. */
-NM_TARGET static void NM_LEVEL(count_thresholds)(const nmlsdr_growing *g, const float *at, ptrdiff_t K, uint8_t *bin)
+/* The bin of each row: the number of K thresholds below its value x. */
+static inline NM_TARGET void NM_LEVEL(count_values)(const nmlsdr_growing *g, const float *at, ptrdiff_t K)
 {
-    if (g->f->codes) {
-        for (ptrdiff_t i = 0; i < g->n; i += (ptrdiff_t)sizeof(VB)) {
-            const VB code = AT(const VB, g->code + i);
-            VB count = {0};
-            for (ptrdiff_t k = 0; k < K; k++) count -= VABOVE(code, (int8_t)at[k]);
-            AT(VB, bin + i) = count;
-        }
-        return;
-    }
-    for (ptrdiff_t i = 0; i < g->n; i += LANES) {
+    uint8_t *bin = g->bin;
+    const float *x = g->x;
+    const ptrdiff_t n = g->n;
+    for (ptrdiff_t i = 0; i < n; i += LANES) {
         VI count = (VI){0} + (int32_t)K;
-        for (ptrdiff_t k = 0; k < K; k++) count += VGE(at[k] - (V){0}, AT(const V, g->x + i));
+        for (ptrdiff_t k = 0; k < K; k++) count += VGE(at[k] - (V){0}, AT(const V, x + i));
+#if LANES == 8 /* the first byte of each number */
+        const __m256i first = _mm256_shuffle_epi8((__m256i)count, _mm256_set1_epi32(0x0c080400));
+        const __m128i low = _mm256_castsi256_si128(first), high = _mm256_extracti128_si256(first, 1);
+        _mm_storel_epi64((__m128i *)(bin + i), _mm_unpacklo_epi32(low, high));
+#else
         for (int j = 0; j < LANES; j++) bin[i + j] = (uint8_t)((const int32_t *)&count)[j];
+#endif
+    }
+}
+
+/* The same by codes. */
+static inline NM_TARGET void NM_LEVEL(count_codes)(const nmlsdr_growing *g, const int8_t *at, ptrdiff_t K, uint8_t *bin)
+{
+    for (ptrdiff_t i = 0; i < g->n; i += (ptrdiff_t)sizeof(VB)) {
+        const VB code = AT(const VB, g->code + i);
+        VB count = {0};
+        for (ptrdiff_t k = 0; k < K; k++) count -= VABOVE(code, at[k]);
+        AT(VB, bin + i) = count;
     }
 }
 
 /* Add each row to its bin of each of m features. */
-static inline NM_TARGET NM_INLINE void NM_LEVEL(add_rows)(const nmlsdr_growing *g, const int m, const ptrdiff_t width)
+static inline NM_TARGET NM_INLINE void NM_LEVEL(add_rows)(
+    const nmlsdr_growing *g, const int m, const ptrdiff_t width, ptrdiff_t size)
 {
     const uint8_t *bin = g->bin;
     const int32_t *z = g->z;
-    const ptrdiff_t n = g->n, capacity = g->capacity, size = (NMLSDR_THRESHOLDS + 1) * width;
+    const ptrdiff_t n = g->n, capacity = g->capacity;
     int32_t *bins = g->sums;
     for (ptrdiff_t i = 0; i < n; i++, z += width) {
         if (m == 1 && !bin[i]) continue; /* bin 0 is not needed, where most rows of a text lie */
@@ -167,9 +179,9 @@ static inline NM_TARGET NM_INLINE void NM_LEVEL(compare_some)(const nmlsdr_growi
                                                               const float *at, ptrdiff_t K, const ptrdiff_t width,
                                                               nmlsdr_split *best)
 {
-    const ptrdiff_t size = (NMLSDR_THRESHOLDS + 1) * width;
+    const ptrdiff_t size = (K + 1) * width;
     memset(g->sums, 0, (size_t)(m * size) * sizeof *g->sums);
-    NM_LEVEL(add_rows)(g, m, width);
+    NM_LEVEL(add_rows)(g, m, width, size);
     for (int j = 0; j < m; j++)
         NM_LEVEL(compare_bins)(g, g->sums + j * size, column[j], at + j * NMLSDR_THRESHOLDS, K, width, best);
 }
@@ -231,7 +243,7 @@ NM_TARGET static nmlsdr_split NM_LEVEL(search)(const nmlsdr_growing *g, uint64_t
                 for (ptrdiff_t i = 0; i < n; i++) x[i] = window[LANES * i + k];
                 for (ptrdiff_t m = 0; several && m < K; m++)
                     some[m] = x[n == K ? m : (m * n + nmlsdr_number_below((uint64_t)random[k] << 32, n)) / NMLSDR_THRESHOLDS];
-                NM_LEVEL(count_thresholds)(g, some, K, g->bin);
+                NM_LEVEL(count_values)(g, some, K);
                 NM_LEVEL(compare_thresholds)(g, 1, column + k, some, K, &best);
             }
         }
@@ -257,11 +269,13 @@ NM_TARGET static nmlsdr_split NM_LEVEL(search_codes)(const nmlsdr_growing *g, ui
             const int8_t *codes = g->f->codes + g->columns[p] * g->f->n;
             for (ptrdiff_t i = 0; i < n; i++) code[i] = codes[rows[i]];
             if (!memcmp(code, code + 1, (size_t)(n - 1))) continue; /* constant */
-            float *some = at + m * NMLSDR_THRESHOLDS;
+            int8_t some[NMLSDR_THRESHOLDS];
             const uint64_t random = (uint64_t)nmlsdr_hash((uint32_t)key + (uint32_t)found++) << 32;
-            for (ptrdiff_t k = 0; k < K; k++)
+            for (ptrdiff_t k = 0; k < K; k++) {
                 some[k] = code[n == K ? k : (k * n + nmlsdr_number_below(random, n)) / NMLSDR_THRESHOLDS];
-            NM_LEVEL(count_thresholds)(g, some, K, g->bin + m * g->capacity);
+                at[m * NMLSDR_THRESHOLDS + k] = some[k];
+            }
+            NM_LEVEL(count_codes)(g, some, K, g->bin + m * g->capacity);
             column[m++] = (int32_t)p;
             if (m < at_once) continue;
             NM_LEVEL(compare_thresholds)(g, m, column, at, K, &best);

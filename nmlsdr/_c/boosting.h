@@ -1,11 +1,12 @@
 /* Boosted trees for several labels: each learns what the trees before it leave, and adds a part of that.
  *
  * The rows lie in folds.  The model of a fold learns from the rows of the other folds and predicts its own; a thread owns a
- * fold.  Columns hold codes of one byte, the number of cuts below a value: they are binned once a fit, and nothing is copied for
- * a tree.  A tree's targets are Y - F in units of 1 / 1024 between -2 and 2, so that its sums are exact as in forest.h.
+ * fold.  Columns hold codes of one byte, the number of cuts below a value minus 128: they are binned once a fit, and nothing
+ * is copied for a tree.  A tree's targets are Y - F in units of 1 / 1024 between -2 and 2: its sums are exact as in forest.h.
  *
- * Tried: sums by code with the larger child by subtraction need the same features in both children and 256 bins a feature, more
- * than most nodes have rows; 16 thresholds of a node's own codes take a table of 256 numbers.
+ * Tried: sums by code, the larger child by subtraction, which needs features and thresholds drawn once a tree.  With 32
+ * thresholds the squared error out of fold rose by .25 % over 16 tables and average precision fell by .14 points, in 1.1 times
+ * as many rounds.  A third of the features (10 tables), 50 of them (6) or a rate of .1 (5) cost .2 to .3 % of the error each.
  */
 #ifndef NMLSDR_BOOSTING_H
 #define NMLSDR_BOOSTING_H

@@ -128,12 +128,13 @@ static inline NM_TARGET NM_INLINE void NM_LEVEL(add_rows)(
     const int32_t *z = g->z;
     const ptrdiff_t n = g->n, capacity = g->capacity;
     int32_t *bins = g->sums;
-    for (ptrdiff_t i = 0; i < n; i++, z += width) {
-        if (m == 1 && !bin[i]) continue; /* bin 0 is not needed, where most rows of a text lie */
+    for (ptrdiff_t i = 0; i < n; i++) {
+        while (m == 1 && i < n && !bin[i]) i++; /* bin 0 is not needed, where most rows of a text lie */
+        if (m == 1 && i == n) return;
         int32_t *to[NMLSDR_AT_ONCE];
         for (int j = 0; j < m; j++) to[j] = bins + j * size + bin[j * capacity + i] * width;
         for (ptrdiff_t c = 0; c < width; c += LANES) {
-            const VI row = AT(const VI, z + c);
+            const VI row = AT(const VI, z + i * width + c);
             for (int j = 0; j < m; j++) AT(VI, to[j] + c) += row;
         }
     }

@@ -18,7 +18,6 @@ from estimator_cases import (
     TRANSFORMERS,
     assert_same,
     draw,
-    every_classifier,
     every_estimator,
     every_transformer,
     make,
@@ -103,25 +102,6 @@ for name in contract.ESTIMATORS:
 
 
 # ---------------------------------------------------------------- composition
-
-
-@every_transformer
-def test_pipeline_into_a_classifier(name):
-    X, Y = draw()
-    pipeline = make_pipeline(StandardScaler(), make(name), MLkNN(n_neighbors=5)).fit(X, Y)
-    proba = pipeline.predict_proba(X)
-    assert proba.shape == Y.shape
-    reduced = make(name).fit(StandardScaler().fit_transform(X), Y).transform(StandardScaler().fit_transform(X))
-    assert_same(proba, MLkNN(n_neighbors=5).fit(reduced, Y).predict_proba(reduced))
-
-
-@every_classifier
-def test_pipeline_after_a_scaler(name):
-    X, Y = draw()
-    pipeline = make_pipeline(StandardScaler(), make(name)).fit(X, Y)
-    Z = StandardScaler().fit_transform(X)
-    assert_same(pipeline.predict_proba(X), make(name).fit(Z, Y).predict_proba(Z))
-    assert pipeline.predict(X).shape == Y.shape
 
 
 @every_transformer
@@ -235,15 +215,6 @@ def test_names_of_data_frames_are_kept_and_checked(name):
     with pytest.raises(ValueError, match="feature names should match"):
         outcome(model, frame[frame.columns[::-1]])
     assert not hasattr(model.fit(frame, Y), "label_names_in_")
-
-
-@every_estimator
-def test_feature_count_is_checked(name):
-    X, Y = draw()
-    model = make(name).fit(X, Y)
-    assert model.n_features_in_ == X.shape[1]
-    with pytest.raises(ValueError, match="X has 5 features, but"):
-        outcome(model, X[:, :5])
 
 
 # ---------------------------------------------------------------- labels: one rule for all

@@ -17,7 +17,6 @@ from estimator_cases import CLASSIFIERS, ESTIMATORS, assert_same, draw, make
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from sklearn.base import clone
 
 import nmlsdr
 from nmlsdr import ExactNeighborsTransformer
@@ -308,14 +307,6 @@ def test_a_forked_child_predicts_with_rows_its_parent_prepared():
         assert_same(after[name], renewed[name])
     for found, right in zip(lists, kneighbors(other, 5), strict=True):
         np.testing.assert_array_equal(found, right)
-
-
-@pytest.mark.parametrize("name", EVERY[:-1])
-def test_a_clone_of_a_used_estimator_predicts_like_a_new_one(name):
-    X, Y, Q = given_rows(0)
-    model = fitted(name, X, Y)
-    expected = ask(model, Q)
-    assert_same(ask(clone(model).fit(X, Y), Q), expected)
 
 
 @pytest.mark.parametrize("name", ["MDDM", "ResidualPropagation"])

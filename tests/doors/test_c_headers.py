@@ -28,11 +28,7 @@ EXACT = {
     "clang, memory": ["clang", "-std=c99", "-O0", *MEMORY],
     "clang, races": ["clang", "-std=c99", "-O1", *RACES],
 }
-CPP = {
-    "g++, memory": ["g++", "-O0", *MEMORY],
-    "g++, races": ["g++", "-O1", *RACES],
-    "clang++": ["clang++", "-O1"],
-}
+CPP = {"g++, memory": ["g++", "-O0", *MEMORY], "g++, races": ["g++", "-O1", *RACES], "clang++": ["clang++", "-O1"]}
 
 
 def output(*command, **environment):

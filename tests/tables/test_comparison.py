@@ -166,26 +166,23 @@ def test_the_ends_and_quantiles_of_a_column_are_kept():
     assert profile_of(Column("v", "number"), Numbers(np.array([np.nan])), np.array([np.nan]), HOW).missing == 1
 
 
-@pytest.mark.parametrize(
-    ("far", "drift", "is_told"),
-    [
-        ([-100] * 3, 0, False),  # no further beyond the end than the ends lie apart
-        ([-101] * 3, 0, True),
-        ([-101] * 2, 0, False),  # 2 of 1000 rows are chance, as none of 100 was
-        ([-101, -102, -103], 0, False),  # so many values are a tail
-        ([-101] * 3 + [-500, 900], 0, True),
-        ([-101] * 3 + [-500, 900, 901], 0, False),
-        ([200] * 3, 0, False),
-        ([201] * 3, 0, True),
-        ([1e30] * 3, 1, True),
-        ([2200] * 3, 1, False),  # rising values go on 10 times as far, and once more for each 100 of the 1000 rows
-        ([2201] * 3, 1, True),
-        ([-101] * 3, 1, True),
-        ([-2100] * 3, -1, False),
-        ([-2101] * 3, -1, True),
-        ([201] * 3, -1, True),
-    ],
-)
+@pytest.mark.parametrize(("far", "drift", "is_told"), [
+    ([-100] * 3, 0, False),  # no further beyond the end than the ends lie apart
+    ([-101] * 3, 0, True),
+    ([-101] * 2, 0, False),  # 2 of 1000 rows are chance, as none of 100 was
+    ([-101, -102, -103], 0, False),  # so many values are a tail
+    ([-101] * 3 + [-500, 900], 0, True),
+    ([-101] * 3 + [-500, 900, 901], 0, False),
+    ([200] * 3, 0, False),
+    ([201] * 3, 0, True),
+    ([1e30] * 3, 1, True),
+    ([2200] * 3, 1, False),  # rising values go on 10 times as far, and once more for each 100 of the 1000 rows
+    ([2201] * 3, 1, True),
+    ([-101] * 3, 1, True),
+    ([-2100] * 3, -1, False),
+    ([-2101] * 3, -1, True),
+    ([201] * 3, -1, True),
+])  # fmt: skip
 def test_few_values_far_beyond_the_ends_are_told(far, drift, is_told):
     new = [*far, *np.linspace(0, 100, 1000 - len(far))]
     found, is_elsewhere, _ = told("number", (0, SEVEN, drift, {"0": 0.01, "decimals": 0.9}), new)

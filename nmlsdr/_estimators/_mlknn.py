@@ -13,18 +13,11 @@ from .._errors import InputError
 from .._moments import RowSums
 from .._search import choose_stored
 from .._thresholds import check_threshold, warn_never_predicted
+from . import _steps
 from ._callbacks import steps_of_fit
 from ._classifier import NeighborClassifier
 from ._sklearn_bases import CallbackSupportMixin
-from ._steps import (
-    Neighbors,
-    PropagationParameters,
-    Steps,
-    as_attribute,
-    clip_neighbors,
-    refuse_one,
-    soft_label_attributes,
-)
+from ._steps import Neighbors, PropagationParameters, Steps
 
 
 class _CountsNeighborLabels(NeighborClassifier):
@@ -73,7 +66,7 @@ class _CountsNeighborLabels(NeighborClassifier):
         if not (labels.single or self.at_least_one):
             predicted = np.any(table.posterior > thresholds[:, None], axis=1)
             warn_never_predicted(predicted, self.threshold, stacklevel=4)
-        training_rows = None if self._is_precomputed() else as_attribute(rows)
+        training_rows = None if self._is_precomputed() else _steps.as_attribute(rows)
         learned = {"training_rows_": training_rows, "training_labels_": Y, "thresholds_": thresholds}
         learned |= {"prior_": table.prior, "posterior_": table.posterior, "likelihoods_with_label_": table.with_label}
         return learned | {"likelihoods_without_label_": table.without_label}
@@ -263,13 +256,13 @@ class MLkNN(_CountsNeighborLabels):
             rows = self._check_training_rows(X)
             labels = steps.read_labels(X, y, labeled, rows.shape[0])
             kept = np.flatnonzero(labels.labeled)
-            refuse_one(self, len(kept), "labelled rows")
+            _steps.refuse_one(self, len(kept), "labelled rows")
             Y = labels.Y
             if len(kept) < rows.shape[0]:
                 rows, Y = rows[kept], Y[kept]
                 if self._is_precomputed():
                     rows = rows[:, kept]
-            k = clip_neighbors(self.n_neighbors, len(kept) - 1)
+            k = _steps.clip_neighbors(self.n_neighbors, len(kept) - 1)
             found = self._training_neighbors(steps, rows, k)
             learned = self._count(rows, Y, found.indices, labels)
             steps.keep(labeled_rows_=kept, n_neighbors_=k, **found.attributes(), **learned)
@@ -476,13 +469,13 @@ class SemiSupervisedMLkNN(CallbackSupportMixin, PropagationParameters, _CountsNe
         with steps_of_fit(self, X, y) as steps:
             rows = self._check_training_rows(X)
             labels = steps.read_labels(X, y, labeled, rows.shape[0], "votes")
-            k = clip_neighbors(self.n_neighbors, rows.shape[0] - 1)
+            k = _steps.clip_neighbors(self.n_neighbors, rows.shape[0] - 1)
             with steps.task("neighbors"):
                 found = self._training_neighbors(steps, rows, k)
             W = steps.graph_of(found) if graph is None else check_graph(graph, "graph", n_samples=rows.shape[0])
             propagated = steps.soft_labels(W, labels, alpha)
             with steps.task("classifier"):
                 learned = self._count(rows, propagated.F > 0.5, found.indices, labels)
-            learned |= found.attributes() | soft_label_attributes(propagated, labels)
+            learned |= found.attributes() | _steps.soft_label_attributes(propagated, labels)
             steps.keep(n_neighbors_=k, **learned)
         return self

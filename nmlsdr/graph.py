@@ -9,21 +9,13 @@ Neighbours are ordered by (squared distance, row index). The squared distance is
 import copy
 import math
 import warnings
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from scipy import sparse
 
-from ._checks.arguments import (
-    EdgeWeights,
-    Metric,
-    asks_exact,
-    check_choice,
-    check_graph,
-    check_metric,
-    check_real,
-    check_rows,
-)
+from ._checks import arguments
+from ._checks.arguments import EdgeWeights, Metric
 from ._process.threads import check_n_jobs
 from ._search import PreparedRows, choose_proposed, squared_neighbors
 from ._search.memory import is_memory_map
@@ -150,9 +142,9 @@ class ExactIndex:
     """
 
     def __init__(self, X: Any, *, metric: Metric = "euclidean", n_jobs: int | None = None) -> None:
-        rows = check_rows(X)
+        rows = arguments.check_rows(X)
         self._rows = rows if sparse.issparse(rows) or is_memory_map(rows) else rows.copy()
-        self._metric, self._n_jobs = check_metric(metric), n_jobs
+        self._metric, self._n_jobs = arguments.check_metric(metric), n_jobs
         # The prepared rows, computed from self._rows and self._metric.  None after unpickling, until they are needed.
         self._prepared: PreparedRows | None = self._prepare()
 
@@ -195,7 +187,7 @@ class ExactIndex:
         if prepared is None:  # after a pickle; two threads may both do it, and one result stays
             self._prepared = prepared = self._prepare()
         n_threads = check_n_jobs(self._n_jobs)
-        squared, indices = prepared.neighbors(check_rows(queries, "queries"), n_neighbors, n_threads)
+        squared, indices = prepared.neighbors(arguments.check_rows(queries, "queries"), n_neighbors, n_threads)
         return as_distances(squared, self._metric, out=squared), indices
 
     def __getstate__(self) -> dict[str, Any]:
@@ -278,7 +270,7 @@ def neighbor_graph(
     """
     _check_weights(edge_weights, sigma)
     _warn_of_lists(X, n_neighbors)
-    if asks_exact(neighbors):
+    if arguments.asks_exact(neighbors):
         lists = squared_neighbors(X, n_neighbors, metric=metric, n_jobs=n_jobs)
     else:
         proposed = copy.deepcopy(neighbors).fit_transform(X)  # the user's object stays as it is
@@ -305,9 +297,9 @@ def _warn_of_lists(X: Any, n_neighbors: int) -> None:
 
 
 def _check_weights(edge_weights: str, sigma: float | None) -> None:
-    check_choice(edge_weights, "edge_weights", "binary", "rbf")
+    arguments.check_choice(edge_weights, "edge_weights", *get_args(EdgeWeights))
     if sigma is not None:
-        check_real(sigma, "sigma, if not None,", 0.0, math.inf, low_open=True)
+        arguments.check_real(sigma, "sigma, if not None,", 0.0, math.inf, low_open=True)
 
 
 def graph_of_lists(
@@ -379,7 +371,7 @@ def transition_matrix(W: Any) -> sparse.csr_array:
     >>> transition_matrix([[0.0, 1.0], [1.0, 0.0]]).toarray().tolist()
     [[0.0, 1.0], [1.0, 0.0]]
     """
-    return transition_of_graph(check_graph(W))
+    return transition_of_graph(arguments.check_graph(W))
 
 
 def transition_of_graph(W: sparse.csr_array) -> sparse.csr_array:

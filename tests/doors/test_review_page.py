@@ -375,7 +375,7 @@ def test_two_different_verdicts_on_one_entry_are_refused_in_either_order(words, 
         read_verdicts(file, [[1, 0], [0, 1]], ids=[0, 1])
     file.write_text(f"id,label,verdict\n0,label_0,{words[0]}\n")
     given = {"unclear": -2}.get(words[0], words[0])  # y may be votes
-    assert read_verdicts(file, [[0.5, 0], [0, 1]], ids=[0, 1]).tolist() == [[int(given), -1], [-1, -1]]
+    assert read_verdicts(file, [[0.5, 0], [0, 1]], ids=np.arange(2)).tolist() == [[int(given), -1], [-1, -1]]
 
 
 def test_who_cannot_tell_leaves_the_entry_as_it_is(tmp_path):

@@ -195,8 +195,16 @@ def test_a_plan_is_the_same_after_it_was_written_as_text(decide):
     plan = decide(SEMICOLONS, label_list="Tags")[0].plan
     assert Plan.from_json(plan.to_json()) == plan
     text = Plan((Column("", "text"),)).to_json()
-    assert '{"name": "", "kind": "text"}' in text  # and nothing that is as usual
+    assert '"fill"' not in text  # nor anything else that is empty
     assert Plan.from_json(text).columns == (Column("", "text"),)
+
+
+def test_typed_numbers_have_the_mark_of_those_without_a_unit():
+    column = Column("a", "number", factors={"": 1.0, "kg": 1.0, "s": 1.0}, marks=("kg", "s", "no unit"))
+    cells = Numbers(np.array([2.0, np.nan]))
+    for same in (cells, cells.texts):
+        X = Plan((column,), ("",)).encode({"a": same}, 2, [])
+        np.testing.assert_array_equal(X, [[2, 0, 0, 1], [np.nan, 0, 0, 0]])
 
 
 @pytest.mark.parametrize(("column", "message"), [

@@ -194,6 +194,9 @@ def test_given_separator_and_word_overrule_what_is_found():
 def test_a_plan_is_the_same_after_it_was_written_as_text(decide):
     plan = decide(SEMICOLONS, label_list="Tags")[0].plan
     assert Plan.from_json(plan.to_json()) == plan
+    unmarked = Plan((Column("a", "number", unmarked=True),))
+    assert unmarked.is_plain
+    assert Plan.from_json(unmarked.to_json()).columns[0].unmarked
     text = Plan((Column("", "text"),)).to_json()
     assert '"fill"' not in text  # nor anything else that is empty
     assert Plan.from_json(text).columns == (Column("", "text"),)

@@ -208,6 +208,7 @@ def test_typed_numbers_have_the_mark_of_those_without_a_unit():
     for same in (cells, cells.texts):
         X = Plan((column,), ("",)).encode({"a": same}, 2, [])
         np.testing.assert_array_equal(X, [[2, 0, 0, 1], [np.nan, 0, 0, 0]])
+    assert Plan((column,)).fill_in(X[:1]).base is X  # nothing is copied where nothing is missing
 
 
 @pytest.mark.parametrize(("column", "message"), [

@@ -10,7 +10,8 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 from nmlsdr import MLkNN, MultiLabelPropagation, ResidualPropagation, SemiSupervisedMLkNN, _thresholds, metrics, mlknn
-from nmlsdr._thresholds import f1_cutoff, prior_cutoffs, rank_scores
+from nmlsdr._checks.labels import check_labels
+from nmlsdr._thresholds import f1_cutoff, learned_cutoffs, prior_cutoffs, rank_scores
 from nmlsdr.graph import neighbor_graph, squared_neighbors, transition_matrix
 from nmlsdr.model_file import load_model, save_model
 from nmlsdr.model_selection import SCORERS
@@ -121,6 +122,8 @@ def test_f1_cutoffs_computed_by_hand():
     assert f1_cutoff(np.zeros(4), 0.0) == 0.5
     assert f1_cutoff(np.array([-1.0, -2.0]), 0.0) == 0.5
     assert f1_cutoff(np.array([5.0, 7.0]), 0.0) == pytest.approx(2 / 14)  # no score counts as more than one hit
+    nowhere_given = check_labels(np.zeros((4, 1)))
+    assert learned_cutoffs("f1", nowhere_given, 0.0, np.array([[0.2], [1.0], [0.6], [0.1]])).tolist() == [0.5]
     # with a flip rate of .1 a true share v is given as .1 + .8 v
     flipped = 0.1 + 0.8 * np.array([0.2, 1.0, 0.6])
     assert f1_cutoff(flipped, 0.1) == pytest.approx(0.1 + 0.8 * 1.6 / 3.8)

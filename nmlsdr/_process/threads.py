@@ -108,11 +108,8 @@ def in_threads(function: Callable[[Any], Any], items: Iterable[Any], n_threads: 
     if n_threads == 1:
         yield from map(function, items)
         return
-    pool = ThreadPoolExecutor(n_threads)
-    try:
+    with ThreadPoolExecutor(n_threads) as pool:
         yield from pool.map(function, items)
-    finally:  # after an exception, as that of Ctrl-C, without the items that nobody waits for
-        pool.shutdown(cancel_futures=True)
 
 
 @lru_cache(maxsize=1)

@@ -1,30 +1,15 @@
 """The gatekeeper of thread counts: what it answers, and that every door asks it before a kernel starts."""
 
-import time
-
 import joblib
 import numpy as np
 import pytest
 
 import nmlsdr
 from nmlsdr import graph, propagation
-from nmlsdr._process.threads import check_n_jobs, in_threads, worthwhile_threads
+from nmlsdr._process.threads import check_n_jobs, worthwhile_threads
 
 X = np.arange(24.0).reshape(12, 2) ** 2
 Y = (np.arange(36).reshape(12, 3) % 4 == 0).astype(int)
-
-
-def test_after_an_exception_threads_begin_nothing_that_waits():
-    begun = []
-
-    def work(item):
-        begun.append(item)
-        time.sleep(0.01)
-        raise ValueError(f"item {item}")
-
-    with pytest.raises(ValueError, match="item 0"):
-        list(in_threads(work, range(100), 2))
-    assert len(begun) < 100
 
 
 @pytest.fixture

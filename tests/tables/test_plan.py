@@ -215,6 +215,8 @@ def test_typed_numbers_have_the_mark_of_those_without_a_unit():
     (Column("a", "image"), "kind 'image'"),
     (Column("a", "number", decimal="x"), "impossible numbers"),
     (Column("a", "number", fill=(1.0, 2.0)), "impossible numbers"),
+    (Column("a", "category", levels={"b": "b"}, fill=(1.0,)), "impossible numbers"),
+    (Column("a", "JSON", levels={"b": "b"}, fill=(1.0,)), ""),
     (Column("a", "number", fill=(float("inf"),)), "not finite"),
     (Column("a", "number", fill=(1e170,)), "not finite"),
     (Column("a", "number", fill=(9e169,), factors={"g": 0.5, "": 9e169}), ""),

@@ -18,7 +18,7 @@ CODES = {
 
 def places():
     """Public names, and the public methods that their classes define or inherit from this package."""
-    for name in (*nmlsdr._MODULES, "cli"):
+    for name in (*sorted({*dir(nmlsdr)} - {*nmlsdr.__all__}), "cli"):
         module = importlib.import_module(f"nmlsdr.{name}")
         for public in module.__all__:
             thing = getattr(module, public)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "few.h"
-#include "forest.h"
+#include "boosting.h"
 #include "index.h"
 #include "products.h"
 #include "propagation.h"
@@ -254,12 +254,35 @@ static int propagate_all(int levels, long *made)
     return wrong;
 }
 
-/* Two trees of each kind on rows with ties; the bits of the first level count. */
+/* Two trees of each kind on rows with ties, and two rounds of boosted trees in two folds; the bits of the first level count. */
 enum { TREES = 2, LABELS = 11, PADDED = 16, LEAVES = MOST / 3, NODES = 2 * LEAVES - 1 };
 static int32_t labels[MOST * PADDED], weights[2 * TREES * LEAVES], draws[TREES * MOST];
 static float values[2 * TREES * LEAVES * LABELS];
 static nmlsdr_node nodes[2 * TREES * NODES];
 static int64_t begins[MOST + 1];
+static int8_t codes[WIDEST * MOST];
+static int32_t folds[MOST];
+static float wanted[MOST * LABELS], scores[2 * MOST * LABELS];
+static double errors[4];
+
+static void boost_some(ptrdiff_t n, ptrdiff_t d, int level)
+{
+    static const int32_t kind[] = {7, 1};
+    const nmlsdr_boosting b = {.f = {.n = n, .d = d, .n_sums = LABELS + 2, .n_padded = PADDED, .n_draws = n, .leaf = 3,
+                                     .n_kinds = 2, .most_leaves = LEAVES, .most_depth = 6, .rate = 0.1, .penalty = 5.0,
+                                     .seed = 7, .codes = codes, .kinds = kind, .nodes = nodes, .values = values,
+                                     .weights = weights},
+                               .Y = wanted, .fold = folds, .F = scores, .errors = errors};
+    memset(scores, 0, sizeof scores);
+    for (ptrdiff_t i = 0; i < n; i++) {
+        folds[i] = (int32_t)(i % 2);
+        for (ptrdiff_t j = 0; j < d; j++) codes[j * n + i] = (int8_t)floor(20 * tanh(singles[i * d + j]));
+        for (ptrdiff_t c = 0; c < LABELS; c++) wanted[i * LABELS + c] = labels[i * PADDED + c + 2] / 1024.0f;
+    }
+    for (ptrdiff_t fold = 0; fold < 2; fold++) nmlsdr_boost(&b, fold, 2, level);
+    add(scores, sizeof scores);
+    add(errors, sizeof errors);
+}
 
 static uint64_t grow_some(ptrdiff_t n, ptrdiff_t d, int level)
 {
@@ -279,6 +302,7 @@ static uint64_t grow_some(ptrdiff_t n, ptrdiff_t d, int level)
     add(nodes, sizeof nodes);
     add(values, sizeof values);
     add(weights, sizeof weights);
+    boost_some(n, d, level);
     const uint64_t own = sum;
     sum = before;
     return own;

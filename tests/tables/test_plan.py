@@ -209,6 +209,15 @@ def test_typed_numbers_have_the_mark_of_those_without_a_unit():
         X = Plan((column,), ("",)).encode({"a": same}, 2, [])
         np.testing.assert_array_equal(X, [[2, 0, 0, 1], [np.nan, 0, 0, 0]])
     assert Plan((column,)).fill_in(X[:1]).base is X  # nothing is copied where nothing is missing
+    problems = []
+    X = Plan((Column("a", "number", factors={"kg": 1.0}),), ("",)).encode({"a": cells}, 2, problems)
+    assert np.isnan(X).all()
+    assert [(problem.text, problem.why) for problem in problems] == [("2", "no unit")]
+
+
+def test_a_category_collapses_to_the_number_of_its_level():
+    plan = Plan((Column("a", "category", levels={"x": "X", "y": "Y"}, has_missing=True),))
+    np.testing.assert_array_equal(plan.collapsed(np.eye(3))[0], [[0], [1], [np.nan]])
 
 
 @pytest.mark.parametrize(("column", "message"), [

@@ -56,7 +56,7 @@ TESTS = {
     "tables/_excel": "tables/test_readers_excel.py tables/test_excel_cells.py",
     "tables/_lists": "tables/test_lists_in_cells.py",
     "tables/_numbers": "tables/test_numbers.py",
-    "tables/_plan": "tables/test_plan.py tables/test_comparison.py tables/test_table_texts.py tables/test_deciding_bounds.py tables/test_table_encoder.py doors/test_model_file_preparing.py",
+    "tables/_plan": "tables/test_plan.py tables/test_tomorrow.py tables/test_comparison.py tables/test_table_texts.py tables/test_deciding_bounds.py tables/test_table_encoder.py doors/test_model_file_preparing.py",
     "tables/_shapes": "tables/test_shapes.py",
     "tables/_svmlight": "tables/test_readers_svmlight.py",
     "tables/_units": "tables/test_units.py tables/test_notations.py",

@@ -20,6 +20,7 @@ from sklearn.preprocessing import StandardScaler
 
 from nmlsdr import ResidualPropagation, _moments
 from nmlsdr._estimators._learners import learner_weights
+from nmlsdr._estimators._prepared import rounded
 from nmlsdr._ridge import cross_fit
 from nmlsdr._thresholds import rank_scores
 from nmlsdr.forest import grow_forests, score_by_forests
@@ -85,6 +86,14 @@ def test_weights_of_learners_are_halfway_to_the_best(rng, n_learners, monkeypatc
         np.testing.assert_allclose(learner_weights([predictions[i] for i in order], Y, known), weights[order])
     if n_learners == 3:  # every kind of face occurs
         assert {int((best > 1e-9).sum()) for best in best_of} >= {1, 2}
+
+
+def test_the_step_of_rounding_is_that_of_the_largest_magnitude():
+    """2^-28 of the next power of two above it, also where rounding brings the largest entry there."""
+    for rows, power in (([-3.0, 1.0], 2), ([3.0, -9.0], 4), ([4.0 - 2.0**-40, 0.0], 3), ([0.0, 0.0], 0)):
+        found, step = rounded(np.array([rows]))
+        assert step == 2.0 ** (power - 28)
+        np.testing.assert_array_equal(found, np.rint(np.array([rows]) / step) * step)
 
 
 @pytest.mark.parametrize(("n_rows", "equal"), [(900, 1 / 2), (1000, 1 / 2), (2000, 1 / 4), (5000, 1 / 10)])

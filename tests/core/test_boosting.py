@@ -220,9 +220,11 @@ def test_storage_threads_and_a_model_file_change_no_bit(many, tmp_path):
     np.testing.assert_allclose(rank_scores(fit(sparse.csr_array(X), Y), X), rank_scores(one, X), atol=1e-7)
 
 
-def test_no_trees_are_no_boosted_trees_either(many):
+def test_no_trees_are_no_boosted_trees_either_nor_for_many_labels(many, monkeypatch):
     X, Y = many
     assert len(fit(X, Y, n_estimators=0).learner_weights_) == 1
+    monkeypatch.setattr(_learners, "MOST_LABELS", Y.shape[1] - 1)
+    assert len(fit(X, Y).learner_weights_) == len(fit(X, Y).forests_) + 1 == 3
 
 
 def test_classes_and_votes_are_boosted_too(many):

@@ -202,7 +202,7 @@ cdef int transition_matrix(const int64_t *indptr, const int32_t *columns, const 
         n_threads = threads(n, n_threads)
         W = graph_at(indptr, columns, weights, n)
         out = array_at(values, (W.nnz,), "f8")
-        T = graph.transition_matrix(W)
+        T = graph.transition_matrix(W, n_jobs=n_threads)
         refuse(T.nnz != W.nnz, BAD_VALUE)  # not symmetric
         out[:] = T.data
         return OK

@@ -14,9 +14,11 @@ from typing import Any, get_args
 import numpy as np
 from scipy import sparse
 
+import nmlsdr._weights as _weights
+
 from ._checks import arguments
 from ._checks.arguments import EdgeWeights, Metric
-from ._process.threads import check_n_jobs
+from ._process.threads import check_n_jobs, worthwhile_threads
 from ._search import PreparedRows, choose_proposed, squared_neighbors
 from ._search.memory import is_memory_map
 
@@ -24,6 +26,9 @@ __all__ = ["ExactIndex", "kneighbors", "neighbor_graph", "transition_matrix"]
 
 # The largest exponent of a weight: a row of 2^31 weights of at most 2^990 still has a finite degree.
 _LARGEST_EXPONENT = 990
+
+# Edges for each thread of the weights, which need a square root and a division each: so many take 0.2 ms.
+_EDGES_PER_THREAD = 50_000
 
 
 def kneighbors(
@@ -341,13 +346,16 @@ def _rbf_weights(W: sparse.csr_array, squared: np.ndarray, indices: np.ndarray, 
     return np.exp(-(edge / sigma) / sigma)
 
 
-def transition_matrix(W: Any) -> sparse.csr_array:
+def transition_matrix(W: Any, *, n_jobs: int | None = None) -> sparse.csr_array:
     r"""Row-stochastic transition matrix T = D~^-1 W~ with W~ = D^-1/2 W D^-1/2 (equations 4 and 5).
 
     Parameters
     ----------
     W : array-like or sparse matrix of shape (n_samples, n_samples)
         Symmetric graph with weights of 0 or more. The diagonal is ignored.
+    n_jobs : int or None, default=None
+        Number of threads. None: one for each core that the process may use, where scikit-learn uses one thread; a
+        negative number counts back from there, so that -1 means the same as None. The results do not depend on it.
 
     Returns
     -------
@@ -371,37 +379,33 @@ def transition_matrix(W: Any) -> sparse.csr_array:
     >>> transition_matrix([[0.0, 1.0], [1.0, 0.0]]).toarray().tolist()
     [[0.0, 1.0], [1.0, 0.0]]
     """
-    return transition_of_graph(arguments.check_graph(W))
+    return transition_of_graph(arguments.check_graph(W), n_jobs=n_jobs)
 
 
-def transition_of_graph(W: sparse.csr_array) -> sparse.csr_array:
+def transition_of_graph(W: sparse.csr_array, *, n_jobs: int | None = None) -> sparse.csr_array:
     """`transition_matrix` of a checked graph."""
-    values, row_sums = normalized_weights(W)
-    values /= np.repeat(_or_one(row_sums), np.diff(W.indptr))
+    values, _ = normalized_weights(W, stochastic=True, n_jobs=n_jobs)
     T = sparse.csr_array((values, W.indices, W.indptr), shape=W.shape)
     T.has_sorted_indices = True
     return T
 
 
-def normalized_weights(W: sparse.csr_array) -> tuple[np.ndarray, np.ndarray]:
-    """Stored values of W~ (eq. 4) for a checked graph, and its row sums d~.
+def normalized_weights(
+    W: sparse.csr_array, *, stochastic: bool, n_jobs: int | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Stored values of W~ (or of T) for a checked graph, and the row sums d~ of W~.
 
     W~ does not depend on the scale of W, so weights whose degrees would overflow, or whose products of roots would
     lose digits below the normal numbers, are first multiplied by an even power of two, which changes no bit.
     """
-    exponent, ones = even_exponent(W.data), np.ones(W.shape[0])
+    n_threads = worthwhile_threads(check_n_jobs(n_jobs), W.nnz, _EDGES_PER_THREAD)
+    exponent = even_exponent(W.data)
     if exponent:
         W = sparse.csr_array((np.ldexp(W.data, exponent), W.indices, W.indptr), shape=W.shape)
-    root = np.sqrt(_or_one(W @ ones))
-    values = np.repeat(root, np.diff(W.indptr))
-    values *= root[W.indices]
-    np.divide(W.data, values, out=values)
-    return values, sparse.csr_array((values, W.indices, W.indptr), shape=W.shape) @ ones
-
-
-def _or_one(sums: np.ndarray) -> np.ndarray:
-    """Sums to divide a row by, 1 for a row of zeros."""
-    return np.where(sums > 0, sums, 1.0)
+    degree = W @ np.ones(W.shape[0])
+    values, row_sums = np.empty(W.nnz), np.empty(W.shape[0])
+    _weights.normalize(W.data, W.indices, W.indptr, degree, stochastic, values, row_sums, n_threads)
+    return values, row_sums
 
 
 def even_exponent(weights: np.ndarray) -> int:

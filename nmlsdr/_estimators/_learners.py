@@ -14,7 +14,7 @@ from ..forest import FEWEST_ROWS, Forest, boost_trees, forest_seed, grow_forests
 from ._steps import Steps
 
 MANY_ROWS = 1000  # labelled rows; what is measured to pay beyond, and only there, begins at this number
-MOST_LABELS = 256  # of the boosted trees, each of which learns all labels: with 400 they took 12 times as long as the rest
+MOST_LABELS = 256  # of boosted trees, which learn all labels: with 400 they took 12 times as long as all the rest
 ROUNDS_OF_A_TREE = 5  # most rounds of boosting for each tree of a forest: 500 by default, of which few fits need half
 _EQUAL = 1e-12  # losses that differ by less, of a sum of 1, are equal but for rounding
 
@@ -47,7 +47,8 @@ def fit_trend(
             settings["random_state"], settings["callback"] = forest_seed(random_state), trees_done
             settings["n_jobs"] = check_n_jobs(steps.estimator.n_jobs)
             boosted: list[tuple[Forest, np.ndarray]] = []
-            if len(O) > MANY_ROWS and Y.shape[1] <= MOST_LABELS:  # first, before there are arrays of the forests: this takes the most memory
+            if len(O) > MANY_ROWS and Y.shape[1] <= MOST_LABELS:
+                # first, before there are arrays of the forests: this takes the most memory
                 targets, rounds = Y if known is None else np.where(known, Y, np.nan), ROUNDS_OF_A_TREE * n_estimators
                 boosted = [boost_trees(X, targets, n_rounds=rounds, **settings)]
             targets = Y if known is None else np.where(known, Y, O)

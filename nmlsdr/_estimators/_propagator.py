@@ -219,7 +219,7 @@ class MultiLabelPropagation(CallbackSupportMixin, PropagationParameters, Neighbo
 
             def opinions() -> np.ndarray:
                 """Soft labels of the labelled rows without their own labels."""
-                return transition_of_graph(W)[labels.labeled] @ found.F
+                return transition_of_graph(W, n_jobs=self.n_jobs)[labels.labeled] @ found.F
 
             learned = {"thresholds_": self._cutoffs(labels, opinions), "row_weights_": _row_weights(W)}
             steps.keep(training_rows_=as_attribute(rows), **learned, **searched, **soft_label_attributes(found, labels))

@@ -219,7 +219,7 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
     unknown entry of a labelled row the forests learn the ridge regression's prediction; the weights, residuals, flip
     rate and threshold are computed from the known entries. A row that every tree drew has the ridge regression's
     prediction in place of the forests'. With more than 256 labels the trees of the forests are split by 64 random sums
-    of them, drawn for each tree; their leaves hold the means of all labels. Then there are no boosted trees, which would
+    of them, drawn for each tree; their leaves hold the means of all labels. Then there are no boosted trees: they would
     take most of the time.
 
     The propagation of residuals follows Jia and Benson, KDD 2020, and Huang, He, Singh, Lim and Benson, "Combining
@@ -413,7 +413,7 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
             with steps.task(f"propagation of residuals in the {_PLACES[place]}", "sweep", None) as swept:
                 system = System(W, R, *trust, check_n_jobs(self.n_jobs), clip=False)
                 R[:] = propagate_signed(system, steps.goal(swept)).F
-            V += share * (transition_of_graph(W)[labels.labeled] @ R)
+            V += share * (transition_of_graph(W, n_jobs=self.n_jobs)[labels.labeled] @ R)
             transformers.append(found.transformer)
         self.propagated_errors_ = E
         if transformers[0] is not None:

@@ -29,7 +29,7 @@ REFINEMENTS = 10
 
 def lu(system: System, F: np.ndarray, goal: Goal) -> Solved:
     """Gaussian elimination in place: without subtraction on small systems, else sparse LU refined to ``tol``."""
-    T = transition_of_graph(system.W)
+    T = transition_of_graph(system.W, n_jobs=system.n_threads)
     steps = np.zeros(F.shape[1], np.int64)
     for columns, alpha, sought in _groups(system):
         P = T.copy()

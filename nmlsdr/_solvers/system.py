@@ -150,7 +150,7 @@ class System:
             self.sums = self.edges @ self.h
             self.row_sums = root * self.sums  # d d~
         else:
-            self.values, self.row_sums = normalized_weights(W)
+            self.values, self.row_sums = normalized_weights(W, stochastic=False, n_jobs=self.n_threads)
             self.edges = sparse.csr_array((self.values, W.indices, W.indptr), shape=W.shape)
             self.h, self.inverse_h, self.sums = np.ones(n), np.ones(n, np.float32), self.row_sums
 

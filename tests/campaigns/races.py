@@ -28,7 +28,7 @@ from nmlsdr._search import run
 from nmlsdr._solvers import system
 
 # small as the data are, threads start
-mlknn._LABELS_PER_THREAD = 1
+graph._EDGES_PER_THREAD = mlknn._LABELS_PER_THREAD = 1
 system.WORK_PER_THREAD = run._WORK_PER_THREAD = forest._WORTH_A_THREAD = forest._WORTH_SCORING = 1
 
 
@@ -63,7 +63,7 @@ def method(rng, n_threads):
     indices = graph.kneighbors(X, 10, n_jobs=n_threads)[1]
     for weights in ("binary", "rbf"):
         W = graph.neighbor_graph(X, 10, edge_weights=weights, n_jobs=n_threads)
-        T = graph.transition_matrix(W)
+        T = graph.transition_matrix(W, n_jobs=n_threads)
         yield f"{weights} W", (W.data, W.indices, W.indptr)
         yield f"{weights} T", (T.data, T.indices, T.indptr)
         for solver in ("auto", "cg", "fixed_point", "lu"):

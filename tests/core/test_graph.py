@@ -88,7 +88,7 @@ def test_graph_and_transition_matrix_equal_the_plain_implementation(name, n_jobs
     W = graph.neighbor_graph(X, k, n_jobs=n_jobs)
     np.testing.assert_array_equal(W.toarray(), reference.neighbor_graph(X, k))
     assert (W.diagonal() == 0).all()
-    T = graph.transition_matrix(W)
+    T = graph.transition_matrix(W, n_jobs=n_jobs)
     np.testing.assert_array_equal(T.toarray(), reference.transition_matrix(W))
     np.testing.assert_allclose(T.sum(axis=1), 1.0, rtol=1e-14)
 

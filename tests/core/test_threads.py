@@ -80,6 +80,7 @@ DOORS = {
     "kneighbors": lambda j: graph.kneighbors(X, 2, n_jobs=j),
     "queries": lambda j: graph.kneighbors(X, 2, queries=X, n_jobs=j),
     "neighbor_graph": lambda j: graph.neighbor_graph(X, 2, n_jobs=j),
+    "transition_matrix": lambda j: graph.normalized_weights(W, stochastic=True, n_jobs=j),
     "propagate": lambda j: propagation.propagate(W, Y, 0.5, n_jobs=j),
     "NMLSDR": lambda j: nmlsdr.NMLSDR(1, n_neighbors=2, n_jobs=j).fit(X, Y),
     "ResidualPropagation": lambda j: nmlsdr.ResidualPropagation(1, n_neighbors=2, threshold=0.4, n_jobs=j).fit(X, Y),

@@ -54,8 +54,9 @@ cdef extern from "_c/search.h" nogil:
     double canonical "nmlsdr_canonical"(const nmlsdr_rows *x, Py_ssize_t i, const nmlsdr_rows *y, Py_ssize_t j)
     int best_level "nmlsdr_best_level"()
     int search_begin "nmlsdr_search_begin"(
-        nmlsdr_search *search, const nmlsdr_rows *rows, const nmlsdr_rows *queries, Py_ssize_t k, const nmlsdr_leads *leads, double *squared,
-        Py_ssize_t *indices, int sparse, int integers, int level, double window_bytes, int n_threads)
+        nmlsdr_search *search, const nmlsdr_rows *rows, const nmlsdr_rows *queries, Py_ssize_t k,
+        const nmlsdr_leads *leads, double *squared, Py_ssize_t *indices, int sparse,
+        int integers, int level, double window_bytes, int n_threads)
     int search_know "nmlsdr_search_know"(
         nmlsdr_search *search, const double *limits, const Py_ssize_t *edges, Py_ssize_t parts)
     int search_step "nmlsdr_search_step"(nmlsdr_search *search, double budget)

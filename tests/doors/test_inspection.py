@@ -222,6 +222,8 @@ def test_suspects_as_columns_and_in_a_notebook():
         found.rows
     page = found._repr_html_()
     assert "3 of 3 annotations" in page
+    assert repr(found).splitlines()[:2] == ["3 of 3 annotations", "".join(f"{name:>12}" for name in found._fields)]
+    assert repr(found).splitlines()[3].split() == ["0", "2", "0", "0.712", "forgotten", "1", "1.0", "False"]
     assert "<td>2</td><td>0</td><td>0.712</td><td>forgotten</td><td>1</td><td>1.0</td><td>False</td></tr>" in page
     many = rank_suspects(np.full((1, 40), 0.5), np.zeros((1, 40)))._repr_html_()
     assert "10 of 40 annotations" in many

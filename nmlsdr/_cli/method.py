@@ -3,6 +3,7 @@
 import argparse
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 from .. import ResidualPropagation
 from .._checks.words import UNCLEAR
+from .._estimators._learners import MANY_ROWS, MOST_LABELS
 from .._process.threads import check_n_jobs, single_threaded_blas
 from ..inspection import rank_suspects
 from .reviewed import fit_reviewed
@@ -19,6 +21,7 @@ from .table import Table
 NAME = "ResidualPropagation"
 WORDS = "a weighted mean of a ridge regression and two forests, plus its errors on nearby rows"
 TREES = 100  # of each of the method's forests; the tests lower it
+ROUNDS = 150  # of boosted trees: half of the fits of tables need fewer
 SMALL = 2e8  # rows times features times 100 labels, or a tenth of the rows: less takes seconds and is not measured
 
 
@@ -31,10 +34,11 @@ class Pieces(NamedTuple):
     logistic: float  # a tuned logistic regression of every label
     n_threads: int
     n_bytes: int  # of the lists of neighbours
+    boosted: float = 0.0  # boosted trees, if there are any
 
     def fit(self, n_trees: int) -> float:
         """Seconds of a fit with so many trees in each forest; its other searches are in a few dimensions."""
-        return self.trees * n_trees / self.n_threads + self.ridge + 1.4 * self.search
+        return (self.trees * n_trees + self.boosted) / self.n_threads + self.ridge + 1.4 * self.search
 
     def forest(self, n_trees: int) -> float:
         """Seconds of so many trees of one kind, which take half of the time of both."""
@@ -45,7 +49,7 @@ def measure(X: Any, y: Any, args: argparse.Namespace) -> Pieces | None:
     """Measure the pieces on a table of numbers, in about a second; None where all of the work is small."""
     from .._report.rivals import TUNING_LABELS, TUNING_ROWS, logistic
     from .._search.estimate import estimate_search
-    from ..forest import grow_forests
+    from ..forest import boost_trees, grow_forests
 
     rows = np.flatnonzero((y != -1).any(axis=1))
     (n, D), l, C = X.shape, len(rows), y.shape[1]
@@ -60,6 +64,10 @@ def measure(X: Any, y: Any, args: argparse.Namespace) -> Pieces | None:
     with single_threaded_blas():
         grow_forests(near[:20], given[:20], n_estimators=1, **settings)  # imports take a while
         trees = _seconds(lambda: grow_forests(near, given, n_estimators=2, **settings)) / 2
+        boosted = 0.0
+        if l > MANY_ROWS and C <= MOST_LABELS:
+            few, more = (_seconds(partial(boost_trees, near, given, n_rounds=n, **settings)) for n in (2, 6))
+            boosted = few + ROUNDS * max(0.0, more - few) / 8  # of the first ten rounds each takes twice the time
         one = _seconds(lambda: logistic(near[some], Y[some][:, common], near[:1], 0.1)) / len(common)
         product = min(_seconds(lambda: square @ square) for _ in range(5)) / 400**3
     m = min(l, D, 3000)
@@ -68,7 +76,7 @@ def measure(X: Any, y: Any, args: argparse.Namespace) -> Pieces | None:
     ridge = (6.0 * m**3 + 1.5 * l * D * m + 1.3e4 * n * C) * product
     n_fits = 15 * min(C, TUNING_LABELS) + 3 * C + C * max(1.0, l / len(some))
     search = estimate_search(X, args.n_neighbors, n_jobs=args.jobs)
-    return Pieces(trees, search.seconds, ridge, one * n_fits, check_n_jobs(args.jobs), search.bytes)
+    return Pieces(trees, search.seconds, ridge, one * n_fits, check_n_jobs(args.jobs), search.bytes, boosted)
 
 
 Later = Callable[[Pieces], float]

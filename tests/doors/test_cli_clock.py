@@ -33,6 +33,15 @@ def test_short_work_is_not_announced_and_not_measured():
     assert measure(np.zeros((50, 3)), np.zeros((50, 2), dtype=int), args) is None
 
 
+def test_boosted_trees_are_measured_where_a_fit_grows_them(rng, monkeypatch):
+    monkeypatch.setattr("nmlsdr._cli.method.SMALL", 0)
+    args, X = argparse.Namespace(jobs=1, n_neighbors=5), rng.standard_normal((1100, 4))
+    y = (X[:, :2] > 0).astype(int)
+    pieces = [measure(X, np.where(np.arange(1100)[:, None] < n, y, -1), args) for n in (1000, 1001)]
+    assert pieces[0].boosted == 0 < pieces[1].boosted
+    assert pieces[1].fit(10) == pytest.approx(pieces[1]._replace(boosted=0.0).fit(10) + pieces[1].boosted)
+
+
 def test_a_report_expects_its_fit_its_folds_and_its_learning_curve(run, tables, monkeypatch):
     pytest.importorskip("jinja2")
     monkeypatch.setattr("nmlsdr._cli.method.SMALL", 0)

@@ -133,7 +133,7 @@ class Recorded(ResidualPropagation):
         weigh = _learners.learner_weights
 
         def keep(each, *rest):
-            predictions.extend(each)
+            predictions.extend(one.copy() for one in each)  # fit works in place
             return weigh(each, *rest)
 
         _learners.learner_weights = keep
@@ -145,17 +145,17 @@ class Recorded(ResidualPropagation):
         return self
 
     def _estimate_rates(self, O, labels):
-        self.trend_ = O
+        self.trend_ = O.copy()  # fit works in place
         return super()._estimate_rates(O, labels)
 
-    def _propagate_residuals(self, steps, labels, O, alpha):
+    def _add_residuals(self, steps, labels, O, alpha):
         for place in (self.embedding_, self.ridge_scores_):
             graph = neighbor_graph(place, self._n_nearest(), n_jobs=1)
             trust, known = steps.trust(labels, alpha)
             F = propagate(graph, labels.Y, trust, labeled=known, n_jobs=1).F
             TF = (transition_matrix(graph) @ F)[labels.labeled]
             self.neighbors_TF_ = vars(self).get("neighbors_TF_", 0.0) + TF / 2
-        return super()._propagate_residuals(steps, labels, O, alpha)
+        return super()._add_residuals(steps, labels, O, alpha)
 
 
 def opinions(X, given):

@@ -157,7 +157,7 @@ def binned(X):
     return columns, np.reshape(codes, (len(columns), len(X))).astype(np.float32).T, cuts
 
 
-def boost(X, Y, seed, depth, leaf, n_rounds, number=0):
+def boost(X, Y, seed, depth, leaf, n_rounds, number=0, most_draws=5000):
     """Trees of each of four folds, with the mean labels as first, and the error out of fold of each round."""
     X = np.clip(X, -1e30, 1e30).astype(np.float32)
     exact, Y, known, fold = Y, Y.astype(np.float32), ~np.isnan(Y), np.random.default_rng(0).permutation(len(X)) % 4
@@ -169,7 +169,7 @@ def boost(X, Y, seed, depth, leaf, n_rounds, number=0):
         mean = np.where(seen, exact[others], 0).sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
         F = np.tile(mean.astype(np.float32), (len(X), 1))
         trees = [([-1], [np.float32(0)], [0], [F[0].copy()], [len(others)])]
-        n_draws = min(7 * len(others) // 10, 5000)
+        n_draws = min(7 * len(others) // 10, most_draws)
         for k in range(n_rounds):
             tree = key(key((seed + (number + 1) * 2**32) & WORD, a), k)
             draws = drawn_rows(len(others), n_draws, tree)

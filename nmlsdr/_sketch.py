@@ -16,7 +16,7 @@ from scipy import sparse
 from ._moments import largest
 from ._process.threads import in_threads
 
-MOST_LABELS = 256
+MOST_LABELS = 256  # of trees that learn the labels themselves, boosted ones too
 SUMS = 64
 STEPS = 1024  # labels are multiples of 1 / 1024
 

@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 from .. import ResidualPropagation
 from .._checks.words import UNCLEAR
-from .._estimators._learners import MANY_ROWS, MOST_LABELS
+from .._estimators._learners import boosts
 from .._process.threads import check_n_jobs, single_threaded_blas
 from ..inspection import rank_suspects
 from .reviewed import fit_reviewed
@@ -65,7 +65,7 @@ def measure(X: Any, y: Any, args: argparse.Namespace) -> Pieces | None:
         grow_forests(near[:20], given[:20], n_estimators=1, **settings)  # imports take a while
         trees = _seconds(lambda: grow_forests(near, given, n_estimators=2, **settings)) / 2
         boosted = 0.0
-        if l > MANY_ROWS and C <= MOST_LABELS:
+        if boosts(l, C):
             few, more = (_seconds(partial(boost_trees, near, given, n_rounds=n, **settings)) for n in (2, 6))
             boosted = few + ROUNDS * max(0.0, more - few) / 8  # of the first ten rounds each takes twice the time
         one = _seconds(lambda: logistic(near[some], Y[some][:, common], near[:1], 0.1)) / len(common)

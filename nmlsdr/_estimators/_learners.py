@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .. import _sketch
 from .._checks.labels import Labels
 from .._moments import RowSums, row_blocks
 from .._process.threads import check_n_jobs
@@ -14,7 +15,6 @@ from ..forest import FEWEST_ROWS, Forest, boost_trees, forest_seed, grow_forests
 from ._steps import Steps
 
 MANY_ROWS = 1000  # labelled rows; what is measured to pay beyond, and only there, begins at this number
-MOST_LABELS = 256  # of boosted trees, which learn all labels: with 400 they took 12 times as long as all the rest
 ROUNDS_OF_A_TREE = 5  # most rounds of boosting for each tree of a forest: 500 by default, of which few fits need half
 _EQUAL = 1e-12  # losses that differ by less, of a sum of 1, are equal but for rounding
 
@@ -27,6 +27,11 @@ class Trend(NamedTuple):
     forests: list[Forest]
     weights: np.ndarray
     predictions: np.ndarray
+
+
+def boosts(n_labeled: int, n_labels: int) -> bool:
+    """Whether there are boosted trees. They learn all labels: with 400 they took 12 times as long as all the rest."""
+    return n_labeled > MANY_ROWS and n_labels <= _sketch.MOST_LABELS
 
 
 def fit_trend(
@@ -47,7 +52,7 @@ def fit_trend(
             settings["random_state"], settings["callback"] = forest_seed(random_state), trees_done
             settings["n_jobs"] = check_n_jobs(steps.estimator.n_jobs)
             boosted: list[tuple[Forest, np.ndarray]] = []
-            if len(O) > MANY_ROWS and Y.shape[1] <= MOST_LABELS:
+            if boosts(*Y.shape):
                 # first, before there are arrays of the forests: this takes the most memory
                 targets, rounds = Y if known is None else np.where(known, Y, np.nan), ROUNDS_OF_A_TREE * n_estimators
                 boosted = [boost_trees(X, targets, n_rounds=rounds, **settings)]

@@ -7,7 +7,7 @@ from forest_reference import CASES, LEVELS, assert_equals_twin, labels, zeros_st
 from model_files import assert_same
 from scipy import sparse
 
-from nmlsdr import ResidualPropagation, _forest, forest
+from nmlsdr import ResidualPropagation, _forest, _sketch, forest
 from nmlsdr._errors import InputError
 from nmlsdr._estimators import _learners
 from nmlsdr._thresholds import rank_scores
@@ -225,7 +225,7 @@ def test_storage_threads_and_a_model_file_change_no_bit(many, tmp_path):
 def test_no_trees_are_no_boosted_trees_either_nor_for_many_labels(many, monkeypatch):
     X, Y = many
     assert len(fit(X, Y, n_estimators=0).learner_weights_) == 1
-    monkeypatch.setattr(_learners, "MOST_LABELS", Y.shape[1] - 1)
+    monkeypatch.setattr(_sketch, "MOST_LABELS", Y.shape[1] - 1)
     assert len(fit(X, Y).learner_weights_) == len(fit(X, Y).forests_) + 1 == 3
 
 

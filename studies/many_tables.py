@@ -27,10 +27,9 @@ from pathlib import Path
 import _bench  # noqa: F401  (before NumPy)
 import numpy as np
 from _harness import add_replace, choose_folder, commit, save_table, threads
-from scipy.sparse import issparse
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import average_precision_score
-from sklearn.preprocessing import StandardScaler
+from sklearn.utils import Bunch
 
 ROWS, TEST_ROWS, FLIP = 5000, 3000, 0.1
 KEPT = Path(__file__).resolve().parent.parent / "docs" / "_build" / "studies" / "many_tables.jsonl"
@@ -46,15 +45,19 @@ MEASURES = {"seven": "seven measures", "micro": "micro F1", "ap": "AP of labels"
 
 
 def rows_of(name, args):
-    """Training and test rows, and their labels."""
-    if name not in OF_ARTICLE:
-        with np.load(Path(args.tables) / f"{name}.npz") as file:
-            return file["X"][:ROWS], file["Xt"][:TEST_ROWS], file["Y"][:ROWS], file["Yt"][:TEST_ROWS]
+    """Standardised training and test rows, and their labels."""
     from nmlsdr.datasets import make_toy, paper_split
+    from nmlsdr.experiments.protocol import standardised
 
-    found = make_toy(random_state=0) if name == "Toy" else paper_split(name, data_home=args.data_home)
-    X, Xt = (rows.toarray() if issparse(rows) else np.asarray(rows) for rows in (found.data, found.test_data))
-    return X, Xt, np.asarray(found.target), np.asarray(found.test_target)
+    if name == "Toy":
+        found = make_toy(random_state=0)
+    elif name in OF_ARTICLE:
+        found = paper_split(name, data_home=args.data_home)
+    else:
+        with np.load(Path(args.tables) / f"{name}.npz") as file:
+            found = Bunch(data=file["X"][:ROWS], test_data=file["Xt"][:TEST_ROWS], target=file["Y"][:ROWS],
+                          test_target=file["Yt"][:TEST_ROWS])  # fmt: skip
+    return standardised(found)[:4]
 
 
 def residual(X, Y, queries):
@@ -131,8 +134,6 @@ def main():
     with threads(1):
         for name in names:
             X, Xt, Y, Yt = rows_of(name, args)
-            scaler = StandardScaler().fit(X)
-            X, Xt = scaler.transform(X), scaler.transform(Xt)
             for draw in range(args.draws):
                 given = np.where(np.random.default_rng([7000 + draw, *name.encode()]).random(Y.shape) < FLIP, 1 - Y, Y)
                 for method in args.methods:

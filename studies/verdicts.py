@@ -18,10 +18,10 @@ import numpy as np
 from _harness import add_replace, choose_folder, save_table, threads
 from beyond import SIX_SETS
 from sklearn.metrics import f1_score
-from sklearn.preprocessing import StandardScaler
 
 from nmlsdr import ResidualPropagation
 from nmlsdr.datasets import flip_labels, mask_labels, paper_split
+from nmlsdr.experiments.protocol import standardised
 from nmlsdr.inspection import rank_suspects
 
 KINDS = {"flips": "10 % flips", "forgotten": "40 % forgotten", "errors": "10 % flips, a tenth of the verdicts wrong"}
@@ -31,10 +31,7 @@ VERDICTS = 100
 
 def measure(name, kind, seed, home):
     """Micro and macro F1 in percent by run, and how many of the verdicts changed an entry."""
-    data = paper_split(name, data_home=home)
-    X, Xt = (np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows) for rows in (data.data, data.test_data))
-    scaler = StandardScaler().fit(X)
-    X, Xt, truth = scaler.transform(X), scaler.transform(Xt), data.target
+    X, Xt, truth, test_truth, _ = standardised(paper_split(name, data_home=home))
     rng = np.random.default_rng([seed, 4000])
     given = flip_labels(truth, 0.1, random_state=seed)
     if kind == "forgotten":
@@ -51,7 +48,7 @@ def measure(name, kind, seed, home):
     corrected = np.where(verdicts >= 0, verdicts, given)
     for run, labels, extra in (("hand", corrected, {}), ("verdicts", given, {"verdicts": verdicts})):
         new[run] = ResidualPropagation(n_jobs=1, random_state=seed).fit(X, labels, **extra).predict(Xt)
-    f1 = {f"{mean}_{run}": 100 * f1_score(data.test_target, labels, average=mean, zero_division=0)
+    f1 = {f"{mean}_{run}": 100 * f1_score(test_truth, labels, average=mean, zero_division=0)
           for run, labels in new.items() for mean in ("micro", "macro")}  # fmt: skip
     return f1 | {"changed": int((said != given[found.row, found.label]).sum())}
 

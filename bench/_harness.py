@@ -337,6 +337,18 @@ def limits(*, n_threads: int = 2) -> dict[str, float]:
 # ---------------------------------------------------------------- result files
 
 
+def kept(path: Path) -> list[Any]:
+    """What interrupted runs have kept in a file by `keep`; nothing, if there is none."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
+
+
+def keep(path: Path, found: Any) -> None:
+    """Add to a file what is finished, a line of JSON, so that an interrupted run can go on."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(found) + "\n")
+
+
 def save_table(
     name: str,
     *,

@@ -131,9 +131,8 @@ def measure(
 ) -> list[dict[str, Any]]:  # fmt: skip
     """All points of this commit: those in the file, and those of these axes and methods that it lacks."""
     now = _harness.commit()
-    stored = [json.loads(line) for line in points.read_text().splitlines()] if points.exists() else []
-    known = {(each["axis"], each["method"], each["value"]): each for each in stored if each["commit"] == now}
-    points.parent.mkdir(parents=True, exist_ok=True)
+    stored = (each for each in _harness.kept(points) if each["commit"] == now)
+    known = {(each["axis"], each["method"], each["value"]): each for each in stored}
     for axis, method in [(axis, method) for axis in axes for method in methods]:
         varies, values, fixed = AXES[axis]
         for value in values[:3] if quick else values:
@@ -145,8 +144,7 @@ def measure(
                     report(f"{method} skipped: {reason}")
                     break
                 known[key] = {"axis": axis, "method": method, "value": value, "commit": now, "steps": steps}
-                with points.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(known[key]) + "\n")
+                _harness.keep(points, known[key])
                 report(f"{axis} {value} {method}: fit {steps['fit']['seconds']:.2f} s")
             if known[key]["steps"]["fit"]["seconds"] > limit:
                 report(f"{method} ends at {value} {axis}: its fit took more than {limit:g} s")

@@ -17,7 +17,6 @@ itself reached at another commit is measured again.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 import warnings
@@ -26,7 +25,8 @@ from pathlib import Path
 
 import _bench  # noqa: F401  (before NumPy)
 import numpy as np
-from _harness import add_replace, choose_folder, commit, save_table, threads
+from _harness import add_replace, choose_folder, commit, keep, save_table, threads
+from _harness import kept as stored
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import average_precision_score
 from sklearn.utils import Bunch
@@ -107,10 +107,7 @@ def measured(method, X, Y, queries, truth):
 
 def finished(now):
     """Measures by table, draw and method; our own only where they are of this commit, or of one before."""
-    KEPT.parent.mkdir(parents=True, exist_ok=True)
-    KEPT.touch()
-    lines = [json.loads(line) for line in KEPT.read_text(encoding="utf-8").splitlines()]
-    return {tuple(where): found for made, *where, found in lines if where[2] != "residual" or made == now}
+    return {tuple(where): found for made, *where, found in stored(KEPT) if where[2] != "residual" or made == now}
 
 
 def main():
@@ -140,8 +137,7 @@ def main():
                     said = "before" if args.before else method
                     if (name, draw, said) not in kept:
                         kept[name, draw, said] = measured(method, X, given, Xt, Yt)
-                        with KEPT.open("a", encoding="utf-8") as file:
-                            file.write(json.dumps([now, name, draw, said, kept[name, draw, said]]) + "\n")
+                        keep(KEPT, [now, name, draw, said, kept[name, draw, said]])
                         print(name, draw, said, kept[name, draw, said], file=sys.stderr, flush=True)
             row = {"table": name, "n": len(X), "features": X.shape[1], "labels": Y.shape[1]}
             for method in WORDS:

@@ -18,7 +18,6 @@ What is finished stands in docs/_build/studies/rivals.jsonl; the same command at
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 import warnings
@@ -28,7 +27,8 @@ from pathlib import Path
 import _bench  # noqa: F401  (before NumPy)
 import numpy as np
 from _boosting import BOOSTED
-from _harness import add_replace, choose_folder, commit, save_table, threads
+from _harness import add_replace, choose_folder, commit, keep, save_table, threads
+from _harness import kept as stored
 from beyond import AVERAGE, BASE, BEYOND_METHODS, LEARNERS, OURS, REGIMES, SIX_SETS
 from mistakes import counts, groups, hospital, logistic, machines, marks, museum, products, shifted
 from scipy.stats import wilcoxon
@@ -95,9 +95,7 @@ def compare(name, noise, seeds, home, kept, until):
             start = time.process_time()
             values = measured(method, data)
             kept[name, noise, seed, method] = values, time.process_time() - start
-            with KEPT.open("a", encoding="utf-8") as file:
-                line = [commit(), name, noise, seed, method, *kept[name, noise, seed, method]]
-                file.write(json.dumps(line) + "\n")
+            keep(KEPT, [commit(), name, noise, seed, method, *kept[name, noise, seed, method]])
         for method in METHODS:
             values, seconds = kept[name, noise, seed, method]
             if method == AVERAGE:  # it takes what its learners have computed for the same draw
@@ -110,10 +108,8 @@ def compare(name, noise, seeds, home, kept, until):
 
 def finished():
     """What an interrupted run at this commit has kept."""
-    KEPT.parent.mkdir(parents=True, exist_ok=True)
-    KEPT.touch()
-    lines, this = [json.loads(line) for line in KEPT.read_text(encoding="utf-8").splitlines()], commit()
-    return {tuple(where): (values, seconds) for made, *where, values, seconds in lines if made == this}
+    this = commit()
+    return {tuple(where): (values, seconds) for made, *where, values, seconds in stored(KEPT) if made == this}
 
 
 def against(rows, kind):

@@ -52,10 +52,7 @@ class Method:
     def check_alpha(self, alpha_labeled: Any) -> None:
         """Raise if a starred method gets a number other than 0, its own; None is no number."""
         if self.clamped and alpha_labeled not in (None, 0):
-            raise InputError(
-                f"{self.name} keeps the given labels, so alpha_labeled is 0, got {alpha_labeled}; "
-                f"use {self.name.rstrip('*')} for another value."
-            )
+            raise InputError(f"{self.name} has alpha_labeled=0, got {alpha_labeled}; use {self.name.rstrip('*')}.")
 
     def __call__(self, n_components: int | None = None, n_neighbors: int = 10, **settings: Any) -> Any:
         """Return the method's estimator.

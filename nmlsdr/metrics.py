@@ -81,7 +81,8 @@ def hamming_loss(Y: ArrayLike, scores: ArrayLike) -> float:
     >>> hamming_loss([[1, 0], [0, 1]], [[0.9, 0.5], [0.2, 0.8]])
     0.25
     """
-    return _hamming(Compared(Y, scores))
+    compared = Compared.of(Y, scores)
+    return int(compared.counts[1].sum()) / int(np.count_nonzero(compared.known))
 
 
 def ranking_loss(Y: ArrayLike, scores: ArrayLike) -> float:
@@ -121,7 +122,18 @@ def ranking_loss(Y: ArrayLike, scores: ArrayLike) -> float:
     >>> ranking_loss([[1, 0, 0], [0, 0, 0]], [[0.7, 0.2, 0.7], [0.1, 0.2, 0.3]])
     0.5
     """
-    return _ranking_loss(Compared(Y, scores))
+    ranking = Compared.of(Y, scores).ranking
+    n_labels = ranking.values.shape[1]
+    depth = np.arange(n_labels)
+    ends_run = np.ones(ranking.values.shape, dtype=bool)
+    np.not_equal(ranking.values[:, :-1], ranking.values[:, 1:], out=ends_run[:, :-1])
+    if (ranking.n_known < n_labels).any():  # the last known label ends its run, whatever score lies below it
+        ends_run |= depth == ranking.n_known[:, None] - 1
+    run_end = np.minimum.accumulate(np.where(ends_run, depth, n_labels)[:, ::-1], axis=1)[:, ::-1]
+    irrelevant_down_to = depth + 1 - ranking.hits  # what is at or above a relevant label: read at its run's end
+    wrong = np.take_along_axis(irrelevant_down_to, run_end, axis=1).sum(axis=1, where=ranking.relevant)
+    pairs = ranking.n_relevant * (ranking.n_known - ranking.n_relevant)
+    return _mean_of_ranked(ranking, wrong / np.maximum(pairs, 1), "ranking_loss")
 
 
 def average_precision(Y: ArrayLike, scores: ArrayLike) -> float:
@@ -163,7 +175,10 @@ def average_precision(Y: ArrayLike, scores: ArrayLike) -> float:
     >>> round(average_precision([[1, 0, 1]], [[0.9, 0.8, 0.1]]), 6)
     0.833333
     """
-    return _average_precision(Compared(Y, scores))
+    ranking = Compared.of(Y, scores).ranking
+    precision = ranking.hits / np.arange(1, ranking.hits.shape[1] + 1)
+    total = precision.sum(axis=1, where=ranking.relevant)
+    return _mean_of_ranked(ranking, total / np.maximum(ranking.n_relevant, 1), "average_precision")
 
 
 def one_error(Y: ArrayLike, scores: ArrayLike) -> float:
@@ -201,7 +216,9 @@ def one_error(Y: ArrayLike, scores: ArrayLike) -> float:
     >>> one_error([[1, 0, 0], [0, 0, 1]], [[0.6, 0.6, 0.1], [0.9, 0.3, 0.2]])
     0.5
     """
-    return _one_error(Compared(Y, scores))
+    ranking = Compared.of(Y, scores).ranking
+    top = ranking.values == ranking.values[:, :1]
+    return _mean_of_ranked(ranking, ~(top & ranking.relevant).any(axis=1), "one_error")
 
 
 def coverage(Y: ArrayLike, scores: ArrayLike, *, empty: float = 0) -> float:
@@ -241,7 +258,10 @@ def coverage(Y: ArrayLike, scores: ArrayLike, *, empty: float = 0) -> float:
     >>> round(coverage(Y, scores), 6), round(coverage(Y, scores, empty=-1), 6)
     (0.666667, 0.333333)
     """
-    return _coverage(Compared(Y, scores, coverage_empty=empty))
+    ranking = Compared.of(Y, scores).ranking
+    worst = ranking.relevant.shape[1] - 1 - np.argmax(ranking.relevant[:, ::-1], axis=1)
+    depths = np.where(ranking.n_relevant > 0, worst, float(empty))
+    return float(np.mean(depths[ranking.n_known > 0]))  # only rows without a known label drop
 
 
 def macro_f1(Y: ArrayLike, scores: ArrayLike) -> float:
@@ -277,7 +297,10 @@ def macro_f1(Y: ArrayLike, scores: ArrayLike) -> float:
     >>> round(macro_f1([[1, 0], [0, 0]], [[0.9, 0.1], [0.7, 0.2]]), 6)
     0.333333
     """
-    return _macro(Compared(Y, scores))
+    compared = Compared.of(Y, scores)
+    right, wrong = compared.counts
+    occurs = 2 * right + wrong
+    return float(np.mean((2 * right / np.maximum(occurs, 1))[compared.known.any(axis=0)]))
 
 
 def micro_f1(Y: ArrayLike, scores: ArrayLike) -> float:
@@ -311,7 +334,8 @@ def micro_f1(Y: ArrayLike, scores: ArrayLike) -> float:
     >>> round(micro_f1([[1, 0], [0, 0]], [[0.9, 0.1], [0.7, 0.2]]), 6)
     0.666667
     """
-    return _micro(Compared(Y, scores))
+    n_right, n_wrong = (int(count.sum()) for count in Compared.of(Y, scores).counts)
+    return 2 * n_right / (2 * n_right + n_wrong) if n_right else 0.0
 
 
 def score_table(
@@ -358,21 +382,24 @@ def score_table(
     {"HL'": 0.667, "RL'": 0.75, 'AP': 0.917, "OE'": 1.0, "Cov'": 0.667, 'MaF1': 0.556, 'MiF1': 0.667}
     """
     check_choice(coverage_empty, "coverage_empty", 0, -1)
-    compared = Compared(Y, scores, predictions, coverage_empty)
-    values = {name: measure.of(compared) for name, measure in MEASURES.items()}
+    compared, options = Compared(Y, scores, predictions), {"Cov'": {"empty": coverage_empty}}
+    values = {name: each.function(compared, scores, **options.get(name, {})) for name, each in MEASURES.items()}
+    values["Cov'"] /= compared.truth.shape[1]
     return {name: 1.0 - value if MEASURES[name].is_loss else value for name, value in values.items()}
 
 
 class Compared:
     """True labels, scores and predicted labels after their checks, and what several measures need of them."""
 
-    def __init__(
-        self, Y: ArrayLike, scores: ArrayLike, predictions: ArrayLike | None = None, coverage_empty: float = 0
-    ) -> None:
+    def __init__(self, Y: ArrayLike, scores: ArrayLike, predictions: ArrayLike | None = None) -> None:
         self.truth, self.scores, self.known = check_measured(Y, scores)
         decided = self.scores if predictions is None else check_measured(Y, predictions)[1]
         self.predicted = decided >= THRESHOLD
-        self.coverage_empty = coverage_empty
+
+    @staticmethod
+    def of(Y: Any, scores: ArrayLike) -> "Compared":
+        """Compare labels and scores, which `score_table` does once for all measures: then Y is what is returned."""
+        return Y if isinstance(Y, Compared) else Compared(Y, scores)
 
     @cached_property
     def ranking(self) -> "_Ranking":
@@ -408,80 +435,19 @@ class _Ranking:
         self.counted = (self.n_relevant > 0) & (self.n_relevant < self.n_known)  # rows that can be ranked
 
 
-def _ranking_loss(compared: Compared) -> float:
-    """|{(r, i): s_r <= s_i}| / (|R| |I|), counted at the end of each relevant label's run of equal scores."""
-    ranking = compared.ranking
-    n_labels = ranking.values.shape[1]
-    depth = np.arange(n_labels)
-    ends_run = np.ones(ranking.values.shape, dtype=bool)
-    np.not_equal(ranking.values[:, :-1], ranking.values[:, 1:], out=ends_run[:, :-1])
-    if (ranking.n_known < n_labels).any():  # the last known label ends its run, whatever score lies below it
-        ends_run |= depth == ranking.n_known[:, None] - 1
-    run_end = np.minimum.accumulate(np.where(ends_run, depth, n_labels)[:, ::-1], axis=1)[:, ::-1]
-    irrelevant_down_to = depth + 1 - ranking.hits
-    wrong = np.take_along_axis(irrelevant_down_to, run_end, axis=1).sum(axis=1, where=ranking.relevant)
-    pairs = ranking.n_relevant * (ranking.n_known - ranking.n_relevant)
-    return _mean_of_ranked(ranking, wrong / np.maximum(pairs, 1), "ranking_loss")
-
-
-def _average_precision(compared: Compared) -> float:
-    """Mean precision at the depths of the relevant labels."""
-    ranking = compared.ranking
-    precision = ranking.hits / np.arange(1, ranking.hits.shape[1] + 1)
-    total = precision.sum(axis=1, where=ranking.relevant)
-    return _mean_of_ranked(ranking, total / np.maximum(ranking.n_relevant, 1), "average_precision")
-
-
-def _one_error(compared: Compared) -> float:
-    """0 if a label that shares the top score is relevant, else 1."""
-    ranking = compared.ranking
-    top = ranking.values == ranking.values[:, :1]
-    return _mean_of_ranked(ranking, ~(top & ranking.relevant).any(axis=1), "one_error")
-
-
-def _coverage(compared: Compared) -> float:
-    """Depth, from 0, of the worst relevant label; ``empty`` without one. Only rows without a known label drop."""
-    ranking = compared.ranking
-    worst = ranking.relevant.shape[1] - 1 - np.argmax(ranking.relevant[:, ::-1], axis=1)
-    depths = np.where(ranking.n_relevant > 0, worst, float(compared.coverage_empty))
-    return float(np.mean(depths[ranking.n_known > 0]))
-
-
 def _mean_of_ranked(ranking: _Ranking, rows: NDArray[Any], name: str) -> float:
     """Mean over the rows that can be ranked; NaN, with a warning that names the measure, if none can."""
     if not ranking.counted.any():
         warnings.warn(f"{name} is NaN: each of the {len(rows)} rows has no label or all labels, so none can be ranked.",
-                      RuntimeWarning, stacklevel=4)  # fmt: skip
+                      RuntimeWarning, stacklevel=3)  # fmt: skip
         return float("nan")
     return float(np.mean(rows[ranking.counted]))
 
 
-# ---------------------------------------------------------------- counts
-
-
-def _hamming(compared: Compared) -> float:
-    """The share of known entries that are predicted wrong."""
-    return int(compared.counts[1].sum()) / int(np.count_nonzero(compared.known))
-
-
-def _macro(compared: Compared) -> float:
-    """F1 of each label with a known entry, 0 where it neither occurs nor is predicted; their mean."""
-    right, wrong = compared.counts
-    occurs = 2 * right + wrong
-    return float(np.mean((2 * right / np.maximum(occurs, 1))[compared.known.any(axis=0)]))
-
-
-def _micro(compared: Compared) -> float:
-    """F1 of all entries together."""
-    n_right, n_wrong = (int(count.sum()) for count in compared.counts)
-    return 2 * n_right / (2 * n_right + n_wrong) if n_right else 0.0
-
-
 class Measure(NamedTuple):
-    """A measure: its public function, what computes it, whether less is better, and whether it ranks labels."""
+    """A measure: its function, whether less is better, and whether it ranks labels."""
 
     function: Callable[..., float]
-    of: Callable[[Compared], float]
     is_loss: bool
     ranks: bool
 
@@ -489,11 +455,11 @@ class Measure(NamedTuple):
 #: What `score_table`, ``nmlsdr evaluate``, the page of ``nmlsdr report`` and `nmlsdr.model_selection.SCORERS` have; the
 #: article's tables name those of them that they show.
 MEASURES = {
-    "HL'": Measure(hamming_loss, _hamming, True, False),
-    "RL'": Measure(ranking_loss, _ranking_loss, True, True),
-    "AP": Measure(average_precision, _average_precision, False, True),
-    "OE'": Measure(one_error, _one_error, True, True),
-    "Cov'": Measure(coverage, lambda compared: _coverage(compared) / compared.truth.shape[1], True, True),
-    "MaF1": Measure(macro_f1, _macro, False, False),
-    "MiF1": Measure(micro_f1, _micro, False, False),
+    "HL'": Measure(hamming_loss, True, False),
+    "RL'": Measure(ranking_loss, True, True),
+    "AP": Measure(average_precision, False, True),
+    "OE'": Measure(one_error, True, True),
+    "Cov'": Measure(coverage, True, True),
+    "MaF1": Measure(macro_f1, False, False),
+    "MiF1": Measure(micro_f1, False, False),
 }

@@ -109,16 +109,11 @@ def fit_posterior(Y: Any, indices: Any, *, smoothing: float = 1.0, n_jobs: int |
     Y, indices = _check_labels_and_indices(Y, indices)
     n_samples, n_neighbors = len(Y), indices.shape[1]
     if len(indices) != n_samples:
-        raise InputError(
-            f"indices has {len(indices)} rows, but Y has {n_samples}; give the neighbours of every row of Y."
-        )
+        raise InputError(f"indices has {len(indices)} rows, but Y has {n_samples}; give the neighbours of every row.")
     check_n_neighbors(n_neighbors, n_samples, exclude_self=True)
     itself = (indices == np.arange(n_samples)[:, None]).any(axis=1)
     if itself.any():
-        raise InputError(
-            f"Row {int(np.argmax(itself))} is among its own neighbours; remove it, because ML-kNN counts only other "
-            "rows."
-        )
+        raise InputError(f"Row {int(np.argmax(itself))} is among its own neighbours; remove it: only other rows count.")
     histogram = np.zeros((2, Y.shape[1], n_neighbors + 1), dtype=np.int64)
     n_threads = _worthwhile(n_threads, indices, Y)
     for part in _blocks(n_samples, n_neighbors * Y.shape[1]):
@@ -202,10 +197,7 @@ def _check_labels_and_indices(Y: Any, indices: Any) -> tuple[np.ndarray, np.ndar
     """Labels as the kernels read them, and indices of their rows."""
     Y, rows = check_binary(Y), np.asarray(indices)
     if rows.ndim != 2 or (rows.dtype.kind not in "iu" and rows.size):
-        raise InputError(
-            f"indices must be integers of shape (n_queries, n_neighbors), "
-            f"got shape {rows.shape} and dtype {rows.dtype}."
-        )
+        raise InputError(f"indices must be integers (n_queries, n_neighbors), got {rows.dtype} of shape {rows.shape}.")
     rows = contiguous(rows, np.intp)
     check_count(rows.shape[1], "the number of neighbours")
     if rows.size and (rows.min() < 0 or rows.max() >= len(Y)):

@@ -139,10 +139,7 @@ def _refers_to_all_rows(cv: Any) -> bool:
 
 def _read(X: Any, y: Any) -> Labels:
     if y is None:
-        raise InputError(
-            "LabeledRowsSplit needs y to find the labelled rows, got None; pass y, with rows of -1 for unlabelled "
-            "rows."
-        )
+        raise InputError("LabeledRowsSplit needs y to find the labelled rows, got None; pass y, -1 in unlabelled rows.")
     return check_labels(y, n_samples=None if X is None else _num_samples(X))
 
 

@@ -44,7 +44,7 @@ def refuse_broken(matrix: Any, name: str) -> None:
 
     SciPy's `check_format` looks at nothing where the last pointer is 0.
     """
-    if matrix.format not in ("csr", "csc"):
+    if getattr(matrix, "format", None) not in ("csr", "csc"):
         return
     size, bound = matrix.shape if matrix.format == "csr" else matrix.shape[::-1]
     indptr, indices = matrix.indptr, matrix.indices
@@ -119,10 +119,8 @@ def check_n_neighbors(value: Any, n_samples: int, *, exclude_self: bool) -> int:
     """k neighbours among n samples, of which a query that is one of them is none."""
     k = check_count(value, "n_neighbors")
     if k > n_samples - exclude_self:
-        raise InputError(
-            f"n_neighbors={k} needs {'more than' if exclude_self else 'at least'} {k} samples, got {n_samples}; "
-            "lower n_neighbors."
-        )
+        least = "more than" if exclude_self else "at least"
+        raise InputError(f"n_neighbors={k} needs {least} {k} samples, got {n_samples}; lower n_neighbors.")
     return k
 
 
@@ -315,16 +313,12 @@ def check_graph(W: Any, name: str = "W", *, n_samples: int | None = None) -> spa
     ValueError
         Not square, the wrong size, negative or non-finite weights, or not symmetric.
     """
-    if isinstance(W, np.ma.MaskedArray):
-        raise InputError(f"{name} is a masked array; fill its masked entries first.")
-    given = W
-    if not sparse.issparse(W):
-        W = np.asarray(W)
-        if W.ndim != 2 or W.dtype.kind not in "biuf":
-            raise InputError(f"{name} must be a sparse or 2-D numeric matrix, got {type(given).__name__}.")
-    else:
-        refuse_broken(W, name)
-    W = sparse.csr_array(W).astype(np.float64, copy=False)
+    refuse_broken(W, name)
+    matrix = W if sparse.issparse(W) else np.asarray(W)
+    if matrix.ndim != 2 or matrix.dtype.kind not in "biuf" or isinstance(W, np.ma.MaskedArray):
+        what = "a masked array; fill its masked entries first" if isinstance(W, np.ma.MaskedArray) else type(W).__name__
+        raise InputError(f"{name} must be a sparse or 2-D numeric matrix, got {what}.")
+    W = sparse.csr_array(matrix).astype(np.float64, copy=False)
     if W.shape[0] != W.shape[1] or (n_samples is not None and W.shape[0] != n_samples):
         wanted, advice = "square", "give one row and one column for each sample"
         if n_samples is not None:
@@ -354,14 +348,8 @@ def _symmetric(W: sparse.csr_array, name: str) -> sparse.csr_array:
         return W
     worst = abs(W - mirror).max()
     if worst > 1e-12 * W.data.max():
-        raise InputError(
-            f"{name} is not symmetric (largest |W - W'| is {worst:g}); "
-            "symmetrise it, for example with W.maximum(W.T) or (W + W.T) / 2."
-        )
-    if W.data.max() > 2.0**1022:  # the sum of two such weights is infinite, and half of the least one is 0
-        W = sparse.csr_array(W * 0.5 + mirror * 0.5)
-    else:
-        W = sparse.csr_array((W + mirror) * 0.5)
+        raise InputError(f"{name} is not symmetric (|W - W'| up to {worst:g}); pass W.maximum(W.T) or (W + W.T) / 2.")
+    W = sparse.csr_array(W + (mirror - W) * 0.5)  # the sum of the largest weights is infinite, half of the least one 0
     W.sort_indices()
     return W
 
@@ -374,9 +362,8 @@ def check_alpha(alpha: Any, n_samples: int, name: str = "alpha", *, n_labels: in
         raise InputError(f"{name} must hold numbers in [0, 1), got {alpha!r:.60}.") from None
     shapes: list[tuple[int, ...]] = [(n_samples,)] if n_labels is None else [(n_samples,), (n_samples, n_labels)]
     if values.shape != () and values.shape not in shapes:
-        raise InputError(
-            f"{name} must be a number or of shape {' or '.join(map(str, shapes))}, got shape {values.shape}."
-        )
+        wanted = " or ".join(map(str, shapes))
+        raise InputError(f"{name} must be a number or of shape {wanted}, got shape {values.shape}.")
     good = (values >= 0) & (values < 1)
     if not good.all():
         at = tuple(int(index) for index in np.argwhere(~good)[0])

@@ -32,9 +32,7 @@ def rows_of_names(y: Any, name: str) -> list[Any] | None:
         return None  # a list of arrays is a matrix, row by row
     wrong = next((row for row in given if not isinstance(row, _ROWS)), None)
     if wrong is not None:
-        raise InputError(
-            f"{name} holds {type(wrong).__name__} {wrong!r} among label sets; write the labels of every row as a set."
-        )
+        raise InputError(f"{name} holds {type(wrong).__name__} {wrong!r} among label sets; write every row as a set.")
     if not any(isinstance(row, _SETS) for row in given) and _may_be_a_matrix(given, nested, name):
         return None
     return [None if is_null(row) else _names_in(row, i, name) for i, row in enumerate(rows)]

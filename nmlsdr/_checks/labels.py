@@ -141,9 +141,7 @@ def check_entries(
     """
     values = numbers_or_nan(y, name, warn=to_fit and labeled is None)
     if values.ndim != 2:
-        raise InputError(
-            f"{name} must be 2-D (n_samples, n_labels), got {values.ndim}-D; one label is a column: {name}[:, None]."
-        )
+        raise InputError(f"{name} must be 2-D (n_samples, n_labels), got {values.ndim}-D; one label: {name}[:, None].")
     if values.shape[1] == 0:
         raise InputError(f"{name} has no columns; give one column of 0/1 per label.")
     plain = (values == 0) | (values == 1)
@@ -165,10 +163,8 @@ def check_mask(labeled: Any, n_samples: int, n_labels: int | None = None, name: 
     mask = np.asarray(labeled)
     shapes = [(n_samples,)] if n_labels is None else [(n_samples,), (n_samples, n_labels)]
     if mask.shape not in shapes or mask.dtype != np.bool_:
-        raise InputError(
-            f"{name} must be a boolean array of shape {' or '.join(map(str, shapes))}, "
-            f"got shape {mask.shape} and dtype {mask.dtype}."
-        )
+        wanted = " or ".join(map(str, shapes))
+        raise InputError(f"{name} must be a boolean array of shape {wanted}, got shape {mask.shape} of {mask.dtype}.")
     return mask
 
 
@@ -183,12 +179,10 @@ def some_unknown(known: Any, Y: np.ndarray) -> np.ndarray | None:
 
 def check_binary(Y: Any) -> np.ndarray:
     """0/1 labels without an unknown entry, as the kernels read them: C-contiguous uint8 (n_samples, n_labels)."""
-    given = np.asarray(to_dense(Y))
-    if given.ndim != 2:
-        raise InputError(f"Y must be of shape (n_samples, n_labels), got {given.ndim} dimension(s).")
-    if given.dtype.kind not in "biuf" or isinstance(Y, np.ma.MaskedArray):
-        kind = f"dtype {given.dtype}" if given.dtype.kind not in "biuf" else "a masked array"
-        raise InputError(f"Y must contain only 0 and 1, got {kind}; convert it to numbers first.")
+    given, masked = to_dense(Y), isinstance(Y, np.ma.MaskedArray)
+    if given.ndim != 2 or given.dtype.kind not in "biuf" or masked:
+        what = "a masked array" if masked else f"{given.ndim} dimension(s) of dtype {given.dtype}"
+        raise InputError(f"Y must be an array of 0 and 1 of shape (n_samples, n_labels), got {what}; convert it first.")
     refuse_other_than_zero_one(given, True, "Y")
     return np.ascontiguousarray(given, dtype=np.uint8)
 
@@ -230,9 +224,7 @@ def alphas_of_labels(labels: Labels, alpha_labeled: Any, alpha_unlabeled: Any) -
     is_pair = isinstance(alpha_labeled, (tuple, list)) or np.ndim(alpha_labeled) == 1
     pair = alpha_labeled if is_pair else (alpha_labeled, alpha_labeled)
     if len(pair) != 2:
-        raise InputError(
-            f"alpha_labeled must be a number or a pair (for given 0s, for given 1s), got {len(pair)} numbers."
-        )
+        raise InputError(f"alpha_labeled must be a number or a pair (for given 0s, given 1s), got {len(pair)} numbers.")
     absent, present = (check_alpha(value, 1, "alpha_labeled")[0] for value in pair)
     hidden = check_alpha(alpha_unlabeled, 1, "alpha_unlabeled")[0]
     if absent == present and not labels.partly.any():
@@ -350,10 +342,10 @@ def numbers_or_nan(y: Any, name: str, *, copy: bool = True, warn: bool = False) 
 
 
 def _nulls(values: np.ndarray) -> np.ndarray:
-    if values.dtype.kind not in "OT":
-        return np.isnan(values) if values.dtype.kind in "fmM" else np.zeros(values.shape, dtype=bool)
-    flat = np.fromiter((is_null(value) for value in values.ravel()), dtype=bool, count=values.size)
-    return flat.reshape(values.shape)
+    return _is_each_null(values) if values.dtype.kind in "OT" else np.not_equal(values, values)
+
+
+_is_each_null = np.vectorize(is_null, otypes=[np.bool_])
 
 
 # ---------------------------------------------------------------- 1-D: classes
@@ -384,10 +376,7 @@ def _single_labels(y: Any, values: np.ndarray, labeled: Any, name: str) -> Label
     whole = np.isfinite(values) & (values == np.floor(values)) if values.dtype.kind == "f" else np.ones(len(rows), bool)
     if not whole.all():
         row, value = rows[np.argmin(whole)], values[np.argmin(whole)]
-        raise InputError(
-            f"Unknown label type: continuous, {name} is {value} in row {row}; give class labels, and -1 or NaN for "
-            "unlabelled rows."
-        )
+        raise InputError(f"Unknown label type: continuous, {name} is {value} in row {row}; give classes, -1 for none.")
     minus_one = np.array([isinstance(one, (Number, str, bytes)) and one in (-1, "-1", b"-1") for one in items], bool)
     given = np.zeros(len(counted), dtype=bool)
     given[rows[~minus_one]] = True
@@ -429,9 +418,6 @@ def _warn_of_lists(y: Any, classes: np.ndarray, name: str) -> None:
 
 
 def _set_labels(rows: list[Any], labeled: Any, name: str, fitted: Any) -> Labels:
-    # Imported here and not above, because this layer works without loading scikit-learn.
-    from sklearn.preprocessing import MultiLabelBinarizer
-
     counted = np.array([row is not None for row in rows])
     if labeled is not None:
         counted &= check_mask(labeled, len(rows))
@@ -439,23 +425,19 @@ def _set_labels(rows: list[Any], labeled: Any, name: str, fitted: Any) -> Labels
     sets = [row if kept else set() for row, kept in zip(rows, counted, strict=True)]
     for i, row in enumerate(sets):
         if any(is_null(entry) for entry in row):
-            raise InputError(
-                f"{name} has a label set that contains a null in row {i}; remove the null, or write None for an "
-                "unlabelled row."
-            )
-    binarizer = MultiLabelBinarizer()
+            raise InputError(f"{name} has a null in the label set of row {i}; remove it, or write None for the row.")
     try:
-        Y = np.asarray(binarizer.fit_transform(sets), dtype=np.float64)
+        found = sorted(set().union(*sets))
     except TypeError:
         raise InputError(f"{name} mixes labels that cannot be ordered; use only text or only numbers.") from None
-    names = [str(label) for label in binarizer.classes_]
-    if fitted is not None:
-        columns = dict(zip(names, Y.T, strict=True))
-        names = [*fitted, *(one for one in names if one not in {*fitted})]
-        Y = np.column_stack([columns.get(one, np.zeros(len(rows))) for one in names])
+    names = list(dict.fromkeys([*([] if fitted is None else fitted), *map(str, found)]))
     if not names:
         raise InputError(f"{name} has no label in any of its {len(rows)} label sets; give some rows a label.")
-    known = np.repeat(counted[:, None], Y.shape[1], axis=1)
+    column, Y = {name: j for j, name in enumerate(names)}, np.zeros((len(sets), len(names)))
+    place = {one: column[str(one)] for one in found}
+    for values, row in zip(Y, sets, strict=True):
+        values[[place[one] for one in row]] = 1.0
+    known = np.repeat(counted[:, None], len(names), axis=1)
     return Labels(Y, known, _two_classes(Y), np.asarray(names, dtype=object), single=False)
 
 

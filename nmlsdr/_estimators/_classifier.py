@@ -137,10 +137,8 @@ class NeighborClassifier(ClassifierMixin, BaseEstimator):
         if labels.names is not None and not hasattr(self, "label_names_in_") and not hasattr(y, "columns"):
             raise InputError("y has label sets, but fit received no names of labels; give y in the form given to fit.")
         right = self._are_right(np.asarray(self.predict(X)), labels)
-        from sklearn.metrics import accuracy_score  # takes a while, which `import nmlsdr` need not wait for
-
-        weight = None if sample_weight is None else np.asarray(sample_weight)[known]
-        return float(accuracy_score(np.ones_like(right[known]), right[known], sample_weight=weight))
+        weights = None if sample_weight is None else np.asarray(sample_weight)[known]
+        return float(np.average(right[known], weights=weights))
 
     def _are_right(self, predicted: np.ndarray, labels: Labels) -> np.ndarray:
         """Rows whose labels are all predicted, bool (n_samples,)."""

@@ -37,19 +37,13 @@ class _CountsNeighborLabels(NeighborClassifier):
         if not isinstance(self.at_least_one, (bool, np.bool_)):
             raise InputError(f"at_least_one must be True or False, got {self.at_least_one!r}.")
         if check_metric(self.metric) != "euclidean" and self._is_precomputed():
-            raise InputError(
-                'neighbors="precomputed" uses the given distances, so metric has no effect, got '
-                f"metric={self.metric!r}; leave metric out."
-            )
+            raise InputError(f'metric={self.metric!r} has no effect beside neighbors="precomputed"; leave metric out.')
         rows = self._steps.read_rows(self, X, reset=True)
         if not self._is_precomputed():
             return rows
         rows = RowSums.of(rows, checked=True).in_memory('neighbors="precomputed" needs distances in memory')
         if rows.shape[0] != rows.shape[1]:
-            raise InputError(
-                f'With neighbors="precomputed" X must be a square matrix of distances, got shape {rows.shape}; '
-                "pass the neighbour graph of the training rows."
-            )
+            raise InputError(f'neighbors="precomputed" needs a square matrix of distances, X has shape {rows.shape}.')
         return rows
 
     def _training_neighbors(self, steps: Steps, rows: Any, k: int) -> Neighbors:

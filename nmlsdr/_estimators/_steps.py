@@ -202,9 +202,7 @@ class Steps:
 def refuse_one(estimator: BaseEstimator, n_rows: int, what: str) -> None:
     """An error where the fit has one of these rows, or none."""
     if n_rows < 2:
-        raise InputError(
-            f"{type(estimator).__name__} needs at least 2 {what}, got n_samples = {n_rows}; add such rows."
-        )
+        raise InputError(f"{type(estimator).__name__} needs at least 2 {what}, got n_samples = {n_rows}; add {what}.")
 
 
 def clip_neighbors(n_neighbors: int, n_candidates: int, stacklevel: int = 3) -> int:

@@ -79,10 +79,8 @@ def open_model(path: PathLike, *, max_bytes: int = 4 << 30) -> Model:
         except MemoryError:
             raise
         except Exception as error:  # zipfile, json, skops, NumPy and scikit-learn raise errors of many kinds
-            lines = str(error).strip().splitlines() or [type(error).__name__]
-            raise ModelFileError(
-                f"The model file {name!r} is damaged ({lines[0].rstrip('.')}); write the model again."
-            ) from None
+            reason = [*str(error).strip().splitlines(), type(error).__name__][0].rstrip(".")
+            raise ModelFileError(f"The model file {name!r} is damaged ({reason}); write the model again.") from None
     written = model.versions["scikit-learn"]
     if written != sklearn.__version__:
         kind = type(model.estimator).__name__

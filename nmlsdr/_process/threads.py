@@ -69,10 +69,7 @@ def check_n_jobs(n_jobs: int | None) -> int:
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0:
         raise InputError(f"n_jobs must be None or an integer other than 0, got {n_jobs!r}; use None for all cores.")
     if n_jobs > _MOST_THREADS and n_jobs > most_threads():
-        raise InputError(
-            f"n_jobs must be at most {most_threads()} on this machine, which allows {_cores()} cores, got {n_jobs}; "
-            "use None for all cores."
-        )
+        raise InputError(f"n_jobs must be at most {most_threads()} on {_cores()} cores, got {n_jobs}; None takes all.")
     if _forked:
         return 1
     if n_jobs > 0:
@@ -140,14 +137,9 @@ def simd_level() -> str | None:
     if not level:
         return None
     if level not in SIMD_LEVELS:
-        raise InputError(
-            f"NMLSDR_SIMD must be one of {', '.join(SIMD_LEVELS)}, got {level!r}; unset it to use the best that this "
-            "processor has."
-        )
+        raise InputError(f"NMLSDR_SIMD must be one of {', '.join(SIMD_LEVELS)}, got {level!r}; unset it for the best.")
     if SIMD_LEVELS.index(level) > _graph.best_simd_level():
-        raise InputError(
-            f"NMLSDR_SIMD={level} needs a processor with {level}; unset it to use the best that this processor has."
-        )
+        raise InputError(f"NMLSDR_SIMD={level} needs a processor with {level}; unset it for the best that this has.")
     return level
 
 

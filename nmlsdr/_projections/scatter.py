@@ -254,9 +254,7 @@ def _solve(
     matrix that a Cholesky factor of the labels made G of, which has smaller rounding errors.
     """
     if ridge == 0 and X.shape[1] > X.shape[0]:
-        raise InputError(
-            f"The scatter of {X.shape[0]} rows with {X.shape[1]} features is singular; set a ridge above 0."
-        )
+        raise InputError(f"The scatter of {X.shape[0]} rows of {X.shape[1]} features is singular; set a ridge above 0.")
     mean = X.means()
     rows, centre, back = _frame(X, mean)
     M, B = rows.scatter(F, centre, row_weights)

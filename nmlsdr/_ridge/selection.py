@@ -238,9 +238,8 @@ def permutation_of(random_state: Any, n: int) -> np.ndarray:
         if not isinstance(random_state, np.random.RandomState):
             random_state = np.random.default_rng(random_state)
     except (TypeError, ValueError):
-        raise InputError(
-            f"random_state must be None, an integer of at least 0, a Generator or a RandomState, got {random_state!r}."
-        ) from None
+        wanted = "None, an integer of at least 0, a Generator or a RandomState"
+        raise InputError(f"random_state must be {wanted}, got {random_state!r}.") from None
     return np.asarray(random_state.permutation(n))
 
 

@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from functools import reduce
-from itertools import groupby, pairwise
-from operator import itemgetter
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -53,7 +52,7 @@ class Reading:
 
     def _checked(self, recipe: Recipe, chosen: Any, values: Mapping[Any, Any]) -> Any:
         block = recipe.follow(values)
-        if not isinstance(chosen, slice) or chosen != slice(None):
+        if not isinstance(chosen, slice) or chosen != slice(0, block.shape[0]):  # a slice of CSR rows is a copy
             block = block[chosen]
         rows = check_rows(block, self.name, dtype=self.dtype)
         return rows if self.scale is None else scale_columns(rows, self.scale)
@@ -89,31 +88,17 @@ class DaskRows(RowSums):
         return DaskRows(self._blocks, self._name, numbers if self._kept is None else self._kept[numbers], self._scale)
 
     def reading(self, ranges: list[tuple[int, int]]) -> Reading:
-        """How to read these ranges of rows, in this order; a block that two of them share is read once."""
-        found: list[tuple[int, Any]] = []  # numbers of blocks, and positions within them
-        for first, last in ranges:
-            for number in range(
-                int(np.searchsorted(self.edges, first, side="right")) - 1,
-                int(np.searchsorted(self.edges, last, side="left")),
-            ):
-                start, stop = (int(edge) for edge in self.edges[number : number + 2])
-                here = slice(max(first, start) - start, min(last, stop) - start)
-                if here.stop > here.start:
-                    found.append((number, self._in_block(number, here)))
+        """How to read these ranges of rows, in increasing order; a block that two of them share is read once."""
+        numbers, edges = np.concatenate([np.arange(*each) for each in ranges]), self._blocks.edges
+        numbers = numbers if self._kept is None else self._kept[numbers]  # in the Dask array
+        of_block = np.searchsorted(edges, numbers, side="right") - 1
         steps: list[tuple[Recipe, Any]] = []
-        for number, group in groupby(found, itemgetter(0)):
-            chosen = [positions for _, positions in group]
-            steps.append((self._blocks.recipes[number], chosen[0] if len(chosen) == 1 else np.r_[tuple(chosen)]))
-        n_rows = sum(last - first for first, last in ranges)
-        return Reading(steps, (n_rows, self.shape[1]), self.dtype, self._name, self._scale)
-
-    def _in_block(self, number: int, here: slice) -> Any:
-        """Positions within a block of the Dask array."""
-        if self._kept is None:
-            whole = here == slice(0, int(np.diff(self.edges)[number]))
-            return slice(None) if whole else here
-        first = int(self.edges[number])
-        return self._kept[first + here.start : first + here.stop] - int(self._blocks.edges[number])
+        for part in np.split(numbers, np.flatnonzero(np.diff(of_block)) + 1) if len(numbers) else []:
+            block = int(np.searchsorted(edges, part[0], side="right")) - 1
+            here = part - edges[block]  # which may be many numbers; a slice goes to a task in their place
+            whole = slice(int(here[0]), int(here[-1]) + 1)
+            steps.append((self._blocks.recipes[block], whole if whole.stop - whole.start == len(here) else here))
+        return Reading(steps, (len(numbers), self.shape[1]), self.dtype, self._name, self._scale)
 
     def inputs(self, reading: Reading) -> list[Any]:
         """The values that a reading needs from outside, as Dask computes them."""
@@ -132,7 +117,7 @@ class DaskRows(RowSums):
 
     def array(self) -> Any:
         """The rows as a Dask array; nothing is computed."""
-        return self.map(_rows, self.shape[1:], self.dtype)
+        return self.map(RowSums.array, self.shape[1:], self.dtype)
 
     def ranges(self) -> list[tuple[int, int]]:
         """First and last row of each block."""
@@ -160,7 +145,7 @@ class DaskRows(RowSums):
         parts = []
         for first, last in self.ranges():
             if last > first:
-                own = {name: values[first:last] for name, values in (by_row or {}).items()}
+                own = {name: each[first:last] if np.ndim(each) else each for name, each in (by_row or {}).items()}
                 parts.append(self.task(function, [(first, last)], **own, **whole))
         while len(parts) > 1:
             parts = [task("add", _add, parts[at : at + _FAN_IN]) for at in range(0, len(parts), _FAN_IN)]
@@ -189,13 +174,11 @@ class DaskRows(RowSums):
     def scatter(
         self, F: np.ndarray, mean: np.ndarray, row_weights: np.ndarray | float
     ) -> tuple[np.ndarray, np.ndarray]:
-        weights = np.broadcast_to(row_weights, (self.shape[0],))
-        M, S = self.total(RowSums.scatter, {"F": F, "row_weights": weights}, mean=mean)
+        M, S = self.total(RowSums.scatter, {"F": F, "row_weights": row_weights}, mean=mean)
         return M, np.asfortranarray(S)
 
     def gram(self, mean: np.ndarray, row_weights: np.ndarray | float = 1.0) -> np.ndarray:
-        weights = np.broadcast_to(row_weights, (self.shape[0],))
-        return np.asfortranarray(self.total(RowSums.gram, {"row_weights": weights}, mean=mean))
+        return np.asfortranarray(self.total(RowSums.gram, {"row_weights": row_weights}, mean=mean))
 
     def project(self, V: np.ndarray, mean: np.ndarray) -> Any:
         """A Dask array, of which nothing is computed."""
@@ -206,10 +189,6 @@ def _with_rows(reading: Reading, inputs: list[Any], function: Callable[..., Any]
     if "n_jobs" in arguments:
         arguments = {**arguments, "n_jobs": task_threads(arguments["n_jobs"])}
     return function(RowSums(reading.rows(inputs)), **arguments)
-
-
-def _rows(block: RowSums) -> Any:
-    return block.rows
 
 
 def _square_sum(block: RowSums) -> np.float64:

@@ -281,7 +281,7 @@ def test_functions_refuse_unknown_metrics(function):
 def test_given_distances_have_no_metric(name, rng):
     X, Y = labelled(rng)
     model = getattr(nmlsdr, name)(4, neighbors="precomputed", metric="cosine")
-    with pytest.raises(ValueError, match="uses the given distances, so metric has no effect"):
+    with pytest.raises(ValueError, match="metric='cosine' has no effect beside neighbors=\"precomputed\"; leave"):
         model.fit(cosine_distances(X), Y)
 
 

@@ -272,7 +272,7 @@ def test_measures_accept_every_form_of_array(name):
 
 
 @pytest.mark.parametrize(("truth", "scores", "sentence"), [
-    ([1, 0], [0.1, 0.2], r"must be 2-D .*, got 1-D; one label is a column"),
+    ([1, 0], [0.1, 0.2], r"must be 2-D .*, got 1-D; one label: Y"),
     ([[1, 0]], [0.1, 0.2], r"Y has shape \(1, 2\) but scores has shape \(2,\)"),
     ([[1, 0]], [[0.1], [0.2]], r"shape \(1, 2\) but scores has shape \(2, 1\)"),
     (np.zeros((0, 3)), np.zeros((0, 3)), "no known entry in its 0 rows"),

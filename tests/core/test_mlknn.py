@@ -125,8 +125,8 @@ def test_extreme_smoothing_is_never_nan(smoothing, rng):
     ({"Y": [[0, 1], [1, -1], [0, 0]]}, "Y must contain only 0 and 1, got -1 in row 1, label 1"),
     ({"Y": [[0.5], [1], [0]]}, "in row 0"),
     ({"Y": [[np.nan], [1], [0]]}, "in row 0"),
-    ({"Y": [0, 1, 1]}, "Y must be of shape"),
-    ({"Y": [["a"], ["b"], ["c"]]}, "Y must contain only 0 and 1, got dtype"),
+    ({"Y": [0, 1, 1]}, "got 1 dimension"),
+    ({"Y": [["a"], ["b"], ["c"]]}, r"Y must be an array of 0 and 1 .*, got 2 dimension\(s\) of dtype"),
     ({"n_jobs": 0}, "n_jobs must be"),
 ])  # fmt: skip
 def test_errors_name_the_problem_and_the_fix(change, sentence):

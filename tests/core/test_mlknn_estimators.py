@@ -265,7 +265,7 @@ def test_one_search_serves_a_whole_grid(rng, tmp_path):
     ({"neighbors": "approximate"}, 'neighbors must be "exact".*got .approximate.'),
     ({"neighbors": KNeighborsTransformer}, 'neighbors must be "exact"'),
     ({"neighbors": KNeighborsTransformer(n_neighbors=3)}, "gave row 0 only 3 other rows, but 5 are needed"),
-    ({"neighbors": "precomputed"}, r"must be a square matrix of distances, got shape \(60, 4\)"),
+    ({"neighbors": "precomputed"}, r"needs a square matrix of distances, X has shape \(60, 4\)"),
     ({"n_jobs": 0}, "n_jobs must be"),
 ])  # fmt: skip
 def test_parameters_are_checked_in_fit(Classifier, parameters, sentence, rng):

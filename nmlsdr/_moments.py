@@ -21,9 +21,6 @@ from scipy.linalg import blas
 from ._checks.arguments import check_rows
 from ._lapack import add_products
 
-__all__ = ["LabelSet", "RowSums", "add_gram", "centred_over_known", "compress_labels", "label_gram", "label_sets",
-           "scale_columns", "sparse_gram", "without_offsets"]  # fmt: skip
-
 _BLOCK_VALUES = 1 << 19  # values of X that are widened to float64 and centred at a time: 4 MiB
 # Labels with fewer non-zeros than this are multiplied as a sparse matrix: at 2 % (Corel) it takes a quarter of
 # the time of the dense product, at 10 % as long.

@@ -29,8 +29,6 @@ from .._lapack import solve_positive
 from .._moments import LabelSet, RowSums, centred_over_known, label_sets
 from .._process.threads import single_threaded_blas
 
-__all__ = ["by_factors", "coefficients", "from_gram", "ridge_regression", "solve_shifted"]
-
 # The largest matrix to form, 72 MB.
 LARGEST_GRAM = 3000
 # Iterations of the conjugate gradients that the choice counts on where labels are known on different rows: 6 to 17

@@ -36,8 +36,6 @@ from ..projection import kappa_of_sets, shrunken_weights
 from . import regression
 from .regression import by_factors, coefficients, from_gram, solve_shifted
 
-__all__ = ["RIDGE_GRID", "SHRINKAGE_GRID", "CrossFit", "check_grid", "cross_fit"]
-
 SHRINKAGE_GRID = (0.0, 0.5, 1.0)
 RIDGE_GRID = (0.3, 1.0, 3.0, 10.0, 30.0)
 

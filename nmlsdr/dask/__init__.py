@@ -1,4 +1,4 @@
-"""Eight estimators, neighbours and graphs for Dask arrays: X need not fit into the memory of one process.
+"""Eight estimators for Dask arrays: X need not fit into the memory of one process.
 
 Each estimator is a subclass of the estimator of the same name in `nmlsdr`. It can be fitted to Dask arrays, and
 returns Dask arrays for Dask arrays. Soft labels, neighbours, counts, and the probabilities of both ML-kNN classifiers
@@ -14,7 +14,5 @@ tasks run in threads, in processes or on a cluster.
 from . import _estimators
 from ._blocks import open_rows
 from ._estimators import *  # noqa: F403
-from ._neighbors import kneighbors, neighbor_graph
 
-__all__ = ["kneighbors", "neighbor_graph", "open_rows"]
-__all__ += _estimators.__all__
+__all__ = ["open_rows", *_estimators.__all__]

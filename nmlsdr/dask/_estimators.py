@@ -24,17 +24,6 @@ from ._neighbors import Lists, lists_of_queries, neighbors
 from ._rows import DaskRows
 from ._run import as_array, compute, task, task_of_value, task_threads
 
-__all__ = [
-    "MDDM",
-    "NMLSDR",
-    "SSMLDR",
-    "MLkNN",
-    "MultiLabelCCA",
-    "MultiLabelPropagation",
-    "ResidualPropagation",
-    "SemiSupervisedMLkNN",
-]
-
 LABELS = 16  # labels in a task; the kernels would take 32, and need twice the memory
 
 
@@ -198,3 +187,6 @@ class SemiSupervisedMLkNN(estimators.SemiSupervisedMLkNN):
 
 class ResidualPropagation(estimators.ResidualPropagation):
     __doc__, _steps, to_local, _gather = _doc(estimators.ResidualPropagation), DaskSteps, _to_local, _gather
+
+
+__all__ = [name for name, kind in list(vars().items()) if hasattr(kind, "to_local")]

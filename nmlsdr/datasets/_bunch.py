@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Bunch", "description"]
-
 if TYPE_CHECKING:
 
     class Bunch(dict[str, Any]):
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
         def __getattr__(self, name: str) -> Any: ...
 
 else:
-    from sklearn.utils import Bunch
+    from sklearn.utils import Bunch as Bunch
 
 
 def description(loader: Callable[..., Any], facts: str) -> str:

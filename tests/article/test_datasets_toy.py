@@ -211,7 +211,7 @@ def test_bad_labels_raise_the_same_errors_as_in_the_estimators(function, Y):
 
 @pytest.mark.parametrize("function", [flip_labels, mask_labels])
 def test_labels_of_one_dimension_are_refused(function):
-    with pytest.raises(ValueError, match=r"Y must be 2-D .* got 1-D; one label is a column: Y\[:, None\]"):
+    with pytest.raises(ValueError, match=r"Y must be 2-D .* got 1-D; one label: Y\[:, None\]"):
         function([0, 1], 0.5)
 
 

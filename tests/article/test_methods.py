@@ -35,7 +35,7 @@ def test_an_unknown_name_raises_a_clear_error(name, hint):
 
 
 def test_starred_methods_refuse_another_alpha():
-    with pytest.raises(ValueError, match=r"NMLSDR\* keeps .*alpha_labeled is 0, got 0.5; use NMLSDR"):
+    with pytest.raises(ValueError, match=r"NMLSDR\* has alpha_labeled=0, got 0.5; use NMLSDR\."):
         METHODS["NMLSDR*"](2, alpha_labeled=0.5)
 
 

@@ -1,7 +1,5 @@
 """Dask: the same bits for any blocks, threaded and on a cluster, and the experiments' cells through joblib."""
 
-import doctest
-import inspect
 import sys
 
 import joblib
@@ -12,8 +10,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import nmlsdr.dask
-from nmlsdr import MLkNN, MultiLabelPropagation, SemiSupervisedMLkNN, graph
+from nmlsdr import MLkNN, MultiLabelPropagation, SemiSupervisedMLkNN
+from nmlsdr._search import squared_neighbors
 from nmlsdr.cli import main
+from nmlsdr.dask._neighbors import lists_of_queries, neighbors
+from nmlsdr.dask._rows import DaskRows
 
 dask = pytest.importorskip("dask", reason="needs Dask: pip install 'nmlsdr[dask]'")
 da = pytest.importorskip("dask.array", reason="needs Dask: pip install 'nmlsdr[dask]'")
@@ -33,9 +34,17 @@ def in_blocks(X, size):
 
 
 def assert_lists(found, expected):
-    for lists, wanted in zip(dask.compute(*found), expected, strict=True):
+    for lists, wanted in zip(found, expected, strict=True):
         assert lists.dtype == wanted.dtype
         np.testing.assert_array_equal(lists, wanted)
+
+
+def search(X, k, queries=None, metric="euclidean"):
+    """Squared distances and indices by the search of nmlsdr.dask."""
+    if queries is None:
+        return neighbors(DaskRows.of(X), k, metric=metric)
+    blocks = dask.compute(*lists_of_queries(DaskRows.of(X), DaskRows.of(queries, "queries"), k, metric=metric))
+    return [np.concatenate(part) for part in zip(*blocks, strict=True)]
 
 
 @pytest.mark.parametrize("size", [120, 119, 50, 17])
@@ -43,7 +52,7 @@ def assert_lists(found, expected):
 @pytest.mark.parametrize("metric", METRICS)
 def test_neighbours_of_the_rows(rows, size, dtype, metric):
     X = rows.astype(dtype)
-    assert_lists(nmlsdr.dask.kneighbors(in_blocks(X, size), 9, metric=metric), graph.kneighbors(X, 9, metric=metric))
+    assert_lists(search(in_blocks(X, size), 9, metric=metric), squared_neighbors(X, 9, metric=metric))
 
 
 @pytest.mark.parametrize("size", [120, 50, 17])
@@ -52,66 +61,45 @@ def test_neighbours_of_the_rows(rows, size, dtype, metric):
 def test_neighbours_of_queries_equal_those_without_dask(rows, rng, size, source, metric):
     Q = rows if source == "the rows" else rng.integers(0, 3, size=(31, 4)).astype(float)
     queries = Q if source == "memory" else in_blocks(Q, 11)
-    expected = graph.kneighbors(rows, 9, queries=Q, metric=metric)
-    assert_lists(nmlsdr.dask.kneighbors(in_blocks(rows, size), 9, queries=queries, metric=metric), expected)
-    assert_lists(nmlsdr.dask.kneighbors(rows, 9, queries=queries, metric=metric), expected)
+    expected = squared_neighbors(rows, 9, queries=Q, metric=metric)
+    assert_lists(search(in_blocks(rows, size), 9, queries, metric), expected)
+    assert_lists(search(rows, 9, queries, metric), expected)
 
 
 @pytest.mark.parametrize("k", [1, 118, 119])
 @pytest.mark.parametrize("metric", METRICS)
 def test_more_neighbours_than_a_block_has_rows(rows, k, metric):
-    assert_lists(
-        nmlsdr.dask.kneighbors(in_blocks(rows, 13), k, metric=metric), graph.kneighbors(rows, k, metric=metric)
-    )
+    assert_lists(search(in_blocks(rows, 13), k, metric=metric), squared_neighbors(rows, k, metric=metric))
 
 
 @pytest.mark.parametrize("n_zeros", [1, 12, 40])
 @pytest.mark.parametrize("size", [40, 17])
 def test_rows_without_a_direction(rows, n_zeros, size):
     rows[:n_zeros] = 0  # whole blocks of them, and blocks without any
-    assert_lists(
-        nmlsdr.dask.kneighbors(in_blocks(rows, size), 9, metric="cosine"), graph.kneighbors(rows, 9, metric="cosine")
-    )
+    assert_lists(search(in_blocks(rows, size), 9, metric="cosine"), squared_neighbors(rows, 9, metric="cosine"))
 
 
 def test_columns_may_be_cut_and_blocks_may_be_empty_or_sparse(rows):
-    expected = graph.kneighbors(rows, 5)
-    assert_lists(nmlsdr.dask.kneighbors(da.from_array(rows, chunks=(40, 3)), 5), expected)
+    expected = squared_neighbors(rows, 5)
+    assert_lists(search(da.from_array(rows, chunks=(40, 3)), 5), expected)
     holes = da.from_array(rows, chunks=((40, 0, 80), (4,)))
     assert 0 in holes.chunks[0]
-    assert_lists(nmlsdr.dask.kneighbors(holes, 5), expected)
-    assert_lists(nmlsdr.dask.kneighbors(in_blocks(rows[:12], 1), 5), graph.kneighbors(rows[:12], 5))
+    assert_lists(search(holes, 5), expected)
+    assert_lists(search(in_blocks(rows[:12], 1), 5), squared_neighbors(rows[:12], 5))
     csr = in_blocks(rows, 40).map_blocks(sparse.csr_array)
-    assert_lists(nmlsdr.dask.kneighbors(csr, 5), graph.kneighbors(sparse.csr_array(rows), 5))
-
-
-def test_lists_are_chunked_as_the_queries(rows):
-    distances, indices = nmlsdr.dask.kneighbors(rows, 3, queries=in_blocks(rows, 50))
-    assert distances.chunks == indices.chunks == ((50, 50, 20), (3,))
-
-
-@pytest.mark.parametrize("edge_weights", ["binary", "rbf"])
-@pytest.mark.parametrize("metric", METRICS)
-def test_the_graph_equals_that_without_dask(rows, edge_weights, metric):
-    W = nmlsdr.dask.neighbor_graph(in_blocks(rows, 50), 6, edge_weights=edge_weights, metric=metric)
-    expected = graph.neighbor_graph(rows, 6, edge_weights=edge_weights, metric=metric)
-    for part in ("indptr", "indices", "data"):
-        np.testing.assert_array_equal(getattr(W, part), getattr(expected, part))
+    assert_lists(search(csr, 5), squared_neighbors(sparse.csr_array(rows), 5))
 
 
 @pytest.mark.parametrize(("call", "message"), [
-    (lambda X: nmlsdr.dask.kneighbors(X, 120), "n_neighbors=120 needs more than 120 samples, got 120"),
-    (lambda X: nmlsdr.dask.kneighbors(X, 121, queries=X), "n_neighbors=121 needs at least 121 samples, got 120"),
-    (lambda X: nmlsdr.dask.kneighbors(X, 0), "n_neighbors must be an integer of at least 1"),
-    (lambda X: nmlsdr.dask.kneighbors(X, 3, queries=X[:, :2]), "queries has 2 features, but X has 4"),
-    (lambda X: nmlsdr.dask.kneighbors(X, 3, metric="angle"), "metric must be"),
-    (lambda X: nmlsdr.dask.neighbor_graph(X, 3, metric="angle"), "metric must be"),
-    (lambda X: nmlsdr.dask.kneighbors(X[:, 0], 3), "X must be a 2-D array"),
-    (lambda X: nmlsdr.dask.kneighbors(X[X[:, 0] > 0], 3), r"X has chunks of unknown size; call its compute_chunk"),
-    (lambda X: dask.compute(*nmlsdr.dask.kneighbors(X / 0, 3)), "X contains NaN or infinity"),
+    (lambda X: search(X, 120), "n_neighbors=120 needs more than 120 samples, got 120"),
+    (lambda X: search(X, 121, X), "n_neighbors=121 needs at least 121 samples, got 120"),
+    (lambda X: search(X, 3, X[:, :2]), "queries has 2 features, but X has 4"),
+    (lambda X: search(X[:, 0], 3), "X must be a 2-D array"),
+    (lambda X: search(X[X[:, 0] > 0], 3), r"X has chunks of unknown size; call its compute_chunk"),
+    (lambda X: search(X / 0, 3), "X contains NaN or infinity"),
 ])  # fmt: skip
 @pytest.mark.filterwarnings("ignore:divide by zero", "ignore:invalid value")
-def test_wrong_arguments_of_dask_functions_are_refused(rows, call, message):
+def test_wrong_arguments_of_a_search_are_refused(rows, call, message):
     with pytest.raises(ValueError, match=message):
         call(in_blocks(rows, 50))
 
@@ -144,14 +132,6 @@ def test_a_model_of_rows_in_memory_predicts_by_blocks(rng, name):
         np.testing.assert_array_equal(found.compute(), expected)
 
 
-@pytest.mark.parametrize("function", [nmlsdr.dask.kneighbors, nmlsdr.dask.neighbor_graph])
-def test_examples_run_where_there_is_dask(function):
-    text = inspect.getdoc(function).replace("  # doctest: +SKIP", "")
-    assert text.count(">>>") >= 2
-    test = doctest.DocTestParser().get_doctest(text, vars(nmlsdr.dask).copy(), function.__name__, None, 0)
-    assert doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test).failed == 0
-
-
 # ---------------------------------------------------------------- on a cluster of two processes
 
 
@@ -171,8 +151,7 @@ def modules_of_workers(client):
 
 @pytest.mark.slow
 def test_a_cluster_gives_the_same_bits(client, rows, rng):
-    distances, indices = nmlsdr.dask.kneighbors(in_blocks(rows, 50), 9)
-    assert_lists(client.gather(client.compute([distances, indices])), graph.kneighbors(rows, 9))
+    assert_lists(search(in_blocks(rows, 50), 9), squared_neighbors(rows, 9))
     X, Y = draw(rng)
     scores = nmlsdr.dask.MLkNN(5, n_jobs=1).fit(in_blocks(X, 30), Y).predict_proba(in_blocks(X, 20))
     expected = MLkNN(5, n_jobs=1).fit(X, Y).predict_proba(X)

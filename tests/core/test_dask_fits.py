@@ -347,9 +347,6 @@ def assert_lists_of_one_search(X, monkeypatch, order, chunks, k, metric):
     found = neighbor_tasks.neighbors(rows, k, metric=metric)
     np.testing.assert_array_equal(found.indices, indices)
     np.testing.assert_array_equal(found.squared, squared)
-    distances, numbers = nmlsdr.dask.kneighbors(rows.array(), k, metric=metric)
-    assert distances.chunks[0] == numbers.chunks[0] == tuple(chunks)
-    np.testing.assert_array_equal(numbers.compute(), indices)
 
 
 def test_a_selection_of_dask_rows_is_searched_like_the_same_rows_in_memory(rng):

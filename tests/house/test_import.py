@@ -163,7 +163,7 @@ assert "dask" not in sys.modules
 sys.modules["dask"] = None
 inspect.getmembers(nmlsdr)  # nor by looking at every name
 try:
-    nmlsdr.dask.kneighbors([[0.0], [1.0]], 1)
+    nmlsdr.dask.open_rows("rows.npy")
 except ImportError as error:
     print(error)
 """

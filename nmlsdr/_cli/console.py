@@ -14,17 +14,7 @@ class RunError(Exception):
     """The arguments were right and the run failed: exit status 1."""
 
 
-class _Notes(logging.Handler):
-    def __init__(self, console: "Console") -> None:
-        super().__init__(logging.INFO)
-        self.console = console
-
-    def emit(self, record: logging.LogRecord) -> None:
-        if not self.console.announced or record.levelno > logging.INFO:  # one estimate is enough
-            self.console.note(record.getMessage())
-
-
-class Console:
+class Console(logging.Handler):
     """Progress on stderr, if that is a terminal and --quiet is not given; notes always.
 
     Parameters
@@ -36,6 +26,7 @@ class Console:
     """
 
     def __init__(self, quiet: bool = False, stream: TextIO | None = None) -> None:
+        super().__init__(logging.INFO)
         self.stream = sys.stderr if stream is None else stream
         self.quiet = quiet
         self.live = not quiet and self.stream.isatty()
@@ -44,6 +35,11 @@ class Console:
     def note(self, text: str) -> None:
         """Write one sentence that matters even in a script."""
         print("\r\x1b[K" * self.live + f"nmlsdr: {printable(text)}", file=self.stream)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write what the package logs."""
+        if not self.announced or record.levelno > logging.INFO:  # one estimate is enough
+            self.note(record.getMessage())
 
     def expect(self, seconds: float, n_bytes: int = 0) -> None:
         """Announce once how long the command will take, if it is long."""
@@ -62,14 +58,14 @@ class Console:
         if self.quiet:
             yield
             return
-        logger, handler = logging.getLogger("nmlsdr"), _Notes(self)
+        logger = logging.getLogger("nmlsdr")
         level = logger.level
-        logger.addHandler(handler)
+        logger.addHandler(self)
         logger.setLevel(logging.INFO)
         try:
             yield
         finally:
-            logger.removeHandler(handler)
+            logger.removeHandler(self)
             logger.setLevel(level)
 
     @contextlib.contextmanager

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from ..inspection import drawn_rows, two_axes
+from ..inspection import correlations, drawn_rows, two_axes
 
 Facts = dict[str, Any]
 
@@ -40,19 +40,6 @@ def describe_components(
         made.append({"number": i + 1, "features": features, "labels": _strongest(along[i], label_names)})
     n_dropped = int((method.feature_weights_ == 0).sum())
     return {"eigenvalues": bars, "made": made, "n_features": len(feature_names), "n_dropped": n_dropped}
-
-
-def correlations(Z: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float64]:
-    """Correlation of each component with each label, (d, C), over the rows where it is known; 0 if not defined."""
-    found = np.zeros((Z.shape[1], y.shape[1]))
-    for c, given in enumerate(y.T):
-        rows = given != -1
-        if rows.sum() > 2:
-            a, b = np.asarray(Z[rows], dtype=np.float64), (given[rows] == 1).astype(np.float64)
-            a, b = a - a.mean(axis=0), b - b.mean()
-            lengths = np.sqrt((a * a).sum(axis=0) * (b @ b))
-            found[:, c] = np.divide(b @ a, lengths, out=np.zeros(Z.shape[1]), where=lengths > 0)
-    return found
 
 
 def _strongest(correlation: NDArray[np.float64], names: Sequence[str]) -> list[Facts]:

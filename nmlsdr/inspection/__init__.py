@@ -19,7 +19,7 @@ something is drawn.
 from ._embedding import EmbeddingDisplay, drawn_rows, two_axes  # noqa: F401
 from ._html import need_jinja, open_template, read_asset, readable  # noqa: F401
 from ._mistakes import estimate_mistakes
-from ._page import render_part, script_and_style, write_review  # noqa: F401
+from ._page import correlations, render_part, script_and_style, write_review  # noqa: F401
 from ._review import rank_suspects
 from ._rows import check_rows  # noqa: F401
 from ._verdicts import names_or_numbers, read_verdicts  # noqa: F401

@@ -230,7 +230,9 @@ def _add_parts(entries: Mapping[int, list[Entry]], method: Any, X: Any, table: S
     features: dict[str, list[int]] = {name: [] for name in columns}
     for f, name in enumerate(feature_columns):
         features.get(name, []).append(f)
-    clear, by_column = _clearness(X, table.target), X.tocsc() if sparse.issparse(X) else X
+    # Above 1, if a feature and a label correlate by more than so many features do by chance at most.
+    clear = correlations(X, table.target) ** 2 * (table.target != -1).sum(axis=0) / (2 * np.log(2 * X.shape[1]))
+    by_column = X.tocsc() if sparse.issparse(X) else X
     target = np.asfortranarray(table.target, dtype=np.float32)
     strong = {c: {name: clear[at, c].max(initial=0.0) for name, at in features.items()} for c in entries}
     lists = {c: sorted((n for n in columns if of[n] > 1.0), key=lambda n: -of[n])[:N_TOLD] for c, of in strong.items()}
@@ -259,15 +261,15 @@ def _add_parts(entries: Mapping[int, list[Entry]], method: Any, X: Any, table: S
     return columns, {str(c): [found[c, name][0] for name in names] for c, names in lists.items()}
 
 
-def _clearness(X: Any, target: NDArray[Any]) -> NDArray[np.float64]:
-    """For features and labels: above 1, if they correlate by more than so many features do by chance at most."""
+def correlations(X: Any, target: NDArray[Any]) -> NDArray[np.float64]:
+    """Correlation of each feature with each label, (D, C), over the rows where it is known; 0 if it is not defined."""
     known, on = (target != -1).astype(float), (target == 1).astype(float)
     n, share = known.sum(axis=0), on.sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         mean = X.T @ known / n
-        variance = (X.multiply(X) if sparse.issparse(X) else X * X).T @ known / n - mean**2
-        t2 = (X.T @ on - mean * share) ** 2 / (variance * share * (1 - share / n))
-    return np.nan_to_num(t2 / (2 * np.log(2 * X.shape[1])), posinf=0.0)
+        variance = (X.multiply(X) if sparse.issparse(X) else X * X).T @ known - n * mean**2
+        found = (X.T @ on - mean * share) / np.sqrt(variance * share * (1 - share / n))
+    return np.nan_to_num(found, posinf=0.0, neginf=0.0)
 
 
 def _strip(

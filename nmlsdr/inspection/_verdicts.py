@@ -254,7 +254,7 @@ def _look_up(cell: str, known: dict[str, Any]) -> tuple[str, Any]:
 def _read(path: str, form: Form) -> tuple[list[str], list[tuple[int, list[str]]]]:
     """Return the names of the columns, folded, and each filled line with its number."""
     with Lines(path, form) as lines:
-        reader = csv.reader((f"{line}\n" for line in lines), delimiter=lines.dialect(None, ".").delimiter)
+        reader = csv.reader((f"{line}\n" for line in lines), delimiter=lines.delimiter(None))
         try:
             header = [unescape_formula(name).strip().lower() for name in next(reader, [])]
             return header, [(lines.number, cells) for cells in reader if any(cell.strip() for cell in cells)]

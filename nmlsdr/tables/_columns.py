@@ -96,12 +96,8 @@ class Texts:
     def of(cls, texts: Sequence[str], codes: Any, numbers: Mapping[str, float] | None = None) -> "Texts":
         """Return a column from texts that may be equal, unused, or in any order."""
         known, merged = coded(texts)
-        codes = merged[codes] if len(merged) else np.zeros(0, np.int32)
-        used, first, codes = np.unique(codes, return_index=True, return_inverse=True)
-        order = np.argsort(first)
-        rank = np.empty(len(order), np.int32)
-        rank[order] = np.arange(len(order), dtype=np.int32)
-        return cls([known[used[k]] for k in order], rank[codes], numbers)
+        used, codes = coded(merged[codes].tolist())
+        return cls([known[k] for k in used], codes, numbers)
 
     @functools.cached_property
     def trimmed(self) -> "Texts":
@@ -373,12 +369,10 @@ def coded_column(different: Sequence[Any], codes: NDArray[Any]) -> Cells:
     if filled and are_numbers and keeps_digits(cell for cell in filled if isinstance(cell, Integral)):
         return Numbers(np.array([np.nan if isinstance(cell, str) else float(cell) for cell in different])[codes])
     texts = _texts_of(different)
-    if (values := plain_values(texts)) is not None:
-        return Numbers(values[codes], written=True)
     # A float beside texts is no text, whose decimal mark could be another one.
     kinds, pairs = float | np.floating | bool | np.bool_, zip(texts, different, strict=True)
     numbers = {text: float(cell) for text, cell in pairs if isinstance(cell, kinds) and np.isfinite(cell)}
-    return Texts.of(texts, codes, numbers if len({*truths}) == 1 else None)
+    return with_numbers(Texts.of(texts, codes, numbers if len({*truths}) == 1 else None))
 
 
 def _texts_of(different: Sequence[Any]) -> list[str]:

@@ -42,9 +42,9 @@ class CsvFile:
         self.is_labels = False  # whether all columns are labels
         self.renamed: dict[str, str] = {}
         import_extra("pyarrow.compute", "Reading CSV files", "cli")
-        self.dialect = lines.dialect(form.delimiter, form.decimal)
+        self.delimiter = lines.delimiter(form.delimiter)
         begin = lines.peek().splitlines()[:10] if self.is_raw else []
-        for _ in range(n_titles(list(csv.reader(begin, delimiter=self.dialect.delimiter)), asked or ())):
+        for _ in range(n_titles(list(csv.reader(begin, delimiter=self.delimiter)), asked or ())):
             if next(lines).strip(BLANKS):
                 lines.notes.append(f"line {lines.number} stands above the names of the columns and is skipped")
         self._rows, self._n_below = self._read_rows(), 0
@@ -78,25 +78,22 @@ class CsvFile:
         from pyarrow import ArrowInvalid, BufferReader, string
         from pyarrow import csv as arrow_csv
 
-        delimiter, width = self.dialect.delimiter, len(self.names)
-        if len(delimiter.encode()) > 1 or width == 1 or not wanted:  # what is blank is no row, or may be one
+        delimiter = self.delimiter
+        if len(delimiter.encode()) > 1 or len(self.names) == 1 or not wanted:  # what is blank is no row, or may be one
             return
         columns = {name: string() for name in self.names}
         convert = arrow_csv.ConvertOptions(
             column_types=columns, include_columns=wanted, null_values=[""], strings_can_be_null=True, check_utf8=False
         )
         parse = arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, ignore_empty_lines=False)
-        while (block := self.lines.next_block(delimiter)) is not None:
-            text, ends = block
+        for text, ends in self.lines.blocks(delimiter):
             read = arrow_csv.ReadOptions(use_threads=False, column_names=self.names, block_size=len(text) + 1)
             try:
-                found = arrow_csv.read_csv(BufferReader(text), read, parse, convert)
+                found = arrow_csv.read_csv(BufferReader(text), read, parse, convert).combine_chunks()
             except ArrowInvalid:
-                found = None
-            if found is None or found.num_rows != len(ends):
-                self.lines.give_back()
                 return
-            found = found.combine_chunks()
+            if found.num_rows != len(ends):
+                return
             last = text[-SAMPLE:].decode(errors="ignore").split("\n")[1:-1] if self.is_raw else []
             yield [column.chunk(0) for column in found.columns], ends, csv.reader(last, delimiter=delimiter)
 
@@ -114,7 +111,7 @@ class CsvFile:
 
     def _read_rows(self) -> Iterator[list[str]]:
         """Yield the names of the columns, and then the cells of each row, as many as there are names."""
-        lines, delimiter = self.lines, self.dialect.delimiter
+        lines, delimiter = self.lines, self.delimiter
         most = 2 * self.form.max_features + 1000  # delimiters of a row; a text in quotes may hold some too
         n_delimiters = 0  # of the row that is being read
 

@@ -25,45 +25,29 @@ from ._encodings import guess_encoding
 SAMPLE = 1 << 16  # bytes that are looked at
 DELIMITERS = ",;\t|"
 QUOTED = re.compile(r'"[^"]*"')
-COMMA_NUMBER = re.compile(r"[ \t]*[+-]?(?:[0-9]+,[0-9]*|,[0-9]+)(?:[eE][+-]?[0-9]+)?[ \t]*")
-POINT_NUMBER = re.compile(r"[ \t]*[+-]?(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[ \t]*")
 
 
-class Dialect(NamedTuple):
-    """How a table of text is written."""
+def guess_delimiter(text: str) -> str:
+    """Return what stands between the cells of a table that begins with this text.
 
-    delimiter: str
-    decimal: str
-
-
-def guess_dialect(text: str, delimiter: str | None, decimal: str | None) -> Dialect:
-    """Return how the first lines of a table are written; what is given is not guessed.
-
-    The delimiter is the one of , ; tab | that is most frequent in the first line that has one. If it is not in each
-    line behind it, that line may be a title, and the delimiter is that of the first lines that all have one.
-    The decimal mark is a comma if the delimiter is not, some cell is a number with a comma, and none has a point.
+    It is the one of , ; tab | that is most frequent in the first line that has one. If it is not in each line behind
+    it, that line may be a title, and the delimiter is that of the first lines that all have one.
 
     Examples
     --------
-    >>> guess_dialect("a;b\\n1,5;2\\n", None, None)
-    Dialect(delimiter=';', decimal=',')
+    >>> guess_delimiter("a;b\\n1,5;2\\n")
+    ';'
     """
-    lines = text.removeprefix("\ufeff").split("\n")
+    lines = text.split("\n")
     lines = lines[:-1] or lines  # the last may be cut off
-    if delimiter is None:
-        bare = [QUOTED.sub("", line) for line in lines[:10] if line.strip()]
-        first = next((k for k, line in enumerate(bare) if set(line) & set(DELIMITERS)), 0)
-        delimiter = max(DELIMITERS, key=bare[first].count) if bare else ","  # the first of equals: a comma
-        if any(delimiter not in line for line in bare[first:]):
-            marks = sorted(DELIMITERS, key=lambda mark: mark != delimiter)
-            later = (m for k in range(first + 1, len(bare) - 1) for m in marks if all(m in x for x in bare[k:]))
-            delimiter = next(later, "," if first else delimiter)
-    if decimal is None:
-        rows = lines[1:] if delimiter != "," else []
-        cells = [cell for line in rows for cell in line.rstrip("\r").replace('"', "").split(delimiter)]
-        commas, points = (any(map(number.fullmatch, cells)) for number in (COMMA_NUMBER, POINT_NUMBER))
-        decimal = "," if commas and not points else "."
-    return Dialect(delimiter, decimal)
+    bare = [QUOTED.sub("", line) for line in lines[:10] if line.strip()]
+    first = next((k for k, line in enumerate(bare) if set(line) & set(DELIMITERS)), 0)
+    delimiter = max(DELIMITERS, key=bare[first].count) if bare else ","  # the first of equals: a comma
+    if any(delimiter not in line for line in bare[first:]):
+        marks = sorted(DELIMITERS, key=lambda mark: mark != delimiter)
+        later = (m for k in range(first + 1, len(bare) - 1) for m in marks if all(m in x for x in bare[k:]))
+        delimiter = next(later, "," if first else delimiter)
+    return delimiter
 
 
 #: Most bytes that a reader takes from one file.
@@ -92,7 +76,7 @@ class Form:
     Parameters
     ----------
     delimiter, decimal : str, default=None
-        For CSV: the character between cells, and the decimal mark. None: guessed from the first lines.
+        For CSV: the character between cells, and the decimal mark. None: found from the file.
     encoding : str, default=None
         Encoding of a text file. None: UTF-8, UTF-16 if the file begins with a byte order mark, or a Windows page such
         as cp1252 or cp1250 if the first bytes are not UTF-8; a note says which.
@@ -229,19 +213,17 @@ class Lines(contextlib.AbstractContextManager["Lines"]):
         self.allowed = allowance(self.path, max_bytes)
         self._left = self.allowed if packed or max_bytes is not None else MAX_BYTES
         self._line_cost = LINE_COST if packed and max_bytes is None else 0
-        self._ahead = io.BytesIO()  # of a block that was given back
-        self._given = (0, 0)  # the number and the bytes left before the block that was given last
+        self._ahead = io.BytesIO()  # of a block that is not read yet
         self._codec = "utf-8"
         self.encoding = form.encoding or self._guess(self._peek())
         self._is_guess = form.encoding is None and self.encoding == "utf-8"  # as long as all lines are ASCII
         if self.encoding.lower().replace("_", "-") not in ("utf-8", "utf8", "utf-8-sig"):
             self._recode()
 
-    def dialect(self, delimiter: str | None, decimal: str | None) -> Dialect:
-        """Return the form of a table: as given, tabs for the suffix .tsv, or guessed from its first lines."""
-        if delimiter is None and self.path.name.lower().removesuffix(".gz").endswith(".tsv"):
-            delimiter = "\t"
-        return guess_dialect(self.peek(), delimiter, decimal)
+    def delimiter(self, given: str | None) -> str:
+        """Return what stands between the cells of a table: as given, tabs for the suffix .tsv, or guessed."""
+        is_tsv = self.path.name.lower().removesuffix(".gz").endswith(".tsv")
+        return given or ("\t" if is_tsv else guess_delimiter(self.peek()))
 
     def peek(self) -> str:
         """Return the begin of the text, which is still to be read."""
@@ -313,48 +295,32 @@ class Lines(contextlib.AbstractContextManager["Lines"]):
             place = int(np.argmax(np.frombuffer(raw, np.uint8) > 127))
             self.encoding = self._codec = self._guess(raw[raw.rfind(b"\n", 0, place) + 1 :].partition(b"\n")[0])
 
-    def next_block(self, delimiter: str) -> tuple[bytes, NDArray[np.int64]] | None:
-        """Return the next rows of a table in UTF-8, and the number of the line on which each ends.
+    def blocks(self, delimiter: str) -> Iterator[tuple[bytes, NDArray[np.int64]]]:
+        """Yield rows of a table in UTF-8, many at once, and the number of the line on which each ends.
 
-        These are rows whose quotes surround whole cells, within all limits, without blank lines between them. None:
-        other rows follow, or none; read them line by line.
+        These are rows whose quotes surround whole cells, within all limits, without blank lines between them. A block
+        counts as read when the next one is asked for; what is not read so is still to be read line by line.
         """
-        if self._ahead.tell() < len(self._ahead.getbuffer()):
-            return None
-        raw = self._file.read(min(BLOCK, self._left))
-        raw += self._file.readline(MAX_LINE)
-        lines = [raw]
-        n_quotes, size = raw.count(b'"'), len(raw)
-        while n_quotes % 2 and size < MAX_LINE and (raw := self._file.readline(MAX_LINE)):
-            lines.append(raw)
-            n_quotes, size = n_quotes + raw.count(b'"'), size + len(raw)
-        raw = b"".join(lines)
-        self._ahead = io.BytesIO(raw)  # until it is found to be in order
-        block = raw.replace(b"\r\n", b"\n")
-        if not block.endswith(b"\n"):
-            block += b"\n"
-        cost = size + self._line_cost * block.count(b"\n")
-        if not raw or n_quotes % 2 or size >= MAX_LINE or b"\0" in raw or b"\r" in block or cost > self._left:
-            return None
-        self._guess_again(raw)
-        try:
-            text = block.decode(self._codec)
-        except UnicodeDecodeError:
-            return None
-        if self._codec != "utf-8":
-            block = text.encode()
-        ends = row_ends(block, delimiter.encode())
-        if ends is None:
-            return None
-        self._ahead = io.BytesIO()
-        self._given = (self.number, self._left)
-        lines_of_rows = self.number + ends
-        self.number, self._left, self._last = self.number + block.count(b"\n"), self._left - cost, raw
-        return block, lines_of_rows
-
-    def give_back(self) -> None:
-        """Read the lines of the last block again, one by one."""
-        (self.number, self._left), self._ahead = self._given, io.BytesIO(self._last)
+        parts = iter(lambda: self._file.read(min(BLOCK, self._left)) + self._file.readline(MAX_LINE), b"")
+        for raw in parts:
+            while raw.count(b'"') % 2 and len(raw) < MAX_LINE and (more := next(parts, b"")):
+                raw += more
+            self._ahead = io.BytesIO(raw)
+            block = raw.replace(b"\r\n", b"\n").removesuffix(b"\n") + b"\n"
+            n_lines = block.count(b"\n")
+            cost = len(raw) + self._line_cost * n_lines
+            is_odd = raw.count(b'"') % 2 or b"\0" in raw or b"\r" in block
+            if is_odd or len(raw) >= MAX_LINE or cost > self._left:
+                return
+            self._guess_again(raw)
+            try:
+                block = block.decode(self._codec).encode()
+            except UnicodeDecodeError:
+                return
+            if (ends := row_ends(block, delimiter.encode())) is None:
+                return
+            yield block, self.number + ends
+            self.number, self._left, self._ahead = self.number + n_lines, self._left - cost, io.BytesIO()
 
     def too_large(self, what: str) -> DataFileError:
         """Return the error that the file holds or declares too much, at the line read last."""
@@ -380,11 +346,9 @@ def row_ends(block: bytes, delimiter: bytes) -> NDArray[np.int64] | None:
         quotes = np.flatnonzero(data == ord('"'))
         first, last = quotes[::2], quotes[1::2]
         around = np.frombuffer(b"\n" + block + b"\n", np.uint8)  # at place + 1
-        borders = [ord("\n"), ord(delimiter)]
         doubled = first[1:] == last[:-1] + 1
-        opened = np.isin(around[first], borders)
+        opened, closed = (np.isin(around[at], [ord("\n"), ord(delimiter)]) for at in (first, last + 2))
         opened[1:] |= doubled
-        closed = np.isin(around[last + 2], borders)
         closed[:-1] |= doubled
         if not (opened.all() and closed.all()):
             return None

@@ -16,7 +16,7 @@ SWAPPED = str.maketrans(",.", ".,")  # a decimal comma becomes a point, and a po
 
 
 def plain_contents(
-    table: Table, split: Split, *, decimal: str = ".", complete: bool = False
+    table: Table, split: Split, *, decimal: str | None = None, complete: bool = False
 ) -> tuple[Any, NDArray[np.int64] | None]:
     """Return features (n, D), of which all are numbers, and labels (n, C), or raise for the first other cell.
 
@@ -24,13 +24,15 @@ def plain_contents(
     ----------
     table : Table
     split : Split
-    decimal : str, default="."
-        Decimal mark of numbers in texts.
+    decimal : str, default=None
+        Decimal mark of numbers in texts. None: a comma if some have one and none has a point.
     complete : bool, default=False
         Whether a missing feature or label is an error; else they are NaN and -1.
     """
     problems: list[Problem] = []
     features = [] if table.sparse is not None else split.features
+    written = "".join(text for name in features for text in getattr(table.columns[name], "different", ()))
+    decimal = decimal or ("," if "," in written and "." not in written else ".")
     found = [_values(name, table.columns[name], complete, decimal, problems) for name in features]
     target = label_columns(table, split, problems, all_known=complete) if split.labels else None
     if problems:

@@ -310,20 +310,19 @@ class Plan:
 
     def sample(self, n_rows: int) -> NDArray[Any]:
         """Return invented rows of text that the plan can encode."""
-        table = np.full((n_rows, len(self.columns)), "", dtype=object)
-        for j, column in enumerate(self.columns):
-            levels = [*column.levels] if column.kind == "yes/no" else [*column.levels.values()]
-            unit = "" if "" in column.factors else min(column.factors, default="")
-            for i in range(n_rows):
-                if column.kind == "number":
-                    table[i, j] = f"{(*column.fill, 0.0)[0] + i - 0.5:.3f}".replace(".", column.decimal) + unit
-                elif column.kind == "JSON":
-                    table[i, j] = json.dumps(dict.fromkeys(column.levels, i))
-                elif column.kind == "date":
-                    table[i, j] = f"{2000 + i}-0{i + 1}-15"
-                elif levels:
-                    table[i, j] = levels[i % len(levels)]
-        return table
+
+        def text(column: Column, i: int) -> str:
+            if column.kind == "number":
+                unit = "" if "" in column.factors else min(column.factors, default="")
+                return f"{(*column.fill, 0.0)[0] + i - 0.5:.3f}".replace(".", column.decimal) + unit
+            if column.kind == "JSON":
+                return json.dumps(dict.fromkeys(column.levels, i))
+            if column.kind == "date":
+                return f"{2000 + i}-0{i + 1}-15"
+            levels = [*(column.levels if column.kind == "yes/no" else column.levels.values())] or [""]
+            return levels[i % len(levels)]
+
+        return np.array([[text(column, i) for column in self.columns] for i in range(n_rows)], dtype=object)
 
     def to_json(self) -> str:
         """Return the plan as text; most columns of a wide table are plain numbers, for which a short list is enough."""

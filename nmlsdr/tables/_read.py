@@ -172,8 +172,7 @@ def read_table(
                 with _opened(path, reader, form, None if plan is None else asked) as source:
                     split = _split(source, roles, labels, plan)
                     found = source.read(split)
-                decimal = source.dialect.decimal if isinstance(source, CsvFile) else "."
-                table, problems = _read_labels(path, found, split, decimal, roles, form, plan)
+                table, problems = _read_labels(path, found, split, roles, form, plan)
         if table.columns is not None and isinstance(plan, Plan):
             _encode_new(table, found, plan, problems)
         elif table.columns is not None and isinstance(plan, Choices):
@@ -194,7 +193,7 @@ def read_table(
 
 
 def _read_labels(
-    path: Path_, found: Table, split: Split, decimal: str, roles: Roles, form: Form, plan: Plan | Choices | None
+    path: Path_, found: Table, split: Split, roles: Roles, form: Form, plan: Plan | Choices | None
 ) -> tuple[Bunch, list[Problem]]:
     """Return a table with its labels, and with its features where no plan is needed for them; and wrong labels."""
     known, problems = plan.names if isinstance(plan, Plan) else (), list[Problem]()  # names that were told at the fit
@@ -202,14 +201,14 @@ def _read_labels(
     more = {"unused": split.unused, "encoding": found.encoding}
     table = _result(label_names=split.labels or None, feature_names=split.features, **more)
     if plan is None or found.sparse is not None:
-        table.data, table.target = plain_contents(found, split, decimal=decimal)
+        table.data, table.target = plain_contents(found, split, decimal=form.decimal)
     else:
         table.columns = found.columns
         table.target = _labels.label_columns(found, split, problems) if split.labels else None
     table.notes = [*found.notes, *told]  # those on labels have come now
     if split.id is not None:
         table.ids = found.columns[split.id].all()
-        table.groups = _groups(table.ids, None)
+        table.groups = _groups(table.ids)
     if split.lists:
         _read_lists(path, table, [found.columns[name].texts for name in split.lists], roles, form, plan)
     elif roles.label_file is not None:
@@ -377,18 +376,14 @@ def _read_lists(
         table.votes, table.target = _labels.votes_of(np.array(targets))
 
 
-def _groups(ids: Sequence[str] | None, rows: NDArray[np.int64] | None) -> NDArray[np.int64] | None:
+def _groups(ids: Sequence[str] | None, rows: Any = None) -> NDArray[np.int64] | None:
     """Return a number for each row, equal for rows that stay together; None if all rows differ.
 
     Rows with one id stay together (an empty id names none), or else rows with equal cells. If most rows have an equal,
     the table has few columns, and equal rows are no duplicates.
     """
-    if ids is not None and len({*ids}) == len(ids):
-        return None
     if ids is not None:
         rows = np.unique([id or f"\0{i}" for i, id in enumerate(ids)], return_inverse=True)[1]
-    if rows is None:
-        return None
     n_groups = int(rows.max(initial=-1)) + 1
     return None if n_groups == len(rows) or (ids is None and n_groups < len(rows) / 2) else rows.astype(np.int64)
 

@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from .._checks.cells import is_null
+from .._checks.words import fold, trim
 from ._dates import Dates, dates_of, numeric_date
 from ._numbers import GROUPED, keeps_digits, plain_values, text_of
-from ._shapes import Coded, coded, fold_all, rows_of, shapes_of, trim_all
+from ._shapes import Coded, coded, rows_of, shapes_of
 from ._units import Forms, forms_of
 
 MIDNIGHT = re.compile(r" 00:00:00(\.0+)?$")
@@ -53,14 +54,14 @@ class Numbers:
         return Texts.of(Numbers(values).all(), codes)
 
     @functools.cached_property
-    def is_whole(self) -> bool:
-        """Whether all values are whole numbers."""
+    def n_broken(self) -> int:
+        """How many values are no whole numbers."""
         known = self.values[~np.isnan(self.values)]
-        return bool((known == np.rint(known)).all())
+        return int((known != np.rint(known)).sum())
 
     def fit(self, decimal: str | None) -> bool:
         """Whether the values are those that a person means who writes this decimal mark."""
-        return decimal != "," or not self.written or self.is_whole
+        return decimal != "," or not self.written or not self.n_broken
 
     def all(self) -> list[str]:
         """Return the text of every row."""
@@ -102,8 +103,13 @@ class Texts:
     @functools.cached_property
     def trimmed(self) -> "Texts":
         """The column with trimmed texts."""
-        texts = trim_all(self.different)
-        return self if texts is self.different else Texts.of(texts, self.codes, self.numbers)
+        texts = [*map(trim, self.different)]
+        return self if texts == self.different else Texts.of(texts, self.codes, self.numbers)
+
+    @functools.cached_property
+    def folded(self) -> list[str]:
+        """The different texts without upper case."""
+        return [*map(fold, self.different)]
 
     @functools.cached_property
     def forms(self) -> Forms:
@@ -179,7 +185,7 @@ class Facts:
 
     def means(self, words: Container[str]) -> NDArray[np.bool_]:
         """Which texts are among these folded words."""
-        return np.array([word in words for word in fold_all(self.column.different)], bool)
+        return np.array([word in words for word in self.column.folded], bool)
 
     @property
     def filled(self) -> NDArray[np.bool_]:
@@ -206,7 +212,8 @@ class Facts:
     @functools.cached_property
     def folded(self) -> dict[str, int]:
         """How often each text that does not mean a missing value occurs in upper or lower case."""
-        return tally(zip(fold_all([*self.known]), self.known.values(), strict=True))
+        words = (self.column.folded[code] for code in np.flatnonzero(self.is_known).tolist())
+        return tally(zip(words, self.known.values(), strict=True))
 
     def meant(self, words: Container[str]) -> dict[str, int]:
         """Return how often each text occurs that is one of these folded words; a missing value is the empty text."""
@@ -252,7 +259,7 @@ class Facts:
         """The numbers that tell the decimal mark of the table: those that the file has as texts."""
         if not isinstance(self.cells, Numbers):
             return {} if self.column.numbers else self.numbers
-        return {"0.5": int((self.cells.values % 1 > 0).sum()) if self.cells.written else 0}
+        return {"0.5": self.cells.n_broken if self.cells.written else 0}
 
 
 def tally(pairs: Iterable[tuple[str, int]]) -> Counter[str]:

@@ -19,7 +19,6 @@ from ._dates import find_months, order_of, with_words
 from ._lists import find_items, find_keys
 from ._numbers import NOTATIONS, Notation, find_notation, is_number, number_reader, usual_decimal
 from ._plan import Column, Plan
-from ._shapes import fold_all
 from ._units import MOST_UNITS, NO_UNITS, SHARE, Parts, Units, find_units, measures, read_quantities, word_before
 
 MOST_LEVELS = 100  # of a category that have a feature of their own
@@ -167,8 +166,8 @@ class Deciding:
         """How a column is read if it holds mostly numbers, or mostly dates."""
         said = self.choices
         if isinstance(facts.cells, Numbers):
-            whole = facts.cells.is_whole
-            notation = find_notation({}, usual, said.decimal, said.thousands)[0] if whole else NOTATIONS[0]
+            broken = facts.cells.n_broken
+            notation = NOTATIONS[0] if broken else find_notation({}, usual, said.decimal, said.thousands)[0]
             return Reading(notation, {}) if facts.n_known else None
         forms, is_known = facts.column.forms, facts.is_known
         n_cells = facts.cells_of(is_known)
@@ -428,7 +427,7 @@ class Deciding:
 
     def _category(self, facts: Facts) -> Column:
         name, known = facts.name, dict(sorted(facts.known.items(), key=_by_count))  # in any order of the rows
-        keys = [*known] if self.choices.keep_case else fold_all([*known])
+        keys = [*map(self._key, known)]
         shown: dict[str, str] = {}  # the most frequent spelling of each level
         for key, text in zip(keys, known, strict=True):
             shown.setdefault(key, text)

@@ -23,7 +23,7 @@ from ._comparison import LEVELS, RARE, Profile, differences, is_sum_of_others, p
 from ._files import MOST_SHOWN, NO_UNIT, OTHER_MARK, Problem, new_words
 from ._lists import numbers_of, parts_of
 from ._numbers import NOTATIONS, Notation, decimal_mark, is_number, own_notation
-from ._shapes import fold_all, rows_of
+from ._shapes import rows_of
 from ._units import WITHOUT, read_quantities, with_new_units, word_before
 
 #: The kinds of columns that become features, and how many numbers each cell gives (None: as many as there are levels;
@@ -187,7 +187,7 @@ class Plan:
             is_known = ~np.isnan(cells.values)
             return np.column_stack([cells.values, *(is_known & (m == WITHOUT) for m in column.marks)]), slice(None)
         texts = cells.texts.trimmed
-        words = fold_all(texts.different)
+        words = texts.folded
         is_missing = np.array([word in missing for word in words], dtype=bool)
         if column.kind not in _READERS:
             return self._encode_words(column, texts, is_missing), texts.codes

@@ -318,7 +318,7 @@ def repeating_id(columns: Mapping[str, Cells]) -> list[str]:
     for name, cells in columns.items():
         if isinstance(cells, Texts):
             codes[name] = cells.codes[:MOST_ROWS]
-        elif cells.is_whole:
+        elif not cells.n_broken:
             codes[name] = np.unique(cells.values[:MOST_ROWS], return_inverse=True)[1]
     for name, keys in codes.items():
         _, first, groups = np.unique(keys, return_index=True, return_inverse=True)

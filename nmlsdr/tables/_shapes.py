@@ -1,12 +1,10 @@
-"""Many texts at once: equal ones, trimmed and folded ones, and the shapes of their digits."""
+"""Many texts at once: equal ones, and the shapes of their digits."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-
-from .._checks.words import BLANKS, fold, trim
 
 
 class Coded(NamedTuple):
@@ -36,24 +34,6 @@ def rows_of(codes: NDArray[np.int32], chosen: Any) -> Iterator[tuple[int, NDArra
     for part in np.split(rows[order], np.flatnonzero(np.diff(codes[rows[order]])) + 1):
         if len(part):
             yield int(codes[part[0]]), part
-
-
-def trim_all(texts: list[str]) -> list[str]:
-    """Return each text as `trim` does; the list itself if no text changes."""
-    joined = "\n".join(texts)
-    if joined.count("\n") != len(texts) - 1:
-        return [trim(text) for text in texts]
-    plain = joined if joined.isascii() else trim(f"|{joined}|")[1:-1]
-    found = [text.strip(BLANKS) for text in plain.split("\n")]
-    return texts if found == texts else found
-
-
-def fold_all(texts: list[str]) -> list[str]:
-    """Return each trimmed text as `fold` does."""
-    joined = "\n".join(texts)
-    if joined.count("\n") != len(texts) - 1:
-        return [fold(text) for text in texts]
-    return fold(f"|{joined}|")[1:-1].split("\n")
 
 
 def shapes_of(texts: Sequence[str]) -> Coded:

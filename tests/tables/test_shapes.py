@@ -7,10 +7,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from nmlsdr._checks.words import fold, trim
+from nmlsdr._checks.words import trim
+from nmlsdr.tables._columns import Texts
 from nmlsdr.tables._dates import dates_of, read_date
 from nmlsdr.tables._numbers import NOTATIONS, is_number, number_reader
-from nmlsdr.tables._shapes import coded, fold_all, rows_of, shapes_of, trim_all
+from nmlsdr.tables._shapes import coded, rows_of, shapes_of
 from nmlsdr.tables._units import BETWEEN, forms_of, read_quantities, split_number
 
 few = settings(max_examples=150, deadline=None)
@@ -40,7 +41,7 @@ def test_a_text_is_a_number_or_a_date_exactly_if_its_shape_is(texts):
 @example(["25 kg/m2", "25 kg/m4", "5/9", "7/10"])
 @example(["3-5 m2", "7-9 m2", "0-0E^2", "0-0EE2"])
 def test_texts_are_read_together_as_one_by_one(texts):
-    texts = trim_all(texts)
+    texts = [trim(text) for text in texts]
     forms = forms_of(texts, shapes_of(texts))
     parts = [split_number(text) for text in texts]
     for text, code, one in zip(texts, forms.codes, parts, strict=True):
@@ -67,17 +68,10 @@ def test_dates_are_read_together_as_one_by_one(texts, month_first):
         assert np.array_equal(values, read_date(text, month_first) or (np.nan, np.nan), equal_nan=True)
 
 
-@few
-@given(TEXTS)
-def test_texts_are_trimmed_and_folded_together_as_one_by_one(texts):
-    assert trim_all(texts) == [trim(text) for text in texts]
-    assert fold_all(trim_all(texts)) == [fold(text) for text in texts]
-
-
 @pytest.mark.parametrize("blank", [" ", "\t", "\r", "\v", "\f", "\n", "\u00a0"])
 def test_each_blank_is_trimmed_at_both_ends(blank):
-    assert trim_all(["a b", f"{blank}c", f"d{blank}"]) == ["a b", "c", "d"]
-    assert trim_all(same := ["a b", "", "c"]) is same
+    assert Texts.of(["a b", f"{blank}c", f"d{blank}"], [0, 1, 2]).trimmed.different == ["a b", "c", "d"]
+    assert (same := Texts.of(["a b", "", "c"], [0, 1, 2])).trimmed is same
 
 
 def test_equal_things_have_one_code_and_rows_are_found_by_it():

@@ -1,6 +1,5 @@
 """Columns from arrays of pyarrow: the cells of CSV files, and the columns of Parquet files."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,13 +13,10 @@ HEAD = 64  # cells that show whether a column is one of numbers
 LOOKED_AT = 4096  # texts that are compared with a pattern at once
 
 
-def written_column(blocks: Sequence[Any]) -> Cells:
-    """Return a column from blocks of texts; a null is an empty cell."""
-    import pyarrow
-
-    whole = pyarrow.chunked_array(blocks, pyarrow.string())
-    values = _plain(whole)
-    return Texts(*_codes(whole.dictionary_encode())) if values is None else Numbers(values, written=True)
+def written_column(texts: Any) -> Cells:
+    """Return a column of a CSV file; a null is an empty cell."""
+    values = _plain(texts)
+    return Texts(*_codes(texts.dictionary_encode())) if values is None else Numbers(values, written=True)
 
 
 def arrow_column(column: Any) -> Cells:

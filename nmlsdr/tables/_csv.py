@@ -53,28 +53,27 @@ class CsvFile:
 
     def read(self, split: Split) -> Table:
         """Return the columns that have a role."""
+        import pyarrow
+
         wanted, self.is_labels = split.wanted, not split.features and bool(split.labels)
-        blocks: dict[str, list[Any]] = {name: [] for name in wanted}
-        ends: list[NDArray[np.int64]] = [np.zeros(0, np.int64)]
+        schema = pyarrow.schema([(name, pyarrow.string()) for name in wanted])
+        blocks, ends = [schema.empty_table()], [np.zeros(0, np.int64)]
         last: Iterable[list[str]] = ()
-        for arrays, numbers, rows in chain(self._blocks(wanted), self._waiting(wanted)):
-            last = rows
+        for block, numbers, last in chain(self._blocks(wanted), self._waiting(wanted)):
+            blocks.append(block)
             ends.append(numbers)
-            for part, texts in zip(blocks.values(), arrays, strict=True):
-                part.append(texts)
-        if self.is_raw and (n_below := n_footers([*last][-MOST_LAST:])):
-            self._n_below, ends[-1] = n_below, ends[-1][:-n_below]
-            for part in blocks.values():
-                part[-1] = part[-1].slice(0, len(ends[-1]))
         lines = np.concatenate(ends)
+        if self.is_raw and (n_below := n_footers([*last][-MOST_LAST:])):
+            self._n_below, lines = n_below, lines[:-n_below]
         if self._n_below:
             self.lines.notes.append(BELOW.format("line", max(lines, default=self.line)))
-        columns = {name: written_column(blocks.pop(name)) for name in wanted}
+        whole = pyarrow.concat_tables(blocks).slice(0, len(lines))
+        columns = {name: written_column(whole.column(name)) for name in wanted}
         encoding, notes = self.lines.encoding, self.lines.notes
         return Table(len(lines), columns, lines, encoding=encoding, notes=notes, renamed=self.renamed)
 
-    def _blocks(self, wanted: Sequence[str]) -> Iterator[tuple[list[Any], Any, Iterable[list[str]]]]:
-        """Yield blocks of regular rows: arrays of texts, the line on which each row ends, and the cells of the last."""
+    def _blocks(self, wanted: Sequence[str]) -> Iterator[tuple[Any, Any, Iterable[list[str]]]]:
+        """Yield blocks of regular rows: tables of texts, the line on which each row ends, and the cells of the last."""
         from pyarrow import ArrowInvalid, BufferReader, string
         from pyarrow import csv as arrow_csv
 
@@ -89,15 +88,15 @@ class CsvFile:
         for text, ends in self.lines.blocks(delimiter):
             read = arrow_csv.ReadOptions(use_threads=False, column_names=self.names, block_size=len(text) + 1)
             try:
-                found = arrow_csv.read_csv(BufferReader(text), read, parse, convert).combine_chunks()
+                found = arrow_csv.read_csv(BufferReader(text), read, parse, convert)
             except ArrowInvalid:
                 return
             if found.num_rows != len(ends):
                 return
             last = text[-SAMPLE:].decode(errors="ignore").split("\n")[1:-1] if self.is_raw else []
-            yield [column.chunk(0) for column in found.columns], ends, csv.reader(last, delimiter=delimiter)
+            yield found, ends, csv.reader(last, delimiter=delimiter)
 
-    def _waiting(self, wanted: Sequence[str]) -> Iterator[tuple[list[Any], Any, Iterable[list[str]]]]:
+    def _waiting(self, wanted: Sequence[str]) -> Iterator[tuple[Any, Any, Iterable[list[str]]]]:
         """Yield the other rows in the same way, many at once."""
         import pyarrow
 
@@ -107,7 +106,7 @@ class CsvFile:
         while part := list(islice(numbered, most)):
             rows = [cells for cells, _ in part]
             arrays = [pyarrow.array([row[j] or None for row in rows], pyarrow.string()) for j in places]
-            yield arrays, np.array([number for _, number in part]), rows
+            yield pyarrow.table(arrays, names=wanted), np.array([number for _, number in part]), rows
 
     def _read_rows(self) -> Iterator[list[str]]:
         """Yield the names of the columns, and then the cells of each row, as many as there are names."""
@@ -165,8 +164,6 @@ class CsvFile:
             raise lines.error("the line is blank; it must contain the names of the columns")
         if self.is_raw:
             names, self.renamed = distinct_names(names)
-        if "" in names:
-            raise lines.error(f"column {names.index('') + 1} has no name; name it, or leave the index of rows out")
         numbered = names in ([str(j) for j in range(len(names))], [str(j + 1) for j in range(len(names))])
         if not numbered and all(PLAIN.fullmatch(name) for name in names):
             raise lines.error("the first line contains only numbers; it must contain the names of the columns")

@@ -64,9 +64,6 @@ class ExcelFile:
                     self.notes.append(f"row {number} stands above the names of the columns and is skipped")
         self._rows, self.line, self.is_raw = sheet.rows, None, asked is not None
         self.names, self.renamed = distinct_names(sheet.names) if self.is_raw else (sheet.names, {})
-        if "" in self.names:
-            where = place(row=len(sheet.above))
-            raise DataFileError(f"{where}: column {self.names.index('') + 1} has no name; name it.")
         check_names(self.names, form)
 
     def read(self, split: Split) -> Table:

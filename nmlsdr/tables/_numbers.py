@@ -272,10 +272,8 @@ def number_problem(cell: str | None) -> str | None:
     text = (cell or "").strip(BLANKS)
     if text.lower() in HOLES:
         return "the value is missing; fill it in or drop the row, or fit the model with --impute median"
-    if not text.isascii():  # float() accepts the digits of all scripts and skips invisible blanks
+    if not text.isascii() or "_" in text:  # float() accepts 1_0 and the digits of all scripts, skips invisible blanks
         return f"{shorten(text)!r} is not a number; write it with the digits 0 to 9 or drop the column"
-    if "_" in text:
-        return f"{shorten(text)!r} is not a number; write it without '_'"
     try:
         is_finite = math.isfinite(float(text))
     except ValueError:

@@ -176,8 +176,11 @@ def split_columns(source: Any, roles: Roles, labels: LabelNames | None, one_hot:
 
 
 def check_names(names: Sequence[str], form: Form, line: int | None = None) -> None:
-    """Raise if a file has too many columns, or two of one name."""
+    """Raise if a file has too many columns, one without a name, or two of one name."""
     check_width(len(names), form.max_features, line)
+    if "" in names:
+        what = f"column {names.index('') + 1} has no name; name it, or leave the index of rows out"
+        raise DataFileError(f"{place(line)}: {what}.")
     if len(set(names)) < len(names):
         name = Counter(names).most_common(1)[0][0]
         raise DataFileError(f"{place(line, name)}: the column name appears twice; rename one.")

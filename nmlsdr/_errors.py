@@ -1,7 +1,11 @@
-"""The error about wrong input, text that is safe to print, the warning of iterations, and imports of extras."""
+"""The error about wrong input, texts for messages, the warning of iterations, and imports of extras."""
 
+import csv
 import importlib
+import io
+import shlex
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 
@@ -38,6 +42,19 @@ def shorten(text: str, length: int = 60) -> str:
 def plural(number: int, what: str) -> str:
     """Return how many there are of something: "1 row", "2 rows"."""
     return f"{number} {what}{'s' if number != 1 else ''}"
+
+
+def as_list(names: Sequence[str]) -> str:
+    """Return names as one argument of the command line: commas between them, and quoted for the shell.
+
+    Examples
+    --------
+    >>> print(as_list(["flu", "cold, dry"]))
+    'flu,"cold, dry"'
+    """
+    text = io.StringIO()
+    csv.writer(text).writerow(names)
+    return shlex.quote(text.getvalue().removesuffix("\r\n"))
 
 
 def warn_not_converged(text: str, *, stacklevel: int) -> None:

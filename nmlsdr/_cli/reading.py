@@ -5,7 +5,6 @@ What is done with every column of a raw table is shown as a table of text and as
 
 import argparse
 import contextlib
-import csv
 import dataclasses
 import io
 import os
@@ -19,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from .._checks.words import fold
-from .._errors import InputError, plural, printable, shorten
+from .._errors import InputError, as_list, plural, printable, shorten
 from ..tables import OTHERS, Choices, Column, Form, Plan, Roles, encoder_of, read_table, refuse_missing, suffix_of
 from .console import Console
 from .reviewed import enter_verdicts
@@ -349,10 +348,3 @@ def as_options(table: Table, words: dict[str, Any]) -> str:
         if value is not None and value != []
     ]
     return " ".join([*shown, *["--keep-case"] * plan.keep_case])
-
-
-def as_list(names: list[str]) -> str:
-    """Return names as one argument of the command line: commas between them, and quoted for the shell."""
-    text = io.StringIO()
-    csv.writer(text, lineterminator="").writerow(names)
-    return shlex.quote(text.getvalue())

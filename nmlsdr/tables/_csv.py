@@ -6,7 +6,6 @@ from itertools import chain, islice
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._checks.words import BLANKS, TOTALS, fold, trim
 from .._errors import import_extra
@@ -59,9 +58,10 @@ class CsvFile:
         schema = pyarrow.schema([(name, pyarrow.string()) for name in wanted])
         blocks, ends = [schema.empty_table()], [np.zeros(0, np.int64)]
         last: Iterable[list[str]] = ()
-        for block, numbers, last in chain(self._blocks(wanted), self._waiting(wanted)):
+        for block, numbers, rows in chain(self._blocks(wanted), self._waiting(wanted)):
             blocks.append(block)
             ends.append(numbers)
+            last = rows
         lines = np.concatenate(ends)
         if self.is_raw and (n_below := n_footers([*last][-MOST_LAST:])):
             self._n_below, lines = n_below, lines[:-n_below]

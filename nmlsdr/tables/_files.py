@@ -9,17 +9,17 @@ import gzip
 import io
 import os
 import re
-import shlex
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import IO, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._errors import InputError, plural, shorten
+from .._errors import InputError, as_list, plural, shorten
 from ._encodings import guess_encoding
 
 SAMPLE = 1 << 16  # bytes that are looked at
@@ -408,8 +408,7 @@ def problems_in_words(problems: Sequence[Problem], place: str, *, in_python: boo
     words = list(dict.fromkeys(p.text for p in first if not p.is_label and p.why not in ADVICE))
     if words:
         listed = words[:MOST_SHOWN]
-        quoted = [f'"{word.replace(chr(34), 2 * chr(34))}"' if {*word} & {*',"\n'} else word for word in listed]
-        option = f"missing={listed!r}" if in_python else f"--missing {shlex.quote(','.join(quoted))}"
+        option = f"missing={listed!r}" if in_python else f"--missing {as_list(listed)}"
         more = f" and {plural(len(words) - MOST_SHOWN, 'other')}" if len(words) > MOST_SHOWN else ""
         advice.append(f"write them like the column's other cells, or read them as missing values with {option}{more}")
     cells = "1 cell is" if n_cells == 1 else f"{n_cells} cells are"
@@ -424,24 +423,21 @@ def new_words(problems: Sequence[Problem], n_rows: int) -> tuple[list[Problem], 
     unit of all others in at most half of them; a model should not stop at a slip. A label that cannot be read is always
     an error.
     """
-    weights: dict[str, float] = {}
-    for problem in problems:
-        weight = len(problem.rows) / (MOST_BARE if problem.why == NO_UNIT else MOST_NEW)
-        weights[problem.name] = weights.get(problem.name, 0.0) + weight + problem.is_label * n_rows
-    errors, found, bare = list[Problem](), dict[str, list[str]](), dict[str, list[Problem]]()
-    for problem in problems:
-        if weights[problem.name] > n_rows:
-            errors.append(problem)
-        elif problem.why == NO_UNIT:
-            bare.setdefault(problem.name, []).append(problem)
-        else:
-            marked = f" {problem.why}" * (problem.why == OTHER_MARK)
-            found.setdefault(problem.name, []).append(f"{shorten(problem.text, 20)!r} ({len(problem.rows)}){marked}")
-    what = "new since the fit, and read as missing values:"
-    said = {name: f"{what} {', '.join(texts[:MOST_SHOWN])}" for name, texts in found.items()}
-    for name, those in bare.items():
-        n_cells = sum(len(problem.rows) for problem in those)
-        shown = shorten(those[0].text, 20)
-        fact = f"{plural(n_cells, 'number')} such as {shown!r} without the unit of the fit, read as missing values"
-        said[name] = "; ".join([fact, *([said[name]] if name in said else [])])
+    errors, said = list[Problem](), dict[str, str]()
+    for name, group in groupby(problems, key=lambda problem: problem.name):
+        own = list(group)
+        bare, others = ([p for p in own if (p.why == NO_UNIT) == is_bare] for is_bare in (True, False))
+        n_bare, n_others = (sum(len(p.rows) for p in some) for some in (bare, others))
+        if any(p.is_label for p in own) or n_bare / MOST_BARE + n_others / MOST_NEW > n_rows:
+            errors += own
+            continue
+        facts = []
+        if bare:
+            such = f"{plural(n_bare, 'number')} such as {shorten(bare[0].text, 20)!r}"
+            facts.append(f"{such} without the unit of the fit, read as missing values")
+        if others:
+            marked = (f" {p.why}" * (p.why == OTHER_MARK) for p in others)
+            texts = [f"{shorten(p.text, 20)!r} ({len(p.rows)}){mark}" for p, mark in zip(others, marked, strict=True)]
+            facts.append(f"new since the fit, and read as missing values: {', '.join(texts[:MOST_SHOWN])}")
+        said[name] = "; ".join(facts)
     return errors, said

@@ -85,9 +85,8 @@ def _split(texts: Mapping[str, int], separator: str, key: Callable[[str], str]) 
     words = separator in ";|\n" or 2 * numbers < sum(counts.values())
     if not (often and recur and short and words):
         return None
-    shown: dict[str, str] = {}
-    for item in sorted(spellings, key=lambda item: (-spellings[item], item)):
-        shown.setdefault(key(item), item)
+    rarest_first = sorted(spellings, key=lambda item: (-spellings[item], item))[::-1]
+    shown = {key(item): item for item in rarest_first}
     return ItemList(separator, Counter(dict(sorted(counts.items()))), dict(sorted(shown.items())))
 
 

@@ -263,8 +263,7 @@ def plain_values(texts: Sequence[str]) -> NDArray[np.float64] | None:
     pointed = [text for text in stripped if "." in text]
     if pointed and all(GROUPED["."].fullmatch(text) for text in pointed):
         return None
-    values = np.array([float(text or "nan") for text in stripped])
-    return None if np.isinf(values).any() else values
+    return float_values(stripped)
 
 
 def number_problem(cell: str | None) -> str | None:

@@ -12,7 +12,7 @@ from libc.stdint cimport int32_t, int64_t
 
 cdef extern from "_c/search.h" nogil:
     const Py_ssize_t NMLSDR_FEW_QUERIES, NMLSDR_INDEX_QUERIES, NMLSDR_TREE_FEATURES
-    const double NMLSDR_MOST_KEPT, NMLSDR_WINDOW_BYTES, NMLSDR_WORK_OF_THREAD, NMLSDR_VALUES_OF_THREAD
+    const double NMLSDR_MOST_KEPT, NMLSDR_WINDOW_BYTES, NMLSDR_ZERO_ROW
     ctypedef struct nmlsdr_rows:
         int kind
         Py_ssize_t n
@@ -43,7 +43,6 @@ cdef extern from "_c/search.h" nogil:
         pass
     void free_all "nmlsdr_free_all"(nmlsdr_memory *memory)
     ctypedef struct nmlsdr_search:
-        nmlsdr_memory memory
         int n_threads
         nmlsdr_scaling scaling
         nmlsdr_storage storage
@@ -53,38 +52,41 @@ cdef extern from "_c/search.h" nogil:
     int unit_row "nmlsdr_unit_row"(const nmlsdr_rows *x, Py_ssize_t i)
     double canonical "nmlsdr_canonical"(const nmlsdr_rows *x, Py_ssize_t i, const nmlsdr_rows *y, Py_ssize_t j)
     int best_level "nmlsdr_best_level"()
-    int search_begin "nmlsdr_search_begin"(
-        nmlsdr_search *search, const nmlsdr_rows *rows, const nmlsdr_rows *queries, Py_ssize_t k,
-        const nmlsdr_leads *leads, double *squared, Py_ssize_t *indices, int sparse,
-        int integers, int level, double window_bytes, int n_threads)
     int search_know "nmlsdr_search_know"(
         nmlsdr_search *search, const double *limits, const Py_ssize_t *edges, Py_ssize_t parts)
-    int search_step "nmlsdr_search_step"(nmlsdr_search *search, double budget)
-    ctypedef struct nmlsdr_tree:
-        nmlsdr_memory memory
-        long long visited
-    int tree_begin "nmlsdr_tree_begin"(
-        nmlsdr_tree *tree, const nmlsdr_rows *rows, const nmlsdr_rows *queries, Py_ssize_t k, double *squared,
-        Py_ssize_t *indices, int level, int n_threads)
-    int tree_step "nmlsdr_tree_step"(nmlsdr_tree *tree, double budget)
     int tree_order "nmlsdr_tree_order"(const nmlsdr_rows *rows, Py_ssize_t *order, int n_threads)
-    ctypedef struct nmlsdr_few:
-        nmlsdr_memory memory
-    int few_begin "nmlsdr_few_begin"(
-        nmlsdr_few *few, const nmlsdr_rows *rows, const nmlsdr_rows *queries, Py_ssize_t k, double *squared,
-        Py_ssize_t *indices, int level, int n_threads)
-    int few_step "nmlsdr_few_step"(nmlsdr_few *few, double budget)
+    ctypedef struct nmlsdr_tree:
+        long long visited
     ctypedef struct nmlsdr_views:
-        nmlsdr_memory memory
         nmlsdr_search *view
-        int n_views
-    int index_begin "nmlsdr_packed_begin"(
-        nmlsdr_search *index, const nmlsdr_rows *rows, int integers, int level, double column_bytes, int n_threads)
-    int index_takes "nmlsdr_packed_takes"(const nmlsdr_search *index, const nmlsdr_rows *queries)
-    int views_begin "nmlsdr_views_begin"(
-        nmlsdr_views *views, const nmlsdr_search *index, const nmlsdr_rows *queries, Py_ssize_t k, double *squared,
-        Py_ssize_t *indices, int n_threads)
-    int views_step "nmlsdr_views_step"(nmlsdr_views *views, double budget)
+    ctypedef struct nmlsdr_index "struct nmlsdr_index":
+        int by_angle, level, n_threads
+        nmlsdr_rows rows
+        nmlsdr_search *packed
+    int index_begin "nmlsdr_index_begin"(
+        nmlsdr_index *index, const nmlsdr_rows *rows, int by_angle, int lasts, int integers)
+    void index_end "nmlsdr_index_end"(nmlsdr_index *index)
+    int packed_takes "nmlsdr_packed_takes"(const nmlsdr_search *packed, const nmlsdr_rows *queries)
+    ctypedef union nmlsdr_ways:
+        nmlsdr_memory memory
+        nmlsdr_tree tree
+        nmlsdr_views views
+        nmlsdr_search products
+    ctypedef struct nmlsdr_query:
+        nmlsdr_ways by
+        int way
+        double threads
+        const nmlsdr_rows *queries
+        Py_ssize_t n, n_found
+        double *near
+        Py_ssize_t *row
+    int query_begin "nmlsdr_query_begin"(
+        nmlsdr_query *query, const nmlsdr_index *index, const nmlsdr_rows *queries, Py_ssize_t k, double *squared,
+        Py_ssize_t *indices)
+    int query_start "nmlsdr_query_start"(
+        nmlsdr_query *query, const nmlsdr_leads *leads, int sparse, int integers, double window_bytes, int n_threads)
+    int query_step "nmlsdr_query_step"(nmlsdr_query *query, double budget)
+    void query_end "nmlsdr_query_end"(nmlsdr_query *query)
 
 cdef extern from "_c/build.h":
     const char *NMLSDR_COMPILER
@@ -101,34 +103,48 @@ def build_facts():
             "n_simd_levels": NMLSDR_N_SIMD_LEVELS}
 
 
-# what search.h and strategy.py choose by
+# what search.h chooses by
 FEW_QUERIES, INDEX_QUERIES, TREE_FEATURES = NMLSDR_FEW_QUERIES, NMLSDR_INDEX_QUERIES, NMLSDR_TREE_FEATURES
-MOST_KEPT, WORK_OF_THREAD, VALUES_OF_THREAD = NMLSDR_MOST_KEPT, NMLSDR_WORK_OF_THREAD, NMLSDR_VALUES_OF_THREAD
+MOST_KEPT, ZERO_ROW = NMLSDR_MOST_KEPT, NMLSDR_ZERO_ROW
+METHODS = ("nothing", "few", "tree", "prepared", "products")  # by their numbers in search.h
 
 
 cdef class Index:
-    """Rows packed once for a few queries at a time; only read from then on, by any number of threads."""
-    cdef object kept
-    cdef nmlsdr_rows rows
-    cdef nmlsdr_search index
+    """Rows for searches: divided by their norms for angles, packed if they last; only read from then on.
 
-    def __cinit__(self, rows, *, int level, int n_threads, int integers=-1):
+    Parameters
+    ----------
+    rows : `_search.rows.Rows`; their memory must live as long as this object does
+    by_angle : whether to search by angle
+    packed : whether there will be searches with a few queries at a time
+    integers : as of `Search`, for the packed rows
+    level : SIMD level
+    """
+    cdef object kept
+    cdef nmlsdr_index index
+
+    def __cinit__(self, rows, *, bint by_angle=False, bint packed=False, int level, int n_threads, int integers=-1):
         cdef int failed
-        self.kept = rows
-        describe(rows, &self.rows)
+        cdef nmlsdr_rows given
+        describe(rows, &given)
+        self.kept, self.index.level, self.index.n_threads = rows, level, n_threads
         with nogil:
-            failed = index_begin(&self.index, &self.rows, integers, level, NMLSDR_WINDOW_BYTES, n_threads)
+            failed = index_begin(&self.index, &given, by_angle, packed, integers)
         if failed:
-            raise MemoryError("no memory for the packed rows.")
+            raise MemoryError("no memory for the rows that are searched.")
 
     def __dealloc__(self):
-        free_all(&self.index.memory)
+        index_end(&self.index)
+
+    @property
+    def by_angle(self):
+        return self.index.by_angle
 
     def takes(self, queries):
         """Whether the error bounds of the packed rows hold for these queries, which must be stored as the rows are."""
         cdef nmlsdr_rows others
         describe(queries, &others)
-        return index_takes(&self.index, &others) != 0
+        return packed_takes(self.index.packed, &others) != 0
 
 
 cdef class Search:
@@ -136,96 +152,108 @@ cdef class Search:
 
     Parameters
     ----------
-    method : "few", "tree", "prepared", or another of those that `_search` lists: by products
-    rows, queries : `_search.rows.Rows`; queries None for the rows against themselves
+    index : Index
+    queries : `_search.rows.Rows` in the storage of its rows, or None for the rows against themselves
     squared, indices : OUT (n_queries, k)
-    level : SIMD level
-    index : of "prepared": dense queries may be of another type than its rows
-    sparse : 1 by columns and postings, 0 by packed blocks, -1 by cost
-    integers : 16 or 8 by packed blocks of integers of so many bits, 0 of floats, -1 by cost
-    window_bytes : packed rows in memory at most; 0 for NMLSDR_WINDOW_BYTES
-    leads : `_search.leading.Leads` or None
-    known : `_search.run.Known` or None, only for the rows against themselves and without leads
+    n_threads : from which the method follows; `start` gets those that work
+    method : one of METHODS instead of the one that suits the sizes
     """
     cdef object kept
-    cdef str method
-    cdef nmlsdr_rows rows, others
-    cdef nmlsdr_few few
-    cdef nmlsdr_tree tree
-    cdef nmlsdr_views views
-    cdef nmlsdr_search products
+    cdef nmlsdr_index index
+    cdef nmlsdr_query query
 
     def __cinit__(
-        self, str method, rows, queries, double[:, ::1] squared, Py_ssize_t[:, ::1] indices, *, int n_threads,
-        int level=0, Index index=None, int sparse=-1, int integers=-1, double window_bytes=0,
-        leads=None, known=None,
+        self, Index index, queries, double[:, ::1] squared, Py_ssize_t[:, ::1] indices, *, int n_threads, method=None
     ):
+        cdef nmlsdr_rows others
+        self.kept, self.index = (index, queries, squared, indices), index.index
+        self.index.n_threads = n_threads
+        if queries is not None:
+            describe(queries, &others)
+        check_memory(query_begin(&self.query, &self.index, NULL if queries is None else &others, squared.shape[1],
+                                 &squared[0, 0], &indices[0, 0]))
+        if method is not None:
+            self.query.way = METHODS.index(method)
+
+    def __dealloc__(self):
+        free_all(&self.query.by.memory)
+
+    @property
+    def method(self):
+        return METHODS[self.query.way]
+
+    @property
+    def threads(self):
+        """The number of threads that are worth waking."""
+        return self.query.threads
+
+    def units(self):
+        """Of a search by angle, the dense rows of length 1 that are searched, and the queries; None: the rows."""
+        return units_at(&self.index.rows), None if self.query.queries is NULL else units_at(self.query.queries)
+
+    def lists(self):
+        """The arrays that the search fills: those that were given, if there are no rows without a direction."""
+        return (<double[:self.query.n, :self.query.n_found]> self.query.near,
+                <Py_ssize_t[:self.query.n, :self.query.n_found]> self.query.row)
+
+    def start(self, int n_threads, *, int sparse=-1, int integers=-1, double window_bytes=0, leads=None, known=None):
+        """Allocate the memory of the search.
+
+        Parameters
+        ----------
+        n_threads : int
+        sparse : 1 by columns and postings, 0 by packed blocks, -1 by cost
+        integers : 16 or 8 by packed blocks of integers of so many bits, 0 of floats, -1 by cost
+        window_bytes : packed rows in memory at most; 0 for NMLSDR_WINDOW_BYTES
+        leads : `_search.leading.Leads` or None
+        known : `_search.run.Known` or None, only for the rows against themselves by products and without leads
+        """
         cdef nmlsdr_leads leading
         cdef const double[::1] limits
         cdef const Py_ssize_t[::1] edges
-        cdef nmlsdr_rows *given = &self.rows
-        cdef nmlsdr_rows *others = NULL if queries is None else &self.others
-        cdef double *apart = &squared[0, 0]
-        cdef Py_ssize_t *found = &indices[0, 0]
-        cdef Py_ssize_t k = squared.shape[1]
-        cdef int failed
-        self.kept, self.method = (rows, queries, squared, indices, index, leads), method
-        describe(rows, given)
-        if queries is not None:
-            describe(queries, others)
-        if method == "few":
-            failed = few_begin(&self.few, given, others, k, apart, found, level, n_threads)
-        elif method == "tree":
-            failed = tree_begin(&self.tree, given, others, k, apart, found, level, n_threads)
-        elif method == "prepared":
-            failed = views_begin(&self.views, &index.index, others, k, apart, found, n_threads)
-        else:
-            if leads is not None:
-                describe_leads(leads, &leading)
-            failed = search_begin(
-                &self.products, given, others, k, NULL if leads is None else &leading, apart, found, sparse, integers,
-                level, window_bytes or NMLSDR_WINDOW_BYTES, n_threads)
-            if known is not None and not failed:
-                limits, edges = known
-                failed = search_know(&self.products, &limits[0], &edges[0], edges.shape[0] - 1)
-        if failed:
-            raise MemoryError("no memory for the neighbour search; use fewer neighbors, or fewer queries at once.")
-
-    def __dealloc__(self):
-        free_all(&self.few.memory)
-        free_all(&self.tree.memory)
-        free_all(&self.views.memory)
-        free_all(&self.products.memory)
+        if leads is not None:
+            describe_leads(leads, &leading)
+        check_memory(query_start(&self.query, NULL if leads is None else &leading, sparse, integers,
+                                 window_bytes or NMLSDR_WINDOW_BYTES, n_threads))
+        if known is not None and self.method == "products":
+            limits, edges = known
+            check_memory(search_know(&self.query.by.products, &limits[0], &edges[0], edges.shape[0] - 1))
 
     def step(self, double budget):
         """Run about `budget` pairs of blocks, leaves of queries or thousands of pairs; True if there is more to do."""
-        cdef int more, few = self.method == "few", tree = self.method == "tree", prepared = self.method == "prepared"
+        cdef int more
         with nogil:
-            if few:
-                more = few_step(&self.few, budget)
-            elif tree:
-                more = tree_step(&self.tree, budget)
-            elif prepared:
-                more = views_step(&self.views, budget)
-            else:
-                more = search_step(&self.products, budget)
+            more = query_step(&self.query, budget)
         return more == 1
+
+    def end(self):
+        """Put rows of zeros into the lists of a search by angle; the memory is free then."""
+        query_end(&self.query)
 
     @property
     def facts(self):
         """What the search did so far, by the names of products_state.h: structs become dictionaries.
 
-        Of a tree, how many leaves of rows the leaves of queries looked into.
+        Of a tree, how many leaves of rows the leaves of queries looked into; of prepared rows, what one thread did.
         """
+        cdef nmlsdr_search *search = &self.query.by.products
         if self.method in ("few", "tree"):
-            return {"visited": self.tree.visited}
+            return {"visited": self.query.by.tree.visited}
         if self.method == "prepared":
-            decided = sum(self.views.view[v].scratch[0].decided for v in range(self.views.n_views))
-            return {**self.views.view[0].storage, "decided": decided, "views": self.views.n_views}
-        threads = [self.products.scratch[t] for t in range(self.products.n_threads)]
+            search = self.query.by.views.view
+        threads = [search.scratch[t] for t in range(search.n_threads)]
         counts = {name: sum(thread[name] for thread in threads) for name in threads[0]}
-        search = self.products
         return {**counts, **search.scaling, **search.storage, **search.tuning, **search.schedule}
+
+
+cdef int check_memory(int failed) except -1:
+    if failed:
+        raise MemoryError("no memory for the neighbour search; use fewer neighbors, or fewer queries at once.")
+    return 0
+
+
+cdef units_at(const nmlsdr_rows *rows):
+    return <double[:rows.n, :rows.d]> <double *>rows.data if rows.n else None
 
 
 def leaf_order(rows, Py_ssize_t[::1] order, int n_threads):

@@ -12,7 +12,7 @@ from commands import HAS_PYARROW, run, tables  # noqa: F401  (fixtures of many t
 
 import nmlsdr
 from nmlsdr import graph, mlknn
-from nmlsdr._search import cosine
+from nmlsdr._search import proposals
 from nmlsdr._search import run as searching
 from nmlsdr._solvers import system
 
@@ -75,7 +75,7 @@ def threads_start_on_small_data():
         for module, name in (
             (graph, "_EDGES_PER_THREAD"), (mlknn, "_LABELS_PER_THREAD"),
             (system, "WORK_PER_THREAD"), (searching, "_WORK_PER_THREAD"),
-            (cosine, "_VALUES_PER_THREAD"),
+            (proposals, "_VALUES_PER_THREAD"),
         ):  # fmt: skip
             patch.setattr(module, name, 1)
         yield

@@ -73,21 +73,21 @@ def scan(X, k, queries=None):
     return by_scan(X, k, queries=queries)
 
 
-def described(X, queries):
-    return kernel_rows(X), None if queries is None else kernel_rows(queries)
+def search(method, X, queries, k, *, level=-1, n_threads=2, budget=1e9, packed=False, integers=-1, **options):
+    """By this method, whatever the sizes: the lists and the facts of the search."""
+    level = LEVELS[level]
+    index = _graph.Index(kernel_rows(X), packed=packed, level=level, n_threads=n_threads, integers=integers)
+    found, others = _empty(X, queries, k), None if queries is None else kernel_rows(queries)
+    running = _graph.Search(index, others, *found, n_threads=n_threads, method=method)
+    running.start(n_threads, integers=integers, **options)
+    while running.step(budget):
+        pass
+    return *found, running.facts
 
 
-def by_products(
-    X, k, *, queries=None, postings=-1, integers=-1, level=-1, window_bytes=1e9, n_threads=2, budget=64.0, leads=None,
-    known=None,
-):
+def by_products(X, k, *, queries=None, postings=-1, window_bytes=1e9, budget=64.0, **options):
     """Proposed by products, decided by the canonical distance; with the facts of the search."""
-    found = _empty(X, queries, k)
-    running = _graph.Search(
-        "products", *described(X, queries), *found, level=LEVELS[level], n_threads=n_threads, sparse=postings,
-        integers=integers, window_bytes=window_bytes, leads=leads, known=known,
-    )  # fmt: skip
-    return _answered(running, found, budget)
+    return search("products", X, queries, k, sparse=postings, window_bytes=window_bytes, budget=budget, **options)
 
 
 def by_leads(X, k, *, queries=None, integers=-1, level=-1, n_threads=2, budget=64.0):
@@ -111,39 +111,26 @@ def small_groups(rows=200, **forced):
         yield
 
 
-def by_tree(X, k, *, queries=None, level=-1, n_threads=2, budget=1e9):
+def by_tree(X, k, *, queries=None, **options):
     """By the tree of few features; with its facts."""
-    found = _empty(X, queries, k)
-    running = _graph.Search("tree", *described(X, queries), *found, level=LEVELS[level], n_threads=n_threads)
-    return _answered(running, found, budget)
+    return search("tree", X, queries, k, **options)
 
 
-def by_few(X, Q, k, *, level=-1, n_threads=2, budget=1e9):
+def by_few(X, Q, k, **options):
     """Pair by pair, for a few queries."""
-    found = _empty(X, Q, k)
-    running = _graph.Search("few", *described(X, Q), *found, level=LEVELS[level], n_threads=n_threads)
-    return _answered(running, found, budget)[:2]
+    return search("few", X, Q, k, **options)[:2]
 
 
-def spied(monkeypatch, method):
-    """What searches by this method are given from now on."""
-    taken, search = [], _graph.Search
-
-    def spy(name, *given, **options):
-        taken.extend([given] * (name == method))
-        return search(name, *given, **options)
-
-    monkeypatch.setattr(_graph, "Search", spy)
-    return taken
+def method_of(X, queries, k, *, n_threads=2, packed=False):
+    """What search.h chooses for these sizes."""
+    index = _graph.Index(kernel_rows(X), packed=packed, level=0, n_threads=n_threads)
+    others = None if queries is None else kernel_rows(queries)
+    return _graph.Search(index, others, *_empty(X, queries, k), n_threads=n_threads).method
 
 
-def by_index(X, Q, k, *, integers=-1, level=-1, n_threads=2, budget=1e9):
+def by_index(X, Q, k, **options):
     """By rows that were packed before; with the facts of the search."""
-    index = _graph.Index(kernel_rows(X), integers=integers, level=LEVELS[level], n_threads=n_threads)
-    assert index.takes(kernel_rows(Q))
-    found = _empty(X, Q, k)
-    running = _graph.Search("prepared", *described(X, Q), *found, index=index, n_threads=n_threads)
-    return _answered(running, found, budget)
+    return search("prepared", X, Q, k, packed=True, **options)
 
 
 def by_groups(X, k, rng, *, queries=None, n_threads=2):
@@ -157,12 +144,6 @@ def by_groups(X, k, rng, *, queries=None, n_threads=2):
 def _empty(X, queries, k):
     shape = (X.shape[0] if queries is None else queries.shape[0], k)
     return np.empty(shape), np.empty(shape, np.intp)
-
-
-def _answered(search, found, budget):
-    while search.step(budget):
-        pass
-    return *found, search.facts
 
 
 def assert_same(found, expected):

@@ -78,9 +78,10 @@ static double nmlsdr_canonical(const nmlsdr_rows *x, ptrdiff_t i, const nmlsdr_r
  * and float32 copies of equal values have the same. */
 static int nmlsdr_to_unit(double *value, const int32_t *feature, ptrdiff_t n)
 {
-    double a[8] = {0, 0, 0, 0, 0, 0, 0, 0}, largest = 0;
+    double a[8] = {0, 0, 0, 0, 0, 0, 0, 0}, top[8] = {0, 0, 0, 0, 0, 0, 0, 0}, largest = 0;
     int exponent;
-    for (ptrdiff_t p = 0; p < n; p++) largest = fabs(value[p]) > largest ? fabs(value[p]) : largest;
+    for (ptrdiff_t p = 0; p < n; p++) top[p & 7] = fabs(value[p]) > top[p & 7] ? fabs(value[p]) : top[p & 7];
+    for (int m = 0; m < 8; m++) largest = top[m] > largest ? top[m] : largest;
     if (largest == 0) return 0;
     frexp(largest, &exponent);
     /* one factor, or two that both enlarge a denormal: nothing is rounded twice */
@@ -88,9 +89,9 @@ static int nmlsdr_to_unit(double *value, const int32_t *feature, ptrdiff_t n)
     const double rest = exponent < -1000 ? ldexp(1.0, -exponent - 1000) : 1.0;
     for (ptrdiff_t p = 0; p < n; p++) {
         value[p] = value[p] * factor * rest;
-        a[(feature ? feature[p] : p) & 7] += value[p] * value[p];
+        if (feature) a[feature[p] & 7] += value[p] * value[p];
     }
-    const double norm = sqrt(nmlsdr_fold8(a));
+    const double norm = sqrt(feature ? nmlsdr_fold8(a) : nmlsdr_dot_f64(value, value, n));
     for (ptrdiff_t p = 0; p < n; p++) value[p] /= norm;
     return 1;
 }
@@ -102,7 +103,7 @@ static inline int nmlsdr_unit_row(const nmlsdr_rows *x, ptrdiff_t i)
     return nmlsdr_to_unit((double *)x->data + from, x->indices ? x->indices + from : NULL, size);
 }
 
-/* A copy in memory of its own, of doubles if `wide`; memory->failed if there is none. */
+/* A copy in memory of its own, of doubles if `wide`, as it must be for doubles; memory->failed if there is none. */
 static nmlsdr_rows nmlsdr_copy_rows(nmlsdr_memory *memory, const nmlsdr_rows *x, int wide)
 {
     const ptrdiff_t stored = nmlsdr_row_pointer(x, x->n);
@@ -118,10 +119,8 @@ static nmlsdr_rows nmlsdr_copy_rows(nmlsdr_memory *memory, const nmlsdr_rows *x,
         copy.indptr = indptr;
     }
     if (memory->failed) return copy;
-    for (ptrdiff_t p = 0; p < stored; p++) {
-        if (wide) ((double *)data)[p] = nmlsdr_entry_value(x, p);
-        else ((float *)data)[p] = (float)nmlsdr_entry_value(x, p);
-    }
+    if (wide > (x->kind & 1)) for (ptrdiff_t p = 0; p < stored; p++) ((double *)data)[p] = ((const float *)x->data)[p];
+    else if (stored) memcpy(data, x->data, (size_t)stored * (wide ? sizeof(double) : sizeof(float)));
     copy.data = data;
     copy.kind = (x->kind & ~1) | wide;
     return copy;

@@ -1,11 +1,15 @@
-/* A whole search of checked rows, or of an index of them, by either metric: what include/nmlsdr/neighbors.h offers.
+/* A whole search of checked rows, or of an index of them, by either metric: for include/nmlsdr/neighbors.h and for Python.
  *
  *   nmlsdr_index_begin   what is prepared once: a copy, rows of length 1 for angles, packed rows (index.h)
- *   nmlsdr_index_search  the k nearest rows of each query, by the strategy that suits their number
- *   nmlsdr_index_end     gives the memory back
+ *   nmlsdr_query_begin   queries of length 1 for angles, and the strategy that suits their number
+ *   nmlsdr_query_start   its memory
+ *   nmlsdr_query_step    a part of its work; call it until it returns 0
+ *   nmlsdr_query_end     puts rows of zeros into the lists, and gives the memory back
+ *   nmlsdr_index_search  all of these
+ *   nmlsdr_index_end     gives the memory of the index back
  *
- * The strategies are those of `_search/strategy.py` but for the two that look for structure in large tables.  All give the
- * same bits, so the choice changes only the time.
+ * `_search/strategy.py` looks for structure in large tables between begin and start.  All strategies give the same bits, so
+ * the choice changes only the time.
  * By angle the rows are searched as rows of length 1.  A row of zeros has no direction; it is kept apart, at the squared
  * distance NMLSDR_ZERO_ROW from every other.
  */
@@ -39,20 +43,53 @@ struct nmlsdr_index {
     nmlsdr_search *packed; /* or NULL */
 };
 
+/* How a search goes, by the names of `_search`. */
+enum { NMLSDR_BY_NOTHING, NMLSDR_BY_FEW, NMLSDR_BY_TREE, NMLSDR_BY_PACKED, NMLSDR_BY_PRODUCTS };
+
+/* A search of an index. */
+typedef struct {
+    union {
+        nmlsdr_memory memory; /* the first field of each */
+        nmlsdr_few few;
+        nmlsdr_tree tree;
+        nmlsdr_views views;
+        nmlsdr_search products;
+    } by;
+    int way;
+    double threads; /* that are worth waking */
+    const struct nmlsdr_index *x;
+    struct nmlsdr_index units; /* the queries by angle */
+    const nmlsdr_rows *queries; /* those that are searched for; NULL: the rows themselves */
+    nmlsdr_rows own, wide; /* of doubles, where the others are */
+    ptrdiff_t k, n, n_found; /* neighbours of a query; lists that are searched for, and how long they are */
+    double *squared, *near;
+    ptrdiff_t *indices, *row; /* (n, n_found) row and near: those of the caller, unless rows of zeros come between */
+} nmlsdr_query;
+
 static void nmlsdr_index_end(struct nmlsdr_index *x)
 {
     if (x->packed) nmlsdr_free_all(&x->packed->memory);
     nmlsdr_free_all(&x->memory);
 }
 
-/* Rows of length 1 in place of the rows, those of zeros apart. */
-static void nmlsdr_take_units(nmlsdr_memory *memory, struct nmlsdr_index *x, const nmlsdr_rows *given)
+static int nmlsdr_worthwhile(int n_threads, double threads)
 {
-    ptrdiff_t near = 0, zeros = 0;
+    return threads < 2 ? 1 : threads < n_threads ? (int)threads : n_threads;
+}
+
+/* Rows of length 1 in place of the rows, those of zeros apart. */
+static void nmlsdr_take_units(nmlsdr_memory *memory, struct nmlsdr_index *x, const nmlsdr_rows *given, int n_threads)
+{
+    ptrdiff_t near = 0, zeros = 0, row;
     x->n = given->n;
     x->rows = nmlsdr_copy_rows(memory, given, 1);
     x->number = (ptrdiff_t *)nmlsdr_new(memory, given->n, sizeof(ptrdiff_t));
+    unsigned char *kept = (unsigned char *)nmlsdr_new(memory, given->n, 1);
     if (memory->failed) return;
+
+    n_threads = nmlsdr_worthwhile(n_threads, (double)nmlsdr_row_pointer(given, given->n) / NMLSDR_VALUES_OF_THREAD);
+    NMLSDR_OMP(parallel for num_threads(n_threads) schedule(static))
+    for (row = 0; row < given->n; row++) kept[row] = (unsigned char)nmlsdr_unit_row(&x->rows, row);
 
     double *value = (double *)x->rows.data;
     int32_t *feature = (int32_t *)x->rows.indices;
@@ -60,7 +97,7 @@ static void nmlsdr_take_units(nmlsdr_memory *memory, struct nmlsdr_index *x, con
     for (ptrdiff_t i = 0; i < given->n; i++) {
         const ptrdiff_t from = nmlsdr_row_pointer(given, i), size = nmlsdr_row_pointer(given, i + 1) - from;
         const ptrdiff_t to = pointer ? (ptrdiff_t)pointer[near] : near * given->d;
-        if (!nmlsdr_unit_row(&x->rows, i)) {
+        if (!kept[i]) {
             x->number[given->n - ++zeros] = i;
             continue;
         }
@@ -72,111 +109,121 @@ static void nmlsdr_take_units(nmlsdr_memory *memory, struct nmlsdr_index *x, con
     x->rows.n = near;
 }
 
-/* lasts: copy and pack the rows; 0 if they remain as they are as long as the index.  -1: out of memory; end it in any case. */
-static int nmlsdr_index_begin(struct nmlsdr_index *x, const nmlsdr_rows *rows, int by_angle, int lasts)
+/* lasts: 2: copy and pack the rows; 1: pack them; 0: they are searched once.  -1: out of memory; end it in any case. */
+static int nmlsdr_index_begin(struct nmlsdr_index *x, const nmlsdr_rows *rows, int by_angle, int lasts, int integers)
 {
     x->by_angle = by_angle;
     x->n = rows->n;
     x->rows = *rows;
-    if (by_angle) nmlsdr_take_units(&x->memory, x, rows);
-    else if (lasts) x->rows = nmlsdr_copy_rows(&x->memory, rows, rows->kind & 1);
+    if (by_angle || rows->d == 0) nmlsdr_take_units(&x->memory, x, rows, x->n_threads); /* without features all are zeros */
+    else if (lasts > 1) x->rows = nmlsdr_copy_rows(&x->memory, rows, rows->kind & 1);
     if (!lasts || x->memory.failed || x->rows.n == 0) return -x->memory.failed; /* without rows all are zeros */
     x->packed = (nmlsdr_search *)nmlsdr_new(&x->memory, 1, sizeof(nmlsdr_search));
     if (!x->packed) return -1;
     memset(x->packed, 0, sizeof(nmlsdr_search));
-    return nmlsdr_packed_begin(x->packed, &x->rows, -1, x->level, NMLSDR_WINDOW_BYTES, x->n_threads);
+    return nmlsdr_packed_begin(x->packed, &x->rows, integers, x->level, NMLSDR_WINDOW_BYTES, x->n_threads);
 }
 
-static int nmlsdr_worthwhile(int n_threads, double threads)
+/* The strategy, and the threads for it. */
+static void nmlsdr_choose_way(nmlsdr_query *a)
 {
-    return threads < 2 ? 1 : threads < n_threads ? (int)threads : n_threads;
-}
-
-/* Whether there are so few queries of dense rows that any preparation takes longer than it saves. */
-static int nmlsdr_few_are(const struct nmlsdr_index *x, const nmlsdr_rows *rows, ptrdiff_t n, ptrdiff_t k)
-{
-    return !rows->indptr && n <= NMLSDR_FEW_QUERIES && (double)n * (double)k * x->n_threads <= NMLSDR_MOST_KEPT;
-}
-
-/* By the packed rows: 0, -1 if there is no memory, or 1 if they do not take these queries. */
-static int nmlsdr_find_packed(const struct nmlsdr_index *x, const nmlsdr_rows *queries, ptrdiff_t k, double *squared,
-                              ptrdiff_t *indices, nmlsdr_memory *memory)
-{
-    const double stored = (double)nmlsdr_row_pointer(&x->rows, x->rows.n), q = (double)queries->n;
-    const int n_threads = nmlsdr_worthwhile(x->n_threads, stored * (1 + q / 16) / NMLSDR_VALUES_OF_THREAD);
-    if (!nmlsdr_packed_takes(x->packed, queries)) return 1;
-    nmlsdr_views views = {*memory, NULL, 0, 0, {0}};
-    const int failed = nmlsdr_views_begin(&views, x->packed, queries, k, squared, indices, n_threads);
-    *memory = views.memory;
-    if (!failed) nmlsdr_views_step(&views, INFINITY);
-    return failed;
-}
-
-/* By what suits rows that nobody packed. */
-static int nmlsdr_find_unpacked(const struct nmlsdr_index *x, const nmlsdr_rows *queries, ptrdiff_t k, double *squared,
-                                ptrdiff_t *indices, nmlsdr_memory *memory)
-{
-    const nmlsdr_rows *rows = &x->rows;
-    nmlsdr_rows wide;
-    const double pairs = (double)rows->n * (queries ? (double)queries->n : (double)rows->n / 2);
-    const int n_threads = nmlsdr_worthwhile(x->n_threads, pairs * ((double)rows->d + 10.0 * (double)k) / NMLSDR_WORK_OF_THREAD);
-
-    if (queries && nmlsdr_few_are(x, rows, queries->n, k)) {
-        nmlsdr_few few = {*memory};
-        const int failed = nmlsdr_few_begin(&few, rows, queries, k, squared, indices, x->level, n_threads);
-        *memory = few.memory;
-        if (!failed) nmlsdr_few_step(&few, INFINITY);
-        return failed;
+    const struct nmlsdr_index *x = a->x;
+    const nmlsdr_rows *rows = &x->rows, *queries = a->queries;
+    const double n = (double)rows->n, q = (double)a->n, k = (double)a->n_found;
+    const int dense = !rows->indptr, few = queries && q * k * x->n_threads <= NMLSDR_MOST_KEPT;
+    a->threads = n * (queries ? q : n / 2) * ((double)rows->d + 10 * k) / NMLSDR_WORK_OF_THREAD;
+    a->way = NMLSDR_BY_PRODUCTS;
+    if (a->n == 0 || a->n_found == 0) {
+        a->way = NMLSDR_BY_NOTHING;
+    } else if (few && x->packed && a->n <= NMLSDR_INDEX_QUERIES && (dense || queries->kind == rows->kind)
+               && nmlsdr_packed_takes(x->packed, queries)) {
+        a->way = NMLSDR_BY_PACKED;
+        a->threads = (double)nmlsdr_row_pointer(rows, rows->n) * (1 + q / 16) / NMLSDR_VALUES_OF_THREAD;
+    } else if (few && dense && a->n <= NMLSDR_FEW_QUERIES) { /* any preparation would take longer than it saves */
+        a->way = NMLSDR_BY_FEW;
+    } else if (dense && rows->d <= NMLSDR_TREE_FEATURES) {
+        a->way = NMLSDR_BY_TREE;
     }
-
-    if (queries && queries->kind > rows->kind) { /* doubles among floats */
-        wide = nmlsdr_copy_rows(memory, rows, 1);
-        rows = &wide;
-        if (memory->failed) return -1;
-    }
-    if (!rows->indptr && rows->d <= NMLSDR_TREE_FEATURES) {
-        nmlsdr_tree tree = {*memory};
-        const int failed = nmlsdr_tree_begin(&tree, rows, queries, k, squared, indices, x->level, n_threads);
-        *memory = tree.memory;
-        if (!failed) nmlsdr_tree_step(&tree, INFINITY);
-        return failed;
-    }
-    nmlsdr_search search = {*memory};
-    const int failed = nmlsdr_search_begin(&search, rows, queries, k, NULL, squared, indices, -1, -1, x->level,
-                                           NMLSDR_WINDOW_BYTES, n_threads);
-    *memory = search.memory;
-    while (!failed && nmlsdr_search_step(&search, INFINITY)) continue;
-    return failed;
 }
 
-/* The rows that are searched, and queries of their storage of either type; NULL: themselves. */
-static int nmlsdr_find_among(const struct nmlsdr_index *x, const nmlsdr_rows *queries, ptrdiff_t k, double *squared,
-                             ptrdiff_t *indices, nmlsdr_memory *memory)
-{
-    nmlsdr_rows own;
-    int code = 1;
-
-    if (queries && queries->kind < x->rows.kind) { /* floats among doubles */
-        own = nmlsdr_copy_rows(memory, queries, 1);
-        queries = &own;
-        if (memory->failed) return -1;
-    }
-    if (x->packed && queries && queries->n <= NMLSDR_INDEX_QUERIES
-        && (queries->kind == x->rows.kind || !x->rows.indptr)
-        && (double)queries->n * (double)k * x->n_threads <= NMLSDR_MOST_KEPT)
-        code = nmlsdr_find_packed(x, queries, k, squared, indices, memory);
-    return code == 1 ? nmlsdr_find_unpacked(x, queries, k, squared, indices, memory) : code;
-}
-
-/* The k first of a list of n, sorted, and of the rows of zeros. */
-static void nmlsdr_with_zeros(const struct nmlsdr_index *x, ptrdiff_t k, const double *near, const ptrdiff_t *row, ptrdiff_t n,
+/* a consists of zeros, but for memory of the caller's own.  Queries of the storage of the rows, of either type; NULL: the rows
+ * themselves.  To fill: squared and indices (n queries, k).  -1: out of memory; end it in any case. */
+static int nmlsdr_query_begin(nmlsdr_query *a, const struct nmlsdr_index *x, const nmlsdr_rows *queries, ptrdiff_t k,
                               double *squared, ptrdiff_t *indices)
 {
-    const ptrdiff_t zeros = x->n - x->rows.n;
-    for (ptrdiff_t z = 0, p = 0; z + p < k;) {
+    nmlsdr_memory *memory = &a->by.memory;
+    a->x = x;
+    a->n = queries ? queries->n : x->rows.n;
+    a->k = a->n_found = k;
+    a->squared = a->near = squared;
+    a->indices = a->row = indices;
+
+    if (queries && x->number) {
+        nmlsdr_take_units(memory, &a->units, queries, 1);
+        a->queries = &a->units.rows;
+    } else if (queries) { /* floats among doubles become doubles */
+        a->own = queries->kind < x->rows.kind ? nmlsdr_copy_rows(memory, queries, 1) : *queries;
+        a->queries = &a->own;
+    }
+    if (memory->failed) return -1;
+
+    if (x->number && (x->rows.n < x->n || (queries && a->queries->n < queries->n))) {
+        const ptrdiff_t left = x->rows.n - !queries;
+        a->n = queries ? a->queries->n : a->n;
+        a->n_found = k < left ? k : left < 0 ? 0 : left;
+        a->near = (double *)nmlsdr_new(memory, a->n * a->n_found, sizeof(double));
+        a->row = (ptrdiff_t *)nmlsdr_new(memory, a->n * a->n_found, sizeof(ptrdiff_t));
+    }
+    nmlsdr_choose_way(a);
+    return -memory->failed;
+}
+
+/* leads, sparse, integers, window_bytes: of nmlsdr_search_begin.  -1: out of memory. */
+static int nmlsdr_query_start(nmlsdr_query *a, const nmlsdr_leads *leads, int sparse, int integers, double window_bytes,
+                              int n_threads)
+{
+    const nmlsdr_rows *rows = &a->x->rows, *queries = a->queries;
+    const ptrdiff_t k = a->n_found;
+    const int level = a->x->level, prepares = a->way == NMLSDR_BY_TREE || a->way == NMLSDR_BY_PRODUCTS;
+    if (prepares && queries && queries->kind > rows->kind) { /* doubles among floats */
+        a->wide = nmlsdr_copy_rows(&a->by.memory, rows, 1);
+        rows = &a->wide;
+        if (a->by.memory.failed) return -1;
+    }
+    switch (a->way) {
+    case NMLSDR_BY_NOTHING: return 0;
+    case NMLSDR_BY_PACKED:
+        return nmlsdr_views_begin(&a->by.views, a->x->packed, queries, k, a->near, a->row, n_threads);
+    case NMLSDR_BY_FEW: return nmlsdr_few_begin(&a->by.few, rows, queries, k, a->near, a->row, level, n_threads);
+    case NMLSDR_BY_TREE: return nmlsdr_tree_begin(&a->by.tree, rows, queries, k, a->near, a->row, level, n_threads);
+    default:
+        return nmlsdr_search_begin(&a->by.products, rows, queries, k, leads, a->near, a->row, sparse, integers, level,
+                                   window_bytes, n_threads);
+    }
+}
+
+/* Run about `budget` pairs of blocks, leaves of queries or thousands of pairs.  1: call again; 0: done. */
+static int nmlsdr_query_step(nmlsdr_query *a, double budget)
+{
+    switch (a->way) {
+    case NMLSDR_BY_NOTHING: return 0;
+    case NMLSDR_BY_PACKED: return nmlsdr_views_step(&a->by.views, budget);
+    case NMLSDR_BY_FEW: return nmlsdr_few_step(&a->by.few, budget);
+    case NMLSDR_BY_TREE: return nmlsdr_tree_step(&a->by.tree, budget);
+    default: return nmlsdr_search_step(&a->by.products, budget);
+    }
+}
+
+/* The k first of a list, sorted, and of the rows of zeros. */
+static void nmlsdr_with_zeros(const nmlsdr_query *a, ptrdiff_t list, double *squared, ptrdiff_t *indices)
+{
+    const struct nmlsdr_index *x = a->x;
+    const double *near = a->near + list * a->n_found;
+    const ptrdiff_t zeros = x->n - x->rows.n, *row = a->row + list * a->n_found;
+    for (ptrdiff_t z = 0, p = 0; z + p < a->k;) {
         const ptrdiff_t zero = z < zeros ? x->number[x->n - 1 - z] : -1, to = z + p;
-        const ptrdiff_t found = p == n ? -1 : x->number ? x->number[row[p]] : row[p];
-        const int takes_zero = z < zeros && (p == n || nmlsdr_worse(near[p], found, NMLSDR_ZERO_ROW, zero));
+        const ptrdiff_t found = p == a->n_found ? -1 : x->number[row[p]];
+        const int takes_zero = z < zeros && (p == a->n_found || nmlsdr_worse(near[p], found, NMLSDR_ZERO_ROW, zero));
         squared[to] = takes_zero ? NMLSDR_ZERO_ROW : near[p];
         indices[to] = takes_zero ? zero : found;
         z += takes_zero;
@@ -184,34 +231,19 @@ static void nmlsdr_with_zeros(const struct nmlsdr_index *x, ptrdiff_t k, const d
     }
 }
 
-static int nmlsdr_search_angles(const struct nmlsdr_index *x, const nmlsdr_rows *queries, ptrdiff_t k, double *squared,
-                                ptrdiff_t *indices, nmlsdr_memory *memory)
+/* Lists of the caller are complete from now on, unless something failed. */
+static void nmlsdr_query_end(nmlsdr_query *a)
 {
-    struct nmlsdr_index units;
-    const struct nmlsdr_index *u = queries ? &units : x;
-    const ptrdiff_t others = queries ? 0 : 1;
-    if (queries) nmlsdr_take_units(memory, &units, queries);
-    if (memory->failed) return -1;
-
-    const ptrdiff_t m = u->rows.n, left = x->rows.n - others, n_found = k < left ? k : left < 0 ? 0 : left;
-    const int plain = m == u->n && x->rows.n == x->n; /* no row of zeros */
-    double *near = plain ? squared : (double *)nmlsdr_new(memory, m * n_found, sizeof(double));
-    ptrdiff_t *row = plain ? indices : (ptrdiff_t *)nmlsdr_new(memory, m * n_found, sizeof(ptrdiff_t));
-    if (memory->failed) return -1;
-    if (m && n_found && nmlsdr_find_among(x, queries ? &u->rows : NULL, n_found, near, row, memory)) return -1;
-
-    for (ptrdiff_t i = 0; i < u->n && !plain; i++) {
-        const ptrdiff_t query = u->number[i], at = query * k;
-        if (i < m) {
-            nmlsdr_with_zeros(x, k, near + i * n_found, row + i * n_found, n_found, squared + at, indices + at);
-            continue;
-        }
-        for (ptrdiff_t p = 0; p < k; p++) { /* all are as far from a row of zeros: the first */
-            squared[at + p] = NMLSDR_ZERO_ROW;
-            indices[at + p] = p + (others && p >= query);
+    const struct nmlsdr_index *u = a->queries ? &a->units : a->x;
+    for (ptrdiff_t i = 0; a->near != a->squared && !a->by.memory.failed && i < u->n; i++) {
+        const ptrdiff_t query = u->number[i], at = query * a->k;
+        if (i < a->n) nmlsdr_with_zeros(a, i, a->squared + at, a->indices + at);
+        for (ptrdiff_t p = 0; i >= a->n && p < a->k; p++) { /* all are as far from a row of zeros: the first */
+            a->squared[at + p] = a->x->by_angle ? NMLSDR_ZERO_ROW : 0;
+            a->indices[at + p] = p + (!a->queries && p >= query);
         }
     }
-    return 0;
+    nmlsdr_free_all(&a->by.memory);
 }
 
 /* Fill squared and indices (n queries, k); queries NULL: the rows themselves.  -1: out of memory. */
@@ -220,11 +252,15 @@ static int nmlsdr_index_search(const struct nmlsdr_index *x, const nmlsdr_rows *
 {
     enum { SPARE = 1 << 15 }; /* enough for a query of some hundred features: malloc took a third of its time */
     NM_ALIGNED double spare[SPARE / sizeof(double)];
-    nmlsdr_memory memory = {NULL, 0, SPARE, (char *)spare};
-    if (queries && queries->n == 0) return 0;
-    const int failed = x->by_angle ? nmlsdr_search_angles(x, queries, k, squared, indices, &memory)
-                                   : nmlsdr_find_among(x, queries, k, squared, indices, &memory);
-    nmlsdr_free_all(&memory);
+    nmlsdr_query a;
+    memset(&a, 0, sizeof a);
+    a.by.memory.left = SPARE;
+    a.by.memory.spare = (char *)spare;
+    int failed = nmlsdr_query_begin(&a, x, queries, k, squared, indices);
+    if (!failed)
+        failed = nmlsdr_query_start(&a, NULL, -1, -1, NMLSDR_WINDOW_BYTES, nmlsdr_worthwhile(x->n_threads, a.threads));
+    while (!failed && nmlsdr_query_step(&a, INFINITY)) continue;
+    nmlsdr_query_end(&a);
     return failed;
 }
 

@@ -240,13 +240,13 @@ def match_rows(rows: Any, queries: Any) -> tuple[Any, Any]:
     if sparse.issparse(rows) != sparse.issparse(queries):
         rows, queries = sparse.csr_array(rows), sparse.csr_array(queries)
     if rows.dtype == np.float32 and queries.dtype == np.float64:
-        queries = _narrowed(queries)  # a few queries from a list of Python's numbers must not cost a copy of all rows
+        queries = narrowed(queries)  # a few queries from a list of Python's numbers must not cost a copy of all rows
     if rows.dtype != queries.dtype:
         rows, queries = rows.astype(np.float64, copy=False), queries.astype(np.float64, copy=False)
     return rows, queries
 
 
-def _narrowed(rows: Any) -> Any:
+def narrowed(rows: Any) -> Any:
     """float64 rows in float32 if each of their values is one."""
     with np.errstate(over="ignore"):
         narrow = rows.astype(np.float32)

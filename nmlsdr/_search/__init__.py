@@ -14,8 +14,8 @@ The strategies of a search (docs/neighbours.md has the same table, and explains 
 | prepared | an `ExactIndex`, up to 249 queries | as products, with blocks that were prepared before | index.h |
 | proposals | candidates of a transformer or a precomputed matrix | computes their exact distances | rows.h |
 
-`run.search` chooses "row numbers"; `prepared` and `proposals` choose the strategies of their names; `strategy` chooses
-among the others, from top to bottom.  Without separate queries the rows are the queries, and "few" is not used.
+`proposals` chooses the last; search.h chooses among the others, from top to bottom, and `strategy` looks for structure.
+Without separate queries the rows are the queries, and "few" is not used.
 "few" and "prepared" need queries x k x threads of at most 4 million.  "groups" needs clusters that are far apart,
 and "leading coordinates" a few directions with most of the variance.  A memory map larger than half of the memory is
 searched without looking for them.  For "products" and "sparse products" the C code then chooses how the rows are
@@ -25,17 +25,16 @@ The files; each imports only files below it:
 
     proposals.py   candidates of a transformer or a matrix     estimate.py   the time and memory of a long search
     prepared.py    rows packed once for few queries at a time
-    run.py         a search in steps: `squared_neighbors`, which c_api calls too
-    strategy.py    chooses the strategy and logs it to "nmlsdr" at DEBUG
+    run.py         a search in steps: `squared_neighbors`
+    strategy.py    looks for structure, and logs the strategy to "nmlsdr" at DEBUG
     far_groups.py  leading.py      tight groups that are far apart; a few directions with most of the variance
-    cosine.py                      rows of length 1, for the neighbours by angle
     rows.py  memory.py             rows in the form of the kernels; the size of the memory
     .. _graph.pyx                  the kernels, over .. _c/
 
-In `_c/`, search.h is a whole search for C programs (include/nmlsdr/neighbors.h).  It chooses among products.h, tree.h,
-few.h and index.h as the files above do, but never looks for groups or leading coordinates.  Each header says at its
-head what it holds, and includes only what it stands on.  Headers without a guard are templates: simd.h includes one
-for each SIMD level.
+In `_c/`, search.h is a whole search over products.h, tree.h, few.h and index.h, by angle too.  C programs call it as it
+is (include/nmlsdr/neighbors.h), without a look for groups or leading coordinates.  Each header says at its head what it
+holds, and includes only what it stands on.  Headers without a guard are templates: simd.h includes one for each SIMD
+level.
 """
 
 from .prepared import PreparedRows

@@ -9,13 +9,18 @@ import nmlsdr._graph as _graph
 
 from .._checks.arguments import check_count, check_metric, check_row_pair, check_rows, refuse_broken
 from .._errors import InputError
-from .._process.threads import check_n_jobs
-from .cosine import ZERO_ROW, unit_rows
+from .._process.threads import check_n_jobs, worthwhile_threads
 from .rows import kernel_rows
 
 # One kernel call answers this many pairs times features, about .1 s of canonical distances: between calls Python
 # serves Ctrl-C.
 _WORK_PER_CALL = 2e8
+
+# The squared distance that stands for 1 - cos = 1: between a row of zeros, which has no direction, and any other row.
+ZERO_ROW = _graph.ZERO_ROW
+
+# Squared for each thread that is woken, which takes as long as to square them (30 us).
+_VALUES_PER_THREAD = 100_000
 
 
 def choose_proposed(
@@ -70,6 +75,14 @@ def choose_stored(distances: Any, n_neighbors: int, *, drop_diagonal: bool) -> t
         )
     squared, indices = _first_of_each(owner, column, value, distances.shape[0], k, "the precomputed matrix")
     return squared**2, indices
+
+
+def unit_rows(rows: Any, n_threads: int) -> tuple[Any, np.ndarray]:
+    """Checked rows divided by their norms, in float64 and the same storage, and which rows are all 0 and stay so."""
+    unit, zero = rows.astype(np.float64), np.empty(rows.shape[0], np.uint8)  # a copy
+    values = unit.data if sparse.issparse(unit) else unit
+    _graph.to_units(kernel_rows(unit), zero, worthwhile_threads(n_threads, values.size, _VALUES_PER_THREAD))
+    return unit, zero.view(bool)
 
 
 def _stored_pairs(stored: Any, *, drop_diagonal: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

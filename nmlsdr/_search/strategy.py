@@ -1,4 +1,4 @@
-"""Choose the method of a search, from "few" to "sparse products": by sizes, and by structure for many dense rows.
+"""Choose the method of a search: what search.h chose by sizes, or by structure for many dense rows.
 
 One line for each search goes to the logger "nmlsdr" at level DEBUG, with the method and the reason for it.
 """
@@ -8,17 +8,11 @@ from typing import Any, NamedTuple
 
 from scipy import sparse
 
-import nmlsdr._graph as _graph
-
 from .._process.threads import SIMD_LEVELS, simd
 from . import far_groups, leading, memory
 
 LOGGER = logging.getLogger("nmlsdr")
 
-# Sizes, all measured (docs/neighbours.md).
-_FEW = _graph.FEW_QUERIES  # these are those of _c/search.h
-MOST_KEPT = _graph.MOST_KEPT
-_TREE_FEATURES = _graph.TREE_FEATURES
 _LARGE = 4000  # rows, and 1/16 of it queries, from which looking for structure in the rows saves time
 
 
@@ -31,26 +25,31 @@ class Strategy(NamedTuple):
     leads: leading.Leads | None = None
 
 
-def strategy(rows: Any, queries: Any, k: int, n_threads: int, *, alone: bool = False) -> Strategy:
+def strategy(method: str, rows: Any, queries: Any, k: int, n_threads: int, *, alone: bool = False) -> Strategy:
     """Choose the method of a search.
 
     Parameters
     ----------
-    rows, queries : checked arrays or CSR matrices of at least one feature; queries None for the rows against themselves
+    method : str
+        The one of `_graph.METHODS` that suits the sizes.
+    rows, queries : checked arrays or CSR matrices; queries None for the rows against themselves
     k : int
     n_threads : int
     alone : bool, default=False
         Whether these rows shall not be grouped (again).
     """
     n, d = rows.shape
-    q = None if queries is None else queries.shape[0]
-    if q is not None and not sparse.issparse(rows) and q <= _FEW and q * k * n_threads <= MOST_KEPT:
-        return Strategy("few", f"{q} queries: preparing the rows would cost more than it saves")
+    n_queries = n if queries is None else queries.shape[0]
+    if method == "nothing":
+        return Strategy("row numbers", "no features, or no two rows with a direction: all distances are equal")
+    if method == "few":
+        return Strategy(method, f"{n_queries} queries: preparing the rows would cost more than it saves")
+    if method == "tree":
+        return Strategy(method, f"{d} features")
+    if method == "prepared":
+        return Strategy(method, "the rows were prepared by an earlier query")
     if sparse.issparse(rows):
         return Strategy("sparse products", "CSR rows")
-    if d <= _TREE_FEATURES:
-        return Strategy("tree", f"{d} features")
-    n_queries = n if q is None else q
     if min(n, 16 * n_queries) < _LARGE:
         least = f"{_LARGE} rows" if n < _LARGE else f"{_LARGE // 16} queries"
         return Strategy("products", f"fewer than {least}: looking for structure would cost more than it saves")
@@ -68,10 +67,10 @@ def strategy(rows: Any, queries: Any, k: int, n_threads: int, *, alone: bool = F
     return Strategy("products", reason)
 
 
-def log(chosen: Strategy, rows: Any, n_queries: int | None, k: int, n_threads: int, more: str = "") -> None:
+def log(chosen: Strategy, rows: Any, queries: Any, k: int, n_threads: int, more: str = "") -> None:
     """Log one line: the method, the sizes, the reason."""
     if LOGGER.isEnabledFor(logging.DEBUG):
-        of = "" if n_queries is None else f"{n_queries} queries among "
+        of = "" if queries is None else f"{queries.shape[0]} queries among "
         storage = "CSR " if sparse.issparse(rows) else ""
         LOGGER.debug(
             f"neighbours by {chosen.method}: {of}{rows.shape[0]} x {rows.shape[1]} {storage}{rows.dtype} rows, k={k}, "

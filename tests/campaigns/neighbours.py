@@ -260,7 +260,7 @@ def sparse_scan(X: np.ndarray, Q: Any, k: int, level: int, n_threads: int, rng: 
 
 def prepared(X: np.ndarray, Q: Any, k: int, level: int, n_threads: int, rng: np.random.Generator) -> Any:
     """Rows that were packed before; queries beyond what their bounds hold for are declined and go pair by pair."""
-    index = _graph.Index(kernel_rows(X), level=level, n_threads=n_threads)
+    index = _graph.Index(kernel_rows(X), packed=True, level=level, n_threads=n_threads)
     if not index.takes(kernel_rows(Q)):
         return by_few(X, Q, k, level=level, n_threads=n_threads)
     return by_index(X, Q, k, level=level, n_threads=n_threads)[:2]

@@ -5,10 +5,9 @@ import pytest
 import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from neighbor_cases import LEVELS, MAKERS, assert_same, by_few, make, scan, spied
+from neighbor_cases import LEVELS, MAKERS, assert_same, by_few, make, method_of, scan
 
 from nmlsdr import graph
-from nmlsdr._search import strategy
 
 
 @pytest.mark.parametrize("name", MAKERS)
@@ -50,16 +49,15 @@ def test_long_rows_come_by_small_chunks(d):
         assert_same(by_few(X, X[:9], 7, level=level, n_threads=3), scan(X, 7, X[:9]))
 
 
-def test_few_queries_use_this_search_and_many_do_not(rng, monkeypatch):
-    taken = spied(monkeypatch, "few")
-    for d in (5, 20):
+def test_few_queries_use_this_search_and_many_do_not(rng):
+    for d, other in ((5, "tree"), (20, "products")):
         X, Q = rng.standard_normal((300, d)), rng.standard_normal((80, d))
         for q in (1, 24, 25, 80):
             assert_same(graph.squared_neighbors(X, 4, queries=Q[:q]), scan(X, 4, Q[:q]))
-        graph.squared_neighbors(X, 4)
-    assert len(taken) == 4
-    assert strategy.strategy(X, Q[:9], 300, 2).method == "few"
-    assert strategy.strategy(X, Q[:9], 300_000, 2).method == "products"  # not heaps of 80 MB
+            assert method_of(X, Q[:q], 4) == ("few" if q <= 24 else other)
+        assert method_of(X, None, 4) == other
+    assert method_of(X, Q[:9], 300) == "few"
+    assert method_of(X, Q[:9], 300_000) == "products"  # not heaps of 80 MB
 
 
 def test_a_memory_map_is_read_by_pieces(rng, tmp_path):

@@ -11,7 +11,7 @@ import pytest
 import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from neighbor_cases import LEVELS, MAKERS, assert_same, by_index, make, scan, spied
+from neighbor_cases import LEVELS, MAKERS, assert_same, by_index, make, method_of, scan
 from scipy import sparse
 from sklearn.base import clone
 
@@ -41,7 +41,7 @@ def _long(X):
 def queries_of(X, *more):
     """Rows and others, of those that the packed rows take."""
     Q = np.concatenate([X[::29], 0.75 * X[::57], *more])
-    index = _graph.Index(kernel_rows(X), level=0, n_threads=1)
+    index = _graph.Index(kernel_rows(X), packed=True, level=0, n_threads=1)
     return np.concatenate([Q[i : i + 1] for i in range(len(Q)) if index.takes(kernel_rows(Q[i : i + 1]))])
 
 
@@ -95,12 +95,12 @@ def test_few_pairs_need_a_canonical_distance(rng):
 
 def test_the_index_declines_queries_beyond_its_bounds(rng):
     X = rng.standard_normal((50, 6))
-    index = _graph.Index(kernel_rows(X), level=0, n_threads=1)
+    index = _graph.Index(kernel_rows(X), packed=True, level=0, n_threads=1)
     most = np.abs(X).max()
     assert index.takes(kernel_rows(np.full((2, 6), 100 * most)))
     assert not index.takes(kernel_rows(np.vstack([X[:1], np.full((1, 6), 300 * most)])))
     short = sparse.csr_array(np.eye(500)[:, :400])
-    postings = _graph.Index(kernel_rows(short), level=0, n_threads=1)
+    postings = _graph.Index(kernel_rows(short), packed=True, level=0, n_threads=1)
     assert postings.takes(kernel_rows(short[:3]))
     longer = sparse.csr_array((np.ones(9), (np.zeros(9, dtype=int), np.arange(9))), shape=(1, 400))
     assert not postings.takes(kernel_rows(longer))
@@ -113,8 +113,7 @@ def test_the_index_declines_queries_beyond_its_bounds(rng):
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
 @pytest.mark.parametrize("stored", STORED)
 @pytest.mark.parametrize("asked", STORED)
-def test_the_index_returns_the_result_of_a_search(metric, stored, asked, rng, monkeypatch):
-    monkeypatch.setattr(prepared, "_VALUES_PER_THREAD", 1)
+def test_the_index_returns_the_result_of_a_search(metric, stored, asked, rng):
     X = rng.integers(-3, 4, (333, 11)) / 7.0
     X[[5, 200]] = 0.0  # rows without a direction
     Q = np.concatenate([X[:40:5], rng.standard_normal((5, 11)), np.zeros((1, 11))])
@@ -127,26 +126,22 @@ def test_the_index_returns_the_result_of_a_search(metric, stored, asked, rng, mo
             assert_same(index.query(queries[:1], k), kneighbors(rows, k, queries=queries[:1], metric=metric))
 
 
-def test_few_queries_use_the_packed_rows_and_others_do_not(rng, monkeypatch):
-    taken = spied(monkeypatch, "prepared")
+def test_few_queries_use_the_packed_rows_and_others_do_not(rng):
     X, Q = rng.standard_normal((600, 20)), rng.standard_normal((300, 20))
     index = ExactIndex(X)
-    for q in (1, prepared.MOST_QUERIES):
-        assert_same(index.query(Q[:q], 4), kneighbors(X, 4, queries=Q[:q]))
-    assert len(taken) == 2
-    for some in (Q, 1e6 * Q[:3], np.empty((0, 20))):  # too many; too far away for the bounds; none
+    for some, method in (
+        (Q[:1], "prepared"), (Q[: prepared.MOST_QUERIES], "prepared"), (Q, "products"),
+        (1e6 * Q[:3], "few"), (1e6 * Q[:30], "products"), (np.empty((0, 20)), None),  # too far for the bounds; none
+    ):  # fmt: skip
         assert_same(index.query(some, 4), kneighbors(X, 4, queries=some))
-    assert len(taken) == 2
+        if method:
+            assert method_of(X, some, 4, packed=True) == method
 
 
-def test_the_memory_for_neighbours_of_all_threads_is_bounded(rng, monkeypatch):
-    taken = spied(monkeypatch, "prepared")
-    monkeypatch.setattr(prepared, "MOST_KEPT", 3 * 4 * 2)
-    X, Q = rng.standard_normal((600, 20)), rng.standard_normal((5, 20))
-    index = ExactIndex(X, n_jobs=2)
-    for q, k, n_taken in ((3, 4, 1), (4, 4, 1), (3, 5, 1), (3, 4, 2)):
-        assert_same(index.query(Q[:q], k), kneighbors(X, k, queries=Q[:q]))
-        assert len(taken) == n_taken
+def test_the_memory_for_neighbours_of_all_threads_is_bounded(rng):
+    X, Q = rng.standard_normal((600, 20)), rng.standard_normal((100, 20))
+    for k, n_threads, method in ((20_000, 2, "prepared"), (20_001, 2, "products"), (20_000, 3, "products")):
+        assert method_of(X, Q, k, n_threads=n_threads, packed=True) == method
 
 
 def test_each_search_logs_one_line(rng, caplog):
@@ -154,7 +149,7 @@ def test_each_search_logs_one_line(rng, caplog):
     with caplog.at_level(logging.DEBUG, logger="nmlsdr"):
         index.query(np.zeros((2, 12)), 3)
     assert len(caplog.records) == 1
-    assert caplog.messages[0].startswith("neighbours by prepared: 2 queries among 60 x 12 float64 rows, k=3, 1 thread,")
+    assert caplog.messages[0].startswith("neighbours by prepared: 2 queries among 60 x 12 float64 rows, k=3, 2 threads")
 
 
 def test_rows_and_queries_that_stress_rounding_give_exact_neighbours(rng):
@@ -173,15 +168,17 @@ def test_rows_without_features_or_without_direction(rng):
     assert_same(zeros.query([[1.0, 2.0]], 3), kneighbors(np.zeros((4, 2)), 3, queries=[[1.0, 2.0]], metric="cosine"))
 
 
-def test_a_read_only_memory_map_is_searched_and_one_larger_than_memory_is_not_copied(rng, tmp_path, monkeypatch):
+def test_a_read_only_memory_map_is_searched_and_one_larger_than_memory_is_not_copied(
+    rng, tmp_path, monkeypatch, caplog
+):
     X = rng.standard_normal((500, 30)).astype(np.float32)
     np.save(tmp_path / "x.npy", X)
     mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
     assert_same(ExactIndex(mapped).query(X[:3], 6), kneighbors(X, 6, queries=X[:3]))
     monkeypatch.setattr("nmlsdr._search.memory.memory_bytes", lambda: 1000.0)
-    index = ExactIndex(mapped)
-    assert index._prepared._packed is None
-    assert_same(index.query(X[:3], 6), kneighbors(X, 6, queries=X[:3]))
+    with caplog.at_level(logging.DEBUG, logger="nmlsdr"):
+        assert_same(ExactIndex(mapped).query(X[:3], 6), kneighbors(X, 6, queries=X[:3]))
+    assert caplog.messages[0].startswith("neighbours by few: 3 queries")
 
 
 def kept_of(model):

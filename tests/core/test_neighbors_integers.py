@@ -223,7 +223,7 @@ def test_8_bits_are_chosen_where_few_pairs_pass_for_the_products_that_they_save(
 
 
 def index_of_integers(X):
-    return _graph.Index(kernel_rows(X), integers=16, level=INTEGER_LEVELS[-1], n_threads=1)
+    return _graph.Index(kernel_rows(X), packed=True, integers=16, level=INTEGER_LEVELS[-1], n_threads=1)
 
 
 @pytest.mark.parametrize("name", MAKERS)

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from neighbor_cases import LEVELS, MAKERS, any_leads, assert_same, by_products, make, scan
 
-from nmlsdr import _graph, graph
 from nmlsdr._checks.arguments import check_rows
 from nmlsdr._search import leading, memory, strategy
 
@@ -102,10 +101,10 @@ def test_no_coordinates_where_they_do_not_pay(rng):
 def test_rows_beyond_memory_are_read_in_order(tmp_path, monkeypatch):
     np.save(tmp_path / "x.npy", folded(4500, 80))
     mapped = check_rows(np.load(tmp_path / "x.npy", mmap_mode="r"))
-    assert strategy.strategy(mapped, None, 5, 2).leads is not None
+    assert strategy.strategy("products", mapped, None, 5, 2).leads is not None
     monkeypatch.setattr(memory, "memory_bytes", lambda: 1.9 * mapped.nbytes)
-    assert strategy.strategy(mapped, None, 5, 2).method == "products"
-    assert strategy.strategy(np.array(mapped), None, 5, 2).leads is not None
+    assert strategy.strategy("products", mapped, None, 5, 2).method == "products"
+    assert strategy.strategy("products", np.array(mapped), None, 5, 2).leads is not None
 
 
 def test_coordinates_shorten_every_difference_and_order_all_rows():
@@ -117,20 +116,6 @@ def test_coordinates_shorten_every_difference_and_order_all_rows():
     full = np.sum((X[pairs[0]] - X[pairs[1]]) ** 2, axis=1)
     assert (short <= full).all()
     assert np.median(short[full > 0] / full[full > 0]) > 0.8
-
-
-def test_squared_neighbors_uses_them(monkeypatch):
-    given = []
-
-    class Spy(_graph.Search):
-        def __init__(self, *arguments, leads, **options):
-            given.append(leads)
-
-    monkeypatch.setattr(_graph, "Search", Spy)
-    X = folded(4500, 80)
-    squared, indices = graph.squared_neighbors(X, 5)
-    assert given[0].d == 8
-    assert_same((squared, indices), scan(X, 5))
 
 
 @pytest.mark.parametrize("seed", [1, 10])  # of twelve seeds, those whose sums of products are rounded down

@@ -17,7 +17,7 @@ FOLDED = np.tanh(rng.standard_normal((4500, 6)) @ rng.standard_normal((6, 80)) /
 FOLDED += 0.01 * rng.standard_normal(FOLDED.shape)
 
 CASES = {
-    "row numbers": (GAUSS[:9, :0], None, "9 x 0 float64 rows, k=3, 2 threads, {level}; no features: all distances"),
+    "row numbers": (GAUSS[:9, :0], None, "9 x 0 float64 rows, k=3, 2 threads, {level}; no features, or no two rows"),
     "few": (GAUSS, GAUSS[:24], "24 queries among 4200 x 40 float64 rows, k=3, 2 threads, {level}; 24 queries: "),
     "tree": (GAUSS[:, :8].astype(np.float32), None, "4200 x 8 float32 rows, k=3, 2 threads, {level}; 8 features"),
     "groups": (FAR, None, "4200 x 40 float64 rows, k=3, 2 threads, {level}; the rows form 2 tight groups"),
@@ -52,11 +52,11 @@ def test_the_table_in_the_package_docstring_lists_every_method():
 
 def test_small_searches_do_not_look_for_structure():
     too_few = "looking for structure would cost more than it saves"
-    assert strategy(GAUSS[:3999], None, 3, 2).reason == f"fewer than 4000 rows: {too_few}"
-    assert strategy(GAUSS, GAUSS[:249], 3, 2).reason == f"fewer than 250 queries: {too_few}"
-    assert strategy(GAUSS, GAUSS[:250], 3, 2).reason.startswith("the rows form no tight groups")
-    assert strategy(FAR, FAR[:999], 3, 2).method != "groups"
-    assert strategy(FAR, FAR[:1050], 3, 2).method == "groups"
+    assert strategy("products", GAUSS[:3999], None, 3, 2).reason == f"fewer than 4000 rows: {too_few}"
+    assert strategy("products", GAUSS, GAUSS[:249], 3, 2).reason == f"fewer than 250 queries: {too_few}"
+    assert strategy("products", GAUSS, GAUSS[:250], 3, 2).reason.startswith("the rows form no tight groups")
+    assert strategy("products", FAR, FAR[:999], 3, 2).method != "groups"
+    assert strategy("products", FAR, FAR[:1050], 3, 2).method == "groups"
 
 
 def test_rows_without_features_are_in_the_order_of_their_index():

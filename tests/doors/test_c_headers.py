@@ -185,7 +185,7 @@ def test_fast_math_is_refused_and_a_file_may_have_declarations_alone(tmp_path):
     output(*base, "-DNMLSDR_IMPLEMENTATION", "-x", "c", header, "-o", objects[1])
     output("gcc", *objects, "-lm", "-o", tmp_path / "program")
     assert output(tmp_path / "program") == "0: 2\n1: 2\n2: 0\n3: 1\n"
-    assert objects[0].stat().st_size < 10_000
+    assert objects[0].stat().st_size < 15_000
 
 
 class Rows(ctypes.Structure):

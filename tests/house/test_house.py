@@ -9,7 +9,7 @@ import pytest
 from neighbor_cases import strategy_table
 
 import nmlsdr
-from nmlsdr import _search, experiments
+from nmlsdr import _graph, _search, experiments
 from nmlsdr._search import leading, prepared, strategy
 
 SOURCES = Path(__file__).resolve().parents[2] / "nmlsdr"
@@ -194,9 +194,9 @@ def test_every_file_that_the_search_mentions_exists(folder):
 
 def test_the_sizes_in_the_table_of_search_strategies_are_those_of_the_code():
     ways = {row[0]: row[1] for row in strategy_table(_search.__doc__)[2:]}
-    assert f"up to {strategy._FEW} separate queries" in ways["few"]
-    assert f"at most {strategy.MOST_KEPT / 1e6:.0f} million." in _search.__doc__
-    assert f"up to {strategy._TREE_FEATURES} features" in ways["tree"]
+    assert f"up to {_graph.FEW_QUERIES} separate queries" in ways["few"]
+    assert f"at most {_graph.MOST_KEPT / 1e6:.0f} million." in _search.__doc__
+    assert f"up to {_graph.TREE_FEATURES} features" in ways["tree"]
     assert f"from {strategy._LARGE} rows and {strategy._LARGE // 4} queries" in ways["groups"]
     assert min(leading._COORDINATES.values()) == strategy._LARGE
     sizes = f"from {strategy._LARGE} rows, {strategy._LARGE // 16} queries, {leading._FEATURES} features"

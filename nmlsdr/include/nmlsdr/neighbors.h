@@ -185,7 +185,7 @@ NMLSDR_FUNCTION int nmlsdr_nearest(const nmlsdr_rows *rows, const nmlsdr_rows *q
     if (code == NMLSDR_OK) code = nmlsdr_rows_code(rows, 1);
     if (code == NMLSDR_OK && queries) code = nmlsdr_rows_code(queries, 0);
     if (code != NMLSDR_OK) return code;
-    if (nmlsdr_index_begin(&x, rows, metric == NMLSDR_COSINE, 0)) code = NMLSDR_NO_MEMORY;
+    if (nmlsdr_index_begin(&x, rows, metric == NMLSDR_COSINE, 0, -1)) code = NMLSDR_NO_MEMORY;
     else code = nmlsdr_fill(&x, queries, k, distances, neighbors);
     nmlsdr_index_end(&x);
     return code;
@@ -199,7 +199,7 @@ NMLSDR_FUNCTION int nmlsdr_index_new(const nmlsdr_rows *rows, int metric, nmlsdr
     if (code == NMLSDR_OK) code = nmlsdr_rows_code(rows, 1);
     if (code != NMLSDR_OK) return code;
     nmlsdr_index *made = (nmlsdr_index *)malloc(sizeof(nmlsdr_index));
-    if (!made || nmlsdr_index_begin(&x, rows, metric == NMLSDR_COSINE, 1)) {
+    if (!made || nmlsdr_index_begin(&x, rows, metric == NMLSDR_COSINE, 2, -1)) {
         nmlsdr_index_end(&x);
         free(made);
         return NMLSDR_NO_MEMORY;

@@ -83,15 +83,11 @@ def _model_lines(path: str) -> list[tuple[str, str]]:
 
 def _columns(plan: Any, names: list[str]) -> list[tuple[str, str]]:
     """The columns by name: those with levels with them, and the others together by their kind."""
-    kinds: dict[str, list[str]] = {}
-    lines = []
     columns = [(c.name, c.kind, c.levels) for c in plan.columns] if plan else [(name, "number", {}) for name in names]
-    for name, kind, levels in columns:
-        if kind in ("category", "list", "words"):
-            lines.append((name, f"{kind}, {_few(list(levels.values()))}"))
-        else:
-            kinds.setdefault(kind, []).append(name)
-    return [*((f"column: {kind}", _few(found)) for kind, found in kinds.items()), *lines]
+    worded = ("category", "list", "words")
+    lines = [(name, f"{kind}, {_few([*levels.values()])}") for name, kind, levels in columns if kind in worded]
+    kinds = dict.fromkeys(kind for _, kind, _ in columns if kind not in worded)
+    return [*((f"column: {one}", _few([name for name, kind, _ in columns if kind == one])) for one in kinds), *lines]
 
 
 def _few(names: list[str]) -> str:

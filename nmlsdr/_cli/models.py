@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from .. import MLkNN, ResidualPropagation, SemiSupervisedMLkNN
-from .._errors import InputError, printable
+from .._errors import InputError, printable, shorten
 from .._methods import METHODS
 from .._model.archive import need_skops
 from .._model.reading import open_model
@@ -216,16 +216,13 @@ _WIDTH = 40  # characters of a label's name in the table
 
 def label_table(rows: Sequence[LabelScores]) -> str:
     """Return the rows as text."""
-    names = [printable(row.label) for row in rows]
-    names = [name if len(name) <= _WIDTH else name[: _WIDTH - 3] + "..." for name in names]
+    names = [shorten(printable(row.label), _WIDTH) for row in rows]
     width = max(len("label"), *map(len, names))
     lines = [f"{'label':<{width}}  positives  predicted  precision  recall     F1     AP"]
     for name, row in zip(names, rows, strict=True):
         shares = ["-" if value is None else f"{value:.3f}" for value in row[3:]]
-        lines.append(
-            f"{name:<{width}}  {row.positives:>9}  {row.predicted:>9}  {shares[0]:>9}  {shares[1]:>6}  {shares[2]:>5}  "
-            f"{shares[3]:>5}"
-        )
+        cells = zip((row.positives, row.predicted, *shares), (9, 9, 9, 6, 5, 5), strict=False)
+        lines.append("  ".join([f"{name:<{width}}", *(f"{cell:>{wide}}" for cell, wide in cells)]))
     return "\n".join(lines) + "\n"
 
 

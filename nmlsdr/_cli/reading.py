@@ -12,7 +12,7 @@ import shlex
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -308,13 +308,11 @@ def plan_lines(table: Table, source: str, most_labels: int = _MOST_LINES) -> lis
     return [f"{source}: {'; '.join([*facts, *table.notes])}.", *lines]
 
 
-def _groups(columns: Iterable[Any]) -> list[tuple[str, str, str]]:
+def _groups(columns: Sequence[Any]) -> list[tuple[str, str, str]]:
     """Return one line for the columns of each kind: how many, what was found in them, and some names."""
-    found: dict[str, list[Any]] = {}
-    for column in columns:
-        found.setdefault(column.kind, []).append(column)
     lines = []
-    for kind, members in found.items():
+    for kind in dict.fromkeys(column.kind for column in columns):
+        members = [column for column in columns if column.kind == kind]
         if len(members) <= 2:
             lines += [(column.name, kind, column.reason) for column in members]
             continue

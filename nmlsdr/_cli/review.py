@@ -130,8 +130,8 @@ def page_facts(found: Any, method: Any, table: Table, args: argparse.Namespace) 
         columns = [c.name for c in table.plan.columns if c.kind in (*FEATURES, "text") and c.name != args.image]
         features = [c.name for c in table.plan.used for _ in c.feature_names]
     shown = pages.Shown(
-        source=PurePath(args.data).name, label_names=table.names_of_labels(), target=table.target,
-        verdicts=table.verdicts, given=table.given, columns=[] if args.no_cells else args.show or columns, cells=cells,
+        source=PurePath(args.data).name, label_names=table.names_of_labels(), verdicts=table.verdicts,
+        given=table.given, columns=[] if args.no_cells else args.show or columns, cells=cells,
         absent=absent, named=name_all_rows(table), feature_columns=features,
     )  # fmt: skip
     X, near = X if scaler is None else scaler.fit_transform(X), {"metric": args.metric, "n_jobs": args.jobs}

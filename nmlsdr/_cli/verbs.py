@@ -17,6 +17,11 @@ def option(metavar: str, help: str, type: Callable[[str], Any] = str, **more: An
     return {"metavar": metavar, "help": help, "type": type, **more}
 
 
+def names(help: str, **more: Any) -> dict[str, Any]:
+    """Describe an option with names, which may be given again with more of them."""
+    return option("NAME,...", help, names_of, action="extend", **more)
+
+
 def choice(words: tuple[str, ...], help: str, **more: Any) -> dict[str, Any]:
     """Describe an option with one of these words."""
     return {"choices": words, "help": help, **more}
@@ -45,10 +50,7 @@ QUIET_TEXT = "print no progress, estimates of time, plan, first entries or names
 QUIET = {"--quiet": flag(QUIET_TEXT), **TRACEBACK}
 # Of these a table has one at most.
 _LABELS = {
-    "--label-columns": option(
-        "NAME,...", "these columns are labels, of 0, 1 or nothing; put a name with a comma in double quotes", names_of,
-        action="extend",
-    ),
+    "--label-columns": names("these columns are labels, of 0, 1 or nothing; put a name with a comma in double quotes"),
     "--label-list": option(
         "NAME", "this column lists the labels of a row in one cell, such as flu;cold; an empty cell is unlabelled"
     ),
@@ -86,7 +88,7 @@ GROUPS: dict[str, Options] = {
             "NAME",
             "the column that identifies the rows: copied to the output, and not a feature (default: found)",
         ),
-        "--drop": option("NAME,...", "columns to leave out", names_of, action="extend", default=[]),
+        "--drop": names("columns to leave out", default=[]),
         "--missing": option(
             "WORD,...",
             "more words for a missing value (empty, ?, NA, -, k.A. and the like are known, and words that are frequent "
@@ -96,12 +98,9 @@ GROUPS: dict[str, Options] = {
         "--fill-absent": flag("treat columns that the model needs and DATA lacks as if all their cells were empty"),
         "--model": option("MODEL.skops", "say where a column is not as in the table of this model's fit", InputFile),
         "--strict": flag("stop where a column is not as at the fit, such as shares in place of percent"),
-        "--one-hot": option(
-            "NAME,...",
+        "--one-hot": names(
             "these columns are categories, such as numeric codes; each level becomes a feature, and a level that the "
-            "model has not seen becomes all 0 (default: decided for each column)",
-            names_of,
-            action="extend",
+            "model has not seen becomes all 0 (default: decided for each column)"
         ),
         "--impute": choice(
             ("median", "mean"), "replace missing features by the median (default) or mean of their column"
@@ -125,12 +124,7 @@ GROUPS: dict[str, Options] = {
             seed, default=5,
         ),
         "--explain": flag("also write the nearest labelled rows of each annotation: number or id, label and distance"),
-        "--show": option(
-            "NAME,...",
-            "on a page, the columns that are shown beside each annotation (default: features and texts)",
-            names_of,
-            action="extend",
-        ),
+        "--show": names("on a page, the columns that are shown beside each annotation (default: features and texts)"),
         "--image": option("NAME", "on a page, show this column's pictures (paths of png, jpeg, gif or webp files)"),
         "--no-cells": flag("leave the cells of the table out of a page"),
         "--reviewed": option(

@@ -70,11 +70,12 @@ def choose_strength(X: Any, Y: NDArray[Any], *, splits: int = SPLITS, **settings
     if len(Y) < 2 or not varies.any():
         return STRENGTHS[0]
     spread = ((Y - known_shares(Y, known)) ** 2 * known).sum(axis=0)[varies]
-    errors = []
-    for strength in STRENGTHS:
+
+    def error(strength: float) -> float:
         found = logistic_out_of_fold(X, Y, strength, splits=splits, **settings)
-        errors.append((((Y - found) ** 2 * known).sum(axis=0)[varies] / spread).mean())
-    return STRENGTHS[int(np.argmin(errors))]
+        return float((((Y - found) ** 2 * known).sum(axis=0)[varies] / spread).mean())
+
+    return min(STRENGTHS, key=error)
 
 
 def f1_cutoff_of(scores: NDArray[Any], Y: NDArray[Any]) -> float:

@@ -116,12 +116,10 @@ class Shown:
     source : str
         Name of the data.
     label_names : sequence of str
-    target : ndarray (n, C)
-        Labels: 1, 0, and -1 where they are unknown.
     verdicts : ndarray (n, C)
         Earlier verdicts, -1 where there is none; the page adds them to the file that it writes.
     given : ndarray (n, C)
-        The labels before these verdicts.
+        The labels before these verdicts: 1, 0, and -1 where they are unknown.
     named : list of (str, ndarray (n,))
         The columns that name the rows in a list: the id, if there is one, the number, and the check.
     columns : sequence of str
@@ -136,7 +134,6 @@ class Shown:
 
     source: str
     label_names: Sequence[str]
-    target: NDArray[Any]
     verdicts: NDArray[np.int64]
     given: NDArray[Any]
     named: Columns
@@ -163,7 +160,7 @@ def describe_entries(method: Any, X: Any, found: Suspects, table: Shown, *, kind
     **near
         Metric and threads, as for `kneighbors`.
     """
-    target, names = table.target, table.label_names
+    target, names = np.where(table.verdicts >= 0, table.verdicts, table.given), table.label_names
     values = (found.row, found.label, found.given, three_digits(found.score), three_digits(found.odds), found.audit)
     entries = [Entry(*one) for one in zip(*(a.tolist() for a in values), strict=True)]
     by_label = {c: [one for one in entries if one.label == c] for c in sorted({one.label for one in entries})}
@@ -183,7 +180,7 @@ def describe_entries(method: Any, X: Any, found: Suspects, table: Shown, *, kind
                 setattr(one, field, pairs)
             for one in own:
                 setattr(one, field, [[j, float(f"{distance:.2g}")] for j, distance in getattr(one, field)[:N_EACH]])
-    columns, told = _add_parts(by_label, method, X, table)
+    columns, told = _add_parts(by_label, method, X, target, table)
     places = np.argwhere(table.verdicts != -1).tolist()
     earlier = [[i, c, int(table.given[i, c]), int(table.verdicts[i, c])] for i, c in places]
     rows = {i for i, *_ in earlier} | {one.row for one in entries}
@@ -208,7 +205,9 @@ def describe_entries(method: Any, X: Any, found: Suspects, table: Shown, *, kind
     }  # fmt: skip
 
 
-def _add_parts(entries: Mapping[int, list[Entry]], method: Any, X: Any, table: Shown) -> tuple[Sequence[str], Facts]:
+def _add_parts(
+    entries: Mapping[int, list[Entry]], method: Any, X: Any, target: NDArray[Any], table: Shown
+) -> tuple[Sequence[str], Facts]:
     """Add what speaks for and against the label of each entry; return the columns of the page, and what labels share.
 
     The part of a column in the regression is the sum over its features of coefficient times deviation from the mean.
@@ -231,9 +230,9 @@ def _add_parts(entries: Mapping[int, list[Entry]], method: Any, X: Any, table: S
     for f, name in enumerate(feature_columns):
         features.get(name, []).append(f)
     # Above 1, if a feature and a label correlate by more than so many features do by chance at most.
-    clear = correlations(X, table.target) ** 2 * (table.target != -1).sum(axis=0) / (2 * np.log(2 * X.shape[1]))
+    clear = correlations(X, target) ** 2 * (target != -1).sum(axis=0) / (2 * np.log(2 * X.shape[1]))
     by_column = X.tocsc() if sparse.issparse(X) else X
-    target = np.asfortranarray(table.target, dtype=np.float32)
+    target = np.asfortranarray(target, dtype=np.float32)
     strong = {c: {name: clear[at, c].max(initial=0.0) for name, at in features.items()} for c in entries}
     lists = {c: sorted((n for n in columns if of[n] > 1.0), key=lambda n: -of[n])[:N_TOLD] for c, of in strong.items()}
     found: dict[tuple[int, str], Any] = {}
@@ -444,8 +443,8 @@ def write_review(
     named = [("row", np.arange(len(given))), ("check", check_rows(shown, given))]
     named = named if texts is None else [("id", texts), *named]
     shown = Shown(
-        source=title, label_names=label_names, target=np.where(verdicts >= 0, verdicts, given), verdicts=verdicts,
-        given=given, columns=names, cells=cells, absent=absent, named=named,
+        source=title, label_names=label_names, verdicts=verdicts, given=given, columns=names, cells=cells,
+        absent=absent, named=named,
         feature_columns=names if encoder is None else [c.name for c in encoder.plan_.used for _ in c.feature_names],
     )  # fmt: skip
     X = X.tocsr() if sparse.issparse(X) else np.asarray(X)

@@ -49,11 +49,8 @@ def numeric_date(text: str, months: Mapping[str, str]) -> str:
 
 def with_words(texts: Iterable[str]) -> list[str]:
     """Return the word of each text that is a word with two numbers, as in a date, and an empty text for the others."""
-    found = []
-    for parts in map(_parts, texts):
-        words = [part for part in parts if part.isalpha()]
-        found.append(words[0] if len(parts) == 3 and len(words) == 1 else "")
-    return found
+    split = ((parts, [part for part in parts if part.isalpha()]) for parts in map(_parts, texts))
+    return [words[0] if len(parts) == 3 and len(words) == 1 else "" for parts, words in split]
 
 
 def find_months(words: Iterable[str]) -> Mapping[str, str]:

@@ -5,7 +5,6 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +17,6 @@ from ._columns import Table, Texts
 from ._dates import match_date
 from ._files import DataFileError, Form, Lines, Path_, Problem, check_size, foreign_bytes, place
 from ._lists import SEPARATORS
-from ._npz import load_npy
 from ._numbers import is_number
 from ._roles import Split, nearest
 
@@ -258,10 +256,8 @@ def apply_mask(table: Any, mask: Path_ | ArrayLike) -> None:
         table.votes[keep == 0] = -1
 
 
-def _read_mask(path: Path_) -> NDArray[Any]:
-    """Read one 0 or 1 per line, or an .npy file."""
-    if Path(path).suffix.lower() == ".npy":
-        return load_npy(path)
+def _read_mask(path: Path_) -> NDArray[np.bool_]:
+    """Read one 0 or 1 per line."""
     values = []
     with Lines(path) as lines:
         for text in lines:

@@ -3,7 +3,7 @@
 import operator
 import zipfile
 from collections.abc import Sequence
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,23 +63,10 @@ def load_arrays(path: Path_, max_bytes: int | None = None) -> dict[str, Any]:
             if name in arrays:
                 raise DataFileError(f": the array {name!r} appears twice; save the file again.")
             with archive.open(member) as file:
-                arrays[name] = _array(file, name, member.file_size)
+                check_array_header(file, member.file_size, f"array {name!r}", KINDS)
+                file.seek(0)
+                arrays[name] = np.lib.format.read_array(file, allow_pickle=False)
     return arrays
-
-
-def load_npy(path: Path_) -> NDArray[Any]:
-    """Return the array of an .npy file."""
-    found = existing(path)
-    with foreign_bytes(found, "not a readable .npy file", "save it with numpy.save"), open(found, "rb") as file:
-        return _array(file, found.name, found.stat().st_size)
-
-
-def _array(file: IO[bytes], name: str, size: int) -> NDArray[Any]:
-    """Return the array in `size` bytes."""
-    check_array_header(file, size, f"array {name!r}", KINDS)
-    file.seek(0)
-    array: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
-    return array
 
 
 def _sparse(path: Path_, arrays: dict[str, Any], form: Form) -> Any:

@@ -50,7 +50,7 @@ class Roles:
         from the cells with a plan, and there is none otherwise. "": there is none.
     mask : path or array-like of shape (n_samples,), bool, default=None
         Rows whose labels are used (1); the other rows (0) become unlabelled. A file contains 0 or 1 on each line,
-        with or without a header line, or is an ``.npy`` file.
+        with or without a header line.
     id_column : str, default=None
         Name of a column with the names of the rows. It is returned as ``ids`` and is not a feature.
     drop : sequence of str, default=()

@@ -169,18 +169,6 @@ def test_every_flipped_byte_is_noticed_or_harmless(tmp_path):
                 assert read_table(file).data.ndim == 2
 
 
-def test_mask_in_a_damaged_npy_file(tmp_path):
-    np.savez(tmp_path / "t.npz", X=X, y=Y)
-    mask = tmp_path / "m.npy"
-    np.save(mask, [True, False])
-    whole = mask.read_bytes()
-    np.save(mask, np.array([Bomb(), 1], dtype=object))
-    for damaged in (b"", whole[:20], whole[:-1], whole.replace(b"(2,)", b"(9,)"), mask.read_bytes()):
-        mask.write_bytes(damaged)
-        with pytest.raises(DataFileError, match=r"m\.npy"):
-            read_table(tmp_path / "t.npz", mask=mask)
-
-
 def test_label_columns_do_not_fit_an_npz_file(tmp_path):
     np.savez(tmp_path / "t.npz", X=X, y=Y)
     refused(["y"], tmp_path / "t.npz", label_columns=["u"])

@@ -129,8 +129,6 @@ def test_a_mask_hides_the_labels_of_some_rows(tmp_path, text):
         table = read_table(data, label_columns=["y"], mask=mask)
         assert table.target.tolist() == [[0], [-1], [1]]
         assert table.labeled.tolist() == [True, False, True]
-    np.save(tmp_path / "m.npy", [True, False, True])
-    assert read_table(data, label_columns=["y"], mask=tmp_path / "m.npy").target.tolist() == [[0], [-1], [1]]
 
 
 def test_a_wrong_mask_is_refused(tmp_path):

@@ -5,6 +5,7 @@ are the left singular vectors of M, and its eigenvalues are the squared singular
 and no n_features x n_features matrix is formed.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -101,7 +102,8 @@ def hsic_directions(X: RowSums, F: np.ndarray, n_components: int | None = None, 
         total = float(np.sum(M * M))
         # Where the features are far from 0, large sums cancel in M, and their rounding errors are no directions.
         above_rounding = directions.numerical_rank(s, directions.uncentred_size(mean, F), M.shape, np.float64)
-    return directions.finish(U, s, X.dtype, M.shape, n_components, mean, total, above_rounding)
+    rank = min(directions.numerical_rank(s, s[0], M.shape, X.dtype), above_rounding)
+    return replace(directions.finish(U, s, rank, n_components, X.dtype, mean), total=total)
 
 
 def _left_singular_vectors(M: np.ndarray, wanted: int, solver: str) -> tuple[np.ndarray, np.ndarray]:

@@ -29,14 +29,14 @@ class Directions:
         Numerical rank of the eigenproblem, as far as it was computed: an iterative solver that computes d directions
         finds a rank of at most d.
     total : float
-        Sum of all eigenvalues, including those of directions that are not in ``components``.
+        Sum of all eigenvalues, including those of directions that are not in ``components``; NaN where it is not used.
     """
 
     components: np.ndarray
     eigenvalues: np.ndarray
     mean: np.ndarray
     rank: int
-    total: float
+    total: float = np.nan
 
 
 def leading_by_lanczos(
@@ -99,22 +99,9 @@ def numerical_rank(s: np.ndarray, size: Any, shape: tuple[int, ...], dtype: Any)
 
 
 def finish(
-    U: np.ndarray,
-    s: np.ndarray,
-    dtype: Any,
-    shape: tuple[int, ...],
-    n_components: int | None,
-    mean: np.ndarray,
-    total: float,
-    bound: int | None = None,
+    U: np.ndarray, s: np.ndarray, rank: int, n_components: int | None, dtype: Any, mean: np.ndarray
 ) -> Directions:
-    """Cut to the numerical rank, fix the signs, cast.
-
-    ``U`` (n_features, >= d) holds the directions of the singular values ``s`` of a matrix of ``shape``.
-    """
-    rank = numerical_rank(s, s[0], shape, dtype)
-    if bound is not None:
-        rank = min(rank, bound)
+    """Cut the directions ``U`` (n_features, >= d) of singular values ``s`` to the rank, fix their signs, cast."""
     d = rank if n_components is None else min(rank, n_components)
     if n_components is not None and n_components > rank:
         warnings.warn(
@@ -125,4 +112,4 @@ def finish(
     U, s = U[:, :d], s[:d]
     signs = np.sign(U[np.argmax(np.abs(U), axis=0), np.arange(d)])
     components = np.ascontiguousarray((U * signs + 0.0).T, dtype=dtype)  # + 0.0: no -0.0 in what users print
-    return Directions(components, s**2, mean, rank, total)
+    return Directions(components, s**2, mean, rank)

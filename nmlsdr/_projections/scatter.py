@@ -229,11 +229,12 @@ def mvmd(X: Any, Y: Any, n_components: int | None = None, *, beta: float = 0.5) 
             found = _leading_by_operator(X, mean, Y, beta, wanted)
         if found is None:
             found = _leading_directly(X, mean, Y, beta, wanted)
-        U, s, total = found
+        U, s = found
         size = X.norm()
     if not s[0] > _EPS * max(X.shape) * size:
         raise InputError(f"Every feature is constant on the {X.shape[0]} rows; no direction can be found.")
-    return directions.finish(U, s, X.dtype, (X.shape[1], X.shape[0] + Y.shape[1]), n_components, mean, total, wanted)
+    rank = directions.numerical_rank(s, s[0], (X.shape[1], X.shape[0] + Y.shape[1]), X.dtype)
+    return directions.finish(U, s, min(rank, wanted), n_components, X.dtype, mean)
 
 
 # ---------------------------------------------------------------- the shared problem
@@ -272,19 +273,18 @@ def _solve(
         above_rounding = directions.numerical_rank(values, centring, shape, np.float64)
         bound = min(bound, directions.numerical_rank(values, size, shape, X.dtype), above_rounding)
     P = back(linalg.solve_triangular(L, U, trans="T", lower=True, check_finite=False))
-    total = float(np.sum(s * s))
-    return directions.finish(P, s, X.dtype, shape, n_components, mean, total, bound)
+    rank = min(bound, directions.numerical_rank(s, s[0], shape, X.dtype))
+    return directions.finish(P, s, rank, n_components, X.dtype, mean)
 
 
 def _leading_directly(
     X: RowSums, mean: np.ndarray, Y: np.ndarray, beta: float, wanted: int
-) -> tuple[np.ndarray, np.ndarray, float]:
-    """Leading left singular vectors and values of Z in `mvmd`, and |Z|^2, from the matrix Z Z' itself."""
+) -> tuple[np.ndarray, np.ndarray]:
+    """Leading left singular vectors and values of Z in `mvmd`, from the matrix Z Z' itself."""
     rows, centre, back = _frame(X, mean)
     M, S = rows.scatter(Y, centre, 1.0 - beta)
     M *= 2.0 * np.sqrt(beta)
     add_gram(S, M)
-    total = float(np.trace(S))
     values, V = _leading_eigenvectors(S, min(wanted, len(S)))
     if values[-1] > 1e-6 * values[0]:
         s = np.sqrt(values)
@@ -293,12 +293,12 @@ def _leading_directly(
     if rows is not X:
         V, R = linalg.qr(back(V), mode="economic")  # rotating back sparse rows leaves P'P = I to 1e-9 only
         V = V * np.sign(R.diagonal())
-    return V, s, total
+    return V, s
 
 
 def _leading_by_operator(
     X: RowSums, mean: np.ndarray, Y: np.ndarray, beta: float, wanted: int
-) -> tuple[np.ndarray, np.ndarray, float] | None:
+) -> tuple[np.ndarray, np.ndarray] | None:
     """The same without Z Z'; None if Lanczos iterations cannot answer."""
     share, split = np.sqrt(1.0 - beta), X.shape[0]
     M = 2.0 * np.sqrt(beta) * X.label_moment(Y, mean)
@@ -309,10 +309,7 @@ def _leading_by_operator(
     def left(V: np.ndarray) -> np.ndarray:
         return np.asarray(share * X.cross_moment(V[:split], mean) + M @ V[split:])
 
-    found = directions.leading_by_lanczos(right, left, X.shape[1], wanted)
-    if found is None:
-        return None
-    return *found, float(np.sum(M * M) + (1.0 - beta) * X.squares(mean).sum())
+    return directions.leading_by_lanczos(right, left, X.shape[1], wanted)
 
 
 def _frame(X: RowSums, mean: np.ndarray) -> tuple[RowSums, np.ndarray, Callable[[np.ndarray], np.ndarray]]:

@@ -257,7 +257,7 @@ def test_moments_of_float32_rows_are_summed_in_float64(rng, form):
 def test_no_entry_is_minus_0():
     """A direction that is turned round, on features of which some say nothing: their entries are 0, not -0."""
     U = np.array([[-1.0, 0.0], [0.0, 1.0], [-0.0, 0.0]])
-    found = directions.finish(U, np.array([2.0, 1.0]), np.float64, (3, 2), None, np.zeros(3), 5.0)
+    found = directions.finish(U, np.array([2.0, 1.0]), 2, None, np.float64, np.zeros(3))
     np.testing.assert_array_equal(found.components, [[1, 0, 0], [0, 1, 0]])
     assert not np.signbit(found.components).any()
 

@@ -48,8 +48,6 @@ def test_equals_the_textbook_form(rng, method, shape):
     assert_same_directions(pair(found), twin.generalized_projection(A, B, len(P)), 1e-7)
     first = solve(X, Y, 2)
     assert_same_directions(pair(first), (P[:2], found.eigenvalues[:2]), 1e-9)
-    assert first.total == pytest.approx(found.total, rel=1e-9)
-    assert first.total >= found.eigenvalues.sum() * (1 - 1e-9)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -130,8 +130,7 @@ def asks_exact(neighbors: Any) -> bool:
         return True
     if isinstance(neighbors, str | type) or not hasattr(neighbors, "fit_transform"):
         raise InputError(
-            'neighbors must be "exact" or a transformer whose fit_transform gives a CSR matrix of distances, '
-            f"got {neighbors!r}."
+            f'neighbors must be "exact" or a transformer whose fit_transform gives CSR distances, got {neighbors!r}.'
         )
     return False
 

@@ -105,8 +105,7 @@ def check_labels(
         from sklearn.exceptions import DataConversionWarning  # this layer works without loading scikit-learn
 
         warnings.warn(
-            f"A column-vector y was passed when a 1d array was expected: {name} contains classes, not 0 and 1. Please "
-            "change the shape of y to (n_samples, ), for example using ravel().",
+            f"A column-vector y was passed when a 1d array was expected: {name} has classes; pass {name}.ravel().",
             DataConversionWarning, stacklevel=2,
         )  # fmt: skip
         values, labeled = values.ravel(), None if labeled is None else np.ravel(labeled)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._errors import InputError, plural
+from .._errors import InputError
 from .cells import column_names, is_null
 from .labels import Labels, numbers_or_nan, order_of_columns
 from .words import UNCLEAR
@@ -58,9 +58,7 @@ def enter_verdicts(labels: Labels, verdicts: Any) -> tuple[Labels, np.ndarray]:
         )
     if decided.any() and (labels.known & (values == labels.Y))[decided].all():
         warnings.warn(
-            f"y agrees with {decided.sum()} of {plural(decided.sum(), 'verdict')}; if it was corrected by them, pass "
-            "the y from before, which shows how often mistakes are made.",
-            stacklevel=4,
+            f"y agrees with all {decided.sum()} verdicts; if corrected by them, pass the y from before.", stacklevel=4
         )
     Y = np.ascontiguousarray(np.where(decided, values, labels.Y))
     return replace(labels, Y=Y, known=np.ascontiguousarray(labels.known | decided)), decided

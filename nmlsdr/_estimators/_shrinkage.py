@@ -41,10 +41,7 @@ def shrink(rows: Any, labels: Labels, shrinkage: float) -> tuple[np.ndarray, Any
         return equal, rows
     given = labels.labeled_part(rows)
     if len(given.Y) == 1:
-        warnings.warn(
-            "One labelled row does not distinguish dependence from chance, so no feature is shrunken; label more rows.",
-            stacklevel=3,
-        )
+        warnings.warn("One labelled row shows no dependence, so no feature is shrunken; label more rows.", stacklevel=3)
         return equal, rows
     w = shrunken_weights(feature_weights(given.rows, given.Y, known=given.known), shrinkage)
     w = to_step(w, 2.0**-36)  # else last bits decide which of equally distant rows are neighbours

@@ -210,8 +210,7 @@ def clip_neighbors(n_neighbors: int, n_candidates: int, stacklevel: int = 3) -> 
     k = arguments.check_count(n_neighbors, "n_neighbors")
     if k > n_candidates:
         warnings.warn(
-            f"n_neighbors={k} was lowered to {n_candidates}, since there are only so many other rows; "
-            f"set n_neighbors to {n_candidates} or less, or give more rows.",
+            f"n_neighbors={k} was lowered to {n_candidates}, since there are only so many other rows; give more rows.",
             stacklevel=stacklevel,
         )
     return min(k, n_candidates)

@@ -205,11 +205,7 @@ def dependence_weights(X: Any, Y: Any, *, generator: Any, max_iter: int = 1000) 
             A = _weighted_sums(sums, share, indices, indptr, Y.shape, mean)
             objective.append(float(np.sum(A * A)))
         else:
-            warn_not_converged(
-                f"dependence weights stopped after {max_iter} epoch(s) while rows were still changing their label; "
-                "raise max_iter.",
-                stacklevel=2,
-            )
+            warn_not_converged(f"dependence weights stopped after {max_iter} epoch(s); raise max_iter.", stacklevel=2)
     W = np.zeros_like(Y)
     W[row, indices] = share
     return W, np.array(objective)

@@ -6,11 +6,9 @@ import joblib
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 import nmlsdr.dask
-from nmlsdr import MLkNN, MultiLabelPropagation, SemiSupervisedMLkNN
+from nmlsdr import MLkNN
 from nmlsdr._search import squared_neighbors
 from nmlsdr.cli import main
 from nmlsdr.dask._neighbors import lists_of_queries, neighbors
@@ -109,27 +107,6 @@ def draw(rng, n=90):
     Y = (X @ rng.normal(size=(6, 3)) > 0).astype(int)
     Y[::4] = -1
     return X, Y
-
-
-MODELS = {
-    "MLkNN": lambda: MLkNN(5, n_jobs=1),
-    "SemiSupervisedMLkNN": lambda: SemiSupervisedMLkNN(5, n_jobs=1),
-    "MultiLabelPropagation": lambda: MultiLabelPropagation(5, n_jobs=1),
-    "Pipeline": lambda: make_pipeline(StandardScaler(), MLkNN(5, n_jobs=1)),
-}
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_a_model_of_rows_in_memory_predicts_by_blocks(rng, name):
-    X, Y = draw(rng)
-    new = rng.normal(size=(53, 6))
-    model = MODELS[name]().fit(X, Y)
-    for method in (model.predict, model.predict_proba):
-        expected = method(new)
-        blocks = in_blocks(new, 20)
-        found = blocks.map_blocks(method, dtype=expected.dtype, chunks=(blocks.chunks[0], (3,)))
-        assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
-        np.testing.assert_array_equal(found.compute(), expected)
 
 
 # ---------------------------------------------------------------- on a cluster of two processes

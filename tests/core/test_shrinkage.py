@@ -81,7 +81,7 @@ def test_one_labelled_row_shrinks_nothing(rng):
     X = rng.standard_normal((6, 3))
     Y = np.full((6, 2), -1)
     Y[0] = 1, 0
-    with pytest.warns(UserWarning, match="One labelled row does not distinguish dependence from chance"):
+    with pytest.warns(UserWarning, match="One labelled row shows no dependence"):
         model = NMLSDR(shrinkage=0.5, n_neighbors=2).fit(X, Y)
     np.testing.assert_array_equal(model.feature_weights_, np.ones(3))
     with pytest.warns(UserWarning, match="One labelled row cannot be left out"):

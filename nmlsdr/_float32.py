@@ -33,7 +33,6 @@ def warn_of_lost_features(X: Any) -> None:
             f"The forest, which computes in float32, cannot distinguish the values of {lost.sum()} of {len(lost)} "
             f"features, for example those of feature {lost.argmax()} between {low[lost.argmax()]:.9g} and "
             f"{high[lost.argmax()]:.9g}; standardize the features (sklearn.preprocessing.StandardScaler).",
-            UserWarning,
             stacklevel=5,
         )
 

@@ -60,14 +60,11 @@ class Method:
         Settings that the estimator does not have are left out, and None stands for its own default.  A starred method
         has alpha_labeled = 0 and raises an error for another value.
         """
-        given = {"n_neighbors": n_neighbors} | {name: value for name, value in settings.items() if value is not None}
-        self.check_alpha(given.get("alpha_labeled"))
-        if self.clamped:
-            given["alpha_labeled"] = 0.0
-        if n_components is not None:
-            given["n_components"] = n_components
+        self.check_alpha(settings.get("alpha_labeled"))
         cls = class_named(self.estimator if self.custom else f"nmlsdr:{self.estimator}")
-        return cls(**self.settings, **{name: given[name] for name in given.keys() & {*cls._get_param_names()}})
+        given = {**settings, "n_components": n_components, "n_neighbors": n_neighbors, **self.settings}
+        names = cls._get_param_names()
+        return cls(**{name: value for name, value in given.items() if name in names and value is not None})
 
 
 METHODS: dict[str, Method] = {
@@ -84,8 +81,8 @@ METHODS: dict[str, Method] = {
         Method("wMLDAd", "MLDA", {"label_weights": "dependence"}),
         Method("SSMLDR", "SSMLDR"),
         Method("NMLSDR", "NMLSDR"),
-        Method("SSMLDR*", "SSMLDR"),
-        Method("NMLSDR*", "NMLSDR"),
+        Method("SSMLDR*", "SSMLDR", {"alpha_labeled": 0.0}),
+        Method("NMLSDR*", "NMLSDR", {"alpha_labeled": 0.0}),
         Method("wMLDAf", "MLDA", {"label_weights": "fuzzy"}),
     )
 }

@@ -258,11 +258,11 @@ def _refuse_plus_minus_one(values: np.ndarray, name: str) -> None:
         return
     mixed = absent.any(axis=1) & (~absent.all(axis=1) | (values.shape[1] == 1))
     if mixed.any():
-        row = int(np.argmax(mixed))
-        raise InputError(
-            f"{name} contains -1 and +1 (row {row}), and -1 means unknown here; write 0 for a label that a row does "
-            f"not have: ({name} + 1) // 2."
-        )
+        _refuse_minus_one(name, np.argmax(mixed))
+
+
+def _refuse_minus_one(name: str, row: Any) -> None:
+    raise InputError(f"{name} contains -1 and +1 (row {row}), -1 means unknown; write 0 instead: ({name} + 1) // 2.")
 
 
 def _refuse_no_labels(labeled: np.ndarray, name: str) -> None:
@@ -385,10 +385,7 @@ def _single_labels(y: Any, values: np.ndarray, labeled: Any, name: str) -> Label
     except TypeError:
         raise InputError(f"{name} mixes types that cannot be ordered; use only strings or only numbers.") from None
     if minus_one.any() and len(classes) == 1 and classes[0] == 1:
-        raise InputError(
-            f"{name} contains only -1 and +1 (first -1 at row {rows[np.argmax(minus_one)]}), and -1 means unlabelled "
-            f"here; write the two classes as 0 and 1: ({name} + 1) // 2."
-        )
+        _refuse_minus_one(name, rows[np.argmax(minus_one)])
     _warn_of_lists(y, classes, name)
     Y = np.zeros((len(given), len(classes)))
     Y[np.flatnonzero(given), codes] = 1.0

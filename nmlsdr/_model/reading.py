@@ -106,7 +106,9 @@ def content_in(content: Any) -> Model:
     written = {key: printable(str(content["versions"][key])) for key in versions()}
     check_answers(estimator, _value(content["rows"]), _value(content["answers"]))
     date = None if content.get("date") is None else printable(str(content["date"]))
-    plan, fills = _table_form(estimator, features)
+    first = innermost(estimator, 0)
+    plan = None if features is None else getattr(first, "plan_", None)
+    fills = hasattr(first, "plan_") or isinstance(first, SimpleImputer)
     if content.get("plan") is not None:
         plan = _plan(content["plan"])
         check_plan(plan, features)
@@ -127,13 +129,6 @@ def _fitted(kept: Any) -> dict[str, Any] | None:
     if not isinstance(salt, str) or len(salt) > 64 or any(a.ndim != 1 or a.dtype != np.uint64 for a in hashes):
         raise Refused("what it holds of the rows of its fit are no hashes")
     return {"salt": salt, "labeled": hashes[0], "others": hashes[1]}
-
-
-def _table_form(estimator: Any, names: list[str] | None) -> tuple[Any, bool]:
-    """Return the plan of the first step for a table with names, and whether cells may be empty."""
-    first = innermost(estimator, 0)
-    plan = getattr(first, "plan_", None)
-    return None if names is None else plan, plan is not None or isinstance(first, SimpleImputer)
 
 
 def revived(kept: Any) -> Any:

@@ -105,7 +105,7 @@ def finish(
     d = rank if n_components is None else min(rank, n_components)
     if n_components is not None and n_components > rank:
         warnings.warn(
-            f"n_components={n_components} is above the numerical rank {rank}, so {rank} are kept; pass None to take the rank.",
+            f"n_components={n_components} is above the numerical rank {rank}, the number kept; pass None for the rank.",
             stacklevel=4,
         )
     U, s = U[:, :d], s[:d]

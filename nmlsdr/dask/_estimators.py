@@ -86,10 +86,7 @@ class DaskSteps(Steps):
         if not isinstance(rows, DaskRows):
             return super().search(rows, k)
         if not asks_exact(self.estimator.neighbors):
-            raise InputError(
-                'a neighbors transformer searches rows in memory; for a Dask array leave neighbors "exact", or pass a '
-                "graph to fit."
-            )
+            raise InputError('neighbors= searches rows in memory; for a Dask array leave it "exact", or pass graph=.')
         metric = check_metric(self.estimator.metric)
         return Neighbors(*neighbors(rows, k, metric=metric, n_jobs=self.estimator.n_jobs))
 

@@ -350,7 +350,7 @@ def test_minus_one_is_not_a_class_even_with_labeled():
     assert words.labeled.tolist() == [True, False, True, False]
     columns = check_labels([[0], [1], [-1], [1]], labeled=marked)
     assert columns.labeled.tolist() == [True, True, False, False]
-    with pytest.raises(InputError, match=r"contains only -1 and \+1 \(first -1 at row 1\)"):
+    with pytest.raises(InputError, match=r"contains -1 and \+1 \(row 1\), -1 means unknown; write 0"):
         check_labels([1, -1, 1, 3], labeled=marked)
     with pytest.raises(InputError, match="has no labelled row"):
         check_labels([-1, -1, -1, 3], labeled=marked)

@@ -149,7 +149,7 @@ def test_above_the_rank_is_cut_with_a_warning(rng, method, shape, layout):
     rank = 1 if method == "lda" else 2
     found = solve(layout(X), Y)
     assert found.rank == len(found.components) == rank
-    with pytest.warns(UserWarning, match=f"above the numerical rank {rank} "):
+    with pytest.warns(UserWarning, match=f"above the numerical rank {rank}, the number kept"):
         assert len(solve(layout(X), Y, 3).components) == rank
 
 

@@ -160,9 +160,7 @@ class RowSums:
             M += factor[rows].T @ block
         return M.T
 
-    def scatter(
-        self, F: np.ndarray, mean: np.ndarray, row_weights: np.ndarray | float
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def scatter(self, F: np.ndarray, mean: np.ndarray, row_weights: Any) -> tuple[np.ndarray, np.ndarray]:
         """Xc'F, and `gram` with these weights."""
         return self.cross_moment(F, mean), self.gram(mean, row_weights)
 
@@ -398,32 +396,24 @@ def label_sets(X: RowSums, Y: np.ndarray, known: np.ndarray | None = None) -> li
     mean = X.means()
     sums, squares = X.sums_where(np.array(masks).T, mean)
     moments = X.moment(np.where(known, Y, 0.0), mean)
-    return [
-        _partly_known(X, Y, np.array(labels), rows, mean, sums[:, m], squares[:, m], moments[:, labels])
-        for m, ((_, labels), rows) in enumerate(zip(sorted(groups.items()), masks, strict=True))
-    ]
-
-
-def _partly_known(
-    X: RowSums, Y: np.ndarray, labels: np.ndarray, rows: np.ndarray, origin: np.ndarray, sums: np.ndarray,
-    squares: np.ndarray, moment: np.ndarray,
-) -> LabelSet:  # fmt: skip
-    """The set, from sums over its rows of the features minus ``origin``.
-
-    Where the mean is far from ``origin``, or a feature hardly varies, the sums cancel: they are formed anew.
-    """
-    Y = Y[np.ix_(rows, labels)]
-    if len(Y) == 0:
-        return _label_set(X, Y, labels, rows)
-    about = squares - sums * sums / len(Y)
-    mean, moment = origin + sums / len(Y), moment - np.outer(sums, Y.mean(axis=0))
-    anew = np.flatnonzero(about <= 1e-3 * squares + 1e-10 * len(Y) * origin * origin)
-    if anew.size:
-        again = _label_set(RowSums(X.rows[:, anew][rows]), Y, labels, rows)
-        mean[anew], about[anew], moment[anew] = again.mean, again.squares, again.moment
-    moment[:, _constant(Y, Y[0])] = 0.0
-    label_squares = float(np.sum(centre_columns(Y) ** 2))
-    return LabelSet(labels, rows, len(Y), mean, about, moment, Y.mean(axis=0), label_squares)
+    found = []
+    for (_, columns), rows, sum_, square in zip(sorted(groups.items()), masks, sums.T, squares.T, strict=True):
+        own, labels, n = Y[np.ix_(rows, columns)], np.array(columns), np.count_nonzero(rows)
+        if n == 0:
+            found.append(_label_set(X, own, labels, rows))
+            continue
+        # Sums over these rows of the features minus the mean of all rows.  Where their mean is far from it, or a
+        # feature hardly varies, the sums cancel: they are formed anew.
+        about, at = square - sum_ * sum_ / n, mean + sum_ / n
+        moment = moments[:, labels] - np.outer(sum_, own.mean(axis=0))
+        anew = np.flatnonzero(about <= 1e-3 * square + 1e-10 * n * mean * mean)
+        if anew.size:
+            again = _label_set(RowSums(X.rows[:, anew][rows]), own, labels, rows)
+            at[anew], about[anew], moment[anew] = again.mean, again.squares, again.moment
+        moment[:, _constant(own, own[0])] = 0.0
+        label_squares = float(np.sum(centre_columns(own) ** 2))
+        found.append(LabelSet(labels, rows, n, at, about, moment, own.mean(axis=0), label_squares))
+    return found
 
 
 def _label_set(X: RowSums, Y: np.ndarray, labels: np.ndarray, known: np.ndarray | None) -> LabelSet:

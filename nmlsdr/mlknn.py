@@ -173,12 +173,9 @@ def posterior(table: PosteriorTable, Y: Any, indices: Any, *, n_jobs: int | None
     True
     """
     Y, indices = _check_labels_and_indices(Y, indices)
-    wanted = (len(table.prior), table.n_neighbors)
-    if (Y.shape[1], indices.shape[1]) != wanted:
-        raise InputError(
-            f"The table was learned from {wanted[0]} labels and {wanted[1]} neighbours, "
-            f"got {Y.shape[1]} labels and {indices.shape[1]} neighbours; pass the same numbers."
-        )
+    wanted, given = (len(table.prior), table.n_neighbors), (Y.shape[1], indices.shape[1])
+    if given != wanted:
+        raise InputError(f"The table was learned from {wanted} labels and neighbours, got {given}; pass as many.")
     return look_up(table.posterior, Y, indices, n_jobs)
 
 

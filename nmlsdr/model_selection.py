@@ -176,8 +176,7 @@ def _row_numbers(side: ArrayLike, n_rows: int) -> NDArray[np.intp]:
         rows = np.flatnonzero(rows)
     if rows.size and (rows.ndim != 1 or rows.dtype.kind not in "iu"):
         raise InputError(
-            f"cv returned an array of shape {rows.shape} and dtype {rows.dtype} for {n_rows} rows; it must return row "
-            "numbers, or a mask with one entry for each row."
+            f"cv returned {rows.dtype} of shape {rows.shape} for {n_rows} rows; it must return row numbers, or a mask."
         )
     wrong = rows[(rows < 0) | (rows >= n_rows)]
     if wrong.size:

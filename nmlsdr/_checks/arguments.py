@@ -54,9 +54,8 @@ def refuse_broken(matrix: Any, name: str) -> None:
         sound = indptr[-1] <= min(len(indices), len(matrix.data)) and stored.min() >= 0 and stored.max() < bound
     if not sound:
         raise InputError(
-            f"{name} is a broken {matrix.format.upper()} matrix: its indptr must increase from 0 to the number of "
-            "stored "
-            f"entries and its indices lie from 0 to {bound - 1}; build it again from its rows and columns."
+            f"{name} is a broken {matrix.format.upper()} matrix: indptr must increase from 0 to the number of stored "
+            f"entries and indices lie from 0 to {bound - 1}; build it again from its rows and columns."
         )
 
 

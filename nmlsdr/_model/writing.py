@@ -19,14 +19,10 @@ from .reading import FORMAT, check_plan, revived
 from .rows import answers, sample_rows
 from .schema import Refused, check_names, full_name, innermost, table
 
+Names = Iterable[str] | None
 
-def content_out(
-    estimator: Any,
-    feature_names: Iterable[str] | None,
-    label_names: Iterable[str] | None,
-    fitted: dict[str, Any] | None = None,
-    plan: Any = None,
-) -> Any:
+
+def content_out(estimator: Any, feature_names: Names, label_names: Names, fitted: Any, plan: Any) -> Any:
     """Return what is written of a model, after the checks that reading makes; names default to those that it saw."""
     kept = kept_parts(estimator)
     back = revived(kept)
@@ -50,7 +46,7 @@ def content_out(
     }
 
 
-def _names(names: Iterable[str] | None, estimator: Any, attribute: str, step: int) -> list[str] | None:
+def _names(names: Names, estimator: Any, attribute: str, step: int) -> list[str] | None:
     """Return names as a list; None: those that an estimator, or this step of a pipeline, saw at ``fit``."""
     names = getattr(innermost(estimator, step), attribute, None) if names is None else names
     return None if names is None else list(names)

@@ -188,9 +188,16 @@ def dependence_weights(X: Any, Y: Any, *, generator: Any, max_iter: int = 1000) 
     scratch = np.empty(X.shape[1] + sizes.max())
     step = max(1, _SWEEP_VALUES // X.shape[1])
     sums = RowSums(X)
+
+    def weighted_sums() -> np.ndarray:
+        """A = W'Xc, summed anew: after many updates an emptied label would hold rounding noise, and ties would flip."""
+        W = sparse.csr_array((share, indices, indptr), shape=Y.shape, copy=True)
+        W.eliminate_zeros()
+        return np.ascontiguousarray(sums.cross_moment(W, mean).T)
+
     with single_threaded_blas():
         mean = sums.means()
-        A = _weighted_sums(sums, share, indices, indptr, Y.shape, mean)
+        A = weighted_sums()
         objective = [float(np.sum(A * A))]
         for _ in range(max_iter):
             changed = 0
@@ -202,22 +209,13 @@ def dependence_weights(X: Any, Y: Any, *, generator: Any, max_iter: int = 1000) 
                 changed += dependence_sweep(rows, mean, group, place, indptr, indices, share, A, scratch)
             if not changed:
                 break
-            A = _weighted_sums(sums, share, indices, indptr, Y.shape, mean)
+            A = weighted_sums()
             objective.append(float(np.sum(A * A)))
         else:
             warn_not_converged(f"dependence weights stopped after {max_iter} epoch(s); raise max_iter.", stacklevel=2)
     W = np.zeros_like(Y)
     W[row, indices] = share
     return W, np.array(objective)
-
-
-def _weighted_sums(
-    sums: RowSums, share: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: tuple[int, ...], mean: np.ndarray
-) -> np.ndarray:
-    """A = W'Xc, summed anew: after many updates an emptied label would hold rounding noise, and ties would flip."""
-    W = sparse.csr_array((share, indices, indptr), shape=shape, copy=True)
-    W.eliminate_zeros()
-    return np.ascontiguousarray(sums.cross_moment(W, mean).T)
 
 
 def _centre_distances(sums: RowSums, mean: np.ndarray, centres: np.ndarray, wanted: np.ndarray) -> np.ndarray:

@@ -104,8 +104,14 @@ def coefficients(
         V = _by_conjugate_gradients(X, Y, known, sets, levels, w)
     else:
         for each, level in zip(sets, levels, strict=True):
-            if level > 0:
-                V[:, each.labels] = _of_a_set(each, each.rows(X), Y, level, w)
+            if level == 0:
+                continue
+            rows, one = each.rows(X), np.array([level])
+            if each.is_narrow():
+                V[:, each.labels] = from_gram(rows.gram(each.mean), each.moment, w, one)[0]
+            else:
+                A = solve_shifted(rows.row_gram(w), one, each.centred(Y))[0]
+                V[:, each.labels] = w[:, None] * rows.cross_moment(A, each.mean)
     for each in sets:
         at_origin[each.labels] = each.label_mean + (origin - each.mean) @ V[:, each.labels]
     return V, at_origin
@@ -124,13 +130,6 @@ def by_factors(sets: list[LabelSet], shape: tuple[int, int], n_pairs: int) -> bo
     factors = float(np.sum(counts * shape[1] * size / 2 + n_pairs * size**3 / 6))
     n_labels = sum(len(each.labels) for each in sets)
     return len(sets) < 2 or factors <= n_pairs * _ITERATIONS * n_labels * 2 * float(shape[0]) * shape[1]
-
-
-def _of_a_set(each: LabelSet, rows: RowSums, Y: np.ndarray, level: float, w: np.ndarray) -> np.ndarray:
-    if each.is_narrow():
-        return from_gram(rows.gram(each.mean), each.moment, w, np.array([level]))[0]
-    A = solve_shifted(rows.row_gram(w), np.array([level]), each.centred(Y))[0]
-    return w[:, None] * rows.cross_moment(A, each.mean)
 
 
 def from_gram(gram: np.ndarray, moment: np.ndarray, w: np.ndarray, levels: np.ndarray) -> np.ndarray:

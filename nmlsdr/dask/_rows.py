@@ -171,9 +171,7 @@ class DaskRows(RowSums):
     def moment(self, factor: Any, mean: np.ndarray) -> np.ndarray:
         return np.asarray(self.total(RowSums.moment, {"factor": factor}, mean=mean))
 
-    def scatter(
-        self, F: np.ndarray, mean: np.ndarray, row_weights: np.ndarray | float
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def scatter(self, F: np.ndarray, mean: np.ndarray, row_weights: Any) -> tuple[np.ndarray, np.ndarray]:
         M, S = self.total(RowSums.scatter, {"F": F, "row_weights": row_weights}, mean=mean)
         return M, np.asfortranarray(S)
 

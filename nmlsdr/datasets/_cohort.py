@@ -1,6 +1,6 @@
 """A simulated cohort of the shape of the article's case study (section 5); it contains no patient data."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
@@ -11,6 +11,8 @@ from .._checks.arguments import check_count
 from .._resources import load_json
 from ._bunch import Bunch, description
 from ._toy import COHORT, generator
+
+Counts = dict[str, NDArray[np.int16]]  # of each code, by its name
 
 GROUP_LABELS = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 1, 1]])  # healthy, hypertension, diabetes, both
 TEST_SHARE = 0.2
@@ -116,7 +118,7 @@ def _records(group: NDArray[np.intp], rng: np.random.Generator) -> tuple[list[st
     """Draw the counts of all codes, kept and rare: names, and int16 (n, n_codes) with diagnoses first."""
     kinds = load_json(__package__, "_cohort.json")["kinds"]
     flags = _recorded(group, np.transpose([kind["share_of_patients"] for kind in kinds]), rng)
-    parts: dict[str, NDArray[np.int16]] = {}
+    parts: Counts = {}
     for kind, flag in zip(kinds, flags.T, strict=True):
         parts.update(_listed_codes(kind, flag, group, rng))
     frequent, rare = [], []
@@ -146,9 +148,7 @@ def _recorded(group: NDArray[np.intp], shares: NDArray[np.float64], rng: np.rand
     return flags
 
 
-def _listed_codes(
-    kind: Mapping[str, Any], flag: NDArray[np.bool_], group: NDArray[np.intp], rng: np.random.Generator
-) -> dict[str, NDArray[np.int16]]:
+def _listed_codes(kind: Any, flag: NDArray[np.bool_], group: NDArray[np.intp], rng: np.random.Generator) -> Counts:
     """Draw the codes of one kind: at least one for each record that has the flag, none for the others."""
     table = kind["codes"]
     weights = np.array(list(table.values()), dtype=np.float64)
@@ -162,9 +162,7 @@ def _listed_codes(
     return {name: counts[:, j] for j, name in enumerate(table)}
 
 
-def _ordinary_codes(
-    names: list[str], group: NDArray[np.intp], rng: np.random.Generator
-) -> dict[str, NDArray[np.int16]]:
+def _ordinary_codes(names: list[str], group: NDArray[np.intp], rng: np.random.Generator) -> Counts:
     """Draw codes that the rules do not use; some are more or less frequent with a disease."""
     activity = rng.gamma(ACTIVITY_SHAPE, np.array(ACTIVITY)[group] / ACTIVITY_SHAPE)
     low, high = np.log(TYPICAL_SHARE)

@@ -18,7 +18,7 @@ from nmlsdr.propagation import propagate
 @pytest.mark.parametrize(("y", "message"), [
     ([[1, -1], [-1, 1]], r"contains -1 and \+1 \(row 0\).*\(y \+ 1\) // 2"),
     ([[1], [-1]], r"contains -1 and \+1 \(row 1\).*\(y \+ 1\) // 2"),
-    ([1, -1, 1], r"only -1 and \+1 \(first -1 at row 1\)"),
+    ([1, -1, 1], r"contains -1 and \+1 \(row 1\), -1 means unknown"),
     ([0.0, np.inf], "y is inf in row 1; give classes, -1 for none"),
     ([[0, 2]], "got .*2.* in row 0"),
     ([0.5, 1.5], "Unknown label type: continuous"),

@@ -105,7 +105,7 @@ def fit_posterior(Y: Any, indices: Any, *, smoothing: float = 1.0, n_jobs: int |
     True
     """
     n_threads = check_n_jobs(n_jobs)
-    smoothing = check_real(smoothing, "smoothing", 0.0, _LARGEST_SMOOTHING, low_open=True)
+    s = check_real(smoothing, "smoothing", 0.0, _LARGEST_SMOOTHING, low_open=True)
     Y, indices = _check_labels_and_indices(Y, indices)
     n_samples, n_neighbors = len(Y), indices.shape[1]
     if len(indices) != n_samples:
@@ -121,10 +121,6 @@ def fit_posterior(Y: Any, indices: Any, *, smoothing: float = 1.0, n_jobs: int |
         delta = np.empty(labels.shape, dtype=np.int32)
         _mlknn.count_neighbor_labels(Y, indices[part], delta, n_threads)
         _mlknn.label_histogram(labels, delta, histogram, n_threads)
-    return _posterior_table(histogram, smoothing)
-
-
-def _posterior_table(histogram: np.ndarray, s: float) -> PosteriorTable:
     n_without, n_with = histogram.sum(axis=2)  # (C,) each
     bins = histogram.shape[2]
     # the authors' program has the same operations in the same order, so the results are equal to the last bit

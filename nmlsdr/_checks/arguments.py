@@ -59,11 +59,6 @@ def refuse_broken(matrix: Any, name: str) -> None:
         )
 
 
-def long_indices(X: Any) -> Any:
-    """CSR rows with int64 indices and pointers."""
-    return _with_parts(X, X.data, X.indices.astype(np.int64), X.indptr.astype(np.int64))
-
-
 def _with_parts(X: Any, data: np.ndarray, indices: np.ndarray, indptr: np.ndarray) -> Any:
     """X in these arrays; the constructor would choose the type of the indices."""
     changed = sparse.csr_array(X.shape, dtype=X.dtype)
@@ -336,7 +331,9 @@ def check_graph(W: Any, name: str = "W", *, n_samples: int | None = None) -> spa
     if not off.all():
         W = sparse.csr_array((W.data[off], (rows[off], W.indices[off])), shape=W.shape)
     W = _symmetric(W, name)
-    return aligned(long_indices(W) if W.indices.dtype != W.indptr.dtype else W)  # one type for pointers and indices
+    if W.indices.dtype != W.indptr.dtype:  # one type for both
+        W = _with_parts(W, W.data, W.indices.astype(np.int64), W.indptr.astype(np.int64))
+    return aligned(W)
 
 
 def _symmetric(W: sparse.csr_array, name: str) -> sparse.csr_array:

@@ -150,8 +150,13 @@ def check_entries(
     else:
         mask = check_mask(labeled, *values.shape)
         values = np.where(mask if mask.ndim == 2 else mask[:, None], values, np.nan)
-    if values.shape[1] > 1 or to_fit:
-        _refuse_plus_minus_one(values, name)
+    present, absent = values == 1, values == -1
+    if absent.any() and present.any() and (present | absent | np.isnan(values)).all():
+        # But for whole rows of -1 it is more likely an absent label than one not known.
+        one = values.shape[1] == 1
+        mixed = absent.any(axis=1) & (~absent.all(axis=1) | one)
+        if mixed.any() and (to_fit or not one):
+            _refuse_minus_one(name, np.argmax(mixed))
     known = (values != -1) & ~np.isnan(values)
     refuse_other_than_zero_one(values, known, name, votes=to_fit)
     return np.where(known, values, 0.0), known
@@ -249,16 +254,6 @@ def _refuse_length(n_given: int, n_samples: int | None, name: str) -> None:
             f"Found input variables with inconsistent numbers of samples: X has {n_samples} rows, {name} has "
             f"{n_given}; give one row of {name} per row of X."
         )
-
-
-def _refuse_plus_minus_one(values: np.ndarray, name: str) -> None:
-    """-1 and +1 and nothing else, but for whole rows of -1: more likely an absent label than one not known."""
-    present, absent = values == 1, values == -1
-    if not (absent.any() and present.any() and (present | absent | np.isnan(values)).all()):
-        return
-    mixed = absent.any(axis=1) & (~absent.all(axis=1) | (values.shape[1] == 1))
-    if mixed.any():
-        _refuse_minus_one(name, np.argmax(mixed))
 
 
 def _refuse_minus_one(name: str, row: Any) -> None:

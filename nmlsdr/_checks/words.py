@@ -53,15 +53,11 @@ NO_LABEL = frozenset(map(fold, _FOUND["no_label"]))
 TOTALS = frozenset(map(fold, _FOUND["totals"]))
 
 
-def _is_word(word: str) -> bool:
-    """Whether a text is more than a letter; a Chinese character is a word."""
-    return len(word) > 1 or word >= "\u3000"
-
-
 CROSS = 2  # an x: in a column that holds only x and empty cells, an empty cell means 0
 #: The label that a text stands for in every language, folded: 1, 0, -1 for unknown, or CROSS.
 LABELS = {"0": 0, "1": 1, "-1": -1, "": -1, "?": -1, "0.0": 0, "1.0": 1, "-1.0": -1, "x": CROSS}
-LABEL_WORDS = LABELS | {word: value for words in LANGUAGES for word, value in words.items() if _is_word(word)}
+# A word is more than a letter; a Chinese character is one.
+LABEL_WORDS = LABELS | {w: value for words in LANGUAGES for w, value in words.items() if len(w) > 1 or w >= "\u3000"}
 LABEL_WORDS |= {"y": 1, "j": 1, "n": 0}
 UNCLEAR = -2  # the verdict of a person who cannot tell
 #: What a person may write beside a suggestion.

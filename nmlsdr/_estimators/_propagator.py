@@ -1,6 +1,7 @@
 """MultiLabelPropagation: noisy multi-label propagation as a classifier and as a reviewer of given labels."""
 
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -216,12 +217,9 @@ class MultiLabelPropagation(CallbackSupportMixin, PropagationParameters, Neighbo
             rows, labels = steps.read(X, y, labeled, "votes")
             W, searched = steps.graph(rows, graph)
             found = steps.soft_labels(W, labels, alpha)
-
-            def opinions() -> np.ndarray:
-                """Soft labels of the labelled rows without their own labels."""
-                return transition_of_graph(W, n_jobs=self.n_jobs)[labels.labeled] @ found.F
-
-            learned = {"thresholds_": self._cutoffs(labels, opinions), "row_weights_": _row_weights(W)}
+            T = partial(transition_of_graph, W, n_jobs=self.n_jobs)  # a labelled row is scored without its own labels
+            thresholds = self._cutoffs(labels, lambda: T()[labels.labeled] @ found.F)
+            learned = {"thresholds_": thresholds, "row_weights_": _row_weights(W)}
             steps.keep(training_rows_=as_attribute(rows), **learned, **searched, **soft_label_attributes(found, labels))
         return self
 

@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from functools import lru_cache
 from numbers import Integral
 from typing import Any
@@ -160,7 +160,7 @@ class _BlasLimits:
         self.libraries: list[Any] | None = None
         self.before: list[tuple[Any, Any]] = []  # the libraries and their numbers of threads; half the time of .limit
 
-    def enter(self) -> None:
+    def __enter__(self) -> None:
         with self.lock:
             if self.entered == 0:
                 if self.libraries is None:  # scanning the loaded libraries takes milliseconds: once
@@ -170,7 +170,7 @@ class _BlasLimits:
                     library.set_num_threads(1)
             self.entered += 1
 
-    def leave(self) -> None:
+    def __exit__(self, *error: object) -> None:
         with self.lock:
             self.entered -= 1
             if self.entered == 0:
@@ -199,16 +199,10 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork_in_child)
 
 
-@contextmanager
-def single_threaded_blas() -> Iterator[None]:
+def single_threaded_blas() -> AbstractContextManager[None]:
     """Run the body with BLAS on one thread, for the whole process.
 
     Re-entrant, and safe from any number of Python threads: the limit that was in force before the
     first entry is restored after the last exit.
     """
-    limits = _limits  # a fork inside the body replaces the global: leave what was entered
-    limits.enter()
-    try:
-        yield
-    finally:
-        limits.leave()
+    return _limits  # a fork inside the body replaces the global: `with` leaves what it entered

@@ -405,7 +405,9 @@ class _Fold:
                 of_training, of_tested = self.shared.once(key, partial(self._sums, each), size)
                 V = from_gram(of_training.astype(dtype, copy=False), each.moment, w, ridges * level)
                 if compare and of_tested:
-                    yield each.labels, slice(None), _error_sums(V, *of_tested)
+                    gram, moment, squares = of_tested  # sum |Y - X V|^2 of each label from X'X, X'Y and |Y|^2
+                    fitted = np.einsum("cij,cij->cj", V, gram @ V - 2.0 * moment)
+                    yield each.labels, slice(None), np.maximum(squares + fitted, 0.0)
                     continue
                 found = self.tested.project(np.hstack(list(V)), each.mean)
                 found = found.reshape(len(found), len(V), -1).swapaxes(0, 1)
@@ -454,12 +456,6 @@ class _Fold:
         A = solve_shifted(K[chosen].compress(chosen, axis=1).T, levels, np.column_stack([Yc, np.ones(len(Yc))]))
         sums, found = A.sum(axis=1, keepdims=True), tested @ A
         return np.asarray(found[..., :-1] + (1.0 - found[..., -1:]) * (sums[..., :-1] / sums[..., -1:]))
-
-
-def _error_sums(V: np.ndarray, gram: np.ndarray, moment: np.ndarray, squares: np.ndarray) -> np.ndarray:
-    """The sums of the squared errors |Y - X V|^2 of each label, from X'X, X'Y and |Y|^2."""
-    fitted = np.einsum("cij,cij->cj", V, gram @ V - 2.0 * moment)
-    return np.maximum(squares + fitted, 0.0)
 
 
 def check_grid(values: Any, name: str) -> tuple[float, ...]:

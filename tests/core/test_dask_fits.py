@@ -274,7 +274,7 @@ def test_warnings_are_issued_once(rng):
 
 @pytest.mark.parametrize(("call", "message"), [
     (lambda X, Y: nmlsdr.dask.NMLSDR(n_neighbors=5).fit(X / 0, Y), "X contains NaN or infinity"),
-    (lambda X, Y: nmlsdr.dask.NMLSDR().fit(X[X[:, 0] > 0], Y), "X has chunks of unknown size"),
+    (lambda X, Y: nmlsdr.dask.NMLSDR().fit(X[X[:, 0] > 0], Y), "X has chunks of unknown size; call its compute_chunk"),
     (lambda X, Y: nmlsdr.dask.NMLSDR().fit(X[:, 0], Y), "X must be a 2-D array"),
     (lambda X, Y: nmlsdr.MVMD().fit(X, Y), r"MVMD takes rows in memory, .* or X\.compute\(\)"),
     (lambda X, Y: nmlsdr.dask.MLkNN(neighbors="precomputed").fit(X, Y), "needs distances in memory"),

@@ -280,6 +280,13 @@ def test_propagating_methods_accept_votes(name):
     (np.array(["2020-01-01"], dtype="M8[D]")[:, None], "must be a 0/1 array.* holds dates: '2020-01-01' in row 0"),
     ([{"a": 1}, {"b": 2}], "cannot be ordered"),
     (pd.Series([{"a"}, {"b"}, 3]), "holds int 3 among label sets"),
+    ([[1, -1], [-1, 1]], r"contains -1 and \+1 \(row 0\).*\(y \+ 1\) // 2"),
+    ([1, -1, 1], r"contains -1 and \+1 \(row 1\), -1 means unknown"),
+    ([0.0, np.inf], "y is inf in row 1; give classes, -1 for none"),
+    ([0.5, 1.5], "Unknown label type: continuous"),
+    (np.zeros((2, 0)), "no columns"),
+    (np.zeros((2, 2, 2)), "3 dimensions"),
+    (None, "target y is None"),
 ])  # fmt: skip
 def test_ambiguous_labels_raise_a_clear_error(y, sentence):
     with pytest.raises(InputError, match=sentence) as error:

@@ -15,24 +15,6 @@ from nmlsdr._checks.labels import alphas_of_labels, check_labels
 from nmlsdr.propagation import propagate
 
 
-@pytest.mark.parametrize(("y", "message"), [
-    ([[1, -1], [-1, 1]], r"contains -1 and \+1 \(row 0\).*\(y \+ 1\) // 2"),
-    ([[1], [-1]], r"contains -1 and \+1 \(row 1\).*\(y \+ 1\) // 2"),
-    ([1, -1, 1], r"contains -1 and \+1 \(row 1\), -1 means unknown"),
-    ([0.0, np.inf], "y is inf in row 1; give classes, -1 for none"),
-    ([[0, 2]], "got .*2.* in row 0"),
-    ([0.5, 1.5], "Unknown label type: continuous"),
-    (np.array([["a", "b"]]), "MultiLabelBinarizer"),
-    ([[-1, -1], [-1, -1]], "no labelled row"),
-    (np.zeros((2, 0)), "no columns"),
-    (np.zeros((2, 2, 2)), "3 dimensions"),
-    (None, "target y is None"),
-])  # fmt: skip
-def test_bad_labels_raise_a_clear_error(y, message):
-    with pytest.raises(ValueError, match=message):
-        check_labels(y)
-
-
 def test_x_and_y_of_different_lengths_are_refused():
     with pytest.raises(ValueError, match="X has 3 rows, y has 2"):
         check_labels([0, 1], n_samples=3)

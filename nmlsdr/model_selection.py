@@ -16,7 +16,7 @@ from sklearn.base import clone
 from sklearn.model_selection import PredefinedSplit, check_cv
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.metadata_routing import get_routing_for_object
-from sklearn.utils.validation import _num_samples
+from sklearn.utils.validation import _check_method_params, _num_samples
 
 from . import metrics
 from ._checks.labels import Labels, check_labels, numbers_or_nan, to_dense
@@ -254,12 +254,7 @@ def cross_val_proba(
         both = np.intersect1d(train, test)
         if both.size:
             raise InputError(f"cv returned row {both[0]} both for training and for testing; use separate rows.")
-        sliced = {
-            name: _safe_indexing(indexable(value)[0], train)
-            if np.ndim(value) and _num_samples(value) == n_samples
-            else value
-            for name, value in (params or {}).items()
-        }
+        sliced = _check_method_params(X, params or {}, train)
         model = clone(estimator).fit(_safe_indexing(X, train), given[train], **sliced)
         found = model.predict_proba(_safe_indexing(X, test))
         proba[test] = _columns_of_classes(found, model.classes_, labels)

@@ -244,9 +244,9 @@ def labels(rng, shape):
 
 
 def zeros_stored(X):
-    """CSR rows that hold some of the 0s too."""
-    held = (X != 0) | (np.arange(X.size).reshape(X.shape) % 7 < 3)
-    return sparse.csr_array((X[held], np.nonzero(held)), shape=X.shape)
+    """CSR rows that hold some of the 0s too, as -0."""
+    held = (X != 0) | (np.arange(X.size).reshape(X.shape) % 131 == 0)
+    return sparse.csr_array((np.where(X[held], X[held], -0.0), np.nonzero(held)), shape=X.shape)
 
 
 CASES = {
@@ -257,6 +257,9 @@ CASES = {
     "ties": lambda rng: (rng.integers(0, 3, (120, 30)), labels(rng, (120, 4))),
     "two values": lambda rng: (np.tile(rng.random((60, 8)) < 0.4, 2), labels(rng, (60, 4))),
     "mostly 0": lambda rng: (np.where(rng.random((150, 90)) < 0.05, rng.random((150, 90)), 0), labels(rng, (150, 7))),
+    "rare, of both signs": lambda rng: (
+        np.where(rng.random((400, 90)) < 0.022, rng.integers(-2, 4, (400, 90)), 0), labels(rng, (400, 10))
+    ),
     "one feature": lambda rng: (rng.standard_normal((50, 1)), labels(rng, (50, 2))),
     "17 features": lambda rng: (rng.standard_normal((100, 17)), labels(rng, (100, 3))),
     "one of many varies": lambda rng: (rng.random((40, 1)) * (np.arange(40) == 7), labels(rng, (40, 3))),

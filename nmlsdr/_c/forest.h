@@ -19,6 +19,7 @@
 enum {
     NMLSDR_THRESHOLDS = 16,            /* of a feature at most, where several are tried */
     NMLSDR_VALUES_OF_A_TREE = 1 << 24, /* that a tree copies at most: 64 MB; of more columns it sees some, drawn at random */
+    NMLSDR_RARE = 32,                 /* CSR rows are kept by columns if at most one value in so many is stored */
     NMLSDR_AT_ONCE = 4,                /* features that are added up together */
     NMLSDR_WIDEST = 8                  /* lanes of any level; sums are padded to multiples of it */
 };
@@ -48,11 +49,18 @@ typedef struct {
     float threshold;
 } nmlsdr_split;
 
+typedef struct {
+    int32_t row;
+    float value;
+} nmlsdr_stored;
+
 /* The rows that a tree drew, a node of it, and the memory to work in. */
 typedef struct nmlsdr_growing {
     const nmlsdr_growth *f;
     ptrdiff_t n_rows, n_columns, width; /* width: floats of a row, which goes on with its beginning */
-    float *X;                           /* (n_rows, width) columns that vary, in an order of the tree's own */
+    float *X;                           /* (n_rows, width) columns that vary, in an order of the tree's own; or NULL, and */
+    nmlsdr_stored *stored;              /* what these columns store, column by column, and */
+    int32_t *begin, *place;             /* (n_columns + 1) the first of each; (n_rows) the place of each row in order */
     int32_t *Z, *columns, *order;       /* (n_rows, n_padded): 1, draws, and labels times draws; (d); (n_rows) node by node */
 
     const int32_t *kind; /* features tried in a node; 0: one random threshold of each, 1: up to 16 */
@@ -116,6 +124,33 @@ static inline NM_INLINE int nmlsdr_may_reach(
     return (double)squares * right + rest * left >= least * (1.0 - 1e-9) * (left * right);
 }
 
+/* The least and the largest value of a column that is kept alone in the rows of the node, its values in x if they differ, and
+ * in g->right which of the rows have a stored value; returns how many. */
+static ptrdiff_t nmlsdr_values_of(const nmlsdr_growing *g, ptrdiff_t column, float *least, float *most)
+{
+    const int32_t before = (int32_t)(g->rows - g->order);
+    const nmlsdr_stored *end = g->stored + g->begin[column + 1];
+    ptrdiff_t found = 0;
+    *least = INFINITY;
+    *most = -INFINITY;
+    for (const nmlsdr_stored *s = g->stored + g->begin[column]; s < end; s++) {
+        const uint32_t i = (uint32_t)(g->place[s->row] - before);
+        if (i >= (uint32_t)g->n) continue;
+        *least = s->value < *least ? s->value : *least;
+        *most = s->value > *most ? s->value : *most;
+        g->window[found] = s->value;
+        g->right[found++] = (int32_t)i;
+    }
+    if (found < g->n) {
+        *least = *least < 0.0f ? *least : 0.0f;
+        *most = *most > 0.0f ? *most : 0.0f;
+    }
+    if (*least == *most) return found;
+    memset(g->x, 0, (size_t)g->n * sizeof *g->x);
+    for (ptrdiff_t a = 0; a < found; a++) g->x[g->right[a]] = g->window[a];
+    return found;
+}
+
 #define LANES (NMLSDR_VECTORS ? 4 : 1)
 #define NM_TARGET
 #define NM_LEVEL(f) nmlsdr_forest_##f##_portable
@@ -141,8 +176,31 @@ static void nmlsdr_mix_columns(nmlsdr_growing *g, ptrdiff_t n, ptrdiff_t n_drawn
     }
 }
 
+/* Put what the columns store of the drawn rows one after the other. */
+static void nmlsdr_keep_columns(nmlsdr_growing *g, nmlsdr_memory *memory, const int32_t *place)
+{
+    const nmlsdr_growth *f = g->f;
+    int32_t *end = (int32_t *)nmlsdr_new(memory, g->n_columns + 1, sizeof(int32_t));
+    g->begin = (int32_t *)nmlsdr_new(memory, g->n_columns + 1, sizeof(int32_t));
+    for (ptrdiff_t j = 0; j <= g->n_columns && !memory->failed; j++) g->begin[j] = end[j] = 0;
+    for (int fill = 0; fill < 2 && !memory->failed; fill++) {
+        for (ptrdiff_t i = 0; i < g->n_rows; i++)
+            for (int64_t a = f->indptr[g->order[i]]; a < f->indptr[g->order[i] + 1]; a++) {
+                const int32_t j = place[f->indices[a]];
+                if (j >= 0 && fill) g->stored[end[j]] = (nmlsdr_stored){(int32_t)i, f->data[a] + 0.0f};
+                if (j >= 0) end[j]++;
+            }
+        if (fill) break;
+        for (ptrdiff_t j = 0; j < g->n_columns; j++) {
+            g->begin[j + 1] = g->begin[j] + end[j];
+            end[j] = g->begin[j];
+        }
+        g->stored = (nmlsdr_stored *)nmlsdr_new(memory, g->begin[g->n_columns], sizeof(nmlsdr_stored));
+    }
+}
+
 /* Draw the rows of a tree, with replacement, and copy those, their columns that vary in a random order. */
-static void nmlsdr_draw_rows(nmlsdr_growing *g, int32_t *draws, int32_t *place, float *first)
+static void nmlsdr_draw_rows(nmlsdr_growing *g, nmlsdr_memory *memory, int32_t *draws, int32_t *place, float *first)
 {
     const nmlsdr_growth *f = g->f;
     const int32_t *indices = f->indices;
@@ -173,18 +231,20 @@ static void nmlsdr_draw_rows(nmlsdr_growing *g, int32_t *draws, int32_t *place, 
 
     for (ptrdiff_t i = 0; i < g->n_rows; i++) {
         const ptrdiff_t row = g->order[i];
+        int32_t *z = g->Z + i * f->n_padded;
+        for (ptrdiff_t c = 0; c < f->n_padded; c++) z[c] = draws[row] * f->Y[row * f->n_padded + c];
+        z[0] = 1;
+        if (!g->X) continue;
         const int64_t begin = f->indptr[row], end = f->indptr[row + 1];
         float *to = g->X + i * g->width;
-        int32_t *z = g->Z + i * f->n_padded;
         memset(to, 0, (size_t)g->width * sizeof *to);
         for (int64_t a = begin; a < end; a++) {
             const int32_t j = place[indices ? indices[a] : a - begin];
             if (j >= 0) to[j] = f->data[a] + 0.0f; /* - 0 becomes 0, so that a threshold has one sign of it */
         }
         for (ptrdiff_t j = g->n_columns; j < g->width; j++) to[j] = to[j - g->n_columns];
-        for (ptrdiff_t c = 0; c < f->n_padded; c++) z[c] = draws[row] * f->Y[row * f->n_padded + c];
-        z[0] = 1;
     }
+    if (!g->X) nmlsdr_keep_columns(g, memory, place);
 }
 
 /* Grow the nodes of a tree from the root on, left children first; tree: its place among the arrays.  A right child that waits
@@ -235,10 +295,11 @@ static void nmlsdr_grow_nodes(nmlsdr_growing *g, ptrdiff_t tree)
 
         const int8_t *codes = f->codes ? f->codes + g->columns[split.column] * f->n : NULL;
         ptrdiff_t n_left = 0, n_right = 0;
-        float above = INFINITY; /* the least value on the right */
+        float above = INFINITY, least, most; /* above: the least value on the right */
+        if (!codes && !g->X) nmlsdr_values_of(g, split.column, &least, &most);
         for (ptrdiff_t i = 0; i < n; i++) {
             const int32_t row = rows[i];
-            const float x = codes ? codes[row] : g->X[row * g->width + split.column];
+            const float x = codes ? codes[row] : g->X ? g->X[row * g->width + split.column] : g->x[i];
             const int goes = x <= split.threshold;
             rows[n_left] = row;
             g->right[n_right] = row;
@@ -249,6 +310,7 @@ static void nmlsdr_grow_nodes(nmlsdr_growing *g, ptrdiff_t tree)
         const float middle = split.threshold * 0.5f + above * 0.5f; /* of one of several thresholds, a value of the node */
         if (g->kind[1] && split.threshold < middle && middle < above) split.threshold = middle;
         memcpy(rows + n_left, g->right, (size_t)n_right * sizeof *rows);
+        for (ptrdiff_t i = 0; i < n && g->stored; i++) g->place[rows[i]] = (int32_t)(rows - g->order + i);
         const int32_t left = g->n_nodes;
         g->n_nodes += 2;
         g->nodes[node] = (nmlsdr_node){g->columns[split.column], left, split.threshold};
@@ -268,7 +330,9 @@ static int nmlsdr_grow_tree(const nmlsdr_growth *f, ptrdiff_t t, int level)
     nmlsdr_growing g = {.f = f, .n_columns = f->d < most ? f->d : most, .key = key};
     int32_t *place = (int32_t *)nmlsdr_new(&memory, f->d, sizeof(int32_t));
     float *first = (float *)nmlsdr_new(&memory, f->d, sizeof(float));
-    g.X = (float *)nmlsdr_new(&memory, rows * (g.n_columns + NMLSDR_WIDEST), sizeof(float));
+    if (!f->indices || NMLSDR_RARE * f->indptr[f->n] > f->n * f->d)
+        g.X = (float *)nmlsdr_new(&memory, rows * (g.n_columns + NMLSDR_WIDEST), sizeof(float));
+    g.place = (int32_t *)nmlsdr_new(&memory, rows, sizeof(int32_t));
     g.Z = (int32_t *)nmlsdr_new(&memory, rows * f->n_padded, sizeof(int32_t));
     g.columns = (int32_t *)nmlsdr_new(&memory, f->d, sizeof(int32_t));
     g.order = (int32_t *)nmlsdr_new(&memory, rows, sizeof(int32_t));
@@ -281,9 +345,9 @@ static int nmlsdr_grow_tree(const nmlsdr_growth *f, ptrdiff_t t, int level)
     g.z = (int32_t *)nmlsdr_new(&memory, rows * f->n_padded, sizeof(int32_t));
     g.sums = (int32_t *)nmlsdr_new(&memory, (NMLSDR_THRESHOLDS + 1) * f->n_padded, sizeof(int32_t));
     g.search = level > 0 ? nmlsdr_forest_search_avx2 : nmlsdr_forest_search_portable;
-    if (!memory.failed) nmlsdr_draw_rows(&g, f->draws + t * f->n, place, first);
+    if (!memory.failed) nmlsdr_draw_rows(&g, &memory, f->draws + t * f->n, place, first);
     for (ptrdiff_t k = 0; k < f->n_kinds && !memory.failed; k++) {
-        for (ptrdiff_t i = 0; i < g.n_rows; i++) g.order[i] = (int32_t)i;
+        for (ptrdiff_t i = 0; i < g.n_rows; i++) g.order[i] = g.place[i] = (int32_t)i;
         g.kind = f->kinds + 2 * k;
         g.key = nmlsdr_key(~key, (uint64_t)g.kind[1]);
         nmlsdr_grow_nodes(&g, (t - f->first) * f->n_kinds + k);

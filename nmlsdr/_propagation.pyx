@@ -50,7 +50,7 @@ cdef extern from "_c/propagation.h" nogil:
 
 cdef extern from "_c/platform.h" nogil:
     int member "nmlsdr_thread"()
-    void prefetch "NMLSDR_PREFETCH"(const void *address)
+    void prefetch "NMLSDR_PREFETCH_NEAR"(const void *address)
 
 cdef extern from "_c/team.h" nogil:
     ctypedef struct nmlsdr_meeting:

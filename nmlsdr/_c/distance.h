@@ -33,24 +33,4 @@ static inline double nmlsdr_dot_f64(const double *x, const double *y, ptrdiff_t 
     return nmlsdr_fold8(a);
 }
 
-#define NMLSDR_DENSE(NAME, TYPE)                                               \
-    static inline double NAME(const TYPE *x, const TYPE *y, ptrdiff_t d)       \
-    {                                                                          \
-        double a[8] = {0, 0, 0, 0, 0, 0, 0, 0};                                \
-        ptrdiff_t j = 0;                                                       \
-        for (; j + 8 <= d; j += 8)                                             \
-            for (int m = 0; m < 8; m++) {                                      \
-                double t = (double)x[j + m] - (double)y[j + m];                \
-                a[m] += t * t;                                                 \
-            }                                                                  \
-        for (int m = 0; j < d; j++, m++) {                                     \
-            double t = (double)x[j] - (double)y[j];                            \
-            a[m] += t * t;                                                     \
-        }                                                                      \
-        return nmlsdr_fold8(a);                                                \
-    }
-
-NMLSDR_DENSE(nmlsdr_sqdist_f64, double)
-NMLSDR_DENSE(nmlsdr_sqdist_f32, float)
-
 #endif

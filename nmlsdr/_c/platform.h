@@ -8,22 +8,17 @@
 #ifdef _OPENMP
 #include <omp.h>
 #endif
-#ifdef _MSC_VER
-#include <intrin.h>
-#endif
 
 #ifdef __GNUC__
-#define NMLSDR_PREFETCH(from) __builtin_prefetch(from, 0, 2)
 #define NMLSDR_PREFETCH_NEAR(from) __builtin_prefetch(from, 0, 3) /* into the first cache */
-#else
-#define NMLSDR_PREFETCH(from) ((void)(from))
-#define NMLSDR_PREFETCH_NEAR(from) ((void)(from))
-#endif
-
-#ifdef __GNUC__
 #define UNROLL _Pragma("GCC unroll 16")
+#define NM_ALIGNED __attribute__((aligned(64)))
+#define NM_INLINE __attribute__((always_inline))
 #else
+#define NMLSDR_PREFETCH_NEAR(from) ((void)(from))
 #define UNROLL
+#define NM_ALIGNED
+#define NM_INLINE
 #endif
 
 /* A directive of OpenMP, where there is OpenMP. */
@@ -82,12 +77,6 @@ static void nmlsdr_free_all(nmlsdr_memory *memory)
         free(piece);
     }
 }
-
-#ifdef __GNUC__
-#define NM_ALIGNED __attribute__((aligned(64)))
-#else
-#define NM_ALIGNED
-#endif
 
 /* How many threads a caller who wants n_threads gets; 0 or less: as many as OpenMP would take. */
 static int nmlsdr_threads(int n_threads)

@@ -190,7 +190,6 @@ static void nmlsdr_measure_apart(const nmlsdr_collector *c, ptrdiff_t row, ptrdi
         return;
     }
 
-    for (ptrdiff_t p = 0; p < n; p++) nmlsdr_prefetch_row(others, w->which[p]);
     nmlsdr_encounter compared = {w->query, others->data, others->kind == NMLSDR_DENSE_F64, x->d};
     if (x->kind == NMLSDR_DENSE_F32) nmlsdr_dense_row(x, row, w->query);
     else compared.query = (const double *)x->data + row * x->d;
@@ -294,8 +293,6 @@ struct nmlsdr_pair {
     float *partial;
     unsigned char *tiles; /* one for each tile: 0 is left out */
     int marks;            /* only mark the tiles that hold a pair of interest */
-    const char *prefetch; /* the block that comes next: each tile brings so many lines of it near */
-    ptrdiff_t lines;
     ptrdiff_t na, nb, d, pass;
     ptrdiff_t first_a, first_b; /* positions of the blocks' first rows */
     nmlsdr_collector a, b;

@@ -100,24 +100,6 @@ static int nmlsdr_new_postings(nmlsdr_search *q)
     return 0;
 }
 
-/* Whether the leading coordinates lie in the range of the scale.  Around the mean of equal rows of 1e100
- * they are what its rounding leaves, 1e84, where the rows themselves, centred at one of them, are 0 and
- * need no scale: not a number, then, would rule out every tile. */
-static int nmlsdr_leads_fit(const nmlsdr_search *q)
-{
-    const ptrdiff_t d = q->tuning.lead_d;
-    const double scale = q->scaling.scale;
-
-    for (int s = 0; s < 2; s++) {
-        const double *lead = q->side[s].lead;
-
-        for (ptrdiff_t i = 0; lead && i < q->side[s].rows.n; i++)
-            if (!(lead[i * (d + 1) + d] * scale * scale < 0x1p122)) return 0;
-    }
-
-    return 1;
-}
-
 /* What each thread needs for itself, and the thresholds that nothing passes. */
 static int nmlsdr_new_scratch(nmlsdr_search *q)
 {
@@ -149,7 +131,6 @@ static int nmlsdr_new_scratch(nmlsdr_search *q)
 static int nmlsdr_new_products(nmlsdr_search *q, double window_bytes)
 {
     const ptrdiff_t spans = q->queries->blocks + q->rows->blocks;
-    if (q->tuning.lead_d && !nmlsdr_leads_fit(q)) q->tuning.lead_d = 0;
     q->schedule.window[0].first = q->schedule.window[1].first = -1;
     q->schedule.taken = (unsigned char *)nmlsdr_new(&q->memory, NMLSDR_AHEAD + spans, 1);
     if (q->memory.failed || nmlsdr_new_scratch(q) || nmlsdr_side_new(q, q->queries, 1)) return -1;
@@ -227,13 +208,12 @@ static int nmlsdr_search_begin(nmlsdr_search *q, const nmlsdr_rows *rows, const 
  * row; lists may then remain short.
  * edges (parts + 1): rows edges[p] to edges[p + 1] were compared with each other; pairs of whole blocks of
  * them are left out.
- * Either may be NULL.  -1: out of memory. */
+ * -1: out of memory. */
 static int nmlsdr_search_know(nmlsdr_search *q, const double *limits, const ptrdiff_t *edges, ptrdiff_t parts)
 {
     const ptrdiff_t n = q->rows->rows.n, block = q->storage.block;
 
-    for (ptrdiff_t i = 0; limits && i < n; i++) nmlsdr_raise_to(q, q->queries, i, limits[i]);
-    if (!edges) return 0;
+    for (ptrdiff_t i = 0; i < n; i++) nmlsdr_raise_to(q, q->queries, i, limits[i]);
 
     q->part = (int32_t *)nmlsdr_new(&q->memory, q->rows->blocks, sizeof(int32_t));
     if (!q->part) return -1;

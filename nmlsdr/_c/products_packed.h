@@ -6,34 +6,21 @@
 #include "kernels.h"
 #include "products_storage.h"
 
-/* Round a row to floats `lanes` apart; its squared norm. */
-static double nmlsdr_pack_floats(const nmlsdr_search *q, const nmlsdr_rows *x, ptrdiff_t row, float *to)
-{
-    const ptrdiff_t lanes = q->kernels->lanes, begin = nmlsdr_row_pointer(x, row), end = nmlsdr_row_pointer(x, row + 1);
-    double square[4] = {0, 0, 0, 0};
-    if (x->indptr) for (ptrdiff_t j = 0; j < q->d; j++) to[j * lanes] = 0;
-    for (ptrdiff_t p = begin; p < end; p++) {
-        const ptrdiff_t j = x->indptr ? x->indices[p] : p - begin;
-        const float y = (float)nmlsdr_scaled(q, x, p, j);
-        to[j * lanes] = y;
-        square[j & 3] += (double)y * (double)y;
-    }
-
-    return (square[0] + square[1]) + (square[2] + square[3]);
-}
-
-/* Round a row to integers, two in a word, the words `lanes` apart; its squared norm, which is exact. */
-static double nmlsdr_pack_int16(const nmlsdr_search *q, const nmlsdr_rows *x, ptrdiff_t row, int32_t *to,
-    ptrdiff_t words, ptrdiff_t lanes)
+/* Round a row to floats, or to integers of which a word holds two, the words `lanes` apart; its squared norm, which is exact for
+ * integers. */
+static double nmlsdr_pack_row(const nmlsdr_search *q, const nmlsdr_rows *x, ptrdiff_t row, int32_t *to, ptrdiff_t words,
+                              ptrdiff_t lanes)
 {
     const ptrdiff_t begin = nmlsdr_row_pointer(x, row), end = nmlsdr_row_pointer(x, row + 1);
+    const int integers = q->storage.integers;
     double square[4] = {0, 0, 0, 0};
 
     for (ptrdiff_t w = 0; w < words; w++) to[w * lanes] = 0;
     for (ptrdiff_t p = begin; p < end; p++) {
         const ptrdiff_t j = x->indptr ? x->indices[p] : p - begin;
-        const double y = nmlsdr_rounded(nmlsdr_scaled(q, x, p, j));
-        to[j / 2 * lanes] |= (int32_t)((uint32_t)(uint16_t)(int16_t)y << (j & 1) * 16);
+        const double scaled = nmlsdr_scaled(q, x, p, j), y = integers ? nmlsdr_rounded(scaled) : (float)scaled;
+        if (integers) to[j / 2 * lanes] |= (int32_t)((uint32_t)(uint16_t)(int16_t)y << (j & 1) * 16);
+        else ((float *)to)[j * lanes] = (float)y;
         square[j & 3] += y * y;
     }
 
@@ -94,9 +81,8 @@ static void nmlsdr_pack(const nmlsdr_search *q, nmlsdr_side *s, ptrdiff_t block,
         }
 
         const ptrdiff_t row = s->order ? s->order[at] : at;
-        const double square = checked ? nmlsdr_pack_int16(q, &s->rows, row, rows + r * checked, checked, 1)
-            : q->storage.integers ? nmlsdr_pack_int16(q, &s->rows, row, (int32_t *)to, words, lanes)
-            : nmlsdr_pack_floats(q, &s->rows, row, to);
+        const double square = checked ? nmlsdr_pack_row(q, &s->rows, row, rows + r * checked, checked, 1)
+            : nmlsdr_pack_row(q, &s->rows, row, (int32_t *)to, words, lanes);
         nmlsdr_bounds(q, square, &h[at], &e[at]);
         if (checked) nmlsdr_pack_int8(q, s, at, rows + r * checked, (int32_t *)to);
     }
@@ -123,15 +109,17 @@ static void nmlsdr_pack_lead(const nmlsdr_search *q, nmlsdr_side *s, ptrdiff_t b
 
     for (ptrdiff_t r = 0; r < NMLSDR_BLOCK; r++) {
         float *to = s->lead_z + first * d + r / lanes * lanes * d + r % lanes;
+        const ptrdiff_t row = s->order && first + r < s->rows.n ? s->order[first + r] : first + r;
+        const double *lead = row < s->rows.n ? s->lead + row * (d + 1) : NULL;
         double square = 0;
 
-        if (first + r >= s->rows.n) {
+        /* Around the mean of equal rows of 1e100 they are what its rounding leaves, 1e84, where the rows themselves,
+         * centred at one of them, are 0 and need no scale: such rows are never ruled out, and those past the end always. */
+        if (!lead || !(lead[d] * scale * scale < 0x1p122)) {
             for (ptrdiff_t j = 0; j < d; j++) to[j * lanes] = 0;
-            s->lead_h[first + r] = INFINITY;
+            s->lead_h[first + r] = lead ? -INFINITY : INFINITY;
             continue;
         }
-
-        const double *lead = s->lead + (s->order ? s->order[first + r] : first + r) * (d + 1);
 
         for (ptrdiff_t j = 0; j < d; j++) {
             const float y = (float)(lead[j] * scale);
@@ -204,16 +192,12 @@ static ptrdiff_t nmlsdr_mark(const nmlsdr_search *q, const nmlsdr_pair *p, nmlsd
 static void nmlsdr_run_dense(nmlsdr_search *q, ptrdiff_t I, ptrdiff_t J, nmlsdr_scratch *w)
 {
     const nmlsdr_schedule *at = &q->schedule;
-    const ptrdiff_t words = q->storage.words, size = nmlsdr_block_size(q), pass = q->tuning.pass;
+    const ptrdiff_t words = q->storage.words, size = nmlsdr_block_size(q);
     nmlsdr_pair p = nmlsdr_pair_of(q, I, J, w);
     if (!nmlsdr_mark(q, &p, w)) return;
 
     p.za = at->window[0].z + (I - at->window[0].first) * size;
     p.zb = at->window[at->second].z + (J - at->window[at->second].first) * size;
-    const ptrdiff_t passes = (words + pass - 1) / pass,
-        tiles = passes * NMLSDR_BLOCK * NMLSDR_BLOCK / (12 * q->kernels->lanes);
-    p.prefetch = w->prefetch;
-    p.lines = p.prefetch ? size * (ptrdiff_t)sizeof(float) / 64 / tiles : 0;
     p.rows_a = (const int32_t *)p.za + NMLSDR_BLOCK * words;
     p.rows_b = (const int32_t *)p.zb + NMLSDR_BLOCK * words;
     if (q->storage.integers == 8) q->kernels->int8(&p);

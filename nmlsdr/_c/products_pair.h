@@ -77,7 +77,6 @@ static NM_TARGET void NM_NAME(const nmlsdr_pair *p)
 {
     enum { NR = 3 * G };
     const ptrdiff_t d = p->d;
-    const char *prefetch = p->prefetch;
 
     for (ptrdiff_t k0 = 0; k0 < d; k0 += p->pass) {
         const ptrdiff_t kc = d - k0 < p->pass ? d - k0 : p->pass;
@@ -90,7 +89,6 @@ static NM_TARGET void NM_NAME(const nmlsdr_pair *p)
             for (ptrdiff_t i = 0; i < p->na; i += 4, partial += 4 * NR) {
                 if (!*++tile) continue; /* its leading coordinates are too far apart (products_packed.h) */
                 const NM_WORD *a0 = NM_ROW_OF(i), *a1 = NM_ROW_OF(i + 1), *a2 = NM_ROW_OF(i + 2), *a3 = NM_ROW_OF(i + 3);
-                for (ptrdiff_t line = 0; line < p->lines; line++, prefetch += 64) NMLSDR_PREFETCH(prefetch);
                 const NM_V none = {0}, start0 = first ? NM_START(0) : none, start1 = first ? NM_START(1) : none,
                     start2 = first ? NM_START(2) : none;
 #define NM_BEGIN(r) NM_V c##r##0 = start0, c##r##1 = start1, c##r##2 = start2;

@@ -61,7 +61,6 @@ typedef struct {
     int64_t pairs;        /* pairs of blocks that were multiplied */
     int64_t tiles, alive; /* tested by their leading coordinates, and not ruled out */
     unsigned char *tile;  /* one block pair's */
-    const char *prefetch; /* the packed block that comes next, or NULL */
     char pad[64];
 } nmlsdr_scratch;
 

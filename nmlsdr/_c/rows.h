@@ -61,15 +61,24 @@ static inline double nmlsdr_merge(const nmlsdr_rows *x, ptrdiff_t i, const nmlsd
     return nmlsdr_fold8(a);
 }
 
+/* Of two dense rows. */
+static inline double nmlsdr_gap(const nmlsdr_rows *x, ptrdiff_t i, const nmlsdr_rows *y, ptrdiff_t j, const int wide)
+{
+    const ptrdiff_t d = x->d, p = i * d, q = j * d;
+    double a[8] = {0, 0, 0, 0, 0, 0, 0, 0};
+    for (ptrdiff_t first = 0; first < d; first += 8)
+        for (ptrdiff_t m = 0; m < 8 && first + m < d; m++) {
+            const double gap = nmlsdr_entry(x, p + first + m, wide) - nmlsdr_entry(y, q + first + m, wide);
+            a[m] += gap * gap;
+        }
+    return nmlsdr_fold8(a);
+}
+
 /* Of two rows of one kind. */
 static double nmlsdr_canonical(const nmlsdr_rows *x, ptrdiff_t i, const nmlsdr_rows *y, ptrdiff_t j)
 {
-    const ptrdiff_t d = x->d;
-    if (x->kind == NMLSDR_DENSE_F32)
-        return nmlsdr_sqdist_f32((const float *)x->data + i * d, (const float *)y->data + j * d, d);
-    if (x->kind == NMLSDR_DENSE_F64)
-        return nmlsdr_sqdist_f64((const double *)x->data + i * d, (const double *)y->data + j * d, d);
-    return x->kind == NMLSDR_CSR_F64 ? nmlsdr_merge(x, i, y, j, 1) : nmlsdr_merge(x, i, y, j, 0);
+    if (!x->indptr) return x->kind & 1 ? nmlsdr_gap(x, i, y, j, 1) : nmlsdr_gap(x, i, y, j, 0);
+    return x->kind & 1 ? nmlsdr_merge(x, i, y, j, 1) : nmlsdr_merge(x, i, y, j, 0);
 }
 
 /* Divide n values of one row by its norm; returns 0 for a row of zeros.  feature: of a sparse row.  The row is first multiplied
@@ -124,14 +133,6 @@ static nmlsdr_rows nmlsdr_copy_rows(nmlsdr_memory *memory, const nmlsdr_rows *x,
     copy.data = data;
     copy.kind = (x->kind & ~1) | wide;
     return copy;
-}
-
-/* Of a dense row. */
-static inline void nmlsdr_prefetch_row(const nmlsdr_rows *x, ptrdiff_t row)
-{
-    const ptrdiff_t bytes = x->d * (x->kind == NMLSDR_DENSE_F32 ? 4 : 8);
-    const char *from = (const char *)x->data + row * bytes;
-    for (ptrdiff_t p = 0; p < bytes && p < 512; p += 64) NMLSDR_PREFETCH_NEAR(from + p);
 }
 
 #endif

@@ -44,12 +44,6 @@
 #define NMLSDR_VECTORS 0
 #endif
 
-#ifdef __GNUC__
-#define NM_INLINE __attribute__((always_inline))
-#else
-#define NM_INLINE
-#endif
-
 #if NMLSDR_NEON
 static const char *const nmlsdr_level_names[] = {"portable", "neon"};
 #else

@@ -25,20 +25,20 @@ FIXED_POINT_WORK = 2e9
 def fixed_point(system: System, F: np.ndarray, goal: Goal) -> Solved:
     """F(t + 1) = A T F(t) + (I - A) Y, eq. (6), in place; every label stops by itself."""
     sweeps = np.zeros(F.shape[1], np.int64)
-    gain = system.factors().gain
-    out, residuals = system.sweep(F, gain)
+    given = system.given()
+    out, residuals = system.sweep(F, given)
     limits = most_sweeps(system, residuals / goal.tol) if goal.max_iter is None else np.full(len(sweeps), goal.max_iter)
     active = (residuals > goal.tol) & (sweeps < limits)
     while active.any():
         np.copyto(F, out, where=active)
         sweeps[active] += 1
-        out, residuals = system.sweep(F, gain)
+        out, residuals = system.sweep(F, given)
         if goal.callback is not None:
             goal.callback(PropagationProgress(int(sweeps.max()), float(residuals.max()), 0, F.shape[1]))
         active = (residuals > goal.tol) & (sweeps < limits)
     if system.clip:
         np.clip(F, 0.0, 1.0, out=F)
-    return Solved(sweeps, system.sweep(F, gain)[1])
+    return Solved(sweeps, system.sweep(F, given)[1])
 
 
 def most_sweeps(system: System, falls: np.ndarray) -> np.ndarray:

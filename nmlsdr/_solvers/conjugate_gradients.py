@@ -81,27 +81,22 @@ class _Batch:
         self.sweeps = np.zeros(width, np.int64)
         self.tol = np.full(width, math.inf)  # infinite: the column is done, or waits for `check_stopped`
         self.tol[: self.count] = self.wanted = goal.tol[columns]
-        self.residual(np.ones(self.count, bool), restart=True)
+        self.renew(np.ones(self.count, bool), restart=True)
         self.trusted, self.best, self.least = (self.peak[: self.count].copy() for _ in range(3))
         self.last_peak = np.full(self.count, math.inf)
         self.done = np.zeros(self.count, bool)
 
-    def _mask(self, take: np.ndarray) -> np.ndarray:
+    def renew(self, take: np.ndarray, *, restart: bool, clip: bool = False) -> None:
+        """Add the gathered change of these columns to F, and compute their residual from it.
+
+        With ``restart`` it is the next direction too.  A change that is no number is dropped.
+        """
+        self.x[:, np.flatnonzero(take & ~np.isfinite(self.rho[: self.count]))] = 0.0
         mask = np.zeros(len(self.peak), np.int32)
         mask[: self.count] = take
-        return mask
-
-    def residual(self, take: np.ndarray, *, restart: bool) -> None:
-        """Residual of F for these columns; with ``restart`` it is the next direction too."""
-        self.kernels.residual(self._mask(take), restart, self.rho, self.along, self.peak)
+        self.kernels.flush(mask, clip)
+        self.kernels.residual(mask, restart, self.rho, self.along, self.peak)
         self.peak[~np.isfinite(self.rho)] = math.inf  # a maximum overlooks NaN, a sum does not
-
-    def flush(self, take: np.ndarray, *, clip: bool) -> None:
-        """Add the gathered change to F; a change that is no number is dropped."""
-        lost = take & ~np.isfinite(self.rho[: self.count])
-        if lost.any():
-            self.x[:, np.flatnonzero(lost)] = 0.0
-        self.kernels.flush(self._mask(take), clip)
 
     def advance(self, n_sweeps: int) -> int:
         """Make up to ``n_sweeps`` sweeps; stop earlier if no column is above its tol.  Return the number made."""
@@ -119,11 +114,10 @@ class _Batch:
         peak, rho, along = (values[: self.count] for values in (self.peak, self.rho, self.along))
         worn = self.active() & (every | (peak <= REFRESH * self.trusted) | ~np.isfinite(rho))
         if worn.any():
-            self.flush(worn, clip=False)
-            self.residual(worn, restart=False)
+            self.renew(worn, restart=False)
             astray = worn & ~(np.abs(along - rho) <= ASTRAY * rho)
             if astray.any():
-                self.residual(astray, restart=True)
+                self.renew(astray, restart=True)
             self.trusted[worn] = peak[worn]
         np.maximum(self.trusted, peak, out=self.trusted)
 
@@ -141,8 +135,7 @@ class _Batch:
         last continuation did not halve the residual, or the column has reached its limit of sweeps.
         """
         stopped = ~self.done
-        self.flush(stopped, clip=self.clip)
-        self.residual(stopped, restart=True)
+        self.renew(stopped, restart=True, clip=self.clip)
         peak = self.peak[: self.count]
         better = stopped & (peak <= self.best)
         rows = slice(None) if self.order is None else self.order
@@ -256,15 +249,15 @@ def float64_gradients(system: System, F: np.ndarray, goal: Goal) -> Solved:
 
 
 def _float64_label(system: System, F: np.ndarray, tol: float, limit: int, goal: Goal) -> tuple[int, float]:
-    gain, _, m = system.factors()
+    given, m = system.given(), system.factors().m
     weight = m * (system.h**2)[:, None]
-    out, (best,) = system.sweep(F, gain)
+    out, (best,) = system.sweep(F, given)
     n_iter = 0
     while best > tol and n_iter < limit:
         x, z = F.copy(), out - F
         p, rho = z.copy(), float((weight * z * z).sum())
         while n_iter < limit:
-            y = np.where(system.sought, p - system.averages(p, gain), 0.0)
+            y = np.where(system.sought, p - system.averages(p, given[0]), 0.0)
             curvature = float((weight * p * y).sum())
             with np.errstate(all="ignore"):
                 step = np.float64((weight * p * z).sum()) / curvature if curvature > 0 else 0.0
@@ -284,7 +277,7 @@ def _float64_label(system: System, F: np.ndarray, tol: float, limit: int, goal: 
         if system.clip:
             np.clip(x, 0.0, 1.0, out=x)
         before = best
-        out, (residual,) = system.sweep(x, gain)
+        out, (residual,) = system.sweep(x, given)
         if residual < best:
             F[...], best = x, residual
         if not residual <= 0.5 * before:

@@ -69,16 +69,16 @@ def _groups(system: System) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray
 
 def _refine(system: System, f: np.ndarray, factors: linalg.SuperLU, tol: float, goal: Goal) -> int:
     """Solve for one label in place, again for its residual until that is at most ``tol`` or falls no more."""
-    sought, gain = system.sought[:, 0], system.factors().gain
+    sought, given = system.sought[:, 0], system.given()
     f[sought] = 0.0
     limit = REFINEMENTS if goal.max_iter is None else goal.max_iter
-    out, residual = system.sweep(np.ascontiguousarray(f[:, None]), gain)
+    out, residual = system.sweep(np.ascontiguousarray(f[:, None]), given)
     for step in range(limit):
         before = residual
         if residual <= tol:
             return step
         f[sought] += factors.solve((out[:, 0] - f)[sought])
-        out, residual = system.sweep(np.ascontiguousarray(f[:, None]), gain)
+        out, residual = system.sweep(np.ascontiguousarray(f[:, None]), given)
         if residual > 0.5 * before:
             return step + 1
     return limit

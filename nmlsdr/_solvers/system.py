@@ -250,11 +250,19 @@ class System:
         F[rows] = np.where(self.sought[rows], F[rows], (1.0 - self.alpha[rows]) * self.Y[rows])
         return F if init is None else self.sweep(F)[0]
 
-    def sweep(self, F: np.ndarray, gain: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    def given(self) -> tuple[np.ndarray, np.ndarray]:
+        """What every sweep of `sweep` uses: the gain of `factors`, and (I - A) Y."""
+        return self.factors().gain, (1.0 - self.alpha) * self.Y
+
+    def sweep(
+        self, F: np.ndarray, given: tuple[np.ndarray, np.ndarray] | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """A T F + (I - A) Y, eq. (6), and the residual of each label of F."""
-        out = self.averages(F, self.factors().gain if gain is None else gain)
-        out += (1.0 - self.alpha) * self.Y
-        return out, np.abs(out - F).max(axis=0, initial=0.0)
+        gain, own = given or self.given()
+        out = self.averages(F, gain)
+        out += own
+        gap = out - F
+        return out, np.abs(gap, out=gap).max(axis=0, initial=0.0)
 
     def averages(self, F: np.ndarray, gain: np.ndarray) -> np.ndarray:
         """A T F, with the gain of `factors`."""

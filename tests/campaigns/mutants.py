@@ -96,7 +96,7 @@ KEPT = [
     ("_c/forest_search.h", "forest/a round begins where the last one did", "p = (p + j) % D;", "p = j < LANES ? (p + j) % D : p;"),
     ("_c/products_new.h", "search/known: blocks across an edge are left out", "last <= edges[p + 1]", "J * block < edges[p + 1]"),
     ("_c/products.h", "search/known: nothing is left out", "q->part && ", "0 && "),
-    ("_c/products.h", "search/schedule: the last round left out", "< s.a) s.rounds", "< s.a / 2) s.rounds"),
+    ("_c/products.h", "search/schedule: the last pair left out", "a * (a + 1) / 2}", "a * (a + 1) / 2 - 1}"),
     ("_c/products.h", "search/schedule: a pair of blocks of one span twice", "!at->second && I == J ? a : J", "J"),
     ("_c/products.h", "search/schedule: the second window's rest", "* chunk < q->rows->blocks", "< 1"),
     ("_c/products_candidates.h", "search/bound: halved", "share * square + q->scaling.absolute", "(share * square + q->scaling.absolute) * 0.5"),

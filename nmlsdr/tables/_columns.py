@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import accumulate
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -300,15 +300,6 @@ class Table:
     encoding: str | None = None
     notes: list[str] = field(default_factory=list)
     renamed: dict[str, str] = field(default_factory=dict)
-
-
-class Arrays(NamedTuple):
-    """What a file without named columns holds: features (n, D), labels (n, C) or None, and names if it has them."""
-
-    data: Any
-    target: NDArray[np.int64] | None
-    feature_names: list[str] | None
-    label_names: list[str] | None
 
 
 def csr(data: Any, indices: Any, indptr: Any, shape: tuple[int, int]) -> csr_array:

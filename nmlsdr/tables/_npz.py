@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.utils import Bunch
 
 from .._checks.arguments import check_array_header, refuse_broken
-from ._columns import Arrays
 from ._files import DataFileError, Form, Path_, check_size, check_width, existing, foreign_bytes, place
 from ._roles import LabelNames
 
@@ -20,7 +20,7 @@ KINDS = "biufSU"  # flags, integers, floats, bytes, text
 MAX_MEMBERS = 1000  # an archive's list of names is read before any of its arrays
 
 
-def read_npz(path: Path_, form: Form, labels: LabelNames | None = None, *, is_labels: bool = False) -> Arrays:
+def read_npz(path: Path_, form: Form, labels: LabelNames | None = None, *, is_labels: bool = False) -> Bunch:
     """Read features ``X`` or ``data`` (or sparse parts) and labels ``y`` or ``target``; of a label file the labels."""
     if labels is not None:
         raise DataFileError(": an npz file has its labels in the array y; give no label columns.")
@@ -35,7 +35,7 @@ def read_npz(path: Path_, form: Form, labels: LabelNames | None = None, *, is_la
         label_names = _names(arrays, "label_names", arrays[label_key].shape[1:])
         target = label_array(arrays[label_key], label_names)
     if is_labels:
-        return Arrays(None, target, None, label_names)
+        return Bunch(target=target, label_names=label_names)
     data: Any = _sparse(path, arrays, form) if all(part in arrays for part in SPARSE_PARTS) else arrays[key]
     if data.ndim != 2:
         raise DataFileError(f": the features have shape {data.shape}; save an array (rows, columns).")
@@ -45,7 +45,7 @@ def read_npz(path: Path_, form: Form, labels: LabelNames | None = None, *, is_la
     if target is not None and target.shape[0] != data.shape[0]:
         rows = f"{label_key} has {target.shape[0]} rows and the features {data.shape[0]}"
         raise DataFileError(f": {rows}; save one row of labels per row.")
-    return Arrays(data, target, feature_names, label_names)
+    return Bunch(data=data, target=target, feature_names=feature_names, label_names=label_names)
 
 
 def load_arrays(path: Path_, max_bytes: int | None = None) -> dict[str, Any]:

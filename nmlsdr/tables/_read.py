@@ -301,7 +301,7 @@ def _read_arrays(path: Path_, reader: Any, roles: Roles, form: Form, labels: Lab
     for what in ("drop", "id_column", "label_list", "annotators"):
         if value := getattr(roles, what):
             raise DataFileError(f": {what}={value} needs columns with names; {kind} file has none.")
-    table = _result(**reader(path, form, labels)._asdict())
+    table = _result(**reader(path, form, labels))
     if roles.label_file is not None:
         _read_label_file(table, roles, path, table.data.shape[0], form)
     return table

@@ -11,10 +11,11 @@ from itertools import chain
 from typing import NoReturn
 
 import numpy as np
+from sklearn.utils import Bunch
 
 from .._checks.words import BLANKS
 from .._errors import shorten
-from ._columns import Arrays, csr
+from ._columns import csr
 from ._files import DataFileError, Form, Lines, Path_
 from ._labels import check_table, indicator
 from ._numbers import number_problem
@@ -26,7 +27,7 @@ NUMBER = r"[+-]?+(?:[0-9]++(?:\.[0-9]*+)?+|\.[0-9]++)(?:[eE][+-]?+[0-9]++)?+"
 ROW = re.compile(rf" *+(?:({NUMBER}(?:,{NUMBER})*+)(?: ++|$))?+(?:([0-9]{{1,18}}+):{NUMBER}(?: ++|$))*+")
 
 
-def read_svmlight(path: Path_, form: Form, labels: LabelNames | None = None) -> Arrays:
+def read_svmlight(path: Path_, form: Form, labels: LabelNames | None = None) -> Bunch:
     """Read a file, plain or gzipped.  A row without labels has none; a row with the label -1 is unlabelled.
 
     The label columns are those that the caller names, or the ids that occur, in increasing order.
@@ -59,7 +60,7 @@ def read_svmlight(path: Path_, form: Form, labels: LabelNames | None = None) -> 
         check_table(path, len(found), len(names), form)
         target = indicator([row - {UNLABELED} for row in found], names)
         target[[UNLABELED in row for row in found]] = -1
-    return Arrays(data, target, None, names or None)
+    return Bunch(data=data, target=target, feature_names=None, label_names=names or None)
 
 
 class _MatchedRows:

@@ -342,14 +342,12 @@ def measures(target: NDArray[Any], scores: NDArray[Any], predicted: NDArray[Any]
 def embed(study: Study, method: str, data: Draw) -> tuple[NDArray[Any], NDArray[Any]]:
     """Fit a method on the labels given and map the training and the test rows."""
     kind, seed = method_named(method), data.random_state
-    if kind.custom:  # which gets what the article's supervised methods see
-        rows, n_components = data.labeled, study.n_components or min(data.given.shape[1], data.train.shape[1])
-        own = kind(n_components, N_NEIGHBORS, random_state=seed, n_jobs=1)
-        return data.embedded(own.fit(data.train[rows], data.given[rows]))
-    reducer: Any = kind(study.n_components, N_NEIGHBORS, random_state=seed, n_jobs=1)
-    return data.embedded(
-        reducer.fit(data.train, data.given, **({"graph": data.graph()} if kind.semi_supervised else {}))
-    )
+    # A method of one's own gets what the article's supervised methods see.
+    rows: Any = data.labeled if kind.custom else slice(None)
+    most = study.n_components or (min(data.given.shape[1], data.train.shape[1]) if kind.custom else None)
+    graph = {"graph": data.graph()} if kind.semi_supervised else {}
+    reducer: Any = kind(most, N_NEIGHBORS, random_state=seed, n_jobs=1)
+    return data.embedded(reducer.fit(data.train[rows], data.given[rows], **graph))
 
 
 def measure_article(study: Study, method: str, data: Draw) -> Measured:

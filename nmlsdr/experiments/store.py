@@ -214,9 +214,9 @@ class CellProgress:
         self.started = time.monotonic()
         self.next_line = self.started + min(every, 5.0)
         if finished and waiting:
-            self._write(f"{finished} of {self.total} cells are in the folder already.\n")
+            print(f"{finished} of {self.total} cells are in the folder already.", file=self.stream)
         if waiting:
-            self._write(f"{len(waiting)} cells to run, {jobs} at a time.\n")
+            print(f"{len(waiting)} cells to run, {jobs} at a time.", file=self.stream, flush=True)
 
     def advance(self, record: Record) -> None:
         """Count a finished cell, and show the new state unless the last line is too recent."""
@@ -234,14 +234,11 @@ class CellProgress:
             left = self.remaining(now)
             text += ", too early to estimate" if left is None else f", about {duration(left)} left"
         begin, end = ("\r\x1b[K" if terminal else ""), ("" if terminal and more else "\n")
-        self._write(f"{begin}{text}  ({key.dataset}, {key.method}, seed {key.seed}){end}")
+        text = f"{begin}{text}  ({key.dataset}, {key.method}, seed {key.seed})"
+        print(text, end=end, file=self.stream, flush=True)
 
     def remaining(self, now: float) -> float | None:
         """Seconds left at the pace of this run so far; None as long as they are unknown."""
         ahead = expected_seconds(self.waiting, self.records, self.jobs)
         spent = sum(sum(record["times"].values()) for record in self.records)
         return None if ahead is None or spent == 0 else ahead * (now - self.started) / spent
-
-    def _write(self, text: str) -> None:
-        self.stream.write(text)
-        self.stream.flush()

@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -60,13 +59,12 @@ class Choices:
 
 
 class Reading(NamedTuple):
-    """How a column is read, and its other texts with their counts."""
+    """A column of numbers or dates as the plan has it, but for the reason, and its other texts with their counts."""
 
-    how: Any  # the Notation of its numbers; for dates, whether the month stands first, and a year of two digits
+    column: Column
     others: dict[str, int]
     doubt: str = ""  # why its numbers may have been written in another notation
     units: Units = NO_UNITS
-    words: Mapping[str, str] = MappingProxyType({})  # of its dates, or behind which numbers are missing
 
 
 class Deciding:
@@ -147,7 +145,7 @@ class Deciding:
             reason = f"1: {shorten(word, 20)!r} ({count}), 0: nothing ({n_missing})"
             return Column(name, "yes/no", reason, levels=levels)
         if reading is not None:
-            return self._number(facts, reading) if isinstance(reading.how, Notation) else self._date(facts, reading)
+            return (self._number if reading.column.kind == "number" else self._date)(facts, reading)
         if (column := self._yes_no(facts)) is not None:
             return column
         if keys := find_keys(facts.known):
@@ -168,7 +166,7 @@ class Deciding:
         if isinstance(facts.cells, Numbers):
             broken = facts.cells.n_broken
             notation = NOTATIONS[0] if broken else find_notation({}, usual, said.decimal, said.thousands)[0]
-            return Reading(notation, {}) if facts.n_known else None
+            return Reading(Column(facts.name, "number", **notation._asdict()), {}) if facts.n_known else None
         forms, is_known = facts.column.forms, facts.is_known
         n_cells = facts.cells_of(is_known)
         notation, doubt = find_notation(facts.numbers, usual, said.decimal, said.thousands, facts.numbers_as_written)
@@ -203,7 +201,9 @@ class Deciding:
                 words = tally((word, int(n_cells[code])) for code, word in behind.items())
                 missing = f"{words.total()} numbers behind words are missing: {_counted(words)}" if words else ""
                 doubt = "; ".join(filter(None, [doubt, missing]))
-                return Reading(notation, others, doubt, found, {word: word for word in sorted(words)})
+                how: Any = {**notation._asdict(), "factors": found.factors, "marks": found.marks}
+                column = Column(facts.name, "number", levels={word: word for word in sorted(words)}, **how)
+                return Reading(column, others, doubt, found)
         return self._as_dates(facts, bare)
 
     def _leave_rare(
@@ -228,7 +228,9 @@ class Deciding:
         is_date = facts.is_known & facts.is_word & ~np.isnan(dates.values(*order)[:, 0])
         enough = not months or facts.counts[is_date].sum() >= SHARE * facts.n_known
         if enough and self._is_mostly(facts, is_date):
-            return Reading(order, facts.chosen(facts.is_known & ~is_date), doubt, words=months)
+            month_first, year_first = order
+            date = Column(facts.name, "date", month_first=month_first, year_first=year_first, levels=dict(months))
+            return Reading(date, facts.chosen(facts.is_known & ~is_date), doubt)
         # In a shape every digit of a year is a 1.
         like_one = [word != "" and "1111" in shape for word, shape in zip(words, shapes.different, strict=False)]
         is_date |= facts.is_known & np.isin(shapes.codes, np.flatnonzero(like_one))
@@ -312,18 +314,18 @@ class Deciding:
         return " ".join(said)
 
     def _number(self, facts: Facts, reading: Reading) -> Column:
-        notation = reading.how
+        column, notation = reading.column, Notation(reading.column.decimal, reading.column.thousands)
         numbers = Counter[str]() if isinstance(facts.cells, Numbers) else facts.numbers
         has_comma = any("," in number for number in numbers)
         seen = [words for words in notation.words() if notation.thousands or has_comma]
         seen += [text for text in (reading.units.note, reading.doubt) if text]
         if any(map(LEADING_ZEROS.fullmatch, numbers)):
             seen.append("leading zeros; if these are codes, give --one-hot")
-        factors, marks = reading.units[:2]
         marked = (number for number, count in facts.marked().items() if count)
         unmarked = self.choices.decimal is None and not any("." in number or "," in number for number in marked)
-        if self.n_distinct_rows >= LEAST_COUNTED and facts.n_known == self.n_rows and not factors and not marks:
-            trial = Plan((Column(facts.name, "number", **notation._asdict()),), tuple(self.missing))
+        is_plain = facts.n_known == self.n_rows and not (column.factors or column.marks)
+        if is_plain and self.n_distinct_rows >= LEAST_COUNTED:
+            trial = Plan((column,), tuple(self.missing))
             values = trial.encode({facts.name: facts.cells}, self.n_rows, [])[:, 0]  # NaN for what is an error later
             whole = np.unique(values)
             n_whole = len(whole) if (whole == np.rint(whole)).all() else 0
@@ -336,18 +338,15 @@ class Deciding:
                 return Column(facts.name, "identifier", f"its name, its place, and {n_whole} different whole numbers")
             if n_whole == self.n_distinct_rows:
                 seen.append("a different whole number in every row; if it names the rows, give --id")
-        how: Any = {**notation._asdict(), "unmarked": unmarked, "factors": factors, "marks": marks}
-        return Column(facts.name, "number", self._reason(seen, facts), levels=dict(reading.words), **how)
+        return dataclasses.replace(column, reason=self._reason(seen, facts), unmarked=unmarked)
 
     def _date(self, facts: Facts, reading: Reading) -> Column:
         texts = (facts.column.different[code] for code in np.flatnonzero(facts.is_known & facts.is_word))
         example = next(text for text in texts if text not in reading.others)
         seen = f"such as {example!r}; becomes the year with its fraction, and the month"
-        month_first, year_first = reading.how
-        seen += "; the month stands before the day" * month_first + "; the year stands first" * year_first
-        reason = self._reason([seen, *filter(None, [reading.doubt])], facts)
-        levels = dict(reading.words)
-        return Column(facts.name, "date", reason, month_first=month_first, year_first=year_first, levels=levels)
+        seen += "; the month stands before the day" * reading.column.month_first
+        seen += "; the year stands first" * reading.column.year_first
+        return dataclasses.replace(reading.column, reason=self._reason([seen, *filter(None, [reading.doubt])], facts))
 
     # ------------------------------------------------------------ words
 

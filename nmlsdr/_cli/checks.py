@@ -37,16 +37,13 @@ def _check_files(verb: str, data: str, model: str, labels: str) -> None:
     if "://" in data + model:
         raise InputError("nmlsdr cannot read from an address; download the file and give its path.")
     if is_model(data) and not model:
-        what = f"nmlsdr {verb} takes a table, and {data!r} is a model file"
-        raise InputError(f"{what}; give the table that it was fitted on.")
+        raise InputError(f"nmlsdr {verb} takes a table, and {data!r} is a model file; give the table of its fit.")
     if is_model(data) and not is_model(model):
         raise InputError(f"the model file comes before the table; write nmlsdr {verb} {data} {model}.")
     if model and not os.path.lexists(model):
-        what = f"the model file {model!r} cannot be used: No such file"
-        raise InputError(f"{what}; write it first, as in {EXAMPLES['fit']}.")
+        raise InputError(f"the model file {model!r} cannot be used: No such file; write it first: {EXAMPLES['fit']}.")
     if labels and not labels.endswith(".xml") and not os.path.exists(labels):
-        what = "--labels takes an XML file with names of labels; if these are columns of the table"
-        raise InputError(f"{what}, write --label-columns {labels}.")
+        raise InputError(f"--labels takes an XML file; for columns of the table write --label-columns {labels}.")
 
 
 def input_files(args: argparse.Namespace) -> list[str]:
@@ -85,8 +82,7 @@ def _choices(args: argparse.Namespace) -> dict[str, Any]:
     method.check_alpha(args.alpha_labeled)
     classifier = args.classifier or ("residual" if whole else "semi-supervised")
     if classifier == "residual" and not whole:
-        advice = "leave --method out, or choose another classifier"
-        raise InputError(f"--classifier residual goes with --method NMLSDR only, got {name}; {advice}.")
+        raise InputError(f"--classifier residual goes with --method NMLSDR only, got {name}; choose another one.")
     if args.threshold is not None and classifier == "none":
         raise InputError("--threshold is for a classifier, got --classifier none; leave it out.")
     without_effect = [alpha for alpha in ALPHAS if getattr(args, alpha) is not None]

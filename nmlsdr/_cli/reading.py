@@ -64,8 +64,8 @@ def read_data(
     if need_labels and not table.labeled.any():
         raise InputError(f"{args.data} has no labelled row; give its labels.")
     if model is None and table.target is not None and table.labeled.any() and not (table.target == 0).any():
-        what = f"{args.data}: no row is known not to have the label {table.names_of_labels()[0]!r}"
-        raise InputError(f"{what}; write 0 there, or in lists a word such as none, with --no-label none.")
+        what = f"no row is known not to have the label {table.names_of_labels()[0]!r}"
+        raise InputError(f"{args.data}: {what}; write 0 there, or in lists none, with --no-label none.")
     return table
 
 
@@ -86,8 +86,7 @@ def _how_to_read(args: argparse.Namespace, model: Any, need_labels: bool, encode
     if plan is not None:
         plan = dataclasses.replace(plan, missing=tuple(sorted({*plan.missing, *map(fold, args.missing or ())})))
     elif args.missing:
-        what = f"The model {args.model!r} was not fitted on a raw table"
-        raise InputError(f"{what}; write missing values as empty cells, and leave --missing out.")
+        raise InputError(f"The model {args.model!r} was not fitted on a raw table; leave --missing out.")
     # An svmlight file does not give the number of its features.
     form = dataclasses.replace(form, n_features=model.estimator.n_features_in_, known_words=model.label_names or ())
     return dataclasses.replace(roles, feature_columns=model.feature_names), form, plan
@@ -221,8 +220,7 @@ def match_features(table: Table, source: str, model: Any, console: Console) -> T
             position = {name: j for j, name in enumerate(given)}
             X = X[:, [position[name] for name in wanted]]
     elif X.shape[1] != n_features:
-        counts = f"{source} has {X.shape[1]} features, but the model was fitted on {n_features}"
-        raise InputError(f"{counts}; give the same columns (and name those of labels, with --label-columns).")
+        raise InputError(f"{source} has {X.shape[1]} features, but the model was fitted on {n_features}; give these.")
     return dataclasses.replace(table, data=X)
 
 
@@ -232,8 +230,7 @@ def match_labels(table: Table, args: argparse.Namespace, model: Any, n_labels: i
     target: np.ndarray = table.target
     if given is None or wanted is None:
         if target.shape[1] != n_labels:
-            counts = f"{args.data} has {target.shape[1]} labels, but the model predicts {n_labels}"
-            raise InputError(f"{counts}; give the same labels.")
+            raise InputError(f"{args.data} has {target.shape[1]} labels, the model predicts {n_labels}; give these.")
         return target
     if table.lists is None:
         refuse_missing(args.data, wanted, given, "labels that the model predicts")
@@ -257,8 +254,7 @@ def plan(args: argparse.Namespace, console: Console) -> int:
     """Run ``nmlsdr plan``."""
     table = read_data(args, Console(quiet=True, stream=io.StringIO()), encode=False)
     if table.plan is None:
-        what = f"{args.data} holds sparse rows or arrays of numbers, whose columns are all features"
-        raise InputError(f"{what}; go on with nmlsdr fit.")
+        raise InputError(f"{args.data} holds sparse rows or arrays, all columns are features; go on with nmlsdr fit.")
     for line in plan_lines(table, args.data, len(table.label_names or ())):
         print(printable(line))
     print(printable(f"The same as options: {as_options(table, vars(args))}"))

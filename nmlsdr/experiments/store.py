@@ -75,15 +75,13 @@ class CellFolder:
         try:
             self.cells.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise InputError(f"The output folder {str(folder)!r} cannot be made ({error.strerror}); "
-                             "choose another --out.") from None  # fmt: skip
+            raise InputError(f"--out {str(folder)!r} cannot be made ({error.strerror}); choose another.") from None
         for path in sorted(self.cells.glob("*.json")):
             try:
                 record = json.loads(path.read_bytes())
                 self.records[CellKey.of(record)] = record
             except (ValueError, KeyError, TypeError):
-                raise InputError(f"{path} is not a cell of an experiment; remove the file, so that its cell "
-                                 "runs again.") from None  # fmt: skip
+                raise InputError(f"{path} is not a cell of an experiment; remove the file.") from None
 
     def write(self, record: Record) -> None:
         """Add one cell; its file is on the disk when this returns."""

@@ -215,8 +215,7 @@ def _attribute(lines: Lines, text: str, most: int) -> Attribute:
     """Read what follows the word @attribute; it may declare `most` values."""
     match = ATTRIBUTE.fullmatch(text)
     if match is None:
-        form = "@attribute NAME TYPE, names with spaces in quotes"
-        raise lines.error(f"{shorten(text)!r} is not a name and type; write {form}")
+        raise lines.error(f"{shorten(text)!r} is not a name and type; put a name with spaces in quotes")
     name, kind = unquote(match[1]), match[2].strip()
     if kind.startswith("{"):
         return Attribute(name, lines.number, "nominal", _nominal(lines, name, kind, most))

@@ -149,8 +149,7 @@ def check_size(path: Path_, n_bytes: int, what: str, max_bytes: int | None) -> N
 def check_width(n_columns: int, max_features: int, line: int | None = None) -> None:
     """Raise if a file has more columns than `max_features`."""
     if n_columns > max_features:
-        what = f"{n_columns} columns are more than max_features={max_features}; raise it if you trust the file"
-        raise DataFileError(f"{place(line)}: {what}.")
+        raise DataFileError(f"{place(line)}: {n_columns} columns; raise max_features={max_features} if you trust it.")
 
 
 @contextlib.contextmanager

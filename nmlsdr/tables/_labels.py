@@ -42,8 +42,7 @@ def label_columns(table: Table, split: Split, problems: list[Problem], *, all_kn
         for code, (text, label) in enumerate(zip(cells.different, found, strict=True)):
             why = "the label is missing; fill it in or drop the row" if label == -1 and all_known else ""
             if label is None:
-                form = "write 0, 1, or nothing where it is not known (--label-list is for lists of labels)"
-                why = f"{shorten(text)!r} is not a label; {form}"
+                why = f"{shorten(text)!r} is not a label; write 0, 1 or nothing (--label-list is for lists of labels)"
             if why:
                 problems.append(Problem(name, np.flatnonzero(cells.codes == code), text, True, why))
         labels[:, c] = np.array([-1 if label is None else label for label in found] or [0])[cells.codes]

@@ -43,8 +43,7 @@ def read_npz(path: Path_, form: Form, labels: LabelNames | None = None, *, is_la
     feature_names = _names(arrays, "feature_names", data.shape[1:])
     data = feature_array(data, feature_names)
     if target is not None and target.shape[0] != data.shape[0]:
-        rows = f"{label_key} has {target.shape[0]} rows and the features {data.shape[0]}"
-        raise DataFileError(f": {rows}; save one row of labels per row.")
+        raise DataFileError(f": {label_key} has {len(target)} rows and the features {data.shape[0]}; save as many.")
     return Bunch(data=data, target=target, feature_names=feature_names, label_names=label_names)
 
 
@@ -52,8 +51,7 @@ def load_arrays(path: Path_, max_bytes: int | None = None) -> dict[str, Any]:
     """Return the arrays of an .npz file."""
     found = existing(path)
     arrays: dict[str, Any] = {}
-    advice = "save it with numpy.savez"
-    with foreign_bytes(found, "not a readable .npz file", advice), zipfile.ZipFile(found) as archive:
+    with foreign_bytes(found, "not a readable .npz file", "save it by numpy.savez"), zipfile.ZipFile(found) as archive:
         members = archive.infolist()
         check_size(found, sum(member.file_size for member in members), "unpacks to", max_bytes)
         if len(members) > MAX_MEMBERS:
@@ -130,12 +128,10 @@ def _cell(row: int, column: int, names: Sequence[str] | None) -> str:
 def label_array(labels: Any, names: Sequence[str] | None) -> NDArray[np.int64]:
     """Return labels (n, C) of 0, 1 and -1; a NaN counts as -1."""
     if labels.ndim != 2 or labels.shape[1] == 0 or labels.dtype.kind not in "biuf":
-        shown = f"shape {labels.shape} and dtype {labels.dtype}"
-        raise DataFileError(f": the labels have {shown}; save 0, 1 or -1 (unknown), one column per label.")
+        raise DataFileError(f": shape {labels.shape} and dtype {labels.dtype} of the labels; save columns of 0, 1, -1.")
     known = np.where(np.isnan(labels), -1, labels) if labels.dtype.kind == "f" else labels
     wrong = ~np.isin(known, (-1, 0, 1))
     if wrong.any():
         row, column = np.argwhere(wrong)[0]
-        what = f"{_cell(row, column, names)}: the label is {known[row, column]}"
-        raise DataFileError(f"{what}; write 0, 1, or -1 (or nothing) where it is not known.")
+        raise DataFileError(f"{_cell(row, column, names)}: the label is {known[row, column]}; write 0, 1, or -1.")
     return known.astype(np.int64)

@@ -53,8 +53,7 @@ class ParquetFile:
             is_list = any(getattr(types, f"is_{family}")(kind) for family in LISTS)
             item = kind.value_type if is_list else kind
             if not any(getattr(types, f"is_{family}")(item) for family in (ITEMS if is_list else TYPES)):
-                what = f"its type is {kind}, not a number or boolean; use --drop, or convert the column"
-                raise DataFileError(f"{place(None, name)}: {what}.")
+                raise DataFileError(f"{place(None, name)}: {kind} is no type that is read; use --drop, or convert it.")
         texts = [name for name, kind in kinds.items() if types.is_string(kind) or types.is_large_string(kind)]
         with foreign_bytes(self.path, *UNREADABLE), self._open(texts) as file:
             found = file.read(columns=wanted)

@@ -410,9 +410,8 @@ def reader_of(path: Path_) -> Any:
     if found.name.startswith("~$"):
         raise DataFileError(f"{found}: it is the lock of a workbook that is open; close it, and give the file itself.")
     if reader is None or (name.endswith(".gz") and reader in UNPACKED):
-        known = f"{', '.join(READERS)} (text also with .gz)"
         advice = OTHER_KINDS.get(suffix, "rename or convert the file")
-        raise DataFileError(f"{found}: the suffix is none of {known}; {advice}.")
+        raise DataFileError(f"{found}: the suffix is none of {', '.join(READERS)} (text also with .gz); {advice}.")
     if reader in (CsvFile, ExcelFile) and not name.endswith(".gz"):
         kind = READERS[suffix_of(path)]
         reader = kind if kind in (CsvFile, ExcelFile) else reader
@@ -441,6 +440,5 @@ def _read_label_file(table: Bunch, roles: Roles, source: Path_, n_rows: int, for
         if target is None:
             raise DataFileError(": it holds no labels; give one column per label.")
         if target.shape[0] != n_rows:
-            counts = f"{target.shape[0]} rows of labels, but {source} has {n_rows} rows"
-            raise DataFileError(f": {counts}; give one row of labels per row, empty if unlabelled.")
+            raise DataFileError(f": {len(target)} rows of labels, but {source} has {n_rows} rows; give one for each.")
     table.target, table.label_names = target, names

@@ -156,9 +156,8 @@ def split_columns(source: Any, roles: Roles, labels: LabelNames | None, one_hot:
             if name not in known:
                 shown = ", ".join(repr(shorten(n, 30)) for n in names[:3]) + (", ..." if len(names) > 3 else "")
                 origin = f"{labels[name]}: " if isinstance(labels, Mapping) and name in labels else ""
-                where = f"{source.path if origin else ''}{place(line)}"
-                what = f"{where}: there is no column {shorten(name)!r} among its {len(names)} ({shown})"
-                raise DataFileError(f"{origin}{what}{_what_was_meant(name, names)}")
+                what = f"{place(line)}: there is no column {shorten(name)!r} among its {len(names)} ({shown})"
+                raise DataFileError(f"{origin}{source.path if origin else ''}{what}{_what_was_meant(name, names)}")
             if found.setdefault(name, role) != role:
                 raise DataFileError(f": {shorten(name)!r} is {found[name]} and {role}; choose one.")
     if len(set(labels)) < len(labels):
@@ -179,8 +178,7 @@ def check_names(names: Sequence[str], form: Form, line: int | None = None) -> No
     """Raise if a file has too many columns, one without a name, or two of one name."""
     check_width(len(names), form.max_features, line)
     if "" in names:
-        what = f"column {names.index('') + 1} has no name; name it, or leave the index of rows out"
-        raise DataFileError(f"{place(line)}: {what}.")
+        raise DataFileError(f"{place(line)}: column {names.index('') + 1} has no name; name it, or leave it out.")
     if len(set(names)) < len(names):
         name = Counter(names).most_common(1)[0][0]
         raise DataFileError(f"{place(line, name)}: the column name appears twice; rename one.")

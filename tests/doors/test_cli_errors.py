@@ -138,7 +138,7 @@ GRAPH = [
 ]
 FIT = [
     (["train.csv", *COLUMNS, "--method", "NMLSRD"], ["'NMLSRD'", "did you mean NMLSDR"]),
-    (["train.csv", *COLUMNS, "--method", "NMLSDR*", "--alpha-labeled", "0.5"], ["NMLSDR* keeps", "0.5"]),
+    (["train.csv", *COLUMNS, "--method", "NMLSDR*", "--alpha-labeled", "0.5"], ["NMLSDR* has alpha_labeled=0", "0.5"]),
     (
         ["train.csv", *COLUMNS, "--method", "CCA", "--classifier", "none", "--alpha-labeled", "0.5"],
         ["--alpha-labeled has no effect on CCA"],

@@ -95,8 +95,7 @@ def refuse_weights(estimator: Any, unknown: dict[str, Any]) -> None:
     fit = f"{type(estimator).__name__}.fit()"
     if "sample_weight" in unknown:
         raise TypeError(
-            f"{fit} takes no sample_weight: give labels that should count less a larger alpha, as in "
-            "fit(X, y, alpha=...), a number from 0 (kept as given) to less than 1 for each row or entry."
+            f"{fit} takes no sample_weight: give labels that should count less a larger alpha, in fit(X, y, alpha=...)."
         )
     if unknown:
         raise TypeError(f"{fit} got an unexpected keyword argument {next(iter(unknown))!r}")
@@ -206,8 +205,7 @@ def check_rows(X: Any, name: str = "X", *, dtype: Any = None) -> Any:
         cell = describe_bad_cell(X, rows)
         kind = InputError if cell or isinstance(error, ValueError) else TypeError
         raise kind(
-            f"{name} must hold numbers only, but {cell or error}; nmlsdr.tables.TableEncoder turns text and dates "
-            "into numbers and fills missing values."
+            f"{name} must hold numbers only, but {cell or error}; nmlsdr.tables.TableEncoder makes numbers of text."
         ) from None
     _check_finite(rows, name, X)
     return rows

@@ -58,7 +58,6 @@ def _may_be_a_matrix(rows: list[Any], nested: bool, name: str) -> bool:
     # One letter, such as x or y, is the name of a label.
     if all(len(entry) > 1 or entry in ("0", "1") for entry in entries) and label_words(entries) is not None:
         raise InputError(
-            f"{name} contains lists of 0 and 1 (or yes and no), which may be columns of y or names of labels; convert "
-            "them to a 2-D array, or give each row as a set."
+            f"{name} contains lists of 0 and 1 (or yes and no), which may be columns of y or names; use arrays or sets."
         )
     return False

@@ -262,10 +262,7 @@ def _refuse_minus_one(name: str, row: Any) -> None:
 
 def _refuse_no_labels(labeled: np.ndarray, name: str) -> None:
     if not labeled.any():
-        raise InputError(
-            f"{name} has no labelled row, all {len(labeled)} rows are unlabelled; label some of them (in "
-            "cross-validation, split with nmlsdr.model_selection.LabeledRowsSplit)."
-        )
+        raise InputError(f"{name} has no labelled row; label some (in cross-validation, split by LabeledRowsSplit).")
 
 
 def warn_of_other_index(X: Any, y: Any) -> None:

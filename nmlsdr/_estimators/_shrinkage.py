@@ -47,8 +47,7 @@ def shrink(rows: Any, labels: Labels, shrinkage: float) -> tuple[np.ndarray, Any
     w = to_step(w, 2.0**-36)  # else last bits decide which of equally distant rows are neighbours
     if not w.any():
         warnings.warn(
-            "No feature depends on the labels more than expected by chance, so no feature is shrunken; "
-            "check that the rows of X and y belong together, or label more rows.",
+            "No feature depends on the labels more than expected by chance, so none is shrunken; do X and y match?",
             stacklevel=3,
         )
         return equal, rows
@@ -62,8 +61,7 @@ def directions_of_labels(
     cleaned = half_hard(F, labels)
     if not np.ptp(cleaned, axis=0).any() and np.ptp(labels.Y[labels.labeled], axis=0).any():
         warnings.warn(
-            "After propagation no label differs between rows, so the projection is learned from the soft labels "
-            "before they are rounded; a smaller alpha_labeled keeps more of the given labels.",
+            "After propagation no label differs between rows, so soft labels are projected; lower alpha_labeled.",
             stacklevel=3,
         )
         cleaned = F

@@ -33,7 +33,6 @@ PartIsDone = Callable[..., None] | None
 Task = Callable[..., AbstractContextManager[PartIsDone]]
 Trust = tuple[np.ndarray, np.ndarray]
 Takes = Literal["whole", "partly", "votes"]
-_SPOKEN = {"euclidean": "Euclidean", "cosine": "cosine"}
 
 
 class Neighbors(NamedTuple):
@@ -240,8 +239,8 @@ def _warn_of_another_metric(transformer: Any, metric: str) -> None:
         return
     advice = f'set metric="{same}" here' if same else "let the transformer use that distance too"
     warnings.warn(
-        f"{type(transformer).__name__} finds candidates by the distance {found_by!r}, but the nearest of them by "
-        f"{_SPOKEN[metric]} distance are used; {advice}, or pass graph=.",
+        f"{type(transformer).__name__} finds candidates by the distance {found_by!r}, of which the nearest by {metric} "
+        f"distance are used; {advice}, or pass graph=.",
         stacklevel=5,
     )
 

@@ -97,7 +97,7 @@ def test_a_classifier_raises_at_fit_if_new_rows_need_transform(name, rng):
 @pytest.mark.parametrize("metric", ["cosine", "manhattan"])
 def test_another_metric_of_a_transformer_is_not_passed_over_in_silence(metric, rng):
     X, Y = rng.standard_normal((30, 3)), np.tile(np.eye(3, dtype=int), (10, 1))
-    with pytest.warns(UserWarning, match=f"by the distance '{metric}', but the nearest of them by Euclidean"):
+    with pytest.warns(UserWarning, match=f"by the distance '{metric}', of which the nearest by euclidean"):
         nmlsdr.MLkNN(4, neighbors=KNeighborsTransformer(n_neighbors=6, metric=metric)).fit(X, Y)
     for metric_, p in (("minkowski", 2), ("euclidean", 1), ("l2", 2)):  # warnings are errors
         nmlsdr.MLkNN(4, neighbors=KNeighborsTransformer(n_neighbors=6, metric=metric_, p=p)).fit(X, Y)

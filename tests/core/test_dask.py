@@ -7,8 +7,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-import nmlsdr.dask
-from nmlsdr import MLkNN
 from nmlsdr._search import squared_neighbors
 from nmlsdr.cli import main
 from nmlsdr.dask._neighbors import lists_of_queries, neighbors
@@ -92,13 +90,6 @@ def test_wrong_arguments_of_a_search_are_refused(rows, call, message):
         call(in_blocks(rows, 50))
 
 
-def draw(rng, n=90):
-    X = rng.normal(size=(n, 6))
-    Y = (X @ rng.normal(size=(6, 3)) > 0).astype(int)
-    Y[::4] = -1
-    return X, Y
-
-
 # ---------------------------------------------------------------- on a cluster of two processes
 
 
@@ -114,16 +105,6 @@ def client():
 
 def modules_of_workers(client):
     return client.run(lambda: list(sys.modules)).values()  # a lambda goes by value: workers cannot import this file
-
-
-@pytest.mark.slow
-def test_a_cluster_gives_the_same_bits(client, rows, rng):
-    assert_lists(search(in_blocks(rows, 50), 9), squared_neighbors(rows, 9))
-    X, Y = draw(rng)
-    scores = nmlsdr.dask.MLkNN(5, n_jobs=1).fit(in_blocks(X, 30), Y).predict_proba(in_blocks(X, 20))
-    expected = MLkNN(5, n_jobs=1).fit(X, Y).predict_proba(X)
-    np.testing.assert_array_equal(client.compute(scores).result(), expected)
-    assert all("nmlsdr.graph" in names for names in modules_of_workers(client))
 
 
 @pytest.mark.slow

@@ -30,14 +30,18 @@ def test_both_intervals_contain_the_truth_in_eight_of_ten_draws(name, flip, shar
     assert (np.sum(found, axis=0) >= 8).all(), found
 
 
+def drawn(rng, n_rows, n_scores):
+    """Labels of which some are unknown, scores of the labelled rows, and their known entries."""
+    Y = rng.integers(-1, 2, (n_rows, 3))
+    Y[0] = 0, 1, -1
+    labels = check_labels(Y)
+    return labels, rng.integers(0, n_scores, (int(labels.labeled.sum()), 3)) / n_scores, labels.known[labels.labeled]
+
+
 @pytest.mark.parametrize("n_scores", [1, 2, 3, 1000])  # so few that many are equal, or none
 def test_the_flip_rate_is_the_share_of_1s_in_the_tenth_with_the_smallest_scores(n_scores, rng):
     for n_rows in (1, 2, 9, 10, 11, 57, 200):
-        Y = rng.integers(-1, 2, (n_rows, 3))
-        Y[0] = 0, 1, -1
-        labels = check_labels(Y)
-        scores = rng.integers(0, n_scores, (int(labels.labeled.sum()), 3)) / n_scores
-        known = labels.known[labels.labeled]
+        labels, scores, known = drawn(rng, n_rows, n_scores)
         given = labels.Y[labels.labeled][known][np.argsort(scores[known], kind="stable")]
         assert labels_flip_rate(scores, labels) == min(0.3, given[: max(1, len(given) // 10)].mean())
 
@@ -47,11 +51,7 @@ def test_the_forget_rate_is_that_of_the_twin(n_scores, rng):
     """Partly known rows count by their known entries; r is at least one half of an entry, and so is the answer."""
     for n_rows in (1, 9, 57, 300):
         for rate in (0.0, 0.1, 0.3):
-            Y = rng.integers(-1, 2, (n_rows, 3))
-            Y[0] = 0, 1, -1
-            labels = check_labels(Y)
-            scores = rng.integers(0, n_scores, (int(labels.labeled.sum()), 3)) / n_scores
-            known = labels.known[labels.labeled]
+            labels, scores, known = drawn(rng, n_rows, n_scores)
             twin = reference.forget_rate(scores[known], labels.Y[labels.labeled][known].tolist(), rate)
             assert labels_forget_rate(scores, labels, rate) == pytest.approx(twin, rel=1e-12)
 

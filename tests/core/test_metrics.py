@@ -178,13 +178,6 @@ def test_measures_equal_those_of_mulan_apart_from_ties_and_uniform_rows(golden):
 # ---------------------------------------------------------------- the conventions, one by one
 
 
-def test_equal_scores_in_ranking_loss_one_error_and_coverage():
-    truth, scores = [[1, 0, 0]], [[0.4, 0.4, 0.4]]
-    assert metrics.ranking_loss(truth, scores) == 1.0
-    assert metrics.one_error(truth, scores) == 0.0
-    assert metrics.coverage(truth, scores) == 2.0
-
-
 def test_signed_zeros_are_equal_and_infinite_scores_have_an_order():
     assert metrics.ranking_loss([[1, 0]], [[0.0, -0.0]]) == 1.0
     assert metrics.coverage([[1, 0]], [[0.0, -0.0]]) == 1.0

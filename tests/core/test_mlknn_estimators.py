@@ -1,5 +1,8 @@
 """MLkNN and SemiSupervisedMLkNN: what they add to the core and to the contract of all estimators."""
 
+from functools import partial
+
+import estimator_cases
 import numpy as np
 import pytest
 from scipy import sparse
@@ -17,11 +20,7 @@ from nmlsdr.propagation import propagate
 BOTH = pytest.mark.parametrize("Classifier", [MLkNN, SemiSupervisedMLkNN])
 
 
-def draw(rng, n=60, D=4, C=3, hidden=0):
-    X = rng.normal(size=(n, D))
-    Y = (X @ rng.normal(size=(D, C)) > 0).astype(int)
-    Y[rng.permutation(n)[:hidden]] = -1
-    return X, Y
+draw = partial(estimator_cases.draw, D=4, C=3, hidden=0)
 
 
 def assert_same_model(ours, theirs, X, X_theirs=None):
@@ -36,7 +35,7 @@ def assert_same_model(ours, theirs, X, X_theirs=None):
 
 
 def test_mlknn_equals_its_functions_on_the_labelled_rows(rng):
-    X, Y = draw(rng, hidden=15)
+    X, Y = draw(seed=rng, hidden=15)
     queries = rng.normal(size=(20, 4))
     model = MLkNN(5, smoothing=0.5).fit(X, Y)
     kept = np.flatnonzero(Y[:, 0] >= 0)
@@ -50,7 +49,7 @@ def test_mlknn_equals_its_functions_on_the_labelled_rows(rng):
 
 @pytest.mark.parametrize("edge_weights", ["binary", "rbf"])
 def test_semi_supervised_is_its_three_steps(rng, edge_weights):
-    X, Y = draw(rng, hidden=30)
+    X, Y = draw(seed=rng, hidden=30)
     labeled = Y[:, 0] >= 0
     model = SemiSupervisedMLkNN(6, edge_weights=edge_weights, alpha_labeled=0.5, alpha_unlabeled=0.99).fit(X, Y)
     W = neighbor_graph(X, 6, edge_weights=edge_weights)
@@ -65,7 +64,7 @@ def test_semi_supervised_is_its_three_steps(rng, edge_weights):
 
 
 def test_semi_supervised_with_every_label_kept_is_supervised(rng):
-    X, Y = draw(rng)
+    X, Y = draw(seed=rng)
     clamped = SemiSupervisedMLkNN(6, alpha_labeled=0.0).fit(X, Y)
     np.testing.assert_array_equal(clamped.transduction_, Y)
     assert_same_model(clamped, MLkNN(6).fit(X, Y), X)
@@ -87,7 +86,7 @@ def test_duplicates_are_neighbours_of_each_other(Classifier):
 
 @BOTH
 def test_k_is_clipped_with_a_warning(Classifier, rng):
-    X, Y = draw(rng, n=6)
+    X, Y = draw(seed=rng, n=6)
     with pytest.warns(UserWarning, match="n_neighbors=10 was lowered to 5, since"):
         model = Classifier().fit(X, Y)
     assert model.n_neighbors_ == 5
@@ -96,7 +95,7 @@ def test_k_is_clipped_with_a_warning(Classifier, rng):
 
 
 def test_k_is_clipped_to_the_labelled_rows(rng):
-    X, Y = draw(rng, n=20, hidden=15)
+    X, Y = draw(seed=rng, n=20, hidden=15)
     with pytest.warns(UserWarning, match="was lowered to 4"):
         assert MLkNN(10).fit(X, Y).n_neighbors_ == 4
 
@@ -108,7 +107,7 @@ def test_k_is_clipped_to_the_labelled_rows(rng):
 @pytest.mark.parametrize("C", [1, 2, 3])
 def test_scorers_of_scikit_learn(Classifier, C, rng):
     """classes_ is a list of arrays: a flat one of length 2 breaks these at C = 2."""
-    X, Y = draw(rng, C=C)
+    X, Y = draw(seed=rng, C=C)
     measures = ["accuracy"] if C == 1 else ["accuracy", "roc_auc", "average_precision", "f1_macro"]
     scores = cross_validate(Classifier(5), X, Y, cv=3, scoring=measures, error_score="raise")
     for measure in measures:
@@ -119,7 +118,7 @@ def test_scorers_of_scikit_learn(Classifier, C, rng):
 
 @BOTH
 def test_threshold_and_at_least_one(Classifier, rng):
-    X, Y = draw(rng, C=5)
+    X, Y = draw(seed=rng, C=5)
     Y *= rng.random(Y.shape) < 0.3
     proba = Classifier(5).fit(X, Y).predict_proba(X)
     strict = Classifier(5, threshold=0.9).fit(X, Y).predict(X)
@@ -133,7 +132,7 @@ def test_threshold_and_at_least_one(Classifier, rng):
 
 @BOTH
 def test_of_equal_scores_the_first_label_is_given(Classifier, rng):
-    X, Y = draw(rng, C=1)
+    X, Y = draw(seed=rng, C=1)
     model = Classifier(5, threshold=1.0, at_least_one=True).fit(X, np.repeat(Y, 3, axis=1))
     np.testing.assert_array_equal(model.predict(X), np.tile([1, 0, 0], (len(X), 1)))
 
@@ -157,7 +156,7 @@ class OwnSearch:
     KNeighborsTransformer(n_neighbors=7), KNeighborsTransformer(n_neighbors=20, algorithm="kd_tree"), OwnSearch(),
 ], ids=["brute", "kd_tree", "duck"])  # fmt: skip
 def test_transformer_proposes_the_neighbours(Classifier, search, rng):
-    X, Y = draw(rng, hidden=10)
+    X, Y = draw(seed=rng, hidden=10)
     X[40:50] = X[:10]  # duplicates: explicit zeros that must stay candidates
     model = Classifier(6, neighbors=search).fit(X, Y)
     queries = rng.normal(size=(15, 4))
@@ -169,7 +168,7 @@ def test_transformer_proposes_the_neighbours(Classifier, search, rng):
 
 @BOTH
 def test_transformer_is_fitted_once(Classifier, rng, monkeypatch):
-    X, Y = draw(rng)
+    X, Y = draw(seed=rng)
     monkeypatch.setattr(_classifier, "_QUERY_ROWS", 7)
     fits = []
 
@@ -185,7 +184,7 @@ def test_transformer_is_fitted_once(Classifier, rng, monkeypatch):
 @BOTH
 @pytest.mark.parametrize("form", ["csr", "csr_matrix", "unsorted", "dense"])
 def test_precomputed_distances_give_the_same_predictions(Classifier, form, rng):
-    X, Y = draw(rng, hidden=12)
+    X, Y = draw(seed=rng, hidden=12)
     X[40:50] = X[:10]
     queries = rng.normal(size=(15, 4))
     inner, outer = pairwise_distances(X), pairwise_distances(queries, X)
@@ -216,7 +215,7 @@ def test_precomputed_ties_go_to_the_lower_row(Classifier):
 
 
 def test_precomputed_distances_are_sliced_by_cross_validation(rng):
-    X, Y = draw(rng)
+    X, Y = draw(seed=rng)
     grid = {"n_neighbors": [3, 5]}
     plain = GridSearchCV(MLkNN(), grid, cv=3, error_score="raise").fit(X, Y)
     sliced = GridSearchCV(MLkNN(neighbors="precomputed"), grid, cv=3, error_score="raise").fit(pairwise_distances(X), Y)
@@ -241,7 +240,7 @@ class CountedSearch(TransformerMixin, BaseEstimator):
 @pytest.mark.filterwarnings("ignore:Persisting input arguments took:UserWarning")  # a busy machine
 def test_one_search_serves_a_whole_grid(rng, tmp_path):
     """The way to share a search: a transformer, a cached pipeline, and neighbors="precomputed"."""
-    X, Y = draw(rng)
+    X, Y = draw(seed=rng)
     CountedSearch.fits = 0
     pipeline = make_pipeline(CountedSearch(12), MLkNN(neighbors="precomputed"), memory=str(tmp_path))
     grid = {"mlknn__n_neighbors": [3, 5, 10], "mlknn__smoothing": [0.1, 1.0]}
@@ -269,7 +268,7 @@ def test_one_search_serves_a_whole_grid(rng, tmp_path):
     ({"n_jobs": 0}, "n_jobs must be"),
 ])  # fmt: skip
 def test_parameters_are_checked_in_fit(Classifier, parameters, sentence, rng):
-    X, Y = draw(rng)
+    X, Y = draw(seed=rng)
     model = Classifier(**{"n_neighbors": 5, **parameters})
     with pytest.raises(ValueError, match=sentence):
         model.fit(X, Y)
@@ -283,7 +282,7 @@ def test_parameters_are_checked_in_fit(Classifier, parameters, sentence, rng):
     ({"propagation_solver": "qr"}, "qr"),
 ])  # fmt: skip
 def test_parameters_of_the_propagation(parameters, sentence, rng):
-    X, Y = draw(rng, hidden=10)
+    X, Y = draw(seed=rng, hidden=10)
     with pytest.raises(ValueError, match=sentence):
         SemiSupervisedMLkNN(5, **parameters).fit(X, Y)
 
@@ -297,7 +296,7 @@ def test_one_row_is_an_error(Classifier):
 @BOTH
 @pytest.mark.parametrize(("value", "sentence"), [(-1.0, "negative, NaN or infinite"), (np.nan, "NaN or infinity")])
 def test_precomputed_distances_must_be_distances(Classifier, value, sentence, rng):
-    X, Y = draw(rng)
+    X, Y = draw(seed=rng)
     distances = pairwise_distances(X)
     distances[3, 5] = value
     with pytest.raises(ValueError, match=sentence):
@@ -306,7 +305,7 @@ def test_precomputed_distances_must_be_distances(Classifier, value, sentence, rn
 
 @BOTH
 def test_precomputed_needs_all_columns_and_enough_neighbours(Classifier, rng):
-    X, Y = draw(rng)
+    X, Y = draw(seed=rng)
     search = KNeighborsTransformer(n_neighbors=3).fit(X)
     with pytest.raises(ValueError, match="the precomputed matrix gave row 0 only 3 other rows, but 5 are needed"):
         Classifier(5, neighbors="precomputed").fit(search.transform(X), Y)

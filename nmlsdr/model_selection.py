@@ -300,7 +300,13 @@ class _Scorer:
         return self._sign * self._score_func(y_true, found)
 
     def _score_func(self, y_true: Any, found: Any) -> float:
-        truth = _truth(y_true)
+        truth = numbers_or_nan(y_true, "y")
+        if truth.ndim != 2:
+            raise InputError(
+                f"SCORERS compare a 2-D y, one column per label, got {truth.ndim}-D y; use y[:, None] for one label, "
+                "MultiLabelBinarizer for label sets, or scikit-learn's own scorers for classes."
+            )
+        truth = np.where(truth == -1, np.nan, truth)
         if np.isnan(truth).all():
             warnings.warn(
                 f"{self.measure.__name__} is NaN: all {len(truth)} rows of the test fold are unlabelled; use "
@@ -312,17 +318,6 @@ class _Scorer:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.measure.__name__}, greater_is_better={self._sign > 0})"
-
-
-def _truth(y_true: Any) -> NDArray[np.float64]:
-    """Numbers (n_samples, n_labels), NaN where the label is not known."""
-    truth = numbers_or_nan(y_true, "y")
-    if truth.ndim != 2:
-        raise InputError(
-            f"SCORERS compare a 2-D y, one column per label, got {truth.ndim}-D y; use y[:, None] for one label, "
-            "MultiLabelBinarizer for label sets, or scikit-learn's own scorers for classes."
-        )
-    return np.where(truth == -1, np.nan, truth)
 
 
 def _probabilities(y_score: Any, n_labels: int) -> NDArray[Any]:

@@ -63,6 +63,8 @@ class Blocks(NamedTuple):
 
     Attributes
     ----------
+    name : str
+        What errors call them.
     edges : ndarray of shape (n_blocks + 1,)
         Rows edges[b] to edges[b + 1] are those of block b.
     n_features : int
@@ -72,6 +74,7 @@ class Blocks(NamedTuple):
         What the recipes need, computed once by Dask.
     """
 
+    name: str
     edges: np.ndarray
     n_features: int
     dtype: Any
@@ -87,7 +90,7 @@ class Blocks(NamedTuple):
         if not is_dask(X):
             rows, recipe = check_rows(X, name), Recipe({}, name, [name])
             edges, inputs = np.array([0, rows.shape[0]]), {name: task_of_value(name, rows)}
-            return cls(edges, rows.shape[1], rows.dtype, [recipe], inputs)
+            return cls(name, edges, rows.shape[1], rows.dtype, [recipe], inputs)
         if X.ndim != 2:
             raise InputError(f"{name} must be a 2-D array of shape (n_samples, n_features), got {X.ndim} dimension(s).")
         if np.isnan(X.shape).any():
@@ -98,7 +101,7 @@ class Blocks(NamedTuple):
         graph = {**X.__dask_graph__(), **futures}  # Dask drops futures, which stand for themselves
         recipes, cut = _recipes(graph, [row[0] for row in X.__dask_keys__()])
         inputs = {key: Delayed(key, graph) for key in cut}
-        return cls(np.cumsum([0, *X.chunks[0]]), int(X.shape[1]), X.dtype, recipes, inputs)
+        return cls(name, np.cumsum([0, *X.chunks[0]]), int(X.shape[1]), X.dtype, recipes, inputs)
 
 
 def _recipes(graph: dict[Any, Any], keys: list[Any]) -> tuple[list[Recipe], set[Any]]:

@@ -66,10 +66,8 @@ class DaskRows(RowSums):
 
     is_sparse = False  # its blocks can be
 
-    def __init__(
-        self, blocks: Blocks, name: str = "X", kept: np.ndarray | None = None, scale: np.ndarray | None = None
-    ) -> None:
-        self._blocks, self._name, self._kept, self._scale = blocks, name, kept, scale
+    def __init__(self, blocks: Blocks, kept: np.ndarray | None = None, scale: np.ndarray | None = None) -> None:
+        self._blocks, self._kept, self._scale = blocks, kept, scale
         self.edges = blocks.edges if kept is None else np.searchsorted(kept, blocks.edges)
         self.shape = (int(self.edges[-1]), blocks.n_features)
         self.dtype = np.dtype(np.float32 if blocks.dtype == np.float32 else np.float64)
@@ -77,15 +75,13 @@ class DaskRows(RowSums):
     @classmethod
     def of(cls, X: Any, name: str = "X") -> "DaskRows":  # type: ignore[override]
         """The rows of a Dask array; rows in memory are one block."""
-        return cls(Blocks.of(X, name), name)
+        return cls(Blocks.of(X, name))
 
     def __getitem__(self, chosen: np.ndarray) -> "DaskRows":
         """Some of the rows, by a mask or by increasing numbers."""
         chosen = np.asarray(chosen)
         numbers = np.flatnonzero(chosen) if chosen.dtype == bool else chosen
-        if len(numbers) == self.shape[0]:
-            return self
-        return DaskRows(self._blocks, self._name, numbers if self._kept is None else self._kept[numbers], self._scale)
+        return DaskRows(self._blocks, numbers if self._kept is None else self._kept[numbers], self._scale)
 
     def reading(self, ranges: list[tuple[int, int]]) -> Reading:
         """How to read these ranges of rows, in increasing order; a block that two of them share is read once."""
@@ -98,7 +94,7 @@ class DaskRows(RowSums):
             here = part - edges[block]  # which may be many numbers; a slice goes to a task in their place
             whole = slice(int(here[0]), int(here[-1]) + 1)
             steps.append((self._blocks.recipes[block], whole if whole.stop - whole.start == len(here) else here))
-        return Reading(steps, (len(numbers), self.shape[1]), self.dtype, self._name, self._scale)
+        return Reading(steps, (len(numbers), self.shape[1]), self.dtype, self._blocks.name, self._scale)
 
     def inputs(self, reading: Reading) -> list[Any]:
         """The values that a reading needs from outside, as Dask computes them."""
@@ -157,7 +153,7 @@ class DaskRows(RowSums):
     take = __getitem__  # type: ignore[assignment]  # gives DaskRows
 
     def scaled(self, scale: np.ndarray) -> "DaskRows":
-        return DaskRows(self._blocks, self._name, self._kept, scale if self._scale is None else self._scale * scale)
+        return DaskRows(self._blocks, self._kept, scale if self._scale is None else self._scale * scale)
 
     def sums(self) -> np.ndarray:
         return np.asarray(self.total(RowSums.sums))

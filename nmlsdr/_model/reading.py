@@ -99,9 +99,7 @@ def content_in(content: Any) -> Model:
             raise Refused("a later version of nmlsdr wrote it; upgrade nmlsdr to read it")
         raise Refused("it is not a model file of this version of nmlsdr; fit and write the model again")
     estimator = revived(content["model"])
-    features, labels = (
-        None if content[key] is None else _value(content[key]).tolist() for key in ("feature_names", "label_names")
-    )
+    features, labels = (content[key] and _value(content[key]).tolist() for key in ("feature_names", "label_names"))
     check_names(estimator, features, labels)
     written = {key: printable(str(content["versions"][key])) for key in versions()}
     check_answers(estimator, _value(content["rows"]), _value(content["answers"]))
@@ -182,10 +180,8 @@ def _attribute(what: str, stored: Any, field: Field, letters: dict[str, int]) ->
         if len(stored) not in (0, len(KINDS), len(KINDS) + 1):  # the last are boosted trees
             raise Refused(f"{what} holds {len(stored)} forests")
         try:
-            return [
-                checked_forest(one, letters["D"], letters["C"], boosted=number == len(KINDS))
-                for number, one in enumerate(stored)
-            ]
+            size = letters["D"], letters["C"]
+            return [checked_forest(one, *size, boosted=number == len(KINDS)) for number, one in enumerate(stored)]
         except InputError as error:
             raise Refused(f"{what} cannot be used: {error}") from None
     value = check_rows(_value(stored)) if field.kind == "rows" else _value(stored)  # kernels take rows as they are

@@ -94,34 +94,29 @@ _FIELDS = {
 _SEEN = "n_features_in_ feature_names_in_?"
 _LABELS = f"{_SEEN} classes_ label_names_in_?"
 _PROJECTION = f"{_LABELS} components_ eigenvalues_ effective_rank_ mean_"
-_PROPAGATION = (
-    "n_neighbors_ label_distributions_ label_flips_ flip_scores_ n_iter_ residual_ n_unreached_ "
-    "propagation_solver_"
-)
+_SOFT = "n_neighbors_ label_distributions_ label_flips_ flip_scores_ n_iter_ residual_ n_unreached_ propagation_solver_"
 _SHRINKAGE = "dependence_ratio_ shrinkage_ feature_weights_"
+_POSTERIOR = "prior_ likelihoods_with_label_ likelihoods_without_label_ posterior_ thresholds_"
 # With neighbors="precomputed" there are no training rows.
-_COUNTS = (
-    f"{_LABELS} n_neighbors_ training_rows_? training_labels_ "
-    "prior_ likelihoods_with_label_ likelihoods_without_label_ posterior_ thresholds_"
-)
+_COUNTS = f"{_LABELS} n_neighbors_ training_rows_? training_labels_ {_POSTERIOR}"
 _ATTRIBUTES: dict[type | str, str] = {
     preprocessing.StandardScaler: f"{_SEEN} mean_? var_? scale_? n_samples_seen_",
     preprocessing.MaxAbsScaler: f"{_SEEN} max_abs_ scale_ n_samples_seen_",
     preprocessing.Normalizer: _SEEN,
     impute.SimpleImputer: f"{_SEEN} statistics_",
     "nmlsdr.tables._encoder.TableEncoder": f"{_SEEN} plan_",  # its import takes a while
-    estimators.NMLSDR: f"{_PROJECTION} {_PROPAGATION} {_SHRINKAGE}",
-    estimators.ResidualPropagation: f"{_PROJECTION} {_PROPAGATION} {_SHRINKAGE} "
+    estimators.NMLSDR: f"{_PROJECTION} {_SOFT} {_SHRINKAGE}",
+    estimators.ResidualPropagation: f"{_PROJECTION} {_SOFT} {_SHRINKAGE} "
     "thresholds_ ridge_ coef_ intercept_ embedding_ ridge_scores_ propagated_errors_ forests_ learner_weights_ "
     "flip_rate_ _forget_rate _rounding n_labeled_",
     estimators.MDDM: _PROJECTION,
     estimators.MVMD: _PROJECTION,
     estimators.MultiLabelCCA: _PROJECTION,
     estimators.MLDA: f"{_PROJECTION} label_weights_ n_iter_ objective_?",
-    estimators.SSMLDR: f"{_PROJECTION} {_PROPAGATION}",
+    estimators.SSMLDR: f"{_PROJECTION} {_SOFT}",
     estimators.MLkNN: f"{_COUNTS} labeled_rows_",
-    estimators.SemiSupervisedMLkNN: f"{_COUNTS} {_PROPAGATION}",
-    estimators.MultiLabelPropagation: f"{_LABELS} {_PROPAGATION} training_rows_ row_weights_ thresholds_",
+    estimators.SemiSupervisedMLkNN: f"{_COUNTS} {_SOFT}",
+    estimators.MultiLabelPropagation: f"{_LABELS} {_SOFT} training_rows_ row_weights_ thresholds_",
 }
 
 
@@ -153,9 +148,8 @@ _ALLOWED: dict[str, tuple[Any, ...]] = {
 
 def check_parameter(name: str, key: str, value: Any) -> None:
     """Refuse a parameter that is no plain value, or that a prediction could not use."""
-    if any(
-        type(one) not in (bool, int, float, str, type(None)) for one in (value if type(value) is tuple else [value])
-    ):
+    values = value if type(value) is tuple else [value]
+    if any(type(one) not in (bool, int, float, str, type(None)) for one in values):
         raise Refused(f"{name}({key}=...) is no number or text")
     allowed = _ALLOWED.get(f"{name}.{key}", _ALLOWED.get(key))
     try:

@@ -199,8 +199,7 @@ def cross_fit(
     largest = regression.LARGEST_GRAM
     if mask is not None or X.shape[1] > min(largest, n_samples // 2):
         X.in_memory(
-            "The ridge regression needs rows in memory where labels are partly known, or with more than "
-            f"{largest} features, or half as many as labelled rows"
+            f"The ridge regression needs rows in memory for partly known labels, and for over {largest} or n/2 features"
         )
     small = min(X.shape) <= largest if mask is None else n_samples <= largest
     n_threads = check_n_jobs(n_jobs) if type(X) is RowSums else 1

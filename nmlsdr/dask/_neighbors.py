@@ -1,5 +1,6 @@
 """Exact neighbours and graphs of rows that no process holds alone: a search in every task; its lists are merged."""
 
+from itertools import starmap
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,15 +29,14 @@ def neighbors(rows: DaskRows, n_neighbors: int, *, metric: str = "euclidean", n_
     say(str(plan))
     found = _empty(rows.shape[0], k)
     meetings = _meetings(rows, plan)
-    # One by one, when a thread is free for it: a search needs no pair that is farther apart than those found so far.
     wanted = {"k": k, "metric": metric, "n_jobs": n_jobs}
-    tasks = (
-        rows.task(
-            _search_meeting, places, places=places, known=Known(found.squared[_numbers(places), -1], edges), **wanted
-        )
-        for places, edges in meetings
-    )
-    for number, lists in each_result(tasks, "neighbours", len(meetings), plan.site.n_threads):
+
+    # One by one, when a thread is free for it: a search needs no pair that is farther apart than those found so far.
+    def search(places: list[tuple[int, int]], edges: np.ndarray) -> Any:
+        known = Known(found.squared[_numbers(places), -1], edges)
+        return rows.task(_search_meeting, places, places=places, known=known, **wanted)
+
+    for number, lists in each_result(starmap(search, meetings), "neighbours", len(meetings), plan.site.n_threads):
         at = _numbers(meetings[number][0])
         merged = merge([Lists(found.squared[at], found.indices[at]), lists], k)
         found.squared[at], found.indices[at] = merged

@@ -20,14 +20,12 @@ def check_threshold(threshold: Any) -> None:
     """Refuse what is neither a rule nor a number in [0, 1] nor a list of such numbers."""
     if isinstance(threshold, str) and threshold in RULES:
         return
-    if np.ndim(threshold) == 1 and len(threshold):
-        for value in np.asarray(threshold).tolist():
-            check_real(value, "each threshold", 0.0, 1.0)
-        return
-    if not isinstance(threshold, Real):
+    many = np.ndim(threshold) == 1 and len(threshold) > 0
+    if not many and not isinstance(threshold, Real):
         rules = ", ".join(f'"{rule}"' for rule in RULES)
         raise InputError(f"threshold must be a number, {rules}, or one number per label, got {threshold!r}.")
-    check_real(threshold, "threshold", 0.0, 1.0)
+    for value in np.ravel(threshold).tolist():
+        check_real(value, "each threshold" if many else "threshold", 0.0, 1.0)
 
 
 def given_thresholds(threshold: Any, n_labels: int) -> np.ndarray:

@@ -1,7 +1,5 @@
 """What a loader returns, with types for type checkers: scikit-learn's Bunch has none."""
 
-import inspect
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,8 +20,3 @@ if TYPE_CHECKING:
 
 else:
     from sklearn.utils import Bunch as Bunch
-
-
-def description(loader: Callable[..., Any], facts: str) -> str:
-    """Return the text for DESCR: what is particular to a set, and what the docstring of its loader says of all."""
-    return f"{facts}\n\n{(inspect.getdoc(loader) or '').partition('Parameters')[0]}"

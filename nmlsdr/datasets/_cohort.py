@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._checks.arguments import check_count
 from .._resources import load_json
-from ._bunch import Bunch, description
+from ._bunch import Bunch
 from ._toy import COHORT, generator
 
 Counts = dict[str, NDArray[np.int16]]  # of each code, by its name
@@ -106,11 +106,8 @@ def make_cohort(*, n_per_group: int = 2166, random_state: Any = None) -> Bunch:
         test_target=target[test],
         feature_names=[names[j] for j in kept],
         label_names=list(load_rules()["labels"]),
-        DESCR=description(
-            make_cohort,
-            f"SIMULATED cohort: {n} patients ({train.size} train, {test.size} test), {kept.size} codes that at least "
-            f"{FEWEST_PATIENTS} training patients have. No number in here comes from a patient.",
-        ),
+        DESCR=f"SIMULATED cohort: {n} patients ({train.size} train, {test.size} test), {kept.size} codes that at least "
+        f"{FEWEST_PATIENTS} training patients have. No number in here comes from a patient.",
     )
 
 

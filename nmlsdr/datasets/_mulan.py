@@ -7,7 +7,7 @@ import numpy as np
 
 from .. import tables
 from ..tables import MAX_FEATURES, DataFileError, Path_
-from ._bunch import Bunch, description
+from ._bunch import Bunch
 from ._catalog import dataset_info, find_file
 
 
@@ -172,9 +172,6 @@ def paper_split(name: str, data_home: Path_ | None = None) -> Bunch:
         test_target=test.target[:, labels],
         feature_names=[train.feature_names[j] for j in features],
         label_names=[train.label_names[j] for j in labels],
-        DESCR=description(
-            paper_split,
-            f"{info['name']} ({info['subject']}): {X.shape[0]} train and {test_X.shape[0]} test rows, {features.size} "
-            f"features and {labels.size} labels, from the official files{said}. See {info['home']}.",
-        ),
+        DESCR=f"{info['name']} ({info['subject']}): {X.shape[0]} train and {test_X.shape[0]} test rows, {features.size}"
+        f" features and {labels.size} labels, from the official files{said}. See {info['home']}.",
     )

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from .._checks.arguments import check_choice, check_count, check_real
 from .._checks.labels import check_entries
 from .._errors import InputError
-from ._bunch import Bunch, description
+from ._bunch import Bunch
 
 # Each function that draws has its own branch of the seed, so that one integer given to
 # make_toy, flip_labels and mask_labels does not tie the mask to the noise or to the split.
@@ -138,11 +138,8 @@ def make_toy(
         test_target=target[test],
         feature_names=[f"x{j + 1}" for j in range(n_features)],
         label_names=[f"class {c + 1}" for c in range(N_CLASSES)],
-        DESCR=description(
-            make_toy,
-            f"Toy: {n_samples} samples ({n_train} train, {n_samples - n_train} test), {n_features} features in blocks "
-            f"of {block_size}, {n_noise_blocks} of them noise. Raw values, true labels.",
-        ),
+        DESCR=f"Toy: {n_samples} samples ({n_train} train, {n_samples - n_train} test), {n_features} features in blocks"
+        f" of {block_size}, {n_noise_blocks} of them noise. Raw values, true labels.",
     )
 
 

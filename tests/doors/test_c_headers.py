@@ -219,9 +219,12 @@ def described(rows, **changes):
 
 
 def nearest(library, rows, queries=None, metric=0, k=2, **outputs):
+    """The code of a search of rows, or of an index."""
     out = {"distances": np.empty(400), "neighbors": np.empty(400, np.intp)} | outputs  # 20 rows, k up to 20
     at = [None if array is None else array.ctypes for array in out.values()]
     pointers = [None if one is None else ctypes.byref(one) for one in (rows, queries)]
+    if isinstance(rows, ctypes.c_void_p):
+        return library.nmlsdr_index_query(rows, pointers[1], ctypes.c_ssize_t(k), *at, 1)
     return library.nmlsdr_nearest(*pointers, metric, ctypes.c_ssize_t(k), *at, 1)
 
 
@@ -237,13 +240,15 @@ def test_the_header_refuses_what_is_out_of_range(library, rng, monkeypatch):
         for changes, code in (
             *((({"kind": kind}), UNKNOWN_NAME) for kind in (-1, 4)),
             *((({"n": n}), BAD_SIZE) for n in (-1, 0, 2**31 - 1, 2**62)),
-            *((({"d": d}), BAD_SIZE) for d in (0, -1, 2**62)),
+            *((({"d": d}), BAD_SIZE) for d in (0, -1, 2**31 - 1 if other is not Q else 2**63 // 48 + 1, 2**62)),
             ({"data": None}, NULL_POINTER),
         ):
             assert nearest(library, described(rows, **changes), queries) == code, changes
             if changes != {"n": 0}:
                 assert nearest(library, given, described(other, **changes)) == code, changes
-        assert nearest(library, given, described(other, n=0)) == OK
+        nothing = {"distances": None, "neighbors": None}
+        for k, code in ((1, OK), (0, BAD_K)):
+            assert nearest(library, given, described(other, n=0, data=None), k=k, **nothing) == code
         assert nearest(library, given, described(other, d=8)) == (BAD_SIZE if other is Q else BAD_GRAPH)
         for k, code in ((0, BAD_K), (20, OK), (21, BAD_K), (2**62, BAD_K)):
             assert nearest(library, given, queries, k=k) == code
@@ -267,7 +272,27 @@ def test_the_header_refuses_what_is_out_of_range(library, rng, monkeypatch):
     assert library.nmlsdr_index_new(ctypes.byref(described(X)), 0, None, 1) == UNKNOWN_NAME
     monkeypatch.delenv("NMLSDR_SIMD")
     assert library.nmlsdr_index_new(ctypes.byref(described(X)), 0, None, 1) == NULL_POINTER
-    assert library.nmlsdr_index_query(None, ctypes.byref(described(X)), 1, None, None, 1) == NULL_POINTER
+    assert nearest(library, ctypes.c_void_p(), described(X)) == NULL_POINTER
+
+    held, wrong = ctypes.c_void_p(7), np.full_like(Q, np.nan)
+    for rows, metric, code in (
+        (None, 0, NULL_POINTER), (described(X, n=0), 0, BAD_SIZE), (described(wrong), 1, NOT_FINITE),
+        (described(X), 2, UNKNOWN_NAME), (described(X, kind=4), 0, UNKNOWN_NAME), (described(X), 1, OK),
+    ):  # fmt: skip
+        assert held.value == 7  # what it was before
+        given = None if rows is None else ctypes.byref(rows)
+        assert library.nmlsdr_index_new(given, metric, ctypes.byref(held), 1) == code
+    for rows, k, outputs, code in (
+        (Q, 20, {}, OK), (Q, 21, {}, BAD_K), (Q, 0, {}, BAD_K), (Q[:, :8].copy(), 2, {}, BAD_SIZE),
+        (S, 2, {}, BAD_SIZE), (wrong, 2, {}, NOT_FINITE), (Q, 2, {"neighbors": None}, NULL_POINTER),
+        (Q[:0], 2, nothing, OK),
+    ):  # fmt: skip
+        assert nearest(library, held, described(rows), k=k, **outputs) == code
+    assert nearest(library, held, None) == NULL_POINTER
+    monkeypatch.setenv("NMLSDR_SIMD", "sse9")
+    assert nearest(library, held, described(Q)) == UNKNOWN_NAME
+    for index in (held, None):
+        library.nmlsdr_index_free(index)
 
 
 def test_broken_csr_rows_are_refused(library):

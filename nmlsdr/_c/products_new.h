@@ -13,7 +13,7 @@ static float *nmlsdr_floats(nmlsdr_search *q, ptrdiff_t n)
     return (float *)nmlsdr_new(&q->memory, n, sizeof(float));
 }
 
-/* Bounds, and thresholds and buffers if the side collects candidates. */
+/* Bounds, and thresholds and buffers if the side collects candidates; positions past the end can never be of interest. */
 static int nmlsdr_side_new(nmlsdr_search *q, nmlsdr_side *s, int collects)
 {
     const ptrdiff_t padded = s->blocks * q->storage.block, n = s->rows.n, d = q->tuning.lead_d;
@@ -30,7 +30,14 @@ static int nmlsdr_side_new(nmlsdr_search *q, nmlsdr_side *s, int collects)
         s->start = (int32_t *)nmlsdr_new(&q->memory, padded, sizeof(int32_t));
     }
 
-    if (!collects || q->memory.failed) return -q->memory.failed;
+    if (q->memory.failed) return -1;
+    for (ptrdiff_t i = n; i < padded; i++) {
+        s->h[i] = INFINITY;
+        s->e[i] = 0;
+        if (q->storage.checked) s->coarse_h[i] = INFINITY;
+        if (q->storage.checked) s->start[i] = 0;
+    }
+    if (!collects) return 0;
 
     const ptrdiff_t ranks = q->tuning.ranked ? NMLSDR_RANKS(q->k) : 0;
     if (q->storage.checked) s->coarse_t = nmlsdr_floats(q, padded);

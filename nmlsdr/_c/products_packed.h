@@ -57,7 +57,7 @@ static inline ptrdiff_t nmlsdr_tiled(ptrdiff_t n)
     return (n + 3) / 4 * 4;
 }
 
-/* Pack one block of rows, with their bounds; positions past the end can never be of interest.  Of queries, which are the
+/* Pack one block of rows, with their bounds.  Of queries, which are the
  * rows of tiles only, none past the last tile is read. */
 static void nmlsdr_pack(const nmlsdr_search *q, nmlsdr_side *s, ptrdiff_t block, float *z)
 {
@@ -65,25 +65,19 @@ static void nmlsdr_pack(const nmlsdr_search *q, nmlsdr_side *s, ptrdiff_t block,
     int32_t *rows = (int32_t *)z + NMLSDR_BLOCK * words;
     const ptrdiff_t first = block * NMLSDR_BLOCK, tiled = nmlsdr_tiled(s->rows.n - first);
     const ptrdiff_t filled = s == q->rows || tiled > NMLSDR_BLOCK ? NMLSDR_BLOCK : tiled;
-    float *h = s->h, *e = s->e;
-
     for (ptrdiff_t r = 0; r < filled; r++) {
         const ptrdiff_t at = first + r;
         float *to = z + r / lanes * lanes * words + r % lanes;
 
         if (at >= s->rows.n) {
             for (ptrdiff_t w = 0; w < words; w++) to[w * lanes] = 0;
-            h[at] = INFINITY;
-            e[at] = 0;
-            if (checked) s->coarse_h[at] = INFINITY;
-            if (checked) s->start[at] = 0;
             continue;
         }
 
         const ptrdiff_t row = s->order ? s->order[at] : at;
         const double square = checked ? nmlsdr_pack_row(q, &s->rows, row, rows + r * checked, checked, 1)
             : nmlsdr_pack_row(q, &s->rows, row, (int32_t *)to, words, lanes);
-        nmlsdr_bounds(q, square, &h[at], &e[at]);
+        nmlsdr_bounds(q, square, &s->h[at], &s->e[at]);
         if (checked) nmlsdr_pack_int8(q, s, at, rows + r * checked, (int32_t *)to);
     }
 }

@@ -52,13 +52,7 @@ static void nmlsdr_post(nmlsdr_search *q, ptrdiff_t J)
 /* h and e of sparse rows. */
 static void nmlsdr_measure(const nmlsdr_search *q, nmlsdr_side *s)
 {
-    for (ptrdiff_t i = 0; i < s->blocks * q->storage.block; i++) {
-        if (i >= s->rows.n) {
-            s->h[i] = INFINITY;
-            s->e[i] = 0;
-            continue;
-        }
-
+    for (ptrdiff_t i = 0; i < s->rows.n; i++) {
         double square = 0;
 
         for (ptrdiff_t p = nmlsdr_row_pointer(&s->rows, i); p < nmlsdr_row_pointer(&s->rows, i + 1); p++) {

@@ -255,8 +255,9 @@ static int propagate_all(int levels, long *made)
 }
 
 /* Two trees of each kind on rows with ties, and two rounds of boosted trees in two folds; the bits of the first level count. */
-enum { TREES = 2, LABELS = 11, PADDED = 16, LEAVES = MOST / 3, NODES = 2 * LEAVES - 1 };
-static int32_t labels[MOST * PADDED], weights[2 * TREES * LEAVES], draws[TREES * MOST];
+enum { TREES = 2, LABELS = 11, SUMS = 9, PADDED = 16, LEAVES = MOST / 3, NODES = 2 * LEAVES - 1 };
+static int16_t labels[MOST * LABELS];
+static int32_t weights[2 * TREES * LEAVES], draws[TREES * MOST];
 static float values[2 * TREES * LEAVES * LABELS];
 static nmlsdr_node nodes[2 * TREES * NODES];
 static int64_t begins[MOST + 1];
@@ -265,32 +266,32 @@ static int32_t folds[MOST];
 static float wanted[MOST * LABELS], scores[2 * MOST * LABELS];
 static double errors[4];
 
-static void boost_some(ptrdiff_t n, ptrdiff_t d, int level)
+static void boost_some(ptrdiff_t n, ptrdiff_t d, ptrdiff_t n_sums, int level)
 {
     static const int32_t kind[] = {7, 1};
-    const nmlsdr_boosting b = {.f = {.n = n, .d = d, .n_sums = LABELS + 2, .n_padded = PADDED, .n_draws = n, .leaf = 3,
-                                     .n_kinds = 2, .most_leaves = LEAVES, .most_depth = 6, .rate = 0.1, .penalty = 5.0,
-                                     .seed = 7, .codes = codes, .kinds = kind, .nodes = nodes, .values = values,
-                                     .weights = weights},
+    const nmlsdr_boosting b = {.f = {.n = n, .d = d, .n_labels = LABELS, .n_sums = n_sums + 2, .n_padded = PADDED,
+                                     .n_draws = n, .leaf = 3, .n_kinds = 2, .most_leaves = LEAVES, .most_depth = 6,
+                                     .rate = 0.1, .penalty = 5.0, .seed = 7, .codes = codes, .kinds = kind,
+                                     .nodes = nodes, .values = values, .weights = weights},
                                .Y = wanted, .fold = folds, .F = scores, .errors = errors};
     memset(scores, 0, sizeof scores);
     for (ptrdiff_t i = 0; i < n; i++) {
         folds[i] = (int32_t)(i % 2);
         for (ptrdiff_t j = 0; j < d; j++) codes[j * n + i] = (int8_t)floor(20 * tanh(singles[i * d + j]));
-        for (ptrdiff_t c = 0; c < LABELS; c++) wanted[i * LABELS + c] = labels[i * PADDED + c + 2] / 1024.0f;
+        for (ptrdiff_t c = 0; c < LABELS; c++) wanted[i * LABELS + c] = labels[i * LABELS + c] / 1024.0f;
     }
     for (ptrdiff_t fold = 0; fold < 2; fold++) nmlsdr_boost(&b, fold, 2, level);
     add(scores, sizeof scores);
     add(errors, sizeof errors);
 }
 
-static uint64_t grow_some(ptrdiff_t n, ptrdiff_t d, int level)
+static uint64_t grow_some(ptrdiff_t n, ptrdiff_t d, ptrdiff_t n_sums, int level)
 {
     static const int32_t kinds[] = {9, 0, 5, 1};
-    const nmlsdr_growth f = {.n = n, .d = d, .n_sums = LABELS + 2, .n_padded = PADDED, .n_draws = n, .leaf = 3, .n_kinds = 2,
-                             .most_leaves = LEAVES, .most_depth = n, .rate = 1.0, .seed = 7, .data = singles, .Y = labels,
-                             .kinds = kinds, .indptr = begins, .nodes = nodes, .values = values, .weights = weights,
-                             .draws = draws};
+    const nmlsdr_growth f = {.n = n, .d = d, .n_labels = LABELS, .n_sums = n_sums + 2, .n_padded = PADDED, .n_draws = n,
+                             .leaf = 3, .n_kinds = 2, .most_leaves = LEAVES, .most_depth = n, .rate = 1.0, .seed = 7,
+                             .data = singles, .Y = labels, .kinds = kinds, .indptr = begins, .nodes = nodes,
+                             .values = values, .weights = weights, .draws = draws};
     const uint64_t before = sum;
     sum = 14695981039346656037u;
     memset(nodes, 0, sizeof nodes);
@@ -302,7 +303,7 @@ static uint64_t grow_some(ptrdiff_t n, ptrdiff_t d, int level)
     add(nodes, sizeof nodes);
     add(values, sizeof values);
     add(weights, sizeof weights);
-    boost_some(n, d, level);
+    boost_some(n, d, n_sums, level);
     const uint64_t own = sum;
     sum = before;
     return own;
@@ -312,18 +313,16 @@ static int grow_all(int levels, long *made)
 {
     int wrong = 0;
     for (ptrdiff_t d = 1; d <= WIDEST; d = 3 * d + 1) {
-        for (ptrdiff_t i = 0; i < MOST * PADDED; i++) { /* 0, one draw, labels, 0 up to a multiple of 8 */
-            const ptrdiff_t c = i % PADDED;
-            const int32_t label = uniform() < 0.4 ? 1024 : (int32_t)(1025 * uniform());
-            labels[i] = c > 1 && c < LABELS + 2 ? label : c == 1;
-        }
+        for (ptrdiff_t i = 0; i < MOST * LABELS; i++) labels[i] = uniform() < 0.4 ? 1024 : (int16_t)(1025 * uniform());
         for (ptrdiff_t i = 0; i < MOST * d; i++) singles[i] = (float)(i % 3 ? bell() : floor(4 * uniform()));
-        const uint64_t first = grow_some(MOST, d, 0);
-        add(&first, sizeof first);
-        for (int level = 1; level < levels; level++, ++*made) {
-            const int differ = grow_some(MOST, d, level) != first;
-            if (differ) printf("forest: wrong with %td features, level %d\n", d, level);
-            wrong += differ;
+        for (ptrdiff_t n_sums = SUMS; n_sums <= LABELS; n_sums += LABELS - SUMS) { /* of labels, and the labels themselves */
+            const uint64_t first = grow_some(MOST, d, n_sums, 0);
+            add(&first, sizeof first);
+            for (int level = 1; level < levels; level++, ++*made) {
+                const int differ = grow_some(MOST, d, n_sums, level) != first;
+                if (differ) printf("forest: wrong with %td features, %td sums, level %d\n", d, n_sums, level);
+                wrong += differ;
+            }
         }
     }
     return wrong;

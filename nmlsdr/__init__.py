@@ -38,7 +38,6 @@ and never in a circle.
                   _ridge/                 ridge regression of the labels on the features; its cross-validation
                   mlknn.py                ML-kNN counts and posterior
                   forest.py               the forests of ResidualPropagation
-                  _sketch.py              random sums of hundreds of labels, by which their trees are split
                   _float32.py             rows as the forests read them
                   metrics.py              the seven measures                          article eq. (15)-(21)
                   _thresholds.py          flip rate and thresholds, from scores of labelled rows

@@ -4,20 +4,20 @@ Every function fills buffers that forest.py allocated and checked.  A thread own
 """
 
 from cython.parallel cimport prange
-from libc.stdint cimport int8_t, int32_t, int64_t, uint64_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint64_t
 
 cdef extern from "_c/boosting.h" nogil:
     ctypedef struct nmlsdr_node:
         int32_t feature, left
         float threshold
     ctypedef struct nmlsdr_growth:
-        Py_ssize_t n, d, n_sums, n_padded, n_draws, leaf, most_depth, n_kinds, most_leaves, first
+        Py_ssize_t n, d, n_labels, n_sums, n_padded, n_draws, leaf, most_depth, n_kinds, most_leaves, first
         double rate, penalty
         uint64_t seed
         const float *data
         const int8_t *codes
+        const int16_t *Y
         const int32_t *indices
-        const int32_t *Y
         const int32_t *kinds
         const int64_t *indptr
         nmlsdr_node *nodes
@@ -38,8 +38,9 @@ def grow(
     const float[::1] data,                # IN  (n * d), or of CSR rows
     const int32_t[::1] indices,           # IN  of CSR rows, or none
     const int64_t[::1] indptr,            # IN  (n + 1)
-    Py_ssize_t d, Py_ssize_t C,
-    const int32_t[:, ::1] Y,              # IN  (n, C + 2 or more) 0, 1, labels of 0 to 1024, 0 up to a multiple of 8
+    Py_ssize_t d,
+    const int16_t[:, ::1] Y,              # IN  (n, C) labels of 0 to 1024
+    Py_ssize_t n_sums,                    # of labels, by which splits are chosen; C: by the labels themselves
     const int32_t[:, ::1] kinds,          # IN  (n_kinds, 2) features tried in a node; 1: several thresholds of each
     uint64_t seed, Py_ssize_t n_draws, Py_ssize_t leaf,
     int32_t[:, ::1] draws,                # IN 0 and OUT (n_trees, n) how often a tree drew a row
@@ -52,7 +53,8 @@ def grow(
     cdef Py_ssize_t t
     cdef int complete = 1
     cdef nmlsdr_growth f
-    f.n, f.d, f.n_sums, f.n_padded, f.n_draws, f.leaf, f.seed = Y.shape[0], d, C + 2, Y.shape[1], n_draws, leaf, seed
+    f.n, f.d, f.n_labels, f.n_sums, f.n_padded = Y.shape[0], d, Y.shape[1], n_sums + 2, (n_sums + 9) // 8 * 8
+    f.n_draws, f.leaf, f.seed = n_draws, leaf, seed
     f.data = &data[0] if data.shape[0] else NULL
     f.indices, f.indptr, f.Y = &indices[0] if indices.shape[0] else NULL, &indptr[0], &Y[0, 0]
     f.n_kinds, f.kinds, f.most_leaves, f.most_depth = kinds.shape[0], &kinds[0, 0], weights.shape[2], Y.shape[0]
@@ -67,6 +69,7 @@ def grow(
 def boost(
     const int8_t[:, ::1] codes,          # IN  (d, n) of each column, cuts below a value, minus 128
     const float[:, ::1] Y,                # IN  (n, C) labels, NaN where unknown
+    Py_ssize_t n_sums,                    # as for grow
     const int32_t[::1] fold,              # IN  (n) the fold of each row
     const int32_t[:, ::1] kinds,          # IN  (1, 2) features tried in a node; 1
     uint64_t seed, Py_ssize_t n_draws, Py_ssize_t depth, Py_ssize_t leaf, double rate, double penalty,
@@ -81,7 +84,8 @@ def boost(
     cdef Py_ssize_t a, n_folds = F.shape[0]
     cdef int complete = 1
     cdef nmlsdr_boosting b
-    b.f.n, b.f.d, b.f.n_sums, b.f.n_padded = Y.shape[0], codes.shape[0], Y.shape[1] + 2, (Y.shape[1] + 9) // 8 * 8
+    b.f.n, b.f.d, b.f.n_labels, b.f.n_sums, b.f.n_padded = (
+        Y.shape[0], codes.shape[0], Y.shape[1], n_sums + 2, (n_sums + 9) // 8 * 8)
     b.f.n_draws, b.f.leaf, b.f.most_depth, b.f.first = n_draws, leaf, depth, first
     b.f.n_kinds, b.f.most_leaves = n_folds, weights.shape[2]
     b.f.rate, b.f.penalty, b.f.seed, b.f.codes, b.f.kinds = rate, penalty, seed, &codes[0, 0], &kinds[0, 0]

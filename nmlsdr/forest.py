@@ -7,7 +7,8 @@ Each tree draws as many rows as there are with replacement, at most 10 000, and 
 features.  A node is split where |S_L|^2 / w_L + |S_R|^2 / w_R is largest,
 where S are sums of the labels over the draws on the left and on the right, and w the numbers of draws.  Leaves have
 three distinct rows or more.  The features that a node tries are neighbours in a random order of the tree's own;
-features that are constant in the node do not count.  Beyond 256 labels S are sums of labels with random signs.
+features that are constant in the node do not count.  Beyond 256 labels S are 62 sums of labels with random signs, drawn
+for each tree.
 
 * Extremely randomised trees try a third of the features, at most 300, each with one threshold between its least and its
   largest value in the node.
@@ -32,11 +33,9 @@ from scipy import sparse
 
 import nmlsdr._forest as kernels
 
-from . import _sketch
 from ._errors import InputError
 from ._float32 import dense_parts, in_float32, warn_of_lost_features
-from ._moments import compress_labels
-from ._process.threads import in_threads, simd, worthwhile_threads
+from ._process.threads import simd, worthwhile_threads
 
 __all__ = ["to_sklearn"]
 
@@ -47,6 +46,10 @@ _MOST_FEATURES = 300  # tried in each node of an extremely randomised tree
 # Drawn rows x features tried at the root, but 1000 rows at least: more cost time and gain next to nothing.
 _TRIES = 10**6
 _LEAF = 3
+_STEPS = 1024  # labels are multiples of 1 / 1024
+# Splits are chosen by so many random sums of the labels, if there are more labels than the other number.
+_SUMS, MOST_LABELS = 62, 256
+_BOOSTED_SUMS, _MOST_BOOSTED_LABELS = 30, 62
 _FOLDS = 4  # of the boosted trees
 _RATE, _PENALTY = 0.07, 5.0  # a leaf adds rate x sum / (draws + penalty)
 _CONTEST = ((6, 10), (10, 3))  # largest depth and rows of a leaf, of which the better one after some rounds goes on
@@ -56,7 +59,7 @@ _BOOSTED_ROWS, _BOOSTED_FEATURES = 5000, 100  # that a boosted tree draws at mos
 _CUTS = 254  # of a column at most, so that codes take one byte
 _CODES = 1 << 25  # bytes of codes, but 1000 columns at least; of more columns those with the most numbers other than 0
 _WORK = 2e8  # rows x features x labels, about .2 s, between two looks at the keyboard
-_SUMS = 1 << 23  # numbers of the leaves that are grown together, 32 MB, but one tree for each thread at least
+_VALUES = 1 << 23  # numbers of the leaves that are grown together, 32 MB, but one tree for each thread at least
 _WORTH_A_THREAD = 2e5  # of the same, about .2 ms
 _WORTH_SCORING = 3e4  # rows x trees
 _UNUSED = np.array((-2, 0, 0.0), dtype=[("feature", "i4"), ("left", "i4"), ("threshold", "f4")])  # a node
@@ -196,8 +199,8 @@ def grow_forests(
     """
     warn_of_lost_features(X)
     (n_samples, n_features), n_labels = X.shape, Y.shape[1]
-    labels, sketched = np.rint(np.clip(Y, 0.0, 1.0) * _sketch.STEPS), n_labels > _sketch.MOST_LABELS
-    labels, width = (compress_labels(labels), _sketch.SUMS) if sketched else (_targets(labels), n_labels)
+    labels = np.rint(np.clip(Y, 0.0, 1.0) * _STEPS).astype(np.int16, order="C")
+    n_sums = n_labels if n_labels <= MOST_LABELS else _SUMS
     tried = dict(zip(KINDS, (min(n_features // 3, _MOST_FEATURES), int(np.sqrt(n_features))), strict=True))
     settings = np.array([(max(1, tried[kind]), kind == KINDS[1]) for kind in kinds], dtype=np.int32)
     n_draws = min(n_samples, _ROWS_OF_A_TREE, max(1000, _TRIES // max(1, tried[KINDS[0]])))
@@ -207,49 +210,25 @@ def grow_forests(
         rows = in_float32(X).ravel(), np.empty(0, np.int32), n_features * np.arange(n_samples + 1)
     draws = np.zeros((n_estimators, n_samples), np.int32)
     most_leaves = max(1, n_draws // _LEAF)
-    work = n_draws * min(n_features, 3 * _MOST_FEATURES) * (width + 8.0)
+    work = n_draws * min(n_features, 3 * _MOST_FEATURES) * (n_sums + 8.0)
     n_threads = worthwhile_threads(n_jobs, work * n_estimators, each=_WORTH_A_THREAD)
-    at_once = n_threads * max(1, min(int(_WORK / work), _SUMS // (n_threads * len(kinds) * most_leaves * width)))
-    at_once, team, n_threads = (1, n_threads, 1) if sketched else (at_once, 1, n_threads)
-
-    def grow(first: int) -> list[tuple[np.ndarray, ...]]:
-        targets = _targets(_sketch.sketch(labels, random_state, first)) if sketched else labels
-        grown = _room(min(at_once, n_estimators - first), len(kinds), most_leaves, width)
-        given = *rows, n_features, width, targets, settings, random_state, n_draws, _LEAF, draws
+    at_once = n_threads * max(1, min(int(_WORK / work), _VALUES // (n_threads * len(kinds) * most_leaves * n_labels)))
+    given = *rows, n_features, labels, n_sums, settings, random_state, n_draws, _LEAF, draws
+    room = _room(min(at_once, n_estimators), len(kinds), most_leaves, n_labels)
+    parts: list[list[tuple[np.ndarray, ...]]] = [[] for _ in kinds]
+    for first in range(0, n_estimators, at_once):
+        grown = [each[: n_estimators - first] for each in room]
+        grown[0].fill(_UNUSED)
         if not kernels.grow(*given, *grown, first, n_threads, simd()):
             raise MemoryError("There is not enough memory to grow trees.")
-        return [_used(*(each[:, kind] for each in grown)) for kind in range(len(kinds))]
-
-    parts: list[list[tuple[np.ndarray, ...]]] = [[] for _ in kinds]
-    for found in in_threads(grow, range(0, n_estimators, at_once), team):
-        for part, trees in zip(parts, found, strict=True):
-            part.append(trees)
+        for kind, part in enumerate(parts):
+            part.append(_used(*(each[:, kind] for each in grown)))
         if callback is not None:
             callback()
     forests = [_joined(parts.pop(0), n_features) for _ in kinds]
-    if sketched:
-        forests = [_with_means(forest, X, draws, labels, n_jobs) for forest in forests]
     n_trees = (draws == 0).sum(axis=0)
     predictions = [_summed(forest, X, n_jobs, draws) / np.maximum(n_trees, 1)[:, np.newaxis] for forest in forests]
     return forests, predictions, n_trees > 0
-
-
-def _targets(values: np.ndarray) -> np.ndarray:
-    """Integers as the kernels read them: rows and draws of each row, and its targets."""
-    targets = np.zeros((len(values), (values.shape[1] + 9) // 8 * 8), dtype=np.int32)
-    targets[:, 1], targets[:, 2 : values.shape[1] + 2] = 1, values
-    return targets
-
-
-def _with_means(forest: Forest, X: Any, draws: np.ndarray, labels: Any, n_jobs: int) -> Forest:
-    """The forest with the means of all labels in its leaves."""
-    numbers = replace(forest, values=np.arange(len(forest.weights), dtype=np.float32)[:, np.newaxis])
-
-    def leaf_of(tree: int, rows: np.ndarray) -> np.ndarray:
-        alone = replace(numbers, roots=forest.roots[tree : tree + 2])
-        return _summed(alone, X[rows], 1)[:, 0].astype(np.intp)
-
-    return replace(forest, values=_sketch.leaf_means(leaf_of, draws, labels, forest.weights, n_jobs))
 
 
 def _room(n_trees: int, n_kinds: int, most_leaves: int, n_labels: int) -> tuple[np.ndarray, ...]:
@@ -341,10 +320,11 @@ def boost_trees(
     columns, codes, cuts = _binned(X, random_state)
     tried = min(max(len(columns) // 2, 8), len(columns), _BOOSTED_FEATURES)
     n_draws = min(_BOOSTED_ROWS, 7 * n_samples // 10)
-    work = _FOLDS * (n_draws * tried + n_samples) * (n_labels + 8.0)
+    n_sums = n_labels if n_labels <= _MOST_BOOSTED_LABELS else _BOOSTED_SUMS
+    work = _FOLDS * (n_draws * tried * (n_sums + 8.0) + n_samples * (n_labels + 8.0))
     n_threads = worthwhile_threads(min(n_jobs, _FOLDS), work, each=_WORTH_A_THREAD)
     at_once = max(1, min(_ROUNDS_AT_ONCE, int(n_threads * _WORK / work)))
-    given = codes, Y.astype(np.float32), fold, np.array([[tried, 1]], dtype=np.int32)
+    given = codes, Y.astype(np.float32), n_sums, fold, np.array([[tried, 1]], dtype=np.int32)
 
     def go_on(run: _Boosting, until: int) -> None:
         for first in range(len(run.errors), until, at_once):

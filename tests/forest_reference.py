@@ -42,13 +42,29 @@ def drawn_rows(l, n_draws, tree):
     return counts
 
 
+def mixed(numbers, tree, n_drawn):
+    """Numbers in the random order of a tree."""
+    for j in range(len(numbers) - 1, 0, -1):
+        other = below(key(tree, n_drawn + j), j + 1)
+        numbers[j], numbers[other] = numbers[other], numbers[j]
+    return numbers
+
+
 def ordered_columns(X, n_draws, tree, most):
     """The columns that vary among the drawn rows X, in the random order of a tree."""
-    columns = np.flatnonzero(np.any(X[1:] != X[0], axis=0)).tolist()
-    for j in range(len(columns) - 1, 0, -1):
-        other = below(key(tree, n_draws + j), j + 1)
-        columns[j], columns[other] = columns[other], columns[j]
-    return columns[:most]
+    return mixed(np.flatnonzero(np.any(X[1:] != X[0], axis=0)).tolist(), tree, n_draws)[:most]
+
+
+def sums_of(Y, n_sums, tree, n_drawn):
+    """The numbers that choose the splits of a tree: the labels, or sums of some of them each, with random signs."""
+    C = Y.shape[1]
+    if n_sums is None or n_sums >= C:
+        return Y
+    places = mixed([(c % n_sums, 1 - 2 * (key(tree, n_drawn + c) & 1)) for c in range(C)], tree, n_drawn)
+    sums = np.zeros((len(Y), n_sums), dtype=np.int64)
+    for y, (place, sign) in zip(Y.T, places, strict=True):
+        sums[:, place] += sign * y
+    return sums.clip(-(2**14), 2**14)
 
 
 def thresholds(x, several, random):
@@ -92,29 +108,18 @@ def best_split(X, Y, w, tried, several, random, leaf):
     return found
 
 
-def sketch(Y, seed, t, n_sums):
-    """Random sums of the labels that split tree t, the largest of them 1024 steps from their mean."""
-    sums = Y @ np.random.default_rng([seed, t]).choice([-1, 1], (Y.shape[1], n_sums))
-    sums = sums - sums.sum(axis=0) / len(Y)
-    return np.rint(sums * (1024 / max(1.0, abs(sums).max()))).astype(np.int64)
-
-
-def grow_tree(X, Y, tree, tried, several, n_draws, leaf=3, most=1 << 62, by=None):
-    """Features (-1: leaf), thresholds, left children or numbers of leaves; means and draws of leaves; left-out rows.
-
-    Splits are chosen for the numbers ``by``; None: for the labels Y.
-    """
+def grow_tree(X, Y, tree, tried, several, n_draws, leaf=3, most=1 << 62, n_sums=None):
+    """Features (-1: leaf), thresholds, left children or numbers of leaves; means and draws of leaves; left-out rows."""
     draws = drawn_rows(len(X), n_draws, tree)
     drawn = np.flatnonzero(draws)
     rows = X[drawn] + np.float32(0)
     columns = ordered_columns(rows, n_draws, tree, most)
-    given = rows[:, columns], Y[drawn], draws[drawn], columns, tree, tried, several, leaf
-    return grow_nodes(*given, by=Y[drawn] if by is None else by[drawn]), draws == 0
+    by = sums_of(Y[drawn], n_sums, tree, n_draws + X.shape[1])
+    return grow_nodes(rows[:, columns], Y[drawn], by, draws[drawn], columns, tree, tried, several, leaf), draws == 0
 
 
-def grow_nodes(rows, Y, w, columns, tree, tried, several, leaf, most_depth=1 << 62, rate=1.0, penalty=0.0, by=None):
-    """The nodes of a tree over its drawn rows, whose columns are in its order."""
-    by = Y if by is None else by
+def grow_nodes(rows, Y, by, w, columns, tree, tried, several, leaf, most_depth=1 << 62, rate=1.0, penalty=0.0):
+    """The nodes of a tree over its drawn rows, whose columns are in its order; ``by``: what splits are chosen by."""
     own = key(~tree & WORD, int(several))
     feature, threshold, left, values, weights = [-1], [np.float32(0)], [0], [], []
     nodes = [(np.arange(len(rows)), 0, 0)]
@@ -157,7 +162,7 @@ def binned(X):
     return columns, np.reshape(codes, (len(columns), len(X))).astype(np.float32).T, cuts
 
 
-def boost(X, Y, seed, depth, leaf, n_rounds, number=0, most_draws=5000):
+def boost(X, Y, seed, depth, leaf, n_rounds, number=0, most_draws=5000, n_sums=None):
     """Trees of each of four folds, with the mean labels as first, and the error out of fold of each round."""
     X = np.clip(X, -1e30, 1e30).astype(np.float32)
     exact, Y, known, fold = Y, Y.astype(np.float32), ~np.isnan(Y), np.random.default_rng(0).permutation(len(X)) % 4
@@ -176,12 +181,9 @@ def boost(X, Y, seed, depth, leaf, n_rounds, number=0, most_draws=5000):
             drawn = others[draws > 0]
             gap = np.clip(1024 * (Y[drawn].astype(float) - F[drawn]), -2048, 2048)
             targets = np.where(known[drawn], np.rint(gap), 0).astype(np.int64)
-            order = list(range(D))
-            for j in range(D - 1, 0, -1):
-                other = below(key(tree, n_draws + j), j + 1)
-                order[j], order[other] = order[other], order[j]
+            order, by = mixed(list(range(D)), tree, n_draws), sums_of(targets, n_sums, tree, n_draws + D)
             tried = min(max(D // 2, 8), D, 100)
-            given = codes[drawn][:, order], targets, draws[draws > 0], order, tree, tried, True, leaf
+            given = codes[drawn][:, order], targets, by, draws[draws > 0], order, tree, tried, True, leaf
             feature, threshold, left, values, weights = grow_nodes(*given, depth, 0.07, 5.0)
             for i, x in enumerate(codes):
                 F[i] += values[leaf_of((feature, threshold, left), x)]
@@ -217,8 +219,7 @@ def grow_forest(X, Y, seed, n_trees, several, n_draws=None, tried=None, leaf=3, 
     n_draws = min(len(X), 10_000, max(1000, 10**6 // tried_features(0, X.shape[1]))) if n_draws is None else n_draws
     tried = tried_features(several, X.shape[1]) if tried is None else tried
     most = (1 << 24) // min(len(X), n_draws)
-    by = [None if n_sums is None else sketch(Y, seed, t, n_sums) for t in range(n_trees)]
-    grown = [grow_tree(X, Y, key(seed, t), tried, several, n_draws, leaf, most, by[t]) for t in range(n_trees)]
+    grown = [grow_tree(X, Y, key(seed, t), tried, several, n_draws, leaf, most, n_sums) for t in range(n_trees)]
     return [tree for tree, _ in grown], np.array([left_out for _, left_out in grown])
 
 

@@ -26,25 +26,24 @@ static void nmlsdr_draw_targets(nmlsdr_growing *g, const nmlsdr_boosting *b, con
                                 ptrdiff_t n_draws, const float *F, int32_t *draws)
 {
     const nmlsdr_growth *f = g->f;
-    const ptrdiff_t n_labels = f->n_sums - 2;
+    const ptrdiff_t n_labels = f->n_labels;
     memset(draws, 0, (size_t)n_others * sizeof *draws);
     for (ptrdiff_t i = 0; i < n_draws; i++) draws[nmlsdr_number_below(nmlsdr_key(g->key, (uint64_t)i), n_others)]++;
+    for (ptrdiff_t j = 0; j < f->d; j++) g->columns[j] = (int32_t)j;
+    nmlsdr_mix(g->columns, f->d, g->key, n_draws);
+    if (g->sum_of) nmlsdr_draw_sums(g, n_draws + f->d);
     g->n_rows = 0;
     for (ptrdiff_t i = 0; i < n_others; i++) {
         if (!draws[i]) continue;
         const ptrdiff_t row = others[i];
-        int32_t *z = g->Z + row * f->n_padded;
         g->order[g->n_rows++] = (int32_t)row;
-        z[0] = 1;
-        z[1] = draws[i];
         for (ptrdiff_t c = 0; c < n_labels; c++) {
             const double gap = NMLSDR_STEPS * ((double)b->Y[row * n_labels + c] - F[row * n_labels + c]);
             const double target = gap > -2 * NMLSDR_STEPS ? gap < 2 * NMLSDR_STEPS ? gap : 2 * NMLSDR_STEPS : -2 * NMLSDR_STEPS;
-            z[c + 2] = gap == gap ? draws[i] * (int32_t)lrint(target) : 0;
+            g->targets[row * n_labels + c] = gap == gap ? (int16_t)lrint(target) : 0;
         }
+        nmlsdr_enter_row(g, row, draws[i]);
     }
-    for (ptrdiff_t j = 0; j < f->d; j++) g->columns[j] = (int32_t)j;
-    nmlsdr_mix_columns(g, f->d, n_draws);
 }
 
 /* Add the values of a tree to the scores of all rows. */
@@ -52,7 +51,7 @@ static void nmlsdr_add_tree(const nmlsdr_growing *g, float *F)
 {
     enum { ROWS = 64 }; /* that go down together: their loads overlap */
     const nmlsdr_growth *f = g->f;
-    const ptrdiff_t n_labels = f->n_sums - 2;
+    const ptrdiff_t n_labels = f->n_labels;
     for (ptrdiff_t first = 0; first < f->n; first += ROWS) {
         const ptrdiff_t n = f->n - first < ROWS ? f->n - first : ROWS;
         int32_t at[ROWS] = {0};
@@ -77,30 +76,21 @@ static void nmlsdr_add_tree(const nmlsdr_growing *g, float *F)
 static int nmlsdr_boost(const nmlsdr_boosting *b, ptrdiff_t fold, ptrdiff_t n_rounds, int level)
 {
     const nmlsdr_growth *f = &b->f;
-    const ptrdiff_t n_labels = f->n_sums - 2;
+    const ptrdiff_t n_labels = f->n_labels;
     const uint64_t key = nmlsdr_key(f->seed, (uint64_t)fold);
     nmlsdr_memory memory = {0};
     nmlsdr_growing g = {.f = f, .n_columns = f->d, .kind = f->kinds};
     int32_t *draws = (int32_t *)nmlsdr_new(&memory, f->n, sizeof(int32_t));
     int32_t *others = (int32_t *)nmlsdr_new(&memory, f->n, sizeof(int32_t));
+    double *squared = (double *)nmlsdr_new(&memory, n_labels, sizeof(double)); /* errors of each label */
     float *F = b->F + fold * f->n * n_labels;
     ptrdiff_t n_others = 0;
-    g.Z = (int32_t *)nmlsdr_new(&memory, f->n * f->n_padded, sizeof(int32_t));
-    g.columns = (int32_t *)nmlsdr_new(&memory, f->d, sizeof(int32_t));
-    g.order = (int32_t *)nmlsdr_new(&memory, f->n_draws, sizeof(int32_t));
-    g.total = (int32_t *)nmlsdr_new(&memory, f->n_padded, sizeof(int32_t));
-    g.right = (int32_t *)nmlsdr_new(&memory, f->n_draws, sizeof(int32_t));
-    g.z = (int32_t *)nmlsdr_new(&memory, f->n_draws * f->n_padded, sizeof(int32_t));
-    g.capacity = f->n_draws + 4 * NMLSDR_WIDEST;
+    nmlsdr_new_numbers(&g, &memory, f->n, f->n_draws);
     g.code = (int8_t *)nmlsdr_new(&memory, g.capacity, 1);
-    g.bin = (uint8_t *)nmlsdr_new(&memory, NMLSDR_AT_ONCE * g.capacity, 1);
-    g.sums = (int32_t *)nmlsdr_new(&memory, NMLSDR_AT_ONCE * (NMLSDR_THRESHOLDS + 1) * f->n_padded, sizeof(int32_t));
     g.search = level > 0 ? nmlsdr_forest_search_codes_avx2 : nmlsdr_forest_search_codes_portable;
-    if (!memory.failed) {
-        memset(g.Z, 0, (size_t)(f->n * f->n_padded) * sizeof *g.Z);
-        for (ptrdiff_t i = 0; i < f->n; i++)
-            if (b->fold[i] != fold) others[n_others++] = (int32_t)i;
-    }
+    g.add_up = level > 0 ? nmlsdr_forest_add_up_avx2 : nmlsdr_forest_add_up_portable;
+    for (ptrdiff_t i = 0; i < f->n && !memory.failed; i++)
+        if (b->fold[i] != fold) others[n_others++] = (int32_t)i;
     const ptrdiff_t part = 7 * n_others / 10, n_draws = part < f->n_draws ? part : f->n_draws;
     for (ptrdiff_t round = 0; round < n_rounds && !memory.failed; round++) {
         const ptrdiff_t tree = round * f->n_kinds + fold;
@@ -110,12 +100,14 @@ static int nmlsdr_boost(const nmlsdr_boosting *b, ptrdiff_t fold, ptrdiff_t n_ro
         g.key = nmlsdr_key(~g.key, 1);
         nmlsdr_grow_nodes(&g, tree);
         nmlsdr_add_tree(&g, F);
-        *error = 0.0;
+        memset(squared, 0, (size_t)n_labels * sizeof *squared);
         for (ptrdiff_t i = 0; i < f->n; i++)
             for (ptrdiff_t c = 0; b->fold[i] == fold && c < n_labels; c++) {
-                const double gap = (double)b->Y[i * n_labels + c] - F[i * n_labels + c];
-                if (gap == gap) *error += gap * gap;
+                const double gap = (double)b->Y[i * n_labels + c] - F[i * n_labels + c], square = gap * gap;
+                squared[c] += square == square ? square : 0.0;
             }
+        *error = 0.0;
+        for (ptrdiff_t c = 0; c < n_labels; c++) *error += squared[c];
     }
     nmlsdr_free_all(&memory);
     return !memory.failed;

@@ -4,6 +4,10 @@
  * int32, below 2^24 with 10 000 draws, and the sums of their squares in int64, up to 30 000 labels: neither the order of rows or
  * labels nor the SIMD level, the number of threads or the storage of the rows changes a bit of a tree.
  *
+ * Splits may be chosen by fewer sums than there are labels.  Each tree puts each label into one of them, with a random sign and
+ * equally many labels in each (Charikar, Chen and Farach-Colton 2002): an addition for each label of a row, and the mean of
+ * |S|^2 is right.  Its variance is smaller than with random signs of all labels in each sum; with as many sums as labels it is 0.
+ *
  * Random numbers are hashes of counters, one chain of keys from the forest's seed to tree, kind and node.
  */
 #ifndef NMLSDR_FOREST_H
@@ -20,6 +24,7 @@ enum {
     NMLSDR_THRESHOLDS = 16,            /* of a feature at most, where several are tried */
     NMLSDR_VALUES_OF_A_TREE = 1 << 24, /* that a tree copies at most: 64 MB; of more columns it sees some, drawn at random */
     NMLSDR_RARE = 32,                 /* CSR rows are kept by columns if at most one value in so many is stored */
+    NMLSDR_MOST_OF_A_SUM = 1 << 14,    /* either way, in a row: 62 sums over 10 000 draws have squares that int64 holds */
     NMLSDR_AT_ONCE = 4,                /* features that are added up together */
     NMLSDR_WIDEST = 8                  /* lanes of any level; sums are padded to multiples of it */
 };
@@ -31,12 +36,14 @@ typedef struct {
 
 /* What is grown, and where to: arrays that have room for the largest trees. */
 typedef struct {
-    ptrdiff_t n, d, n_sums, n_padded, n_draws, leaf, most_depth, n_kinds, most_leaves, first; /* first: tree of the arrays */
+    ptrdiff_t n, d, n_labels, n_sums, n_padded; /* n_sums: rows, draws, and labels or fewer sums of them */
+    ptrdiff_t n_draws, leaf, most_depth, n_kinds, most_leaves, first; /* first: tree of the arrays */
     double rate, penalty; /* a leaf's value is rate x sum / (draws + penalty) */
     uint64_t seed;
     const float *data;
-    const int8_t *codes;                /* (d, n) in place of data, for boosting.h; else NULL */
-    const int32_t *indices, *Y, *kinds; /* indices NULL: dense rows, else CSR, sorted or not, without repeats */
+    const int8_t *codes;            /* (d, n) in place of data, for boosting.h; else NULL */
+    const int16_t *Y;               /* (n, n_labels), for trees that learn the labels themselves */
+    const int32_t *indices, *kinds; /* indices NULL: dense rows, else CSR, sorted or not, without repeats */
     const int64_t *indptr;
     nmlsdr_node *nodes;
     float *values;
@@ -61,10 +68,13 @@ typedef struct nmlsdr_growing {
     float *X;                           /* (n_rows, width) columns that vary, in an order of the tree's own; or NULL, and */
     nmlsdr_stored *stored;              /* what these columns store, column by column, and */
     int32_t *begin, *place;             /* (n_columns + 1) the first of each; (n_rows) the place of each row in order */
-    int32_t *Z, *columns, *order;       /* (n_rows, n_padded): 1, draws, and labels times draws; (d); (n_rows) node by node */
+    int16_t *targets;                   /* (n_rows, n_labels) */
+    int32_t *sum_of;                    /* (n_labels) 2 x the place of its sum in Z, plus 1 if it is subtracted; NULL: no sums */
+    int32_t *Z, *columns, *order;       /* (n_rows, n_padded): 1, draws, and targets times draws; (d); (n_rows) node by node */
 
     const int32_t *kind; /* features tried in a node; 0: one random threshold of each, 1: up to 16 */
     nmlsdr_split (*search)(const struct nmlsdr_growing *g, uint64_t key);
+    void (*add_up)(const struct nmlsdr_growing *g);
     uint64_t key;
     nmlsdr_node *nodes;
     float *values;
@@ -72,7 +82,7 @@ typedef struct nmlsdr_growing {
 
     ptrdiff_t n; /* rows of the node */
     const int32_t *rows;
-    int32_t *total; /* (n_padded) sums over them */
+    int32_t *total; /* (n_padded + n_labels) sums over them, then those of the targets of a leaf, where Z has others */
     int64_t squared; /* of the labels */
 
     int32_t *z;        /* (n, n_padded) of Z, the rows of the node */
@@ -162,18 +172,66 @@ static ptrdiff_t nmlsdr_values_of(const nmlsdr_growing *g, ptrdiff_t column, flo
 #include "forest_search.h"
 #else
 #define nmlsdr_forest_search_avx2 nmlsdr_forest_search_portable
+#define nmlsdr_forest_add_up_avx2 nmlsdr_forest_add_up_portable
 #define nmlsdr_forest_search_codes_avx2 nmlsdr_forest_search_codes_portable
 #endif
 
-/* Put the first n columns into an order of the tree's own; n_drawn: random numbers that it has drawn before. */
-static void nmlsdr_mix_columns(nmlsdr_growing *g, ptrdiff_t n, ptrdiff_t n_drawn)
+/* Put n numbers into an order of the tree's own; n_drawn: random numbers that it has drawn before. */
+static void nmlsdr_mix(int32_t *numbers, ptrdiff_t n, uint64_t key, ptrdiff_t n_drawn)
 {
     for (ptrdiff_t j = n - 1; j > 0; j--) {
-        const ptrdiff_t other = nmlsdr_number_below(nmlsdr_key(g->key, (uint64_t)(n_drawn + j)), j + 1);
-        const int32_t column = g->columns[j];
-        g->columns[j] = g->columns[other];
-        g->columns[other] = column;
+        const ptrdiff_t other = nmlsdr_number_below(nmlsdr_key(key, (uint64_t)(n_drawn + j)), j + 1);
+        const int32_t number = numbers[j];
+        numbers[j] = numbers[other];
+        numbers[other] = number;
     }
+}
+
+/* Draw the sum of each label. */
+static void nmlsdr_draw_sums(nmlsdr_growing *g, ptrdiff_t n_drawn)
+{
+    for (ptrdiff_t c = 0; c < g->f->n_labels; c++) {
+        const int32_t minus = (int32_t)(nmlsdr_key(g->key, (uint64_t)(n_drawn + c)) & 1);
+        g->sum_of[c] = 2 * (int32_t)(2 + c % (g->f->n_sums - 2)) + minus;
+    }
+    nmlsdr_mix(g->sum_of, g->f->n_labels, g->key, n_drawn);
+}
+
+/* Set the numbers of a row by which splits are chosen. */
+static void nmlsdr_enter_row(nmlsdr_growing *g, ptrdiff_t row, int32_t draws)
+{
+    const nmlsdr_growth *f = g->f;
+    const int16_t *target = g->targets + row * f->n_labels;
+    int32_t *z = g->Z + row * f->n_padded;
+    memset(z, 0, (size_t)f->n_padded * sizeof *z);
+    if (!g->sum_of)
+        for (ptrdiff_t c = 0; c < f->n_labels; c++) z[c + 2] = draws * target[c];
+    else {
+        for (ptrdiff_t c = 0; c < f->n_labels; c++) {
+            const int32_t minus = -(g->sum_of[c] & 1);
+            z[g->sum_of[c] >> 1] += (target[c] ^ minus) - minus;
+        }
+        for (ptrdiff_t c = 2; c < f->n_sums; c++) {
+            const int32_t most = NMLSDR_MOST_OF_A_SUM, sum = z[c] < most ? z[c] : most;
+            z[c] = draws * (sum > -most ? sum : -most);
+        }
+    }
+    z[0] = 1;
+    z[1] = draws;
+}
+
+/* Sums of the targets over n rows. */
+static const int32_t *nmlsdr_sum_targets(const nmlsdr_growing *g, const int32_t *rows, ptrdiff_t n)
+{
+    const ptrdiff_t n_labels = g->f->n_labels;
+    int32_t *sums = g->total + g->f->n_padded;
+    if (!g->sum_of) return g->total + 2;
+    memset(sums, 0, (size_t)n_labels * sizeof *sums);
+    for (ptrdiff_t i = 0; i < n; i++) {
+        const int32_t draws = g->Z[rows[i] * g->f->n_padded + 1];
+        for (ptrdiff_t c = 0; c < n_labels; c++) sums[c] += draws * g->targets[rows[i] * n_labels + c];
+    }
+    return sums;
 }
 
 /* Put what the columns store of the drawn rows one after the other. */
@@ -224,16 +282,16 @@ static void nmlsdr_draw_rows(nmlsdr_growing *g, nmlsdr_memory *memory, int32_t *
         if (stored[j] > g->n_rows || (first[j] != 0.0f && stored[j] < g->n_rows)) columns[n++] = (int32_t)j;
         place[j] = -1;
     }
-    nmlsdr_mix_columns(g, n, f->n_draws);
+    nmlsdr_mix(columns, n, g->key, f->n_draws);
+    if (g->sum_of) nmlsdr_draw_sums(g, f->n_draws + f->d);
     g->n_columns = n < g->n_columns ? n : g->n_columns;
     g->width = g->n_columns + NMLSDR_WIDEST - 1;
     for (ptrdiff_t j = 0; j < g->n_columns; j++) place[columns[j]] = (int32_t)j;
 
     for (ptrdiff_t i = 0; i < g->n_rows; i++) {
         const ptrdiff_t row = g->order[i];
-        int32_t *z = g->Z + i * f->n_padded;
-        for (ptrdiff_t c = 0; c < f->n_padded; c++) z[c] = draws[row] * f->Y[row * f->n_padded + c];
-        z[0] = 1;
+        memcpy(g->targets + i * f->n_labels, f->Y + row * f->n_labels, (size_t)f->n_labels * sizeof *f->Y);
+        nmlsdr_enter_row(g, i, draws[row]);
         if (!g->X) continue;
         const int64_t begin = f->indptr[row], end = f->indptr[row + 1];
         float *to = g->X + i * g->width;
@@ -253,7 +311,7 @@ static void nmlsdr_draw_rows(nmlsdr_growing *g, nmlsdr_memory *memory, int32_t *
 static void nmlsdr_grow_nodes(nmlsdr_growing *g, ptrdiff_t tree)
 {
     const nmlsdr_growth *f = g->f;
-    const ptrdiff_t width = f->n_padded, n_labels = f->n_sums - 2;
+    const ptrdiff_t width = f->n_padded, n_labels = f->n_labels;
     int32_t *rows = g->order, node = 0, waiting = -1;
     ptrdiff_t n = g->n_rows, depth = 0;
     g->nodes = f->nodes + tree * (2 * f->most_leaves - 1);
@@ -266,22 +324,19 @@ static void nmlsdr_grow_nodes(nmlsdr_growing *g, ptrdiff_t tree)
         nmlsdr_split split = {-1.0, -1, 0.0f};
         int vary = 0;
 
-        memset(g->total, 0, (size_t)width * sizeof *g->total);
-        for (ptrdiff_t i = 0; i < n; i++) {
-            const int32_t *from = g->Z + rows[i] * width;
-            int32_t *z = g->z + i * width;
-            for (ptrdiff_t c = 0; c < width; c++) g->total[c] += z[c] = from[c];
-            for (ptrdiff_t c = 2; !vary && c < width; c++) vary = z[c] * first[1] != first[c] * z[1];
-        }
         g->rows = rows;
         g->n = n;
+        g->add_up(g);
+        for (const int32_t *z = first; !vary && z < first + n * width; z += width)
+            for (ptrdiff_t c = 2; !vary && c < width; c++) vary = z[c] * first[1] != first[c] * z[1];
         g->squared = 0;
         for (ptrdiff_t c = 2; c < width; c++) g->squared += (int64_t)g->total[c] * g->total[c];
         if (vary && n >= 2 * f->leaf && depth < f->most_depth) split = g->search(g, nmlsdr_key(g->key, (uint64_t)node));
         if (split.column < 0) {
             float *value = g->values + g->n_leaves * n_labels;
             const double weight = NMLSDR_STEPS * (g->total[1] + f->penalty);
-            for (ptrdiff_t c = 0; c < n_labels; c++) value[c] = (float)(f->rate * g->total[c + 2] / weight);
+            const int32_t *sums = nmlsdr_sum_targets(g, rows, n);
+            for (ptrdiff_t c = 0; c < n_labels; c++) value[c] = (float)(f->rate * sums[c] / weight);
             g->weights[g->n_leaves] = g->total[1];
             g->nodes[node] = (nmlsdr_node){-1, g->n_leaves++, 0.0f};
             if (waiting < 0) return;
@@ -321,6 +376,23 @@ static void nmlsdr_grow_nodes(nmlsdr_growing *g, ptrdiff_t tree)
     }
 }
 
+/* Memory for the numbers by which splits are chosen, of n rows, and for nodes of most_rows. */
+static void nmlsdr_new_numbers(nmlsdr_growing *g, nmlsdr_memory *memory, ptrdiff_t n, ptrdiff_t most_rows)
+{
+    const nmlsdr_growth *f = g->f;
+    g->targets = (int16_t *)nmlsdr_new(memory, n * f->n_labels, sizeof(int16_t));
+    g->sum_of = f->n_sums < f->n_labels + 2 ? (int32_t *)nmlsdr_new(memory, f->n_labels, sizeof(int32_t)) : NULL;
+    g->Z = (int32_t *)nmlsdr_new(memory, n * f->n_padded, sizeof(int32_t));
+    g->columns = (int32_t *)nmlsdr_new(memory, f->d, sizeof(int32_t));
+    g->order = (int32_t *)nmlsdr_new(memory, most_rows, sizeof(int32_t));
+    g->total = (int32_t *)nmlsdr_new(memory, f->n_padded + f->n_labels, sizeof(int32_t));
+    g->right = (int32_t *)nmlsdr_new(memory, most_rows, sizeof(int32_t));
+    g->z = (int32_t *)nmlsdr_new(memory, most_rows * f->n_padded, sizeof(int32_t));
+    g->capacity = most_rows + 4 * NMLSDR_WIDEST;
+    g->bin = (uint8_t *)nmlsdr_new(memory, NMLSDR_AT_ONCE * g->capacity, 1);
+    g->sums = (int32_t *)nmlsdr_new(memory, NMLSDR_AT_ONCE * (NMLSDR_THRESHOLDS + 1) * f->n_padded, sizeof(int32_t));
+}
+
 /* Grow tree t of each kind, from one draw of rows; return whether there was memory for it. */
 static int nmlsdr_grow_tree(const nmlsdr_growth *f, ptrdiff_t t, int level)
 {
@@ -333,18 +405,11 @@ static int nmlsdr_grow_tree(const nmlsdr_growth *f, ptrdiff_t t, int level)
     if (!f->indices || NMLSDR_RARE * f->indptr[f->n] > f->n * f->d)
         g.X = (float *)nmlsdr_new(&memory, rows * (g.n_columns + NMLSDR_WIDEST), sizeof(float));
     g.place = (int32_t *)nmlsdr_new(&memory, rows, sizeof(int32_t));
-    g.Z = (int32_t *)nmlsdr_new(&memory, rows * f->n_padded, sizeof(int32_t));
-    g.columns = (int32_t *)nmlsdr_new(&memory, f->d, sizeof(int32_t));
-    g.order = (int32_t *)nmlsdr_new(&memory, rows, sizeof(int32_t));
-    g.total = (int32_t *)nmlsdr_new(&memory, f->n_padded, sizeof(int32_t));
+    nmlsdr_new_numbers(&g, &memory, rows, rows);
     g.window = (float *)nmlsdr_new(&memory, rows * NMLSDR_WIDEST, sizeof(float));
     g.x = (float *)nmlsdr_new(&memory, rows + NMLSDR_WIDEST, sizeof(float));
-    g.capacity = rows + NMLSDR_WIDEST;
-    g.bin = (uint8_t *)nmlsdr_new(&memory, g.capacity, 1);
-    g.right = (int32_t *)nmlsdr_new(&memory, rows, sizeof(int32_t));
-    g.z = (int32_t *)nmlsdr_new(&memory, rows * f->n_padded, sizeof(int32_t));
-    g.sums = (int32_t *)nmlsdr_new(&memory, (NMLSDR_THRESHOLDS + 1) * f->n_padded, sizeof(int32_t));
     g.search = level > 0 ? nmlsdr_forest_search_avx2 : nmlsdr_forest_search_portable;
+    g.add_up = level > 0 ? nmlsdr_forest_add_up_avx2 : nmlsdr_forest_add_up_portable;
     if (!memory.failed) nmlsdr_draw_rows(&g, &memory, f->draws + t * f->n, place, first);
     for (ptrdiff_t k = 0; k < f->n_kinds && !memory.failed; k++) {
         for (ptrdiff_t i = 0; i < g.n_rows; i++) g.order[i] = g.place[i] = (int32_t)i;

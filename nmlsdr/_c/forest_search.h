@@ -36,19 +36,42 @@ typedef int8_t VB __attribute__((vector_size(4 * LANES), aligned(1), may_alias))
 #endif
 #endif
 
-/* Compare the columns of a window (n, LANES) that have one threshold each; -1 in place of a column: none. */
+/* Copy the numbers of the rows of a node, and add them up. */
+NM_TARGET static void NM_LEVEL(add_up)(const nmlsdr_growing *g)
+{
+    const ptrdiff_t width = g->f->n_padded;
+    for (ptrdiff_t c = 0; c < width; c += LANES) {
+        VI sum = {0};
+        for (ptrdiff_t i = 0; i < g->n; i++) {
+            const VI z = AT(const VI, g->Z + g->rows[i] * width + c);
+            AT(VI, g->z + i * width + c) = z;
+            sum += z;
+        }
+        AT(VI, g->total + c) = sum;
+    }
+}
+
+/* m sums from number c on over the rows on the left, of each column of a window (n, LANES). */
+static inline NM_TARGET NM_INLINE void NM_LEVEL(add_left)(const nmlsdr_growing *g, const float *at, ptrdiff_t c, const int m)
+{
+    VI sum[8] = {(VI){0}};
+    for (ptrdiff_t i = 0; i < g->n; i++) {
+        const VI goes = VGE(AT(const V, at), AT(const V, g->window + LANES * i));
+        const int32_t *z = g->z + i * g->f->n_padded + c;
+        UNROLL for (int k = 0; k < m; k++) sum[k] += goes & z[k];
+    }
+    UNROLL for (int k = 0; k < m; k++) AT(VI, g->sums + LANES * (c + k)) = sum[k];
+}
+
+/* Compare the columns of a window that have one threshold each; -1 in place of a column: none. */
 NM_TARGET static void NM_LEVEL(compare_columns)(
     const nmlsdr_growing *g, const int32_t *column, const float *at, nmlsdr_split *best)
 {
-    int32_t *sums = g->sums; /* (n_sums, LANES) over the rows on the left */
-    for (ptrdiff_t c = 0; c < g->f->n_sums; c += 4) {
-        VI sum[4] = {(VI){0}};
-        for (ptrdiff_t i = 0; i < g->n; i++) {
-            const VI goes = VGE(AT(const V, at), AT(const V, g->window + LANES * i));
-            const int32_t *z = g->z + i * g->f->n_padded + c;
-            UNROLL for (int k = 0; k < 4; k++) sum[k] += goes & z[k];
-        }
-        memcpy(sums + LANES * c, sum, sizeof sum);
+    const int32_t *sums = g->sums; /* (n_sums, LANES) over the rows on the left */
+    for (ptrdiff_t c = 0, n = g->f->n_sums; c < n; c += 8) {
+        if (n - c > 6) NM_LEVEL(add_left)(g, at, c, 8);
+        else if (n - c > 4) NM_LEVEL(add_left)(g, at, c, 6);
+        else NM_LEVEL(add_left)(g, at, c, 4);
     }
     int64_t squares[LANES] = {0}, products[LANES] = {0};
     for (ptrdiff_t c = 2; c < g->f->n_sums; c++)
@@ -195,7 +218,9 @@ NM_TARGET static void NM_LEVEL(compare_thresholds)(
     else if (m == 1 && width == 16) NM_LEVEL(compare_some)(g, 1, column, at, K, 16, best);
     else if (m == 1) NM_LEVEL(compare_some)(g, 1, column, at, K, width, best);
     else if (width == 8) NM_LEVEL(compare_some)(g, NMLSDR_AT_ONCE, column, at, K, 8, best);
-    else NM_LEVEL(compare_some)(g, NMLSDR_AT_ONCE, column, at, K, 16, best);
+    else if (width == 16) NM_LEVEL(compare_some)(g, NMLSDR_AT_ONCE, column, at, K, 16, best);
+    else if (width == 32) NM_LEVEL(compare_some)(g, NMLSDR_AT_ONCE, column, at, K, 32, best);
+    else NM_LEVEL(compare_some)(g, NMLSDR_AT_ONCE, column, at, K, width, best);
 }
 
 /* Compare K thresholds of a column that is kept alone, of which the first `stored` of g->right have a value of their own. */
@@ -260,7 +285,7 @@ NM_TARGET static nmlsdr_split NM_LEVEL(search)(const nmlsdr_growing *g, uint64_t
                 vary++;
             }
             p = (p + j) % D;
-            const int at_once = !several && 2 * vary > LANES;
+            const int at_once = g->X && !several && 2 * vary > LANES;
             if (at_once) NM_LEVEL(compare_columns)(g, column, at, &best);
             for (int k = 0; k < j && !at_once; k++) {
                 if (column[k] < 0) continue;
@@ -283,7 +308,6 @@ NM_TARGET static nmlsdr_split NM_LEVEL(search_codes)(const nmlsdr_growing *g, ui
 {
     nmlsdr_split best = {-1.0, -1, 0.0f};
     const ptrdiff_t D = g->n_columns, n = g->n, tried = g->kind[0], K = n < NMLSDR_THRESHOLDS ? n : NMLSDR_THRESHOLDS;
-    const ptrdiff_t at_once = g->f->n_padded > 16 ? 1 : NMLSDR_AT_ONCE;
     const int32_t *rows = g->rows;
     int8_t *code = g->code;
     ptrdiff_t p = nmlsdr_number_below(key, D), looked = 0, found = 0;
@@ -304,7 +328,7 @@ NM_TARGET static nmlsdr_split NM_LEVEL(search_codes)(const nmlsdr_growing *g, ui
             }
             NM_LEVEL(count_codes)(g, some, K, g->bin + m * g->capacity);
             column[m++] = (int32_t)p;
-            if (m < at_once) continue;
+            if (m < NMLSDR_AT_ONCE) continue;
             NM_LEVEL(compare_thresholds)(g, m, column, at, K, &best);
             m = 0;
         }

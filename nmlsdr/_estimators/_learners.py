@@ -6,12 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import _sketch
 from .._checks.labels import Labels
 from .._moments import RowSums, row_blocks
 from .._process.threads import check_n_jobs
 from .._ridge import CrossFit, ridge_regression
-from ..forest import FEWEST_ROWS, Forest, boost_trees, forest_seed, grow_forests, score_by_forests
+from ..forest import FEWEST_ROWS, MOST_LABELS, Forest, boost_trees, forest_seed, grow_forests, score_by_forests
 from ._steps import Steps
 
 MANY_ROWS = 1000  # labelled rows; what is measured to pay beyond, and only there, begins at this number
@@ -30,8 +29,8 @@ class Trend(NamedTuple):
 
 
 def boosts(n_labeled: int, n_labels: int) -> bool:
-    """Whether there are boosted trees. They learn all labels: with 400 they took 12 times as long as all the rest."""
-    return n_labeled > MANY_ROWS and n_labels <= _sketch.MOST_LABELS
+    """Whether there are boosted trees."""
+    return n_labeled > MANY_ROWS and n_labels <= MOST_LABELS
 
 
 def fit_trend(

@@ -218,9 +218,9 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
     For 1-D y the learners predict one column for each class, and the weights are chosen over all classes. For an
     unknown entry of a labelled row the forests learn the ridge regression's prediction; the weights, residuals, flip
     rate and threshold are computed from the known entries. A row that every tree drew has the ridge regression's
-    prediction in place of the forests'. With more than 256 labels the trees of the forests are split by 64 random sums
-    of them, drawn for each tree; their leaves hold the means of all labels. Then there are no boosted trees: they would
-    take most of the time.
+    prediction in place of the forests'. With more than 256 labels the trees of the forests are split by 62 random sums
+    of them, drawn for each tree; their leaves hold the means of all labels. Boosted trees are split by 30 such sums
+    from 63 labels on; beyond 256 labels there are none.
 
     The propagation of residuals follows Jia and Benson, KDD 2020, and Huang, He, Singh, Lim and Benson, "Combining
     label propagation and simple models out-performs graph neural networks", ICLR 2021. Here the residuals are

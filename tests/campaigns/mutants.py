@@ -80,7 +80,7 @@ KEPT = [
     ("_c/propagation_loops.h", "propagation/kernel: directions are cut, not rounded", "(NM_LEVEL(word))(v) + 0x7fffu + (((NM_LEVEL(word))(v) >> 16) & 1u)", "NM_LEVEL(word))(v"),
     ("_c/propagation_loops.h", "propagation/kernel: ties of a direction go up", "0x7fffu + (((NM_LEVEL(word))(v) >> 16) & 1u)", "0x8000u"),
     ("_mlknn.pyx", "mlknn: last label of a task", "min(n_labels,", "min(n_labels - 1,"),
-    ("_c/forest.h", "forest/a row counts once", "draws[row] * f->Y", "f->Y"),
+    ("_c/forest.h", "forest/a row counts once", "z[c + 2] = draws * target[c]", "z[c + 2] = target[c]"),
     ("_c/forest.h", "forest/rows end with their last column", "to[j] = to[j - g->n_columns]", "to[j] = 0.0f"),
     ("_c/forest.h", "forest/labels vary where only the draws do", "z[c] * first[1] != first[c] * z[1]", "z[c] != first[c]"),
     ("_c/forest.h", "forest/pure nodes are split", "if (vary && n", "if (n"),

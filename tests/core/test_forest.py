@@ -11,7 +11,7 @@ from projections import draw_binary
 from scipy import sparse
 from sklearn.ensemble import ExtraTreesRegressor, RandomForestRegressor
 
-from nmlsdr import _float32, _sketch, forest
+from nmlsdr import _float32, forest
 from nmlsdr import _forest as kernels
 from nmlsdr._errors import InputError
 from nmlsdr.forest import KINDS, Forest, arrays_of, checked_forest, grow_forests, score_by_forests, to_sklearn
@@ -47,20 +47,22 @@ def test_forests_are_those_of_the_twin(name, rng, monkeypatch):
 
 @pytest.mark.parametrize("name", ["bell-shaped", "votes", "thirty labels", "ties", "mostly 0"])
 def test_trees_for_many_labels_are_split_by_sums_of_them(name, rng, monkeypatch):
-    """And their leaves hold the means of all labels: the twin's in every bit, with threads, and for sparse labels."""
+    """And their leaves hold the means of all labels: the twin's in every bit, for every level and with threads."""
     X, Y = CASES[name](rng)
-    Y = np.round(Y * 1024) / 1024
-    monkeypatch.setattr(_sketch, "SUMS", 5)
+    Y, n_sums = np.round(Y * 1024) / 1024, 3
+    if name == "thirty labels":  # sums beyond 16
+        Y, n_sums = np.tile(Y, 4), 1
+    monkeypatch.setattr(forest, "_SUMS", n_sums)
     monkeypatch.setattr(forest, "_WORTH_A_THREAD", 1)
     monkeypatch.setattr(_float32, "_SPREAD", 1000)
-    for share in (1.0, 0.05):  # of the labels, with few of them as a CSR array
-        Y = np.where(rng.random(Y.shape) < share, Y, 0.0)
-        expected = [twin.grow_forest(X, Y, 5, 3, several, n_sums=5) for several in (0, 1)]
+    expected = [twin.grow_forest(X, Y, 5, 3, several, n_sums=n_sums) for several in (0, 1)]
+    for level in LEVELS:
+        monkeypatch.setenv("NMLSDR_SIMD", level)
         for n_jobs, layout in ((1, np.asarray), (2, sparse.csr_array)):
             options = {"n_estimators": 3, "random_state": 5, "n_jobs": n_jobs}
-            monkeypatch.setattr(_sketch, "MOST_LABELS", Y.shape[1])
+            monkeypatch.setattr(forest, "MOST_LABELS", Y.shape[1])
             plain, *_ = grow_forests(layout(X), Y, **options)
-            monkeypatch.setattr(_sketch, "MOST_LABELS", Y.shape[1] - 1)
+            monkeypatch.setattr(forest, "MOST_LABELS", Y.shape[1] - 1)
             found, predictions, _ = grow_forests(layout(X), Y, **options)
             assert found[0].threshold.tobytes() != plain[0].threshold.tobytes()
             for one, (trees, left), O in zip(found, expected, predictions, strict=True):
@@ -85,10 +87,8 @@ def test_the_twin_takes_other_settings_too(changed, rng, monkeypatch):
 def test_a_row_counts_as_often_as_it_was_drawn(level, rng):
     """Some 1000 draws of each of nine rows, whose sums leave 16 and 24 bits."""
     X, Y, kinds = rng.standard_normal((9, 4)).astype(np.float32), labels(rng, (9, 2)), np.int32([[2, 0], [2, 1]])
-    targets = np.pad(1024 * Y, ((0, 0), (2, 4))).astype(np.int32)
-    targets[:, 1] = 1
     grown = forest._room(5, 2, 3, 2)
-    given = X.ravel(), np.empty(0, np.int32), 4 * np.arange(10), 4, 2, targets, kinds, 3, 9000, 3
+    given = X.ravel(), np.empty(0, np.int32), 4 * np.arange(10), 4, np.int16(1024 * Y), 2, kinds, 3, 9000, 3
     assert kernels.grow(*given, np.zeros((5, 9), dtype=np.int32), *grown, 0, 1, level)
     for several in (0, 1):
         expected, _ = twin.grow_forest(X, Y, 3, 5, several, n_draws=9000, tried=2)

@@ -44,7 +44,7 @@ def refuse_broken(matrix: Any, name: str) -> None:
 
     SciPy's `check_format` looks at nothing where the last pointer is 0.
     """
-    if getattr(matrix, "format", None) not in ("csr", "csc"):
+    if not sparse.issparse(matrix) or matrix.format not in ("csr", "csc"):
         return
     size, bound = matrix.shape if matrix.format == "csr" else matrix.shape[::-1]
     indptr, indices = matrix.indptr, matrix.indices

@@ -43,7 +43,7 @@ def _names_in(row: Any, i: int, name: str) -> set[Any]:
     names = {trim(entry) if isinstance(entry, str) else entry for entry in row}
     if names == {""}:
         raise InputError(
-            f"{name} has an empty text for a label in row {i}; write None for an unlabelled row, or an empty set."
+            f"{name} has an empty text for a label in row {i}; write None for an unlabelled row, set() for no label."
         )
     return names - {""}
 

@@ -67,25 +67,22 @@ class Method:
         return cls(**{name: value for name, value in given.items() if name in names and value is not None})
 
 
-METHODS: dict[str, Method] = {
-    method.name: method
-    for method in (
-        # in the article's order, then one that is not in its tables
-        Method("CCA", "MultiLabelCCA"),
-        Method("MVMD", "MVMD"),
-        Method("MDDMp", "MDDM", {"constraint": "projection"}),
-        Method("MDDMf", "MDDM", {"constraint": "features"}),
-        Method("wMLDAb", "MLDA", {"label_weights": "binary"}),
-        Method("wMLDAe", "MLDA", {"label_weights": "entropy"}),
-        Method("wMLDAc", "MLDA", {"label_weights": "correlation"}),
-        Method("wMLDAd", "MLDA", {"label_weights": "dependence"}),
-        Method("SSMLDR", "SSMLDR"),
-        Method("NMLSDR", "NMLSDR"),
-        Method("SSMLDR*", "SSMLDR", {"alpha_labeled": 0.0}),
-        Method("NMLSDR*", "NMLSDR", {"alpha_labeled": 0.0}),
-        Method("wMLDAf", "MLDA", {"label_weights": "fuzzy"}),
-    )
-}
+_ALL = (  # in the article's order, then one that is not in its tables
+    Method("CCA", "MultiLabelCCA"),
+    Method("MVMD", "MVMD"),
+    Method("MDDMp", "MDDM", {"constraint": "projection"}),
+    Method("MDDMf", "MDDM", {"constraint": "features"}),
+    Method("wMLDAb", "MLDA", {"label_weights": "binary"}),
+    Method("wMLDAe", "MLDA", {"label_weights": "entropy"}),
+    Method("wMLDAc", "MLDA", {"label_weights": "correlation"}),
+    Method("wMLDAd", "MLDA", {"label_weights": "dependence"}),
+    Method("SSMLDR", "SSMLDR"),
+    Method("NMLSDR", "NMLSDR"),
+    Method("SSMLDR*", "SSMLDR", {"alpha_labeled": 0.0}),
+    Method("NMLSDR*", "NMLSDR", {"alpha_labeled": 0.0}),
+    Method("wMLDAf", "MLDA", {"label_weights": "fuzzy"}),
+)
+METHODS = {method.name: method for method in _ALL}
 
 
 def method_named(name: str) -> Method:

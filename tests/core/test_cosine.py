@@ -292,10 +292,10 @@ def test_a_cosine_transformer_proposes_and_nothing_warns(name, rng):
     proposed = getattr(nmlsdr, name)(n_neighbors=4, metric="cosine", neighbors=plugin).fit(X, Y)
     exact = getattr(nmlsdr, name)(n_neighbors=4, metric="cosine").fit(X, Y)
     np.testing.assert_array_equal(proposed.predict_proba(X), exact.predict_proba(X))
-    with pytest.warns(UserWarning, match='nearest of them by Euclidean distance.* set metric="cosine"'):
+    with pytest.warns(UserWarning, match='the nearest by euclidean distance.* set metric="cosine"'):
         getattr(nmlsdr, name)(n_neighbors=4, neighbors=plugin).fit(X, Y)
     other = KNeighborsTransformer(n_neighbors=30)
-    with pytest.warns(UserWarning, match='nearest of them by cosine distance.* set metric="euclidean"'):
+    with pytest.warns(UserWarning, match='the nearest by cosine distance.* set metric="euclidean"'):
         getattr(nmlsdr, name)(n_neighbors=4, metric="cosine", neighbors=other).fit(X, Y)
 
 

@@ -39,15 +39,10 @@ def entries(rows):
     return [(int(row[0]), int(row[1].removeprefix("label_"))) for row in rows]
 
 
-def write_rows(path, names, rows):
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows([names, *rows])
-
-
 def decide(table, *lines, names=("check", "label", "verdict")):
     """Write checked.csv, in which each line begins with the number of its row, in whose place its check stands."""
     checks = check_rows(*table[:2])
-    write_rows("checked.csv", names, [[checks[row], *cells] for row, *cells in lines])
+    write_csv("checked.csv", names, [[checks[row], *cells] for row, *cells in lines])
 
 
 def review(run, *options, out="review.csv"):
@@ -168,7 +163,7 @@ def test_verdicts_are_used_by_the_next_review_and_fit(run, groups):
     for row in rows[:6]:
         (entry,) = entries([row])
         row[8] = str(1 - given[entry]) if entry in wrong else "keep"
-    write_rows("checked.csv", NAMES, rows)
+    write_csv("checked.csv", NAMES, rows)
     later, _ = review(run, "--reviewed", "checked.csv", out="second.csv")
     assert len(later) == len(rows) - 6
     assert not set(entries(later)) & set(entries(rows[:6]))
@@ -201,9 +196,9 @@ def test_files_of_verdicts_that_cannot_be_read(run, groups, tmp_path):
         assert_refused(run("review", "wrong.npz", "--reviewed", "checked.csv", "--out", "a.csv"), *words)
 
     refused("checked.csv does not exist")
-    write_rows("checked.csv", ["check", "label"], [])
+    write_csv("checked.csv", ["check", "label"], [])
     refused("checked.csv lacks the column 'verdict'")
-    write_rows("checked.csv", ["row", "label", "verdict"], [["0", "label_0", "1"]])  # any table has a row 0
+    write_csv("checked.csv", ["row", "label", "verdict"], [["0", "label_0", "1"]])  # any table has a row 0
     refused("checked.csv lacks the column 'check'")
     decide(groups, [0, "label_0", "1"], [0, "label_0", "0"])
     refused("line 3", "a second and different verdict")
@@ -291,7 +286,7 @@ def test_rows_are_found_by_their_id(run, rng):
     assert all(line[names.index("near_1")].startswith("P") for line in found)
     for line in found:
         line[names.index("verdict")] = "keep"
-    write_rows("checked.csv", names, found)
+    write_csv("checked.csv", names, found)
     write_csv("turned.csv", head, rows[::-1])
     assert run("review", "turned.csv", *options, "--reviewed", "checked.csv", "--out", "later.csv").status == 0
     later = {(line[0], line[2]) for line in read_csv("later.csv")[1]}
@@ -321,7 +316,7 @@ def test_a_verdict_on_a_row_without_labels(run, groups):
 
 def test_lines_without_a_verdict_may_name_rows_that_do_not_exist(run, groups):
     """Nothing was decided on these lines, so they are not read: a list may be longer than the table of today."""
-    write_rows("checked.csv", ["check", "label", "verdict"], [["60", "label_0", ""], ["x", "flu", "?"], ["1", "", " "]])
+    write_csv("checked.csv", ["check", "label", "verdict"], [["60", "label_0", ""], ["x", "flu", "?"], ["1", "", " "]])
     assert review(run, "--reviewed", "checked.csv", out="b.csv")[0] == review(run)[0]
 
 
@@ -351,7 +346,7 @@ def settle(run, name, line, verdict):
     lines = listed("list.csv")
     chosen = next(one for one in lines if line(one))
     chosen["verdict"] = verdict
-    write_rows("checked.csv", list(chosen), [list(one.values()) for one in lines])
+    write_csv("checked.csv", list(chosen), [list(one.values()) for one in lines])
     ran(run("review", "ids.csv", *IDS, "--id", name, "--reviewed", "checked.csv", "--out", "again.csv"))
     left = {(one["row"], one["label"]) for one in lines} - {(one["row"], one["label"]) for one in listed("again.csv")}
     return (chosen["row"], chosen["label"]), left
@@ -374,7 +369,7 @@ def test_ids_that_are_not_unique_without_checks_are_refused(run, rng):
     with_ids("ids.csv", [f"p{i // 3}" for i in range(40)], rng)
 
     def refused(names, line, *words):
-        write_rows("checked.csv", names, [line])
+        write_csv("checked.csv", names, [line])
         command = ["review", "ids.csv", *IDS, "--id", "patient", "--reviewed", "checked.csv", "--out", "a.csv"]
         assert_refused(run(*command), "checked.csv, line 2", *words)
 
@@ -395,7 +390,7 @@ def test_an_id_column_called_like_one_of_the_list(run, rng, name):
     chosen, left = settle(run, name, lambda one: True, "keep")
     assert left == {chosen}
     if name.lower() == "row":  # the list's row may then be the id or the number
-        write_rows("checked.csv", ["row", "label", "verdict"], [["3", "flu", "1"]])
+        write_csv("checked.csv", ["row", "label", "verdict"], [["3", "flu", "1"]])
         command = ["review", "ids.csv", *IDS, "--id", name, "--reviewed", "checked.csv", "--out", "a.csv"]
         assert_refused(run(*command), "checked.csv lacks the column 'check'")
 

@@ -301,13 +301,6 @@ def test_broken_gzip_and_other_files(tmp_path):
         load_mulan(tmp_path / "a.arff", tmp_path / "b.xml")
 
 
-def test_arff_files_are_read_without_liac_arff(load, monkeypatch):
-    import sys
-
-    monkeypatch.setitem(sys.modules, "arff", None)
-    assert load(HEAD + "1,3,1\n").data.tolist() == [[1, 3]]
-
-
 @pytest.mark.parametrize(
     ("text", "value"),
     [("a\\'b", "a\\'b"), ("'a\\'b'", "a'b"), ('"\\u00e5\\t\\\\"', "å\t\\"), ("'\\101\\q'", "Aq"), ("''", "")],

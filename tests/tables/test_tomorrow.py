@@ -28,7 +28,7 @@ def test_two_names_of_the_file_are_two_columns(tmp_path):
     rows = np.column_stack([rng.normal(mean, 3, 300).round(1) for mean in (5, 7)])
     for name in ("temp.2", "temp"):
         plan = _fit(tmp_path, ["temp", name], rows)
-        _write(tmp_path, ["temp", name], rows + 15)
+        write_csv(tmp_path / "t.csv", ["temp", name], rows + 15)
         if name == "temp":
             with pytest.raises(ValueError, match=r"'temp' and 'temp\.2' have one name in the file"):
                 read_table(tmp_path / "t.csv", plan=plan)
@@ -37,13 +37,8 @@ def test_two_names_of_the_file_are_two_columns(tmp_path):
             assert [line[: line.index(":")] for line in found] == ["column 'temp'", "column 'temp.2'"]
 
 
-def _write(folder, names, rows):
-    lines = [names, *np.asarray(rows).tolist()]
-    (folder / "t.csv").write_text("".join(",".join(map(str, line)) + "\n" for line in lines))
-
-
 def _fit(folder, names, rows):
-    _write(folder, names, rows)
+    write_csv(folder / "t.csv", names, rows)
     table = read_table(folder / "t.csv", plan=Choices())
     return table.plan.filled(table.data)
 

@@ -39,17 +39,12 @@ def _installation_lines() -> list[tuple[str, str]]:
             lines.append((name, metadata.version(name)))
         except metadata.PackageNotFoundError:
             lines.append((name, f"not installed ({OPTIONAL.get(name, 'needed')})"))
-    lines += _build_lines()
-    return lines
-
-
-def _build_lines() -> list[tuple[str, str]]:
-    """How the kernels were compiled, and what they use here."""
-    facts = _graph.build_facts()
+    facts = _graph.build_facts()  # how the kernels were compiled, and what they use here
     openmp = facts["openmp"]
     used = SIMD_LEVELS[simd()] + " in use" + ("" if simd_level() is None else " (NMLSDR_SIMD)")
     compiled, best = SIMD_LEVELS[: facts["n_simd_levels"]], SIMD_LEVELS[_graph.best_simd_level()]
     return [
+        *lines,
         ("compiler", facts["compiler"]),
         ("debug build", "yes (NMLSDR_DEBUG=1)" if facts["debug"] else "no"),
         ("OpenMP", f"yes ({openmp})" if openmp else "no: kernels run on one thread"),

@@ -132,8 +132,7 @@ class Draw(NamedTuple):
     @property
     def labeled(self) -> NDArray[np.bool_]:
         """Which training rows have labels."""
-        rows: NDArray[np.bool_] = (self.given != -1).all(axis=1)
-        return rows
+        return np.asarray((self.given != -1).all(axis=1))
 
     def embedded(self, fitted: Any) -> tuple[Any, Any]:
         """The training and the test rows in a fitted embedding."""

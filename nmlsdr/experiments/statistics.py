@@ -88,8 +88,7 @@ def best_counts(values: ArrayLike) -> NDArray[np.intp]:
     array([1, 0, 2])
     """
     table = np.round(np.asarray(values, dtype=np.float64), DECIMALS)
-    counts: NDArray[np.intp] = np.sum(table == table.max(axis=1, keepdims=True), axis=0)
-    return counts
+    return np.asarray(np.sum(table == table.max(axis=1, keepdims=True), axis=0))
 
 
 def paired_t_p_value(first: ArrayLike, second: ArrayLike) -> float:

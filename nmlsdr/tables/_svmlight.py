@@ -34,7 +34,6 @@ def read_svmlight(path: Path_, form: Form, labels: LabelNames | None = None) -> 
     """
     from sklearn.datasets import load_svmlight_file  # here, because it loads all of sklearn.datasets
 
-    offset = int(not form.zero_based)
     with Lines(path, form) as lines:
         rows = _MatchedRows(lines, form, labels)
         try:
@@ -48,7 +47,7 @@ def read_svmlight(path: Path_, form: Form, labels: LabelNames | None = None) -> 
         wrong = np.flatnonzero(~np.isfinite(X.data))
         if len(wrong):
             row = int(np.searchsorted(X.indptr, wrong[0], side="right")) - 1
-            lines.number, index = rows.numbers[row], X.indices[wrong[0]] + offset
+            lines.number, index = rows.numbers[row], X.indices[wrong[0]] + rows.offset
             raise lines.error("the value is not a finite number; fill it in or drop the row", str(index))
     width = int(X.indices.max(initial=-1)) + 1 if form.n_features is None else form.n_features
     data = csr(X.data, X.indices, X.indptr, (len(sets), width))
@@ -69,7 +68,7 @@ class _MatchedRows:
     def __init__(self, lines: Lines, form: Form, labels: LabelNames | None) -> None:
         self._lines = lines
         self._known = None if labels is None else {*labels, UNLABELED}
-        self._offset = int(not form.zero_based)
+        self.offset = int(not form.zero_based)
         given = form.n_features is not None and form.n_features <= form.max_features
         self._argument = "n_features" if given else "max_features"
         self._n_features = getattr(form, self._argument)
@@ -91,7 +90,7 @@ class _MatchedRows:
                 self._lines.number = blank
                 raise self._lines.error("the line is blank, and rows follow it; remove it, or write 1:0 for a row of 0")
             found = ROW.fullmatch(text)
-            if found is None or int(found[2] or 0) - self._offset >= self._n_features:
+            if found is None or int(found[2] or 0) - self.offset >= self._n_features:
                 self.refuse(text)
             if found[1] is not None and found[1] not in self._sound:
                 self._check_labels(found[1])
@@ -116,12 +115,12 @@ class _MatchedRows:
         tokens = [token for token in text.partition("#")[0].replace("\t", " ").split(" ") if token]
         if ":" not in tokens[0]:
             self._check_labels(tokens.pop(0))
-        previous, limit = self._offset - 1, self._n_features + self._offset - 1
+        previous, limit = self.offset - 1, self._n_features + self.offset - 1
         for token in tokens:
             found = ROW.fullmatch(token)
             if found is None or found[2] is None or not previous < int(found[2]) <= limit:
                 what = f"{shorten(token)!r} is not index:value with a number and an index that is above the one before,"
-                where = f"at least {self._offset} (0 with zero_based=True) and at most {self._argument}={limit}"
+                where = f"at least {self.offset} (0 with zero_based=True) and at most {self._argument}={limit}"
                 raise self._lines.error(f"{what} {where}; correct it")
             previous = int(found[2])
         raise self._lines.error("the line is not a row of labels and index:value; correct it")

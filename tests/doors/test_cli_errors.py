@@ -33,8 +33,6 @@ def bad_folder(tmp_path_factory):
         write_csv(tmp_path / name, names, copy)
 
     table("text.csv", lambda rows: rows[7].__setitem__(1, "tall"))
-    table("nan.csv", lambda rows: rows[7].__setitem__(1, "nan"))
-    table("inf.csv", lambda rows: rows[7].__setitem__(1, "-inf"))
     table("two.csv", lambda rows: rows[7].__setitem__(6, 2))
     table("short.csv", lambda rows: rows[7].pop())
     write_csv(tmp_path / "head.csv", names, [])
@@ -50,11 +48,8 @@ def bad_folder(tmp_path_factory):
     np.savez(tmp_path / "nothing.npz", a=X)
     (tmp_path / "empty.csv").write_bytes(b"")
     (tmp_path / "latin.csv").write_bytes("Größe,flu\n1,0\n".encode("latin-1"))
-    (tmp_path / "binary.csv").write_bytes(bytes(range(256)))
     (tmp_path / "torn.csv.gz").write_bytes((tmp_path / "train.arff.gz").read_bytes()[:200])
     (tmp_path / "table.xls").write_bytes(b"x")
-    (tmp_path / "bad.xml").write_text("<labels><label name='a'")
-    (tmp_path / "entity.xml").write_text("<!DOCTYPE l [<!ENTITY a 'b'>]><labels><label name='&a;'/></labels>")
     (tmp_path / "mask.txt").write_text("1\n0\n")
     (tmp_path / "mask2.txt").write_text("1\n2\n" * 30)
     (tmp_path / "pickle.skops").write_bytes(pickle.dumps({"a": 1}))
@@ -87,34 +82,23 @@ READING = [
     (["absent.csv", *COLUMNS], ["absent.csv", "does not exist"]),
     (["folder", *COLUMNS], ["folder"]),
     (["table.xls", *COLUMNS], ["suffix", ".arff"]),
-    (["empty.csv", *COLUMNS], ["empty.csv"]),
     (["head.csv", *COLUMNS], ["head.csv"]),
     (["latin.csv", *COLUMNS, "--encoding", "utf-8"], ["latin.csv", "line 1", "UTF-8"]),
-    (["latin.csv", *COLUMNS, "--encoding", "latin-99"], ["latin.csv", "'latin-99' is not known"]),
-    (["binary.csv", *COLUMNS], ["binary.csv", "NUL character"]),
     (["torn.csv.gz", *COLUMNS], ["torn.csv.gz"]),
     (["text.csv", *COLUMNS], ["line 9", "blood, red", "'tall'"]),
-    (["inf.csv", *COLUMNS], ["line 9", "blood, red", "'-inf'"]),
     (["two.csv", *COLUMNS], ["line 9", "cold, heavy", "'2'"]),
     (["short.csv", *COLUMNS], ["line 9"]),
     (["train.csv", "--label-columns", "flue"], ["no column 'flue'"]),
-    (["train.csv", "--label-columns", "flu,flu"], ["flu", "twice"]),
     (["train.csv", "--drop", "nobody", *COLUMNS], ["no column 'nobody'"]),
-    (["train.csv", "--drop", "flu", *COLUMNS], ["flu", "a label and dropped"]),
     (["train.csv", "--labels", "absent.xml"], ["absent.xml"]),
-    (["train.arff.gz", "--labels", "bad.xml"], ["bad.xml"]),
-    (["train.arff.gz", "--labels", "entity.xml"], ["entity.xml"]),
     (["train.csv", "--label-file", "Y.csv"], ["Y.csv", "9 rows", "60"]),
-    (["train.csv", "--label-file", "absent.csv"], ["absent.csv"]),
     (["train.csv", *COLUMNS, "--labels", "labels.xml"], ["not allowed with"]),
     (["train.csv", *COLUMNS, "--max-bytes", "100"], ["more than", "100"]),
-    (["train.csv", *COLUMNS, "--max-features", "4"], ["max_features=4"]),
     (["train.csv", *COLUMNS, "--max-features", "some"], ["whole number", "'some'"]),
     (["train.csv", "--label-columns", ","], ["names with commas"]),
     (["nothing.npz"], ["nothing.npz"]),
     (["objects.npz"], ["objects.npz"]),
     (["train.csv", *COLUMNS, "--jobs", "0"], ["other than 0", "'0'"]),
-    (["train.csv", *COLUMNS, "--jobs", "many"], ["whole number", "'many'"]),
     (["train.csv", *COLUMNS, "--surprise"], ["--surprise"]),
     ([], ["DATA"]),
 ]

@@ -399,6 +399,14 @@ def test_nearest_rows_are_labelled_rows_and_a_partly_known_one_is_one(rng, tmp_p
         assert one["near"] == y[near, one["label"]].tolist()
 
 
+def test_correlations_are_those_of_the_rows_where_a_label_is_known(rng):
+    X, y = rng.normal(3, 2, (40, 3)), rng.integers(-1, 2, (40, 2))
+    X[:, 2], known = 7.0, y != -1
+    wanted = [[np.corrcoef(X[known[:, c], j], y[known[:, c], c])[0, 1] for c in (0, 1)] for j in (0, 1)]
+    for rows in (X, sparse.csr_array(X)):
+        np.testing.assert_allclose(_page.correlations(rows, y), [*wanted, [0, 0]], atol=1e-7)
+
+
 @pytest.mark.filterwarnings("ignore:60 of 300 rows lie in components")
 def test_pictures_have_quantiles_of_both_groups_and_shares_where_values_are_few(rng, tmp_path, monkeypatch):
     n = 300

@@ -204,9 +204,10 @@ def test_a_row_of_far_too_many_cells_is_refused_before_it_is_split(read, monkeyp
     ("a,b,y\n1.5,2,1\n", {}), ("a;b;y\n1.5;2;1\n", {}), ("a;b;y\n1,5;2;1\n", {}), ("a\tb\ty\n1,5\t2\t1\n", {}),
     ("a|b|y\n1.5|2|1\n", {}), ("a;b;y\n1,5;2;1\n", {"delimiter": ";", "decimal": ","}),
     ('"a";"b";"y"\n"1,5";"2";"1"\n', {}), ('"a,x";"b";"y"\n1,5;2;1\n', {}),
+    ('a,b,y\n"1,5",2,1\n', {}), ("a§b§y\n1,5§2§1\n", {"delimiter": "§"}),
 ])  # fmt: skip
 def test_delimiter_and_decimal_mark(tmp_path, text, how):
-    (tmp_path / "t.csv").write_text(text)
+    (tmp_path / "t.csv").write_text(text, encoding="utf-8")
     assert read_table(tmp_path / "t.csv", label_columns=["y"], **how).data.tolist() == [[1.5, 2]]
 
 

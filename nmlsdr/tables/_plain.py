@@ -9,7 +9,7 @@ from .._checks.words import BLANKS, HOLES
 from ._columns import Cells, Numbers, Table
 from ._files import DataFileError, Problem, place
 from ._labels import label_columns
-from ._numbers import number_problem
+from ._numbers import decimal_mark, is_number, number_problem
 from ._roles import Split
 
 SWAPPED = str.maketrans(",.", ".,")  # a decimal comma becomes a point, and a point an invalid character
@@ -25,14 +25,15 @@ def plain_contents(
     table : Table
     split : Split
     decimal : str, default=None
-        Decimal mark of numbers in texts. None: a comma if some have one and none has a point.
+        Decimal mark of numbers in texts. None: a comma if that of some is one, and that of none is a point.
     complete : bool, default=False
         Whether a missing feature or label is an error; else they are NaN and -1.
     """
     problems: list[Problem] = []
     features = [] if table.sparse is not None else split.features
-    written = "".join(text for name in features for text in getattr(table.columns[name], "different", ()))
-    decimal = decimal or ("," if "," in written and "." not in written else ".")
+    texts = (text.strip(BLANKS) for name in features for text in getattr(table.columns[name], "different", ()))
+    marks = {decimal_mark(text) for text in texts if is_number(text)}
+    decimal = decimal or ("," if "," in marks and "." not in marks else ".")
     found = [_values(name, table.columns[name], complete, decimal, problems) for name in features]
     target = label_columns(table, split, problems, all_known=complete) if split.labels else None
     if problems:

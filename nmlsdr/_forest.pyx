@@ -98,11 +98,11 @@ def boost(
 
 cdef void add_some(
     Py_ssize_t first, Py_ssize_t end, const float[:, ::1] X, const int64_t[::1] roots, const int32_t[::1] feature,
-    const float[::1] threshold, const int32_t[::1] left, const float[:, ::1] values, const int32_t[:, :] draws,
-    double[:, ::1] sums) noexcept nogil:
+    const float[::1] threshold, const int32_t[::1] left, const float[::1] values, const int32_t[::1] columns,
+    const int32_t[::1] ends, const int32_t[:, :] draws, double[:, ::1] sums) noexcept nogil:
     cdef int32_t at[64]
     cdef Py_ssize_t rows[64]
-    cdef Py_ssize_t t, i, a, c, n_rows, n_active
+    cdef Py_ssize_t t, i, a, c, n_rows, n_active, C = sums.shape[1]
     cdef int32_t node
     for t in range(roots.shape[0] - 1):
         n_rows = 0
@@ -119,8 +119,13 @@ cdef void add_some(
                     at[a] = left[node] + (X[rows[a], feature[node]] > threshold[node])
                     n_active += 1
         for a in range(n_rows):
-            for c in range(values.shape[1]):
-                sums[rows[a], c] += values[left[at[a]], c]
+            node = left[at[a]]
+            if ends.shape[0]:
+                for c in range(ends[node], ends[node + 1]):
+                    sums[rows[a], columns[c]] += values[c]
+            else:
+                for c in range(C):
+                    sums[rows[a], c] += values[node * C + c]
 
 
 def add_leaves(
@@ -129,7 +134,9 @@ def add_leaves(
     const int32_t[::1] feature,           # IN  (n_nodes)
     const float[::1] threshold,           # IN  (n_nodes)
     const int32_t[::1] left,              # IN  (n_nodes)
-    const float[:, ::1] values,           # IN  (n_leaves, C)
+    const float[::1] values,              # IN  (n_leaves * C), or of CSR leaves
+    const int32_t[::1] columns,           # IN  of CSR leaves, or none
+    const int32_t[::1] ends,              # IN  (n_leaves + 1) of CSR leaves, or none
     const int32_t[:, :] draws,            # IN  (n_trees, n) a tree counts for the rows that it did not draw
     double[:, ::1] sums,                  # IN and OUT (n, C)
     int n_threads,
@@ -137,4 +144,4 @@ def add_leaves(
     """Add for each row the values of its leaves over the trees, in their order."""
     cdef Py_ssize_t b, n = X.shape[0]
     for b in prange((n + 63) // 64, nogil=True, num_threads=n_threads, use_threads_if=n_threads > 1):
-        add_some(64 * b, min(n, 64 * b + 64), X, roots, feature, threshold, left, values, draws, sums)
+        add_some(64 * b, min(n, 64 * b + 64), X, roots, feature, threshold, left, values, columns, ends, draws, sums)

@@ -33,6 +33,7 @@ from scipy import sparse
 
 import nmlsdr._forest as kernels
 
+from ._checks.arguments import check_rows
 from ._errors import InputError
 from ._float32 import dense_parts, in_float32, warn_of_lost_features
 from ._process.threads import simd, worthwhile_threads
@@ -79,7 +80,7 @@ class Forest:
         Rows whose feature does not exceed it go to the left.
     left : ndarray of shape (n_nodes,), int32
         The left child of a node, after which comes the right one; the number of a leaf.
-    values : ndarray of shape (n_leaves, n_labels), float32
+    values : ndarray or CSR array of shape (n_leaves, n_labels), float32
         Mean label of the rows of a leaf, each counted as often as its tree drew it.
     weights : ndarray of shape (n_leaves,), int32
         Number of these draws.
@@ -94,7 +95,7 @@ class Forest:
     feature: NDArray[np.int32]
     threshold: NDArray[np.float32]
     left: NDArray[np.int32]
-    values: NDArray[np.float32]
+    values: Any
     weights: NDArray[np.int32]
     n_features_in_: int
     n_models: int | None = None
@@ -123,13 +124,16 @@ def checked_forest(arrays: Mapping[str, Any], n_features: int, n_labels: int, *,
         `boost_trees` makes.
     """
     found = {name: arrays[name] for name in _TYPES}
+    if sparse.issparse(found["values"]):
+        found["values"] = check_rows(found["values"], "values", dtype=np.float32)
     roots, feature, threshold, left, values, weights = found.values()
-    n_nodes, n_leaves = feature.size, weights.size
+    n_nodes, n_leaves, stored = feature.size, weights.size, values.data if sparse.issparse(values) else values
     shapes = (roots.size,), (n_nodes,), (n_nodes,), (n_nodes,), (n_leaves, n_labels), (n_leaves,)
     if (
         [array.dtype for array in found.values()] != list(_TYPES.values())
         or [array.shape for array in found.values()] != list(shapes)
-        or not all(array.flags.c_contiguous for array in found.values())
+        or (stored is not values and values.indptr.dtype != np.int32)
+        or not all(array.flags.c_contiguous for array in (roots, feature, threshold, left, stored, weights))
         or (len(roots) < 2 or (roots[0], roots[-1]) != (0, n_nodes) or (roots[1:] <= roots[:-1]).any())
     ):
         raise InputError("its arrays do not fit together")
@@ -143,7 +147,7 @@ def checked_forest(arrays: Mapping[str, Any], n_features: int, n_labels: int, *,
     if (feature < -1).any() or (feature >= n_features).any():
         raise InputError(f"it asks for a feature beyond the {n_features} of its rows")
     low, high = (-2, 2) if boosted else (0, 1)
-    if not np.isfinite(threshold).all() or not ((values >= low) & (values <= high)).all() or (weights < 1).any():
+    if not np.isfinite(threshold).all() or not ((stored >= low) & (stored <= high)).all() or (weights < 1).any():
         raise InputError(
             f"it has thresholds that are not finite, values outside [{low}, {high}], or leaves without rows"
         )
@@ -215,14 +219,16 @@ def grow_forests(
     at_once = n_threads * max(1, min(int(_WORK / work), _VALUES // (n_threads * len(kinds) * most_leaves * n_labels)))
     given = *rows, n_features, labels, n_sums, settings, random_state, n_draws, _LEAF, draws
     room = _room(min(at_once, n_estimators), len(kinds), most_leaves, n_labels)
-    parts: list[list[tuple[np.ndarray, ...]]] = [[] for _ in kinds]
+    few = n_labels > MOST_LABELS and 10 * np.count_nonzero(labels) < labels.size  # of them occur in a leaf
+    parts: list[list[tuple[Any, ...]]] = [[] for _ in kinds]
     for first in range(0, n_estimators, at_once):
         grown = [each[: n_estimators - first] for each in room]
         grown[0].fill(_UNUSED)
         if not kernels.grow(*given, *grown, first, n_threads, simd()):
             raise MemoryError("There is not enough memory to grow trees.")
         for kind, part in enumerate(parts):
-            part.append(_used(*(each[:, kind] for each in grown)))
+            nodes, n_nodes, values, weights = _used(*(each[:, kind] for each in grown))
+            part.append((nodes, n_nodes, sparse.csr_array(values) if few else values, weights))
         if callback is not None:
             callback()
     forests = [_joined(parts.pop(0), n_features) for _ in kinds]
@@ -248,7 +254,11 @@ def _used(nodes: np.ndarray, values: np.ndarray, weights: np.ndarray) -> tuple[n
 
 def _joined(parts: list[tuple[np.ndarray, ...]], n_features: int) -> Forest:
     """One forest of what some of its trees use each, in which each tree numbers its nodes and leaves from 0."""
-    nodes, n_nodes, values, weights = (np.concatenate(each) for each in zip(*parts, strict=True))
+    few = sparse.issparse(parts[0][2])
+    nodes, n_nodes, values, weights = (
+        sparse.vstack(each, format="csr") if few and each[0].ndim == 2 else np.concatenate(each)
+        for each in zip(*parts, strict=True)
+    )
     roots, before = (np.append(0, np.cumsum(each)) for each in (n_nodes, n_nodes // 2 + 1))
     feature, threshold, left = (nodes[name].copy() for name in ("feature", "threshold", "left"))
     left += np.where(feature < 0, *(np.repeat(each[:-1], n_nodes) for each in (before, roots))).astype(np.int32)
@@ -408,7 +418,9 @@ def score_by_forests(forests: list[Forest], X: Any, n_jobs: int) -> list[np.ndar
 def _summed(forest: Forest, X: Any, n_jobs: int, draws: NDArray[np.int32] | None = None) -> np.ndarray:
     """The values of each row's leaves, added over the trees, or over those that left it out."""
     sums = np.zeros((X.shape[0], forest.values.shape[1]))
-    arrays = forest.roots, forest.feature, forest.threshold, forest.left, forest.values
+    stored, none = forest.values, np.empty(0, np.int32)
+    values = (stored.data, stored.indices, stored.indptr) if sparse.issparse(stored) else (stored.ravel(), none, none)
+    arrays = forest.roots, forest.feature, forest.threshold, forest.left, *values
     draws = np.broadcast_to(np.int32(0), (len(forest.roots) - 1, len(sums))) if draws is None else draws
     for part, rows in dense_parts(X):
         n_threads = worthwhile_threads(n_jobs, len(rows) * len(forest.roots), each=_WORTH_SCORING)
@@ -445,7 +457,8 @@ def to_sklearn(forest: Forest) -> Any:
     draws, depth = np.zeros(len(left)), np.zeros(len(left), dtype=np.int64)
     means = np.zeros((len(left), n_labels))
     factor = (len(forest.roots) - 1) / forest.n_models if forest.n_models else 1.0  # theirs averages the trees
-    draws[~inner], means[~inner] = forest.weights[left[~inner]], factor * forest.values[left[~inner]]
+    values = forest.values.toarray() if sparse.issparse(forest.values) else forest.values
+    draws[~inner], means[~inner] = forest.weights[left[~inner]], factor * values[left[~inner]]
     for node in np.flatnonzero(inner)[::-1]:  # children come after their parents
         both = slice(left[node], left[node] + 2)
         draws[node], means[node] = draws[both].sum(), np.average(means[both], axis=0, weights=draws[both])

@@ -289,7 +289,9 @@ def assert_equals_twin(found, grown):
         assert found.feature[part].tolist() == feature
         assert found.threshold[part].tobytes() == np.array(threshold, dtype=np.float32).tobytes()
         np.testing.assert_array_equal(found.left[part], left + np.where(np.array(feature) < 0, n_leaves, n_nodes))
-        assert found.values[leaves].tobytes() == np.array(values).tobytes()
+        found_values = found.values[leaves]
+        found_values = found_values.toarray() if sparse.issparse(found_values) else found_values
+        assert found_values.tobytes() == np.array(values).tobytes()
         np.testing.assert_array_equal(found.weights[leaves], weights)
         n_nodes, n_leaves = n_nodes + len(feature), n_leaves + len(values)
-    assert (found.roots[-1], len(found.values)) == (n_nodes, n_leaves)
+    assert (found.roots[-1], found.values.shape[0]) == (n_nodes, n_leaves)

@@ -180,8 +180,8 @@ def _attribute(what: str, stored: Any, field: Field, letters: dict[str, int]) ->
         if len(stored) not in (0, len(KINDS), len(KINDS) + 1):  # the last are boosted trees
             raise Refused(f"{what} holds {len(stored)} forests")
         try:
-            size = letters["D"], letters["C"]
-            return [checked_forest(one, *size, boosted=number == len(KINDS)) for number, one in enumerate(stored)]
+            arrays, size = [{key: _value(part) for key, part in one.items()} for one in stored], (letters["D"], letters["C"])
+            return [checked_forest(one, *size, boosted=number == len(KINDS)) for number, one in enumerate(arrays)]
         except InputError as error:
             raise Refused(f"{what} cannot be used: {error}") from None
     value = check_rows(_value(stored)) if field.kind == "rows" else _value(stored)  # kernels take rows as they are

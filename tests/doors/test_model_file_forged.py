@@ -5,12 +5,23 @@ import zipfile
 
 import numpy as np
 import pytest
-from model_files import assert_forgery_is_refused, attribute, forge, members, nodes, part, plain, write_members
+from model_files import (
+    assert_forgery_is_refused,
+    assert_same,
+    attribute,
+    forge,
+    members,
+    nodes,
+    part,
+    plain,
+    write_members,
+)
 from scipy import sparse
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, Normalizer, StandardScaler
 
 import nmlsdr
+from nmlsdr import _sketch
 from nmlsdr._model.reading import open_model
 from nmlsdr.model_file import ModelFileError, load_model, save_model
 
@@ -406,6 +417,30 @@ def test_forged_boosted_trees_are_refused(tmp_path, rng, monkeypatch, change, me
 
 
 # ------------------------------------------------------------------------------------------- names by default
+
+
+@pytest.mark.parametrize(("position", "change", "message"), [
+    (0, lambda data: data * 3, r"values outside \[0, 1\]"),
+    (1, lambda columns: columns + 4, "broken CSR"),
+    (1, lambda columns: columns.astype(np.float64), TOGETHER),
+    (2, lambda ends: ends[::-1], "broken CSR|index pointer|must"),
+    (2, lambda ends: ends[:-1], "broken CSR|index pointer|together"),
+])  # fmt: skip
+def test_forged_leaves_that_hold_few_labels_are_refused(tmp_path, rng, monkeypatch, position, change, message):
+    """Leaves of trees that are split by random sums store the labels that occur in them."""
+    monkeypatch.setattr(_sketch, "MOST_LABELS", 3)
+    X, Y = rng.standard_normal((60, 3)), (rng.random((60, 40)) < 0.04).astype(int)
+    model = nmlsdr.ResidualPropagation(n_neighbors=4, n_estimators=3).fit(X, Y)
+    path = tmp_path / "m.skops"
+    save_model(path, model)
+    assert_same(load_model(path).forests_, model.forests_)
+    assert sparse.issparse(model.forests_[0].values)
+
+    def forger(schema, arrays):
+        parts = part(schema, "model", "forests_", 0, "values", "parts", position)
+        arrays[parts["file"]] = change(arrays[parts["file"]])
+
+    assert_forgery_is_refused(path, forger, message)
 
 
 @pytest.mark.parametrize("pipeline", [False, True])

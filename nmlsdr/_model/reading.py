@@ -180,7 +180,7 @@ def _attribute(what: str, stored: Any, field: Field, letters: dict[str, int]) ->
         if len(stored) not in (0, len(KINDS), len(KINDS) + 1):  # the last are boosted trees
             raise Refused(f"{what} holds {len(stored)} forests")
         try:
-            arrays, size = [{key: _value(part) for key, part in one.items()} for one in stored], (letters["D"], letters["C"])
+            size, arrays = (letters["D"], letters["C"]), [{key: _value(one[key]) for key in one} for one in stored]
             return [checked_forest(one, *size, boosted=number == len(KINDS)) for number, one in enumerate(arrays)]
         except InputError as error:
             raise Refused(f"{what} cannot be used: {error}") from None

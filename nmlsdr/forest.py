@@ -252,11 +252,10 @@ def _used(nodes: np.ndarray, values: np.ndarray, weights: np.ndarray) -> tuple[n
     return nodes[used], n_nodes, values[leaves], weights[leaves]
 
 
-def _joined(parts: list[tuple[np.ndarray, ...]], n_features: int) -> Forest:
+def _joined(parts: list[tuple[Any, ...]], n_features: int) -> Forest:
     """One forest of what some of its trees use each, in which each tree numbers its nodes and leaves from 0."""
-    few = sparse.issparse(parts[0][2])
     nodes, n_nodes, values, weights = (
-        sparse.vstack(each, format="csr") if few and each[0].ndim == 2 else np.concatenate(each)
+        sparse.vstack(each, format="csr") if sparse.issparse(each[0]) else np.concatenate(each)
         for each in zip(*parts, strict=True)
     )
     roots, before = (np.append(0, np.cumsum(each)) for each in (n_nodes, n_nodes // 2 + 1))

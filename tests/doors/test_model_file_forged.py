@@ -21,7 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, Normalizer, StandardScaler
 
 import nmlsdr
-from nmlsdr import _sketch
+from nmlsdr import forest as forests
 from nmlsdr._model.reading import open_model
 from nmlsdr.model_file import ModelFileError, load_model, save_model
 
@@ -428,7 +428,7 @@ def test_forged_boosted_trees_are_refused(tmp_path, rng, monkeypatch, change, me
 ])  # fmt: skip
 def test_forged_leaves_that_hold_few_labels_are_refused(tmp_path, rng, monkeypatch, position, change, message):
     """Leaves of trees that are split by random sums store the labels that occur in them."""
-    monkeypatch.setattr(_sketch, "MOST_LABELS", 3)
+    monkeypatch.setattr(forests, "MOST_LABELS", 3)
     X, Y = rng.standard_normal((60, 3)), (rng.random((60, 40)) < 0.04).astype(int)
     model = nmlsdr.ResidualPropagation(n_neighbors=4, n_estimators=3).fit(X, Y)
     path = tmp_path / "m.skops"

@@ -221,6 +221,11 @@ def test_a_cell_of_a_file_of_one_column_may_hold_a_delimiter(tmp_path, mark):
     assert read_table(tmp_path / "t.csv", plan=Choices()).plan.names == ["a", "b"]
 
 
+def test_a_text_behind_a_closing_quote_is_refused(read):
+    with pytest.raises(DataFileError, match="line 3: not a CSV row"):
+        read('a,b\n1,2\n"x"y,1\n')
+
+
 def test_points_and_commas_in_one_file_are_not_guessed(read):
     with pytest.raises(DataFileError, match="line 3, column 'a': '1,5' is not a number"):
         read("a;b\n1.5;1\n1,5;1\n")

@@ -79,7 +79,7 @@ def test_cells_of_other_methods_by_the_same_names_are_not_mixed_with_these(tmp_p
     CellFolder(tmp_path).write({"study": "beyond", "dataset": "Toy", "method": "Ridge", "seed": 0, "error": None,
                                 "fingerprint": earlier, "times": {}})  # fmt: skip
     assert reproduce("--size", "small", "--seeds", 1, "--datasets", "toy", "--methods", "ridge", "--out", tmp_path) == 2
-    assert "were made with other settings, data or versions" in capfd.readouterr().err
+    assert "have other settings, data or versions" in capfd.readouterr().err
 
 
 def test_the_base_regime_has_the_data_of_the_benchmarks():

@@ -284,8 +284,9 @@ def by_products(X, k, integers, n_threads):
     found = np.empty((len(X), k)), np.empty((len(X), k), np.intp)
 
     def search():
-        settings = {"level": simd(), "n_threads": n_threads, "integers": integers}
-        running = _graph.Search("products", kernel_rows(X), None, *found, **settings)
+        index = _graph.Index(kernel_rows(X), level=simd(), n_threads=n_threads)
+        running = _graph.Search(index, None, *found, n_threads=n_threads, method="products")
+        running.start(n_threads, integers=integers)
         while running.step(1000.0):
             pass
 

@@ -76,10 +76,10 @@ def answer(
     others = None if queries is None else kernel_rows(queries)
     running = _graph.Search(index, others, squared, indices, n_threads=n_threads)
     by_products = running.method == "products"
-    searched = rows, queries
+    own, asked = rows, queries
     if index.by_angle and by_products and not sparse.issparse(rows):
-        searched = tuple(side if side is None else np.asarray(side) for side in running.units())
-    chosen = strategy(running.method, *searched, squared.shape[1], n_threads, alone=alone)
+        own, asked = (None if side is None else np.asarray(side) for side in running.units())
+    chosen = strategy(running.method, own, asked, squared.shape[1], n_threads, alone=alone)
     more = ""
     if chosen.groups is None:
         threads = worthwhile_threads(n_threads, running.threads, _WORK_PER_THREAD)
@@ -90,7 +90,8 @@ def answer(
             more = ", by columns and postings" if facts["sparse"] else ", by packed blocks"
         more += f", of {facts['integers']}-bit integers" if facts.get("integers") else ""
     else:
-        _by_groups(chosen.groups, *searched, *map(np.asarray, running.lists()), n_threads)
+        near, found = map(np.asarray, running.lists())
+        _by_groups(chosen.groups, own, asked, near, found, n_threads)
     running.end()
     if not alone:
         log(chosen, rows, queries, squared.shape[1], n_threads, more)

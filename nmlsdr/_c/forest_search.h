@@ -115,9 +115,8 @@ static inline NM_TARGET NM_INLINE void NM_LEVEL(square)(
 }
 
 /* The bin of each row: the number of K thresholds below its value x. */
-static inline NM_TARGET void NM_LEVEL(count_values)(const nmlsdr_growing *g, const float *at, ptrdiff_t K)
+static inline NM_TARGET void NM_LEVEL(count_values)(const nmlsdr_growing *g, const float *at, ptrdiff_t K, uint8_t *bin)
 {
-    uint8_t *bin = g->bin;
     const float *x = g->x;
     const ptrdiff_t n = g->n;
     for (ptrdiff_t i = 0; i < n; i += LANES) {
@@ -134,8 +133,10 @@ static inline NM_TARGET void NM_LEVEL(count_values)(const nmlsdr_growing *g, con
 }
 
 /* The same by codes. */
-static inline NM_TARGET void NM_LEVEL(count_codes)(const nmlsdr_growing *g, const int8_t *at, ptrdiff_t K, uint8_t *bin)
+static inline NM_TARGET void NM_LEVEL(count_codes)(const nmlsdr_growing *g, const float *values, ptrdiff_t K, uint8_t *bin)
 {
+    int8_t at[NMLSDR_THRESHOLDS];
+    for (ptrdiff_t k = 0; k < K; k++) at[k] = (int8_t)values[k];
     for (ptrdiff_t i = 0; i < g->n; i += (ptrdiff_t)sizeof(VB)) {
         const VB code = AT(const VB, g->code + i);
         VB count = {0};
@@ -246,37 +247,59 @@ NM_TARGET static void NM_LEVEL(compare_stored)(
     NM_LEVEL(compare_bins)(g, bins, column, at, K, width, best);
 }
 
+/* Compare what waits: as many features as are added up together, or fewer one by one. */
+NM_TARGET static void NM_LEVEL(compare_waiting)(
+    const nmlsdr_growing *g, int m, const int32_t *column, const float *at, ptrdiff_t K, nmlsdr_split *best)
+{
+    if (m == NMLSDR_AT_ONCE) NM_LEVEL(compare_thresholds)(g, m, column, at, K, best);
+    for (int j = 0; j < m && m < NMLSDR_AT_ONCE; j++) {
+        memmove(g->bin, g->bin + j * g->capacity, (size_t)g->n);
+        NM_LEVEL(compare_thresholds)(g, 1, column + j, at + j * NMLSDR_THRESHOLDS, K, best);
+    }
+}
+
+/* The columns from number p on in a window, as many as there are lanes, and their least and largest values. */
+static inline NM_TARGET void NM_LEVEL(fill_window)(const nmlsdr_growing *g, ptrdiff_t p, float *least, float *most)
+{
+    const float *X = g->X + p;
+    V low = AT(const V, X + g->rows[0] * g->width), negative = -low;
+    for (ptrdiff_t i = 0; i < g->n; i++) {
+        const V one = AT(const V, X + g->rows[i] * g->width);
+        AT(V, g->window + LANES * i) = one;
+        low = VMIN(one, low);
+        negative = VMIN(-one, negative);
+    }
+    AT(V, least) = low;
+    AT(V, most) = -negative;
+}
+
 /* The best of the features of a node, the first of equal ones: columns from a random one on, at most twice as many as are tried,
  * of which constant ones do not count; more only if none of them leaves enough rows on both sides. */
-NM_TARGET static nmlsdr_split NM_LEVEL(search)(const nmlsdr_growing *g, uint64_t key)
+static inline NM_TARGET NM_INLINE nmlsdr_split NM_LEVEL(search_either)(const nmlsdr_growing *g, uint64_t key, const int codes)
 {
     nmlsdr_split best = {-1.0, -1, 0.0f};
-    const ptrdiff_t D = g->n_columns, n = g->n, width = g->width, tried = g->kind[0];
-    const int32_t *rows = g->rows, several = g->kind[1];
+    const ptrdiff_t D = g->n_columns, n = g->n, tried = g->kind[0];
+    const int32_t *rows = g->rows, several = g->kind[1], lanes = g->X ? LANES : 1;
     const ptrdiff_t K = !several ? 1 : n < NMLSDR_THRESHOLDS ? n : NMLSDR_THRESHOLDS;
-    float *window = g->window, *x = g->x;
+    int8_t *code = g->code;
+    float *x = g->x, waiting_at[NMLSDR_AT_ONCE * NMLSDR_THRESHOLDS];
+    int32_t waiting[NMLSDR_AT_ONCE], m = 0;
     ptrdiff_t p = nmlsdr_number_below(key, D), looked = 0, found = 0, stored = 0;
 
     while (looked < D && best.column < 0) {
         const ptrdiff_t end = looked + 2 * tried, before = found;
         while (found < before + tried && looked < D && (looked < end || found == before)) {
-            float least[LANES], most[LANES], at[LANES] = {0};
+            float least[LANES] = {0}, most[LANES] = {0}, at[LANES] = {0};
             uint32_t random[LANES];
             int32_t column[LANES], j = 0, vary = 0;
-            if (g->X) {
-                const float *X = g->X + p;
-                V low = AT(const V, X + rows[0] * width), negative = -low;
-                for (ptrdiff_t i = 0; i < n; i++) {
-                    const V one = AT(const V, X + rows[i] * width);
-                    AT(V, window + LANES * i) = one;
-                    low = VMIN(one, low);
-                    negative = VMIN(-one, negative);
-                }
-                AT(V, least) = low;
-                AT(V, most) = -negative;
-            } else stored = nmlsdr_values_of(g, p, least, most);
+            if (codes) {
+                const int8_t *values = g->f->codes + g->columns[p] * g->f->n;
+                for (ptrdiff_t i = 0; i < n; i++) code[i] = values[rows[i]];
+                most[0] = memcmp(code, code + 1, (size_t)(n - 1)) != 0;
+            } else if (g->X) NM_LEVEL(fill_window)(g, p, least, most);
+            else stored = nmlsdr_values_of(g, p, least, most);
             memset(column, 255, sizeof column);
-            for (; j < (g->X ? LANES : 1) && found < before + tried && looked < D && (looked < end || found == before); j++, looked++) {
+            for (; j < lanes && found < before + tried && looked < D && (looked < end || found == before); j++, looked++) {
                 if (!(least[j] < most[j])) continue;
                 random[j] = nmlsdr_hash((uint32_t)key + (uint32_t)found++);
                 column[j] = (int32_t)((p + j) % D);
@@ -289,55 +312,40 @@ NM_TARGET static nmlsdr_split NM_LEVEL(search)(const nmlsdr_growing *g, uint64_t
             if (at_once) NM_LEVEL(compare_columns)(g, column, at, &best);
             for (int k = 0; k < j && !at_once; k++) {
                 if (column[k] < 0) continue;
-                float some[NMLSDR_THRESHOLDS] = {at[k]};
-                for (ptrdiff_t i = 0; g->X && i < n; i++) x[i] = window[LANES * i + k];
-                for (ptrdiff_t m = 0; several && m < K; m++)
-                    some[m] = x[n == K ? m : (m * n + nmlsdr_number_below((uint64_t)random[k] << 32, n)) / NMLSDR_THRESHOLDS];
-                if (g->X) {
-                    NM_LEVEL(count_values)(g, some, K);
-                    NM_LEVEL(compare_thresholds)(g, 1, column + k, some, K, &best);
-                } else NM_LEVEL(compare_stored)(g, stored, column[k], some, K, &best);
+                float *some = waiting_at + m * NMLSDR_THRESHOLDS;
+                some[0] = at[k];
+                for (ptrdiff_t i = 0; g->X && i < n; i++) x[i] = g->window[LANES * i + k];
+                for (ptrdiff_t a = 0; several && a < K; a++) {
+                    const uint64_t drawn = (uint64_t)random[k] << 32;
+                    const ptrdiff_t i = n == K ? a : (a * n + nmlsdr_number_below(drawn, n)) / NMLSDR_THRESHOLDS;
+                    some[a] = codes ? (float)code[i] : x[i];
+                }
+                if (!codes && !g->X) {
+                    NM_LEVEL(compare_stored)(g, stored, column[k], some, K, &best);
+                    continue;
+                }
+                if (codes) NM_LEVEL(count_codes)(g, some, K, g->bin + m * g->capacity);
+                else NM_LEVEL(count_values)(g, some, K, g->bin + m * g->capacity);
+                waiting[m++] = column[k];
+                if (m < NMLSDR_AT_ONCE && several) continue;
+                NM_LEVEL(compare_waiting)(g, m, waiting, waiting_at, K, &best);
+                m = 0;
             }
         }
+        NM_LEVEL(compare_waiting)(g, m, waiting, waiting_at, K, &best);
+        m = 0;
     }
     return best;
 }
 
-/* The same for columns of codes, with several thresholds of each. */
+NM_TARGET static nmlsdr_split NM_LEVEL(search)(const nmlsdr_growing *g, uint64_t key)
+{
+    return NM_LEVEL(search_either)(g, key, 0);
+}
+
 NM_TARGET static nmlsdr_split NM_LEVEL(search_codes)(const nmlsdr_growing *g, uint64_t key)
 {
-    nmlsdr_split best = {-1.0, -1, 0.0f};
-    const ptrdiff_t D = g->n_columns, n = g->n, tried = g->kind[0], K = n < NMLSDR_THRESHOLDS ? n : NMLSDR_THRESHOLDS;
-    const int32_t *rows = g->rows;
-    int8_t *code = g->code;
-    ptrdiff_t p = nmlsdr_number_below(key, D), looked = 0, found = 0;
-
-    while (looked < D && best.column < 0) {
-        const ptrdiff_t end = looked + 2 * tried, before = found;
-        float at[NMLSDR_AT_ONCE * NMLSDR_THRESHOLDS];
-        int32_t column[NMLSDR_AT_ONCE], m = 0;
-        for (; found < before + tried && looked < D && (looked < end || found == before); looked++, p = (p + 1) % D) {
-            const int8_t *codes = g->f->codes + g->columns[p] * g->f->n;
-            for (ptrdiff_t i = 0; i < n; i++) code[i] = codes[rows[i]];
-            if (!memcmp(code, code + 1, (size_t)(n - 1))) continue; /* constant */
-            int8_t some[NMLSDR_THRESHOLDS];
-            const uint64_t random = (uint64_t)nmlsdr_hash((uint32_t)key + (uint32_t)found++) << 32;
-            for (ptrdiff_t k = 0; k < K; k++) {
-                some[k] = code[n == K ? k : (k * n + nmlsdr_number_below(random, n)) / NMLSDR_THRESHOLDS];
-                at[m * NMLSDR_THRESHOLDS + k] = some[k];
-            }
-            NM_LEVEL(count_codes)(g, some, K, g->bin + m * g->capacity);
-            column[m++] = (int32_t)p;
-            if (m < NMLSDR_AT_ONCE) continue;
-            NM_LEVEL(compare_thresholds)(g, m, column, at, K, &best);
-            m = 0;
-        }
-        for (int j = 0; j < m; j++) {
-            memcpy(g->bin, g->bin + j * g->capacity, (size_t)n);
-            NM_LEVEL(compare_thresholds)(g, 1, column + j, at + j * NMLSDR_THRESHOLDS, K, &best);
-        }
-    }
-    return best;
+    return NM_LEVEL(search_either)(g, key, 1);
 }
 
 #include "simd_clear.h"

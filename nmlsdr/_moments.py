@@ -398,7 +398,8 @@ def label_sets(X: RowSums, Y: np.ndarray, known: np.ndarray | None = None) -> li
     moments = X.moment(np.where(known, Y, 0.0), mean)
     found = []
     for (_, columns), rows, sum_, square in zip(sorted(groups.items()), masks, sums.T, squares.T, strict=True):
-        own, labels, n = Y[np.ix_(rows, columns)], np.array(columns), np.count_nonzero(rows)
+        labels, n = np.array(columns), int(np.count_nonzero(rows))
+        own = Y[np.ix_(rows, labels)]
         if n == 0:
             found.append(_label_set(X, own, labels, rows))
             continue

@@ -400,6 +400,9 @@ def test_a_class_of_one_s_own_stands_in_the_tables_of_the_benchmarks(tmp_path):
     head, values = (tmp_path / "tables" / "benchmarks-AP.csv").read_text(encoding="utf-8").splitlines()
     assert head == f"Data set,MDDMp,{own}"
     assert all(0.5 < float(value) < 1 for value in values.split(",")[1:])
+    study = protocol.STUDIES["benchmarks"]
+    data = protocol.draw(study, "Toy", 0, "small", None)
+    assert protocol.embed(study, own, data)[1].shape[1] == data.given.shape[1]
 
 
 @pytest.mark.parametrize(("words", "message"), [

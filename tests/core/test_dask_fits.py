@@ -333,11 +333,6 @@ def test_lists_do_not_depend_on_the_order_of_comparisons(rng, monkeypatch, order
     assert_lists_of_one_search(draw(rng)[0], monkeypatch, order, chunks, k, metric)
 
 
-@pytest.mark.parametrize(("order", "k", "metric"), [(1, 59, "euclidean"), (3, 9, "cosine"), (7, 1, "euclidean")])
-def test_a_block_may_hold_one_row(rng, monkeypatch, order, k, metric):
-    assert_lists_of_one_search(draw(rng, 60)[0], monkeypatch, order, (1,) * 60, k, metric)
-
-
 def assert_lists_of_one_search(X, monkeypatch, order, chunks, k, metric):
     """Blocks of these sizes, compared in this order, give the lists of a search of all rows at once."""
     plan = neighbor_tasks.make_plan

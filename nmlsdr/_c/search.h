@@ -170,7 +170,7 @@ static int nmlsdr_query_begin(nmlsdr_query *a, const struct nmlsdr_index *x, con
     if (x->number && (x->rows.n < x->n || (queries && a->queries->n < queries->n))) {
         const ptrdiff_t left = x->rows.n - !queries;
         a->n = queries ? a->queries->n : a->n;
-        a->n_found = k < left ? k : left < 0 ? 0 : left;
+        a->n_found = k < left ? k : left; /* -1 if there are no rows, and so no lists */
         a->near = (double *)nmlsdr_new(memory, a->n * a->n_found, sizeof(double));
         a->row = (ptrdiff_t *)nmlsdr_new(memory, a->n * a->n_found, sizeof(ptrdiff_t));
     }

@@ -74,6 +74,8 @@ def test_a_row_of_zeros_is_at_distance_one_from_every_row():
     distances, indices = graph.kneighbors(X, 5, queries=[[0.0, 0.0], [0.0, 2.0]], metric="cosine")
     assert distances.tolist() == [[1, 1, 1, 1, 1], [0, 1, 1, 1, 1]]
     assert indices.tolist() == [[0, 1, 2, 3, 4], [4, 0, 1, 2, 3]]
+    distances, indices = graph.kneighbors(X[3:], 2, queries=[[0.0, 1.0], [0.0, 0.0], [-2.0, 0.0]], metric="cosine")
+    assert (distances.tolist(), indices.tolist()) == ([[0, 1], [1, 1], [0, 1]], [[1, 0], [0, 1], [0, 1]])
 
 
 @pytest.mark.parametrize("storage", [np.asarray, sparse.csr_array, sparse.csr_matrix])

@@ -121,9 +121,7 @@ PRODUCTS = {
 
 
 # Products that are known to be out of date, and what their pages say about it.  A test fails if another one is.
-OUT_OF_DATE: dict[str, str] = dict.fromkeys(
-    ("comparison", "rivals", "scores", "mistakes", "beyond"), "made before the method changed on 2026-11-26."
-)
+OUT_OF_DATE: dict[str, str] = {}
 
 
 def provenance_file(name: str, top: Path = TOP) -> Path:

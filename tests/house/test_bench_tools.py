@@ -1,10 +1,7 @@
 """The tools of bench/: fair rounds, memory, result files, the regression decision."""
 
-import contextlib
 import importlib.util
 import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -64,15 +61,6 @@ def test_facts_name_no_host_and_need_no_installed_nmlsdr(harness, monkeypatch):
     assert str(Path.home()) not in json.dumps(facts)
 
 
-@pytest.mark.parametrize(
-    ("flags", "kernels"),
-    [("fpu avx2 fma avx512f avx512dq avx512bw avx512vl", "SkylakeX"), ("fpu avx2 fma avx512f", "Haswell"),
-     ("fpu sse2", None)],
-)  # fmt: skip
-def test_best_kernels_of_openblas(flags, kernels):
-    assert load("_blas").best_kernels(f"model name\t: P\nflags\t\t: {flags}\n") == kernels
-
-
 def test_scripts_choose_the_kernels_before_numpy_loads():
     scripts = [path for path in BENCH.glob("*.py") if "import numpy" in path.read_text()]
     scripts = [path for path in scripts if path.name not in ("_cases.py", "compare.py")]  # equal sides, no peers
@@ -104,14 +92,6 @@ def test_rows_of_a_table_keep_the_run_that_made_them(harness, tables, tmp_path, 
     assert "another" in line
     again, runs = harness.carried(new)
     assert (again, set(runs)) == (new["rows"], set(new["runs"]))
-
-
-def test_a_run_gets_a_new_folder_unless_replace_is_given(harness):
-    harness.choose_folder(True)
-    assert harness._own_folder() == harness.RESULTS
-    harness.choose_folder(False)
-    assert harness._own_folder().parent.name == "runs"
-    assert harness._own_folder() == harness._own_folder()
 
 
 # ---------------------------------------------------------------- the regression rule
@@ -157,19 +137,6 @@ def test_a_bound_far_from_the_median_decides_nothing(compare):
     assert compare.decide([1.05] * 7 + [1.2] * 8, "core").outcome == "unclear"  # the median is above the line
     wide = compare.decide([1.14] * 7 + [1.5] * 8, "core")  # and here the bound is, too, 24 % below the median
     assert (wide.median, wide.low, wide.outcome) == (1.5, 1.14, "unclear")
-
-
-def test_the_environment_is_checked_before_anything_is_built(compare, monkeypatch, tmp_path, capsys):
-    needs = '["numpy>=1", "numpy>=99", "no-such-tool>=3.1"]'
-    (tmp_path / "pyproject.toml").write_text(f"[build-system]\nrequires = {needs}")
-    assert compare.missing_to_build(tmp_path) == (
-        f'both commits are built with "numpy>=99", "no-such-tool>=3.1", found numpy: {np.__version__}, '
-        'no-such-tool: none; run: pip install "numpy>=99" "no-such-tool>=3.1"'
-    )
-    monkeypatch.setattr(compare, "missing_to_build", lambda: "run: pip install x")
-    monkeypatch.setattr(compare, "checkouts", lambda revisions: pytest.fail("a checkout was made"))
-    assert compare.main(["HEAD"]) == 2
-    assert capsys.readouterr().err == "compare: run: pip install x\n"
 
 
 @pytest.mark.parametrize(("slowdown", "kind", "instructions", "outcome"), [
@@ -221,39 +188,6 @@ def test_an_open_case_gets_more_pairs(compare, monkeypatch, ratio, pairs):
     assert absent == {}
 
 
-@pytest.mark.quick_cases("quiet")
-@pytest.mark.parametrize(("count", "name"), [(0, "compare-quiet"), (2, "compare-loaded")])
-def test_a_comparison_records_the_busy_processes_that_ran_with_it(compare, monkeypatch, tmp_path, count, name):
-    """Both sides run while the busy processes do, and these end with the comparison; the table says so."""
-    harness, started, seen = compare._harness, [], []
-
-    class Popen(subprocess.Popen):
-        def __init__(self, *args, **options):
-            super().__init__(*args, **options)
-            started.append(self)
-
-    def records(*trees, **options):
-        seen.append([process.poll() for process in started])
-        return [{"case": "a", "threads": 1, "pairs": 15, "before": 2.0, "after": 1.0, "median": 0.5, "low": 0.4,
-                 "instructions": None, "outcome": "faster"}]  # fmt: skip
-
-    monkeypatch.setattr(compare, "checkouts", lambda revisions: contextlib.nullcontext([tmp_path, tmp_path]))
-    monkeypatch.setattr(compare, "build_tree", lambda tree, cache: True)
-    monkeypatch.setattr(compare, "run", lambda *args, **options: "abc1234\n")
-    monkeypatch.setattr(compare, "compare", records)
-    monkeypatch.setattr(harness, "_own_folder", lambda: tmp_path)
-    monkeypatch.setattr(harness, "machine_facts", lambda: {"date": "today", "commit": "abc1234"})
-    monkeypatch.setattr(load("tables"), "render", lambda content: "")
-    monkeypatch.setattr(harness.subprocess, "Popen", Popen)
-    assert compare.main(["abc1234", "--load", str(count)]) == 0
-    assert seen == [[None] * count]
-    assert all(process.poll() is not None for process in started)
-    content = json.loads((tmp_path / f"{name}.json").read_text())
-    assert ("2 other processes were busy" in content["notes"]) == (count == 2)
-    assert content["rows"][0]["after"] == 1.0
-    assert content["values"] == {"median": 0.5, "regressions": 0}
-
-
 def test_few_pairs_invalid_values_and_unknown_commits_are_refused(compare, capsys):
     with pytest.raises(compare.Failure, match="14 pairs cannot decide; at least 15"):
         compare.decide([2.0] * 14, "core")
@@ -280,38 +214,6 @@ def test_every_case_is_compared_and_runs_at_its_small_size():
             work.alone(1)
             alone.add(name)
     assert alone == {"graph-normalise", "mlknn-fit", "mlknn-posterior"}
-
-
-@pytest.mark.parametrize("exponent", [0.0, 1.0, 2.0])
-def test_fitted_exponent_of_a_power(exponent):
-    sizes = np.array([10, 20, 50, 100])
-    assert load("_cases").fitted_exponent(sizes, 3 * sizes**exponent) == pytest.approx(exponent, abs=1e-12)
-
-
-@pytest.mark.slow
-def test_pytest_benchmark_compares_two_commits_on_a_clock_that_changed(tmp_path):
-    (tmp_path / "test_sum.py").write_text("def test_sum(benchmark):\n    benchmark(sum, range(100))\n")
-    (tmp_path / "conftest.py").symlink_to(BENCH / "conftest.py")
-
-    def measure(*options):
-        command = [sys.executable, "-m", "pytest", "-q", "-c", str(BENCH.parent / "pyproject.toml")]
-        command += ["--benchmark-enable", f"--benchmark-storage={tmp_path}", "--rootdir=.", "test_sum.py", *options]
-        outer = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}  # a worker's
-        env = {**outer, "PYTHONPATH": str(BENCH)}
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, env=env)
-        return done.returncode, done.stdout + done.stderr
-
-    status, printed = measure("--benchmark-save=base")
-    assert status == 0, printed
-    (file,) = tmp_path.glob("*/*_base.json")
-    saved = json.loads(file.read_text())
-    assert "commit" not in saved["machine_info"]["nmlsdr"]  # it stands in commit_info: two commits, one machine
-    saved["machine_info"]["cpu"]["hz_actual_friendly"] = "1 Hz"
-    saved["benchmarks"][0]["stats"]["median"] /= 100
-    file.write_text(json.dumps(saved))
-    status, printed = measure("--benchmark-compare", "--benchmark-compare-fail=median:10%")
-    assert status == 1, printed
-    assert "has regressed" in printed
 
 
 # ---------------------------------------------------------------- the tables in the README files

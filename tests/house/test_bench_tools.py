@@ -307,37 +307,6 @@ def test_readme_tables_are_those_of_the_committed_results(tables):
     assert tables.differences() == ""
 
 
-def test_a_commit_is_built_once(compare, tmp_path, monkeypatch):
-    """The second comparison takes what the first compiled, and a build that fails leaves nothing behind."""
-    built = []
-
-    def run(command, folder, failure, env=None):
-        if command[0] == "git":  # the sources of the kernels
-            return f"100644 {folder.name:a<40} 0\tnmlsdr/_graph.pyx\n"
-        built.append(folder.name)
-        if folder.name == "broken":
-            raise compare.Failure(failure)
-        (folder / "nmlsdr" / "_graph.so").write_text(f"compiled in {folder.name}")
-        return ""
-
-    monkeypatch.setattr(compare, "run", run)
-    cache = tmp_path / "cache"
-    for name in ("one", "two", "one", "broken"):
-        (tmp_path / name / "nmlsdr").mkdir(parents=True, exist_ok=True)
-        (tmp_path / name / "nmlsdr" / "_graph.so").unlink(missing_ok=True)
-        if name == "broken":
-            with pytest.raises(compare.Failure, match="the build failed"):
-                compare.build_tree(tmp_path / name, cache=cache)
-        else:
-            needed = name not in built
-            assert compare.build_tree(tmp_path / name, cache=cache) == needed
-            assert (tmp_path / name / "nmlsdr" / "_graph.so").read_text() == f"compiled in {name}"
-    assert built == ["one", "two", "broken"]
-    assert len(list(cache.iterdir())) == 2
-    monkeypatch.setenv("CFLAGS", "-O0")
-    assert compare.build_tree(tmp_path / "one", cache=cache)
-
-
 def test_growth_is_measured_in_pieces_that_add_up(tmp_path, monkeypatch):
     """A curve ends where a fit takes too long; what this commit has measured is not measured again."""
     growth, asked = load("growth"), []

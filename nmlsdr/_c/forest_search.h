@@ -210,18 +210,17 @@ static inline NM_TARGET NM_INLINE void NM_LEVEL(compare_some)(const nmlsdr_growi
         NM_LEVEL(compare_bins)(g, g->sums + j * size, column[j], at + j * NMLSDR_THRESHOLDS, K, width, best);
 }
 
-/* Compare features with K thresholds each, that are counted: as many as are compared at once, or the only one. */
+/* Compare m features with K thresholds each, that are counted. */
 NM_TARGET static void NM_LEVEL(compare_thresholds)(
     const nmlsdr_growing *g, int m, const int32_t *column, const float *at, ptrdiff_t K, nmlsdr_split *best)
 {
     const ptrdiff_t width = g->f->n_padded;
-    if (m == 1 && width == 8) NM_LEVEL(compare_some)(g, 1, column, at, K, 8, best);
-    else if (m == 1 && width == 16) NM_LEVEL(compare_some)(g, 1, column, at, K, 16, best);
-    else if (m == 1) NM_LEVEL(compare_some)(g, 1, column, at, K, width, best);
-    else if (width == 8) NM_LEVEL(compare_some)(g, NMLSDR_AT_ONCE, column, at, K, 8, best);
-    else if (width == 16) NM_LEVEL(compare_some)(g, NMLSDR_AT_ONCE, column, at, K, 16, best);
-    else if (width == 32) NM_LEVEL(compare_some)(g, NMLSDR_AT_ONCE, column, at, K, 32, best);
-    else NM_LEVEL(compare_some)(g, NMLSDR_AT_ONCE, column, at, K, width, best);
+    const int all = m == NMLSDR_AT_ONCE;
+    if (all && width == 8) NM_LEVEL(compare_some)(g, NMLSDR_AT_ONCE, column, at, K, 8, best);
+    else if (all && width == 16) NM_LEVEL(compare_some)(g, NMLSDR_AT_ONCE, column, at, K, 16, best);
+    else if (all && width == 32) NM_LEVEL(compare_some)(g, NMLSDR_AT_ONCE, column, at, K, 32, best);
+    else if (width == 8) NM_LEVEL(compare_some)(g, m, column, at, K, 8, best);
+    else NM_LEVEL(compare_some)(g, m, column, at, K, width, best);
 }
 
 /* Compare K thresholds of a column that is kept alone, of which the first `stored` of g->right have a value of their own. */
@@ -245,17 +244,6 @@ NM_TARGET static void NM_LEVEL(compare_stored)(
         bins[zero * width + c] += rest;
     }
     NM_LEVEL(compare_bins)(g, bins, column, at, K, width, best);
-}
-
-/* Compare what waits: as many features as are added up together, or fewer one by one. */
-NM_TARGET static void NM_LEVEL(compare_waiting)(
-    const nmlsdr_growing *g, int m, const int32_t *column, const float *at, ptrdiff_t K, nmlsdr_split *best)
-{
-    if (m == NMLSDR_AT_ONCE) NM_LEVEL(compare_thresholds)(g, m, column, at, K, best);
-    for (int j = 0; j < m && m < NMLSDR_AT_ONCE; j++) {
-        memmove(g->bin, g->bin + j * g->capacity, (size_t)g->n);
-        NM_LEVEL(compare_thresholds)(g, 1, column + j, at + j * NMLSDR_THRESHOLDS, K, best);
-    }
 }
 
 /* The columns from number p on in a window, as many as there are lanes, and their least and largest values. */
@@ -328,11 +316,11 @@ static inline NM_TARGET NM_INLINE nmlsdr_split NM_LEVEL(search_either)(const nml
                 else NM_LEVEL(count_values)(g, some, K, g->bin + m * g->capacity);
                 waiting[m++] = column[k];
                 if (m < NMLSDR_AT_ONCE && several) continue;
-                NM_LEVEL(compare_waiting)(g, m, waiting, waiting_at, K, &best);
+                NM_LEVEL(compare_thresholds)(g, m, waiting, waiting_at, K, &best);
                 m = 0;
             }
         }
-        NM_LEVEL(compare_waiting)(g, m, waiting, waiting_at, K, &best);
+        NM_LEVEL(compare_thresholds)(g, m, waiting, waiting_at, K, &best);
         m = 0;
     }
     return best;

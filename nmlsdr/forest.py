@@ -48,7 +48,10 @@ _MOST_FEATURES = 300  # tried in each node of an extremely randomised tree
 _TRIES = 10**6
 _LEAF = 3
 _STEPS = 1024  # labels are multiples of 1 / 1024
-# Splits are chosen by so many random sums of the labels, if there are more labels than the other number.
+# Splits are chosen by so many random sums of the labels, if there are more labels than the other number (for boosting:
+# Iosipoi and Vakhrushev, "SketchBoost", NeurIPS 2022).  With 30 sums boosted trees for 100 to 200 labels took .4 to .6
+# of the time of all labels.  Average precision of all entries changed by -1.2 to +.4 points, that of single labels by
+# -.3 to +1.4.  With 14 sums the former fell by up to 1.6 points.
 _SUMS, MOST_LABELS = 62, 256
 _BOOSTED_SUMS, _MOST_BOOSTED_LABELS = 30, 62
 _FOLDS = 4  # of the boosted trees
@@ -302,7 +305,8 @@ def boost_trees(
     draws' targets over their number plus 5.  After ten rounds of trees of at most 6 levels with leaves of 10 rows, and
     of 10 levels with leaves of 3, those with the smaller squared error out of fold go on.  They end after ten rounds
     without a new least error, or after ``n_rounds``; all folds keep the rounds up to the least.  A node tries half of
-    the features, at least 8 and at most 100, with 16 thresholds each; the columns are binned beforehand.
+    the features, at least 8 and at most 100, with 16 thresholds each; the columns are binned beforehand.  Beyond 62
+    labels splits are chosen by 30 random sums of the targets.
 
     Parameters
     ----------

@@ -194,6 +194,8 @@ def test_an_init_outside_of_the_labels_range_is_clipped(rng):
         F = propagate(W, Y, 0.9, labeled=np.ones(150, bool), init=1e6 * rng.standard_normal(Y.shape), max_iter=1).F
     assert F.min() >= 0
     assert F.max() <= 1
+    ones = propagate(W, np.ones_like(Y), 0.9, labeled=np.ones(150, bool), solver="cg", init=rng.random(Y.shape)).F
+    assert ones.max() == 1  # what rounding adds is clipped
 
 
 @pytest.mark.filterwarnings("ignore:.*without a labelled row")

@@ -262,7 +262,7 @@ CASES = {
         np.where(rng.random((400, 90)) < 0.022, rng.integers(-2, 4, (400, 90)), 0), labels(rng, (400, 10))
     ),
     "one feature": lambda rng: (rng.standard_normal((50, 1)), labels(rng, (50, 2))),
-    "17 features": lambda rng: (rng.standard_normal((100, 17)), labels(rng, (100, 3))),
+    "17 features": lambda rng: (rng.standard_normal((100, 17)), labels(rng, (100, 2))),
     "one of many varies": lambda rng: (rng.random((40, 1)) * (np.arange(40) == 7), labels(rng, (40, 3))),
     "constant": lambda rng: (np.ones((40, 4)), labels(rng, (40, 3))),
     "all 0": lambda rng: (np.zeros((40, 4)), labels(rng, (40, 3))),

@@ -51,7 +51,7 @@ def test_trees_for_many_labels_are_split_by_sums_of_them(name, rng, monkeypatch)
     X, Y = CASES[name](rng)
     Y, n_sums = np.round(Y * 1024) / 1024, 3
     if name == "thirty labels":  # sums beyond 16
-        Y, n_sums = np.tile(Y, 4), 1
+        Y, n_sums = np.tile(Y, 20), 1
     monkeypatch.setattr(forest, "_SUMS", n_sums)
     monkeypatch.setattr(forest, "_WORTH_A_THREAD", 1)
     monkeypatch.setattr(_float32, "_SPREAD", 1000)

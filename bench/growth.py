@@ -54,8 +54,9 @@ def draw(n: int, D: int, C: int, values: str = "dense") -> tuple[Any, np.ndarray
     """Rows of ten factors and noise, or sparse rows with 80 of D words; labels that are linear in them, 5 % wrong."""
     rng = np.random.default_rng(0)
     if values == "text":
-        words = (D * rng.random((n, 80)) ** 3).astype(np.int64)  # few words are frequent, most are rare
-        X = _cases.sparse.csr_array((np.ones(n * 80), words.ravel(), 80 * np.arange(n + 1)), shape=(n, D))
+        words = (D * rng.random((n, 80)) ** 3).astype(np.int32)  # few words are frequent, most are rare
+        ends = 80 * np.arange(n + 1, dtype=np.int32)  # scikit-learn's forest takes no other indices
+        X = _cases.sparse.csr_array((np.ones(n * 80), words.ravel(), ends), shape=(n, D))
         X.sum_duplicates()
     else:
         X = rng.standard_normal((n, 10)) @ rng.standard_normal((10, D)) / 3 + 0.5 * rng.standard_normal((n, D))

@@ -183,7 +183,7 @@ def run(
         columns=[("axis", "axis", "s"), ("method", "method", "s"), ("step", "step", "s"), ("range", "last sizes", "s"),
                  ("seconds", "time at the end", ".2f s"), ("cpu", "CPU", ".2f s"), ("time", "exponent of CPU", ".2f"),
                  ("megabytes", "memory at the end", ".0f MB"), ("memory", "exponent of memory", ".2f")],
-        rows=exponents(found), folder=folder,
+        rows=exponents(found), values={"points": found}, folder=folder,
         notes="Two threads. Fixed sizes: " + "; ".join(
             f"{name}: {_cases.label_of(axis.fixed)}" for name, axis in AXES.items()
         ) + ". Exponents are fitted to the last three sizes. Memory is what is needed beyond the input, results "

@@ -247,6 +247,26 @@ def speed_fit(style: Style) -> Any:
     return figure
 
 
+def speed_growth(style: Style) -> Any:
+    """CPU seconds of a fit against the number of rows, labels and features."""
+    points = json.loads((RESULTS / "growth.json").read_text(encoding="utf-8"))["values"]["points"]
+    titles = {"rows": "rows (50 features, 10 labels)", "labels": "labels (5000 rows, 100 features)",
+              "features": "features (2000 rows, 10 labels)", "text": "texts (50 000 words, 20 labels)"}  # fmt: skip
+    figure, panels = plt.subplots(2, 2, figsize=(WIDTH, 6.4), layout="constrained")
+    for axes, (axis, title) in zip(panels.flat, titles.items(), strict=True):
+        for number, method in enumerate(("nmlsdr", "random forest", "LightGBM")):
+            curve = sorted((each["value"], each["steps"]["fit"]["cpu"]) for each in points
+                           if (each["axis"], each["method"]) == (axis, method))  # fmt: skip
+            axes.plot(*zip(*curve, strict=True), label=method, color=style.colors[number], marker=MARKERS[number],
+                      markersize=5)  # fmt: skip
+        axes.set(xscale="log", yscale="log", xlabel=title)
+        axes.grid(linewidth=0.6)
+    for axes in panels[:, 0]:
+        axes.set_ylabel("CPU seconds of a fit")
+    legend_above(figure, panels[0, 0], 3)
+    return figure
+
+
 def speed_cases(style: Style) -> Any:
     """Every case of the benchmark of the exact search, by group."""
     rows = [row for row in result("neighbours") if row.get("ratio")]
@@ -301,5 +321,5 @@ def films(style: Style) -> Any:
 
 PICTURES = [
     forests, forests_gain, forests_regimes, cleanlab, front, films, article_scores, article_agreement, open_kernel,
-    open_labels, open_classifier, open_graph, speed_search, speed_peers, speed_fit, speed_cases,
+    open_labels, open_classifier, open_graph, speed_search, speed_peers, speed_fit, speed_growth, speed_cases,
 ]  # fmt: skip

@@ -61,7 +61,7 @@ PRODUCTS = {
          "docs/reports/open/tables/open-?????*.csv", "docs/reports/films/tables/films-*.csv",
          "bench/results/review_cleanlab.json",
          "bench/results/rivals.json", "bench/results/panel.json", "bench/results/peers.json",
-         "bench/results/residual-cost.json", "bench/results/neighbours.json"),
+         "bench/results/residual-cost.json", "bench/results/neighbours.json", "bench/results/growth.json"),
         ("docs/_static/pictures",), "docs/_static/pictures",
     ),
     "review": Product(

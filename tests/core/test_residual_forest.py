@@ -31,6 +31,8 @@ from nmlsdr.model_selection import SCORERS, LabeledRowsSplit
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "residual_forest.json").read_text())
 THRESHOLDS = json.loads((Path(__file__).parents[1] / "golden" / "residual_propagation.json").read_text())["thresholds"]
+YEAST = ["0 .126984 .376347 .324250 .244361 .390512 .310011", "1 .133333 .383204 .344145 .176660 .414384 .191251"]
+THRESHOLDS += [{"dataset": "Yeast", "seed": int(row[0]), "values": [*map(float, row[1:].split())]} for row in YEAST]
 
 
 def fit(X, Y, **parameters):
@@ -153,12 +155,17 @@ def test_results_with_a_forest_equal_the_stored_numbers(case, shared):
 @pytest.mark.shared
 @pytest.mark.parametrize("case", THRESHOLDS, ids=lambda case: f"{case['dataset']} {case['seed']}")
 def test_thresholds_equal_the_stored_numbers(case, shared):
-    """The flip rate, "f1", and the first and last label's threshold by "macro" and by "prior"."""
+    """The flip rate, "f1", and the first and last label's threshold by "macro" and by "prior".
+
+    The noise depends on the order of the labels: here it is that of the XML file, which differs from the table's in Yeast.
+    """
     from nmlsdr.experiments.protocol import STUDIES, draw
 
     d = draw(STUDIES["benchmarks"], case["dataset"], 0, "full", str(shared / "data"))
+    order = [0, 1, 2, 5, 3, 9, 10, 4, 6, 7, 8, 11, 12, 13] if case["dataset"] == "Yeast" else slice(None)
+    target = d.target[:, order]
     rng = np.random.default_rng(1000 + case["seed"])
-    given = np.where(rng.random(d.target.shape) < 0.1, 1 - d.target, d.target)
+    given = np.where(rng.random(target.shape) < 0.1, 1 - target, target)
     given[rng.permutation(len(given)) >= round(0.3 * len(given))] = -1
     found = []
     for rule in ("f1", "macro", "prior"):

@@ -157,7 +157,7 @@ def test_results_with_a_forest_equal_the_stored_numbers(case, shared):
 def test_thresholds_equal_the_stored_numbers(case, shared):
     """The flip rate, "f1", and the first and last label's threshold by "macro" and by "prior".
 
-    The noise depends on the order of the labels: here it is that of the XML file, which differs from the table's in Yeast.
+    The noise depends on the order of the labels.  Here it is that of the XML file, which in Yeast is not the table's.
     """
     from nmlsdr.experiments.protocol import STUDIES, draw
 

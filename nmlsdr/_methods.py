@@ -98,7 +98,7 @@ def class_named(name: str) -> Any:
     try:
         found = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
-        raise InputError(f"The method {name!r} could not be imported: {error}.") from error
+        raise InputError(f"The method {name!r} cannot be imported ({error}); start in its folder.") from error
     if not (isinstance(found, type) and all(hasattr(found, each) for each in ("get_params", "fit", "transform"))):
         raise InputError(f"The method {name!r} must be a transformer class: BaseEstimator with fit and transform.")
     return found

@@ -213,10 +213,9 @@ def refuse_partly_known(labels: Labels, who: str) -> None:
     """One sentence for a method that needs all labels of a row."""
     if labels.partly.any():
         row = int(np.argmax(labels.partly))
-        unknown, n_labels = int((~labels.known[row]).sum()), labels.Y.shape[1]
         raise InputError(
-            f"{who} needs every label of a labelled row, but in row {row} of y {unknown} of {n_labels} labels are "
-            "unknown; take them from MultiLabelPropagation().fit(X, y).transduction_, or set the row to -1."
+            f"{who} needs every label of a labelled row, but row {row} of y lacks {(~labels.known[row]).sum()} of "
+            f"{labels.Y.shape[1]}; take all from MultiLabelPropagation().fit(X, y).transduction_, or set the row to -1."
         )
 
 
@@ -257,7 +256,7 @@ def _refuse_length(n_given: int, n_samples: int | None, name: str) -> None:
 
 
 def _refuse_minus_one(name: str, row: Any) -> None:
-    raise InputError(f"{name} contains -1 and +1 (row {row}), -1 means unknown; write 0 instead: ({name} + 1) // 2.")
+    raise InputError(f"{name} contains -1 and +1 (row {row}), but -1 means unknown; write 0 for no: ({name} + 1) // 2.")
 
 
 def _refuse_no_labels(labeled: np.ndarray, name: str) -> None:
@@ -367,7 +366,7 @@ def _single_labels(y: Any, values: np.ndarray, labeled: Any, name: str) -> Label
     whole = np.isfinite(values) & (values == np.floor(values)) if values.dtype.kind == "f" else np.ones(len(rows), bool)
     if not whole.all():
         row, value = rows[np.argmin(whole)], values[np.argmin(whole)]
-        raise InputError(f"Unknown label type: continuous, {name} is {value} in row {row}; give classes, -1 for none.")
+        raise InputError(f"Unknown label type: continuous, {name} is {value} in row {row}; give classes (-1: unknown).")
     minus_one = np.array([isinstance(one, (Number, str, bytes)) and one in (-1, "-1", b"-1") for one in items], bool)
     given = np.zeros(len(counted), dtype=bool)
     given[rows[~minus_one]] = True

@@ -58,7 +58,7 @@ def enter_verdicts(labels: Labels, verdicts: Any) -> tuple[Labels, np.ndarray]:
         )
     if decided.any() and (labels.known & (values == labels.Y))[decided].all():
         warnings.warn(
-            f"y agrees with all {decided.sum()} verdicts; if corrected by them, pass the y from before.", stacklevel=4
+            f"No verdict of {decided.sum()} differs from y; if y was corrected, pass the y from before.", stacklevel=4
         )
     Y = np.ascontiguousarray(np.where(decided, values, labels.Y))
     return replace(labels, Y=Y, known=np.ascontiguousarray(labels.known | decided)), decided

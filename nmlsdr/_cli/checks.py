@@ -59,7 +59,7 @@ def _check_outputs(args: argparse.Namespace) -> None:
             continue
         suffix = PurePath(path).suffix.lower()
         if suffix not in args.suffixes:
-            raise InputError(f"The output {path!r} should end in {' or '.join(args.suffixes)}; rename it.")
+            raise InputError(f"The output {path!r} must end in {', '.join(args.suffixes)}; rename it.")
         if suffix in PARQUET:
             need_pyarrow()
         check_output(path, inputs=input_files(args))
@@ -82,7 +82,7 @@ def _choices(args: argparse.Namespace) -> dict[str, Any]:
     method.check_alpha(args.alpha_labeled)
     classifier = args.classifier or ("residual" if whole else "semi-supervised")
     if classifier == "residual" and not whole:
-        raise InputError(f"--classifier residual goes with --method NMLSDR only, got {name}; choose another one.")
+        raise InputError(f"--classifier residual goes with --method NMLSDR only, got {name}; change one of them.")
     if args.threshold is not None and classifier == "none":
         raise InputError("--threshold is for a classifier, got --classifier none; leave it out.")
     without_effect = [alpha for alpha in ALPHAS if getattr(args, alpha) is not None]

@@ -64,8 +64,8 @@ def read_data(
     if need_labels and not table.labeled.any():
         raise InputError(f"{args.data} has no labelled row; give its labels.")
     if model is None and table.target is not None and table.labeled.any() and not (table.target == 0).any():
-        what = f"no row is known not to have the label {table.names_of_labels()[0]!r}"
-        raise InputError(f"{args.data}: {what}; write 0 there, or in lists none, with --no-label none.")
+        what = f"no row is known to lack the label {table.names_of_labels()[0]!r}"
+        raise InputError(f"{args.data}: {what}; write 0 where one does, in lists none (--no-label none).")
     return table
 
 
@@ -220,7 +220,7 @@ def match_features(table: Table, source: str, model: Any, console: Console) -> T
             position = {name: j for j, name in enumerate(given)}
             X = X[:, [position[name] for name in wanted]]
     elif X.shape[1] != n_features:
-        raise InputError(f"{source} has {X.shape[1]} features, but the model was fitted on {n_features}; give these.")
+        raise InputError(f"{source} has {X.shape[1]} features, but the model was fitted on {n_features}; give those.")
     return dataclasses.replace(table, data=X)
 
 
@@ -230,7 +230,7 @@ def match_labels(table: Table, args: argparse.Namespace, model: Any, n_labels: i
     target: np.ndarray = table.target
     if given is None or wanted is None:
         if target.shape[1] != n_labels:
-            raise InputError(f"{args.data} has {target.shape[1]} labels, the model predicts {n_labels}; give these.")
+            raise InputError(f"{args.data} has {target.shape[1]} labels, the model predicts {n_labels}; give those.")
         return target
     if table.lists is None:
         refuse_missing(args.data, wanted, given, "labels that the model predicts")
@@ -254,7 +254,7 @@ def plan(args: argparse.Namespace, console: Console) -> int:
     """Run ``nmlsdr plan``."""
     table = read_data(args, Console(quiet=True, stream=io.StringIO()), encode=False)
     if table.plan is None:
-        raise InputError(f"{args.data} holds sparse rows or arrays, all columns are features; go on with nmlsdr fit.")
+        raise InputError(f"{args.data} holds sparse rows or an array; all columns are features, so go on with fit.")
     for line in plan_lines(table, args.data, len(table.label_names or ())):
         print(printable(line))
     print(printable(f"The same as options: {as_options(table, vars(args))}"))

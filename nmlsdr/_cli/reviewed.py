@@ -27,7 +27,7 @@ def fit_reviewed(step: Any, X: Any, table: Table) -> Any:
     given = table.votes if table.votes is not None and propagates else table.given
     if has_fit_parameter(step, "verdicts"):
         with warnings.catch_warnings():  # all verdicts may confirm; `read_verdicts` knows more and has warned
-            warnings.filterwarnings("ignore", "y agrees with ")
+            warnings.filterwarnings("ignore", "No verdict of ")
             return step.fit(X, given, verdicts=table.verdicts)
     y = np.where(decided, table.verdicts, given)
     if not decided.any() or not propagates:

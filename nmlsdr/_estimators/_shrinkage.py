@@ -61,7 +61,7 @@ def directions_of_labels(
     cleaned = half_hard(F, labels)
     if not np.ptp(cleaned, axis=0).any() and np.ptp(labels.Y[labels.labeled], axis=0).any():
         warnings.warn(
-            "After propagation no label differs between rows, so soft labels are projected; lower alpha_labeled.",
+            "Propagated labels, rounded, are the same on all rows, so soft labels are projected; lower alpha_labeled.",
             stacklevel=3,
         )
         cleaned = F

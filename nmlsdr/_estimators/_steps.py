@@ -209,7 +209,7 @@ def clip_neighbors(n_neighbors: int, n_candidates: int, stacklevel: int = 3) -> 
     k = arguments.check_count(n_neighbors, "n_neighbors")
     if k > n_candidates:
         warnings.warn(
-            f"n_neighbors={k} was lowered to {n_candidates}, since there are only so many other rows; give more rows.",
+            f"n_neighbors={k} was lowered to {n_candidates}, the number of other rows; lower it, or add rows.",
             stacklevel=stacklevel,
         )
     return min(k, n_candidates)

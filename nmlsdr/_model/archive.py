@@ -46,8 +46,8 @@ def read(file: BinaryIO, max_bytes: int) -> Any:
     """Return the content of a file after checks of its members and types; its values are not checked yet."""
     magic = file.read(4)
     if magic != b"PK\x03\x04":
-        pickled = "it looks like a pickle, which could run code when it is read"
-        raise Refused(pickled if magic[:1] == b"\x80" else "it is not a model file" if magic else "it is empty")
+        what = "a pickle, which could run code" if magic[:1] == b"\x80" else "not a model file" if magic else "empty"
+        raise Refused(f"it is {what}; give a file that nmlsdr fit or save_model wrote")
     with zipfile.ZipFile(file) as archive:
         members = _members(archive, os.fstat(file.fileno()).st_size, max_bytes)
         schema = json.loads(archive.read(_SCHEMA))

@@ -191,7 +191,7 @@ def cross_fit(
     n_samples = X.shape[0]
     errors = np.full((len(grid_b), len(grid_c)), np.nan)
     if n_samples == 1:
-        warnings.warn("One labelled row cannot be left out, so the first strengths are used; label more.", stacklevel=2)
+        warnings.warn("One labelled row cannot be left out, so the first ridge is used; label more rows.", stacklevel=2)
         return CrossFit(grid_b[0], grid_c[0], Y.copy(), errors, np.zeros(1, dtype=np.intp))
     order = permutation_of(random_state, n_samples)
     folds = order % min(n_splits, n_samples)

@@ -409,10 +409,11 @@ def problems_in_words(problems: Sequence[Problem], place: str, *, in_python: boo
         listed = words[:MOST_SHOWN]
         option = f"missing={listed!r}" if in_python else f"--missing {as_list(listed)}"
         more = f" and {plural(len(words) - MOST_SHOWN, 'other')}" if len(words) > MOST_SHOWN else ""
-        advice.append(f"write them like the column's other cells, or read them as missing values with {option}{more}")
+        advice.append(f"write such cells like the column's others, or read them as missing values with {option}{more}")
     cells = "1 cell is" if n_cells == 1 else f"{n_cells} cells are"
     different = f" ({len(first)} different texts)" if 1 < len(first) < n_cells else ""
-    return f"{cells} not what the column holds{different}: {'; '.join(shown)}{rest}; {'; '.join(advice)}."
+    kind = "readable as a label" if all(p.is_label for p in first) else "what the column holds"
+    return f"{cells} not {kind}{different}: {'; '.join(shown)}{rest}; {'; '.join(advice)}."
 
 
 def new_words(problems: Sequence[Problem], n_rows: int) -> tuple[list[Problem], dict[str, str]]:

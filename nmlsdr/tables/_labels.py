@@ -165,7 +165,7 @@ def refuse_unused(cells: Mapping[str, int], lists: Lists, given: Mapping[str, st
             raise DataFileError(f": {what}, which gives {n_labels} labels in place of {len(tags)}; give that one.")
     if "no_label" in given and lists.no_label and lists.no_label not in tags:
         usual = find_lists(cells, lists.separator, None).no_label
-        meant = f", did you mean {shorten(usual)!r}?" if usual else nearest(lists.no_label, sorted(tags))
+        meant = f"; did you mean {shorten(usual)!r}?" if usual else nearest(lists.no_label, sorted(tags))
         what = f"no list of labels is {shorten(lists.no_label)!r}, the word for no label"
         raise DataFileError(f": {what}{meant or '; leave that word out.'}")
 

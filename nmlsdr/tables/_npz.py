@@ -133,5 +133,5 @@ def label_array(labels: Any, names: Sequence[str] | None) -> NDArray[np.int64]:
     wrong = ~np.isin(known, (-1, 0, 1))
     if wrong.any():
         row, column = np.argwhere(wrong)[0]
-        raise DataFileError(f"{_cell(row, column, names)}: the label is {known[row, column]}; write 0, 1, or -1.")
+        raise DataFileError(f"{_cell(row, column, names)}: it is {known[row, column]}; write 0, 1 or -1 (unknown).")
     return known.astype(np.int64)

@@ -348,7 +348,7 @@ def _split(source: Any, roles: Roles, labels: LabelNames | None, plan: Plan | Ch
     if roles.fill_absent:
         given = {*source.names}
         names = [name for name in names if name in given]
-    advice = "give them, or have them filled in like missing values (--fill-absent)"
+    advice = "complete it, or fill in what is absent like missing values (--fill-absent)"
     refuse_missing(place(source.line), names, source.names, "columns that the model was fitted on", advice)
     id_column = roles.id_column
     if id_column is None and plan.identifier in source.names:
@@ -434,7 +434,7 @@ def _read_label_file(table: Bunch, roles: Roles, source: Path_, n_rows: int, for
                 split = Split(labels=names, id=id if id in file.names else None, yes=roles.yes, no=roles.no)
                 labels = file.read(split)
                 if split.id is not None and labels.columns[split.id].all() != table.ids:
-                    raise DataFileError(f": its column {id!r} is not that of {source}, row by row.")
+                    raise DataFileError(f": its column {id!r} differs from that of {source}; order the rows alike.")
                 target = plain_contents(labels, split)[1]
                 table.notes = [*table.notes, *(f"{os.fspath(path)}: {note}" for note in labels.notes)]
         if target is None:

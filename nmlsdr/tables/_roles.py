@@ -120,10 +120,10 @@ class Split:
 
 
 def nearest(name: str, known: Sequence[str]) -> str:
-    """Return ", did you mean 'x'?" with the name most similar to `name`, or an empty text."""
+    """Return "; did you mean 'x'?" with the name most similar to `name`, or an empty text."""
     folded = {other.casefold(): other for other in known[:10_000]}
     found = difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=0.7)
-    return f", did you mean {shorten(folded[found[0]])!r}?" if found else ""
+    return f"; did you mean {shorten(folded[found[0]])!r}?" if found else ""
 
 
 def split_columns(source: Any, roles: Roles, labels: LabelNames | None, one_hot: Sequence[str] = ()) -> Split:

@@ -407,7 +407,7 @@ def test_a_class_of_one_s_own_stands_in_the_tables_of_the_benchmarks(tmp_path):
 
 @pytest.mark.parametrize(("words", "message"), [
     (("benchmarks", "--datasets", "bird", "--data-home", "nowhere"), "'bird'"),
-    (("toy", "--methods", "sklearn:Nope"), "'sklearn:Nope' could not be imported"),
+    (("toy", "--methods", "sklearn:Nope"), "'sklearn:Nope' cannot be imported"),
     (("toy", "--methods", "numpy:zeros"), "'numpy:zeros' must be a transformer class"),
     (("toy", "--methods", "NMLSD"), "did you mean NMLSDR?"),
     (("toy", "--datasets", "Birds"), "toy has one data set; leave --datasets out"),

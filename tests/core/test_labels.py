@@ -189,7 +189,7 @@ def test_every_kind_of_columns_means_the_same_to_every_estimator(name, kind, fit
     model, more = make(name), more[0] if more else {}
     if known is PARTLY and not takes_partly_known_rows(name):
         row = int(np.argmax((~PARTLY & ROWS).any(axis=1)))
-        sentence = rf"{name} needs every label of a labelled row, but in row {row} of y \d of 3 labels are unknown"
+        sentence = rf"{name} needs every label of a labelled row, but row {row} of y lacks \d of 3"
         with pytest.raises(InputError, match=sentence):
             model.fit(X, y, **more)
         return
@@ -281,8 +281,8 @@ def test_propagating_methods_accept_votes(name):
     ([{"a": 1}, {"b": 2}], "cannot be ordered"),
     (pd.Series([{"a"}, {"b"}, 3]), "holds int 3 among label sets"),
     ([[1, -1], [-1, 1]], r"contains -1 and \+1 \(row 0\).*\(y \+ 1\) // 2"),
-    ([1, -1, 1], r"contains -1 and \+1 \(row 1\), -1 means unknown"),
-    ([0.0, np.inf], "y is inf in row 1; give classes, -1 for none"),
+    ([1, -1, 1], r"contains -1 and \+1 \(row 1\), but -1 means unknown"),
+    ([0.0, np.inf], r"y is inf in row 1; give classes \(-1: unknown"),
     ([0.5, 1.5], "Unknown label type: continuous"),
     (np.zeros((2, 0)), "no columns"),
     (np.zeros((2, 2, 2)), "3 dimensions"),
@@ -357,7 +357,7 @@ def test_minus_one_is_not_a_class_even_with_labeled():
     assert words.labeled.tolist() == [True, False, True, False]
     columns = check_labels([[0], [1], [-1], [1]], labeled=marked)
     assert columns.labeled.tolist() == [True, True, False, False]
-    with pytest.raises(InputError, match=r"contains -1 and \+1 \(row 1\), -1 means unknown; write 0"):
+    with pytest.raises(InputError, match=r"contains -1 and \+1 \(row 1\), but -1 means unknown; write 0"):
         check_labels([1, -1, 1, 3], labeled=marked)
     with pytest.raises(InputError, match="has no labelled row"):
         check_labels([-1, -1, -1, 3], labeled=marked)

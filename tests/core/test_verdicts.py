@@ -54,7 +54,7 @@ def test_verdicts_replace_labels_and_keep_the_rates_of_the_labels_as_given(rng):
     nothing = clone(before).fit(X, given, verdicts=np.full(given.shape, -2))
     for name in ("flip_scores_", "thresholds_", "propagated_errors_"):
         np.testing.assert_array_equal(getattr(nothing, name), getattr(before, name))
-    with pytest.warns(UserWarning, match="y agrees with all 40 verdicts"):
+    with pytest.warns(UserWarning, match="No verdict of 40 differs from y"):
         clone(before).fit(X, corrected, verdicts=verdicts)
 
 

@@ -136,7 +136,7 @@ def test_results_to_standard_output(run, tables, tmp_path):
 def test_a_model_is_written_to_a_file_alone(run, tables):
     for out in ("-", "/dev/null"):
         done = run("fit", "train.csv", *COLUMNS, "--out", out)
-        assert_refused(done, f"The output {out!r} should end in .skops; rename it.")
+        assert_refused(done, f"The output {out!r} must end in .skops; rename it.")
 
 
 # ------------------------------------------------------------------------------------------------ slips, help, shells

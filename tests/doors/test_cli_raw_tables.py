@@ -233,8 +233,8 @@ def test_a_separator_or_word_that_no_list_has_is_refused_with_the_one_that_was_m
         run(*command, "--separator", ","),
         "no list of labels has the separator ','; 30 have ';', which gives 4 labels in place of 5; give that one.",
     )
-    assert_refused(run(*command, "--no-label", "None"), "is 'None', the word for no label, did you mean 'none'?")
-    assert_refused(run(*command, "--no-label", "keine"), "'keine', the word for no label, did you mean 'none'?")
+    assert_refused(run(*command, "--no-label", "None"), "is 'None', the word for no label; did you mean 'none'?")
+    assert_refused(run(*command, "--no-label", "keine"), "'keine', the word for no label; did you mean 'none'?")
     for options in (["--separator", ";", "--no-label", "none"], ["--no-label", ""], []):
         assert run(*command, *options).status == 0
     for given, sentence in (

@@ -87,7 +87,7 @@ SLIPS = [
     ("fit train.zip --label-columns flu --out m.skops", ["train.zip", "unpack it"]),
     ("fit folder --label-columns flu --out m.skops", ["folder is a folder"]),
     ("fit train.csv train.csv --out m.skops", ["unrecognized", "for example: nmlsdr fit train.csv --label"]),
-    ("fit train.csv --label-columns flu --out m.pkl", ["'m.pkl' should end in .skops"]),
+    ("fit train.csv --label-columns flu --out m.pkl", ["'m.pkl' must end in .skops"]),
     # What is missing.
     ("fit train.csv --label-columns flu,cold", ["-o/--out", "for example: nmlsdr fit train.csv", "--out model.skops"]),
     ("fit --label-columns flu --out m.skops", ["DATA", "for example: nmlsdr fit train.csv"]),

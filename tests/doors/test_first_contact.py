@@ -240,7 +240,7 @@ def test_one_label_value_alone_asks_for_a_word_for_none(run, write, rows, cells)
     for verb in (["plan", path], ["fit", path, "--out", path.with_suffix(".skops")]):
         done = run(*verb, "--label-list", "Schaden")
         assert done.status == 2
-        assert "no row is known not to have the label 'leck'" in done.err
+        assert "no row is known to lack the label 'leck'" in done.err
         assert "--no-label none" in done.err
         assert "// 2" not in done.err
 
@@ -252,7 +252,7 @@ def test_plus_and_minus_one_are_not_read_as_yes_and_unknown(run, tmp_path):
     for name, options in (("t.csv", ["--label-columns", "y"]), ("t.npz", []), ("t.svm", [])):
         done = run("fit", tmp_path / name, *options, "--out", tmp_path / "m.skops")
         assert done.status == 2
-        assert "write 0 there" in done.err, done
+        assert "write 0 where one does" in done.err, done
 
 
 def test_labels_that_differ_by_a_letter_are_said(write, rows):
@@ -290,7 +290,7 @@ def test_a_file_of_labels_may_hold_the_ids_of_the_table(write, rows, tmp_path):
     assert table.label_names == ["leck"]
     assert table.target[:, 0].tolist() == [i % 2 for i in range(len(rows))]
     write("y.csv", ["Nr", "leck"], *labels[::-1])
-    with pytest.raises(DataFileError, match=r"y\.csv: its column 'Nr' is not that of .*t\.csv, row by row"):
+    with pytest.raises(DataFileError, match=r"y\.csv: its column 'Nr' differs from that of .*t\.csv; order the rows"):
         read(path, **how)
 
 

@@ -170,9 +170,9 @@ def test_subclass_under_the_same_name_is_not_written(tmp_path, scaler):
 
 
 FOREIGN = {
-    "empty": (b"", "it is empty"),
+    "empty": (b"", "it is empty; give a file"),
     "text": (b"row,label\n", "is not a model file"),
-    "pickle": (pickle.dumps({"a": 1}), "looks like a pickle, which could run code"),
+    "pickle": (pickle.dumps({"a": 1}), "it is a pickle, which could run code"),
     "npy": (npy(np.eye(2)), "is not a model file"),
     "cut zip": (b"PK\x03\x04" + b"\0" * 50, "is damaged"),
 }

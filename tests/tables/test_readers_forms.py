@@ -288,7 +288,7 @@ def test_ids_in_other_kinds(tmp_path, kind):
 
 
 @pytest.mark.parametrize(("how", "words"), [
-    ({"id_column": "nam"}, "there is no column 'nam' .*, did you mean 'name'"),
+    ({"id_column": "nam"}, "there is no column 'nam' .*; did you mean 'name'"),
     ({"id_column": "y", "label_columns": ["y"]}, "'y' is a label and the id column; choose one"),
     ({"id_column": "name", "drop": ["name"]}, "'name' is dropped and the id column"),
     ({"label_list": "name", "id_column": "name"}, "the id column and a column of label lists"),

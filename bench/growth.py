@@ -51,7 +51,10 @@ AXES = {
 
 
 def draw(n: int, D: int, C: int, values: str = "dense") -> tuple[Any, np.ndarray]:
-    """Rows of ten factors and noise, or sparse rows with 80 of D words; labels that are linear in them, 5 % wrong."""
+    """Rows of ten factors and noise, or sparse rows with 80 of D words; labels by linear scores, 5 % wrong.
+
+    The scores of "curved" labels are linear in cosines of random mixtures of the features.
+    """
     rng = np.random.default_rng(0)
     if values == "text":
         words = (D * rng.random((n, 80)) ** 3).astype(np.int32)  # few words are frequent, most are rare
@@ -60,7 +63,8 @@ def draw(n: int, D: int, C: int, values: str = "dense") -> tuple[Any, np.ndarray
         X.sum_duplicates()
     else:
         X = rng.standard_normal((n, 10)) @ rng.standard_normal((10, D)) / 3 + 0.5 * rng.standard_normal((n, D))
-    scores = X @ rng.standard_normal((D, C))
+    seen = np.cos(X @ rng.standard_normal((D, D)) / D**0.5) if values == "curved" else X
+    scores = seen @ rng.standard_normal((D, C))
     share = np.clip(0.4 / np.arange(1, C + 1) ** 0.7, 2 / n, 0.25)  # some labels are frequent, most are rare
     Y = np.column_stack([scores[:, c] > np.quantile(scores[:, c], 1 - share[c]) for c in range(C)])
     return X, (Y ^ (rng.random(Y.shape) < 0.05 * share)).astype(np.int64)

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._checks.labels import Labels
 from .._moments import RowSums, row_blocks
-from .._process.threads import check_n_jobs
+from .._process.threads import check_n_jobs, single_threaded_blas
 from .._ridge import CrossFit, ridge_regression
 from ..forest import FEWEST_ROWS, MOST_LABELS, Forest, boost_trees, forest_seed, grow_forests, score_by_forests
 from ._steps import Steps
@@ -67,7 +67,27 @@ def fit_trend(
     return Trend(*regression, forests, weights, mixed)
 
 
-def forest_scores(block: RowSums, forests: list[Forest], n_jobs: int | None) -> np.ndarray:
+def ridge_scores(steps: Any, rows: Any, coef: np.ndarray, intercept: np.ndarray, mean: np.ndarray) -> np.ndarray:
+    """The ridge regression's scores, computed about the mean, so that a large offset of X costs no digits."""
+    with single_threaded_blas():
+        scores = steps.in_memory(RowSums.of(rows, checked=True).project(coef.T, mean))
+    scores += coef @ mean + intercept
+    return np.asarray(scores)
+
+
+def trend_scores(
+    steps: Any, rows: Any, by_ridge: np.ndarray, forests: list[Forest], weights: np.ndarray, n_jobs: int | None
+) -> np.ndarray:
+    """G of rows, whose scores by the ridge regression are given."""
+    predictions = [by_ridge]
+    if forests:
+        shape, sums = (len(forests), by_ridge.shape[1]), RowSums.of(rows, checked=True)
+        found = steps.in_memory(sums.map(_forest_scores, shape, np.float64, forests=forests, n_jobs=n_jobs))
+        predictions += list(np.moveaxis(found, 1, 0))
+    return weighted_sum(weights, predictions)
+
+
+def _forest_scores(block: RowSums, forests: list[Forest], n_jobs: int | None) -> np.ndarray:
     """Scores (n_samples, n_forests, n_labels) of rows by each forest."""
     return np.stack(score_by_forests(forests, block.rows, check_n_jobs(n_jobs)), axis=1)
 
@@ -125,9 +145,12 @@ def learner_weights(predictions: Sequence[np.ndarray], Y: np.ndarray, known: np.
     return np.asarray((1.0 - equal) * best + equal / M)
 
 
-def share_of_residuals(n_labeled: int) -> float:
-    """By how much residuals count less with many labelled rows, of which trees learn more: 1 up to 1000."""
-    return float(min(1.0, (MANY_ROWS / n_labeled) ** 0.25))
+def share_of_errors(residual_weight: float, n_labeled: int) -> float:
+    """By how much the errors that are propagated over each of two graphs count: less beyond 1000 labelled rows.
+
+    Of these trees learn more.
+    """
+    return residual_weight * float(min(1.0, (MANY_ROWS / n_labeled) ** 0.25)) / 2
 
 
 def weighted_sum(weights: np.ndarray, predictions: Sequence[np.ndarray]) -> np.ndarray:

@@ -51,12 +51,17 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return self._project_rows(self._steps.read_rows(self, X))
 
     def _project_rows(self, rows: Any) -> Any:
-        Z = RowSums.of(rows, checked=True).project(self.components_.T.astype(np.float64), self.mean_)
-        return Z.astype(np.result_type(rows.dtype, self.components_.dtype), copy=False)
+        return project(rows, self.components_, self.mean_)
 
     @property
     def _n_features_out(self) -> int:
         return len(self.components_)
+
+
+def project(rows: Any, components: np.ndarray, mean: np.ndarray) -> Any:
+    """Rows minus ``mean``, times the components."""
+    Z = RowSums.of(rows, checked=True).project(components.T.astype(np.float64), mean)
+    return Z.astype(np.result_type(rows.dtype, components.dtype), copy=False)
 
 
 def direction_attributes(found: Directions) -> dict[str, Any]:

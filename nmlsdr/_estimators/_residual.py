@@ -10,7 +10,6 @@ from .. import _thresholds as rules
 from .._checks.arguments import Metric, Threshold, check_count, check_real, refuse_weights
 from .._checks.labels import Labels
 from .._checks.verdicts import enter_verdicts
-from .._moments import RowSums
 from .._process.threads import check_n_jobs, single_threaded_blas
 from .._ridge import RIDGE_GRID
 from .._solvers.system import System
@@ -18,15 +17,14 @@ from ..graph import transition_of_graph, union_graph
 from ..propagation import propagate_signed
 from ._callbacks import steps_of_fit
 from ._classifier import NeighborClassifier, shares
-from ._learners import Trend, fit_trend, forest_scores, share_of_residuals, weighted_sum
+from ._learners import fit_trend, ridge_scores, share_of_errors, trend_scores
 from ._prepared import neighbors_of_queries, rounded, to_step
-from ._projection import Projection, direction_attributes
+from ._projection import Projection, direction_attributes, project
 from ._shrinkage import choose_strengths, directions_of_labels, shrink, shrinkage_grid
 from ._sklearn_bases import CallbackSupportMixin
 from ._steps import Steps, hard_labels, soft_label_attributes
 
-# Residuals are propagated over the graphs of two attributes, for which callbacks have these words.
-_PLACES = {"embedding_": "embedding", "ridge_scores_": "ridge scores"}
+_PLACES = "embedding", "ridge scores"  # over whose graphs residuals are propagated
 
 
 @dataclass(eq=False, repr=False)
@@ -334,27 +332,34 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         grids = {"shrinkage": shrinkage_grid(self.shrinkage), "ridge": self.ridge, "random_state": self.random_state}
         with steps_of_fit(self, X, y) as steps:
             rows, given = steps.read(X, y, labeled, "votes")
-            learned: list[rules.Scored] = []
+            scored: list[rules.Scored] = []
             for labels, alphas in self._to_learn(steps, given, alpha, verdicts):
                 chosen = choose_strengths(rows, labels, steps, **grids)
-                w, seen = shrink(rows, labels, chosen.shrinkage)
+                b, c = chosen.shrinkage, chosen.ridge
+                w, seen = shrink(rows, labels, b)
                 W, searched = steps.graph(seen, graph)
+                k = searched["n_neighbors_"]
                 propagated = steps.soft_labels(W, labels, alphas)
                 with steps.task("projection"):
                     found = directions_of_labels(rows, seen, w, propagated.F, labels, self.n_components, "auto")
-                del seen  # it may be a copy of the rows
+                del seen, W  # the first may be a copy of the rows
                 trend = fit_trend(steps, rows, labels, w, chosen, self.n_estimators, self.random_state)
-                if not learned:
-                    self.flip_rate_, self._forget_rate = self._estimate_rates(trend.predictions, labels)
-                self.shrinkage_, self.ridge_, self.feature_weights_ = chosen.shrinkage, chosen.ridge, w
-                self.n_neighbors_, self.dependence_ratio_ = searched["n_neighbors_"], found.eigenvalues / found.total
-                steps.keep(**direction_attributes(found))
-                self._embed_training_rows(rows, labels, chosen.predictions, trend)
-                del chosen  # its predictions are in ridge_scores_
-                scores = self._add_residuals(steps, labels, trend.predictions, alphas)
-                learned.append(rules.Scored(labels, scores))
-            self._set_thresholds(learned)
-            steps.keep(**soft_label_attributes(propagated, labels, _flip_scores(scores, labels)))
+                if not scored:
+                    rate, forget_rate = self._estimate_rates(trend.predictions, labels)
+                by_ridge = ridge_scores(steps, rows, trend.coef, trend.intercept, found.mean)
+                by_ridge[labels.labeled] = chosen.predictions
+                (Z, one), (P, two) = rounded(self._embed(rows, found.components, found.mean)), rounded(by_ridge)
+                del chosen, by_ridge
+                learned = self._add_residuals(steps, labels, trend.predictions, alphas, (Z, P), k)
+                scored.append(rules.Scored(labels, trend.predictions))
+            learned |= soft_label_attributes(propagated, labels, scored[-1].scores) | direction_attributes(found)
+            learned |= {"dependence_ratio_": found.eigenvalues / found.total, "feature_weights_": w}
+            steps.keep(
+                **learned, shrinkage_=b, ridge_=c, n_neighbors_=k, n_labeled_=len(trend.predictions), coef_=trend.coef,
+                intercept_=trend.intercept, forests_=trend.forests, learner_weights_=trend.weights,
+                embedding_=Z, ridge_scores_=P, _rounding=np.array([one, two]), flip_rate_=rate,
+                _forget_rate=forget_rate, thresholds_=self._learn_thresholds(scored, rate),
+            )  # fmt: skip
         return self
 
     def _to_learn(self, steps: Steps, labels: Labels, alpha: Any, verdicts: Any) -> list[tuple[Labels, Any]]:
@@ -371,98 +376,70 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         last = corrected, np.where(decided, 0.0, trust if trust.ndim == 2 else trust[:, None])
         return [last] if labels.single else [(labels, alpha), last]
 
-    def _embed_training_rows(self, rows: Any, labels: Labels, out_of_fold: np.ndarray, trend: Trend) -> None:
-        """Set the trend, and where the training rows lie in the spaces of the two graphs."""
-        self.coef_, self.intercept_, self.forests_, self.learner_weights_, _ = trend
-        self.n_labeled_, ridge_scores = len(out_of_fold), self._score_by_ridge(rows)
-        ridge_scores[labels.labeled] = out_of_fold
-        (self.embedding_, one), (self.ridge_scores_, two) = rounded(self._embed(rows)), rounded(ridge_scores)
-        self._rounding = np.array([one, two])
-
-    def _set_thresholds(self, learned: list[rules.Scored]) -> None:
-        """Set the thresholds of the labels as given, which came first, and of those with verdicts."""
-        given, last = learned[0], learned[-1]
-        self.thresholds_ = self._cutoffs(given.labels, lambda: given.scores, self.flip_rate_)
+    def _learn_thresholds(self, scored: list[rules.Scored], rate: float) -> np.ndarray:
+        """The thresholds from the scores of the labels as given, which come first, and of those with verdicts."""
+        given, last = scored[0], scored[-1]
+        thresholds = self._cutoffs(given.labels, lambda: given.scores, rate)
         if last is not given and isinstance(self.threshold, str):
-            cutoffs = rules.cutoffs_with_verdicts(self.threshold, given, last, self.flip_rate_)
-            self.thresholds_ = rules.just_below(cutoffs)
+            thresholds = rules.just_below(rules.cutoffs_with_verdicts(self.threshold, given, last, rate))
         if not last.labels.single:
             where = " in cross-validation on the labelled rows"
-            predicted = np.any(last.scores > self.thresholds_, axis=0)
+            predicted = np.any(last.scores > thresholds, axis=0)
             rules.warn_never_predicted(predicted, self.threshold, where, stacklevel=4)
+        return thresholds
 
     def _estimate_rates(self, O: np.ndarray, labels: Labels) -> tuple[float, float]:
         """How often a 0 is given as 1, and a 1 as 0."""
         rate = rules.labels_flip_rate(O, labels)
         return rate, rules.labels_forget_rate(O, labels, rate)
 
-    def _add_residuals(self, steps: Steps, labels: Labels, O: np.ndarray, alpha: Any) -> np.ndarray:
-        """V, the scores of the labelled rows without their own labels, in place of O.
+    def _add_residuals(
+        self, steps: Steps, labels: Labels, V: np.ndarray, alpha: Any, places: tuple[np.ndarray, ...], k: int
+    ) -> dict[str, Any]:
+        """propagated_errors_, the E of Y - O over the graph of each place, and neighbors_.
 
-        Sets propagated_errors_, the E of Y - O over the graph of each place, and neighbors_.
+        V, which is O at first, becomes the scores of the labelled rows without their own labels.
         """
-        E, transformers, V = np.zeros((len(_PLACES), *labels.Y.shape)), [], O
-        trust, share = steps.trust(labels, alpha), self._share_of_residuals()
-        E[0, labels.labeled] = -O
+        E, transformers = np.zeros((len(places), *labels.Y.shape)), []
+        trust, share = steps.trust(labels, alpha), share_of_errors(self.residual_weight, len(V))
+        E[0, labels.labeled] = -V
         E[0] += labels.Y
         E[0][~labels.known] = 0.0
         E[1:] = E[0]
-        for place, R in zip(_PLACES, E, strict=True):
-            with steps.task(f"neighbors in the {_PLACES[place]}"):
-                found = steps.search(getattr(self, place), self._n_nearest())
+        for name, rows, R in zip(_PLACES, places, E, strict=True):
+            with steps.task(f"neighbors in the {name}"):
+                found = steps.search(rows, _n_nearest(k, rows))
                 W = union_graph(found.indices)
-            with steps.task(f"propagation of residuals in the {_PLACES[place]}", "sweep", None) as swept:
+            with steps.task(f"propagation of residuals in the {name}", "sweep", None) as swept:
                 system = System(W, R, *trust, check_n_jobs(self.n_jobs), clip=False)
                 R[:] = propagate_signed(system, steps.goal(swept)).F
             V += share * (transition_of_graph(W, n_jobs=self.n_jobs)[labels.labeled] @ R)
             transformers.append(found.transformer)
-        self.propagated_errors_ = E
-        if transformers[0] is not None:
-            self.neighbors_ = transformers
-        return V
+        return {"propagated_errors_": E} | ({} if transformers[0] is None else {"neighbors_": transformers})
 
-    def _share_of_residuals(self) -> float:
-        """By how much the errors that are propagated over each graph count."""
-        return self.residual_weight * share_of_residuals(self.n_labeled_) / len(_PLACES)
+    def _embed(self, rows: Any, components: np.ndarray, mean: np.ndarray) -> Any:
+        with single_threaded_blas():
+            return self._steps.in_memory(project(rows, components, mean))
 
     # ---------------------------------------------------------------- new rows
-
-    def _embed(self, rows: Any) -> Any:
-        with single_threaded_blas():
-            return self._steps.in_memory(self._project_rows(rows))
-
-    def _score_by_ridge(self, rows: Any) -> np.ndarray:
-        """The ridge regression's scores, computed about the mean, so that a large offset of X costs no digits."""
-        with single_threaded_blas():
-            scores = self._steps.in_memory(RowSums.of(rows, checked=True).project(self.coef_.T, self.mean_))
-        scores += self.coef_ @ self.mean_ + self.intercept_
-        return np.asarray(scores)
-
-    def _trend(self, rows: Any, ridge_scores: np.ndarray) -> np.ndarray:
-        """G of rows, whose scores by the ridge regression are given."""
-        predictions = [ridge_scores]
-        if self.forests_:
-            settings = {"forests": self.forests_, "n_jobs": self.n_jobs}
-            shape, sums = (len(self.forests_), len(self.coef_)), RowSums.of(rows, checked=True)
-            found = self._steps.in_memory(sums.map(forest_scores, shape, np.float64, **settings))
-            predictions += list(np.moveaxis(found, 1, 0))
-        return weighted_sum(self.learner_weights_, predictions)
 
     def _searched_rows(self) -> np.ndarray:
         return self.embedding_
 
     def _n_nearest(self) -> int:
-        """Neighbours of a row in the graphs over which residuals are propagated, and of a new row."""
-        return min(2 * self.n_neighbors_, len(self.embedding_) - 1)
+        return _n_nearest(self.n_neighbors_, self.embedding_)
 
     def _score_rows(self, rows: Any) -> np.ndarray:
-        ridge_scores = self._score_by_ridge(rows)
-        scores = self._trend(rows, ridge_scores)
+        by_ridge = ridge_scores(self._steps, rows, self.coef_, self.intercept_, self.mean_)
+        scores = trend_scores(self._steps, rows, by_ridge, self.forests_, self.learner_weights_, self.n_jobs)
         transformers = getattr(self, "neighbors_", [None] * len(_PLACES))
-        share = self._share_of_residuals()
-        at_steps = map(to_step, (self._embed(rows), ridge_scores), self._rounding)
-        for place, E, at, transformer in zip(_PLACES, self.propagated_errors_, at_steps, transformers, strict=True):
-            _, indices = neighbors_of_queries(self, getattr(self, place), at, self._n_nearest(), transformer)
+        share = share_of_errors(self.residual_weight, self.n_labeled_)
+        embedded = self._embed(rows, self.components_, self.mean_)
+        places = (self.embedding_, embedded), (self.ridge_scores_, by_ridge)
+        for (fitted, new), step, E, transformer in zip(
+            places, self._rounding, self.propagated_errors_, transformers, strict=True
+        ):
+            _, indices = neighbors_of_queries(self, fitted, to_step(new, step), self._n_nearest(), transformer)
             total = np.zeros(scores.shape)
             for nearest in indices.T:  # in the order of the neighbours: the same bits for any block
                 total += E[nearest]
@@ -518,11 +495,6 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
 
-def _flip_scores(others: np.ndarray, labels: Labels) -> np.ndarray:
-    """How much the scores of the labelled rows, which lack their own labels, contradict these; 0 where unknown."""
-    scores = np.zeros(labels.Y.shape)
-    scores[labels.labeled] = others
-    np.clip(scores, 0.0, 1.0, out=scores)
-    np.subtract(1.0, scores, out=scores, where=labels.Y > 0.5)
-    scores[~labels.known | (labels.Y == 0.5)] = 0.0  # a vote of 1/2 cannot be wrong
-    return scores
+def _n_nearest(k: int, rows: np.ndarray) -> int:
+    """Neighbours of a row in the graphs over which residuals are propagated, and of a new row."""
+    return min(2 * k, len(rows) - 1)

@@ -248,15 +248,24 @@ def _warn_of_another_metric(transformer: Any, metric: str) -> None:
 # ---------------------------------------------------------------- attributes
 
 
-def soft_label_attributes(found: Propagation, labels: Labels, flip_scores: np.ndarray | None = None) -> dict[str, Any]:
-    """The attributes that every propagating estimator has; without flip scores of its own they are |F - Y|."""
+def soft_label_attributes(found: Propagation, labels: Labels, others: np.ndarray | None = None) -> dict[str, Any]:
+    """The attributes that every propagating estimator has.
+
+    The flip scores are |F - Y|, or how much scores of the labelled rows that lack their own labels, ``others``,
+    contradict these.
+    """
     F = found.F
     hard = np.argmax(F, axis=1)[:, None] == np.arange(F.shape[1]) if labels.single else F > 0.5
-    flips = (hard != (labels.Y > 0.5)) & (labels.Y != 0.5) & labels.known
-    if flip_scores is None:
+    given, known = labels.Y > 0.5, labels.known & (labels.Y != 0.5)  # a vote of 1/2 cannot be wrong
+    if others is None:
         flip_scores = np.abs(F - labels.Y)
         flip_scores[~labels.known] = 0.0
+    else:
+        flip_scores = np.zeros(F.shape)
+        flip_scores[labels.labeled] = np.clip(others, 0.0, 1.0)
+        np.subtract(1.0, flip_scores, out=flip_scores, where=given)
+        flip_scores[~known] = 0.0
     n_iter = max(1, found.n_iter)  # labels that solve eq. (8) as given need a look, but no step
-    what = {"label_distributions_": F, "label_flips_": flips}
+    what = {"label_distributions_": F, "label_flips_": (hard != given) & known, "flip_scores_": flip_scores}
     how = {"n_iter_": n_iter, "residual_": found.residual, "propagation_solver_": found.solver}
-    return what | how | {"flip_scores_": flip_scores, "n_unreached_": found.n_unreached}
+    return what | how | {"n_unreached_": found.n_unreached}

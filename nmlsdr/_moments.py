@@ -30,8 +30,8 @@ _THIN = 0.05
 class RowSums:
     """Sums over rows in memory, dense or CSR.
 
-    A subclass whose rows are elsewhere overrides `sums`, `spread`, `moment`, `scatter`, `gram`, `project`, `norm`,
-    `map`, `array`, `take`, `scaled` and `in_memory`; the other methods are made of these.
+    A subclass whose rows are elsewhere overrides `sums`, `spread`, `moment`, `scatter`, `gram`, `project`, `map`,
+    `array`, `take`, `scaled` and `in_memory`; the other methods are made of these.
 
     Attributes
     ----------
@@ -114,25 +114,10 @@ class RowSums:
         low, high = X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()
         return total, ((low != first) | (high != first)).astype(np.int64)
 
-    def sums_where(self, masks: np.ndarray, mean: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Sums and sums of squares of the columns of Xc over the rows of each mask: each (n_features, n_masks)."""
-        X, weights = self.rows, masks.astype(np.float64)
-        if sparse.issparse(X):
-            stored = sparse.csr_array((np.ones_like(X.data, dtype=np.float64), X.indices, X.indptr), shape=X.shape)
-            about = sparse.csr_array(((X.data - mean[X.indices]) ** 2, X.indices, X.indptr), shape=X.shape)
-            zeros = weights.sum(axis=0) - stored.T @ weights
-            return self.moment(weights, mean), about.T @ weights + zeros * (mean * mean)[:, None]
-        sums, squares = np.zeros((2, X.shape[1], masks.shape[1]))
-        for rows, block in self.centred_blocks(mean):
-            sums += block.T @ weights[rows]
-            squares += np.square(block, out=block).T @ weights[rows]
-        return sums, squares
-
     def norm(self) -> float:
         """|X|_F."""
-        values = self.rows.data[:, None] if sparse.issparse(self.rows) else self.rows
-        blocks = (values[part].astype(np.float64, copy=False).ravel() for part in row_blocks(values))
-        return float(np.sqrt(sum(float(block @ block) for block in blocks)))
+        zeros = np.zeros(self.shape[1])
+        return float(np.sqrt(self.spread(zeros, zeros)[0].sum()))
 
     # ---------------------------------------------------------------- products
 
@@ -284,12 +269,7 @@ def compress_labels(F: np.ndarray) -> Any:
     """F in CSR where that makes its products faster, otherwise F itself."""
     if F.ndim != 2:
         return F
-    filled = F != 0
-    if np.count_nonzero(filled) >= _THIN * F.size:
-        return F
-    stored = np.flatnonzero(filled)
-    indptr = np.searchsorted(stored, F.shape[1] * np.arange(len(F) + 1))
-    return sparse.csr_array((F.ravel()[stored], stored % F.shape[1], indptr), shape=F.shape)
+    return sparse.csr_array(F) if np.count_nonzero(F) < _THIN * F.size else F
 
 
 def label_gram(F: np.ndarray) -> np.ndarray:
@@ -324,13 +304,8 @@ def sparse_gram(A: Any, weights: np.ndarray) -> np.ndarray:
 
 
 def _constant(F: np.ndarray, value: np.ndarray) -> np.ndarray:
-    """Mask of the columns that hold nothing but ``value``, in blocks of rows: most columns vary within the first."""
-    same = np.ones(F.shape[1], dtype=bool)
-    for first in range(0, len(F), 256):
-        same &= (F[first : first + 256] == value).all(axis=0)
-        if not same.any():
-            break
-    return same
+    """Mask of the columns that hold nothing but ``value``."""
+    return np.logical_and.reduce([(F[part] == value).all(axis=0) for part in row_blocks(F)])
 
 
 # ---------------------------------------------------------------- labels that are known on the same rows
@@ -389,32 +364,10 @@ def label_sets(X: RowSums, Y: np.ndarray, known: np.ndarray | None = None) -> li
     if known is None:
         return [_label_set(X, Y, np.arange(Y.shape[1]), None)]
     X.in_memory("Partly known labels need rows in memory")
-    groups: dict[bytes, list[int]] = {}
-    for label, bits in enumerate(np.packbits(known, axis=0).T):
-        groups.setdefault(bits.tobytes(), []).append(label)
-    masks = [known[:, labels[0]] for _, labels in sorted(groups.items())]
-    mean = X.means()
-    sums, squares = X.sums_where(np.array(masks).T, mean)
-    moments = X.moment(np.where(known, Y, 0.0), mean)
-    found = []
-    for (_, columns), rows, sum_, square in zip(sorted(groups.items()), masks, sums.T, squares.T, strict=True):
-        labels, n = np.array(columns), int(np.count_nonzero(rows))
-        own = Y[np.ix_(rows, labels)]
-        if n == 0:
-            found.append(_label_set(X, own, labels, rows))
-            continue
-        # Sums over these rows of the features minus the mean of all rows.  Where their mean is far from it, or a
-        # feature hardly varies, the sums cancel: they are formed anew.
-        about, at = square - sum_ * sum_ / n, mean + sum_ / n
-        moment = moments[:, labels] - np.outer(sum_, own.mean(axis=0))
-        anew = np.flatnonzero(about <= 1e-3 * square + 1e-10 * n * mean * mean)
-        if anew.size:
-            again = _label_set(RowSums(X.rows[:, anew][rows]), own, labels, rows)
-            at[anew], about[anew], moment[anew] = again.mean, again.squares, again.moment
-        moment[:, _constant(own, own[0])] = 0.0
-        label_squares = float(np.sum(centre_columns(own) ** 2))
-        found.append(LabelSet(labels, rows, n, at, about, moment, own.mean(axis=0), label_squares))
-    return found
+    masks, group = np.unique(known, axis=1, return_inverse=True)
+    labels = [np.flatnonzero(np.ravel(group) == number) for number in range(masks.shape[1])]
+    groups = zip(masks.T, labels, strict=True)
+    return [_label_set(X.take(rows), Y[np.ix_(rows, each)], each, rows) for rows, each in groups]
 
 
 def _label_set(X: RowSums, Y: np.ndarray, labels: np.ndarray, known: np.ndarray | None) -> LabelSet:

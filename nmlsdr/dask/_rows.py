@@ -161,9 +161,6 @@ class DaskRows(RowSums):
     def spread(self, mean: np.ndarray, first: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return tuple(self.total(RowSums.spread, mean=mean, first=first))
 
-    def norm(self) -> float:
-        return float(np.sqrt(self.total(_square_sum)))
-
     def moment(self, factor: Any, mean: np.ndarray) -> np.ndarray:
         return np.asarray(self.total(RowSums.moment, {"factor": factor}, mean=mean))
 
@@ -183,10 +180,6 @@ def _with_rows(reading: Reading, inputs: list[Any], function: Callable[..., Any]
     if "n_jobs" in arguments:
         arguments = {**arguments, "n_jobs": task_threads(arguments["n_jobs"])}
     return function(RowSums(reading.rows(inputs)), **arguments)
-
-
-def _square_sum(block: RowSums) -> np.float64:
-    return np.float64(block.norm() ** 2)
 
 
 def _add(parts: list[Any]) -> Any:

@@ -95,7 +95,7 @@ def test_float32_rows_give_a_float32_embedding(data):
 def test_where_propagation_leaves_one_hard_label_the_soft_ones_are_projected(rng):
     X = rng.standard_normal((12, 3))
     Y = np.tile([[1], [0]], (6, 1))
-    with pytest.warns(UserWarning, match="no label differs between rows, so soft labels are projected"):
+    with pytest.warns(UserWarning, match="rounded, are the same on all rows, so soft labels are projected"):
         model = NMLSDR(n_neighbors=11, alpha_labeled=(0.99, 0.0)).fit(X, Y)
     assert np.ptp(model.transduction_) == 0
     assert_same_directions(pair(model), hsic_projection(X, model.label_distributions_), 1e-12)

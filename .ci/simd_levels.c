@@ -257,7 +257,7 @@ static int propagate_all(int levels, long *made)
 /* Two trees of each kind on rows with ties, and two rounds of boosted trees in two folds; the bits of the first level count. */
 enum { TREES = 2, LABELS = 11, SUMS = 9, PADDED = 16, LEAVES = MOST / 3, NODES = 2 * LEAVES - 1 };
 static int16_t labels[MOST * LABELS];
-static int32_t weights[2 * TREES * LEAVES], draws[TREES * MOST];
+static int32_t weights[2 * TREES * LEAVES], draws[TREES * MOST], leaf_rows[2 * TREES * MOST], n_leaves[2 * TREES];
 static float values[2 * TREES * LEAVES * LABELS];
 static nmlsdr_node nodes[2 * TREES * NODES];
 static int64_t begins[MOST + 1];
@@ -271,9 +271,9 @@ static void boost_some(ptrdiff_t n, ptrdiff_t d, ptrdiff_t n_sums, int level)
     static const int32_t kind[] = {7, 1};
     const nmlsdr_boosting b = {.f = {.n = n, .d = d, .n_labels = LABELS, .n_sums = n_sums + 2, .n_padded = PADDED,
                                      .n_draws = n, .leaf = 3, .n_kinds = 2, .most_leaves = LEAVES, .most_depth = 6,
-                                     .rate = 0.1, .penalty = 5.0, .seed = 7, .codes = codes, .kinds = kind,
-                                     .nodes = nodes, .values = values, .weights = weights},
-                               .Y = wanted, .fold = folds, .F = scores, .errors = errors};
+                                     .seed = 7, .codes = codes, .kinds = kind, .nodes = nodes, .n_leaves = n_leaves},
+                               .rate = 0.1, .penalty = 5.0, .Y = wanted, .fold = folds, .F = scores, .values = values,
+                               .weights = weights, .errors = errors};
     memset(scores, 0, sizeof scores);
     for (ptrdiff_t i = 0; i < n; i++) {
         folds[i] = (int32_t)(i % 2);
@@ -289,20 +289,19 @@ static uint64_t grow_some(ptrdiff_t n, ptrdiff_t d, ptrdiff_t n_sums, int level)
 {
     static const int32_t kinds[] = {9, 0, 5, 1};
     const nmlsdr_growth f = {.n = n, .d = d, .n_labels = LABELS, .n_sums = n_sums + 2, .n_padded = PADDED, .n_draws = n,
-                             .leaf = 3, .n_kinds = 2, .most_leaves = LEAVES, .most_depth = n, .rate = 1.0, .seed = 7,
+                             .leaf = 3, .n_kinds = 2, .most_leaves = LEAVES, .most_depth = n, .seed = 7,
                              .data = singles, .Y = labels, .kinds = kinds, .indptr = begins, .nodes = nodes,
-                             .values = values, .weights = weights, .draws = draws};
+                             .n_leaves = n_leaves, .draws = draws, .rows = leaf_rows};
     const uint64_t before = sum;
     sum = 14695981039346656037u;
     memset(nodes, 0, sizeof nodes);
-    memset(values, 0, sizeof values);
-    memset(weights, 0, sizeof weights);
+    memset(leaf_rows, 0, sizeof leaf_rows);
     memset(draws, 0, sizeof draws);
     for (ptrdiff_t i = 0; i <= n; i++) begins[i] = i * d;
     for (ptrdiff_t t = 0; t < TREES; t++) nmlsdr_grow_tree(&f, t, level);
     add(nodes, sizeof nodes);
-    add(values, sizeof values);
-    add(weights, sizeof weights);
+    add(n_leaves, sizeof n_leaves);
+    add(leaf_rows, sizeof leaf_rows);
     boost_some(n, d, n_sums, level);
     const uint64_t own = sum;
     sum = before;

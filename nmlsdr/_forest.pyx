@@ -11,8 +11,7 @@ cdef extern from "_c/boosting.h" nogil:
         int32_t feature, left
         float threshold
     ctypedef struct nmlsdr_growth:
-        Py_ssize_t n, d, n_labels, n_sums, n_padded, n_draws, leaf, most_depth, n_kinds, most_leaves, first
-        double rate, penalty
+        Py_ssize_t n, d, n_labels, n_sums, n_padded, n_draws, leaf, most_depth, n_kinds, most_leaves
         uint64_t seed
         const float *data
         const int8_t *codes
@@ -21,17 +20,24 @@ cdef extern from "_c/boosting.h" nogil:
         const int32_t *kinds
         const int64_t *indptr
         nmlsdr_node *nodes
-        float *values
-        int32_t *weights
+        int32_t *n_leaves
         int32_t *draws
+        int32_t *rows
     ctypedef struct nmlsdr_boosting:
         nmlsdr_growth f
+        Py_ssize_t first
+        double rate, penalty
         const float *Y
         const int32_t *fold
         float *F
+        float *values
+        int32_t *weights
         double *errors
     int boost_fold "nmlsdr_boost"(const nmlsdr_boosting *b, Py_ssize_t fold, Py_ssize_t n_rounds, int level)
     int grow_tree "nmlsdr_grow_tree"(const nmlsdr_growth *f, Py_ssize_t t, int level)
+    void fill_tree "nmlsdr_fill_leaves"(
+        const int32_t *rows, Py_ssize_t n_leaves, const int16_t *Y, Py_ssize_t n_labels, const int32_t *draws,
+        int32_t *sums, int32_t *weights, float *values, int32_t *columns, int32_t *ends)
 
 
 def grow(
@@ -44,12 +50,12 @@ def grow(
     const int32_t[:, ::1] kinds,          # IN  (n_kinds, 2) features tried in a node; 1: several thresholds of each
     uint64_t seed, Py_ssize_t n_draws, Py_ssize_t leaf,
     int32_t[:, ::1] draws,                # IN 0 and OUT (n_trees, n) how often a tree drew a row
-    nmlsdr_node[:, :, ::1] nodes,         # OUT (n_grown, n_kinds, most nodes)
-    float[:, :, :, ::1] values,           # OUT (n_grown, n_kinds, most leaves, C) mean labels
-    int32_t[:, :, ::1] weights,           # OUT (n_grown, n_kinds, most leaves) draws
-    Py_ssize_t first, int n_threads, int level,
+    nmlsdr_node[:, :, ::1] nodes,         # OUT (n_trees, n_kinds, most nodes)
+    int32_t[:, ::1] n_leaves,             # OUT (n_trees, n_kinds)
+    int32_t[:, :, ::1] rows,              # OUT (n_trees, n_kinds, n_draws or n) drawn, leaf by leaf, the last as ~row
+    Py_ssize_t first, Py_ssize_t end, int n_threads, int level,
 ):
-    """Grow the trees from the first on for which there are nodes; return whether there was memory for it."""
+    """Grow trees from the first up to the end; return whether there was memory for it."""
     cdef Py_ssize_t t
     cdef int complete = 1
     cdef nmlsdr_growth f
@@ -57,13 +63,34 @@ def grow(
     f.n_draws, f.leaf, f.seed = n_draws, leaf, seed
     f.data = &data[0] if data.shape[0] else NULL
     f.indices, f.indptr, f.Y = &indices[0] if indices.shape[0] else NULL, &indptr[0], &Y[0, 0]
-    f.n_kinds, f.kinds, f.most_leaves, f.most_depth = kinds.shape[0], &kinds[0, 0], weights.shape[2], Y.shape[0]
-    f.nodes, f.values, f.weights, f.draws = &nodes[0, 0, 0], &values[0, 0, 0, 0], &weights[0, 0, 0], &draws[0, 0]
-    f.codes, f.rate, f.penalty, f.first = NULL, 1.0, 0.0, first
-    for t in prange(first, first + nodes.shape[0], nogil=True, num_threads=n_threads, schedule="dynamic",
-                    use_threads_if=n_threads > 1):
+    f.n_kinds, f.kinds, f.most_leaves, f.most_depth = kinds.shape[0], &kinds[0, 0], (nodes.shape[2] + 1) // 2, Y.shape[0]
+    f.nodes, f.n_leaves, f.draws, f.rows = &nodes[0, 0, 0], &n_leaves[0, 0], &draws[0, 0], &rows[0, 0, 0]
+    f.codes = NULL
+    for t in prange(first, end, nogil=True, num_threads=n_threads, schedule="dynamic", use_threads_if=n_threads > 1):
         complete &= grow_tree(&f, t, level)
     return complete
+
+
+def fill_leaves(
+    const int32_t[:, :] rows,             # IN  (n_trees, n_draws or n) as from grow
+    const int64_t[::1] leaves,            # IN  (n_trees + 1) the first leaf of each tree
+    const int16_t[:, ::1] Y,              # IN  (n, C) as for grow
+    const int32_t[:, ::1] draws,          # IN  (n_trees, n)
+    int32_t[:, ::1] sums,                 # (n_trees, C) to work in
+    int32_t[::1] weights,                 # OUT (n_leaves) draws
+    float[::1] values,                    # OUT (n_leaves * C) mean labels, or of CSR leaves
+    int32_t[::1] columns,                 # OUT of CSR leaves, or none: only their ends are counted
+    int32_t[::1] ends,                    # OUT (n_leaves + 1) labels in each leaf, and then IN their sums; or none
+    int n_threads,
+):
+    """Fill the leaves of the trees of a forest."""
+    cdef Py_ssize_t t, C = Y.shape[1]
+    cdef float *to = &values[0] if values.shape[0] else NULL
+    cdef int32_t *column = &columns[0] if columns.shape[0] else NULL
+    cdef int32_t *end = &ends[0] if ends.shape[0] else NULL
+    for t in prange(rows.shape[0], nogil=True, num_threads=n_threads, schedule="dynamic", use_threads_if=n_threads > 1):
+        fill_tree(&rows[t, 0], leaves[t + 1] - leaves[t], &Y[0, 0], C, &draws[t, 0], &sums[t, 0], &weights[leaves[t]],
+                  to if end else to + leaves[t] * C, column, end + leaves[t] if end else NULL)
 
 
 def boost(
@@ -75,6 +102,7 @@ def boost(
     uint64_t seed, Py_ssize_t n_draws, Py_ssize_t depth, Py_ssize_t leaf, double rate, double penalty,
     float[:, :, ::1] F,                   # IN and OUT (n_folds, n, C) scores by the model of each fold
     nmlsdr_node[:, :, ::1] nodes,         # OUT (n_rounds, n_folds, most nodes) thresholds of codes
+    int32_t[:, ::1] n_leaves,             # OUT (n_rounds, n_folds)
     float[:, :, :, ::1] values,           # OUT (n_rounds, n_folds, most leaves, C) what a leaf adds to F
     int32_t[:, :, ::1] weights,           # OUT (n_rounds, n_folds, most leaves) draws
     double[:, ::1] errors,                # OUT (n_rounds, n_folds) squared, of F in the rows of the fold
@@ -86,11 +114,12 @@ def boost(
     cdef nmlsdr_boosting b
     b.f.n, b.f.d, b.f.n_labels, b.f.n_sums, b.f.n_padded = (
         Y.shape[0], codes.shape[0], Y.shape[1], n_sums + 2, (n_sums + 9) // 8 * 8)
-    b.f.n_draws, b.f.leaf, b.f.most_depth, b.f.first = n_draws, leaf, depth, first
-    b.f.n_kinds, b.f.most_leaves = n_folds, weights.shape[2]
-    b.f.rate, b.f.penalty, b.f.seed, b.f.codes, b.f.kinds = rate, penalty, seed, &codes[0, 0], &kinds[0, 0]
-    b.f.nodes, b.f.values, b.f.weights, b.f.draws = &nodes[0, 0, 0], &values[0, 0, 0, 0], &weights[0, 0, 0], NULL
-    b.Y, b.fold, b.F, b.errors = &Y[0, 0], &fold[0], &F[0, 0, 0], &errors[0, 0]
+    b.f.n_draws, b.f.leaf, b.f.most_depth, b.f.n_kinds, b.f.most_leaves = (
+        n_draws, leaf, depth, n_folds, weights.shape[2])
+    b.f.seed, b.f.codes, b.f.kinds, b.f.nodes, b.f.n_leaves = (
+        seed, &codes[0, 0], &kinds[0, 0], &nodes[0, 0, 0], &n_leaves[0, 0])
+    b.first, b.rate, b.penalty, b.Y, b.fold, b.F = first, rate, penalty, &Y[0, 0], &fold[0], &F[0, 0, 0]
+    b.values, b.weights, b.errors = &values[0, 0, 0, 0], &weights[0, 0, 0], &errors[0, 0]
     for a in prange(n_folds, nogil=True, num_threads=n_threads, schedule="dynamic", use_threads_if=n_threads > 1):
         complete &= boost_fold(&b, a, nodes.shape[0], level)
     return complete

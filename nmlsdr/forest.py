@@ -63,10 +63,9 @@ _BOOSTED_ROWS, _BOOSTED_FEATURES = 5000, 100  # that a boosted tree draws at mos
 _CUTS = 254  # of a column at most, so that codes take one byte
 _CODES = 1 << 25  # bytes of codes, but 1000 columns at least; of more columns those with the most numbers other than 0
 _WORK = 2e8  # rows x features x labels, about .2 s, between two looks at the keyboard
-_VALUES = 1 << 23  # numbers of the leaves that are grown together, 32 MB, but one tree for each thread at least
 _WORTH_A_THREAD = 2e5  # of the same, about .2 ms
 _WORTH_SCORING = 3e4  # rows x trees
-_UNUSED = np.array((-2, 0, 0.0), dtype=[("feature", "i4"), ("left", "i4"), ("threshold", "f4")])  # a node
+_NODE = np.dtype([("feature", "i4"), ("left", "i4"), ("threshold", "f4")])
 
 
 @dataclass(eq=False, repr=False)
@@ -216,52 +215,63 @@ def grow_forests(
     else:
         rows = in_float32(X).ravel(), np.empty(0, np.int32), n_features * np.arange(n_samples + 1)
     draws = np.zeros((n_estimators, n_samples), np.int32)
-    most_leaves = max(1, n_draws // _LEAF)
     work = n_draws * min(n_features, 3 * _MOST_FEATURES) * (n_sums + 8.0)
     n_threads = worthwhile_threads(n_jobs, work * n_estimators, each=_WORTH_A_THREAD)
-    at_once = n_threads * max(1, min(int(_WORK / work), _VALUES // (n_threads * len(kinds) * most_leaves * n_labels)))
-    given = *rows, n_features, labels, n_sums, settings, random_state, n_draws, _LEAF, draws
-    room = _room(min(at_once, n_estimators), len(kinds), most_leaves, n_labels)
-    few = n_labels > MOST_LABELS and 10 * np.count_nonzero(labels) < labels.size  # of them occur in a leaf
-    parts: list[list[tuple[Any, ...]]] = [[] for _ in kinds]
+    at_once = n_threads * max(1, int(_WORK / work))
+    nodes, n_leaves = _room(n_estimators, len(kinds), max(1, n_draws // _LEAF))
+    drawn = np.empty((n_estimators, len(kinds), n_draws), np.int32)
+    given = *rows, n_features, labels, n_sums, settings, random_state, n_draws, _LEAF, draws, nodes, n_leaves, drawn
     for first in range(0, n_estimators, at_once):
-        grown = [each[: n_estimators - first] for each in room]
-        grown[0].fill(_UNUSED)
-        if not kernels.grow(*given, *grown, first, n_threads, simd()):
+        if not kernels.grow(*given, first, min(first + at_once, n_estimators), n_threads, simd()):
             raise MemoryError("There is not enough memory to grow trees.")
-        for kind, part in enumerate(parts):
-            nodes, n_nodes, values, weights = _used(*(each[:, kind] for each in grown))
-            part.append((nodes, n_nodes, sparse.csr_array(values) if few else values, weights))
         if callback is not None:
             callback()
-    forests = [_joined(parts.pop(0), n_features) for _ in kinds]
+    few = n_labels > MOST_LABELS and 10 * np.count_nonzero(labels) < labels.size  # of them occur in a leaf
+    forests = []
+    for kind in range(len(kinds)):
+        leaves = _filled(labels, draws, drawn[:, kind], n_leaves[:, kind], few, n_threads)
+        forests.append(_joined(_used(nodes[:, kind], 2 * n_leaves[:, kind] - 1), n_leaves[:, kind], *leaves, n_features))
     n_trees = (draws == 0).sum(axis=0)
     predictions = [_summed(forest, X, n_jobs, draws) / np.maximum(n_trees, 1)[:, np.newaxis] for forest in forests]
     return forests, predictions, n_trees > 0
 
 
-def _room(n_trees: int, n_kinds: int, most_leaves: int, n_labels: int) -> tuple[np.ndarray, ...]:
-    """Arrays for the nodes of trees, and the values and the weights of their leaves."""
-    shape = n_trees, n_kinds, most_leaves
-    nodes = np.full((*shape[:2], 2 * most_leaves - 1), _UNUSED)
-    return nodes, np.empty((*shape, n_labels), np.float32), np.empty(shape, np.int32)
+def _room(n_trees: int, n_kinds: int, most_leaves: int) -> tuple[np.ndarray, np.ndarray]:
+    """Arrays for the nodes of trees, of which each uses the first of its part, and for their numbers of leaves."""
+    return np.empty((n_trees, n_kinds, 2 * most_leaves - 1), _NODE), np.empty((n_trees, n_kinds), np.int32)
 
 
-def _used(nodes: np.ndarray, values: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, ...]:
-    """What trees use of arrays (n_trees, ...) with unused ends: nodes, numbers of nodes, values and weights."""
-    used = nodes["feature"] != _UNUSED["feature"]
-    n_nodes = used.sum(axis=1)
-    leaves = np.arange(weights.shape[1]) < (n_nodes // 2 + 1)[:, np.newaxis]
-    return nodes[used], n_nodes, values[leaves], weights[leaves]
+def _used(parts: np.ndarray, n_used: np.ndarray) -> np.ndarray:
+    """The first entries of each part, one after the other."""
+    return parts[np.arange(parts.shape[1]) < n_used[:, np.newaxis]]
 
 
-def _joined(parts: list[tuple[Any, ...]], n_features: int) -> Forest:
-    """One forest of what some of its trees use each, in which each tree numbers its nodes and leaves from 0."""
-    nodes, n_nodes, values, weights = (
-        sparse.vstack(each, format="csr") if sparse.issparse(each[0]) else np.concatenate(each)
-        for each in zip(*parts, strict=True)
-    )
-    roots, before = (np.append(0, np.cumsum(each)) for each in (n_nodes, n_nodes // 2 + 1))
+def _filled(
+    labels: np.ndarray, draws: np.ndarray, drawn: np.ndarray, n_leaves: np.ndarray, few: bool, n_threads: int
+) -> tuple[Any, np.ndarray]:
+    """The mean labels of the leaves of a forest, which are stored as CSR rows if they hold few labels, and the draws."""
+    first, none = np.append(0, np.cumsum(n_leaves)), np.empty(0, np.int32)
+    weights, sums = np.empty(first[-1], np.int32), np.empty((len(n_leaves), labels.shape[1]), np.int32)
+    given = drawn, first, labels, draws, sums, weights
+    if not few:
+        values = np.empty((len(weights), labels.shape[1]), np.float32)
+        kernels.fill_leaves(*given, values.ravel(), none, none, n_threads)
+        return values, weights
+    ends = np.zeros(len(weights) + 1, np.int32)
+    kernels.fill_leaves(*given, np.empty(0, np.float32), none, ends, n_threads)
+    n_stored = ends.sum(dtype=np.int64)
+    if n_stored > np.iinfo(np.int32).max:
+        raise MemoryError(f"The leaves of a forest hold {n_stored} labels, more than 2^31 - 1; lower n_estimators.")
+    np.cumsum(ends, out=ends)
+    stored = np.empty(n_stored, np.float32), np.empty(n_stored, np.int32), ends
+    kernels.fill_leaves(*given, *stored, n_threads)
+    return sparse.csr_array(stored, shape=(len(weights), labels.shape[1])), weights
+
+
+def _joined(nodes: np.ndarray, n_leaves: np.ndarray, values: Any, weights: np.ndarray, n_features: int) -> Forest:
+    """A forest of trees that number their nodes and leaves from 0 each."""
+    n_nodes = 2 * n_leaves - 1
+    roots, before = (np.append(0, np.cumsum(each)) for each in (n_nodes, n_leaves))
     feature, threshold, left = (nodes[name].copy() for name in ("feature", "threshold", "left"))
     left += np.where(feature < 0, *(np.repeat(each[:-1], n_nodes) for each in (before, roots))).astype(np.int32)
     return Forest(roots, feature, threshold, left, values, weights, n_features)
@@ -343,11 +353,14 @@ def boost_trees(
         for first in range(len(run.errors), until, at_once):
             n_trees, most_leaves = min(at_once, until - first), min(2**run.depth, max(1, n_draws // run.leaf))
             settings = run.seed, n_draws, run.depth, run.leaf, _RATE, _PENALTY, run.F
-            grown, errors = _room(n_trees, _FOLDS, most_leaves, n_labels), np.empty((n_trees, _FOLDS))
-            if not kernels.boost(*given, *settings, *grown, errors, first, n_threads, simd()):
+            (nodes, n_leaves), errors = _room(n_trees, _FOLDS, most_leaves), np.empty((n_trees, _FOLDS))
+            shape = n_trees, _FOLDS, most_leaves
+            values, weights = np.empty((*shape, n_labels), np.float32), np.empty(shape, np.int32)
+            grown = nodes, n_leaves, values, weights, errors
+            if not kernels.boost(*given, *settings, *grown, first, n_threads, simd()):
                 raise MemoryError("There is not enough memory to grow trees.")
-            for a, part in enumerate(run.parts):
-                part.append(_used(*(each[:, a] for each in grown)))
+            for a, (part, n) in enumerate(zip(run.parts, n_leaves.T, strict=True)):
+                part.append((_used(nodes[:, a], 2 * n - 1), n, _used(values[:, a], n), _used(weights[:, a], n)))
             run.errors += errors.sum(axis=1).tolist()
             if callback is not None:
                 callback()
@@ -365,13 +378,13 @@ def boost_trees(
 
     parts: list[tuple[np.ndarray, ...]] = []
     for part, mean, rows in zip(run.parts, base, others, strict=True):
-        nodes, n_nodes, values, weights = (np.concatenate(each) for each in zip(*part, strict=True))
-        n_nodes = n_nodes[:n_trees]
-        leaves = slice(int((n_nodes // 2 + 1).sum()))
-        root = np.array([(-1, 0, 0.0)], _UNUSED.dtype)
-        parts.append((root, np.ones(1, int), mean[np.newaxis], np.array([rows.sum()], np.int32)))
-        parts.append((nodes[: n_nodes.sum()], n_nodes, values[leaves], weights[leaves]))
-    found = replace(_joined(parts, X.shape[1]), n_models=_FOLDS)
+        nodes, n_leaves, values, weights = (np.concatenate(each) for each in zip(*part, strict=True))
+        n_leaves = n_leaves[:n_trees]
+        n = int(n_leaves.sum())
+        parts.append((np.array([(-1, 0, 0.0)], _NODE), [1], mean[np.newaxis], np.array([rows.sum()], np.int32)))
+        parts.append((nodes[: 2 * n - n_trees], n_leaves, values[:n], weights[:n]))
+    joined = _joined(*(np.concatenate(each) for each in zip(*parts, strict=True)), X.shape[1])
+    found = replace(joined, n_models=_FOLDS)
     inner = found.feature >= 0
     found.threshold[inner] = cuts[found.feature[inner], (found.threshold[inner] + 128).astype(int)]
     found.feature[inner] = columns[found.feature[inner]]

@@ -255,6 +255,7 @@ CASES = {
     "one label": lambda rng: (rng.standard_normal((90, 5)), labels(rng, (90, 1))),
     "votes": lambda rng: (rng.standard_normal((90, 40)), rng.random((90, 13))),
     "thirty labels": lambda rng: (rng.standard_normal((60, 7)), labels(rng, (60, 30))),
+    "rare labels": lambda rng: (rng.standard_normal((120, 8)), (rng.random((120, 40)) < 0.05) * (np.arange(40) != 7.0)),
     "ties": lambda rng: (rng.integers(0, 3, (120, 30)), labels(rng, (120, 4))),
     "two values": lambda rng: (np.tile(rng.random((60, 8)) < 0.4, 2), labels(rng, (60, 4))),
     "mostly 0": lambda rng: (np.where(rng.random((150, 90)) < 0.05, rng.random((150, 90)), 0), labels(rng, (150, 7))),

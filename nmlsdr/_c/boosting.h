@@ -14,40 +14,42 @@
 #include "forest.h"
 
 typedef struct {
-    nmlsdr_growth f; /* n_kinds: folds; trees (rounds, folds); n_draws: of each fold, see draws */
+    nmlsdr_growth f; /* n_kinds: folds; trees (rounds, folds); n_draws: of each fold at most */
+    ptrdiff_t first; /* round */
+    double rate, penalty; /* a leaf's value is rate x sum / (draws + penalty) */
     const float *Y;  /* (n, labels), NaN: unknown */
     const int32_t *fold;
-    float *F;       /* (folds, n, labels) */
-    double *errors; /* (rounds, folds) squared, of the known entries of the fold */
+    float *F, *values; /* (folds, n, labels) scores; of each leaf of the trees what it adds to them */
+    int32_t *weights;  /* draws of each leaf */
+    double *errors;    /* (rounds, folds) squared, of the known entries of the fold */
 } nmlsdr_boosting;
 
 /* Draw rows of other folds, with replacement, and set their targets; put the columns into an order of the tree's own. */
 static void nmlsdr_draw_targets(nmlsdr_growing *g, const nmlsdr_boosting *b, const int32_t *others, ptrdiff_t n_others,
-                                ptrdiff_t n_draws, const float *F, int32_t *draws)
+                                ptrdiff_t n_draws, const float *F, int32_t *draws, int16_t *targets)
 {
     const nmlsdr_growth *f = g->f;
     const ptrdiff_t n_labels = f->n_labels;
-    memset(draws, 0, (size_t)n_others * sizeof *draws);
-    for (ptrdiff_t i = 0; i < n_draws; i++) draws[nmlsdr_number_below(nmlsdr_key(g->key, (uint64_t)i), n_others)]++;
+    memset(draws, 0, (size_t)f->n * sizeof *draws);
+    for (ptrdiff_t i = 0; i < n_draws; i++) draws[others[nmlsdr_number_below(nmlsdr_key(g->key, (uint64_t)i), n_others)]]++;
     for (ptrdiff_t j = 0; j < f->d; j++) g->columns[j] = (int32_t)j;
     nmlsdr_mix(g->columns, f->d, g->key, n_draws);
     if (g->sum_of) nmlsdr_draw_sums(g, n_draws + f->d);
     g->n_rows = 0;
-    for (ptrdiff_t i = 0; i < n_others; i++) {
-        if (!draws[i]) continue;
-        const ptrdiff_t row = others[i];
+    for (ptrdiff_t row = 0; row < f->n; row++) {
+        if (!draws[row]) continue;
         g->order[g->n_rows++] = (int32_t)row;
         for (ptrdiff_t c = 0; c < n_labels; c++) {
             const double gap = NMLSDR_STEPS * ((double)b->Y[row * n_labels + c] - F[row * n_labels + c]);
             const double target = gap > -2 * NMLSDR_STEPS ? gap < 2 * NMLSDR_STEPS ? gap : 2 * NMLSDR_STEPS : -2 * NMLSDR_STEPS;
-            g->targets[row * n_labels + c] = gap == gap ? (int16_t)lrint(target) : 0;
+            targets[row * n_labels + c] = gap == gap ? (int16_t)lrint(target) : 0;
         }
-        nmlsdr_enter_row(g, row, draws[i]);
+        nmlsdr_enter_row(g, row, targets + row * n_labels, draws[row]);
     }
 }
 
 /* Add the values of a tree to the scores of all rows. */
-static void nmlsdr_add_tree(const nmlsdr_growing *g, float *F)
+static void nmlsdr_add_tree(const nmlsdr_growing *g, const float *values, float *F)
 {
     enum { ROWS = 64 }; /* that go down together: their loads overlap */
     const nmlsdr_growth *f = g->f;
@@ -65,7 +67,7 @@ static void nmlsdr_add_tree(const nmlsdr_growing *g, float *F)
             }
         }
         for (ptrdiff_t i = 0; i < n; i++) {
-            const float *value = g->values + g->nodes[at[i]].left * n_labels;
+            const float *value = values + g->nodes[at[i]].left * n_labels;
             float *to = F + (first + i) * n_labels;
             for (ptrdiff_t c = 0; c < n_labels; c++) to[c] += value[c];
         }
@@ -82,6 +84,8 @@ static int nmlsdr_boost(const nmlsdr_boosting *b, ptrdiff_t fold, ptrdiff_t n_ro
     nmlsdr_growing g = {.f = f, .n_columns = f->d, .kind = f->kinds};
     int32_t *draws = (int32_t *)nmlsdr_new(&memory, f->n, sizeof(int32_t));
     int32_t *others = (int32_t *)nmlsdr_new(&memory, f->n, sizeof(int32_t));
+    int32_t *sums = (int32_t *)nmlsdr_new(&memory, n_labels, sizeof(int32_t));
+    int16_t *targets = (int16_t *)nmlsdr_new(&memory, f->n * n_labels, sizeof(int16_t));
     double *squared = (double *)nmlsdr_new(&memory, n_labels, sizeof(double)); /* errors of each label */
     float *F = b->F + fold * f->n * n_labels;
     ptrdiff_t n_others = 0;
@@ -94,12 +98,20 @@ static int nmlsdr_boost(const nmlsdr_boosting *b, ptrdiff_t fold, ptrdiff_t n_ro
     const ptrdiff_t part = 7 * n_others / 10, n_draws = part < f->n_draws ? part : f->n_draws;
     for (ptrdiff_t round = 0; round < n_rounds && !memory.failed; round++) {
         const ptrdiff_t tree = round * f->n_kinds + fold;
+        float *values = b->values + tree * f->most_leaves * n_labels;
+        int32_t *weights = b->weights + tree * f->most_leaves;
         double *error = b->errors + tree;
-        g.key = nmlsdr_key(key, (uint64_t)(f->first + round));
-        nmlsdr_draw_targets(&g, b, others, n_others, n_draws, F, draws);
+        g.key = nmlsdr_key(key, (uint64_t)(b->first + round));
+        nmlsdr_draw_targets(&g, b, others, n_others, n_draws, F, draws, targets);
         g.key = nmlsdr_key(~g.key, 1);
         nmlsdr_grow_nodes(&g, tree);
-        nmlsdr_add_tree(&g, F);
+        const int32_t *rows = g.order;
+        for (ptrdiff_t leaf = 0; leaf < f->n_leaves[tree]; leaf++) {
+            rows = nmlsdr_sum_leaf(rows, targets, n_labels, draws, sums, weights + leaf);
+            const double weight = NMLSDR_STEPS * (weights[leaf] + b->penalty);
+            for (ptrdiff_t c = 0; c < n_labels; c++) values[leaf * n_labels + c] = (float)(b->rate * sums[c] / weight);
+        }
+        nmlsdr_add_tree(&g, values, F);
         memset(squared, 0, (size_t)n_labels * sizeof *squared);
         for (ptrdiff_t i = 0; i < f->n; i++)
             for (ptrdiff_t c = 0; b->fold[i] == fold && c < n_labels; c++) {

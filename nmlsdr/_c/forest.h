@@ -37,8 +37,7 @@ typedef struct {
 /* What is grown, and where to: arrays that have room for the largest trees. */
 typedef struct {
     ptrdiff_t n, d, n_labels, n_sums, n_padded; /* n_sums: rows, draws, and labels or fewer sums of them */
-    ptrdiff_t n_draws, leaf, most_depth, n_kinds, most_leaves, first; /* first: tree of the arrays */
-    double rate, penalty; /* a leaf's value is rate x sum / (draws + penalty) */
+    ptrdiff_t n_draws, leaf, most_depth, n_kinds, most_leaves;
     uint64_t seed;
     const float *data;
     const int8_t *codes;            /* (d, n) in place of data, for boosting.h; else NULL */
@@ -46,8 +45,8 @@ typedef struct {
     const int32_t *indices, *kinds; /* indices NULL: dense rows, else CSR, sorted or not, without repeats */
     const int64_t *indptr;
     nmlsdr_node *nodes;
-    float *values;
-    int32_t *weights, *draws;
+    int32_t *n_leaves;     /* of each tree */
+    int32_t *draws, *rows; /* of forests: how often a tree drew a row; its rows, leaf by leaf, the last of each as ~row */
 } nmlsdr_growth;
 
 typedef struct {
@@ -68,7 +67,6 @@ typedef struct nmlsdr_growing {
     float *X;                           /* (n_rows, width) columns that vary, in an order of the tree's own; or NULL, and */
     nmlsdr_stored *stored;              /* what these columns store, column by column, and */
     int32_t *begin, *place;             /* (n_columns + 1) the first of each; (n_rows) the place of each row in order */
-    int16_t *targets;                   /* (n_rows, n_labels) */
     int32_t *sum_of;                    /* (n_labels) 2 x the place of its sum in Z, plus 1 if it is subtracted; NULL: no sums */
     int32_t *Z, *columns, *order;       /* (n_rows, n_padded): 1, draws, and targets times draws; (d); (n_rows) node by node */
 
@@ -77,12 +75,10 @@ typedef struct nmlsdr_growing {
     void (*add_up)(const struct nmlsdr_growing *g);
     uint64_t key;
     nmlsdr_node *nodes;
-    float *values;
-    int32_t *weights, n_nodes, n_leaves;
 
     ptrdiff_t n; /* rows of the node */
     const int32_t *rows;
-    int32_t *total; /* (n_padded + n_labels) sums over them, then those of the targets of a leaf, where Z has others */
+    int32_t *total; /* (n_padded) sums over them */
     int64_t squared; /* of the labels */
 
     int32_t *z;        /* (n, n_padded) of Z, the rows of the node */
@@ -198,10 +194,9 @@ static void nmlsdr_draw_sums(nmlsdr_growing *g, ptrdiff_t n_drawn)
 }
 
 /* Set the numbers of a row by which splits are chosen. */
-static void nmlsdr_enter_row(nmlsdr_growing *g, ptrdiff_t row, int32_t draws)
+static void nmlsdr_enter_row(nmlsdr_growing *g, ptrdiff_t row, const int16_t *target, int32_t draws)
 {
     const nmlsdr_growth *f = g->f;
-    const int16_t *target = g->targets + row * f->n_labels;
     int32_t *z = g->Z + row * f->n_padded;
     memset(z, 0, (size_t)f->n_padded * sizeof *z);
     if (!g->sum_of)
@@ -220,18 +215,20 @@ static void nmlsdr_enter_row(nmlsdr_growing *g, ptrdiff_t row, int32_t draws)
     z[1] = draws;
 }
 
-/* Sums of the targets over n rows. */
-static const int32_t *nmlsdr_sum_targets(const nmlsdr_growing *g, const int32_t *rows, ptrdiff_t n)
+/* Add up the targets of the rows of a leaf, and their draws; return the first row of the next one. */
+static const int32_t *nmlsdr_sum_leaf(const int32_t *rows, const int16_t *targets, ptrdiff_t n_labels, const int32_t *draws,
+                                      int32_t *sums, int32_t *weight)
 {
-    const ptrdiff_t n_labels = g->f->n_labels;
-    int32_t *sums = g->total + g->f->n_padded;
-    if (!g->sum_of) return g->total + 2;
     memset(sums, 0, (size_t)n_labels * sizeof *sums);
-    for (ptrdiff_t i = 0; i < n; i++) {
-        const int32_t draws = g->Z[rows[i] * g->f->n_padded + 1];
-        for (ptrdiff_t c = 0; c < n_labels; c++) sums[c] += draws * g->targets[rows[i] * n_labels + c];
+    *weight = 0;
+    for (int last = 0; !last; rows++) {
+        last = *rows < 0;
+        const ptrdiff_t row = last ? ~*rows : *rows;
+        const int16_t times = (int16_t)draws[row], *target = targets + row * n_labels;
+        for (ptrdiff_t c = 0; c < n_labels; c++) sums[c] += times * target[c];
+        *weight += times;
     }
-    return sums;
+    return rows;
 }
 
 /* Put what the columns store of the drawn rows one after the other. */
@@ -290,8 +287,7 @@ static void nmlsdr_draw_rows(nmlsdr_growing *g, nmlsdr_memory *memory, int32_t *
 
     for (ptrdiff_t i = 0; i < g->n_rows; i++) {
         const ptrdiff_t row = g->order[i];
-        memcpy(g->targets + i * f->n_labels, f->Y + row * f->n_labels, (size_t)f->n_labels * sizeof *f->Y);
-        nmlsdr_enter_row(g, i, draws[row]);
+        nmlsdr_enter_row(g, i, f->Y + row * f->n_labels, draws[row]);
         if (!g->X) continue;
         const int64_t begin = f->indptr[row], end = f->indptr[row + 1];
         float *to = g->X + i * g->width;
@@ -307,18 +303,14 @@ static void nmlsdr_draw_rows(nmlsdr_growing *g, nmlsdr_memory *memory, int32_t *
 
 /* Grow the nodes of a tree from the root on, left children first; tree: its place among the arrays.  A right child that waits
  * is a link in a chain: its feature is the node that waits behind it, its left child the number of its rows, which come after
- * those of the leaves that are done, and its threshold its depth. */
+ * those of the leaves that are done, and its threshold its depth.  In the end the order has the rows leaf by leaf. */
 static void nmlsdr_grow_nodes(nmlsdr_growing *g, ptrdiff_t tree)
 {
     const nmlsdr_growth *f = g->f;
-    const ptrdiff_t width = f->n_padded, n_labels = f->n_labels;
-    int32_t *rows = g->order, node = 0, waiting = -1;
+    const ptrdiff_t width = f->n_padded;
+    int32_t *rows = g->order, node = 0, waiting = -1, n_nodes = 1, n_leaves = 0;
     ptrdiff_t n = g->n_rows, depth = 0;
     g->nodes = f->nodes + tree * (2 * f->most_leaves - 1);
-    g->values = f->values + tree * f->most_leaves * n_labels;
-    g->weights = f->weights + tree * f->most_leaves;
-    g->n_nodes = 1;
-    g->n_leaves = 0;
     for (;;) {
         const int32_t *first = g->z;
         nmlsdr_split split = {-1.0, -1, 0.0f};
@@ -333,14 +325,10 @@ static void nmlsdr_grow_nodes(nmlsdr_growing *g, ptrdiff_t tree)
         for (ptrdiff_t c = 2; c < width; c++) g->squared += (int64_t)g->total[c] * g->total[c];
         if (vary && n >= 2 * f->leaf && depth < f->most_depth) split = g->search(g, nmlsdr_key(g->key, (uint64_t)node));
         if (split.column < 0) {
-            float *value = g->values + g->n_leaves * n_labels;
-            const double weight = NMLSDR_STEPS * (g->total[1] + f->penalty);
-            const int32_t *sums = nmlsdr_sum_targets(g, rows, n);
-            for (ptrdiff_t c = 0; c < n_labels; c++) value[c] = (float)(f->rate * sums[c] / weight);
-            g->weights[g->n_leaves] = g->total[1];
-            g->nodes[node] = (nmlsdr_node){-1, g->n_leaves++, 0.0f};
-            if (waiting < 0) return;
+            g->nodes[node] = (nmlsdr_node){-1, n_leaves++, 0.0f};
             rows += n;
+            rows[-1] = ~rows[-1];
+            if (waiting < 0) break;
             node = waiting;
             n = g->nodes[node].left;
             depth = (ptrdiff_t)g->nodes[node].threshold;
@@ -366,26 +354,26 @@ static void nmlsdr_grow_nodes(nmlsdr_growing *g, ptrdiff_t tree)
         if (g->kind[1] && split.threshold < middle && middle < above) split.threshold = middle;
         memcpy(rows + n_left, g->right, (size_t)n_right * sizeof *rows);
         for (ptrdiff_t i = 0; i < n && g->stored; i++) g->place[rows[i]] = (int32_t)(rows - g->order + i);
-        const int32_t left = g->n_nodes;
-        g->n_nodes += 2;
+        const int32_t left = n_nodes;
+        n_nodes += 2;
         g->nodes[node] = (nmlsdr_node){g->columns[split.column], left, split.threshold};
         g->nodes[left + 1] = (nmlsdr_node){waiting, (int32_t)n_right, (float)++depth};
         waiting = left + 1;
         node = left;
         n = n_left;
     }
+    f->n_leaves[tree] = n_leaves;
 }
 
 /* Memory for the numbers by which splits are chosen, of n rows, and for nodes of most_rows. */
 static void nmlsdr_new_numbers(nmlsdr_growing *g, nmlsdr_memory *memory, ptrdiff_t n, ptrdiff_t most_rows)
 {
     const nmlsdr_growth *f = g->f;
-    g->targets = (int16_t *)nmlsdr_new(memory, n * f->n_labels, sizeof(int16_t));
     g->sum_of = f->n_sums < f->n_labels + 2 ? (int32_t *)nmlsdr_new(memory, f->n_labels, sizeof(int32_t)) : NULL;
     g->Z = (int32_t *)nmlsdr_new(memory, n * f->n_padded, sizeof(int32_t));
     g->columns = (int32_t *)nmlsdr_new(memory, f->d, sizeof(int32_t));
     g->order = (int32_t *)nmlsdr_new(memory, most_rows, sizeof(int32_t));
-    g->total = (int32_t *)nmlsdr_new(memory, f->n_padded + f->n_labels, sizeof(int32_t));
+    g->total = (int32_t *)nmlsdr_new(memory, f->n_padded, sizeof(int32_t));
     g->right = (int32_t *)nmlsdr_new(memory, most_rows, sizeof(int32_t));
     g->z = (int32_t *)nmlsdr_new(memory, most_rows * f->n_padded, sizeof(int32_t));
     g->capacity = most_rows + 4 * NMLSDR_WIDEST;
@@ -401,6 +389,7 @@ static int nmlsdr_grow_tree(const nmlsdr_growth *f, ptrdiff_t t, int level)
     nmlsdr_memory memory = {0};
     nmlsdr_growing g = {.f = f, .n_columns = f->d < most ? f->d : most, .key = key};
     int32_t *place = (int32_t *)nmlsdr_new(&memory, f->d, sizeof(int32_t));
+    int32_t *drawn = (int32_t *)nmlsdr_new(&memory, rows, sizeof(int32_t));
     float *first = (float *)nmlsdr_new(&memory, f->d, sizeof(float));
     if (!f->indices || NMLSDR_RARE * f->indptr[f->n] > f->n * f->d)
         g.X = (float *)nmlsdr_new(&memory, rows * (g.n_columns + NMLSDR_WIDEST), sizeof(float));
@@ -411,14 +400,40 @@ static int nmlsdr_grow_tree(const nmlsdr_growth *f, ptrdiff_t t, int level)
     g.search = level > 0 ? nmlsdr_forest_search_avx2 : nmlsdr_forest_search_portable;
     g.add_up = level > 0 ? nmlsdr_forest_add_up_avx2 : nmlsdr_forest_add_up_portable;
     if (!memory.failed) nmlsdr_draw_rows(&g, &memory, f->draws + t * f->n, place, first);
-    for (ptrdiff_t k = 0; k < f->n_kinds && !memory.failed; k++) {
+    if (!memory.failed) memcpy(drawn, g.order, (size_t)g.n_rows * sizeof *drawn);
+    for (ptrdiff_t tree = t * f->n_kinds, k = 0; k < f->n_kinds && !memory.failed; k++, tree++) {
         for (ptrdiff_t i = 0; i < g.n_rows; i++) g.order[i] = g.place[i] = (int32_t)i;
         g.kind = f->kinds + 2 * k;
         g.key = nmlsdr_key(~key, (uint64_t)g.kind[1]);
-        nmlsdr_grow_nodes(&g, (t - f->first) * f->n_kinds + k);
+        nmlsdr_grow_nodes(&g, tree);
+        for (ptrdiff_t i = 0; i < g.n_rows; i++)
+            f->rows[tree * rows + i] = g.order[i] < 0 ? ~drawn[~g.order[i]] : drawn[g.order[i]];
     }
     nmlsdr_free_all(&memory);
     return !memory.failed;
+}
+
+/* The mean labels of the leaves of a tree of a forest, and their draws.  ends NULL: of all labels.  Else of those that occur,
+ * from number ends[leaf] on, and their columns; columns NULL: ends[leaf + 1] becomes how many there are. */
+static void nmlsdr_fill_leaves(const int32_t *rows, ptrdiff_t n_leaves, const int16_t *Y, ptrdiff_t n_labels,
+                               const int32_t *draws, int32_t *sums, int32_t *weights, float *values, int32_t *columns,
+                               int32_t *ends)
+{
+    for (ptrdiff_t leaf = 0; leaf < n_leaves; leaf++) {
+        rows = nmlsdr_sum_leaf(rows, Y, n_labels, draws, sums, weights + leaf);
+        const double weight = NMLSDR_STEPS * weights[leaf];
+        int32_t at = columns ? ends[leaf] : 0;
+        for (int32_t c = 0; !ends && c < n_labels; c++) *values++ = (float)(sums[c] / weight);
+        for (int32_t c = 0; ends && c < n_labels; c++) {
+            if (!sums[c]) continue;
+            if (columns) {
+                values[at] = (float)(sums[c] / weight);
+                columns[at] = c;
+            }
+            at++;
+        }
+        if (ends && !columns) ends[leaf + 1] = at;
+    }
 }
 
 #endif

@@ -45,7 +45,7 @@ def test_forests_are_those_of_the_twin(name, rng, monkeypatch):
                 np.testing.assert_array_equal(one, P)
 
 
-@pytest.mark.parametrize("name", ["bell-shaped", "votes", "thirty labels", "ties", "mostly 0"])
+@pytest.mark.parametrize("name", ["bell-shaped", "votes", "thirty labels", "ties", "mostly 0", "rare labels"])
 def test_trees_for_many_labels_are_split_by_sums_of_them(name, rng, monkeypatch):
     """And their leaves hold the means of all labels: the twin's in every bit, for every level and with threads."""
     X, Y = CASES[name](rng)
@@ -65,6 +65,7 @@ def test_trees_for_many_labels_are_split_by_sums_of_them(name, rng, monkeypatch)
             monkeypatch.setattr(forest, "MOST_LABELS", Y.shape[1] - 1)
             found, predictions, _ = grow_forests(layout(X), Y, **options)
             assert found[0].threshold.tobytes() != plain[0].threshold.tobytes()
+            assert sparse.issparse(found[0].values) == (name == "rare labels")
             for one, (trees, left), O in zip(found, expected, predictions, strict=True):
                 assert_equals_twin(one, trees)
                 np.testing.assert_array_equal(O, twin.predict(trees, X, left))
@@ -87,12 +88,15 @@ def test_the_twin_takes_other_settings_too(changed, rng, monkeypatch):
 def test_a_row_counts_as_often_as_it_was_drawn(level, rng):
     """Some 1000 draws of each of nine rows, whose sums leave 16 and 24 bits."""
     X, Y, kinds = rng.standard_normal((9, 4)).astype(np.float32), labels(rng, (9, 2)), np.int32([[2, 0], [2, 1]])
-    grown = forest._room(5, 2, 3, 2)
-    given = X.ravel(), np.empty(0, np.int32), 4 * np.arange(10), 4, np.int16(1024 * Y), 2, kinds, 3, 9000, 3
-    assert kernels.grow(*given, np.zeros((5, 9), dtype=np.int32), *grown, 0, 1, level)
-    for several in (0, 1):
+    (nodes, n_leaves), rows, targets = forest._room(5, 2, 3), np.empty((5, 2, 9), np.int32), np.int16(1024 * Y)
+    given = X.ravel(), np.empty(0, np.int32), 4 * np.arange(10), 4, targets, 2, kinds, 3, 9000, 3
+    draws = np.zeros((5, 9), dtype=np.int32)
+    assert kernels.grow(*given, draws, nodes, n_leaves, rows, 0, 5, 1, level)
+    for several, counts in enumerate(n_leaves.T):
         expected, _ = twin.grow_forest(X, Y, 3, 5, several, n_draws=9000, tried=2)
-        assert_equals_twin(forest._joined([forest._used(*(each[:, several] for each in grown))], 4), expected)
+        leaves = forest._filled(targets, draws, rows[:, several], counts, False, 1)
+        found = forest._joined(forest._used(nodes[:, several], 2 * counts - 1), counts, *leaves, 4)
+        assert_equals_twin(found, expected)
 
 
 def test_a_chain_as_long_as_its_rows_allow_is_grown(rng):

@@ -37,7 +37,7 @@ cdef extern from "_c/boosting.h" nogil:
     int grow_tree "nmlsdr_grow_tree"(const nmlsdr_growth *f, Py_ssize_t t, int level)
     void fill_tree "nmlsdr_fill_leaves"(
         const int32_t *rows, Py_ssize_t n_leaves, const int16_t *Y, Py_ssize_t n_labels, const int32_t *draws,
-        int32_t *sums, int32_t *weights, float *values, int32_t *columns, int32_t *ends)
+        double rate, double penalty, int32_t *sums, int32_t *weights, float *values)
 
 
 def grow(
@@ -78,19 +78,14 @@ def fill_leaves(
     const int32_t[:, ::1] draws,          # IN  (n_trees, n)
     int32_t[:, ::1] sums,                 # (n_trees, C) to work in
     int32_t[::1] weights,                 # OUT (n_leaves) draws
-    float[::1] values,                    # OUT (n_leaves * C) mean labels, or of CSR leaves
-    int32_t[::1] columns,                 # OUT of CSR leaves, or none: only their ends are counted
-    int32_t[::1] ends,                    # OUT (n_leaves + 1) labels in each leaf, and then IN their sums; or none
+    float[:, ::1] values,                 # OUT (n_leaves, C) mean labels
     int n_threads,
 ):
     """Fill the leaves of the trees of a forest."""
-    cdef Py_ssize_t t, C = Y.shape[1]
-    cdef float *to = &values[0] if values.shape[0] else NULL
-    cdef int32_t *column = &columns[0] if columns.shape[0] else NULL
-    cdef int32_t *end = &ends[0] if ends.shape[0] else NULL
+    cdef Py_ssize_t t
     for t in prange(rows.shape[0], nogil=True, num_threads=n_threads, schedule="dynamic", use_threads_if=n_threads > 1):
-        fill_tree(&rows[t, 0], leaves[t + 1] - leaves[t], &Y[0, 0], C, &draws[t, 0], &sums[t, 0], &weights[leaves[t]],
-                  to if end else to + leaves[t] * C, column, end + leaves[t] if end else NULL)
+        fill_tree(&rows[t, 0], leaves[t + 1] - leaves[t], &Y[0, 0], Y.shape[1], &draws[t, 0], 1.0, 0.0, &sums[t, 0],
+                  &weights[leaves[t]], &values[leaves[t], 0])
 
 
 def boost(

@@ -219,8 +219,9 @@ def grow_forests(
     n_threads = worthwhile_threads(n_jobs, work * n_estimators, each=_WORTH_A_THREAD)
     at_once = n_threads * max(1, int(_WORK / work))
     nodes, n_leaves = _room(n_estimators, len(kinds), max(1, n_draws // _LEAF))
-    drawn = np.empty((n_estimators, len(kinds), n_draws), np.int32)
-    given = *rows, n_features, labels, n_sums, settings, random_state, n_draws, _LEAF, draws, nodes, n_leaves, drawn
+    rows_of_leaves = np.empty((n_estimators, len(kinds), n_draws), np.int32)
+    sizes = n_features, labels, n_sums, settings, random_state, n_draws, _LEAF
+    given = *rows, *sizes, draws, nodes, n_leaves, rows_of_leaves
     for first in range(0, n_estimators, at_once):
         if not kernels.grow(*given, first, min(first + at_once, n_estimators), n_threads, simd()):
             raise MemoryError("There is not enough memory to grow trees.")
@@ -228,9 +229,10 @@ def grow_forests(
             callback()
     few = n_labels > MOST_LABELS and 10 * np.count_nonzero(labels) < labels.size  # of them occur in a leaf
     forests = []
-    for kind in range(len(kinds)):
-        leaves = _filled(labels, draws, drawn[:, kind], n_leaves[:, kind], few, n_threads)
-        forests.append(_joined(_used(nodes[:, kind], 2 * n_leaves[:, kind] - 1), n_leaves[:, kind], *leaves, n_features))
+    for kind, n in enumerate(n_leaves.T):
+        drawn = labels, draws, rows_of_leaves[:, kind]
+        leaves = _filled_with_few(*drawn) if few else _filled(*drawn, n, n_threads)
+        forests.append(_joined(_used(nodes[:, kind], 2 * n - 1), n, *leaves, n_features))
     n_trees = (draws == 0).sum(axis=0)
     predictions = [_summed(forest, X, n_jobs, draws) / np.maximum(n_trees, 1)[:, np.newaxis] for forest in forests]
     return forests, predictions, n_trees > 0
@@ -247,25 +249,28 @@ def _used(parts: np.ndarray, n_used: np.ndarray) -> np.ndarray:
 
 
 def _filled(
-    labels: np.ndarray, draws: np.ndarray, drawn: np.ndarray, n_leaves: np.ndarray, few: bool, n_threads: int
+    labels: np.ndarray, draws: np.ndarray, drawn: np.ndarray, n_leaves: np.ndarray, n_threads: int
 ) -> tuple[Any, np.ndarray]:
-    """The mean labels of the leaves of a forest, which are stored as CSR rows if they hold few labels, and the draws."""
-    first, none = np.append(0, np.cumsum(n_leaves)), np.empty(0, np.int32)
-    weights, sums = np.empty(first[-1], np.int32), np.empty((len(n_leaves), labels.shape[1]), np.int32)
-    given = drawn, first, labels, draws, sums, weights
-    if not few:
-        values = np.empty((len(weights), labels.shape[1]), np.float32)
-        kernels.fill_leaves(*given, values.ravel(), none, none, n_threads)
-        return values, weights
-    ends = np.zeros(len(weights) + 1, np.int32)
-    kernels.fill_leaves(*given, np.empty(0, np.float32), none, ends, n_threads)
-    n_stored = ends.sum(dtype=np.int64)
-    if n_stored > np.iinfo(np.int32).max:
-        raise MemoryError(f"The leaves of a forest hold {n_stored} labels, more than 2^31 - 1; lower n_estimators.")
-    np.cumsum(ends, out=ends)
-    stored = np.empty(n_stored, np.float32), np.empty(n_stored, np.int32), ends
-    kernels.fill_leaves(*given, *stored, n_threads)
-    return sparse.csr_array(stored, shape=(len(weights), labels.shape[1])), weights
+    """The mean labels of the leaves of a forest, and their draws."""
+    weights, sums = np.empty(n_leaves.sum(), np.int32), np.empty((len(n_leaves), labels.shape[1]), np.int32)
+    values = np.empty((len(weights), labels.shape[1]), np.float32)
+    kernels.fill_leaves(drawn, np.append(0, np.cumsum(n_leaves)), labels, draws, sums, weights, values, n_threads)
+    return values, weights
+
+
+def _filled_with_few(labels: np.ndarray, draws: np.ndarray, drawn: np.ndarray) -> tuple[Any, np.ndarray]:
+    """The same as CSR rows, for leaves that hold few of many labels: a product with the draws of each leaf's rows."""
+    n_rows = np.count_nonzero(draws, axis=1)
+    rows = _used(drawn, n_rows)
+    last = rows < 0
+    rows[last] = ~rows[last]
+    times, ends = draws[np.repeat(np.arange(len(draws)), n_rows), rows], np.append(0, np.flatnonzero(last) + 1)
+    weights = np.add.reduceat(times, ends[:-1], dtype=np.int32)
+    leaves = sparse.csr_array((times, rows, ends.astype(np.int32)), shape=(len(weights), len(labels)))
+    sums = leaves @ sparse.csr_array(labels.astype(np.int32))
+    sums.sort_indices()
+    means = sums.data / (_STEPS * np.repeat(weights, np.diff(sums.indptr)))
+    return sparse.csr_array((means.astype(np.float32), sums.indices, sums.indptr), shape=sums.shape), weights
 
 
 def _joined(nodes: np.ndarray, n_leaves: np.ndarray, values: Any, weights: np.ndarray, n_features: int) -> Forest:
@@ -381,9 +386,11 @@ def boost_trees(
         nodes, n_leaves, values, weights = (np.concatenate(each) for each in zip(*part, strict=True))
         n_leaves = n_leaves[:n_trees]
         n = int(n_leaves.sum())
-        parts.append((np.array([(-1, 0, 0.0)], _NODE), [1], mean[np.newaxis], np.array([rows.sum()], np.int32)))
+        root, one = np.array([(-1, 0, 0.0)], _NODE), np.ones(1, np.int32)
+        parts.append((root, one, mean[np.newaxis], one * rows.sum(dtype=np.int32)))
         parts.append((nodes[: 2 * n - n_trees], n_leaves, values[:n], weights[:n]))
-    joined = _joined(*(np.concatenate(each) for each in zip(*parts, strict=True)), X.shape[1])
+    nodes, n_leaves, values, weights = (np.concatenate(each) for each in zip(*parts, strict=True))
+    joined = _joined(nodes, n_leaves, values, weights, X.shape[1])
     found = replace(joined, n_models=_FOLDS)
     inner = found.feature >= 0
     found.threshold[inner] = cuts[found.feature[inner], (found.threshold[inner] + 128).astype(int)]

@@ -99,18 +99,13 @@ static int nmlsdr_boost(const nmlsdr_boosting *b, ptrdiff_t fold, ptrdiff_t n_ro
     for (ptrdiff_t round = 0; round < n_rounds && !memory.failed; round++) {
         const ptrdiff_t tree = round * f->n_kinds + fold;
         float *values = b->values + tree * f->most_leaves * n_labels;
-        int32_t *weights = b->weights + tree * f->most_leaves;
         double *error = b->errors + tree;
         g.key = nmlsdr_key(key, (uint64_t)(b->first + round));
         nmlsdr_draw_targets(&g, b, others, n_others, n_draws, F, draws, targets);
         g.key = nmlsdr_key(~g.key, 1);
         nmlsdr_grow_nodes(&g, tree);
-        const int32_t *rows = g.order;
-        for (ptrdiff_t leaf = 0; leaf < f->n_leaves[tree]; leaf++) {
-            rows = nmlsdr_sum_leaf(rows, targets, n_labels, draws, sums, weights + leaf);
-            const double weight = NMLSDR_STEPS * (weights[leaf] + b->penalty);
-            for (ptrdiff_t c = 0; c < n_labels; c++) values[leaf * n_labels + c] = (float)(b->rate * sums[c] / weight);
-        }
+        nmlsdr_fill_leaves(g.order, f->n_leaves[tree], targets, n_labels, draws, b->rate, b->penalty, sums,
+                           b->weights + tree * f->most_leaves, values);
         nmlsdr_add_tree(&g, values, F);
         memset(squared, 0, (size_t)n_labels * sizeof *squared);
         for (ptrdiff_t i = 0; i < f->n; i++)

@@ -215,20 +215,24 @@ static void nmlsdr_enter_row(nmlsdr_growing *g, ptrdiff_t row, const int16_t *ta
     z[1] = draws;
 }
 
-/* Add up the targets of the rows of a leaf, and their draws; return the first row of the next one. */
-static const int32_t *nmlsdr_sum_leaf(const int32_t *rows, const int16_t *targets, ptrdiff_t n_labels, const int32_t *draws,
-                                      int32_t *sums, int32_t *weight)
+/* The values of the leaves of a tree, rate x sum / (draws + penalty), and their draws; rows: leaf by leaf, the last as ~row. */
+static void nmlsdr_fill_leaves(const int32_t *rows, ptrdiff_t n_leaves, const int16_t *targets, ptrdiff_t n_labels,
+                               const int32_t *draws, double rate, double penalty, int32_t *sums, int32_t *weights,
+                               float *values)
 {
-    memset(sums, 0, (size_t)n_labels * sizeof *sums);
-    *weight = 0;
-    for (int last = 0; !last; rows++) {
-        last = *rows < 0;
-        const ptrdiff_t row = last ? ~*rows : *rows;
-        const int16_t times = (int16_t)draws[row], *target = targets + row * n_labels;
-        for (ptrdiff_t c = 0; c < n_labels; c++) sums[c] += times * target[c];
-        *weight += times;
+    for (ptrdiff_t leaf = 0; leaf < n_leaves; leaf++, values += n_labels) {
+        memset(sums, 0, (size_t)n_labels * sizeof *sums);
+        weights[leaf] = 0;
+        for (int last = 0; !last; rows++) {
+            last = *rows < 0;
+            const ptrdiff_t row = last ? ~*rows : *rows;
+            const int16_t times = (int16_t)draws[row], *target = targets + row * n_labels; /* 16 bits multiply fast */
+            for (ptrdiff_t c = 0; c < n_labels; c++) sums[c] += times * target[c];
+            weights[leaf] += times;
+        }
+        const double weight = NMLSDR_STEPS * (weights[leaf] + penalty);
+        for (ptrdiff_t c = 0; c < n_labels; c++) values[c] = (float)(rate * sums[c] / weight);
     }
-    return rows;
 }
 
 /* Put what the columns store of the drawn rows one after the other. */
@@ -411,29 +415,6 @@ static int nmlsdr_grow_tree(const nmlsdr_growth *f, ptrdiff_t t, int level)
     }
     nmlsdr_free_all(&memory);
     return !memory.failed;
-}
-
-/* The mean labels of the leaves of a tree of a forest, and their draws.  ends NULL: of all labels.  Else of those that occur,
- * from number ends[leaf] on, and their columns; columns NULL: ends[leaf + 1] becomes how many there are. */
-static void nmlsdr_fill_leaves(const int32_t *rows, ptrdiff_t n_leaves, const int16_t *Y, ptrdiff_t n_labels,
-                               const int32_t *draws, int32_t *sums, int32_t *weights, float *values, int32_t *columns,
-                               int32_t *ends)
-{
-    for (ptrdiff_t leaf = 0; leaf < n_leaves; leaf++) {
-        rows = nmlsdr_sum_leaf(rows, Y, n_labels, draws, sums, weights + leaf);
-        const double weight = NMLSDR_STEPS * weights[leaf];
-        int32_t at = columns ? ends[leaf] : 0;
-        for (int32_t c = 0; !ends && c < n_labels; c++) *values++ = (float)(sums[c] / weight);
-        for (int32_t c = 0; ends && c < n_labels; c++) {
-            if (!sums[c]) continue;
-            if (columns) {
-                values[at] = (float)(sums[c] / weight);
-                columns[at] = c;
-            }
-            at++;
-        }
-        if (ends && !columns) ends[leaf + 1] = at;
-    }
 }
 
 #endif

@@ -94,7 +94,7 @@ def test_a_row_counts_as_often_as_it_was_drawn(level, rng):
     assert kernels.grow(*given, draws, nodes, n_leaves, rows, 0, 5, 1, level)
     for several, counts in enumerate(n_leaves.T):
         expected, _ = twin.grow_forest(X, Y, 3, 5, several, n_draws=9000, tried=2)
-        leaves = forest._filled(targets, draws, rows[:, several], counts, False, 1)
+        leaves = forest._filled(targets, draws, rows[:, several], counts, 1)
         found = forest._joined(forest._used(nodes[:, several], 2 * counts - 1), counts, *leaves, 4)
         assert_equals_twin(found, expected)
 

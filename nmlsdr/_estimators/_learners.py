@@ -19,13 +19,12 @@ _EQUAL = 1e-12  # losses that differ by less, of a sum of 1, are equal but for r
 
 
 class Trend(NamedTuple):
-    """The ridge regression, the forests, the weights of all learners, and their out-of-sample predictions."""
+    """The ridge regression, the forests, and the weights of all learners, by the names of attributes."""
 
-    coef: np.ndarray
-    intercept: np.ndarray
-    forests: list[Forest]
-    weights: np.ndarray
-    predictions: np.ndarray
+    coef_: np.ndarray
+    intercept_: np.ndarray
+    forests_: list[Forest]
+    learner_weights_: np.ndarray
 
 
 def boosts(n_labeled: int, n_labels: int) -> bool:
@@ -35,8 +34,8 @@ def boosts(n_labeled: int, n_labels: int) -> bool:
 
 def fit_trend(
     steps: Steps, rows: Any, labels: Labels, w: np.ndarray, chosen: CrossFit, n_estimators: int, random_state: Any
-) -> Trend:
-    """Fit the learners to the labelled rows and weigh them.
+) -> tuple[Trend, np.ndarray]:
+    """Fit the learners to the labelled rows and weigh them; return the weighted out-of-sample predictions as well.
 
     The forests take the predictions of the ridge regression for the unknown entries of a labelled row.
     """
@@ -64,27 +63,28 @@ def fit_trend(
     weights, mixed = learner_weights(predictions, Y, known), predictions[-1]
     for part in row_blocks(mixed):  # in place
         mixed[part] = weighted_sum(weights, [each[part] for each in predictions])
-    return Trend(*regression, forests, weights, mixed)
+    return Trend(*regression, forests, weights), mixed
 
 
-def ridge_scores(steps: Any, rows: Any, coef: np.ndarray, intercept: np.ndarray, mean: np.ndarray) -> np.ndarray:
-    """The ridge regression's scores, computed about the mean, so that a large offset of X costs no digits."""
+def ridge_scores(steps: Any, trend: Any, rows: Any, mean: np.ndarray) -> np.ndarray:
+    """The scores of a trend's ridge regression, computed about the mean: a large offset of X costs no digits.
+
+    The trend is a `Trend`, or the estimator that has its attributes.
+    """
     with single_threaded_blas():
-        scores = steps.in_memory(RowSums.of(rows, checked=True).project(coef.T, mean))
-    scores += coef @ mean + intercept
+        scores = steps.in_memory(RowSums.of(rows, checked=True).project(trend.coef_.T, mean))
+    scores += trend.coef_ @ mean + trend.intercept_
     return np.asarray(scores)
 
 
-def trend_scores(
-    steps: Any, rows: Any, by_ridge: np.ndarray, forests: list[Forest], weights: np.ndarray, n_jobs: int | None
-) -> np.ndarray:
+def trend_scores(steps: Any, trend: Any, rows: Any, by_ridge: np.ndarray, n_jobs: int | None) -> np.ndarray:
     """G of rows, whose scores by the ridge regression are given."""
-    predictions = [by_ridge]
+    forests, predictions = trend.forests_, [by_ridge]
     if forests:
         shape, sums = (len(forests), by_ridge.shape[1]), RowSums.of(rows, checked=True)
         found = steps.in_memory(sums.map(_forest_scores, shape, np.float64, forests=forests, n_jobs=n_jobs))
         predictions += list(np.moveaxis(found, 1, 0))
-    return weighted_sum(weights, predictions)
+    return weighted_sum(trend.learner_weights_, predictions)
 
 
 def _forest_scores(block: RowSums, forests: list[Forest], n_jobs: int | None) -> np.ndarray:

@@ -343,23 +343,21 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
                 with steps.task("projection"):
                     found = directions_of_labels(rows, seen, w, propagated.F, labels, self.n_components, "auto")
                 del seen, W  # the first may be a copy of the rows
-                trend = fit_trend(steps, rows, labels, w, chosen, self.n_estimators, self.random_state)
+                trend, V = fit_trend(steps, rows, labels, w, chosen, self.n_estimators, self.random_state)
                 if not scored:
-                    rate, forget_rate = self._estimate_rates(trend.predictions, labels)
-                by_ridge = ridge_scores(steps, rows, trend.coef, trend.intercept, found.mean)
+                    rate, forget_rate = self._estimate_rates(V, labels)
+                by_ridge = ridge_scores(steps, trend, rows, found.mean)
                 by_ridge[labels.labeled] = chosen.predictions
                 (Z, one), (P, two) = rounded(self._embed(rows, found.components, found.mean)), rounded(by_ridge)
                 del chosen, by_ridge
-                learned = self._add_residuals(steps, labels, trend.predictions, alphas, (Z, P), k)
-                scored.append(rules.Scored(labels, trend.predictions))
-            learned |= soft_label_attributes(propagated, labels, scored[-1].scores) | direction_attributes(found)
+                learned = self._add_residuals(steps, labels, V, alphas, (Z, P), k)
+                scored.append(rules.Scored(labels, V))
+            learned |= trend._asdict() | soft_label_attributes(propagated, labels, V) | direction_attributes(found)
             learned |= {"dependence_ratio_": found.eigenvalues / found.total, "feature_weights_": w}
-            steps.keep(
-                **learned, shrinkage_=b, ridge_=c, n_neighbors_=k, n_labeled_=len(trend.predictions), coef_=trend.coef,
-                intercept_=trend.intercept, forests_=trend.forests, learner_weights_=trend.weights,
-                embedding_=Z, ridge_scores_=P, _rounding=np.array([one, two]), flip_rate_=rate,
-                _forget_rate=forget_rate, thresholds_=self._learn_thresholds(scored, rate),
-            )  # fmt: skip
+            learned |= {"shrinkage_": b, "ridge_": c, "n_neighbors_": k, "n_labeled_": len(V), "flip_rate_": rate}
+            learned |= {"embedding_": Z, "ridge_scores_": P, "_rounding": np.array([one, two])}
+            thresholds = self._learn_thresholds(scored, rate)
+            steps.keep(**learned, thresholds_=thresholds, _forget_rate=forget_rate)
         return self
 
     def _to_learn(self, steps: Steps, labels: Labels, alpha: Any, verdicts: Any) -> list[tuple[Labels, Any]]:
@@ -430,8 +428,8 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         return _n_nearest(self.n_neighbors_, self.embedding_)
 
     def _score_rows(self, rows: Any) -> np.ndarray:
-        by_ridge = ridge_scores(self._steps, rows, self.coef_, self.intercept_, self.mean_)
-        scores = trend_scores(self._steps, rows, by_ridge, self.forests_, self.learner_weights_, self.n_jobs)
+        by_ridge = ridge_scores(self._steps, self, rows, self.mean_)
+        scores = trend_scores(self._steps, self, rows, by_ridge, self.n_jobs)
         transformers = getattr(self, "neighbors_", [None] * len(_PLACES))
         share = share_of_errors(self.residual_weight, self.n_labeled_)
         embedded = self._embed(rows, self.components_, self.mean_)

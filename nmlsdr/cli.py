@@ -104,8 +104,9 @@ def _sentence(error: BaseException) -> str:
     """Return the message on one line."""
     if isinstance(error, MemoryError):
         return f"there is not enough memory ({error or 'no detail'}); give fewer rows or columns, or float32 data."
-    if isinstance(error, OSError) and error.filename is not None and error.strerror:
-        return f"{os.fspath(error.filename)!r} cannot be used: {error.strerror}."
+    if isinstance(error, OSError) and error.strerror:
+        named = "a file or standard output" if error.filename is None else repr(os.fspath(error.filename))
+        return f"{named} cannot be used: {error.strerror}."
     return " ".join(str(error).split()) or type(error).__name__
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from .. import __version__, _graph
 from .._errors import printable
-from .._process.openmp import idle_threads
 from .._process.threads import SIMD_LEVELS, check_n_jobs, simd, simd_level
 from .console import Console
 
@@ -49,7 +48,6 @@ def _installation_lines() -> list[tuple[str, str]]:
         ("debug build", "yes (NMLSDR_DEBUG=1)" if facts["debug"] else "no"),
         ("OpenMP", f"yes ({openmp})" if openmp else "no: kernels run on one thread"),
         ("threads", str(check_n_jobs(None) if openmp else 1)),
-        *([("idle threads", idle_threads())] if openmp else []),
         ("SIMD", f"{used}; compiled: {', '.join(compiled)}; this processor has {best}"),
     ]
 

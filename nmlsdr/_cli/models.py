@@ -25,7 +25,7 @@ from .method import expect_fit, graph_settings, scaler_for
 from .reading import look_for_needed, match_features, match_labels, note_leaks, prepare, read_data
 from .reviewed import fit_reviewed
 from .table import Table
-from .writing import failures, open_output, write_result, wrote
+from .writing import open_output, write_result, wrote
 
 
 def fit(args: argparse.Namespace, console: Console) -> int:
@@ -59,7 +59,7 @@ def fit(args: argparse.Namespace, console: Console) -> int:
     # The plan of a table of plain numbers stands beside the steps. As a step it would make the model in Python warn
     # about arrays without names, ask for the columns of --drop, and turn each row of numbers into text for its check.
     plan = table.plan if encoder is None else None
-    with console.step(f"write {args.out}"), failures(args.out):
+    with console.step(f"write {args.out}"):
         fitted = fitted_rows(table.data, table.labeled)
         save_model(args.out, Pipeline(steps), **names, inputs=input_files(args), fitted=fitted, plan=plan)
     facts = [(table.data.shape[1], "feature"), (table.target.shape[1], "label"), ((~table.labeled).sum(), "unlabelled")]

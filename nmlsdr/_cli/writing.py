@@ -15,7 +15,7 @@ import numpy as np
 from .._errors import plural
 from .._output import replace_file
 from .checks import PARQUET, input_files, need_pyarrow
-from .console import Console, RunError
+from .console import Console
 
 _BLOCK = 4096  # rows turned into text at a time
 
@@ -61,28 +61,16 @@ def write_result(
 
 
 @contextlib.contextmanager
-def failures(path: str) -> Iterator[None]:
-    """Turn a failure to write into a RunError that names the output."""
-    try:
-        yield
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise RunError(f"The output {path!r} could not be written ({error.strerror or error}).") from None
-
-
-@contextlib.contextmanager
 def open_output(path: str, inputs: Iterable[str]) -> Iterator[BinaryIO]:
     """Open what becomes `path` when the block ends without an error, or standard output for "-"."""
-    with failures(path):
-        if path != "-":
-            with replace_file(path, inputs=inputs) as file:
-                yield file
-            return
-        whole = io.BytesIO()
-        yield whole
-        sys.stdout.buffer.write(whole.getvalue())
-        sys.stdout.buffer.flush()
+    if path != "-":
+        with replace_file(path, inputs=inputs) as file:
+            yield file
+        return
+    whole = io.BytesIO()
+    yield whole
+    sys.stdout.buffer.write(whole.getvalue())
+    sys.stdout.buffer.flush()
 
 
 def wrote(console: Console, path: str, n_rows: int, *facts: tuple[int, str], hint: str = "") -> None:

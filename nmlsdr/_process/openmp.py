@@ -12,11 +12,6 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_POLICY, _SPINS = "OMP_WAIT_POLICY", "GOMP_SPINCOUNT"
-
-_user_settings: dict[str, str] = {}  # what was in the environment when the kernels were loaded
-_before = False  # OpenMP was there before them
-
 
 @contextmanager
 def sleeping_threads() -> Iterator[None]:
@@ -24,33 +19,11 @@ def sleeping_threads() -> Iterator[None]:
 
     A setting of the user stays.
     """
-    global _before
-    _user_settings.update({name: os.environ[name] for name in (_POLICY, _SPINS) if name in os.environ})
-    ours, loaded = not _user_settings, _runtimes()
+    ours = not {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"} & os.environ.keys()
     if ours:
-        os.environ[_POLICY] = "PASSIVE"
+        os.environ["OMP_WAIT_POLICY"] = "PASSIVE"
     try:
         yield
     finally:
         if ours:
-            del os.environ[_POLICY]
-        found = _runtimes()
-        _before = bool(found) and found == loaded
-
-
-def idle_threads() -> str:
-    """What is in force, for ``nmlsdr info``."""
-    if _before:
-        return "wait as set by the package that loaded OpenMP first"
-    if _user_settings:
-        return "wait as set by " + ", ".join(f"{name}={value}" for name, value in _user_settings.items())
-    return "sleep"
-
-
-def _runtimes() -> set[str]:
-    """The OpenMP libraries in this process; none where only the headers are wanted, without dependencies."""
-    try:
-        from threadpoolctl import ThreadpoolController
-    except ImportError:
-        return set()
-    return {library.filepath for library in ThreadpoolController().select(user_api="openmp").lib_controllers}
+            del os.environ["OMP_WAIT_POLICY"]

@@ -7,7 +7,6 @@ import sys
 import pytest
 
 from nmlsdr import _graph
-from nmlsdr._process import openmp as _openmp
 
 pytestmark = pytest.mark.skipif(_graph.build_facts()["openmp"] == 0, reason="built without OpenMP")
 
@@ -49,20 +48,12 @@ def test_the_environment_is_as_it_was():
     assert run(program, OMP_WAIT_POLICY="ACTIVE") == ["same"]
 
 
-def test_info_shows_the_settings_in_effect():
-    program = "import nmlsdr; from nmlsdr._process.openmp import idle_threads; print(idle_threads())"
-    assert run(program) == ["sleep"]
-    assert run(program, OMP_WAIT_POLICY="ACTIVE") == ["wait as set by OMP_WAIT_POLICY=ACTIVE"]
-    assert run(program, GOMP_SPINCOUNT="10") == ["wait as set by GOMP_SPINCOUNT=10"]
-
-
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc/self/maps")
-def test_an_openmp_loaded_before_keeps_its_settings():
-    (library,) = [path for path in _openmp._runtimes() if path in _runtimes_of_the_kernels()]
-    first = f"import ctypes; ctypes.CDLL({library!r}); "
-    program = first + "import nmlsdr; from nmlsdr._process.openmp import idle_threads; print(idle_threads())"
-    assert run(program) == ["wait as set by the package that loaded OpenMP first"]
-
-
-def _runtimes_of_the_kernels():
-    return run("import nmlsdr; from nmlsdr._process.openmp import _runtimes; print('\\n'.join(_runtimes()))")
+@pytest.mark.parametrize(("setting", "policy"), [
+    ({}, "PASSIVE"), ({"OMP_WAIT_POLICY": "ACTIVE"}, "ACTIVE"), ({"GOMP_SPINCOUNT": "10"}, "None"),
+])
+def test_threads_sleep_unless_the_user_says_how_they_wait(setting, policy):
+    program = (
+        "import os; from nmlsdr._process.openmp import sleeping_threads\n"
+        "with sleeping_threads(): print(os.environ.get('OMP_WAIT_POLICY'))"
+    )
+    assert run(program, **setting) == [policy]

@@ -292,9 +292,7 @@ def test_full_disk_is_a_failed_run(run, full, verb, monkeypatch):
     monkeypatch.setattr(os, "fsync", no_space)
     outcome = run(*VERBS[verb], "--out", f"result{suffix}")
     assert outcome.status == 1, outcome
-    assert outcome.err.splitlines() == [
-        f"nmlsdr: The output 'result{suffix}' could not be written (No space left on device)."
-    ]
+    assert outcome.err == f"nmlsdr: 'result{suffix}' cannot be used: No space left on device.\n"
     assert (full / f"result{suffix}").read_text() == "old"
     assert listing(full) == before
 

@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple, TextIO
@@ -133,7 +133,6 @@ def run_cells(
     After a KeyboardInterrupt the finished cells are in the folder; those being computed are lost.
     """
     waiting = [key for key in cells if not folder.finished(key)]
-    progress = CellProgress(waiting, len(cells) - len(waiting), jobs)
     found: Iterable[Record] = map(work, waiting)
     if jobs > 1:
         parallel = joblib.Parallel(
@@ -146,9 +145,8 @@ def run_cells(
             initargs=(os.getpid(),),
         )
         found = parallel(joblib.delayed(work)(key) for key in waiting)
-    for record in found:
+    for record in shown(found, waiting, len(cells) - len(waiting), jobs):
         folder.write(record)
-        progress.advance(record)
 
 
 def _end_with(parent: int) -> None:
@@ -166,31 +164,48 @@ def _end_with(parent: int) -> None:
         threading.Thread(target=watch, daemon=True).start()
 
 
-def expected_seconds(waiting: Sequence[CellKey], records: Sequence[Record], jobs: int) -> float | None:
-    """Seconds that cells take one after another: each the mean of the records of its data set, or of all.
+def remaining_seconds(
+    waiting: Sequence[CellKey], records: Sequence[Record], jobs: int, elapsed: float
+) -> float | None:
+    """Seconds left at the pace of the run so far: each cell takes the mean of those of its data set, or of all.
 
     None where the estimate is not worth showing: with few records, or where most cells are of data sets without one.
     Data sets differ by a factor of a hundred in cost, and the first cells pay for starting the workers: an estimate
     from the first few was seen to be 13 times too long.
-    """
-    seconds: dict[tuple[str, str], list[float]] = defaultdict(list)
-    for record in records:
-        seconds[CellKey.of(record)[:2]].append(sum(record["times"].values()))
-    if len(records) < 2 * jobs or 2 * sum(key[:2] in seconds for key in waiting) < len(waiting):
-        return None
-    means = {pair: fmean(values) for pair, values in seconds.items()}
-    overall = fmean(means.values())
-    return sum(means.get(key[:2], overall) for key in waiting)
-
-
-class CellProgress:
-    """Show how far a run is and how long it will take: one changing line on a terminal, else a line now and then.
 
     Parameters
     ----------
     waiting : sequence of CellKey
+    records : sequence of dict
+        Of this run alone, because earlier ones may have been faster or slower.
+    jobs : int
+    elapsed : float
+        Seconds since the run began.
+    """
+    seconds: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for record in records:
+        seconds[CellKey.of(record)[:2]].append(sum(record["times"].values()))
+    spent = sum(map(sum, seconds.values()))
+    if len(records) < 2 * jobs or 2 * sum(key[:2] in seconds for key in waiting) < len(waiting) or spent == 0:
+        return None
+    means = {pair: fmean(values) for pair, values in seconds.items()}
+    overall = fmean(means.values())
+    return sum(means.get(key[:2], overall) for key in waiting) * elapsed / spent
+
+
+def shown(
+    records: Iterable[Record], waiting: Sequence[CellKey], n_finished: int, jobs: int, *,
+    stream: TextIO | None = None, every: float = 15.0,
+) -> Iterator[Record]:  # fmt: skip
+    """Yield the records, and show how far a run is: one changing line on a terminal, else a line now and then.
+
+    Parameters
+    ----------
+    records : iterable of dict
+        As the cells are finished.
+    waiting : sequence of CellKey
         Cells to run.
-    finished : int
+    n_finished : int
         Cells that are in the folder already.
     jobs : int
         Cells at the same time.
@@ -199,44 +214,27 @@ class CellProgress:
     every : float, default=15
         Seconds between lines where the stream is no terminal; the first line comes after at most 5.
     """
-
-    def __init__(
-        self, waiting: Sequence[CellKey], finished: int, jobs: int, *, stream: TextIO | None = None, every: float = 15.0
-    ) -> None:
-        self.waiting = list(waiting)
-        self.total = len(waiting) + finished
-        self.jobs = jobs
-        self.stream = sys.stderr if stream is None else stream
-        self.every = every
-        self.records: list[Record] = []  # of this run alone: earlier ones may have been faster or slower
-        self.started = time.monotonic()
-        self.next_line = self.started + min(every, 5.0)
-        if finished and waiting:
-            print(f"{finished} of {self.total} cells are in the folder already.", file=self.stream)
-        if waiting:
-            print(f"{len(waiting)} cells to run, {jobs} at a time.", file=self.stream, flush=True)
-
-    def advance(self, record: Record) -> None:
-        """Count a finished cell, and show the new state unless the last line is too recent."""
+    stream = sys.stderr if stream is None else stream
+    left, done, total, started = list(waiting), list[Record](), len(waiting) + n_finished, time.monotonic()
+    next_line = started + min(every, 5.0)
+    if n_finished and waiting:
+        print(f"{n_finished} of {total} cells are in the folder already.", file=stream)
+    if waiting:
+        print(f"{len(waiting)} cells to run, {jobs} at a time.", file=stream, flush=True)
+    for record in records:
+        yield record
         key = CellKey.of(record)
-        self.waiting.remove(key)
-        self.records.append(record)
-        now, more, terminal = time.monotonic(), bool(self.waiting), self.stream.isatty()
-        if more and not terminal and now < self.next_line:
-            return
-        self.next_line = now + self.every
-        text = f"{self.total - len(self.waiting)}/{self.total} cells"
-        if failed := sum(record["error"] is not None for record in self.records):
+        left.remove(key)
+        done.append(record)
+        now, terminal = time.monotonic(), stream.isatty()
+        if left and not terminal and now < next_line:
+            continue
+        next_line = now + every
+        text = f"{total - len(left)}/{total} cells"
+        if failed := sum(record["error"] is not None for record in done):
             text += f", {failed} failed"
-        if more:
-            left = self.remaining(now)
-            text += ", too early to estimate" if left is None else f", about {duration(left)} left"
-        begin, end = ("\r\x1b[K" if terminal else ""), ("" if terminal and more else "\n")
-        text = f"{begin}{text}  ({key.dataset}, {key.method}, seed {key.seed})"
-        print(text, end=end, file=self.stream, flush=True)
-
-    def remaining(self, now: float) -> float | None:
-        """Seconds left at the pace of this run so far; None as long as they are unknown."""
-        ahead = expected_seconds(self.waiting, self.records, self.jobs)
-        spent = sum(sum(record["times"].values()) for record in self.records)
-        return None if ahead is None or spent == 0 else ahead * (now - self.started) / spent
+        if left:
+            seconds = remaining_seconds(left, done, jobs, now - started)
+            text += ", too early to estimate" if seconds is None else f", about {duration(seconds)} left"
+        begin, end = ("\r\x1b[K" if terminal else ""), ("" if terminal and left else "\n")
+        print(f"{begin}{text}  ({key.dataset}, {key.method}, seed {key.seed})", end=end, file=stream, flush=True)

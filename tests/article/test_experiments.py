@@ -278,13 +278,18 @@ def test_the_page_escapes_all_that_it_is_given():
 # ---- the runner
 
 
-def test_progress_shows_the_remaining_time():
+def shown(records, waiting, *more, **settings):
+    """The number of lines after each record, and the lines."""
     stream = io.StringIO()
+    found = store.shown(iter(records), waiting, *more, stream=stream, **settings)
+    counts = [len(stream.getvalue().splitlines()) for _ in found]
+    return [*counts[1:], len(lines := stream.getvalue().splitlines())], lines
+
+
+def test_progress_shows_the_remaining_time():
     cells = [CellKey("toy", "Toy", "NMLSDR", seed) for seed in range(4)]
-    progress = store.CellProgress(cells[1:], 1, jobs=1, stream=stream, every=0.0)
-    for seed in (1, 2, 3):
-        progress.advance(record(seed=seed, times={"embed": 2.0}, error="E: x" if seed == 2 else None))
-    lines = stream.getvalue().splitlines()
+    done = [record(seed=k, times={"embed": 2.0}, error="E: x" if k == 2 else None) for k in (1, 2, 3)]
+    _, lines = shown(done, cells[1:], 1, 1, every=0.0)
     assert lines[0] == "1 of 4 cells are in the folder already."
     assert lines[1] == "3 cells to run, 1 at a time."
     assert lines[2] == "2/4 cells, too early to estimate  (Toy, NMLSDR, seed 1)"
@@ -296,40 +301,36 @@ def test_the_estimate_of_the_total_time_is_reported_early(monkeypatch):
     """Lines come every 15 s in a script, the first after 5 s: the cells until then are the probe."""
     now = [100.0]
     monkeypatch.setattr(store.time, "monotonic", lambda: now[0])
-    stream = io.StringIO()
     waiting = [CellKey("toy", "Toy", "NMLSDR", seed) for seed in range(400)]
-    progress = store.CellProgress(waiting, 0, jobs=1, stream=stream)
-    said = []
-    for seed in range(20):
-        now[0] += 1.0
-        progress.advance(record(seed=seed, times={"embed": 1.0}))
-        said.append(len(stream.getvalue().splitlines()))
+
+    def done():
+        for seed in range(20):
+            now[0] += 1.0
+            yield record(seed=seed, times={"embed": 1.0})
+
+    said, lines = shown(done(), waiting, 0, 1)
     assert said == [1] * 4 + [2] * 15 + [3]
-    assert "5/400 cells, about 7 min left" in stream.getvalue()
+    assert lines[1].startswith("5/400 cells, about 7 min left")
 
 
 def test_remaining_time_follows_the_cost_of_like_cells():
     waiting = [CellKey("s", "big", "m", seed) for seed in range(3)] + [CellKey("s", "small", "m", 0)]
-    progress = store.CellProgress(waiting, 0, jobs=1, stream=io.StringIO())
-    progress.advance({**waiting[0]._asdict(), "times": {"embed": 10.0}, "error": None})
-    progress.advance({**waiting[3]._asdict(), "times": {"embed": 1.0}, "error": None})
-    assert progress.remaining(progress.started + 22.0) == pytest.approx(2 * 10.0 * 22.0 / 11.0)
+    done = [{**waiting[k]._asdict(), "times": {"embed": seconds}} for k, seconds in ((0, 10.0), (3, 1.0))]
+    assert store.remaining_seconds(waiting[1:3], done, 1, 22.0) == pytest.approx(2 * 10.0 * 22.0 / 11.0)
+    new = CellKey("s", "new", "m", 0)  # takes the mean of both data sets
+    assert store.remaining_seconds([waiting[1], new], done, 1, 22.0) == pytest.approx((10.0 + 5.5) * 22.0 / 11.0)
+    assert store.remaining_seconds(waiting[1:3], [one | {"times": {}} for one in done], 1, 22.0) is None
 
 
 def test_an_estimate_waits_until_most_cells_have_a_similar_finished_cell():
     """The first data set is a hundred times as dear as the others: nothing is said from it alone."""
-    stream = io.StringIO()
     cells = [CellKey("s", name, "m", seed) for name in ("dear", "cheap", "third") for seed in range(5)]
-    progress = store.CellProgress(cells, 0, jobs=2, stream=stream, every=0.0)
-    for key in cells[:7]:
-        progress.advance({**key._asdict(), "times": {"embed": 1.0}, "error": None})
-    told = ["about" in line for line in stream.getvalue().splitlines()[1:]]
-    assert told == [False] * 6 + [False]  # of 8 waiting cells 3 are of sets that were met
-    progress.advance({**cells[10]._asdict(), "times": {"embed": 1.0}, "error": None})
-    assert "about" in stream.getvalue().splitlines()[-1]
-    records = [{**cells[0]._asdict(), "times": {"embed": 1.0}}] * 4
-    assert store.expected_seconds([*cells[1:3], *cells[5:7]], records, jobs=2) == 4.0  # half of them were met
-    assert store.expected_seconds([*cells[1:3], *cells[5:8]], records, jobs=2) is None
+    done = [{**key._asdict(), "times": {"embed": 1.0}, "error": None} for key in (*cells[:7], cells[10])]
+    _, lines = shown(done, cells, 0, 2, every=0.0)
+    # After seven cells 3 of the 8 waiting ones are of sets that were met.
+    assert ["about" in line for line in lines[1:]] == [False] * 7 + [True]
+    assert store.remaining_seconds([*cells[1:3], *cells[5:7]], done[:1] * 4, 2, 4.0) == 4.0  # half of them were met
+    assert store.remaining_seconds([*cells[1:3], *cells[5:8]], done[:1] * 4, 2, 4.0) is None
 
 
 # ---- the command

@@ -1,13 +1,14 @@
 """info: the versions and settings of this installation, or the contents of a model file."""
 
 import argparse
+import os
 import platform
 from importlib import metadata
 from typing import Any
 
 from .. import __version__, _graph
 from .._errors import printable
-from .._process.threads import SIMD_LEVELS, check_n_jobs, simd, simd_level
+from .._process.threads import SIMD_LEVELS, check_n_jobs, simd
 from .console import Console
 
 MOST = 50  # columns or categories that are listed by name
@@ -40,7 +41,7 @@ def _installation_lines() -> list[tuple[str, str]]:
             lines.append((name, f"not installed ({OPTIONAL.get(name, 'needed')})"))
     facts = _graph.build_facts()  # how the kernels were compiled, and what they use here
     openmp = facts["openmp"]
-    used = SIMD_LEVELS[simd()] + " in use" + ("" if simd_level() is None else " (NMLSDR_SIMD)")
+    used = SIMD_LEVELS[simd()] + " in use" + " (NMLSDR_SIMD)" * bool(os.environ.get("NMLSDR_SIMD", "").strip())
     compiled, best = SIMD_LEVELS[: facts["n_simd_levels"]], SIMD_LEVELS[_graph.best_simd_level()]
     return [
         *lines,

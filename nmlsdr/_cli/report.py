@@ -84,7 +84,6 @@ def _facts(table: Table, args: argparse.Namespace, console: Console) -> dict[str
         "embedding": embedding,
         "together": fits.describe_neighbors(graph, y, names),
         "components": fits.describe_components(method, y, features, names),
-        "graph": fits.describe_graph(graph, args.n_neighbors, known.any(axis=1), rows),
         "review": review,
         "wrong": {"n": int(known.sum())} | {kind: [*ends] for kind, ends in method.mistakes_._asdict().items()},
         "made": {

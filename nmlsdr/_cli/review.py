@@ -1,10 +1,8 @@
 """review: which given labels disagree with their neighbourhood, as a list and as a page on which people check them."""
 
 import argparse
-import functools
 import os
 import shlex
-from collections.abc import Sequence
 from pathlib import PurePath
 from typing import Any
 
@@ -121,11 +119,9 @@ def page_facts(found: Any, method: Any, table: Table, args: argparse.Namespace) 
     X, scaler = table.data, scaler_for(args, table.data)
     columns = features = verdicts.names_or_numbers(table.feature_names, "feature", X.shape[1])
     texts: list[str] = []
-    words = pages.missing_words(table.plan)
-    cells, absent = pages.cells_of(X, columns, words)
-    if (kept := table.columns) is not None:
-        cells = functools.partial(_cells_of_file, kept)
-        absent = lambda name: pages.missing_in(kept[name], words.get(name, ("",)))  # noqa: E731
+    read = X if table.columns is None else table.columns
+    cells, absent = pages.cells_of(read, columns, pages.missing_words(table.plan))
+    if table.columns is not None:
         texts = [c.name for c in table.plan.columns if c.kind == "text"]
         columns = [c.name for c in table.plan.columns if c.kind in (*FEATURES, "text") and c.name != args.image]
         features = [c.name for c in table.plan.used for _ in c.feature_names]
@@ -138,14 +134,9 @@ def page_facts(found: Any, method: Any, table: Table, args: argparse.Namespace) 
     facts = pages.describe_entries(method, X, found, shown, kind=args.kind, **near)
     facts["always"] = [j for j, name in enumerate(facts["columns"]) if name in (args.show or texts)]
     if args.image:
-        (paths,) = _cells_of_file(table.columns, facts["rows"], [args.image])
+        (paths,) = cells(facts["rows"], [args.image])
         facts["pictures"] = thumbnails(os.path.dirname(os.path.abspath(args.data)), paths)
     return facts
-
-
-def _cells_of_file(columns: Any, rows: Any, names: Sequence[str]) -> list[list[str]]:
-    """The texts of some rows as they stand in the file, for each of the names."""
-    return [[columns[name].text(i) for i in rows] for name in names]
 
 
 def next_command(args: argparse.Namespace) -> str:

@@ -125,28 +125,22 @@ def _cores() -> int:
     return _count_cores(joblib.cpu_count, allowed, os.environ.get("LOKY_MAX_CPU_COUNT"), int(time.monotonic()))
 
 
-def simd_level() -> str | None:
-    """The level of `SIMD_LEVELS` that NMLSDR_SIMD asks for, such as "avx2", or None for the best at hand.
+def simd() -> int:
+    """The number of the SIMD level that every kernel runs on: that of NMLSDR_SIMD, such as "avx2", or else the best.
 
     Raises
     ------
     ValueError
-        If it is none of these, or this processor lacks it.
+        If NMLSDR_SIMD is no level of `SIMD_LEVELS`, or this processor lacks it.
     """
-    level = os.environ.get("NMLSDR_SIMD", "").strip().lower()
+    level, best = os.environ.get("NMLSDR_SIMD", "").strip().lower(), int(_graph.best_simd_level())
     if not level:
-        return None
+        return best
     if level not in SIMD_LEVELS:
         raise InputError(f"NMLSDR_SIMD must be one of {', '.join(SIMD_LEVELS)}, got {level!r}; unset it for the best.")
-    if SIMD_LEVELS.index(level) > _graph.best_simd_level():
+    if SIMD_LEVELS.index(level) > best:
         raise InputError(f"NMLSDR_SIMD={level} needs a processor with {level}; unset it for the best that this has.")
-    return level
-
-
-def simd() -> int:
-    """The number of the SIMD level that every kernel runs on."""
-    level = simd_level()
-    return int(_graph.best_simd_level()) if level is None else SIMD_LEVELS.index(level)
+    return SIMD_LEVELS.index(level)
 
 
 class _BlasLimits:

@@ -2,7 +2,7 @@
 
 Its files:
 
-    fit.py      what was read, and one fit: labels, embedding, components, graph
+    fit.py      what was read, and one fit: labels, embedding, components
     leaks.py    features that predict a label on their own
     trial.py    cross-validation of the method and of rivals: does it help on these data?
     rivals.py   what a user would try first: logistic regressions and a forest

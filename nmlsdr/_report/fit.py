@@ -1,4 +1,4 @@
-"""A table and one fit on all its rows as plain data: labels, embedding, components, graph."""
+"""A table and one fit on all its rows as plain data: labels, embedding, components."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.sparse.csgraph import connected_components
 
 from ..inspection import correlations, drawn_rows, two_axes
 
@@ -46,23 +45,6 @@ def _strongest(correlation: NDArray[np.float64], names: Sequence[str]) -> list[F
     """The labels whose annotations correlate most with a component."""
     order = np.argsort(-np.abs(correlation), kind="stable")[:4]
     return [{"name": names[c], "correlation": float(correlation[c])} for c in order if abs(correlation[c]) >= 0.05]
-
-
-def describe_graph(graph: Any, n_neighbors: int, labeled: NDArray[np.bool_], row_names: Sequence[str]) -> Facts:
-    """Edges, components, and the rows to which no label can propagate."""
-    n_parts, part = connected_components(graph, directed=False)
-    sizes = np.bincount(part, minlength=n_parts)
-    with_label = np.zeros(n_parts, dtype=bool)
-    with_label[part[labeled]] = True
-    unreached = np.flatnonzero(~with_label[part])
-    return {
-        "n_neighbors": int(n_neighbors),
-        "n_edges": int(graph.nnz // 2),
-        "n_components": int(n_parts),
-        "largest": np.sort(sizes)[::-1][:5].tolist(),
-        "n_unreached": len(unreached),
-        "unreached": [row_names[i] for i in unreached[:10]],
-    }
 
 
 def describe_neighbors(graph: Any, y: NDArray[Any], names: Sequence[str]) -> list[Facts]:

@@ -323,7 +323,12 @@ def texts_of(column: NDArray[Any]) -> list[str]:
 def cells_of(
     block: Any, names: Sequence[str], words: Mapping[str, Collection[str]]
 ) -> tuple[Callable[..., list[list[str]]], Callable[[str], NDArray[np.bool_]]]:
-    """Return the functions `cells` and `absent` of `Shown` for the columns of an array."""
+    """Return the functions `cells` and `absent` of `Shown` for columns of a file by their names, or of an array."""
+    if isinstance(block, Mapping):
+        return (
+            lambda rows, columns: [[block[name].text(i) for i in rows] for name in columns],
+            lambda name: missing_in(block[name], words.get(name, ("",))),
+        )
     places = {name: j for j, name in enumerate(names)}
 
     def part(rows: Any, columns: Sequence[str]) -> NDArray[Any]:

@@ -77,21 +77,12 @@ class Suspects:
         columns = self._find(n)
         return Suspects(lambda k: [values[:k] for values in columns], len(columns[0]))
 
-    def _head(self) -> list[list[str]]:
-        """The names of the attributes, and the first ten annotations."""
-        columns = (v.round(3) if v.dtype == float else v for v in self.first(10))
-        return [[str(each) for each in line] for line in (self._fields, *zip(*columns, strict=True))]
-
     def __repr__(self) -> str:
-        lines = self._head()
-        shown = ("".join(f"{cell:>12}" for cell in line) for line in lines)
+        """The first ten annotations."""
+        columns = (v.round(3) if v.dtype == float else v for v in self.first(10))
+        lines = [self._fields, *zip(*columns, strict=True)]
+        shown = ("".join(f"{cell!s:>12}" for cell in line) for line in lines)
         return "\n".join([f"{len(lines) - 1} of {self._n} annotations", *shown])
-
-    def _repr_html_(self) -> str:
-        """The first ten annotations, for notebooks."""
-        lines = self._head()
-        rows = "".join(f"<tr><td>{'</td><td>'.join(line)}</td></tr>" for line in lines)
-        return f"<table><caption>{len(lines) - 1} of {self._n} annotations</caption>{rows}</table>"
 
 
 class _Order(NamedTuple):

@@ -49,7 +49,7 @@ from neighbor_cases import (  # noqa: E402  # noqa: E402
 )
 
 from nmlsdr import _graph, graph  # noqa: E402
-from nmlsdr._process.threads import SIMD_LEVELS, simd, simd_level  # noqa: E402
+from nmlsdr._process.threads import SIMD_LEVELS, simd  # noqa: E402
 from nmlsdr._search.rows import kernel_rows  # noqa: E402
 
 # ---------------------------------------------------------------- the truth
@@ -358,7 +358,7 @@ def main() -> int:
     counts: Counter[str] = Counter()
     against: Counter[str] = Counter()
     wrong = 0
-    levels = LEVELS if simd_level() is None else [simd()]
+    levels = [simd()] if os.environ.get("NMLSDR_SIMD") else LEVELS
     with tempfile.TemporaryDirectory(prefix="nmlsdr-campaign-") as folder:
         turns = [
             (name, way, level, n_threads)

@@ -212,7 +212,7 @@ def test_scores_of_fractions_of_votes_are_no_labels():
     assert rank_suspects([[1.0, 0.0]], [[0.0, 1.0]]).score.tolist() == [1, 0]
 
 
-def test_suspects_as_columns_and_in_a_notebook():
+def test_suspects_as_columns_and_as_text():
     found = rank_suspects([[0.9, 0.25, 0.71234]], [[1, 0, 0]])
     expected = {"row": [0, 0, 0], "label": [0, 2, 1], "given": [1, 0, 0], "score": [0.9, 0.71234, 0.25],
                 "kind": ["wrong", "forgotten", "forgotten"], "rank": [1, 1, 2], "audit": [False] * 3}  # fmt: skip
@@ -220,14 +220,11 @@ def test_suspects_as_columns_and_in_a_notebook():
     assert [len(values) for values in found] == [3] * 8
     with pytest.raises(AttributeError, match="no attribute 'rows'; they have row, label, given"):
         found.rows
-    page = found._repr_html_()
-    assert "3 of 3 annotations" in page
     assert repr(found).splitlines()[:2] == ["3 of 3 annotations", "".join(f"{name:>12}" for name in found._fields)]
     assert repr(found).splitlines()[3].split() == ["0", "2", "0", "0.712", "forgotten", "1", "1.0", "False"]
-    assert "<td>2</td><td>0</td><td>0.712</td><td>forgotten</td><td>1</td><td>1.0</td><td>False</td></tr>" in page
-    many = rank_suspects(np.full((1, 40), 0.5), np.zeros((1, 40)))._repr_html_()
-    assert "10 of 40 annotations" in many
-    assert many.count("<tr>") == 11
+    many = repr(rank_suspects(np.full((1, 40), 0.5), np.zeros((1, 40)))).splitlines()
+    assert many[0] == "10 of 40 annotations"
+    assert len(many) == 12
 
 
 def test_scores_of_unknown_labels_do_not_matter():

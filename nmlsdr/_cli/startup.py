@@ -1,6 +1,7 @@
 """What the libraries of a command need not load."""
 
 import importlib.util
+import pkgutil
 import sys
 import types
 from typing import Any
@@ -24,40 +25,27 @@ class _NoNames(types.ModuleType):
         return []
 
 
-class _LaterStats(types.ModuleType):
-    """Stands for scipy.stats until it is used: scikit-learn imports it for functions that commands do not call."""
+class _Later(types.ModuleType):
+    """Stands for scipy.stats, or for one of its functions and distributions, until it is used.
 
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
-        found = importlib.util.find_spec(name)
-        self.__path__ = (found and found.submodule_search_locations) or []
-
-    def __getattr__(self, name: str) -> Any:
-        if name in ("chi2", "gmean", "rankdata", "spearmanr"):  # which scikit-learn imports by their names
-            return _LaterPart(name)
-        if name.startswith("__") and name != "__all__":
-            raise AttributeError(name)
-        return getattr(_stats(), name)
-
-
-class _LaterPart:
-    """Stands for a function or a distribution of scipy.stats until it is used."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
+    scikit-learn imports it for functions that commands do not call.
+    """
 
     def __call__(self, *args: Any, **options: Any) -> Any:
-        return getattr(_stats(), self._name)(*args, **options)
+        return self._found()(*args, **options)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(getattr(_stats(), self._name), name)
+        if self.__name__ == "scipy.stats" and name in ("chi2", "gmean", "rankdata", "spearmanr"):
+            return _Later(f"scipy.stats.{name}")  # scikit-learn imports these by their names
+        if name.startswith("__") and name != "__all__":
+            raise AttributeError(name)
+        return getattr(self._found(), name)
 
-
-def _stats() -> Any:
-    """Return scipy.stats itself."""
-    if isinstance(sys.modules.get("scipy.stats"), _LaterStats):
-        del sys.modules["scipy.stats"]
-    return importlib.import_module("scipy.stats")
+    def _found(self) -> Any:
+        """Return what it stands for."""
+        if isinstance(sys.modules.get("scipy.stats"), _Later):
+            del sys.modules["scipy.stats"]
+        return pkgutil.resolve_name(self.__name__)
 
 
 def load_little() -> None:
@@ -70,6 +58,8 @@ def load_little() -> None:
     if "pandas" not in sys.modules:
         sys.meta_path.insert(0, _NoPandas)  # for good: pyarrow looks for it again and again
     if "scipy.stats" not in sys.modules:
-        sys.modules["scipy.stats"] = _LaterStats("scipy.stats")
+        found, later = importlib.util.find_spec("scipy.stats"), _Later("scipy.stats")
+        later.__path__ = found.submodule_search_locations  # type: ignore
+        sys.modules["scipy.stats"] = later
     for name in ("_trusted_types", "_sklearn", "_quantile_forest"):
         sys.modules.setdefault(f"skops.io.{name}", _NoNames(f"skops.io.{name}"))

@@ -22,7 +22,7 @@ from ..model_file import save_model
 from .checks import ALPHAS, input_files
 from .console import Console
 from .method import expect_fit, graph_settings, scaler_for
-from .reading import look_for_needed, match_features, match_labels, note_leaks, prepare, read_data
+from .reading import match_features, match_labels, note_leaks, note_needed, prepare, read_data
 from .reviewed import fit_reviewed
 from .table import Table
 from .writing import open_output, write_result, wrote
@@ -36,7 +36,7 @@ def fit(args: argparse.Namespace, console: Console) -> int:
     with console.step("look at each feature alone"):
         note_leaks(table, table.target, args, console)
     table, encoder = prepare(table, args)
-    look_for_needed(table, args, console)
+    note_needed(table, args, console)
     steps = [("scaler", scaler_for(args, table.data))]
     if args.classifier != "residual":  # which embeds too
         steps.append(("projection", projection))

@@ -182,22 +182,18 @@ def note_leaks(
     return notes
 
 
-def note_needed(needed: Sequence[Any], args: argparse.Namespace, console: Console) -> list[str]:
-    """Note each column without which F1 falls: it may restate the labels."""
+def note_needed(table: Table, args: argparse.Namespace, console: Console, least: float = 0.3) -> list[str]:
+    """Note each column of a table without gaps without which F1 falls by `least`: it may restate the labels."""
+    from .._report.leaks import needed_by_trial
+
     notes = []
+    with console.step("look for columns that restate the labels"):
+        needed = needed_by_trial(table.data, table.target, table.features_of_columns(), least)
     for column in needed:
         fall = f"F1 falls from {column.before:.0%} to {column.after:.0%} if the cells of {column.name!r} are shuffled"
         notes.append(f"{args.data}: {fall}; is it known before the labels are? If not, leave it out with --drop.")
         console.note(notes[-1])
     return notes
-
-
-def look_for_needed(table: Table, args: argparse.Namespace, console: Console) -> None:
-    """Note the columns without which the labels of a table without gaps cannot be told."""
-    from .._report.leaks import needed_by_trial
-
-    with console.step("look for columns that restate the labels"):
-        note_needed(needed_by_trial(table.data, table.target, table.features_of_columns()), args, console)
 
 
 def match_features(table: Table, source: str, model: Any, console: Console) -> Table:

@@ -6,12 +6,9 @@ import shlex
 from pathlib import PurePath
 from typing import Any
 
-from scipy import sparse
-
 from .. import __version__
 from .._report import fit as fits
 from .._report import trial as trials
-from .._report.leaks import TRIED_ROWS, find_needed
 from .._report.page import render
 from ..graph import neighbor_graph
 from ..inspection import names_or_numbers, need_jinja
@@ -69,8 +66,8 @@ def _facts(table: Table, args: argparse.Namespace, console: Console) -> dict[str
     ringed = [(one["row"], one["label"]) for one in review["entries"]]
     embedding = fits.describe_embedding(Z, y, rows, ringed)
     embedding["texts"] = [", ".join(names[c] for c in carried) or "no label" for carried in embedding["labels"]]
-    trial, curve, needed = _tried(method, table, args, names, console) if args.folds else (None, None, [])
-    notes += note_needed(needed, args, console)
+    trial, curve = _tried(method, table, args, names, console) if args.folds else (None, None)
+    notes += note_needed(table, args, console, least=0.1)
     return {
         "table": described,
         "notes": notes,
@@ -110,26 +107,14 @@ def _later(pieces: Pieces, args: argparse.Namespace) -> float:
 
 def _tried(
     method: Any, table: Table, args: argparse.Namespace, names: list[str], console: Console
-) -> tuple[Any, Any, list[Any]]:
-    """The method beside its rivals in cross-validation, its learning curve, and the columns that it depends on.
-
-    The first two are None where rows are too few.
-    """
-    fitted: list[tuple[Any, Any, Any]] = []
-
-    def keep(model: Any, rows: Any, truth: Any) -> None:
-        n_more = max(0, TRIED_ROWS - sum(len(labels) for *_, labels in fitted))
-        if n_more and not sparse.issparse(rows):
-            fitted.append((model, rows[:n_more], truth[:n_more]))
-
+) -> tuple[Any, Any]:
+    """The method beside its rivals in cross-validation, and its learning curve; None where rows are too few."""
     with console.step("cross-validate") as show:
         methods = {NAME: (WORDS, method), **trials.rivals(method, table.target, args.folds)}
         data = trials.Labelled(scaler_for(args, table.data), table.data, table.target, table.groups, show)
-        trial = trials.run_trial(methods, data, names, n_folds=args.folds, keep=keep)
+        trial = trials.run_trial(methods, data, names, n_folds=args.folds)
         show("cross-validate")
     with console.step("learning curve") as show:
         curve = trials.learning_curve(method, data._replace(show=show))
         show("learning curve")
-    with console.step("find the columns that predictions depend on"):
-        needed = find_needed(fitted, table.features_of_columns()) if fitted else []
-    return trial, curve, needed
+    return trial, curve

@@ -17,7 +17,7 @@ from ..tables import FEATURES
 from .checks import input_files
 from .console import Console
 from .method import fit_and_rank, scaler_for
-from .reading import look_for_needed, prepare, read_data
+from .reading import note_needed, prepare, read_data
 from .table import Table
 from .writing import open_output, write_result, wrote
 
@@ -33,7 +33,7 @@ def review(args: argparse.Namespace, console: Console) -> int:
         need_jinja("The review page")
     table = read_data(args, console, need_labels=True)
     table, _ = prepare(table, args)
-    look_for_needed(table, args, console)
+    note_needed(table, args, console)
     check_columns(table, args)
     method, found = fit_and_rank(table, args, console)
     for path in args.out:

@@ -22,8 +22,7 @@ N_FOLDS = 5
 TRIED_ROWS = 400  # rows, not seen by their model, on which columns are shuffled
 TRIED_TIMES = 5  # shuffles of each column that is named
 LARGE_FALL = 0.1  # of F1
-TRIAL_ROWS, TRIAL_TREES = 2000, 50  # of the small forest that `fit` and `review` try columns with
-TRIAL_FALL = 0.3  # of F1, that they tell
+TRIAL_ROWS, TRIAL_TREES = 2000, 50  # of the small forest that columns are tried with
 
 
 class Leak(NamedTuple):
@@ -167,9 +166,7 @@ class Needed(NamedTuple):
     after: float
 
 
-def find_needed(
-    fitted: Sequence[tuple[Any, NDArray[Any], NDArray[Any]]], columns: Sequence[tuple[str, int]]
-) -> list[Needed]:
+def find_needed(model: Any, X: NDArray[Any], y: NDArray[Any], columns: Sequence[tuple[str, int]]) -> list[Needed]:
     """Find the columns whose cells, shuffled among rows that a model has not seen, lower F1 over all labels by 0.1.
 
     Columns are shuffled in groups, and only the halves of a group that matters are tried again, because most columns of
@@ -177,8 +174,12 @@ def find_needed(
 
     Parameters
     ----------
-    fitted : sequence of (estimator, ndarray (n, D), ndarray (n, C))
-        A fitted model, rows that it has not seen, and their labels: 0, 1 and -1 for unknown entries.
+    model : estimator
+        Fitted.
+    X : ndarray (n, D)
+        Rows that it has not seen.
+    y : ndarray (n, C)
+        Their labels: 0, 1 and -1 for unknown entries.
     columns : sequence of (str, int)
         Name and number of features of each column, in the order of the features.
 
@@ -192,7 +193,7 @@ def find_needed(
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> X = np.random.default_rng(0).standard_normal((200, 3))
     >>> y = (X[:, [1]] > 0).astype(int)
-    >>> found = find_needed([(DecisionTreeClassifier().fit(X, y), X, y)], [("a", 1), ("b", 1), ("c", 1)])
+    >>> found = find_needed(DecisionTreeClassifier().fit(X, y), X, y, [("a", 1), ("b", 1), ("c", 1)])
     >>> [(column.name, column.before) for column in found]
     [('b', 1.0)]
     """
@@ -200,16 +201,13 @@ def find_needed(
     features = [np.arange(end - width, end) for end, (_, width) in zip(ends, columns, strict=True)]
 
     def f1(group: Sequence[int], seed: int) -> float:
-        hits = n_marked = 0
-        for model, X, y in fitted:
-            changed = X.copy()
-            for j in group:
-                order = np.random.default_rng([seed, j]).permutation(len(X))
-                changed[:, features[j]] = X[order][:, features[j]]
-            given, known = np.reshape(model.predict(changed), y.shape) == 1, y != -1
-            hits += int((given & (y == 1)).sum())
-            n_marked += int((given & known).sum() + (y == 1).sum())
-        return 2 * hits / n_marked if n_marked else 0.0
+        changed = X.copy()
+        for j in group:
+            order = np.random.default_rng([seed, j]).permutation(len(X))
+            changed[:, features[j]] = X[order][:, features[j]]
+        given = np.reshape(model.predict(changed), y.shape) == 1
+        n_marked = int((given & (y != -1)).sum() + (y == 1).sum())
+        return 2 * int((given & (y == 1)).sum()) / n_marked if n_marked else 0.0
 
     found, waiting = [], [list(range(len(columns)))]
     with warnings.catch_warnings():
@@ -228,13 +226,13 @@ def find_needed(
     return sorted(found, key=lambda column: column.after)
 
 
-def needed_by_trial(X: Any, y: NDArray[Any], columns: Sequence[tuple[str, int]]) -> list[Needed]:
-    """Find with a small forest the columns without which F1 on other rows falls by 0.3; see `find_needed`."""
+def needed_by_trial(X: Any, y: NDArray[Any], columns: Sequence[tuple[str, int]], least: float) -> list[Needed]:
+    """Find with a small forest the columns without which F1 on other rows falls by `least`; see `find_needed`."""
     rows = np.random.default_rng(0).permutation(np.flatnonzero((y != -1).any(axis=1)))
     n_tried = min(TRIED_ROWS, len(rows) // 3)
     if sparse.issparse(X) or n_tried < LEAST_ROWS:
         return []
     tried, fitted = rows[:n_tried], rows[n_tried:][:TRIAL_ROWS]
     forest = Forest(TRIAL_TREES, n_jobs=1).fit(X[fitted], y[fitted])
-    found = find_needed([(forest, X[tried], y[tried])], columns)
-    return [column for column in found if column.before - column.after >= TRIAL_FALL]
+    found = find_needed(forest, X[tried], y[tried], columns)
+    return [column for column in found if column.before - column.after >= least]

@@ -140,12 +140,7 @@ class Labelled(NamedTuple):
 
 
 def run_trial(
-    methods: dict[str, tuple[str, Any]],
-    data: Labelled,
-    label_names: Sequence[str],
-    *,
-    n_folds: int = 5,
-    keep: Callable[[Any, Any, NDArray[Any]], None] = lambda model, rows, truth: None,
+    methods: dict[str, tuple[str, Any]], data: Labelled, label_names: Sequence[str], *, n_folds: int = 5
 ) -> Facts | None:
     """Score every method on the same folds.
 
@@ -156,8 +151,6 @@ def run_trial(
     data : Labelled
     label_names : sequence of str
     n_folds : int, default=5
-    keep : callable, default: nothing
-        Called with our fitted model, the scaled test rows and their labels, for each fold.
 
     Returns
     -------
@@ -177,7 +170,6 @@ def run_trial(
             tables[name].append(measures)
             if name == ours:
                 scores[test] = found
-                keep(model, far, y[test])
                 for rule, cutoffs in model.cutoffs_.items():
                     decided[rule][test] = found >= cutoffs
     values = {name: np.array([list(row.values()) for row in rows]) for name, rows in tables.items()}

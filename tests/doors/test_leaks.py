@@ -205,23 +205,23 @@ def test_the_column_on_which_predictions_rest_is_found_with_few_predictions(rng)
     X = rng.normal(size=(400, 128))
     columns = [(f"c{j}", 2) for j in range(64)]
     rule = Rule(74, 74)
-    found = find_needed([(rule, X, rule.predict(X))], columns)
+    found = find_needed(rule, X, rule.predict(X), columns)
     assert [one.name for one in found] == ["c37"]
     assert found[0].before == 1
     assert 0.4 < found[0].after < 0.6
     assert rule.n_asked <= 2 + 1 + 2 * 6 + 5
     two = Rule(3, 90, 90)
-    found = find_needed([(two, X[:200], two.predict(X[:200])), (two, X[200:], two.predict(X[200:]))], columns)
+    found = find_needed(two, X, two.predict(X), columns)
     assert [one.name for one in found] == ["c45", "c1"]  # the one that more depends on first
     many = Rule(*range(0, 16, 2))
-    assert find_needed([(many, X, many.predict(X))], columns) == []  # 0.06 each, together all
+    assert find_needed(many, X, many.predict(X), columns) == []  # 0.06 each, together all
 
 
 def test_unknown_entries_do_not_count_in_the_fall(rng):
     X = rng.normal(size=(300, 2))
     y = (X[:, :1] > 0).astype(int)
     y[:150] = -1
-    ((_, before, after),) = find_needed([(Rule(0), X, y)], [("a", 1), ("b", 1)])
+    ((_, before, after),) = find_needed(Rule(0), X, y, [("a", 1), ("b", 1)])
     assert before == 1
     assert after < 0.9
 
@@ -240,3 +240,14 @@ def test_it_is_asked_whether_a_column_that_restates_the_labels_is_known_in_time(
     (note,) = [line for line in outcome.err.splitlines() if "is it known before the labels are?" in line]
     assert re.search(r"F1 falls from 9\d% to [45]\d% if the cells of 'code' are shuffled", note)
     assert "if the cells of &#39;code&#39; are shuffled" in (tmp_path / "r.html").read_text()
+
+
+def test_the_report_names_smaller_falls_than_fit_does(run, rng, tmp_path):
+    """A column of one of two labels: F1 falls by a fourth, which may be how a good column is."""
+    pytest.importorskip("jinja2")
+    y = rng.integers(0, 2, (200, 2))
+    said = np.where(rng.random((200, 2)) < 0.06, 1 - y, y) + 0.0
+    write_csv(tmp_path / "t.csv", ["a", "b", "p", "q"], np.column_stack([said, y]).tolist())
+    for verb, n_named in ((["fit", "-o", "m.skops"], 0), (["report", "--folds", "0", "-o", "r.html"], 2)):
+        outcome = ran(run(verb[0], "t.csv", "--label-columns", "p,q", *verb[1:]))
+        assert outcome.err.count("is it known before the labels are?") == n_named, outcome

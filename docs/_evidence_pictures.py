@@ -10,6 +10,9 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 from _drawing import MARKERS, WIDTH, Style, dots, legend_above
+from matplotlib.ticker import LogLocator, NullFormatter
+
+from nmlsdr.metrics import MEASURES
 
 HERE = Path(__file__).resolve().parent
 STUDIES, RESULTS = HERE / "reports", HERE.parent / "bench" / "results"
@@ -139,7 +142,8 @@ def article_agreement(style: Style) -> Any:
     limits = ("within 0.01", "within 0.02", "within 0.05")
     series = {limit: [float(row[limit].partition("(")[2].partition(" %")[0]) for row in rows] for limit in limits}
     figure, axes = plt.subplots(figsize=(WIDTH, 3.2), layout="constrained")
-    dots(axes, style, [row["Measure"] for row in rows], series)
+    names = [MEASURES[row["Measure"]].function.__name__.replace("_f1", " F1").replace("_", " ") for row in rows]
+    dots(axes, style, names, series)
     axes.set(xlabel="numbers that are as near as this to the article's, %", xlim=(None, 102))
     legend_above(figure, axes, 3)
     return figure
@@ -174,7 +178,7 @@ def _gains(name: str, style: Style, title: str) -> Any:
         axes.errorbar(gain, places + 0.22 * (1 - number), xerr=error, fmt=MARKERS[number], color=style.colors[number],
                       markersize=6, linewidth=1, label=text_)  # fmt: skip
     axes.axvline(0, color=style.grey, linewidth=1)
-    axes.set_yticks(places, [row["Method"] for row in rows])
+    axes.set_yticks(places, [row["Method"].partition("-")[2] for row in rows])
     axes.grid(axis="x", linewidth=0.6)
     axes.spines["left"].set_visible(False)
     axes.tick_params(axis="y", length=0)
@@ -260,6 +264,7 @@ def speed_growth(style: Style) -> Any:
             axes.plot(*zip(*curve, strict=True), label=method, color=style.colors[number], marker=MARKERS[number],
                       markersize=5)  # fmt: skip
         axes.set(xscale="log", yscale="log", xlabel=title)
+        axes.yaxis.set(major_locator=LogLocator(subs=(1, 3)), major_formatter="{x:g}", minor_formatter=NullFormatter())
         axes.grid(linewidth=0.6)
     for axes in panels[:, 0]:
         axes.set_ylabel("CPU seconds of a fit")

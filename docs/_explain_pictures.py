@@ -234,7 +234,8 @@ def reproducibility(style: Style) -> Any:
     for number, (x, y) in enumerate(rows):
         chosen = number in found
         axes.scatter(x, y, s=330, facecolors=style.colors[0] if chosen else "none", edgecolors=style.grey, zorder=3)
-        axes.text(x, y, str(number), ha="center", va="center", color="white" if chosen else style.text, zorder=4)
+        color = style.text if not chosen else "white" if style.name == "light" else "#222832"
+        axes.text(x, y, str(number), ha="center", va="center", color=color, zorder=4)
     axes.set(xlim=(-2.6, 2.6), ylim=(-1.35, 1.35), aspect="equal")
     axes.axis("off")
     return figure
@@ -261,7 +262,7 @@ def mistakes(style: Style) -> Any:
         axes.plot(first, wrong, color=color, linestyle="--", label="of them truly wrong")
         rate = 100 * (y[truth == value] != value).mean()
         axes.axhline(rate, color=style.grey, linewidth=1.2)
-        axes.text(first[-1], rate + 0.8, "true rate", ha="right", fontsize=9, color=style.grey)
+        axes.text(first[-1], rate + (0.8 if value else 4), "true rate", ha="right", fontsize=9, color=style.grey)
         axes.set(title=title, xlabel="first entries", ylim=(0, 62))
         axes.legend(loc="upper left", fontsize=9)
     panels[0].set_ylabel("share, %")

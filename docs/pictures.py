@@ -91,19 +91,19 @@ def how_it_works(style: Style) -> Any:
     projection.hlines(0.62, place.min() - 0.3, place.max() + 0.3, color=style.grey, linewidth=1)
     projection.scatter(place[soft > 0.5], np.full((soft > 0.5).sum(), 0.62), s=40, color=yes, zorder=3)
     projection.scatter(place[soft <= 0.5], np.full((soft <= 0.5).sum(), 0.62), s=40, color=no, marker="s", zorder=3)
-    projection.text(place.mean(), 0.82, "few columns (transform)", ha="center", fontsize=9)
-    projection.text(place.mean(), 0.3, "a score for each label\n(predict, flip_scores_)", ha="center", fontsize=9)
+    projection.text(place.mean(), 0.82, "few columns\n(transform)", ha="center", va="center", fontsize=11)
+    projection.text(place.mean(), 0.3, "a score for each label\n(predict, flip_scores_)", ha="center", fontsize=11)
     projection.set(ylim=(0.1, 1), xlim=(place.min() - 0.6, place.max() + 0.6))
 
-    lines = [("row 4", "flu: 1", "0.97", "wrong"), ("row 9", "flu: 0", "0.81", "wrong"),
-             ("row 1", "flu: 1", "0.40", "right")]  # fmt: skip
-    for j, head in enumerate(("", "given", "score", "verdict")):
-        checked.text(0.14 + 0.25 * j, 0.86, head, ha="center", fontsize=9, color=style.grey)
+    lines = [("4", "flu: 1", "0.97", "wrong"), ("9", "flu: 0", "0.81", "wrong"), ("1", "flu: 1", "0.40", "right")]
+    places = (0.1, 0.33, 0.59, 0.84)
+    for x, head in zip(places, ("row", "given", "score", "verdict"), strict=True):
+        checked.text(x, 0.86, head, ha="center", color=style.grey)
     for i, line in enumerate(lines):
-        for j, text in enumerate(line):
-            checked.text(0.14 + 0.25 * j, 0.68 - 0.18 * i, text, ha="center", va="center", fontsize=9,
+        for x, text in zip(places, line, strict=True):
+            checked.text(x, 0.71 - 0.16 * i, text, ha="center", va="center",
                          color=style.colors[1] if text == "wrong" else style.text)  # fmt: skip
-    checked.text(0.5, 0.1, "your verdicts go back\ninto the table", ha="center", fontsize=9)
+    checked.text(0.5, 0.1, "your verdicts go\nto the next fit", ha="center")
     checked.set(xlim=(0, 1), ylim=(0, 1))
     return figure
 
@@ -237,7 +237,8 @@ def cross_validation(style: Style) -> Any:
                 tested = fold[row] == number
                 color = style.colors[1] if tested else style.faint
                 axes.add_patch(plt.Rectangle((row + 0.06, 2 - number + 0.08), 0.88, 0.84, color=color, linewidth=0))
-                axes.text(row + 0.5, 2 - number + 0.5, "1" if known[row] else "?", ha="center", va="center", fontsize=9)
+                axes.text(row + 0.5, 2 - number + 0.5, "1" if known[row] else "?", ha="center", va="center", fontsize=9,
+                          color="#222832" if tested else style.text)  # fmt: skip
         axes.set(xlim=(0, 12), ylim=(0, 3), title=title, yticks=[0.5, 1.5, 2.5], xticks=[])
         axes.set_yticklabels(["fold 3", "fold 2", "fold 1"])
         axes.tick_params(length=0)
@@ -340,7 +341,7 @@ def embedding_c(style: Style) -> Any:
     steps = [("nearest,\nindex_query", "rows"), ("neighbor_graph", "lists of neighbours"),
              ("transition_matrix,\npropagate", "graph W"), ("", "T and soft labels F")]  # fmt: skip
     figure, axes = plt.subplots(figsize=(WIDTH, 3), layout="constrained")
-    axes.set(xlim=(0, 6.2), ylim=(0, 3))
+    axes.set(xlim=(-0.7, 5.5), ylim=(0, 3))
     axes.axis("off")
     for number, (function, data) in enumerate(steps):
         y = 2.7 - 0.8 * number

@@ -20,7 +20,7 @@ from PIL import Image
 from playwright.sync_api import sync_playwright
 
 HERE = Path(__file__).resolve().parent
-N_CHECKED = 40
+N_CHECKED = 80  # the audit of 8 labels, and 40 after it
 # name: width and height of the window, dark or not, and how far down the picture begins (an element of the page)
 PICTURES = {
     "list": (1400, 800, False, "h1"),

@@ -315,11 +315,11 @@ def warn_never_predicted(
     predicted: np.ndarray, threshold: Any, where: str = "", *, advice: str = "", stacklevel: int = 3
 ) -> None:
     """Warn of labels that are never predicted; ``predicted`` has True for every other label."""
-    missing = int(np.count_nonzero(~predicted))
-    if not missing:
+    if not (missing := int(np.count_nonzero(~predicted))):
         return
     if isinstance(threshold, str) and threshold != "f1":
         advice = "their scores do not distinguish the rows that have them, so label more rows with these labels"
     advice = advice or 'threshold="macro" predicts rare labels more readily'
-    message = f"{missing} of {len(predicted)} labels are never predicted{where}; {advice}."
+    verb = "is" if missing == 1 else "are"
+    message = f"{missing} of {len(predicted)} labels {verb} never predicted{where}; {advice}."
     warnings.warn(message, UserWarning, stacklevel=stacklevel)

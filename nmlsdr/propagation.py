@@ -234,9 +234,9 @@ def propagate_checked(
     n_unreached = system.n_unreached
     if n_unreached and not silent:
         warnings.warn(
-            f"{n_unreached} of {len(F)} rows lie in components of the graph without a labelled row"
-            f"{' for some label' if system.labeled.ndim == 2 else ''}, and nothing is propagated to them; label a row "
-            "of each component, or connect them by more neighbours for each row.",
+            f"{n_unreached} of {len(F)} rows lie{'s' * (n_unreached == 1)} in components of the graph without a "
+            f"labelled row{' for some label' if system.labeled.ndim == 2 else ''}, and nothing is propagated there; "
+            "label a row of each component, or connect them by more neighbours for each row.",
             stacklevel=3,
         )
     residual, n_iter = float(solved.residuals.max(initial=0.0)), int(solved.sweeps.max(initial=0))

@@ -52,7 +52,7 @@ def test_a_label_that_no_row_is_known_to_have_is_never_predicted(Classifier, n_r
     X = np.arange(float(n_rows))[:, None]
     Y = np.column_stack([X[:, 0] < n_rows / 2, np.zeros(n_rows)]).astype(int)
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "1 of 2 labels are never predicted")
+        warnings.filterwarnings("ignore", "1 of 2 labels is never predicted")
         model = Classifier(n_neighbors=2, threshold=rule).fit(X, Y)
     assert model.thresholds_[1] == np.finfo(float).max
     assert not model.predict(X)[:, 1].any()

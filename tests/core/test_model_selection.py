@@ -402,7 +402,7 @@ def test_row_numbers_that_are_none_are_refused(test, words):
         list(LabeledRowsSplit([([0], test)]).split(np.eye(5), np.eye(5, 2, dtype=int)))
 
 
-@pytest.mark.filterwarnings("ignore:.* rows lie in components of the graph")  # of so few rows, for some seeds
+@pytest.mark.filterwarnings("ignore:.* rows lies? in components of the graph")  # of so few rows, for some seeds
 def test_nulls_stay_nulls_where_all_known_entries_of_a_fold_are_1(rng):
     X, y = rng.standard_normal((12, 2)), np.full((12, 1), np.nan)
     y[:4] = 1

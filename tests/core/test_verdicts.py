@@ -105,7 +105,7 @@ def test_macro_takes_the_verdicts_of_a_label_that_only_they_give(data):
     given, verdicts = Y.copy(), np.full(Y.shape, -1)
     given[:45, 2], verdicts[:8, 2] = 0, 1
     model = plain().set_params(threshold="macro")
-    with pytest.warns(UserWarning, match="1 of 4 labels are never predicted"):
+    with pytest.warns(UserWarning, match="1 of 4 labels is never predicted"):
         assert clone(model).fit(X, given).thresholds_[2] == np.finfo(float).max
     after = model.fit(X, given, verdicts=verdicts)
     V = after.ridge_scores_[:45] + 0.375 * sum(

@@ -80,10 +80,10 @@ static int search_all(const nmlsdr_rows *x, const nmlsdr_rows *queries, int leve
 {
     const ptrdiff_t q = queries ? queries->n : x->n;
     int wrong = 0;
-    for (int storage = 0; storage < (x->kind > NMLSDR_DENSE_F64 ? 4 : 3); storage++) { /* floats, integers, sparse */
-        static const int integers[] = {0, 16, 8, 0};
+    for (int storage = 0; storage < (x->kind > NMLSDR_DENSE_F64 ? 3 : 2); storage++) { /* floats, integers, sparse */
+        static const int integers[] = {0, 16, 0};
         nmlsdr_search s = {{NULL}};
-        nmlsdr_search_begin(&s, x, queries, K, NULL, squared, indices, storage == 3, integers[storage], level, 256e6, 1);
+        nmlsdr_search_begin(&s, x, queries, K, NULL, squared, indices, storage == 2, integers[storage], level, 256e6, 1);
         while (nmlsdr_search_step(&s, 1000) == 1) {}
         nmlsdr_free_all(&s.memory);
         wrong += differs("products", level, x, q);

@@ -21,7 +21,7 @@ cdef extern from "_c/search.h" nogil:
         const int32_t *indices
         const int64_t *indptr
     ctypedef struct nmlsdr_scratch:
-        long long decided, checked
+        long long decided
         long long pairs
         long long tiles, alive
     ctypedef struct nmlsdr_leads:
@@ -203,7 +203,7 @@ cdef class Search:
         ----------
         n_threads : int
         sparse : 1 by columns and postings, 0 by packed blocks, -1 by cost
-        integers : 16 or 8 by packed blocks of integers of so many bits, 0 of floats, -1 by cost
+        integers : 16 by packed blocks of 16-bit integers, 0 of floats, -1 by cost
         window_bytes : packed rows in memory at most; 0 for NMLSDR_WINDOW_BYTES
         leads : `_search.leading.Leads` or None
         known : `_search.run.Known` or None, only for the rows against themselves by products and without leads

@@ -11,7 +11,6 @@ from nmlsdr._search.rows import kernel_rows
 
 LEVELS = list(range(_graph.best_simd_level() + 1))
 INTEGER_LEVELS = [level for level in LEVELS if _graph.SIMD_LEVELS[level] not in ("portable", "neon")]  # of 16 bits
-BYTE_LEVELS = [level for level in LEVELS if _graph.SIMD_LEVELS[level] == "vnni"]
 
 INTEGER_LIMIT = 32766  # with this as the largest value and the largest norm, the scale is exactly 1
 
@@ -177,14 +176,14 @@ def swamped_rows(d, unit, *, copies=1, share=0.998, rng=None):
     return query[None], np.concatenate([np.tile(second, (copies, 1)), [nearest], far])
 
 
-def rounded_apart_rows(d, *, copies=1, unused=0.02, m=20, e=1e-4):
+def rounded_apart_rows(d, *, copies=1):
     """A query and rows: ``copies`` that rounding moves nearer, the nearest, which it moves away, then rows far away.
 
-    The unit of the rounding is 1.  In all but the share ``unused`` of the features the query lies at -(1/2 + e), which
+    The unit of the rounding is 1.  In all but 2 % of the features the query lies at -(1/2 + e), which
     is rounded to -1, the nearest row at m + 1/2 + e, rounded to m + 1, and the copies at -(m + 3/2 - e), rounded to
     -(m + 1): the distance to the nearest grows by almost sqrt(d), the distance to the copies shrinks by almost sqrt(d).
     """
-    used = np.arange(d - 3) < (1 - unused) * (d - 3)
+    m, e, used = 20, 1e-4, np.arange(d - 3) < 0.98 * (d - 3)
     query = np.where(used, -(0.5 + e), 0)
     nearest = np.where(used, m + 0.5 + e, m)
     copy = np.where(used, -(m + 1.5 - e), -(m + 1))

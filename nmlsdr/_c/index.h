@@ -23,17 +23,16 @@ static int nmlsdr_packed_begin(nmlsdr_search *q, const nmlsdr_rows *rows, int in
                                int n_threads)
 {
     nmlsdr_extent extent = {0, 0, 0};
-    nmlsdr_sample sample = {0};
     nmlsdr_search_among(q, rows, level, n_threads);
     if (nmlsdr_choose_storage(q, -1, column_bytes) || nmlsdr_choose_centre(q)) return -1;
     q->rows->blocks = (rows->n + q->storage.block - 1) / q->storage.block;
-    nmlsdr_extend(q, rows, 1, nmlsdr_extend_by, &extent);
+    nmlsdr_extend(q, rows, &extent);
     q->scaling.extent = extent.most;
     nmlsdr_set_scale(q, q->scaling.extent, 60 - NMLSDR_REACH);
     extent.most *= 2; /* half of the scale, so that integers of queries may be twice as large as those of the rows */
     extent.square *= 4;
     q->scaling.norm = sqrt(extent.square) / 2;
-    nmlsdr_choose_int16(q, &extent, &sample, integers);
+    nmlsdr_choose_integers(q, &extent, integers);
     if (nmlsdr_side_new(q, q->rows, 0)) return -1;
     if (q->storage.sparse) return nmlsdr_new_postings(q);
     q->schedule.second = 1;
@@ -87,7 +86,7 @@ static int nmlsdr_view_begin(nmlsdr_search *q, const nmlsdr_search *index, const
     if (failed || q->memory.failed) return -1;
     if (q->storage.sparse) nmlsdr_measure(q, q->queries);
     for (ptrdiff_t I = 0; !q->storage.sparse && I < q->queries->blocks; I++)
-        nmlsdr_pack(q, q->queries, I, q->schedule.window[0].z + I * nmlsdr_block_size(q));
+        nmlsdr_pack(q, q->queries, I, q->schedule.window[0].z + I * NMLSDR_BLOCK * q->storage.words);
     return 0;
 }
 

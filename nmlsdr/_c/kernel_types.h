@@ -37,8 +37,7 @@ typedef struct {
     double packed_ns, column_ns;
     void (*products)(const nmlsdr_pair *);
     void (*sweep)(const nmlsdr_pair *, ptrdiff_t row, const nmlsdr_sparse_row *);
-    void (*int16)(const nmlsdr_pair *); /* NULL at levels where integers are not faster than floats (measured), */
-    void (*int8)(const nmlsdr_pair *);  /* and those of 8 bits not faster than those of 16 */
+    void (*int16)(const nmlsdr_pair *); /* NULL at levels where integers are not faster than floats (measured) */
     unsigned long long (*near)(const nmlsdr_leaf_queries *, const double *box);
     unsigned long long (*scan)(const nmlsdr_leaf_queries *, const double *rows, const double *query, double limit,
                                double *squared);

@@ -9,6 +9,9 @@
  * It holds because s_ij >= -c_ij / 2 and s_ij - e_i - e_j <= -c_ij / 2 in scaled units
  * (docs/neighbours.md).
  *
+ * To rank the k best bounds of each row at every push, for small k, gained nothing at k = 10 (.96 of the time
+ * without it at 20 000 x 50, .80 at 500 x 50) and 5 to 8 % at k = 1, and was removed.
+ *
  * For large k the candidates wait in the buffer, and its bounds set the threshold when it is full: for k =
  * 80 each row then has 520 candidates and six selections of 152.  Measured at 4000 x 100 on one thread:
  * 133 ms with quickselect and a heap, 70 ms as it is.  Selecting in wider vectors gained nothing, because
@@ -68,13 +71,9 @@ static inline float nmlsdr_threshold(float bound, float slack)
 }
 
 /* Raise the threshold of row i. */
-static inline void nmlsdr_raise(const nmlsdr_search *q, nmlsdr_side *s, ptrdiff_t i, float t)
+static inline void nmlsdr_raise(nmlsdr_side *s, ptrdiff_t i, float t)
 {
-    if (!(t > s->t[i])) return;
-    s->t[i] = t;
-    if (!s->coarse_t) return;
-    const double ratio = q->scaling.ratio;
-    s->coarse_t[i] = nmlsdr_threshold(t, q->scaling.coarse_slack) * (float)(ratio * ratio);
+    if (t > s->t[i]) s->t[i] = t;
 }
 
 /* Raise the threshold of row i to that of pairs with this squared distance, which still pass it. */
@@ -83,7 +82,7 @@ static inline void nmlsdr_raise_to(const nmlsdr_search *q, nmlsdr_side *s, ptrdi
     const double scale = q->scaling.scale;
     const double limit = q->scaling.integral ? squared * -0.5
         : -(squared * scale * scale * 0.5) * (1 + 0x1p-30) - q->scaling.absolute;
-    if (squared < INFINITY) nmlsdr_raise(q, s, i, nmlsdr_threshold(nmlsdr_below(limit), q->scaling.slack));
+    if (squared < INFINITY) nmlsdr_raise(s, i, nmlsdr_threshold(nmlsdr_below(limit), q->scaling.slack));
 }
 
 /* The bits of a number, made to increase with it, and back. */
@@ -159,13 +158,10 @@ static void nmlsdr_tighten(const nmlsdr_collector *c, ptrdiff_t i)
     ptrdiff_t kept = 0;
     if (n < q->k) return;
 
-    if (!q->tuning.ranked) {
-        for (ptrdiff_t p = 0; p < n; p++)
-            lower[p] = q->scaling.integral ? x[p].score : nmlsdr_lower_bound(x[p].score, own + e[x[p].position]);
-        for (ptrdiff_t p = n; p % 8; p++) lower[p] = lower[0];
-        const float reached = nmlsdr_threshold(nmlsdr_reached(lower, n, q->k), 2 * q->scaling.slack);
-        nmlsdr_raise(q, s, i, reached);
-    }
+    for (ptrdiff_t p = 0; p < n; p++)
+        lower[p] = q->scaling.integral ? x[p].score : nmlsdr_lower_bound(x[p].score, own + e[x[p].position]);
+    for (ptrdiff_t p = n; p % 8; p++) lower[p] = lower[0];
+    nmlsdr_raise(s, i, nmlsdr_threshold(nmlsdr_reached(lower, n, q->k), 2 * q->scaling.slack));
 
     const float limit = s->t[i];
 
@@ -242,38 +238,13 @@ static void nmlsdr_finish_row(const nmlsdr_collector *c, ptrdiff_t i)
     nmlsdr_decide(c, i);
 }
 
-/* Put a bound into the k best, which increase and end in infinities, and drop the least: without a branch,
- * so that eight at a time fit vectors.  Insertion with branches took 25 ns a push for k = 10, half of a
- * search of 500 rows. */
-static inline void nmlsdr_rank(float *best, ptrdiff_t k, float low)
-{
-    for (ptrdiff_t p = 0; p < k; p += 8) {
-        float next[8];
-
-        for (int m = 0; m < 8; m++) next[m] = best[p + m + 1] < low ? best[p + m + 1] : low;
-        for (int m = 0; m < 8; m++) best[p + m] = best[p + m] > next[m] ? best[p + m] : next[m];
-    }
-}
-
 /* A candidate of row i, if its score is not below the threshold, which may have risen since the tile was
- * tested.  Without ranks it is written in any case and then counted or not: the branch cannot be foreseen
- * (.95 of the time at k = 80). */
+ * tested.  It is written in any case and then counted or not: the branch cannot be foreseen (.95 of the time at k = 80). */
 static inline void nmlsdr_push(const nmlsdr_collector *c, ptrdiff_t i, ptrdiff_t j, float score)
 {
     const nmlsdr_search *q = c->search;
     nmlsdr_side *s = c->own;
     const int passes = score >= s->t[i];
-
-    if (q->tuning.ranked) {
-        if (!passes) return;
-        const float low = q->scaling.integral ? score : nmlsdr_lower_bound(score, s->e[i] + c->other->e[j]);
-        float *best = s->best + i * NMLSDR_RANKS(q->k);
-
-        if (low > best[0]) {
-            nmlsdr_rank(best, q->k, low);
-            nmlsdr_raise(q, s, i, nmlsdr_threshold(best[0], 2 * q->scaling.slack));
-        }
-    }
 
     const int32_t count = s->count[i] + passes;
     nmlsdr_candidate *x = s->candidate + i * q->tuning.capacity + s->count[i];
@@ -286,10 +257,6 @@ static inline void nmlsdr_push(const nmlsdr_collector *c, ptrdiff_t i, ptrdiff_t
 /* Two blocks of which all products are made. */
 struct nmlsdr_pair {
     const float *za, *zb, *ha, *hb, *ta, *tb; /* packed rows, h and thresholds of either */
-    const float *coarse_ha, *coarse_hb, *coarse_ta, *coarse_tb; /* those of 8-bit integers, */
-    /* where their sums start, and the rows of 16 bits, of `checked` words */
-    const int32_t *start, *rows_a, *rows_b;
-    ptrdiff_t checked;
     float *partial;
     unsigned char *tiles; /* one for each tile: 0 is left out */
     int marks;            /* only mark the tiles that hold a pair of interest */
@@ -304,13 +271,13 @@ static void nmlsdr_push_row(const nmlsdr_pair *p, ptrdiff_t i, ptrdiff_t j, unsi
 {
     const nmlsdr_search *q = p->a.search;
     const ptrdiff_t at = p->first_a + i, to = p->first_b + j;
-    const int both = !q->tuning.ranked && p->tb != q->infinite_thresholds;
+    const int both = p->tb != q->infinite_thresholds;
 
     for (; passed; passed &= passed - 1) {
         const int c = nmlsdr_lowest_bit(passed);
         if (at == to + c && q->symmetric) continue;
         nmlsdr_push(&p->a, at, to + c, score[c]);
-        if (both || score[c] >= p->tb[j + c]) nmlsdr_push(&p->b, to + c, at, score[c]);
+        if (both) nmlsdr_push(&p->b, to + c, at, score[c]);
     }
 }
 

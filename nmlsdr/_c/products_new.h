@@ -25,38 +25,26 @@ static int nmlsdr_side_new(nmlsdr_search *q, nmlsdr_side *s, int collects)
         s->lead_h = nmlsdr_floats(q, padded);
     }
 
-    if (q->storage.checked) {
-        s->coarse_h = nmlsdr_floats(q, padded);
-        s->start = (int32_t *)nmlsdr_new(&q->memory, padded, sizeof(int32_t));
-    }
-
     if (q->memory.failed) return -1;
     for (ptrdiff_t i = n; i < padded; i++) {
         s->h[i] = INFINITY;
         s->e[i] = 0;
-        if (q->storage.checked) s->coarse_h[i] = INFINITY;
-        if (q->storage.checked) s->start[i] = 0;
     }
     if (!collects) return 0;
 
-    const ptrdiff_t ranks = q->tuning.ranked ? NMLSDR_RANKS(q->k) : 0;
-    if (q->storage.checked) s->coarse_t = nmlsdr_floats(q, padded);
     s->t = nmlsdr_floats(q, padded);
     s->candidate = (nmlsdr_candidate *)nmlsdr_new(&q->memory, n * q->tuning.capacity, sizeof(nmlsdr_candidate));
     s->count = (int32_t *)nmlsdr_new(&q->memory, n, sizeof(int32_t));
-    s->best = nmlsdr_floats(q, n * ranks);
     if (q->memory.failed) return -1;
     memset(s->count, 0, (size_t)n * sizeof(int32_t));
 
-    for (ptrdiff_t p = 0; p < n * ranks; p++) s->best[p] = p % ranks < q->k ? NMLSDR_LOWEST : INFINITY;
     for (ptrdiff_t i = 0; i < padded; i++) s->t[i] = i < n ? NMLSDR_LOWEST : INFINITY;
-    if (q->storage.checked) memcpy(s->coarse_t, s->t, (size_t)padded * sizeof(float));
     return 0;
 }
 
 static int nmlsdr_new_windows(nmlsdr_search *q, double window_bytes)
 {
-    const ptrdiff_t size = nmlsdr_block_size(q), blocks = q->rows->blocks;
+    const ptrdiff_t size = NMLSDR_BLOCK * q->storage.words, blocks = q->rows->blocks;
     const double block_bytes = (double)size * (double)sizeof(float);
     const int one = q->symmetric && (double)blocks * block_bytes <= window_bytes;
     const ptrdiff_t fitting = (ptrdiff_t)(window_bytes / 2 / block_bytes) + 1;
@@ -162,8 +150,7 @@ static void nmlsdr_search_among(nmlsdr_search *q, const nmlsdr_rows *rows, int l
 static void nmlsdr_choose_k(nmlsdr_search *q, ptrdiff_t k, double *squared, ptrdiff_t *indices)
 {
     q->k = k;
-    q->tuning.capacity = k + k / 2 + 32;
-    q->tuning.ranked = k <= NMLSDR_RANKED;
+    q->tuning.capacity = k < 44 ? 2 * k + 10 : k + k / 2 + 32; /* 32 and not 10 more cost up to 1.2 times as long for k up to 5 */
     q->tuning.high_water = q->tuning.capacity - 8 - k / 4;
     q->queries->squared = squared;
     q->queries->indices = indices;
@@ -173,7 +160,7 @@ static void nmlsdr_choose_k(nmlsdr_search *q, ptrdiff_t k, double *squared, ptrd
 /* q consists of zeros, and its memory is given back after an error, too (all searches here begin and end so).
  * queries == NULL: the rows against themselves, self excluded.  squared and indices (n queries, k) receive
  * the answer.  sparse: columns and postings 1, packed blocks 0, -1 by cost.  integers: packed blocks of
- * integers of 16 or 8 bits, 0 of floats, -1 by cost.
+ * 16-bit integers 16, of floats 0, -1 by cost.
  * Needs 1 <= k <= rows (- 1), d >= 1, rows below 2^31.  -1: out of memory. */
 static int nmlsdr_search_begin(nmlsdr_search *q, const nmlsdr_rows *rows, const nmlsdr_rows *queries, ptrdiff_t k,
                                const nmlsdr_leads *leads, double *squared, ptrdiff_t *indices, int sparse, int integers,

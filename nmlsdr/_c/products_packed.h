@@ -27,30 +27,6 @@ static double nmlsdr_pack_row(const nmlsdr_search *q, const nmlsdr_rows *x, ptrd
     return (square[0] + square[1]) + (square[2] + square[3]);
 }
 
-/* Round a row of 16-bit integers to 8 bits, four in a word, the words `lanes` apart. */
-static void nmlsdr_pack_int8(const nmlsdr_search *q, nmlsdr_side *s, ptrdiff_t at, const int32_t *row, int32_t *to)
-{
-    const ptrdiff_t words = q->storage.words, lanes = q->kernels->lanes;
-    int32_t sum = 0, square = 0;
-
-    for (ptrdiff_t w = 0; w < words; w++) {
-        uint32_t word = 0;
-
-        for (int m = 0; m < 4 && 4 * w + m < q->d; m++) {
-            const int16_t value = (int16_t)((uint32_t)row[2 * w + m / 2] >> m % 2 * 16 & 0xffff);
-            const int32_t p = (int32_t)nmlsdr_rounded(value * q->scaling.ratio);
-            word |= (uint32_t)(p & 255) << m * 8;
-            sum += p;
-            square += p * p;
-        }
-
-        to[w * lanes] = (int32_t)word;
-    }
-
-    s->start[at] = -128 * sum;
-    s->coarse_h[at] = nmlsdr_below(square * (0.5 - 0x1p-20)); /* three float operations follow */
-}
-
 /* Rows in whole tiles. */
 static inline ptrdiff_t nmlsdr_tiled(ptrdiff_t n)
 {
@@ -61,8 +37,7 @@ static inline ptrdiff_t nmlsdr_tiled(ptrdiff_t n)
  * rows of tiles only, none past the last tile is read. */
 static void nmlsdr_pack(const nmlsdr_search *q, nmlsdr_side *s, ptrdiff_t block, float *z)
 {
-    const ptrdiff_t words = q->storage.words, lanes = q->kernels->lanes, checked = q->storage.checked;
-    int32_t *rows = (int32_t *)z + NMLSDR_BLOCK * words;
+    const ptrdiff_t words = q->storage.words, lanes = q->kernels->lanes;
     const ptrdiff_t first = block * NMLSDR_BLOCK, tiled = nmlsdr_tiled(s->rows.n - first);
     const ptrdiff_t filled = s == q->rows || tiled > NMLSDR_BLOCK ? NMLSDR_BLOCK : tiled;
     for (ptrdiff_t r = 0; r < filled; r++) {
@@ -75,10 +50,7 @@ static void nmlsdr_pack(const nmlsdr_search *q, nmlsdr_side *s, ptrdiff_t block,
         }
 
         const ptrdiff_t row = s->order ? s->order[at] : at;
-        const double square = checked ? nmlsdr_pack_row(q, &s->rows, row, rows + r * checked, checked, 1)
-            : nmlsdr_pack_row(q, &s->rows, row, (int32_t *)to, words, lanes);
-        nmlsdr_bounds(q, square, &s->h[at], &s->e[at]);
-        if (checked) nmlsdr_pack_int8(q, s, at, rows + r * checked, (int32_t *)to);
+        nmlsdr_bounds(q, nmlsdr_pack_row(q, &s->rows, row, (int32_t *)to, words, lanes), &s->h[at], &s->e[at]);
     }
 }
 
@@ -89,7 +61,7 @@ static void nmlsdr_pack_blocks(const nmlsdr_search *q, nmlsdr_side *s, ptrdiff_t
 
     NMLSDR_OMP(parallel for num_threads(q->n_threads) schedule(dynamic, 1))
     for (block = first; block < end; block++)
-        nmlsdr_pack(q, s, block, z + (block - first) * nmlsdr_block_size(q));
+        nmlsdr_pack(q, s, block, z + (block - first) * NMLSDR_BLOCK * q->storage.words);
 }
 
 /* The leading coordinates of one block.  Their share of the error covers what was rounded on the way to
@@ -130,7 +102,6 @@ static nmlsdr_pair nmlsdr_pair_of(nmlsdr_search *q, ptrdiff_t I, ptrdiff_t J, nm
 {
     nmlsdr_side *a = q->queries, *b = q->rows;
     const ptrdiff_t block = q->storage.block, i = I * block, j = J * block;
-    const int coarse = q->storage.checked > 0;
     w->pairs++;
 
     nmlsdr_pair p = {NULL};
@@ -138,12 +109,6 @@ static nmlsdr_pair nmlsdr_pair_of(nmlsdr_search *q, ptrdiff_t I, ptrdiff_t J, nm
     p.hb = b->h + j;
     p.ta = a->t + i;
     p.tb = q->symmetric && I != J ? b->t + j : q->infinite_thresholds;
-    p.coarse_ha = coarse ? a->coarse_h + i : NULL;
-    p.coarse_hb = coarse ? b->coarse_h + j : NULL;
-    p.coarse_ta = coarse ? a->coarse_t + i : NULL;
-    p.coarse_tb = coarse && q->symmetric && I != J ? b->coarse_t + j : q->infinite_thresholds;
-    p.start = coarse ? b->start + j : NULL;
-    p.checked = q->storage.checked;
     p.partial = w->partial;
     p.tiles = w->tile;
     p.na = a->rows.n - i < block ? a->rows.n - i : block;
@@ -186,16 +151,13 @@ static ptrdiff_t nmlsdr_mark(const nmlsdr_search *q, const nmlsdr_pair *p, nmlsd
 static void nmlsdr_run_dense(nmlsdr_search *q, ptrdiff_t I, ptrdiff_t J, nmlsdr_scratch *w)
 {
     const nmlsdr_schedule *at = &q->schedule;
-    const ptrdiff_t words = q->storage.words, size = nmlsdr_block_size(q);
+    const ptrdiff_t size = NMLSDR_BLOCK * q->storage.words;
     nmlsdr_pair p = nmlsdr_pair_of(q, I, J, w);
     if (!nmlsdr_mark(q, &p, w)) return;
 
     p.za = at->window[0].z + (I - at->window[0].first) * size;
     p.zb = at->window[at->second].z + (J - at->window[at->second].first) * size;
-    p.rows_a = (const int32_t *)p.za + NMLSDR_BLOCK * words;
-    p.rows_b = (const int32_t *)p.zb + NMLSDR_BLOCK * words;
-    if (q->storage.integers == 8) q->kernels->int8(&p);
-    else if (q->storage.integers) q->kernels->int16(&p);
+    if (q->storage.integers) q->kernels->int16(&p);
     else q->kernels->products(&p);
 }
 

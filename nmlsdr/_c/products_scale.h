@@ -57,10 +57,8 @@ static void nmlsdr_extend_by(const nmlsdr_search *q, const nmlsdr_rows *x, ptrdi
     own->square = sum > own->square ? sum : own->square;
 }
 
-/* Extend it by every `step`-th row of one side; extend_by looks at a row. */
-static void nmlsdr_extend(const nmlsdr_search *q, const nmlsdr_rows *x, ptrdiff_t step,
-                          void (*extend_by)(const nmlsdr_search *, const nmlsdr_rows *, ptrdiff_t, nmlsdr_extent *),
-                          nmlsdr_extent *to)
+/* Extend it by the rows of one side. */
+static void nmlsdr_extend(const nmlsdr_search *q, const nmlsdr_rows *x, nmlsdr_extent *to)
 {
     /* MSVC's OpenMP, of 2002, knows no reduction by max, and no index that is declared in the loop */
     NMLSDR_OMP(parallel num_threads(q->n_threads))
@@ -69,7 +67,7 @@ static void nmlsdr_extend(const nmlsdr_search *q, const nmlsdr_rows *x, ptrdiff_
         ptrdiff_t i;
 
         NMLSDR_OMP(for schedule(static))
-        for (i = 0; i < x->n; i += step) extend_by(q, x, i, &own);
+        for (i = 0; i < x->n; i++) nmlsdr_extend_by(q, x, i, &own);
 
         NMLSDR_OMP(critical(nmlsdr_extent))
         {
@@ -99,24 +97,19 @@ static void nmlsdr_set_scale(nmlsdr_search *q, double most, int exponent)
     q->scaling.absolute = absolute < 0x1p122 ? absolute : 0x1p122;
 }
 
-/* The distances of some queries to some rows, and of each query to its fourth nearest of these rows. */
-#define NMLSDR_SAMPLE_QUERIES 8
-#define NMLSDR_SAMPLE_ROWS 512
-#define NMLSDR_SAMPLE_NEAREST 4
-typedef struct {
-    ptrdiff_t n; /* rows; 0: not taken yet */
-    double apart[NMLSDR_SAMPLE_QUERIES][NMLSDR_SAMPLE_ROWS], near[NMLSDR_SAMPLE_QUERIES];
-} nmlsdr_sample;
-
-static void nmlsdr_take_sample(const nmlsdr_search *q, nmlsdr_sample *sample)
+/* The share of pairs that pass because of the slack of integers, by some queries and rows: pairs that are farther apart than
+ * the query's fourth nearest of these rows, by the slack at most. */
+static double nmlsdr_share_passing(const nmlsdr_search *q)
 {
-    enum { NEAREST = NMLSDR_SAMPLE_NEAREST };
+    enum { QUERIES = 8, ROWS = 512, NEAREST = 4 };
     const nmlsdr_rows *x = &q->rows->rows, *y = &q->queries->rows;
-    const ptrdiff_t n = x->n / 8 < NMLSDR_SAMPLE_ROWS ? x->n / 8 : NMLSDR_SAMPLE_ROWS;
+    const ptrdiff_t n = x->n / 8 < ROWS ? x->n / 8 : ROWS;
+    const double more = q->scaling.slack / q->scaling.scale;
+    ptrdiff_t passed = 0;
 
-    for (ptrdiff_t s = 0; s < NMLSDR_SAMPLE_QUERIES; s++) {
-        double *apart = sample->apart[s], nearest[NEAREST];
-        const ptrdiff_t query = y->n / NMLSDR_SAMPLE_QUERIES * s;
+    for (ptrdiff_t s = 0; s < QUERIES; s++) {
+        const ptrdiff_t query = y->n / QUERIES * s;
+        double apart[ROWS], nearest[NEAREST];
 
         for (int m = 0; m < NEAREST; m++) nearest[m] = INFINITY;
         for (ptrdiff_t r = 0; r < n; r++) {
@@ -130,46 +123,25 @@ static void nmlsdr_take_sample(const nmlsdr_search *q, nmlsdr_sample *sample)
             }
         }
 
-        sample->near[s] = nearest[NEAREST - 1];
+        const double near = nearest[NEAREST - 1];
+        for (ptrdiff_t r = 0; r < n; r++) passed += apart[r] > near && apart[r] <= near + more;
     }
 
-    sample->n = n;
+    return (double)passed / (double)(QUERIES * n);
 }
 
-/* The share of pairs that pass because of this slack, by the sample: pairs that are farther apart than the
- * fourth nearest, by the slack at most. */
-static double nmlsdr_share_passing(const nmlsdr_search *q, nmlsdr_sample *sample, double slack)
+/* Whether products of 16-bit integers save more time than canonical distances of the pairs take that pass because of their
+ * slack; there must be enough rows and queries. */
+static int nmlsdr_integers_pay(const nmlsdr_search *q)
 {
-    const double more = slack / q->scaling.scale;
-    ptrdiff_t passed = 0;
-    if (!sample->n) nmlsdr_take_sample(q, sample);
-    for (ptrdiff_t s = 0; s < NMLSDR_SAMPLE_QUERIES; s++) {
-        const double near = sample->near[s], *apart = sample->apart[s];
+    if (q->d < NMLSDR_INT16_FEATURES || q->rows->rows.n < NMLSDR_INT16_ROWS) return 0;
+    if (q->queries->rows.n < NMLSDR_INT16_ROWS / 16) return 0;
 
-        for (ptrdiff_t r = 0; r < sample->n; r++) passed += apart[r] > near && apart[r] <= near + more;
-    }
-
-    return (double)passed / (double)(NMLSDR_SAMPLE_QUERIES * sample->n);
+    return q->scaling.integral || nmlsdr_share_passing(q) <= NMLSDR_INT16_SHARE;
 }
 
-/* Whether there are enough rows and queries. */
-static int nmlsdr_many(const nmlsdr_search *q, ptrdiff_t rows)
-{
-    return q->rows->rows.n >= rows && q->queries->rows.n >= rows / 16;
-}
-
-/* Whether products of 16-bit integers save more time than canonical distances of the pairs take that pass
- * because of their slack. */
-static int nmlsdr_int16_pays(const nmlsdr_search *q, nmlsdr_sample *sample)
-{
-    if (q->d < NMLSDR_INT16_FEATURES || !nmlsdr_many(q, NMLSDR_INT16_ROWS)) return 0;
-
-    return q->scaling.integral || nmlsdr_share_passing(q, sample, q->scaling.slack) <= NMLSDR_INT16_SHARE;
-}
-
-/* Make products of 16-bit integers if they pay, or whenever they can be made if they are `wanted`; never
- * if it is 0. */
-static void nmlsdr_choose_int16(nmlsdr_search *q, const nmlsdr_extent *extent, nmlsdr_sample *sample, int wanted)
+/* Make products of 16-bit integers if they pay (wanted: -1), whenever they can be made (16), or never (0). */
+static void nmlsdr_choose_integers(nmlsdr_search *q, const nmlsdr_extent *extent, int wanted)
 {
     const double rounding = sqrt((double)q->d), norm = sqrt(extent->square);
     nmlsdr_scaling floats = q->scaling;
@@ -183,7 +155,7 @@ static void nmlsdr_choose_int16(nmlsdr_search *q, const nmlsdr_extent *extent, n
         q->scaling.terms = 4;
     }
 
-    if (wanted > 0 || nmlsdr_int16_pays(q, sample)) {
+    if (wanted > 0 || nmlsdr_integers_pay(q)) {
         q->storage.integers = 16;
         nmlsdr_set_words(q, (q->d + 1) / 2);
     } else {
@@ -191,82 +163,16 @@ static void nmlsdr_choose_int16(nmlsdr_search *q, const nmlsdr_extent *extent, n
     }
 }
 
-/* The squared distance from a row of 16-bit integers to the row of 8-bit ones that stands for it, as the `square`. */
-static void nmlsdr_extend_by_rounding(const nmlsdr_search *q, const nmlsdr_rows *x, ptrdiff_t i, nmlsdr_extent *own)
-{
-    const ptrdiff_t begin = nmlsdr_row_pointer(x, i), end = nmlsdr_row_pointer(x, i + 1);
-    const double ratio = q->scaling.ratio, back = 1 / ratio;
-    double square[4] = {0, 0, 0, 0};
-    for (ptrdiff_t p = begin; p < end; p++) {
-        const double y = nmlsdr_rounded(nmlsdr_scaled(q, x, p, x->indptr ? x->indices[p] : p - begin));
-        const double lost = y - nmlsdr_rounded(y * ratio) * back;
-        square[p & 3] += lost * lost;
-    }
-
-    const double sum = (square[0] + square[1]) + (square[2] + square[3]);
-    own->square = sum > own->square ? sum : own->square;
-}
-
-/* Whether products of 8-bit integers save more time than 16-bit products of the pairs take that pass.  A
- * row of n others checks about 1.4 k (1 + log(n / k)) of them if there is no slack, and times (1 + c) / 2
- * if c pairs of the sample pass for each that is near: from .7 to 1.6 times as many were seen, on 20 sets
- * with n of 5000 to 50 000, k of 1 to 80 and c of 1 to 24. */
-static int nmlsdr_int8_pays(const nmlsdr_search *q, nmlsdr_sample *sample)
-{
-    const double n = (double)q->rows->rows.n, k = (double)q->k, packed = q->symmetric ? 1 : 1
-        + n / (double)q->queries->rows.n;
-    /* for each query */
-    const double made = (double)q->d * (n * (q->symmetric ? 1 : 2) - NMLSDR_INT8_PACKING * packed);
-    if (!nmlsdr_many(q, NMLSDR_INT8_ROWS)) return 0;
-    const double passing = nmlsdr_share_passing(q, sample, q->scaling.slack + q->scaling.coarse_slack);
-    const double each = 1 + passing * (double)sample->n / NMLSDR_SAMPLE_NEAREST;
-
-    return 0.7 * (1 + each) * k * (1 + log(n / k)) < NMLSDR_INT8_CHECKS * made;
-}
-
-/* What the rounding of two rows from 16 bits to 8 changes in their distance at most; of every `step`-th
- * row only. */
-static float nmlsdr_coarse_slack(const nmlsdr_search *q, ptrdiff_t step)
-{
-    nmlsdr_extent lost = {0, 0, 0};
-    nmlsdr_extend(q, &q->rows->rows, step, nmlsdr_extend_by_rounding, &lost);
-    if (q->queries != q->rows) nmlsdr_extend(q, &q->queries->rows, step, nmlsdr_extend_by_rounding, &lost);
-    if (lost.square == 0 && q->scaling.ratio == 1) return 0; /* 8 bits are exact */
-    return (float)(2 * sqrt(lost.square) * (1 + 0x1p-20) + 0x1p-10);
-}
-
-/* Put products of 8-bit integers before those of 16 bits if that pays, or whenever it can be done if 8
- * bits are `wanted`. */
-static void nmlsdr_choose_int8(nmlsdr_search *q, const nmlsdr_extent *extent, nmlsdr_sample *sample, int wanted)
-{
-    enum { SOME = 64 };
-    const double most = extent->most * q->scaling.scale + 1;
-    if (q->storage.integers != 16 || wanted == 16 || !q->kernels->int8 || q->d > 0x10000) return;
-    q->scaling.ratio = most < 127 ? 1 : 127 / most;
-
-    if (wanted < 0) {
-        q->scaling.coarse_slack = nmlsdr_coarse_slack(q, q->rows->rows.n / SOME + 1);
-        if (!nmlsdr_int8_pays(q, sample)) return;
-    }
-
-    q->scaling.coarse_slack = nmlsdr_coarse_slack(q, 1);
-    q->storage.integers = 8;
-    q->storage.checked = ((q->d + 1) / 2 + 31) / 32 * 32; /* two vectors at every level */
-    nmlsdr_set_words(q, (q->d + 3) / 4);
-}
-
 /* Norms of 2^60 are far from overflow of their squares and farther from underflow. */
 static void nmlsdr_choose_scale(nmlsdr_search *q, int integers)
 {
     nmlsdr_extent extent = {0, 0, 1};
-    nmlsdr_sample sample = {0};
-    nmlsdr_extend(q, &q->rows->rows, 1, nmlsdr_extend_by, &extent);
-    if (q->queries != q->rows) nmlsdr_extend(q, &q->queries->rows, 1, nmlsdr_extend_by, &extent);
+    nmlsdr_extend(q, &q->rows->rows, &extent);
+    if (q->queries != q->rows) nmlsdr_extend(q, &q->queries->rows, &extent);
     q->scaling.integral = extent.integral && 4 * (double)q->storage.longest * extent.most * extent.most < 0x1p24;
     q->scaling.scale = 1;
     if (!q->scaling.integral) nmlsdr_set_scale(q, extent.most, 60);
-    nmlsdr_choose_int16(q, &extent, &sample, integers);
-    nmlsdr_choose_int8(q, &extent, &sample, integers);
+    nmlsdr_choose_integers(q, &extent, integers);
 }
 
 #endif

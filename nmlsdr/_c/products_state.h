@@ -13,10 +13,6 @@
 
 #define NMLSDR_BLOCK 96 /* rows in a block: a multiple of 3 vectors at every level */
 #define NMLSDR_KC 192   /* features per pass: 4 groups of 8 floats stay in a 32 kB first-level cache */
-/* up to this k each row ranks its k best bounds at every push: .93 of the time at 10, 1.09 at 20 */
-#define NMLSDR_RANKED 16
-/* floats to allocate for them: whole vectors, and one more that may be read */
-#define NMLSDR_RANKS(k) (((k) + 7) / 8 * 8 + 8)
 /* blocks that stay near while they are paired with as many others, if threads have enough to do */
 #define NMLSDR_SPAN 8
 /* bytes of packed rows that stay near from packing to product, if the queries are few */
@@ -37,11 +33,7 @@ typedef struct {
     float *lead_z, *lead_h;      /* packed leading coordinates and their h, one block after the other */
     /* half the squared norm, the share of the error bound, the threshold: by position */
     float *h, *e, *t;
-    float *coarse_h, *coarse_t;  /* h and t for products of 8-bit integers, and */
-    int32_t *start;              /* where their sums start (products_pair.h) */
     nmlsdr_candidate *candidate; /* (n, capacity) */
-    /* (n, NMLSDR_RANKS(k)) the k best lower bounds, increasing, then infinities, if k is small */
-    float *best;
     int32_t *count;              /* candidates of each position */
     double *squared;             /* (n, k) the nearest so far, by row (nearest.h) */
     ptrdiff_t *indices;
@@ -57,7 +49,6 @@ typedef struct {
     float *partial;       /* one block of products */
     int32_t *slots;       /* the frequent features that a sparse row holds */
     int64_t decided;      /* canonical distances computed */
-    int64_t checked;      /* pairs that passed by 8 bits, and were checked by 16 */
     int64_t pairs;        /* pairs of blocks that were multiplied */
     int64_t tiles, alive; /* tested by their leading coordinates, and not ruled out */
     unsigned char *tile;  /* one block pair's */
@@ -75,17 +66,13 @@ typedef struct {
     int integral;     /* all scores are exact */
     /* what the rounding of two rows to 16 bits changes in their distance at most; 0 for floats */
     float slack;
-    double ratio;     /* 8-bit integers are 16-bit ones times this, rounded, */
-    float coarse_slack; /* which changes the distance of two rows by this at most, in units of 16 bits */
 } nmlsdr_scaling;
 
 /* Packed blocks, or columns and postings (products_storage.h). */
 typedef struct {
     int sparse;             /* columns and postings */
-    int integers;           /* packed rows hold integers of 16 or 8 bits in place of floats, which are 0 */
+    int integers;           /* bits of the integers that packed rows hold, 16, or 0: floats */
     ptrdiff_t words;        /* of four bytes, in a packed row */
-    /* 8 bits: words in a row of 16-bit integers, which stand behind the packed rows of their block */
-    ptrdiff_t checked;
     ptrdiff_t block;        /* rows in a block */
     ptrdiff_t longest;      /* entries that a row holds at most */
     int32_t *posting_ptr;   /* sparse rows by block and feature: (blocks, d + 2), then one per entry */
@@ -100,7 +87,6 @@ typedef struct {
 typedef struct {
     ptrdiff_t capacity;   /* candidates of a row at most */
     ptrdiff_t high_water; /* a buffer that is fuller than this after tightening is decided at once */
-    int ranked;           /* every push ranks the k best bounds */
     ptrdiff_t lead_d;     /* leading coordinates; 0: none */
     ptrdiff_t pass;       /* words of a packed row per pass */
     ptrdiff_t span;       /* blocks that are visited together */

@@ -30,10 +30,6 @@
 #define NMLSDR_INT16_ROWS 1000 /* rows, and 1/16 of it queries: choosing takes a few hundred distances */
 #define NMLSDR_INT16_FEATURES 32
 #define NMLSDR_INT16_SHARE 0.003 /* of all pairs may pass because of their slack */
-#define NMLSDR_INT8_ROWS 4000
-/* pairs may be checked by 16 bits for each product that is made of 8 bits instead, */
-#define NMLSDR_INT8_CHECKS 1.45e-4
-#define NMLSDR_INT8_PACKING 1000.0 /* less so many for each value that is packed twice */
 
 /* The columns: features of the share NMLSDR_FREQUENT or more, fewer if their values would outgrow `bytes`. */
 static void nmlsdr_choose_columns(nmlsdr_search *q, const int32_t *holders, double bytes)
@@ -76,12 +72,6 @@ static inline double nmlsdr_scaled(const nmlsdr_search *q, const nmlsdr_rows *x,
 static inline double nmlsdr_rounded(double x)
 {
     return (x + 0x1.8p52) - 0x1.8p52;
-}
-
-/* Words of a packed block, and of its rows of 16-bit integers if its packed ones have 8. */
-static ptrdiff_t nmlsdr_block_size(const nmlsdr_search *q)
-{
-    return NMLSDR_BLOCK * (q->storage.words + q->storage.checked);
 }
 
 /* So many words of four bytes in a packed row, and passes of equal length. */

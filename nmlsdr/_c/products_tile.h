@@ -22,41 +22,10 @@ static NM_TARGET void NM_LEVEL(push_passing)(const nmlsdr_pair *p, ptrdiff_t i, 
     if (passed) nmlsdr_push_row(p, i, j, passed, score);
 }
 
-#define NM_BITS 32
+#define NM_INTEGERS 0
 #include "products_pair.h"
 #ifdef VI_MADD
-#define NM_BITS 16
-#include "products_pair.h"
-#endif
-#ifdef VI_DOT
-
-/* Let those pairs of row i through whose products of 16 bits reach the row's threshold or their column's. */
-static NM_TARGET void NM_LEVEL(check_passing)(const nmlsdr_pair *p, ptrdiff_t i, ptrdiff_t j, unsigned long long passed)
-{
-    const ptrdiff_t words = p->checked;
-    const int32_t *a = p->rows_a + i * words;
-    unsigned long long left = 0;
-    float score[3 * G];
-
-    for (; passed; passed &= passed - 1, p->a.scratch->checked++) {
-        const int c = nmlsdr_lowest_bit(passed);
-        const int32_t *b = p->rows_b + (j + c) * words;
-        VI even = {0}, odd = {0};
-
-        for (ptrdiff_t w = 0; w < words; w += 2 * G) {
-            VI_MADD(even, *(const VI *)(a + w), *(const VI *)(b + w));
-            VI_MADD(odd, *(const VI *)(a + w + G), *(const VI *)(b + w + G));
-        }
-
-        score[c] = (float)VI_SUM(even + odd) - p->hb[j + c] - p->ha[i];
-        const float t = p->ta[i] < p->tb[j + c] ? p->ta[i] : p->tb[j + c];
-        left |= (unsigned long long)(score[c] >= t) << c;
-    }
-
-    if (left) nmlsdr_push_row(p, i, j, left, score);
-}
-
-#define NM_BITS 8
+#define NM_INTEGERS 1
 #include "products_pair.h"
 #endif
 

@@ -71,10 +71,6 @@
 #define VFMA(a, b, c) NM_OF(_mm512_fmadd_, )(a, b, c)
 #define VI_MADD(c, y, x) ((c) = (VI)_mm512_dpwssd_epi32((__m512i)(c), (__m512i)(y), (__m512i)(x)))
 #define VI_MADD_FROM(c, y, p) VI_MADD(c, y, *(p))
-#define NM_SIGN _mm512_set1_epi32((int32_t)0x80808080) /* to change the sign of a byte is to add 128 */
-#define VI_DOT(c, y, x) \
-    ((c) = (VI)_mm512_dpbusd_epi32((__m512i)(c), _mm512_xor_si512((__m512i)(y), NM_SIGN), (__m512i)(x)))
-#define VI_SUM(x) _mm512_reduce_add_epi32((__m512i)(x))
 #include "simd_level.h"
 #endif
 #undef NM_INTEGER

@@ -13,7 +13,4 @@
 #undef VI
 #undef VI_MADD
 #undef VI_MADD_FROM
-#undef VI_DOT
-#undef VI_SUM
 #undef NM_MADD
-#undef NM_SIGN

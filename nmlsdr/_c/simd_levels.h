@@ -4,7 +4,7 @@
  *   1 avx2       AVX2 with fused multiply-add
  *   2 avx512     AVX-512 F, DQ and BW, for the forests; the search has the kernels of AVX2 there, whose integers are faster
  *                from 100 features on than floats in wider vectors (at 16 features they take 1.1 times as long)
- *   3 vnni       AVX-512 with VNNI, which adds up products of 16-bit and of 8-bit integers in one instruction
+ *   3 vnni       AVX-512 with VNNI, which adds up products of 16-bit integers in one instruction
  *
  * and on 64-bit ARM, where every processor has it,
  *

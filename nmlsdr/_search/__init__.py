@@ -19,7 +19,7 @@ Without separate queries the rows are the queries, and "few" is not used.
 "few" and "prepared" need queries x k x threads of at most 4 million.  "groups" needs clusters that are far apart,
 and "leading coordinates" a few directions with most of the variance.  A memory map larger than half of the memory is
 searched without looking for them.  For "products" and "sparse products" the C code then chooses how the rows are
-stored (products_storage.h), and whether 16-bit and 8-bit integers rule out pairs first (products_scale.h).
+stored (products_storage.h), and whether 16-bit integers take the place of floats (products_scale.h).
 
 The files; each imports only files below it:
 

@@ -300,8 +300,6 @@ def ways(folder: str) -> dict[str, Way]:
         "products": Way(products(True, integers=0), ANY, MANY),
         "products of 16-bit integers": Way(products(True, integers=16), ANY, MANY),
         "products of 16-bit integers, CSR": Way(products(False, postings=0, integers=16), ANY, MANY),
-        "products of 8-bit integers": Way(products(True, integers=8), ANY, MANY),
-        "products of 8-bit integers, CSR": Way(products(False, postings=0, integers=8), ANY, MANY),
         "products, CSR packed": Way(products(False, postings=0), ANY, MANY),
         "products, CSR postings": Way(products(False, postings=1), ANY, MANY),
         "few": Way(lambda X, Q, k, level, t, rng: by_few(X, Q, k, level=level, n_threads=t), ANY, FEW),
@@ -314,7 +312,7 @@ def ways(folder: str) -> dict[str, Way]:
         ),
         "leading coordinates": Way(
             lambda X, Q, k, level, t, rng: by_leads(
-                X, k, queries=Q, integers=int(rng.choice([0, 16, 8])), level=level, n_threads=t
+                X, k, queries=Q, integers=int(rng.choice([0, 16])), level=level, n_threads=t
             )[:2],
             (33, 40, 70),
             MANY,

@@ -147,7 +147,7 @@ def test_threads_process_each_pair_of_blocks_once(n, name):
 
 @pytest.mark.parametrize("k", [1, 2, 7, 8, 9, 31, 64, 65])
 @pytest.mark.parametrize("name", ["gauss", "integers", "duplicates", "offset", "rows of all scales"])
-def test_any_number_of_ranked_bounds(k, name):
+def test_any_number_of_neighbours(k, name):
     X = make(name, (400, 10), 2)
     found = by_products(X, k)
     assert_same(found[:2], scan(X, k))

@@ -28,7 +28,7 @@ def assert_swamped(query, rows, copies):
 def test_neighbours_are_exact_when_all_rounding_errors_have_one_sign(d, copies, level):
     query, rows = swamped_rows(d, 2.0**-24, copies=copies)
     assert_swamped(query, rows, copies)
-    for k in (1, 2, 17):  # 17: the bounds are not ranked at every push, but counted when the buffer is full
+    for k in (1, 2, 17):
         found = by_products(rows, k, queries=query, level=level, n_threads=1)
         assert_same(found, scan(rows, k, query))
 

@@ -52,9 +52,6 @@ def expected(text, zero_based):
     if not rows or not n_columns:
         return None
     known = sorted({label for labels, _ in rows for label in labels if label != -1})
-    unlabelled = any(labels == [-1] for labels, _ in rows)
-    if known == [1] and unlabelled:
-        return None
     target = [[-1 if labels == [-1] else int(label in labels) for label in known] for labels, _ in rows]
     values = {(i, j): value for i, (_, row) in enumerate(rows) for j, value in row.items() if value}
     return (len(rows), n_columns), values, target if known else None

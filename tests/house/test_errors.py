@@ -17,7 +17,6 @@ PLAIN = {
     "datasets/_binary.py": "caught in the same file and told with the file's name",
     "datasets/_cells.py": "caught in the same file and told with line and column",
     "tables/_plan.py": "caught in the same file and told as what a model file holds",
-    "tables/_svmlight.py": "caught in the same file, where the other reader takes over",
     "inspection/_images.py": "caught in the same file; the picture is left out and counted",
 }
 

@@ -34,6 +34,8 @@ def test_an_svmlight_file_is_read(tmp_path):
     assert chosen.target[:2].tolist() == [[1, 0, 1], [0, 0, 0]]
     assert chosen.data.shape == (4, 6)
     assert read_table(file, n_features=3 * 10**9, max_features=10**10).data.indices.dtype == np.int64
+    wide = read_table(svm(tmp_path, "1 3000000000:1\n"), max_features=10**10).data  # beyond the integers of 32 bits
+    assert wide.indices.tolist() == [3 * 10**9 - 1]
 
 
 def test_an_svmlight_file_without_labels_is_read(tmp_path):
@@ -53,18 +55,17 @@ def test_feature_numbers_of_svmlight_can_begin_at_0(tmp_path):
     ("1 1:1 1:2\n", {}, ["line 1", "'1:2'", "above the one before"]),
     ("1 1:1\n1 7:1 3:2 # note\n", {}, ["line 2", "'3:2'", "above the one before"]),
     ("1 1:1\n\n# c\n2 1:1e400 2:1\n", {}, ["line 2", "blank"]),
-    ("1 1:1\n# c\n2 1:1 3:-1e400\n", {}, ["line 3, column '3'", "finite"]),
+    ("1 1:1\n# c\n2 1:1 3:-1e400\n", {}, ["line 3", "'3:-1e400'", "finite"]),
     ("1 2\n", {}, ["line 1", "'2'"]),
     ("1 qid:3 1:1\n", {}, ["line 1", "'qid:3'"]),
     ("1 -1:3\n", {}, ["line 1", "'-1:3'"]),
     ("a 1:1\n", {}, ["line 1", "'a'"]),
     ("1.5 1:1\n", {}, ["line 1", "'1.5' is not a whole number"]),
-    ("1,,2 1:1\n", {}, ["line 1", "label ''"]),
+    ("1,,2 1:1\n", {}, ["line 1", "'1,,2'"]),
     ("1,1 1:1\n", {}, ["line 1", "twice"]),
     ("1,-1 1:1\n", {}, ["line 1", "unlabelled"]),
     ("1 1:1\n\n1 1:1\n", {}, ["line 2", "the line is blank"]),
     ("1 9999999:1\n", {}, ["line 1", "max_features"]),
-    ("1 1:1\n1 3000000000:1\n", {"max_features": 10**12}, ["line 2", "2147483647", "drop empty columns"]),
     ("1 1" + "0" * 5000 + ":1\n", {}, ["line 1"]),
     ("1 4:1\n", {"n_features": 3}, ["line 1", "n_features=3"]),
     ("1 1:1\n2 1:1\n", {"label_columns": ["1"]}, ["line 2", "label '2' is not among"]),

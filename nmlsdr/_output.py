@@ -117,10 +117,7 @@ def replace_file(path: PathLike, *, inputs: Iterable[PathLike] = ()) -> Iterator
 
 
 def _replace(path: PathLike, target: Path) -> Iterator[BinaryIO]:
-    try:
-        mode = os.stat(path).st_mode
-    except FileNotFoundError:
-        mode = 0
+    mode = os.stat(path).st_mode if os.path.exists(path) else 0
     if mode and not stat.S_ISREG(mode):
         with open(path, "wb") as file:
             yield file
@@ -144,17 +141,6 @@ def _replace(path: PathLike, target: Path) -> Iterator[BinaryIO]:
         with contextlib.suppress(OSError):
             os.unlink(part)
         raise
-    _sync_folder(target.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make a rename durable, on systems that can open a folder."""
-    with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 def versions() -> dict[str, str]:

@@ -1,8 +1,10 @@
 """Labels that are given as rows of names, such as {"flu", "cold"}: which y are such rows, and their names."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from .._errors import InputError
@@ -36,6 +38,14 @@ def rows_of_names(y: Any, name: str) -> list[Any] | None:
     if not any(isinstance(row, _SETS) for row in given) and _may_be_a_matrix(given, nested, name):
         return None
     return [None if is_null(row) else _names_in(row, i, name) for i, row in enumerate(rows)]
+
+
+def indicator(rows: Sequence[set[str]], names: Sequence[str], dtype: Any = np.int64) -> NDArray[Any]:
+    """Labels (n, C): 1 for each of the names that a row has, 0 for the others."""
+    # By hand: sklearn.preprocessing takes longer to load than many tables to read.
+    place, labels = {name: j for j, name in enumerate(names)}, np.zeros((len(rows), len(names)), dtype)
+    np.put(labels, np.array([i * len(names) + place[name] for i, row in enumerate(rows) for name in row], int), 1)
+    return labels
 
 
 def _names_in(row: Any, i: int, name: str) -> set[Any]:

@@ -19,7 +19,7 @@ from scipy import sparse
 from .._errors import InputError
 from .arguments import check_alpha, contiguous, refuse_broken
 from .cells import column_names, describe_bad_cell, is_null, read_label_words, refuse_lazy
-from .label_sets import rows_of_names
+from .label_sets import indicator, rows_of_names
 from .words import LABEL_WORDS
 
 
@@ -420,10 +420,7 @@ def _set_labels(rows: list[Any], labeled: Any, name: str, fitted: Any) -> Labels
     names = list(dict.fromkeys([*([] if fitted is None else fitted), *map(str, found)]))
     if not names:
         raise InputError(f"{name} has no label in any of its {len(rows)} label sets; give some rows a label.")
-    column, Y = {name: j for j, name in enumerate(names)}, np.zeros((len(sets), len(names)))
-    place = {one: column[str(one)] for one in found}
-    for values, row in zip(Y, sets, strict=True):
-        values[[place[one] for one in row]] = 1.0
+    Y = indicator([{*map(str, row)} for row in sets], names, np.float64)
     known = np.repeat(counted[:, None], len(names), axis=1)
     return Labels(Y, known, _two_classes(Y), np.asarray(names, dtype=object), single=False)
 

@@ -63,8 +63,6 @@ UNCLEAR = -2  # the verdict of a person who cannot tell
 #: What a person may write beside a suggestion.
 VERDICTS = {word: value for word, value in LABEL_WORDS.items() if value in (0, 1)} | {"add": 1, "remove": 0}
 VERDICTS |= {"unclear": UNCLEAR}
-#: What the kinds of mistakes in a list were called, and what they are called now.
-OLD_KINDS = {"missing": "forgotten", "spurious": "wrong", **dict.fromkeys(("apart", "both", "unknown"), "all")}
 
 
 _NAMES_ROWS = frozenset(map(fold, _FOUND["names_rows"]))

@@ -136,9 +136,7 @@ class Parser(argparse.ArgumentParser):
         is_verb = what == "COMMAND" or "|" in what  # and not the value of an option
         if what == "COMMAND" and ("." in given or os.path.exists(given)):
             return f"there is no command {given!r}", f"; write a command before the file, as in {EXAMPLES['fit']}"
-        from .._checks.words import OLD_KINDS  # which few commands need
-
-        aliases = _VERBS if what == "COMMAND" else _PARTS if is_verb else OLD_KINDS
+        aliases = _VERBS if what == "COMMAND" else _PARTS if is_verb else {}
         found = difflib.get_close_matches(given.lower(), words, n=1)
         meant = aliases.get(given.lower()) or (found[0] if found else None)
         if is_verb:

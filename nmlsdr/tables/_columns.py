@@ -173,11 +173,6 @@ class Facts:
         """The column as trimmed texts."""
         return self.cells.texts.trimmed
 
-    @property
-    def counts(self) -> NDArray[np.int64]:
-        """How often each text occurs."""
-        return self.column.counts
-
     @functools.cached_property
     def is_known(self) -> NDArray[np.bool_]:
         """Which texts do not mean a missing value."""
@@ -196,12 +191,12 @@ class Facts:
 
     def cells_of(self, mask: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Return for each form in how many cells its texts of a mask occur."""
-        codes, weights = self.column.forms.codes, self.counts * mask
+        codes, weights = self.column.forms.codes, self.column.counts * mask
         return np.bincount(codes, weights, len(self.column.forms.parts)).astype(np.int64)
 
     def chosen(self, mask: NDArray[np.bool_]) -> dict[str, int]:
         """Return how often each text of a mask occurs."""
-        pairs = zip(np.flatnonzero(mask).tolist(), self.counts[mask].tolist(), strict=True)
+        pairs = zip(np.flatnonzero(mask).tolist(), self.column.counts[mask].tolist(), strict=True)
         return {self.column.different[code]: count for code, count in pairs}
 
     @functools.cached_property

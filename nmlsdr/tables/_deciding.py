@@ -226,7 +226,7 @@ class Deciding:
         dates = column.dates_with(months)
         order, doubt = order_of(dates.different)
         is_date = facts.is_known & facts.is_word & ~np.isnan(dates.values(*order)[:, 0])
-        enough = not months or facts.counts[is_date].sum() >= SHARE * facts.n_known
+        enough = not months or facts.column.counts[is_date].sum() >= SHARE * facts.n_known
         if enough and self._is_mostly(facts, is_date):
             month_first, year_first = order
             date = Column(facts.name, "date", month_first=month_first, year_first=year_first, levels=dict(months))
@@ -235,7 +235,7 @@ class Deciding:
         like_one = [word != "" and "1111" in shape for word, shape in zip(words, shapes.different, strict=False)]
         is_date |= facts.is_known & np.isin(shapes.codes, np.flatnonzero(like_one))
         for kind, mask in (("number", bare), ("date", is_date)):
-            if (share := facts.counts[mask].sum() / max(1, facts.n_known)) >= 0.5:
+            if (share := facts.column.counts[mask].sum() / max(1, facts.n_known)) >= 0.5:
                 others = facts.chosen(facts.is_known & ~mask)
                 but = f"not {_counted(others)}" if others else "its months are in no known language (see nmlsdr[cli])"
                 self.unread[facts.name] = f"it looks like a {kind} in {share:.0%} of its cells, but {but}"
@@ -248,13 +248,13 @@ class Deciding:
     def _is_mostly(self, facts: Facts, read: NDArray[np.bool_], behind: Any = False) -> bool:
         """Whether most texts of a column but for some can be read, and it is none of few levels, such as T, 1, 2."""
         others = facts.is_known & ~read
-        frequent = np.flatnonzero(others & (facts.counts >= LEVEL_SHARE * facts.n_known))
+        frequent = np.flatnonzero(others & (facts.column.counts >= LEVEL_SHARE * facts.n_known))
         are_words = any(not any(map(str.isdecimal, facts.column.different[code])) for code in frequent)
         if are_words and facts.is_known.sum() <= FEW_LEVELS:
             return False
         others &= ~np.asarray(behind)
         share = MOSTLY if others.sum() > FEW_WORDS else 0.5
-        n_read, n_others = facts.counts[read].sum(), facts.counts[others].sum()
+        n_read, n_others = facts.column.counts[read].sum(), facts.column.counts[others].sum()
         return bool(read.any() and n_read >= share * (n_read + n_others))
 
     def _with_words(self, facts: Facts, reading: Reading | None, columns: Sequence[Facts]) -> Facts:

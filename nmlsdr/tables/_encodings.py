@@ -46,8 +46,7 @@ def guess_encoding(sample: bytes, words: Iterable[str] = (), likely: str | None 
         codecs.getincrementaldecoder("utf-8")().decode(sample)  # a character may be cut off at the end
         return "utf-8", ""
     except UnicodeDecodeError:
-        if b"\0" in sample:  # not a text file; the reader raises the error
-            return "utf-8", ""
+        pass
     special = list(islice((word for word in words if not word.isascii()), MOST_WORDS))
     sample = sample[: sample.rfind(b"\n") + 1] or sample
     letters = b" ".join(list(dict.fromkeys(WORDS.findall(sample)))[:MOST_WORDS])

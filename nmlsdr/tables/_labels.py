@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._checks.cells import about_crosses, plain_labels
+from .._checks.label_sets import indicator
 from .._checks.words import BLANKS, CROSS, LABEL_WORDS, MISSING, NO_LABEL, fold, label_words, two_languages
 from .._errors import shorten
 from ._columns import Table, Texts
@@ -196,14 +197,6 @@ def listed_labels(
         target[[not given for given in found]] = -1
         targets.append(target[column.codes])
     return targets, names
-
-
-def indicator(rows: Sequence[set[Any]], names: Sequence[str]) -> NDArray[np.int64]:
-    """Return labels (n, C): 1 for each of the names that a row has, 0 for the others."""
-    # By hand: sklearn.preprocessing takes longer to load than many tables to read.
-    place, labels = {name: j for j, name in enumerate(names)}, np.zeros((len(rows), len(names)), np.int64)
-    np.put(labels, np.array([i * len(names) + place[name] for i, row in enumerate(rows) for name in row], int), 1)
-    return labels
 
 
 def check_table(path: Path_, n_rows: int, n_labels: int, form: Form) -> None:

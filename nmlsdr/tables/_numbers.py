@@ -1,5 +1,6 @@
 """What a number is: how its text is written and read."""
 
+import contextlib
 import functools
 import math
 import re
@@ -271,10 +272,7 @@ def number_problem(cell: str | None) -> str | None:
     text = (cell or "").strip(BLANKS)
     if text.lower() in HOLES:
         return "the value is missing; fill it in or drop the row, or fit the model with --impute median"
-    if not text.isascii() or "_" in text:  # float() accepts 1_0 and the digits of all scripts, skips invisible blanks
-        return f"{shorten(text)!r} is not a number; write it with the digits 0 to 9 or drop the column"
-    try:
-        is_finite = math.isfinite(float(text))
-    except ValueError:
-        return f"{shorten(text)!r} is not a number; turn it into one or drop the column"
-    return None if is_finite else f"{shorten(text)!r} is not a finite number; fill it in or drop the row"
+    with contextlib.suppress(ValueError):
+        if text.isascii() and "_" not in text and math.isfinite(float(text)):  # float() accepts 1_0 and other digits
+            return None
+    return f"{shorten(text)!r} is not a number; write a finite one with the digits 0 to 9, or drop the row or the column"

@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Bunch
 
+from .._checks.label_sets import indicator
 from .._checks.words import BLANKS
 from .._errors import shorten
 from ._columns import csr
 from ._files import Form, Lines, Path_
-from ._labels import check_table, indicator
+from ._labels import check_table
 from ._roles import LabelNames
 
 UNLABELED = "-1"

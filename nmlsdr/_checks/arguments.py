@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .._errors import InputError
-from .cells import describe_bad_cell, holds_dates, name_column, refuse_lazy
+from .cells import describe_bad_cell, name_column, refuse_lazy
 
 # The choices of parameters, for type checkers; `check_choice` refuses others.
 Metric = Literal["euclidean", "cosine"]
@@ -188,22 +188,23 @@ def check_rows(X: Any, name: str = "X", *, dtype: Any = None) -> Any:
         )
     if rows.dtype.kind == "c":
         raise InputError(f"Complex data not supported: {name} has dtype {rows.dtype}; pass real numbers.")
+    wanted = dtype or (rows.dtype if rows.dtype in (np.float32, np.float64) else np.float64)
     if sparse.issparse(X):
         refuse_broken(X, name)
         rows = sparse.csr_array(X) if X.format != "csr" else X
-        rows = rows.astype(_float_type(rows.dtype, dtype), copy=False)
+        rows = rows.astype(wanted, copy=False)
         if not rows.has_canonical_format:
             rows = rows.copy()
             rows.sum_duplicates()
         _check_finite(rows.data, name)
         return aligned(rows)
+    cell = describe_bad_cell(X, rows)  # NumPy would read dates as numbers of days or nanoseconds
     try:
-        if holds_dates(X, rows):
-            raise TypeError("it holds dates")
-        rows = contiguous(rows, _float_type(rows.dtype, dtype))
+        if cell:
+            raise ValueError
+        rows = contiguous(rows, wanted)
     except (TypeError, ValueError) as error:
-        cell = describe_bad_cell(X, rows)
-        kind = InputError if cell or isinstance(error, ValueError) else TypeError
+        kind = InputError if isinstance(error, ValueError) else TypeError
         raise kind(
             f"{name} must hold numbers only, but {cell or error}; nmlsdr.tables.TableEncoder makes numbers of text."
         ) from None
@@ -243,12 +244,6 @@ def narrowed(rows: Any) -> Any:
         narrow = rows.astype(np.float32)
     values, kept = (rows.data, narrow.data) if sparse.issparse(rows) else (rows, narrow)
     return narrow if np.array_equal(values, kept) else rows
-
-
-def _float_type(given: Any, wanted: Any) -> Any:
-    if wanted is not None:
-        return wanted
-    return given if given in (np.float32, np.float64) else np.float64
 
 
 def _check_finite(values: np.ndarray, name: str, table: Any = None) -> None:

@@ -83,21 +83,15 @@ def about_crosses(crosses: np.ndarray) -> str:
     return f"empty cells are read as 0 in columns of x and empty cells; {rows}" if n_empty else ""
 
 
-def holds_dates(table: Any, values: np.ndarray) -> bool:
-    """Whether some cells are dates, which NumPy would read as numbers of days or nanoseconds."""
-    kinds = set(getattr(table, "dtypes", ()))  # of pandas and polars
-    if values.dtype.kind in "mM" or any(str(kind).lower().startswith(_TIMES) for kind in kinds):
-        return True
-    return values.dtype.kind == "O" and any(isinstance(cell, (np.datetime64, np.timedelta64)) for cell in values.flat)
-
-
 def describe_bad_cell(table: Any, values: np.ndarray, words: Container[str] = ()) -> str:
     """``column 'age' holds text: 'old' in row 0``: the first cell that is neither a number nor one of the words."""
-    for j, kind in enumerate(getattr(table, "dtypes", ())):
+    for j, kind in enumerate(getattr(table, "dtypes", ())):  # of pandas and polars
         if str(kind).lower().startswith(_TIMES):
             return f"{name_column(table, j)} holds dates or times"
-    for row, cells in enumerate(values):
+    for row, cells in enumerate(values if values.dtype.kind not in "biuf" else ()):
         for j, cell in enumerate(cells):
+            if type(cell) in (float, int, bool):  # most cells, and quickly
+                continue
             if isinstance(cell, (datetime.date, np.datetime64, np.timedelta64)):
                 what, shown = "dates", str(cell)[:10]
             elif is_null(cell) and not isinstance(cell, Number | None):

@@ -275,4 +275,4 @@ def number_problem(cell: str | None) -> str | None:
     with contextlib.suppress(ValueError):
         if text.isascii() and "_" not in text and math.isfinite(float(text)):  # float() accepts 1_0 and other digits
             return None
-    return f"{shorten(text)!r} is not a number; write a finite one with the digits 0 to 9, or drop the row or the column"
+    return f"{shorten(text)!r} is not a number; write a finite one with the digits 0 to 9, or drop the row or column"

@@ -5,7 +5,8 @@ a graph or an estimator of this package: it imports only `_checks`, `_errors`, `
 A file becomes columns, the roles and the plan say what each of them is, and the plan turns cells into numbers:
 
     _read.py          a file of any kind: its columns, its labels, and its features by a plan
-    _files.py         what all readers share: errors, limits, lines; the readers, one for each format:
+    _formats.py       which reader takes a file; the readers, one for each format:
+    _files.py         what all of them share: errors, limits, lines
     _csv.py           CSV and TSV
     _excel.py         workbooks
     _parquet.py       Parquet
@@ -36,10 +37,11 @@ from ._comparison import Profile  # noqa: F401
 from ._deciding import Choices  # noqa: F401
 from ._encoder import TableEncoder, encoder_of  # noqa: F401
 from ._files import MAX_FEATURES, DataFileError, Form, Lines, Path_, foreign_bytes, open_unpacked  # noqa: F401
+from ._formats import suffix_of  # noqa: F401
 from ._label_names import read_labels  # noqa: F401
 from ._plain import plain_contents  # noqa: F401
 from ._plan import FEATURES, OTHERS, Column, Plan  # noqa: F401
-from ._read import read_table, suffix_of  # noqa: F401
+from ._read import read_table
 from ._roles import Roles, refuse_missing, split_columns  # noqa: F401
 
 # What users import; the other names are for the doors of this package.

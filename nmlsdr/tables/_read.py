@@ -1,11 +1,9 @@
 """Read a table of features and labels from a file of any kind that the command line accepts."""
 
-import contextlib
 import dataclasses
 import os
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,54 +13,19 @@ from sklearn.utils import Bunch
 from .._checks.words import names_rows
 from .._errors import shorten
 from . import _labels
-from ._arff import ArffFile
 from ._columns import Cells, Table, Texts, tally
-from ._csv import CsvFile
 from ._deciding import Choices, Deciding
-from ._excel import ExcelFile
-from ._files import (
-    DataFileError,
-    Form,
-    Lines,
-    Path_,
-    Problem,
-    existing,
-    foreign_bytes,
-    named,
-    open_unpacked,
-    place,
-    problems_in_words,
-)
+from ._files import DataFileError, Form, Path_, Problem, foreign_bytes, named, place, problems_in_words
+from ._formats import WITHOUT_NAMES, opened, reader_of
 from ._label_names import read_labels
 from ._npz import read_npz
-from ._parquet import ParquetFile
 from ._plain import plain_contents
 from ._plan import Plan
 from ._roles import LabelNames, Roles, Split, refuse_missing, split_columns
 from ._svmlight import read_svmlight
 
-READERS = {
-    ".arff": ArffFile,
-    **dict.fromkeys((".csv", ".tsv"), CsvFile),
-    **dict.fromkeys((".parquet", ".pq"), ParquetFile),
-    **dict.fromkeys((".xlsx", ".xlsm"), ExcelFile),
-    ".npz": read_npz,
-    **dict.fromkeys((".svmlight", ".svm", ".libsvm"), read_svmlight),
-}
-_SHEET = "save the sheet as CSV (Save As, CSV UTF-8) and give that file"
-_FRAME = "load it with pandas and write it with to_parquet"
-#: How to convert files that are not read.
-OTHER_KINDS = {
-    **dict.fromkeys((".xls", ".ods", ".numbers"), _SHEET),
-    **dict.fromkeys((".json", ".jsonl", ".pkl", ".feather", ".sav", ".dta", ".sas7bdat", ".h5"), _FRAME),
-    **dict.fromkeys((".txt", ".dat"), "rename it to .csv, or to .tsv if tabs are between its cells"),
-    **dict.fromkeys((".zip", ".7z", ".xz", ".bz2"), "unpack it and give the table in it"),
-    ".skops": "this is a model file; give a table",
-}
 # Of a column that may be an id whose texts repeat: texts, rows of one text, and what is looked at.
 LEAST_GROUPS, ROWS_OF_ONE, MOST_ROWS = 20, 20, 20_000
-WITHOUT_NAMES = (read_npz, read_svmlight)  # of columns
-UNPACKED = (read_npz, ParquetFile, ExcelFile)  # not gzipped
 
 
 def read_table(
@@ -169,7 +132,7 @@ def read_table(
             if reader in WITHOUT_NAMES:
                 table = _read_arrays(path, reader, roles, form, labels)
             else:
-                with _opened(path, reader, form, None if plan is None else asked) as source:
+                with opened(path, reader, form, None if plan is None else asked) as source:
                     split = _split(source, roles, labels, plan)
                     found = source.read(split)
                 table, problems = _read_labels(path, found, split, roles, form, plan)
@@ -269,13 +232,6 @@ def _refuse(problems: Sequence[Problem], found: Table) -> None:
 
 def _told(problems: Sequence[Problem], found: Table) -> str:
     return problems_in_words([problem._replace(rows=found.lines[problem.rows]) for problem in problems], found.unit)
-
-
-@contextlib.contextmanager
-def _opened(path: Path_, reader: Any, form: Form, asked: list[str] | None = None) -> Iterator[Any]:
-    """Open a file whose columns have names."""
-    with Lines(path, form) if reader in (CsvFile, ArffFile) else contextlib.nullcontext(path) as source:
-        yield reader(source, form, asked)
 
 
 def _about(name: str, new: str) -> str:
@@ -388,36 +344,6 @@ def _groups(ids: Sequence[str] | None, rows: Any = None) -> NDArray[np.int64] | 
     return None if n_groups == len(rows) or (ids is None and n_groups < len(rows) / 2) else rows.astype(np.int64)
 
 
-def suffix_of(path: Path_) -> str:
-    """Return the suffix that a file should have by its first bytes."""
-    with foreign_bytes(path), open_unpacked(path) as file:
-        begin = file.read(1 << 16)
-    if begin.startswith(b"\xd0\xcf\x11\xe0"):
-        raise DataFileError(f"{path}: it is an old Excel file, or has a password; {_SHEET}.")
-    if begin.lstrip(b"\xef\xbb\xbf \t\r\n")[:20].lower().startswith((b"<html", b"<!doctype html", b"<table")):
-        raise DataFileError(f"{path}: it is a web page; open it in a spreadsheet, and {_SHEET}.")
-    is_arff = any(line.strip().lower().startswith(b"@relation") for line in begin.split(b"\n"))
-    kinds = {b"PAR1": ".parquet", b"PK\x03\x04": ".npz" if b".npy" in begin[:100] else ".xlsx"}
-    return kinds.get(begin[:4], ".arff" if is_arff else ".csv")
-
-
-def reader_of(path: Path_) -> Any:
-    """Return the reader of a file by its suffix; tables of spreadsheets are renamed, and their first bytes decide."""
-    found = existing(path)
-    name = found.name.lower()
-    suffix = Path(name.removesuffix(".gz")).suffix
-    reader = READERS.get(suffix)
-    if found.name.startswith("~$"):
-        raise DataFileError(f"{found}: it is the lock of a workbook that is open; close it, and give the file itself.")
-    if reader is None or (name.endswith(".gz") and reader in UNPACKED):
-        advice = OTHER_KINDS.get(suffix, "rename or convert the file")
-        raise DataFileError(f"{found}: the suffix is none of {', '.join(READERS)} (text also with .gz); {advice}.")
-    if reader in (CsvFile, ExcelFile) and not name.endswith(".gz"):
-        kind = READERS[suffix_of(path)]
-        reader = kind if kind in (CsvFile, ExcelFile) else reader
-    return reader
-
-
 def _read_label_file(table: Bunch, roles: Roles, source: Path_, n_rows: int, form: Form, id: str | None = None) -> None:
     """Read a file whose columns are all labels, but for one with the ids of the table, in place."""
     path: Any = roles.label_file
@@ -429,7 +355,7 @@ def _read_label_file(table: Bunch, roles: Roles, source: Path_, n_rows: int, for
             found = read_npz(path, limits, is_labels=True) if reader is read_npz else read_svmlight(path, limits)
             target, names = found.target, found.label_names
         else:
-            with _opened(path, reader, limits) as file:
+            with opened(path, reader, limits) as file:
                 names = [name for name in file.names if name != id]
                 split = Split(labels=names, id=id if id in file.names else None, yes=roles.yes, no=roles.no)
                 labels = file.read(split)

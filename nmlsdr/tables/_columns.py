@@ -5,6 +5,7 @@ Every reader gives these columns. What follows (roles, labels, the plan, feature
 
 import datetime
 import functools
+import json
 import re
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
@@ -346,10 +347,8 @@ def typed_column(cells: Sequence[Any]) -> Cells:
     lists = {kind for kind in kinds if hasattr(kind, "__len__") and not issubclass(kind, str | bytes | dict)}
     if lists:
         cells = [";".join(map(str, cell)) or "[]" if type(cell) in lists else cell for cell in cells]
-    try:
-        found, codes = coded([*zip(map(type, cells), cells, strict=True)])  # True, 1 and 1.0 are equal
-    except TypeError:  # lists and the like
-        return typed_column([cell if isinstance(cell, str | float) else str(cell) for cell in cells])
+    cells = [json.dumps(cell, default=str) if isinstance(cell, dict) else cell for cell in cells]
+    found, codes = coded([*zip(map(type, cells), cells, strict=True)])  # True, 1 and 1.0 are equal
     return coded_column([cell for _, cell in found], codes)
 
 

@@ -352,19 +352,14 @@ class Plan:
     def _check(self) -> None:
         """Raise a ValueError if a value, although of the right type, is not what `Deciding` and a fit give."""
         for c in self.columns:
-            if c.kind not in FEATURES and c.kind not in OTHERS:
-                raise ValueError(f"a column of the kind {c.kind!r}")
             wide = len(c.feature_names) if FEATURES.get(c.kind) or c.kind == "JSON" else 0
-            if (c.decimal, c.thousands) not in NOTATIONS or len(c.fill) not in (0, wide):
-                raise ValueError(f"impossible numbers in the column {c.name!r}")
-            if not all(abs(value) < 1e170 for value in c.fill):
-                raise ValueError(f"the column {c.name!r} is filled with a number that is not finite")
-            if not all(0 < factor < 1e170 for factor in c.factors.values()):
-                raise ValueError(f"impossible units in the column {c.name!r}")
-            odd_answers = c.kind == "yes/no" and not {*c.levels.values()} <= {"0", "1"}
-            odd_answers |= c.kind == "date" and not {*c.levels.values()} <= {*map(str, range(1, 13))}
-            if odd_answers or (c.kind in FEATURES and not c.feature_names) or (c.kind == "list") > (c.separator != ""):
-                raise ValueError(f"impossible levels in the column {c.name!r}")
+            answers = {"yes/no": ("0", "1"), "date": [*map(str, range(1, 13))]}.get(c.kind, c.levels.values())
+            sound = (c.kind in OTHERS or c.feature_names) and {*c.levels.values()} <= {*answers}
+            sound = sound and (c.decimal, c.thousands) in NOTATIONS and len(c.fill) in (0, wide)
+            sound = sound and all(abs(value) < 1e170 for value in c.fill)
+            sound = sound and all(0 < factor < 1e170 for factor in c.factors.values())
+            if not sound or (c.kind == "list" and not c.separator):
+                raise ValueError(f"impossible values of the column {c.name!r}")
         if self.profiles and len(self.profiles) != len([*self._measured(np.empty((0, len(self.feature_names))))]):
             raise ValueError("another number of profiles than of columns")
         for profile in self.profiles:

@@ -147,6 +147,7 @@ def test_what_a_number_would_lose_stays_a_text():
         assert isinstance(column, Numbers), texts
         assert column.written
     assert typed_column([True, 1, 1.0, "x"]).different == ["True", "1", "x"]
+    assert typed_column([{"a": 1.5}, None]).different == ['{"a": 1.5}', ""]  # as JSON, whose numbers are read
 
 
 def test_decimal_points_are_refused_where_the_plan_has_decimal_commas(tmp_path):

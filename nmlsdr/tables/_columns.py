@@ -22,7 +22,7 @@ from scipy.sparse import csr_array
 from .._checks.cells import is_null
 from .._checks.words import fold, trim
 from ._dates import Dates, dates_of, numeric_date
-from ._numbers import GROUPED, keeps_digits, plain_values, text_of
+from ._numbers import GROUPED, keeps_digits, plain_text, plain_values, text_of
 from ._shapes import Coded, coded, rows_of, shapes_of
 from ._units import Forms, forms_of
 
@@ -220,7 +220,9 @@ class Facts:
     @functools.cached_property
     def is_word(self) -> NDArray[np.bool_]:
         """Which texts are no numbers in any notation."""
-        return ~self.column.forms.is_bare[self.column.forms.codes]
+        forms, parts, codes = self.column.forms
+        is_number = [own is not None and own.number == plain_text(form) for form, own in zip(forms, parts, strict=True)]
+        return ~np.array(is_number, bool)[codes]
 
     @functools.cached_property
     def is_single(self) -> bool:

@@ -281,14 +281,14 @@ class Deciding:
         counts: Counter[str] = Counter()
         found, digests = set(), set()
         for facts, reading in zip(columns, readings, strict=True):
-            others = {} if reading is None else {w: n for w, n in reading.others.items() if not is_number(w)}
-            if not others or facts.digest in digests or self._like_labels(facts) is not None:
+            others = {} if reading is None else reading.others
+            words = tally((fold(text), count) for text, count in others.items() if not is_number(text))
+            if not words or facts.digest in digests or self._like_labels(facts) is not None:
                 continue
             digests.add(facts.digest)
-            if sum(others.values()) > max(10, SLIPS * self.n_rows):
-                found |= {fold(text) for text in others}
-            for text, count in others.items():
-                counts[fold(text)] += count
+            if words.total() > max(10, SLIPS * self.n_rows):
+                found |= words.keys()
+            counts += words
         return found | {word for word, count in counts.items() if count >= FREQUENT}
 
     def _reason(self, seen: list[str], facts: Facts) -> str:

@@ -5,9 +5,8 @@ A unit is what follows a number. Codes have none: a letter or a hyphen in front 
 dates, versions and phone numbers.  A range is its middle, and "1 year 7 months" is the sum of two numbers.
 """
 
-import functools
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -74,38 +73,26 @@ class Parts(NamedTuple):
         return [minus + text[start:end] for text in texts]
 
 
-@functools.cache
-def _signs() -> dict[str, str]:
-    """What each spelling of a sign means."""
-    table = load_json(__package__, "units.json")["signs"]
-    return {spelling: sign for sign, spellings in table.items() for spelling in spellings}
-
-
-@functools.cache
-def _pattern() -> re.Pattern[str]:
-    table = load_json(__package__, "units.json")
-    words = table["before"], _signs(), table["to"]
-    before, sign, to = ("|".join(sorted(map(re.escape, some), key=len, reverse=True)) for some in words)
-    return re.compile(
-        rf"(?P<sign>{sign})? ?(?P<minus>[+-])?(?:(?P<before>{before}) ?(?P<later>[+-])?)?{_NUMBER}"
-        rf"(?:(?: ?- ?| (?:{to}) )(?P<last>(?!0\d)\d.*)| ?(?:{_UNIT}|(?P<plus>\+))?)",
-        re.IGNORECASE,
-    )
-
-
-@functools.cache
-def _meanings() -> dict[str, dict[str, float]]:
-    """The dimensions that each unit may have, and its factor in each."""
-    found: dict[str, dict[str, float]] = {}
-    for dimension, units in load_json(__package__, "units.json")["dimensions"].items():
-        for unit, factor in units.items():
-            found.setdefault(trim(unit), {})[dimension] = factor
-    return found
+_TABLE = load_json(__package__, "units.json")
+#: What each spelling of a sign means.
+_SIGNS = {spelling: sign for sign, spellings in _TABLE["signs"].items() for spelling in spellings}
+_WORDS = _TABLE["before"], _SIGNS, _TABLE["to"]
+_CURRENCY, _SIGN, _TO = ("|".join(sorted(map(re.escape, some), key=len, reverse=True)) for some in _WORDS)
+_PATTERN = re.compile(
+    rf"(?P<sign>{_SIGN})? ?(?P<minus>[+-])?(?:(?P<before>{_CURRENCY}) ?(?P<later>[+-])?)?{_NUMBER}"
+    rf"(?:(?: ?- ?| (?:{_TO}) )(?P<last>(?!0\d)\d.*)| ?(?:{_UNIT}|(?P<plus>\+))?)",
+    re.IGNORECASE,
+)
+#: The dimensions that each unit may have, and its factor in each.
+_MEANINGS = defaultdict[str, dict[str, float]](dict)
+for _dimension, _units in _TABLE["dimensions"].items():
+    for _name, _factor in _units.items():
+        _MEANINGS[trim(_name)][_dimension] = _factor
 
 
 def _match(text: str) -> re.Match[str] | None:
     """Match a text of a number with a unit or a sign, or of a range."""
-    return None if len(text) > LONGEST or _DIGIT.search(text, 0, 10) is None else _pattern().fullmatch(plain_text(text))
+    return None if len(text) > LONGEST or _DIGIT.search(text, 0, 10) is None else _PATTERN.fullmatch(plain_text(text))
 
 
 def split_number(text: str) -> Parts | None:
@@ -131,7 +118,7 @@ def split_number(text: str) -> Parts | None:
     if match is None or not is_number(match["number"]):
         return None
     number, unit = match["number"], (match["before"] or "") + (match["unit"] or "")
-    sign = _signs()[match["sign"].lower()] if match["sign"] else ">" if match["plus"] else ""
+    sign = _SIGNS[match["sign"].lower()] if match["sign"] else ">" if match["plus"] else ""
     if (re.match(r"0\d", number) and (unit or match["last"])) or (match["minus"] and match["later"]):
         return None
     if match["minus"] == "+" and " " in number:  # a phone number
@@ -152,7 +139,7 @@ def split_number(text: str) -> Parts | None:
     rest = _DIGITS.sub("", found.unit)
     if match["last"] or (unit and (any(map(str.isdecimal, rest)) or _CALENDAR.search(found.unit))):  # such as 5/2020
         return None
-    if found.unit in load_json(__package__, "units.json")["not_units"]:
+    if found.unit in _TABLE["not_units"]:
         return None
     return found._replace(is_rare=sign == "~" and match["sign"][0].isalpha())
 
@@ -179,12 +166,6 @@ class Forms(NamedTuple):
     different: list[str]
     parts: list[Parts | None]
     codes: NDArray[np.int32]
-
-    @property
-    def is_bare(self) -> NDArray[np.bool_]:
-        """Which forms are numbers alone."""
-        pairs = zip(self.different, self.parts, strict=True)
-        return np.array([parts is not None and parts.number == plain_text(form) for form, parts in pairs], dtype=bool)
 
 
 def _last_unit(match: re.Match[str], start: int = 0) -> tuple[int, str]:
@@ -224,13 +205,13 @@ def unit_of(text: str) -> str:
     ('kg', 'min', 'Mg', 'mg/dl')
     """
     unit = GREEK_MU.sub("\u00b5", trim(text))
-    if unit in _meanings() or len(unit) <= 1:
+    if unit in _MEANINGS or len(unit) <= 1:
         return unit
     if "/" in unit:
         return "/".join(map(unit_of, unit.split("/")))
     unit = unit.rstrip(".")
     litres = unit[:-1] + unit[-1].replace("L", "l")
-    if litres in _meanings():
+    if litres in _MEANINGS:
         return litres
     is_capital = unit == unit.upper() or (unit[1:] == unit[1:].lower() and not (unit[0] == "M" and unit[1:] in MEGA))
     return GREEK_MU.sub("\u00b5", fold(unit)) if is_capital else unit
@@ -246,7 +227,7 @@ def measures(unit: str) -> dict[str, float]:
     """
     first, slash, second = unit.partition("/")
     if not slash:
-        return _meanings().get(unit, {})
+        return _MEANINGS.get(unit, {})
     if not first and second.isdecimal():
         return {"/": 1 / int(second)} if int(second) else {}
     return {f"{a}/{b}": x / y for a, x in measures(first).items() for b, y in measures(second).items()}

@@ -5,7 +5,6 @@ process is killed, the target is unchanged, and a file ``.<name>.<random>.part``
 """
 
 import contextlib
-import functools
 import os
 import secrets
 import stat
@@ -50,10 +49,9 @@ def check_output(path: PathLike, *, inputs: Iterable[PathLike] = ()) -> Path:
         mode = os.stat(given).st_mode
     except FileNotFoundError:
         mode = 0
-    except PermissionError:
-        raise PermissionError(f"The output {given!r} may not be read or written; choose another folder.") from None
     except OSError as error:
-        raise InputError(f"The output {given!r} cannot be used ({error.strerror}); choose another name.") from None
+        kind = PermissionError if isinstance(error, PermissionError) else InputError
+        raise kind(f"The output {given!r} cannot be used ({error.strerror}); choose another name.") from None
     for source in inputs:
         with contextlib.suppress(OSError):
             if os.path.samefile(source, target):
@@ -145,7 +143,4 @@ def _replace(path: PathLike, target: Path) -> Iterator[BinaryIO]:
 
 def versions() -> dict[str, str]:
     """Return the versions of the packages that the numbers in a result depend on."""
-    return {"nmlsdr": __version__} | {name: _installed(name) for name in ("numpy", "scipy", "scikit-learn")}
-
-
-_installed = functools.cache(version)  # it reads a file of the package
+    return {"nmlsdr": __version__} | {name: version(name) for name in ("numpy", "scipy", "scikit-learn")}

@@ -198,15 +198,14 @@ def check_rows(X: Any, name: str = "X", *, dtype: Any = None) -> Any:
             rows.sum_duplicates()
         _check_finite(rows.data, name)
         return aligned(rows)
-    cell = describe_bad_cell(X, rows)  # NumPy would read dates as numbers of days or nanoseconds
     try:
-        if cell:
-            raise ValueError
+        if cell := describe_bad_cell(X, rows):  # NumPy would read dates as numbers of days or nanoseconds
+            raise InputError(cell)
         rows = contiguous(rows, wanted)
     except (TypeError, ValueError) as error:
         kind = InputError if isinstance(error, ValueError) else TypeError
         raise kind(
-            f"{name} must hold numbers only, but {cell or error}; nmlsdr.tables.TableEncoder makes numbers of text."
+            f"{name} must hold numbers only, but {error}; nmlsdr.tables.TableEncoder makes numbers of text."
         ) from None
     _check_finite(rows, name, X)
     return rows

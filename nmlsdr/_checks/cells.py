@@ -57,8 +57,6 @@ def read_label_words(y: Any, values: np.ndarray, name: str, *, warn: bool = Fals
     crosses = np.zeros(values.shape, dtype=bool)
     for j, column in enumerate(found.T.tolist()):
         words = ["" if is_null(cell) else fold(str(cell)) for cell in column]
-        if not any(isinstance(cell, str) for cell in column):
-            continue
         known = label_words({*words})
         if known is None and (some := two_languages(words)):
             raise InputError(f"{name_column(y, j)} of {name} holds {some}.")

@@ -320,7 +320,7 @@ def numbers_or_nan(y: Any, name: str, *, copy: bool = True, warn: bool = False) 
         if values.dtype.kind in "mM":
             raise TypeError("times")
         if values.dtype.kind in "OT":
-            values = np.where(_nulls(values), np.nan, values)
+            values = np.where(_is_each_null(values), np.nan, values)
         return np.asarray(values.astype(np.float64, copy=copy))
     except (TypeError, ValueError):
         cell = describe_bad_cell(y, values, LABEL_WORDS) if values.ndim == 2 else ""
@@ -329,10 +329,6 @@ def numbers_or_nan(y: Any, name: str, *, copy: bool = True, warn: bool = False) 
             f"{name} must be a 0/1 array of shape (n_samples, n_labels), {found}; "
             "turn label names into columns: give each row's names as a set, or use MultiLabelBinarizer."
         ) from None
-
-
-def _nulls(values: np.ndarray) -> np.ndarray:
-    return _is_each_null(values) if values.dtype.kind in "OT" else np.not_equal(values, values)
 
 
 _is_each_null = np.vectorize(is_null, otypes=[np.bool_])
@@ -355,7 +351,7 @@ def _is_column_of_classes(y: Any, values: np.ndarray, name: str) -> bool:
 
 
 def _single_labels(y: Any, values: np.ndarray, labeled: Any, name: str) -> Labels:
-    counted = ~_nulls(values)
+    counted = ~_is_each_null(values) if values.dtype.kind in "OT" else np.equal(values, values)
     if labeled is not None:
         counted &= check_mask(labeled, len(values))
     rows = np.flatnonzero(counted)

@@ -137,10 +137,6 @@ class Texts:
         """The column itself, as `Numbers` have it too."""
         return self
 
-    def fit(self, decimal: str | None) -> bool:
-        """Texts fit: they are read in the notation of a person."""
-        return True
-
     def text(self, row: int) -> str:
         """Return the text of a cell."""
         return self.different[self.codes[row]]

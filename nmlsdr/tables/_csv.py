@@ -192,8 +192,6 @@ def n_titles(rows: Sequence[Sequence[str]], asked: Collection[str]) -> int:
     the names, a row whose cells are all filled, and no numbers.
     """
     filled = [*map(_filled, rows)]
-    if filled and filled[0] == ["sep="]:  # which tells Excel the separator
-        return 1 + n_titles(rows[1:], asked)
     best = max(filled, key=lambda row: len({*asked} & {*row}), default=[])
     above = filled[: filled.index(best)] if {*asked} & {*best} else []
     if above and all((len(row), len({*row})) < (len(best), len({*best})) for row in above):

@@ -99,11 +99,10 @@ class Deciding:
         self.n_distinct_rows = int(self.row_numbers.max(initial=-1)) + 1
         self.unread: dict[str, str] = {}  # of columns with many numbers: what keeps them from being numbers
         self.levels: dict[str, set[str]] = {}  # of columns: words that mean a missing value elsewhere, but not there
-        as_texts = any(map(is_number, self.missing))  # where a number may mean a missing value
-        facts = [
-            Facts(name, cells.texts if as_texts or not cells.fit(choices.decimal) else cells, self.missing)
-            for name, cells in columns.items()
-        ]
+        # Numbers stay numbers, unless a person writes them in another way, or one of them means a missing value.
+        kept = {name for name, cells in columns.items() if isinstance(cells, Numbers) and cells.fit(choices.decimal)}
+        kept = set() if any(map(is_number, self.missing)) else kept
+        facts = [Facts(name, cells if name in kept else cells.texts, self.missing) for name, cells in columns.items()]
         usual = usual_decimal(one.marked() for one in facts)
         self.readings = [self._reading(one, usual) for one in facts]
         self.found = self._words_for_missing(facts, self.readings)

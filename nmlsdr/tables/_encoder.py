@@ -253,8 +253,6 @@ def _cells(column: Any) -> Cells:
 
 def _labeled(y: Any) -> NDArray[np.bool_] | None:
     """Return which rows have labels; None if that cannot be known from y."""
-    if y is None:
-        return None
     try:
         return np.asarray(check_labels(y).labeled)
     except (InputError, TypeError, ValueError):

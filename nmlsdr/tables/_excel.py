@@ -55,8 +55,6 @@ class ExcelFile:
             if len(sheets) > 1:
                 self.notes.append(f"of {len(sheets)} sheets {sheet.title!r} is read; --sheet names another ({others})")
             self._more = f", or name another sheet with --sheet ({others})" if len(sheets) > 1 else ""
-            if not self.path.name.lower().endswith((".xlsx", ".xlsm")):
-                self.notes.append("it is an Excel file, although its name does not say so")
             if not sheet.names:
                 raise DataFileError(": its sheet is empty; it needs a row with the names of the columns.")
             for number, row in sheet.above:

@@ -193,7 +193,8 @@ class Plan:
             return self._encode_words(column, texts, is_missing), texts.codes
         found = np.array(_READERS[column.kind](column, texts, words), np.float64)
         found = found.reshape(len(words), len(column.feature_names))
-        is_missing |= np.isnan(found[:, 0]) & _are_behind_words(column, texts)
+        behind = column.levels if column.kind == "number" else ()  # the words behind which numbers are missing
+        is_missing |= np.isnan(found[:, 0]) & [bool(behind) and word_before(text) in behind for text in texts.different]
         if column.kind == "yes/no":  # of crosses and empty cells: every word for "missing" means no
             found[is_missing & np.isnan(found[:, 0])] = float(column.levels.get("", "nan"))
         else:
@@ -413,12 +414,6 @@ def _notation(column: Column, texts: Texts) -> Notation:
     notation = Notation(column.decimal, column.thousands or ("." if column.decimal == "," else ""))
     numbers = [parts.number for parts in texts.forms.parts if parts is not None] if column.unmarked else []
     return own_notation(numbers, notation) if numbers else notation
-
-
-def _are_behind_words(column: Column, texts: Texts) -> NDArray[np.bool_]:
-    """Which texts are numbers behind a word of the fit."""
-    known = column.levels if column.kind == "number" else ()
-    return np.array([bool(known) and word_before(text) in known for text in texts.different], dtype=bool)
 
 
 def _problems(column: Column, texts: Texts, unread: NDArray[np.bool_]) -> list[Problem]:

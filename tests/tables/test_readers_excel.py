@@ -78,7 +78,7 @@ def test_an_excel_file_by_another_name_is_recognised(book, tmp_path):
     path.rename(tmp_path / "t.csv")
     table = read_table(tmp_path / "t.csv", label_columns=["y"], plan=Choices())
     assert table.data.shape[0] == 40
-    assert table.notes == ["it is an Excel file, although its name does not say so"]
+    assert table.notes == []
     (tmp_path / "old.csv").write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600))
     refused(["an old Excel file", "save the sheet as CSV"], tmp_path / "old.csv")
 

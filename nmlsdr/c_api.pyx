@@ -80,11 +80,11 @@ cdef int threads(Py_ssize_t n, int n_threads) except -1:
 
     A number that is too large is lowered; a caller from Python gets an error instead.
     """
-    from ._process.threads import check_n_jobs, most_threads, simd_level
+    from ._process.threads import check_n_jobs, most_threads, simd
 
     refuse(n < 1 or n >= 2147483647, BAD_SIZE)
     try:
-        simd_level()
+        simd()
     except InputError:
         raise _Refused(UNKNOWN_NAME) from None
     return check_n_jobs(min(n_threads, most_threads()) if n_threads > 0 else None)

@@ -340,18 +340,24 @@ def entry_points(tree: Path) -> list[str]:
 # ---------------------------------------------------------------- the comparison
 
 
+def wanted_cases(pattern: str, thread_counts: Sequence[int] = (1, 2)) -> list[tuple[str, int]]:
+    """The cases that match, each with the numbers of threads it is to be timed on."""
+    found = [
+        (case, n_threads)
+        for case, spec in _cases.CASES.items() if spec.compare is not None and fnmatch.fnmatch(case, pattern)
+        for n_threads in (thread_counts if spec.kind == "kernel" else thread_counts[-1:])
+    ]  # fmt: skip
+    if not found:
+        raise Failure(f"no case matches {pattern!r}; known are {', '.join(_cases.CASES)}.")
+    return found
+
+
 def compare(
     base: Path, head: Path, *, pattern: str = "*", n_pairs: int = MIN_PAIRS, thread_counts: Sequence[int] = (1, 2),
     instructions: str = "auto", report: Any = print,
 ) -> list[dict[str, Any]]:  # fmt: skip
     """Compare two built checkouts, case by case; one record each."""
-    wanted = [
-        (case, n_threads)
-        for case, spec in _cases.CASES.items() if spec.compare is not None and fnmatch.fnmatch(case, pattern)
-        for n_threads in (thread_counts if spec.kind == "kernel" else thread_counts[-1:])
-    ]  # fmt: skip
-    if not wanted:
-        raise Failure(f"no case matches {pattern!r}; known are {', '.join(_cases.CASES)}.")
+    wanted = wanted_cases(pattern, thread_counts)
     records, counts = [], {}
     for (case, n_threads), pairs in _measured(base, head, wanted, n_pairs, report):
         ratios, counted = [pair.ratio for pair in pairs], None
@@ -425,6 +431,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if sentence := missing_to_build():
             raise Failure(sentence)
+        wanted_cases(options.cases)  # a mistyped pattern is told before minutes of building
         with checkouts([options.base, options.head]) as trees:
             for tree in trees:
                 print(f"building {tree.name} ...", flush=True)

@@ -166,7 +166,8 @@ def f1_cutoff(scores: np.ndarray, rate: float) -> float:
     float
         1/2 where no score promises an F1 above 0.
     """
-    v = -unflipped(scores, rate)
+    v = np.subtract(rate, scores)  # the scores without flips times -1, in place: there may be many
+    v /= 1.0 - 2.0 * rate
     v.sort()
     np.negative(v, out=v)  # in falling order
     total, hits, best = max(1.0, float(v.sum())), 0.0, 0.0

@@ -352,11 +352,11 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
                 del chosen, by_ridge
                 learned = self._add_residuals(steps, labels, V, alphas, (Z, P), k)
                 scored.append(rules.Scored(labels, V))
+            thresholds = self._learn_thresholds(scored, rate)
             learned |= trend._asdict() | soft_label_attributes(propagated, labels, V) | direction_attributes(found)
             learned |= {"dependence_ratio_": found.eigenvalues / found.total, "feature_weights_": w}
             learned |= {"shrinkage_": b, "ridge_": c, "n_neighbors_": k, "n_labeled_": len(V), "flip_rate_": rate}
             learned |= {"embedding_": Z, "ridge_scores_": P, "_rounding": np.array([one, two])}
-            thresholds = self._learn_thresholds(scored, rate)
             steps.keep(**learned, thresholds_=thresholds, _forget_rate=forget_rate)
         return self
 
@@ -408,11 +408,12 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
             with steps.task(f"neighbors in the {name}"):
                 found = steps.search(rows, _n_nearest(k, rows))
                 W = union_graph(found.indices)
+                transformers.append(found.transformer)
+                del found
             with steps.task(f"propagation of residuals in the {name}", "sweep", None) as swept:
                 system = System(W, R, *trust, check_n_jobs(self.n_jobs), clip=False)
                 R[:] = propagate_signed(system, steps.goal(swept)).F
             V += share * (transition_of_graph(W, n_jobs=self.n_jobs)[labels.labeled] @ R)
-            transformers.append(found.transformer)
         return {"propagated_errors_": E} | ({} if transformers[0] is None else {"neighbors_": transformers})
 
     def _embed(self, rows: Any, components: np.ndarray, mean: np.ndarray) -> Any:

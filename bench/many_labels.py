@@ -121,9 +121,9 @@ def main() -> None:
         rows=rows,
         values={"labels": N_LABELS, **{f"{row['data']} {row['method']}": row for row in rows}},
         notes=f"{N_TRAIN} labelled rows, {N_TEST} others to predict, {N_LABELS} labels; a row has about ten. P@k: the "
-        "share of the k labels with the largest scores that are labels of the row. Labels of scores that are linear in "
-        "100 features, or in cosines of their mixtures (curved). Logistic regression: one for each label, C among .1, 1 "
-        "and 10. Memory is what a fit needs beyond the input.",
+        "share of the k labels with the largest scores that are labels of the row. The labels follow scores that are "
+        "linear in 100 features, or in cosines of their mixtures (curved). Logistic regression: one for each label, C "
+        "among .1, 1 and 10. Memory is what a fit needs beyond the input.",
     )  # fmt: skip
 
 

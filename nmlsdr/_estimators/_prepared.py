@@ -39,7 +39,8 @@ def rounded(rows: np.ndarray) -> tuple[np.ndarray, float]:
 
 def to_step(rows: np.ndarray, step: float) -> np.ndarray:
     """The nearest multiples of the step, in the dtype of the rows."""
-    found = np.rint(rows / np.float64(step))
+    found = rows / np.float64(step)
+    np.rint(found, out=found)  # in place: there may be many
     found *= step
     return found.astype(rows.dtype, copy=False)
 

@@ -262,7 +262,8 @@ def soft_label_attributes(found: Propagation, labels: Labels, others: np.ndarray
         flip_scores[~labels.known] = 0.0
     else:
         flip_scores = np.zeros(F.shape)
-        flip_scores[labels.labeled] = np.clip(others, 0.0, 1.0)
+        flip_scores[labels.labeled] = others
+        np.clip(flip_scores, 0.0, 1.0, out=flip_scores)
         np.subtract(1.0, flip_scores, out=flip_scores, where=given)
         flip_scores[~known] = 0.0
     n_iter = max(1, found.n_iter)  # labels that solve eq. (8) as given need a look, but no step

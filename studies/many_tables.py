@@ -168,7 +168,7 @@ def save(args, rows):
         title="What ResidualPropagation gains on twelve tables with many labelled rows, and the rival's time by ours",
         columns=[("rival", "against", "s"), ("micro", "micro F1", "+.1f"), ("ap", "AP per label", "+.1f"),
                  ("seven", "seven measures", "+.1f"), ("won", "tables won", "s"), ("times", "time", ".1f")],
-        notes="Points of percent, means over the tables; won: by the seven measures. time: the rival's by ours.",
+        notes="Points of percent, means over tables; won: by the seven measures. time: the rival's divided by ours.",
     )  # fmt: skip
     save_table(
         "many-tables", command="python studies/many_tables.py --tables DIR --data-home DIR", rows=rows,

@@ -114,6 +114,12 @@ def replace_file(path: PathLike, *, inputs: Iterable[PathLike] = ()) -> Iterator
         raise
 
 
+def write_file(path: PathLike, content: str | bytes) -> None:
+    """Write a file whole or not at all; see `replace_file`."""
+    with replace_file(path) as file:
+        file.write(content.encode() if isinstance(content, str) else content)
+
+
 def _replace(path: PathLike, target: Path) -> Iterator[BinaryIO]:
     mode = os.stat(path).st_mode if os.path.exists(path) else 0
     if mode and not stat.S_ISREG(mode):

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ._cli.checks import check_arguments
-from ._cli.console import Console, RunError
+from ._cli.console import Console
 from ._cli.parser import EXAMPLES, Parser
 from ._cli.startup import load_little
 from ._cli.verbs import add_verbs
@@ -77,7 +77,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader of our output has closed it, as `head` does; Python's own flush at exit must not complain again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except (InputError, RunError, MemoryError, OSError, ImportError) as error:
+    except (InputError, MemoryError, OSError, ImportError) as error:
         if "--traceback" in arguments:
             raise
         return _stop(2 if isinstance(error, WRONG_INPUT) else 1, _sentence(error))

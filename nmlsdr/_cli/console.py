@@ -1,4 +1,4 @@
-"""Progress, notes and the estimate of time on the terminal, and the error of a run that fails with right input."""
+"""Progress, notes and the estimate of time on the terminal."""
 
 import contextlib
 import logging
@@ -8,10 +8,6 @@ from collections.abc import Callable, Iterator
 from typing import TextIO
 
 from .._errors import printable
-
-
-class RunError(Exception):
-    """The arguments were right and the run failed: exit status 1."""
 
 
 class Console(logging.Handler):

@@ -8,15 +8,13 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
 
     class Bunch(dict[str, Any]):
-        data: Any  # an array or a sparse matrix, as test_data
-        test_data: Any
         target: NDArray[np.int64]
         test_target: NDArray[np.int64]
         feature_names: list[str]
         label_names: list[str]
         DESCR: str
 
-        def __getattr__(self, name: str) -> Any: ...
+        def __getattr__(self, name: str) -> Any: ...  # data and test_data, arrays or sparse matrices
 
 else:
     from sklearn.utils import Bunch as Bunch

@@ -16,7 +16,7 @@ from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from .._errors import InputError, import_extra, printable
 from .._methods import METHODS, class_named, find_method
-from .._output import replace_file
+from .._output import write_file
 from .._search.estimate import duration
 from ..datasets import dataset_info
 from .benchmarks import benchmarks_section, case_study_section, toy_section
@@ -197,8 +197,7 @@ def _commands(folder: CellFolder, command: str) -> list[str]:
     path = folder.folder / COMMANDS
     earlier = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
     commands = [*dict.fromkeys([*earlier, command])]
-    with replace_file(path) as file:
-        file.write("".join(f"{line}\n" for line in commands).encode())
+    write_file(path, "".join(f"{line}\n" for line in commands))
     return commands
 
 

@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from .._output import replace_file
+from .._output import write_file
 from ..inspection import open_template, read_asset
 from .figures import image_bytes
 from .results import ResultTable, Section, resource, shade_class
@@ -38,20 +38,14 @@ def write_report(
     images: dict[str, bytes] = {}
     for section in sections:
         for table in (section.cells, *section.tables):
-            _write(folder / "tables" / f"{table.name}.csv", table.to_csv())
+            write_file(folder / "tables" / f"{table.name}.csv", table.to_csv())
         for name, (figure, _) in section.figures.items():
             images[name] = image_bytes(figure, "png")
-            _write(folder / "figures" / f"{name}.png", images[name])
-            _write(folder / "figures" / f"{name}.svg", image_bytes(figure, "svg"))
-    _write(folder / "times.csv", _times(cells.records).to_csv())
-    _write(folder / "report.html", _page(sections, images, _made(cells.records, commands), title))
+            write_file(folder / "figures" / f"{name}.png", images[name])
+            write_file(folder / "figures" / f"{name}.svg", image_bytes(figure, "svg"))
+    write_file(folder / "times.csv", _times(cells.records).to_csv())
+    write_file(folder / "report.html", _page(sections, images, _made(cells.records, commands), title))
     return folder / "report.html"
-
-
-def _write(path: Path, content: str | bytes) -> None:
-    data = content.encode() if isinstance(content, str) else content
-    with replace_file(path) as file:
-        file.write(data)
 
 
 def _times(records: Mapping[CellKey, Record]) -> ResultTable:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TextIO
 import joblib
 
 from .._errors import InputError
-from .._output import replace_file
+from .._output import write_file
 from .._search.estimate import duration
 
 CELLS = "cells"
@@ -86,8 +86,7 @@ class CellFolder:
     def write(self, record: Record) -> None:
         """Add one cell; its file is on the disk when this returns."""
         key = CellKey.of(record)
-        with replace_file(self.cells / key.file_name()) as file:
-            file.write(json.dumps(record, indent=1, allow_nan=False).encode() + b"\n")
+        write_file(self.cells / key.file_name(), json.dumps(record, indent=1, allow_nan=False) + "\n")
         self.records[key] = record
 
     def finished(self, key: CellKey) -> bool:

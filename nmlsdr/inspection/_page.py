@@ -24,7 +24,7 @@ from .._checks.arguments import check_count
 from .._checks.cells import is_null, is_number
 from .._checks.words import VERDICTS, fold
 from .._errors import InputError
-from .._output import replace_file
+from .._output import write_file
 from ..graph import kneighbors
 from ..tables import typed_column
 from ._html import need_jinja, open_template, read_asset, readable
@@ -454,5 +454,4 @@ def write_review(
     )  # fmt: skip
     X = X.tocsr() if sparse.issparse(X) else np.asarray(X)
     facts = describe_entries(step, X, found.first(check_count(top, "top")), shown, kind=kind)
-    with replace_file(path) as file:
-        file.write(render_page(facts, source=title))
+    write_file(path, render_page(facts, source=title))

@@ -117,24 +117,22 @@ def check_columns(table: Table, args: argparse.Namespace) -> None:
 def page_facts(found: Any, method: Any, table: Table, args: argparse.Namespace) -> dict[str, Any]:
     """What a page shows of these annotations."""
     X, scaler = table.data, scaler_for(args, table.data)
-    columns = features = verdicts.names_or_numbers(table.feature_names, "feature", X.shape[1])
-    texts: list[str] = []
-    read = X if table.columns is None else table.columns
-    cells, absent = pages.cells_of(read, columns, pages.missing_words(table.plan))
+    columns = names = verdicts.names_or_numbers(table.feature_names, "feature", X.shape[1])
+    read, plan, texts = X, None, list[str]()
     if table.columns is not None:
-        texts = [c.name for c in table.plan.columns if c.kind == "text"]
-        columns = [c.name for c in table.plan.columns if c.kind in (*FEATURES, "text") and c.name != args.image]
-        features = [c.name for c in table.plan.used for _ in c.feature_names]
+        read, plan = table.columns, table.plan
+        texts = [c.name for c in plan.columns if c.kind == "text"]
+        columns = [c.name for c in plan.columns if c.kind in (*FEATURES, "text") and c.name != args.image]
     shown = pages.Shown(
         source=PurePath(args.data).name, label_names=table.names_of_labels(), verdicts=table.verdicts,
-        given=table.given, columns=[] if args.no_cells else args.show or columns, cells=cells,
-        absent=absent, named=name_all_rows(table), feature_columns=features,
+        given=table.given, columns=[] if args.no_cells else args.show or columns, named=name_all_rows(table),
+        read=read, names=names, plan=plan,
     )  # fmt: skip
     X, near = X if scaler is None else scaler.fit_transform(X), {"metric": args.metric, "n_jobs": args.jobs}
     facts = pages.describe_entries(method, X, found, shown, kind=args.kind, **near)
     facts["always"] = [j for j, name in enumerate(facts["columns"]) if name in (args.show or texts)]
     if args.image:
-        (paths,) = cells(facts["rows"], [args.image])
+        (paths,) = shown.cells(facts["rows"], [args.image])
         facts["pictures"] = thumbnails(os.path.dirname(os.path.abspath(args.data)), paths)
     return facts
 

@@ -182,7 +182,9 @@ def _embed(estimator: Any, X: Any) -> NDArray[Any]:
 
 def _groups(labels: Any, color_by: int | str | None) -> list[tuple[str, NDArray[np.bool_]]]:
     """One label's rows, or the most frequent sets of labels; the unlabelled rows last."""
-    names, given, labeled = label_names(labels), labels.Y > 0.5, labels.labeled
+    known = labels.classes if labels.names is None and labels.single else labels.names
+    names = [f"label {c}" for c in range(labels.Y.shape[1])] if known is None else [str(name) for name in known]
+    given, labeled = labels.Y > 0.5, labels.labeled
     if color_by is not None:
         if isinstance(color_by, str) and color_by not in names:
             raise InputError(f"color_by={color_by!r} is no label; the labels are {', '.join(names[:20])}.")
@@ -213,14 +215,6 @@ def plain(text: str) -> str:
     """Text that matplotlib draws as it is: no formula between dollars, no entry that a leading _ hides."""
     text = text.replace("$", r"\$")
     return f" {text}" if text.startswith("_") else text
-
-
-def label_names(labels: Any) -> list[str]:
-    if labels.names is not None:
-        return [str(name) for name in labels.names]
-    if labels.single:
-        return [str(name) for name in labels.classes]
-    return [f"label {c}" for c in range(labels.Y.shape[1])]
 
 
 def two_axes(points: NDArray[Any]) -> NDArray[np.float64]:

@@ -6,12 +6,13 @@ writes the verdicts.  `render_part` makes the part of a page that both the revie
 
 import base64
 import dataclasses
+import functools
 import hashlib
 import json
 import os
 import re
 import zlib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
@@ -124,12 +125,12 @@ class Shown:
         The columns that name the rows in a list: the id, if there is one, the number, and the check.
     columns : sequence of str
         Names of the columns whose cells are shown.
-    cells : callable
-        From row numbers and names of columns to the texts of each column.
-    absent : callable
-        From the name of a column to a mask of the n rows: True where its cell is missing.
-    feature_columns : sequence of str
-        The column of each feature.
+    read : mapping of str to column, or array (n, n_columns)
+        The cells: columns as `nmlsdr.tables` reads them, or an array or a sparse matrix.
+    names : sequence of str
+        Of the columns of an array.
+    plan : Plan or None
+        What was done with each column; None: each column of the array is a feature.
     """
 
     source: str
@@ -138,9 +139,35 @@ class Shown:
     given: NDArray[Any]
     named: Columns
     columns: Sequence[str]
-    cells: Callable[[NDArray[np.intp], Sequence[str]], Sequence[Sequence[str]]]
-    absent: Callable[[str], NDArray[np.bool_]]
-    feature_columns: Sequence[str]
+    read: Any
+    names: Sequence[str]
+    plan: Any
+
+    @property
+    def feature_columns(self) -> Sequence[str]:
+        """The column of each feature."""
+        return self.names if self.plan is None else [c.name for c in self.plan.used for _ in c.feature_names]
+
+    def cells(self, rows: Any, columns: Sequence[str]) -> list[list[str]]:
+        """The texts of some rows in each of these columns."""
+        if isinstance(self.read, Mapping):
+            return [[self.read[name].text(i) for i in rows] for name in columns]
+        return [texts_of(column) for column in self._part(rows, columns).T]
+
+    def absent(self, name: str) -> NDArray[np.bool_]:
+        """Whether the cell of each row is missing; where an empty cell of a column means no, none is."""
+        found = self.read[name] if isinstance(self.read, Mapping) else self._part(slice(None), [name])[:, 0]
+        column = None if self.plan is None else next((c for c in self.plan.used if c.name == name), None)
+        missing = () if column is None else self.plan.missing
+        return missing_in(found, () if column and "" in column.levels else ("", *missing))
+
+    @functools.cached_property
+    def _places(self) -> dict[str, int]:
+        return {name: j for j, name in enumerate(self.names)}
+
+    def _part(self, rows: Any, columns: Sequence[str]) -> NDArray[Any]:
+        found = self.read[rows][:, [self._places[name] for name in columns]]
+        return np.asarray(found.toarray() if sparse.issparse(found) else found)
 
 
 def describe_entries(method: Any, X: Any, found: Suspects, table: Shown, *, kind: str, **near: Any) -> Facts:
@@ -300,11 +327,6 @@ def _strip(
     return ends[:0], [], np.round(100 * shares[which.ravel()]).astype(int).tolist(), counts[which.ravel()]
 
 
-def missing_words(plan: Any) -> dict[str, Collection[str]]:
-    """For each column that becomes features, the folded texts that mean a missing cell; where empty means no, none."""
-    return {} if plan is None else {c.name: () if "" in c.levels else ("", *plan.missing) for c in plan.used}
-
-
 def missing_in(column: Any, words: Collection[str]) -> NDArray[np.bool_]:
     """Which cells of an array's or a file's column are missing: NaN, or one of these folded words."""
     values, plain = getattr(column, "values", column), not any(map(is_number, words))
@@ -318,27 +340,6 @@ def texts_of(column: NDArray[Any]) -> list[str]:
     """The cells of an array as texts; numbers have at most six digits."""
     are_numbers = ((cell, isinstance(cell, float) and cell == cell) for cell in column.tolist())
     return [f"{cell:.6g}" if number else "" if is_null(cell) else str(cell) for cell, number in are_numbers]
-
-
-def cells_of(
-    block: Any, names: Sequence[str], words: Mapping[str, Collection[str]]
-) -> tuple[Callable[..., list[list[str]]], Callable[[str], NDArray[np.bool_]]]:
-    """Return the functions `cells` and `absent` of `Shown` for columns of a file by their names, or of an array."""
-    if isinstance(block, Mapping):
-        return (
-            lambda rows, columns: [[block[name].text(i) for i in rows] for name in columns],
-            lambda name: missing_in(block[name], words.get(name, ("",))),
-        )
-    places = {name: j for j, name in enumerate(names)}
-
-    def part(rows: Any, columns: Sequence[str]) -> NDArray[Any]:
-        found = block[rows][:, [places[name] for name in columns]]
-        return np.asarray(found.toarray() if sparse.issparse(found) else found)
-
-    return (
-        lambda rows, columns: [texts_of(column) for column in part(rows, columns).T],
-        lambda name: missing_in(part(slice(None), [name])[:, 0], words.get(name, ("",))),
-    )
 
 
 # ---------------------------------------------------------------- pages
@@ -444,13 +445,11 @@ def write_review(
             break
         X = before.transform(X)
     encoder = last_with(estimator, "plan_")
-    cells, absent = cells_of(block, names, missing_words(getattr(encoder, "plan_", None)))
     named = [("row", np.arange(len(given))), ("check", check_rows(shown, given))]
     named = named if texts is None else [("id", texts), *named]
     shown = Shown(
-        source=title, label_names=label_names, verdicts=verdicts, given=given, columns=names, cells=cells,
-        absent=absent, named=named,
-        feature_columns=names if encoder is None else [c.name for c in encoder.plan_.used for _ in c.feature_names],
+        source=title, label_names=label_names, verdicts=verdicts, given=given, columns=names, named=named, read=block,
+        names=names, plan=getattr(encoder, "plan_", None),
     )  # fmt: skip
     X = X.tocsr() if sparse.issparse(X) else np.asarray(X)
     facts = describe_entries(step, X, found.first(check_count(top, "top")), shown, kind=kind)

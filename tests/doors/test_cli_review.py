@@ -119,11 +119,6 @@ def test_the_terminal_shows_the_first_five_and_what_to_do(run, groups):
     assert "Open it in a browser" in run("review", "wrong.npz", "--out", "r.html").err
 
 
-@pytest.mark.parametrize(("old", "new"), [("missing", "forgotten"), ("spurious", "wrong"), ("apart", "all")])
-def test_old_words_are_refused_with_the_new_one(run, groups, old, new):
-    assert_refused(run("review", "wrong.npz", "--kind", old, "--out", "r.csv"), f"did you mean '{new}'?")
-
-
 def test_explanations_are_the_nearest_rows(run, groups):
 
     X, given, _ = groups

@@ -226,7 +226,7 @@ def match_labels(table: Table, args: argparse.Namespace, model: Any, n_labels: i
     target: np.ndarray = table.target
     if given is None or wanted is None:
         if target.shape[1] != n_labels:
-            raise InputError(f"{args.data} has {target.shape[1]} labels, the model predicts {n_labels}; give those.")
+            raise InputError(f"{args.data}: {plural(target.shape[1], 'label')}, the model has {n_labels}; give all.")
         return target
     if table.lists is None:
         refuse_missing(args.data, wanted, given, "labels that the model predicts")

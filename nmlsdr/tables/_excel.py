@@ -47,7 +47,7 @@ class ExcelFile:
             book = openpyxl.load_workbook(io.BytesIO(self.path.read_bytes()), read_only=True, data_only=True)
             titles = [sheet.title for sheet in book.worksheets]
             if form.sheet is not None and form.sheet not in titles:
-                raise DataFileError(f": it has no sheet {form.sheet!r}; it has {', '.join(titles[:10])}.")
+                raise DataFileError(f": it has no sheet {form.sheet!r}; choose {', '.join(titles[:10])}.")
             known = {*(asked or ())}
             sheets = [_Sheet(book[title], known) for title in ([form.sheet] if form.sheet else titles)]
             sheet = max(sheets, key=lambda one: (len(known & {*one.names}), bool(one.names)))  # the first of equals

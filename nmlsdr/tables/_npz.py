@@ -125,7 +125,7 @@ def _cell(row: int, column: int, names: Sequence[str] | None) -> str:
 def label_array(labels: Any, names: Sequence[str] | None) -> NDArray[np.int64]:
     """Return labels (n, C) of 0, 1 and -1; a NaN counts as -1."""
     if labels.ndim != 2 or labels.shape[1] == 0 or labels.dtype.kind not in "biuf":
-        raise DataFileError(f": shape {labels.shape} and dtype {labels.dtype} of the labels; save columns of 0, 1, -1.")
+        raise DataFileError(f": its labels have shape {labels.shape}, dtype {labels.dtype}; save columns of 0, 1, -1.")
     known = np.where(np.isnan(labels), -1, labels) if labels.dtype.kind == "f" else labels
     wrong = ~np.isin(known, (-1, 0, 1))
     if wrong.any():

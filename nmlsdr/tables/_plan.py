@@ -194,7 +194,8 @@ class Plan:
         found = np.array(_READERS[column.kind](column, texts, words), np.float64)
         found = found.reshape(len(words), len(column.feature_names))
         behind = column.levels if column.kind == "number" else ()  # the words behind which numbers are missing
-        is_missing |= np.isnan(found[:, 0]) & [bool(behind) and word_before(text) in behind for text in texts.different]
+        after = (bool(behind) and word_before(text) in behind for text in texts.different)
+        is_missing |= np.isnan(found[:, 0]) & np.fromiter(after, bool)
         if column.kind == "yes/no":  # of crosses and empty cells: every word for "missing" means no
             found[is_missing & np.isnan(found[:, 0])] = float(column.levels.get("", "nan"))
         else:

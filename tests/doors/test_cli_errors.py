@@ -177,7 +177,7 @@ MATCHING = [
         MODELS,
         MATCHING,
         [
-            (["model.skops", "few-labels.npz"], ["few-labels.npz", "2 labels", "predicts 3"]),
+            (["model.skops", "few-labels.npz"], ["few-labels.npz", "2 labels", "model has 3"]),
             (["model.skops", "other.csv", "--label-columns", "x,y,z"], ["lacks 3 of the 3 labels", "'flu'"]),
             (["model.skops", "unlabelled.csv", *COLUMNS], ["unlabelled.csv", "no labelled row"]),
             (["scaler.skops", "test.csv", *COLUMNS], ["no classifier"]),

@@ -373,6 +373,8 @@ def test_a_category_unseen_at_fit_becomes_all_zeros(run, raw, tmp_path):
     write_csv(tmp_path / "lacks.csv", ["age", "visits", "smoker"], [["1", "1", "no"]])
     found = run("predict", "m.skops", "lacks.csv", "-o", "out.csv")
     assert_refused(found, "it lacks 1 of the 4 columns that the model was fitted on", "'ward'")
+    write_csv(tmp_path / "head.csv", ["age", "visits", "smoker", "ward"], [])
+    assert_refused(run("predict", "m.skops", "head.csv", "-o", "out.csv"), "it holds 0 rows of 7 features")
 
 
 @pytest.mark.parametrize("classifier", ["semi-supervised", "mlknn", "none"])

@@ -14,7 +14,7 @@ from .._methods import METHODS
 from .._model.archive import need_skops
 from .._model.reading import open_model
 from .._model.rows import fitted_rows, were_fitted
-from .._report.trial import LabelScores, score_labels
+from .._report.trial import score_labels
 from .._thresholds import rank_scores, warn_never_predicted
 from ..inspection import names_or_numbers
 from ..metrics import score_table
@@ -190,8 +190,7 @@ def evaluate(args: argparse.Namespace, console: Console) -> int:
     if args.out != "-":
         if model.fitted is not None:
             print(_known_rows(table.data[known], model.fitted), end="\n\n")
-        print(label_table(per_label))
-        print(measure_table(measures))
+        print(evaluation(per_label, measures))
     if args.out is not None:
         with open_output(args.out, input_files(args)) as file:
             file.write(measures_to_write(per_label, measures, as_csv=args.out.lower().endswith(".csv")).encode())
@@ -214,27 +213,22 @@ def _known_rows(rows: Any, fitted: dict[str, Any]) -> str:
 _WIDTH = 40  # characters of a label's name in the table
 
 
-def label_table(rows: Sequence[LabelScores]) -> str:
-    """Return the rows as text."""
-    names = [shorten(printable(row.label), _WIDTH) for row in rows]
+def evaluation(rows: Sequence[dict[str, Any]], measures: dict[str, float]) -> str:
+    """Return the rows of the labels and the measures as text."""
+    names = [shorten(printable(row["label"]), _WIDTH) for row in rows]
     width = max(len("label"), *map(len, names))
     lines = [f"{'label':<{width}}  positives  predicted  precision  recall     F1     AP"]
     for name, row in zip(names, rows, strict=True):
-        shares = ["-" if value is None else f"{value:.3f}" for value in row[3:]]
-        cells = zip((row.positives, row.predicted, *shares), (9, 9, 9, 6, 5, 5), strict=False)
+        shares = ["-" if row[key] is None else f"{row[key]:.3f}" for key in ("precision", "recall", "f1", "ap")]
+        cells = zip((row["positives"], row["predicted"], *shares), (9, 9, 9, 6, 5, 5), strict=True)
         lines.append("  ".join([f"{name:<{width}}", *(f"{cell:>{wide}}" for cell, wide in cells)]))
-    return "\n".join(lines) + "\n"
+    lines += ["", "  ".join(f"{name:>6}" for name in measures)]
+    return "\n".join([*lines, "  ".join(f"{value:6.3f}" for value in measures.values())])
 
 
-def measure_table(measures: dict[str, float]) -> str:
-    """Return the measures as two lines of text."""
-    names = "  ".join(f"{name:>6}" for name in measures)
-    return names + "\n" + "  ".join(f"{value:6.3f}" for value in measures.values())
-
-
-def measures_to_write(rows: Sequence[LabelScores], measures: dict[str, float], *, as_csv: bool) -> str:
+def measures_to_write(rows: Sequence[dict[str, Any]], measures: dict[str, float], *, as_csv: bool) -> str:
     """Return the measures as text, and with JSON the rows of the labels too; null where a measure is not defined."""
     if as_csv:
         return "measure,value\n" + "".join(f"{name},{float(value)!r}\n" for name, value in measures.items())
     defined = {name: float(value) if value == value else None for name, value in measures.items()}
-    return json.dumps(defined | {"labels": [row._asdict() for row in rows]}, indent=2) + "\n"
+    return json.dumps(defined | {"labels": list(rows)}, indent=2) + "\n"

@@ -188,7 +188,7 @@ def run_trial(
             for measure in ("MiF1", "AP")
         },
         "rare": describe_rare(by_rule),
-        "per_label": sorted((row._asdict() for row in by_rule[RULES[0]]), key=lambda row: -row["positives"]),
+        "per_label": sorted(by_rule[RULES[0]], key=lambda row: -row["positives"]),
     }
 
 
@@ -256,24 +256,9 @@ def learning_curve(method: Any, data: Labelled) -> Facts | None:
     return {"points": points, "folds": CURVE_FOLDS} | difference(found[:, -1] - found[:, -2])
 
 
-class LabelScores(NamedTuple):
-    """How one label was predicted; None where a share has nothing to count."""
-
-    label: str
-    positives: int
-    predicted: int
-    precision: float | None
-    recall: float | None
-    f1: float | None
-    ap: float | None
-    accuracy: float | None
-    hits: int
-    known: int
-
-
 def score_labels(
     Y: NDArray[Any], labels: NDArray[Any], scores: NDArray[Any], names: Sequence[str]
-) -> list[LabelScores]:
+) -> list[Facts]:
     """Score each label over the rows where it is known.
 
     Parameters
@@ -286,48 +271,51 @@ def score_labels(
 
     Returns
     -------
-    list of LabelScores
+    list of dict
+        For each label: label (its name), positives and predicted (numbers of rows), precision, recall, f1, ap, accuracy
+        (each None where it has nothing to count), hits (predicted rows that have the label), known (rows).
 
     Examples
     --------
     >>> import numpy as np
     >>> Y = np.array([[1], [1], [0], [0]])
-    >>> score_labels(Y, np.array([[1], [0], [1], [0]]), np.array([[.9], [.4], [.6], [.1]]), ["flu"])[0][1:]
-    (2, 2, 0.5, 0.5, 0.5, 0.8333333333333333, 0.5, 1, 4)
+    >>> score_labels(Y, np.array([[1], [0], [1], [0]]), np.array([[.9], [.4], [.6], [.1]]), ["flu"])[0]["ap"]
+    0.8333333333333333
     """
     found = []
     for c, name in enumerate(names):
         known = Y[:, c] != -1
         true, given = Y[known, c] == 1, labels[known, c] == 1
-        hits, n_true, n_given = int((true & given).sum()), int(true.sum()), int(given.sum())
+        hits, n_true, n_given, n = (int(at.sum()) for at in (true & given, true, given, known))
         precision, recall, f1 = (
             part / whole if whole else None
             for part, whole in ((hits, n_given), (hits, n_true), (2 * hits, n_true + n_given))
         )
         ap = float(average_precision_score(true, scores[known, c])) if n_true else None
         accuracy = float((true == given).mean()) if len(true) else None
-        found.append(LabelScores(name, n_true, n_given, precision, recall, f1, ap, accuracy, hits, int(known.sum())))
+        shares = {"precision": precision, "recall": recall, "f1": f1, "ap": ap, "accuracy": accuracy}
+        found.append({"label": name, "positives": n_true, "predicted": n_given, **shares, "hits": hits, "known": n})
     return found
 
 
-def describe_rare(by_rule: dict[str, list[LabelScores]]) -> Facts | None:
+def describe_rare(by_rule: dict[str, list[Facts]]) -> Facts | None:
     """How many of the rare labels' annotations each rule for the thresholds finds; the first rule is the default.
 
     Without a rare label, those with the fewest annotations stand for them.
     """
     default = next(iter(by_rule.values()))
-    shares = [row.positives / row.known if row.positives else np.inf for row in default]
+    shares = [row["positives"] / row["known"] if row["positives"] else np.inf for row in default]
     if not np.isfinite(min(shares)):
         return None
     rare = [c for c, share in enumerate(shares) if share <= max(RARE, min(shares))]
     rules = []
     for rule, rows in by_rule.items():
         chosen = [rows[c] for c in rare]
-        hits, given, predicted = (sum(getattr(row, of) for row in chosen) for of in ("hits", "positives", "predicted"))
-        f1 = float(np.mean([row.f1 or 0.0 for row in chosen]))
+        hits, given, predicted = (sum(row[of] for row in chosen) for of in ("hits", "positives", "predicted"))
+        f1 = float(np.mean([row["f1"] or 0.0 for row in chosen]))
         rules.append({"threshold": rule, "hits": hits, "given": given, "predicted": predicted, "f1": f1})
     return {
-        "labels": [default[c].label for c in rare],
+        "labels": [default[c]["label"] for c in rare],
         "rare": min(shares) <= RARE,
         "limit": RARE,
         "share": float(min(shares)),

@@ -490,9 +490,9 @@ def test_the_report_does_not_promise_fewer_mistakes_than_were_made(rng):
 
 
 def test_rare_labels_are_counted_under_each_rule():
-    row = trials.LabelScores("a", 4, 0, None, 0.0, 0.0, 0.5, 0.96, 0, 100)
-    common = row._replace(label="b", positives=40)
-    found = trials.describe_rare({"f1": [common, row], "prior": [common, row._replace(hits=3, predicted=5, f1=2 / 3)]})
+    row = {"label": "a", "positives": 4, "predicted": 0, "f1": 0.0, "hits": 0, "known": 100}
+    common, better = row | {"label": "b", "positives": 40}, row | {"hits": 3, "predicted": 5, "f1": 2 / 3}
+    found = trials.describe_rare({"f1": [common, row], "prior": [common, better]})
     assert found["labels"] == ["a"]
     assert found["best"] == {"threshold": "prior", "hits": 3, "given": 4, "predicted": 5, "f1": 2 / 3}
 

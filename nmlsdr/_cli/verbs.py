@@ -387,17 +387,15 @@ def _add_others(verbs: Any, parser: Parser) -> None:
     parts = datasets.add_subparsers(
         dest="part_name", required=True, metavar="list|info|fetch|verify", parser_class=Parser
     )
-    for name, summary, nargs in (
-        ("list", "list names and sizes, and whether the files are on this machine", None),
-        ("info", "describe a data set and where it comes from", "+"),
-        ("fetch", "download data sets and check their files", "*"),
-        ("verify", "check the files on this machine", "*"),
+    for name, summary in (
+        ("list", "list names and sizes, and whether the files are on this machine"),
+        ("info", "describe data sets and where they come from"),
+        ("fetch", "download data sets and check their files"),
+        ("verify", "check the files on this machine"),
     ):
-        what = "a data set" if nargs == "+" else "a data set (default: all)"
-        names = {} if nargs is None else {"names": option("NAME", what, nargs=nargs)}
-        options = {**names, **HOME, **QUIET}
+        options = {"names": option("NAME", "a data set (default: all)", nargs="*"), **HOME, **QUIET}
         description = f"{summary[0].upper()}{summary[1:]}."
-        add_verb(parts, name, summary, description, options, run=f"_cli.datasets:{name}_sets").set_defaults(names=None)
+        add_verb(parts, name, summary, description, options, run=f"_cli.datasets:{name}_sets")
     model = option("MODEL.skops", "a model file to describe", InputFile, nargs="?")
     add_verb(
         verbs,

@@ -174,10 +174,12 @@ def check_value(what: str, value: Any, field: Field, letters: dict[str, int]) ->
     kind, expected = field.kind, field.shape.split()
     if (kind in _TYPES and type(value) not in _TYPES[kind]) or (type(value) is int and value < 0):
         raise Refused(f"{what} cannot be this value of the type {type(value).__name__}")
-    if kind == "number":
-        _check_range(what, np.asarray(value, dtype=np.float64), field)
-    elif kind == "array":
-        _check_array(what, value, field)
+    if kind == "array" and (value.dtype.name not in field.dtypes or not value.dtype.isnative):
+        raise Refused(f"{what} holds {value.dtype.str}, not {' or '.join(field.dtypes)}")
+    if kind == "array" and field.in_order and not value.flags.c_contiguous:
+        raise Refused(f"{what} is not in C order")
+    if kind in ("number", "array"):
+        _check_range(what, np.asarray(value, dtype=None if kind == "array" else np.float64), field)
     elif kind == "classes" and isinstance(value, list):
         if not all(isinstance(found, np.ndarray) and found.tolist() == [0, 1] for found in value):
             raise Refused(f"{what} must be 0 and 1 for every label")
@@ -196,14 +198,6 @@ def check_value(what: str, value: Any, field: Field, letters: dict[str, int]) ->
     if not agrees:
         needed = ", ".join(str(letters.get(one.removesuffix("+1"), one)) + one[1:] for one in expected)
         raise Refused(f"{what} has shape {sizes} where the others need ({needed})")
-
-
-def _check_array(what: str, array: np.ndarray, field: Field) -> None:
-    if array.dtype.name not in field.dtypes or not array.dtype.isnative:
-        raise Refused(f"{what} holds {array.dtype.str}, not {' or '.join(field.dtypes)}")
-    if field.in_order and not array.flags.c_contiguous:
-        raise Refused(f"{what} is not in C order")
-    _check_range(what, array, field)
 
 
 def _check_range(what: str, array: np.ndarray, field: Field) -> None:

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.metrics import average_precision_score
 from sklearn.model_selection import GroupKFold, KFold
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import Normalizer
 
 from .. import MLkNN, ResidualPropagation
 from .._checks.labels import Labels
@@ -77,8 +75,7 @@ def rivals(method: Any, y: NDArray[Any], n_folds: int) -> dict[str, tuple[str, A
     }
     if (y != -1).all(axis=1).sum() >= 2 * n_folds:  # with fewer, a training side may have no such row
         words = "ML-kNN on the features themselves, rows with all labels known, neighbours by angle"
-        knn = OnWholeRows(method.n_neighbors, threshold="f1", n_jobs=n_jobs)
-        found["ML-kNN, cosine"] = (words, make_pipeline(Normalizer(), knn))
+        found["ML-kNN, cosine"] = words, OnWholeRows(method.n_neighbors, metric="cosine", threshold="f1", n_jobs=n_jobs)
     return found
 
 
@@ -95,8 +92,7 @@ def fit_and_score(
         warnings.simplefilter("ignore")
         model = clone(estimator).fit(X, y)
         scores = rank_scores(model, far)
-        last = model[-1] if isinstance(model, Pipeline) else model
-        return model, scores, score_table(truth, scores, predictions=last._decide(scores))
+        return model, scores, score_table(truth, scores, predictions=model._decide(scores))
 
 
 class Labelled(NamedTuple):

@@ -324,12 +324,10 @@ def test_an_interrupt_keeps_the_old_result(run, full, verb, monkeypatch):
     (["info", "a", "b"], ["b"]),
     (["datasets"], ["list|info|fetch|verify"]),
     (["datasets", "erase"], ["'erase'"]),
-    (["datasets", "info"], ["NAME"]),
     (["datasets", "info", "birdz"], ["'birdz'", "Birds"]),
     (["datasets", "fetch", "birdz"], ["'birdz'", "Birds"]),
     (["datasets", "verify", "birdz"], ["'birdz'", "Birds"]),
     (["datasets", "verify", "toy"], ["Toy", "make_toy"]),
-    (["datasets", "list", "birds"], ["birds"]),
     (["datasets", "list", "--data-home"], ["--data-home"]),
 ])  # fmt: skip
 def test_wrong_input_of_the_other_verbs(run, tables, arguments, words):

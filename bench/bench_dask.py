@@ -93,9 +93,11 @@ def on_workers(n: int, n_features: int, per_block: int, workers: int, memory: fl
     import dask
     from distributed import Client, LocalCluster
 
-    from nmlsdr.dask import NMLSDR, neighbor_graph
+    from nmlsdr.dask import NMLSDR
+    from nmlsdr.dask._neighbors import neighbors
     from nmlsdr.dask._plan import make_plan
     from nmlsdr.dask._rows import DaskRows
+    from nmlsdr.graph import union_graph
 
     killed = []
 
@@ -120,7 +122,7 @@ def on_workers(n: int, n_features: int, per_block: int, workers: int, memory: fl
         planned = make_plan(DaskRows.of(X), K).seconds  # None: seconds
         load = os.getloadavg()[0]
         began, spent = time.perf_counter(), cpu() + sum(client.run(cpu).values())
-        W = neighbor_graph(X, K)
+        W = union_graph(neighbors(DaskRows.of(X), K).indices)
         searched = time.perf_counter() - began
         model = NMLSDR().fit(X, labels(n), graph=W)
         seconds = time.perf_counter() - began

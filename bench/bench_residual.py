@@ -20,10 +20,10 @@ from unittest.mock import patch
 import _blas  # noqa: F401  (before NumPy: it chooses OpenBLAS's kernels)
 import _harness
 import numpy as np
-from nmlsdr.experiments.rivals import Forest, TunedLogistic
 from sklearn.ensemble import RandomForestClassifier
 
 from nmlsdr import NMLSDR, ResidualPropagation, forest
+from nmlsdr._report.rivals import Forest, TunedLogistic
 
 # rows, features, labels, labelled rows
 COST = [(200, 20, 6, 200), (500, 50, 6, 500), (1000, 100, 10, 1000), (2000, 300, 14, 2000), (2000, 300, 20, 2000),

@@ -1,5 +1,6 @@
 """The tools of bench/: fair rounds, memory, result files, the regression decision."""
 
+import ast
 import importlib.util
 import json
 import sys
@@ -25,6 +26,15 @@ def load(name):
 @pytest.fixture(scope="module")
 def harness():
     return load("_harness")
+
+
+@pytest.mark.parametrize("path", sorted(BENCH.parent.glob("[bs]*/*.py")), ids=lambda path: path.stem)  # studies too
+def test_programs_import_what_the_package_has(path):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("nmlsdr"):
+            module = importlib.import_module(node.module)
+            for name in [each.name for each in node.names if not hasattr(module, each.name)]:
+                assert importlib.util.find_spec(f"{node.module}.{name}"), name
 
 
 # ---------------------------------------------------------------- rounds

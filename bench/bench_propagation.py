@@ -4,7 +4,6 @@
     python bench/bench_propagation.py speed-1         # the same at 1 %
     python bench/bench_propagation.py speed-200k      # n = 200 000, C = 16, 30 % labelled
     python bench/bench_propagation.py speed-1m        # n = 1 000 000, C = 20, 30 % labelled; a minute or more of search
-    python bench/bench_propagation.py order           # sweeps over the rows in several orders, and what the orders cost
     python bench/bench_propagation.py amg             # against pyamg's smoothed aggregation at 1 %
     python bench/bench_propagation.py peers           # Toy against splu; n = 10 000 against LabelSpreading
     python bench/bench_propagation.py sweep           # time of a sweep against the time to stream its bytes
@@ -25,7 +24,6 @@ import argparse
 import os
 import sys
 import time
-from functools import partial
 from pathlib import Path
 
 import _blas  # noqa: F401  (before NumPy: it chooses OpenBLAS's kernels)
@@ -42,7 +40,7 @@ from _harness import (
     threads,
 )
 from scipy import sparse
-from scipy.sparse import csgraph, linalg
+from scipy.sparse import linalg
 
 from nmlsdr import MultiLabelPropagation, datasets
 from nmlsdr._checks.arguments import check_graph
@@ -144,59 +142,11 @@ SPEED_LARGE = [*SPEED, ("least", "ratio of the least", ".1f x"), ("solved", "lab
                ("cpu_ratio", "ratio of CPU seconds", ".1f x")]  # fmt: skip
 
 
-def halves(X, rows):
-    """Rows in the order of the leaves of halves along principal directions."""
-    if len(rows) <= 64:
-        return rows
-    centred = X[rows] - X[rows].mean(axis=0)
-    along = centred @ np.linalg.eigh(centred.T @ centred)[1][:, -1]
-    near = np.argpartition(along, len(rows) // 2)
-    return np.concatenate([halves(X, rows[part]) for part in (near[: len(rows) // 2], near[len(rows) // 2 :])])
-
-
-def order():
-    """A sweep over 16 labels on one thread: rows as given, as `System.sweep_graph` has them, and in other orders."""
-    rows = []
-    for n in (20_000, 50_000, 200_000):
-        W, Y, alpha, labeled = problem(n, 16, 0.3)
-        W = check_graph(W)
-        X, kept, ordered_rows = mixture(n), np.arange(n), system.ORDERED_ROWS
-        cuthill_mckee = partial(csgraph.reverse_cuthill_mckee, sparse.csr_matrix(W), symmetric_mode=True)
-        ways = {
-            "as given": lambda: None,
-            "breadth first": lambda: None,
-            "reverse Cuthill-McKee": cuthill_mckee,
-            "halves along principal directions": partial(halves, X, kept),
-        }
-        sweeps, cost = {}, {}
-        for name, way in ways.items():
-            took = alternate_with_cpu({"order": way}, rounds=3, warmup=0)[1]["order"]
-            new = way()
-            new = kept if new is None else new
-            problem_system = system.System(sparse.csr_array(W[new][:, new]), Y[new], alpha[new], labeled[new], 1)
-            system.ORDERED_ROWS = 0 if name == "breadth first" else n + 1
-            if name == "breadth first":
-                took = alternate_with_cpu({"order": problem_system.sweep_graph}, rounds=3, warmup=0)[1]["order"]
-            batch = batch_of(problem_system, slice(0, 16))
-            system.ORDERED_ROWS = ordered_rows
-            sweeps[name], cost[name] = (lambda batch=batch: batch.advance(4)), better_half(took)
-        cpu = alternate_with_cpu(sweeps, rounds=8)[1]
-        given = better_half(cpu["as given"])
-        for name in ways:
-            sweep = better_half(cpu[name])
-            rows.append({"work": f"n = {n:_}".replace("_", " "), "order": name, "cost": 1e3 * cost[name],
-                         "milliseconds": 1e3 * sweep / 4, "ratio": given / sweep})  # fmt: skip
-            print(rows[-1], flush=True)
-    columns = [("work", "rows", "s"), ("order", "order", "s"), ("cost", "cost of the order, ms", ".1f"),
-               ("milliseconds", "sweep, ms", ".2f"), ("ratio", "as given / this", ".2f x")]  # fmt: skip
-    return columns, rows
-
-
 def batch_of(problem_system, columns):
     """A batch that is swept for ever."""
     goal = system.Goal(np.zeros(problem_system.Y.shape[1]), None, None)
     F = problem_system.first_iterate(None)
-    return conjugate_gradients._Batch(problem_system, problem_system.sweep_graph(), F, columns, goal)
+    return conjugate_gradients._Batch(problem_system, problem_system.sweep_values(), F, columns, goal)
 
 
 def amg():
@@ -493,7 +443,6 @@ PARTS = {
     "speed-1": ("Propagation against scipy, 1 % labelled", lambda: (SPEED_LARGE, speed(50_000, 50, 0.01, 2))),
     "speed-200k": ("200 000 rows against scipy", lambda: (SPEED_LARGE, speed(200_000, 16, 0.3, 6, few=4))),
     "speed-1m": ("1 000 000 rows against scipy", lambda: (SPEED_LARGE, speed(1_000_000, 20, 0.3, 2, few=2))),
-    "order": ("Sweeps over rows in several orders, on one thread", order),
     "amg": (
         "Smoothed aggregation",
         lambda: ([*SPEED, ("peer_sweeps", "peer's sweeps", "d"), ("setup", "its set-up, s", ".2f")], amg()),

@@ -15,7 +15,6 @@ from libc.string cimport memset
 cdef extern from "_c/propagation.h" nogil:
     enum:
         NMLSDR_MAX_WIDTH
-        AHEAD
     ctypedef struct nmlsdr_batch:
         Py_ssize_t n, block
         const int64_t *indptr
@@ -50,7 +49,6 @@ cdef extern from "_c/propagation.h" nogil:
 
 cdef extern from "_c/platform.h" nogil:
     int member "nmlsdr_thread"()
-    void prefetch "NMLSDR_PREFETCH_NEAR"(const void *address)
 
 cdef extern from "_c/team.h" nogil:
     ctypedef struct nmlsdr_meeting:
@@ -303,41 +301,3 @@ def eliminate(
                         A[q, j] += A[q, i] * A[i, j]
             for j in range(n + 1, width):
                 A[q, j] /= A[q, n]
-
-
-def breadth_first(
-    const int64_t[::1] indptr,       # IN  (n + 1)
-    const int32_t[::1] indices,      # IN  (nnz)
-    int32_t[::1] order,              # OUT (n) rows in the order of the search
-    int32_t[::1] component,          # OUT (n) number of the component of each row
-):
-    """Breadth-first search from the first row; where a component ends, from the first row that is not yet reached.
-
-    Returns the number of components.
-    """
-    cdef Py_ssize_t n = order.shape[0], head = 0, tail = 0, first, i
-    cdef const int32_t *neighbors = first_or_null(indices)
-    cdef int64_t t
-    cdef int32_t j, found = 0
-    with nogil:
-        for i in range(n):
-            component[i] = -1
-        for first in range(n):
-            if component[first] >= 0:
-                continue
-            component[first] = found
-            order[tail] = <int32_t>first
-            tail += 1
-            while head < tail and tail < n:
-                i = order[head]
-                head += 1
-                if head + AHEAD < tail:
-                    prefetch(neighbors + indptr[order[head + AHEAD]])
-                for t in range(indptr[i], indptr[i + 1]):
-                    j = neighbors[t]
-                    if component[j] < 0:
-                        component[j] = found
-                        order[tail] = j
-                        tail += 1
-            found += 1
-    return found

@@ -190,19 +190,6 @@ def flush(h, x, F, clip):
     return np.clip(moved, 0.0, 1.0) if clip else moved
 
 
-def breadth_first(indptr, indices):
-    """Rows in the order in which a search in breadth meets them: from the first row, then from the first not met."""
-    order = []
-    for first in range(len(indptr) - 1):
-        queue = [] if first in order else [first]
-        order += queue
-        while queue:
-            i = queue.pop(0)
-            met = [j for j in indices[indptr[i] : indptr[i + 1]].tolist() if j not in order]
-            order, queue = order + met, queue + met
-    return np.array(order)
-
-
 def eliminate(P, slack, B):
     """F = P F + B by elimination without a subtraction; ``slack`` is 1 - the row sums of P.  Returns F."""
     P, slack, B = P.copy(), slack.copy(), B.copy()

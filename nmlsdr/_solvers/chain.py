@@ -8,7 +8,6 @@ follow the weights of the graph, have limits.  Labels that they leave above the 
     the iteration of eq. (6)           the residual falls by max alpha in every sweep, whatever the graph
 """
 
-import math
 from collections.abc import Callable
 
 import numpy as np
@@ -23,33 +22,27 @@ FIXED_POINT_WORK = 2e9
 
 
 def fixed_point(system: System, F: np.ndarray, goal: Goal) -> Solved:
-    """F(t + 1) = A T F(t) + (I - A) Y, eq. (6), in place; every label stops by itself."""
+    """F(t + 1) = A T F(t) + (I - A) Y, eq. (6), in place; every label stops by itself.
+
+    Its residual falls by the largest alpha or more, until rounding lets it fall no further.
+    """
     sweeps = np.zeros(F.shape[1], np.int64)
+    work = len(system.indices) + 10 * len(system.h) + 5000
+    limit = goal.max_iter or max(FIXED_POINT_SWEEPS, FIXED_POINT_WORK / work)
     given = system.given()
     out, residuals = system.sweep(F, given)
-    limits = most_sweeps(system, residuals / goal.tol) if goal.max_iter is None else np.full(len(sweeps), goal.max_iter)
-    active = (residuals > goal.tol) & (sweeps < limits)
+    active = residuals > goal.tol
     while active.any():
         np.copyto(F, out, where=active)
         sweeps[active] += 1
+        before = residuals
         out, residuals = system.sweep(F, given)
         if goal.callback is not None:
             goal.callback(PropagationProgress(int(sweeps.max()), float(residuals.max()), 0, F.shape[1]))
-        active = (residuals > goal.tol) & (sweeps < limits)
+        active &= (residuals > goal.tol) & (residuals < before) & (sweeps < limit)
     if system.clip:
         np.clip(F, 0.0, 1.0, out=F)
     return Solved(sweeps, system.sweep(F, given)[1])
-
-
-def most_sweeps(system: System, falls: np.ndarray) -> np.ndarray:
-    """Sweeps after which the residual of each label has fallen by its factor, but no more than FIXED_POINT_* allow."""
-    work = len(system.indices) + 10 * len(system.h) + 5000
-    allowed = max(FIXED_POINT_SWEEPS, FIXED_POINT_WORK / work)
-    limits = [
-        min(10 + math.log(max(float(fall), 2.0)) / -math.log(top), allowed) if top > 0 else 1
-        for fall, top in np.broadcast(falls, system.top)
-    ]
-    return np.array(limits, dtype=np.int64)
 
 
 # With fewer rows to find than this, elimination takes no longer than the fixed costs of conjugate gradients.

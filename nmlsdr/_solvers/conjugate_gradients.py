@@ -27,11 +27,12 @@ import math
 from collections import deque
 
 import numpy as np
+from scipy.sparse.linalg import LinearOperator, cg
 
 import nmlsdr._propagation as _propagation
 
 from .._process.threads import in_threads, simd
-from .system import BLOCK_ROWS, Goal, PropagationProgress, Solved, SweepGraph, System
+from .system import BLOCK_ROWS, Goal, PropagationProgress, Solved, System
 
 # Entries that a kernel call may touch, (nnz + 10 n) width sweeps: about .1 s, so that Ctrl-C is served.
 WORK_PER_CALL = 2e8
@@ -40,6 +41,7 @@ ROUND = 6
 REFRESH = 1e-4
 # The misfit |<p, z> / <z, z> - 1| up to which a direction is kept at a new residual; else the column starts again.
 ASTRAY = 0.1
+_EPS = float(np.finfo(np.float64).eps)
 
 
 def _aligned(n: int, width: int, dtype: type) -> np.ndarray:
@@ -55,25 +57,24 @@ class _Batch:
     F and B = (I - A) Y are float64; the sweep's vectors x (the change of h F), z and y are float32, p is bfloat16.
     """
 
-    def __init__(self, system: System, graph: SweepGraph, F: np.ndarray, columns: slice, goal: Goal) -> None:
-        n, self.count = len(F), columns.stop - columns.start
+    def __init__(self, whole: System, sweep_values: np.ndarray, F: np.ndarray, columns: slice, goal: Goal) -> None:
+        n, self.count, system = len(F), columns.stop - columns.start, whole.part(columns)
         width = next(width for width in (4, 8, 16, 32) if width >= self.count)
-        self.columns, self.order, self.clip = columns, graph.order, system.clip
+        self.columns, self.clip = columns, system.clip
         self.F, self.B = (_aligned(n, width, np.float64) for _ in range(2))
         self.x, self.z, self.y = (_aligned(n, width, np.float32) for _ in range(3))
         self.p = _aligned(n, width, np.uint16)
         for array in (self.F, self.B, self.z, self.p):
             array[:, self.count :] = 0
         self.x[...] = 0.0
-        self.F[:, : self.count] = system.of_columns(F, columns, graph.order)
-        own = 1.0 - system.of_columns(system.alpha, columns, graph.order)
-        np.multiply(own, system.of_columns(system.Y, columns, graph.order), out=self.B[:, : self.count])
-        gain, k, m = system.factors(columns, graph.order)
+        self.F[:, : self.count] = F[:, columns]
+        np.multiply(1.0 - system.alpha, system.Y, out=self.B[:, : self.count])
+        gain, k, m = system.factors()
         if 1 < gain.shape[1] < width:
             gain, k, m = (np.pad(values, ((0, 0), (0, width - self.count))) for values in (gain, k, m))
         n_blocks = -(-n // BLOCK_ROWS)
         self.kernels = _propagation.BatchKernels(
-            graph.indptr, graph.indices, graph.values, graph.sweep_values, graph.h, graph.inverse_h, gain, m, k,
+            system.indptr, system.indices, system.values, sweep_values, system.h, system.inverse_h, gain, m, k,
             self.B, self.F, self.x, self.z, self.y, self.p, np.empty((3, n_blocks, width)),
             np.empty((n_blocks, width), np.float32), BLOCK_ROWS, system.n_threads, simd(),
         )  # fmt: skip
@@ -138,9 +139,7 @@ class _Batch:
         self.renew(stopped, restart=True, clip=self.clip)
         peak = self.peak[: self.count]
         better = stopped & (peak <= self.best)
-        rows = slice(None) if self.order is None else self.order
-        fresh = self.F[:, : self.count]
-        F[rows, self.columns] = fresh if better.all() else np.where(better, fresh, F[rows, self.columns])
+        np.copyto(F[:, self.columns], self.F[:, : self.count], where=better)
         self.best[better] = peak[better]
         on = stopped & (self.sweeps[: self.count] < limit) & (peak > self.wanted) & (peak <= 0.5 * self.last_peak)
         for entry in (self.last_peak, self.trusted, self.least):
@@ -156,11 +155,11 @@ def conjugate_gradients(system: System, F: np.ndarray, goal: Goal) -> Solved:
     solved = Solved(np.zeros(n_labels, np.int64), np.zeros(n_labels))
     if not system.sought.any():
         return solved
-    limits = enough_sweeps(system, goal.tol) if goal.max_iter is None else np.full(n_labels, goal.max_iter)
     # a few times the number of sweeps that theory needs for one digit, in whole rounds
     patience = ROUND * np.ceil((50 + np.floor(4 / np.sqrt(1 - system.top))) / ROUND)
     patience = np.broadcast_to(patience, n_labels)
-    graph, starts = system.sweep_graph(), range(0, n_labels, _propagation.MAX_WIDTH)
+    limits = np.broadcast_to(goal.max_iter or most_sweeps(system), n_labels)
+    sweep_values, starts = system.sweep_values(), range(0, n_labels, _propagation.MAX_WIDTH)
     work = (len(system.indices) + 10 * len(system.h)) * _propagation.MAX_WIDTH
     team = system.threads_for(len(starts)) if goal.callback is None else 1
     if team > 1:  # a thread for each batch, since NumPy's part of it has one thread only
@@ -169,7 +168,7 @@ def conjugate_gradients(system: System, F: np.ndarray, goal: Goal) -> Solved:
 
     def solve_batch(first: int) -> None:
         columns = slice(first, min(first + _propagation.MAX_WIDTH, n_labels))
-        batch = _Batch(system, graph, F, columns, goal)
+        batch = _Batch(system, sweep_values, F, columns, goal)
         per_call = 1 if goal.callback is not None else max(1, int(WORK_PER_CALL / work))
         _sweep_batch(batch, F, limits[columns], patience[columns], goal, per_call)
         solved.sweeps[columns], solved.residuals[columns] = batch.sweeps[: batch.count], batch.best
@@ -202,84 +201,55 @@ def _sweep_batch(
         batch.tol[: batch.count][sweeps >= limit] = math.inf
 
 
-def enough_sweeps(system: System, tol: np.ndarray) -> np.ndarray:
-    """Sweeps after which the residual is at most ``tol`` in exact arithmetic, and some more for rounding.
-
-    In the norm of K the error falls as 2 q^t with q = (s - 1) / (s + 1), s^2 = (1 + max alpha) / (1 - max alpha);
-    the weights m turn that norm into the largest entry of the residual.  Whatever K is, they end after as many
-    sweeps as there are rows to find, which rounding stretches.
-    """
-    degree = (system.row_sums * system.h**2)[:, None]
-    weight = np.divide(degree, system.alpha, out=np.zeros(system.alpha.shape), where=system.sought)
-    least = weight.min(axis=0, where=system.sought, initial=math.inf)
-    most = weight.max(axis=0, where=system.sought, initial=0.0)
-    limits = [
-        _enough(float(top), int(n_sought), math.sqrt(a) / math.sqrt(b) if n_sought else 1.0, float(aim))
-        for top, n_sought, a, b, aim in np.broadcast(system.top, system.n_sought, most, least, tol)
-    ]
-    return np.array(limits, dtype=np.int64)
-
-
-def _enough(top: float, n_sought: int, root_of_span: float, tol: float) -> int:
-    if top == 0:
-        return 1
-    start = 2 * (1 + top) * math.sqrt(n_sought) * root_of_span
-    gain = math.log1p((1 - top + math.sqrt((1 - top) * (1 + top))) / top)  # -log q, also for a tiny alpha
-    return 20 + int(min(1.2 * math.log(max(start / tol, 2.0)) / gain, 10 * n_sought + 100))
+def most_sweeps(system: System) -> np.ndarray:
+    """Sweeps of each label at most: without rounding, one for each row that is sought would be enough."""
+    return np.asarray(10 * system.n_sought + 100)
 
 
 # ---------------------------------------------------------------- in float64
 
 
 def float64_gradients(system: System, F: np.ndarray, goal: Goal) -> Solved:
-    """Conjugate gradients for K = I - A T in float64, label by label; each step minimises along its direction.
-
-    The step is <p, z> / <p, K p>, not <z, z> / <p, K p>: equal in exact arithmetic, and never uphill.  Restarted from
-    the true residual when the updated one is small enough, or after n sweeps.
-    """
+    """SciPy's conjugate gradients in float64, label by label."""
     solved = Solved(np.zeros(F.shape[1], np.int64), np.zeros(F.shape[1]))
-    limits = enough_sweeps(system, goal.tol)
     for c in range(F.shape[1]):
         only = np.array([c])
-        f = np.ascontiguousarray(F[:, only])
-        found = _float64_label(system.part(only), f, float(goal.tol[c]), int(limits[c]), goal)
-        F[:, only] = f
-        solved.sweeps[c], solved.residuals[c] = found
+        found = _float64_label(system.part(only), F[:, only], goal.part(only))
+        F[:, only], solved.sweeps[c], solved.residuals[c] = found
     return solved
 
 
-def _float64_label(system: System, F: np.ndarray, tol: float, limit: int, goal: Goal) -> tuple[int, float]:
-    given, m = system.given(), system.factors().m
-    weight = m * (system.h**2)[:, None]
+def _float64_label(system: System, F: np.ndarray, goal: Goal) -> tuple[np.ndarray, int, float]:
+    """A better F of one label, the sweeps made and its residual: solved again for the residual as long as it halves.
+
+    The variables are weight^1/2 F on the sought rows, in which K = I - A T is symmetric.
+    """
+    given, rows = system.given(), np.flatnonzero(system.sought[:, 0])
+    scale, change = np.sqrt(system.factors().m[rows, 0]) * system.h[rows], np.zeros(F.shape)
+    n_sweeps, limit = 0, int(most_sweeps(system)[0])
+
+    def multiply(v: np.ndarray) -> np.ndarray:
+        change[rows, 0] = v / scale
+        return np.asarray(v - scale * system.averages(change, given[0])[rows, 0])
+
+    def swept(_: np.ndarray) -> None:
+        nonlocal n_sweeps
+        n_sweeps += 1
+        if goal.callback is not None:
+            goal.callback(PropagationProgress(n_sweeps, float(best), 0, 1))
+
+    K = LinearOperator((len(rows), len(rows)), matvec=multiply, dtype=np.float64)
+    tol, before = float(goal.tol[0]), np.inf
     out, (best,) = system.sweep(F, given)
-    n_iter = 0
-    while best > tol and n_iter < limit:
-        x, z = F.copy(), out - F
-        p, rho = z.copy(), float((weight * z * z).sum())
-        while n_iter < limit:
-            y = np.where(system.sought, p - system.averages(p, given[0]), 0.0)
-            curvature = float((weight * p * y).sum())
-            with np.errstate(all="ignore"):
-                step = np.float64((weight * p * z).sum()) / curvature if curvature > 0 else 0.0
-                if not np.isfinite(step) or step == 0:
-                    break
-                x += step * p
-                z -= step * y
-                fresh = float((weight * z * z).sum())
-                turn = fresh / rho if rho > 0 else 0.0
-            p, rho = z + turn * p, fresh
-            n_iter += 1
-            peak = float(np.abs(z).max())
-            if goal.callback is not None:
-                goal.callback(PropagationProgress(n_iter, peak, 0, 1))
-            if peak <= 0.5 * tol:
-                break
+    while tol < best <= 0.5 * before and n_sweeps < limit:
+        before, left, right = best, limit - n_sweeps, scale * (out - F)[rows, 0]
+        with np.errstate(all="ignore"):
+            found, _ = cg(K, right, rtol=_EPS, atol=0.5 * tol * scale.min(), maxiter=left, callback=swept)
+        tried = F.copy()
+        tried[rows, 0] += found / scale
         if system.clip:
-            np.clip(x, 0.0, 1.0, out=x)
-        before = best
-        out, (residual,) = system.sweep(x, given)
+            np.clip(tried, 0.0, 1.0, out=tried)
+        out, (residual,) = system.sweep(tried, given)
         if residual < best:
-            F[...], best = x, residual
-        if not residual <= 0.5 * before:
-            break
-    return n_iter, float(best)
+            F, best = tried, residual
+    return F, n_sweeps, float(best)

@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 
 import nmlsdr._propagation as _propagation
 
@@ -40,8 +41,6 @@ BLOCK_ROWS = 256
 WORK_PER_THREAD = 4e6
 # Below this a row is clamped: what it would take from its neighbours is lost in rounding, and 1 / alpha in overflow.
 SMALLEST_ALPHA = 1e-200
-# From so many rows on, sweeps run over the rows in breadth-first order (measured: bench/README.md).
-ORDERED_ROWS = 100_000
 
 
 class PropagationProgress(NamedTuple):
@@ -96,18 +95,6 @@ class RowFactors(NamedTuple):
     gain: np.ndarray
     k: np.ndarray
     m: np.ndarray
-
-
-class SweepGraph(NamedTuple):
-    """The graph with its rows in the order of the sweeps: row i is row order[i] of the system, if there is an order."""
-
-    order: np.ndarray | None
-    indptr: np.ndarray
-    indices: np.ndarray
-    values: np.ndarray
-    sweep_values: np.ndarray
-    h: np.ndarray
-    inverse_h: np.ndarray
 
 
 class System:
@@ -166,26 +153,22 @@ class System:
 
     def _reached(self, known: np.ndarray) -> np.ndarray:
         """Which entries lie in a component of the graph with a known entry of their label."""
-        indptr, indices = self.indptr, self.indices
-        if not self.binary and self.W.data.min() == 0:
-            edges = self.W.copy()
+        edges = self.W
+        if not self.binary and edges.data.min() == 0:
+            edges = edges.copy()
             edges.eliminate_zeros()
-            indptr, indices = edges.indptr.astype(np.int64), edges.indices.astype(np.int32)
-        self.order, component = np.empty((2, len(known)), np.int32)
-        n_components = _propagation.breadth_first(indptr, indices, self.order, component)
-        if n_components == 1:
-            return np.broadcast_to(known.any(axis=0), known.shape)
+        n_components, component = connected_components(edges, directed=False)
         found = np.zeros((n_components, known.shape[1]), bool)
         rows, columns = np.nonzero(known)
         found[component[rows], columns] = True
-        return found[component]
+        return np.asarray(found[component])
 
     def threads_for(self, n_batches: int) -> int:
         """The number of batches of labels to solve side by side, 1 if there are fewer than threads."""
         n_threads = worthwhile_threads(self.n_jobs, self.work * n_batches, WORK_PER_THREAD)
         return n_threads if n_threads <= n_batches else 1
 
-    def part(self, columns: np.ndarray) -> "System":
+    def part(self, columns: Any) -> "System":
         """The system of some labels."""
         part = copy.copy(self)
         part.Y = np.ascontiguousarray(self.Y[:, columns])
@@ -194,50 +177,27 @@ class System:
             part.top, part.n_sought = self.top[columns], self.n_sought[columns]
         return part
 
-    def of_columns(self, values: np.ndarray, columns: slice, order: np.ndarray | None) -> np.ndarray:
-        """What ``values`` (n, 1) or (n, n_labels) holds for these labels, its rows in this order."""
-        values = values[:, columns] if values.shape[1] > 1 else values
-        return values if order is None else values[order]
-
-    def factors(self, columns: slice = slice(None), order: np.ndarray | None = None) -> RowFactors:
+    def factors(self) -> RowFactors:
         """The factors of these labels: (n, 1) for an alpha per row."""
-        alpha, sought = (self.of_columns(values, columns, order) for values in (self.alpha, self.sought))
-        sums, row_sums = (x[:, None] if order is None else x[order, None] for x in (self.sums, self.row_sums))
-        gain, k, m = np.zeros((3, *alpha.shape))
-        np.divide(alpha, sums, out=gain, where=sought)
-        np.divide(row_sums, alpha, out=m, where=sought)
+        gain, k, m = np.zeros((3, *self.alpha.shape))
+        np.divide(self.alpha, self.sums[:, None], out=gain, where=self.sought)
+        np.divide(self.row_sums[:, None], self.alpha, out=m, where=self.sought)
         if self.binary:
-            np.divide(alpha, row_sums, out=k, where=sought)
+            np.divide(self.alpha, self.row_sums[:, None], out=k, where=self.sought)
         else:
-            np.copyto(k, alpha if self.per_entry else 1.0, where=sought)
+            np.copyto(k, self.alpha if self.per_entry else 1.0, where=self.sought)
         return RowFactors(gain, k.astype(np.float32), m)
 
-    def sweep_graph(self) -> SweepGraph:
-        """The graph as the sweeps walk through it: rows in breadth-first order, if there are many.
-
-        Then the neighbours of a row are near each other in memory, and most of them are in a cache.  Sums over a row
-        keep the order of their terms.  The order depends on the graph alone, so a label has the same bits whatever
-        other labels are solved with it.
-        """
-        n = len(self.h)
-        sweep_values = np.empty(0, np.float32)
-        if not self.binary:
-            scale = np.zeros(n)  # with alpha the values are alpha_i T_ij <= 1 and cannot overflow float32
-            np.divide(
-                1.0 if self.per_entry else self.alpha[:, 0], self.row_sums, out=scale,
-                where=self.row_sums > 0 if self.per_entry else self.sought[:, 0],
-            )  # fmt: skip
-            sweep_values = (self.values * np.repeat(scale, np.diff(self.indptr))).astype(np.float32)
-        if n < ORDERED_ROWS:
-            return SweepGraph(None, self.indptr, self.indices, self.values, sweep_values, self.h, self.inverse_h)
-        place = np.empty(n, np.int32)
-        place[self.order] = np.arange(n, dtype=np.int32)
-        indptr = np.zeros(n + 1, np.int64)
-        np.cumsum(np.diff(self.indptr)[self.order], out=indptr[1:])
-        old = np.arange(len(self.indices)) + np.repeat(self.indptr[self.order] - indptr[:-1], np.diff(indptr))
-        values, sweeps = (array[old] if len(array) else array for array in (self.values, sweep_values))
-        indices = place[self.indices[old]]
-        return SweepGraph(self.order, indptr, indices, values, sweeps, self.h[self.order], self.inverse_h[self.order])
+    def sweep_values(self) -> np.ndarray:
+        """The values of the edges in a sweep; none for a binary graph."""
+        if self.binary:
+            return np.empty(0, np.float32)
+        scale = np.zeros(len(self.h))  # with alpha the values are alpha_i T_ij <= 1 and cannot overflow float32
+        np.divide(
+            1.0 if self.per_entry else self.alpha[:, 0], self.row_sums, out=scale,
+            where=self.row_sums > 0 if self.per_entry else self.sought[:, 0],
+        )  # fmt: skip
+        return (self.values * np.repeat(scale, np.diff(self.indptr))).astype(np.float32)
 
     def first_iterate(self, init: np.ndarray | None) -> np.ndarray:
         """F(0) = Y as in the article, or one sweep of eq. (6) from ``init``; where F is fixed, that F.

@@ -31,7 +31,7 @@ TESTS = {
     "_report/": "doors/test_report.py doors/test_leaks.py",
     "_ridge/": "core/test_ridge.py core/test_masked_ridge.py core/test_shrinkage.py",
     "_search/": "core/test_neighbors_strategy.py core/test_neighbors_groups.py core/test_neighbors_leading.py core/test_neighbors_plugins.py core/test_large_work.py core/test_neighbors.py",
-    "_solvers/": "core/test_propagation.py core/test_propagation_entries.py core/test_propagation_labels.py core/test_propagation_order.py core/test_propagation_safeguards.py core/test_propagation_small.py",
+    "_solvers/": "core/test_propagation.py core/test_propagation_entries.py core/test_propagation_labels.py core/test_propagation_bits.py core/test_propagation_safeguards.py core/test_propagation_small.py",
     "_weights": "core/test_graph.py",
     "c_api": "doors/test_c_api.py",
     "dask/": "core/test_dask.py core/test_dask_fits.py",

@@ -4,7 +4,7 @@
 
 Each problem has a seed, which is printed when the problem fails and repeats it alone.  Graphs of 2 to 40 rows (paths,
 stars, cycles, bipartite, complete, trees, random ones, far pairs), weights from 1e-300 to 1e300, alphas from 0 to
-1 - 1e-12, every solver; every second one has its rows in the order of large problems.  A failure is an F that is not
+1 - 1e-12, every solver.  A failure is an F that is not
 finite or not in [0, 1], that is further from the solution than ``error_bound``, that is further than 1e-6 +
 100 eps / (1 - max alpha) without a warning (with "auto": even with one), or that took more sweeps than its bound.
 """
@@ -19,7 +19,6 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from nmlsdr._solvers import system
 from nmlsdr._solvers.chain import FIXED_POINT_SWEEPS, FIXED_POINT_WORK
 from nmlsdr.propagation import propagate
 
@@ -134,7 +133,6 @@ def one(seed):
         Y = scale * (2 * Y - 1) * rng.random((n, C))
     Y[~labeled] = 0
     alpha = alphas(rng, labeled)
-    system.ORDERED_ROWS = 1 if seed % 2 else 1000
     if rng.random() < 0.15:  # known entries, and an alpha for each
         labeled = (rng.random((n, C)) < 0.5) & labeled[:, None]
         alpha = np.column_stack([alphas(rng, labeled[:, c]) for c in range(C)])

@@ -48,7 +48,7 @@ def test_kernels_equal_the_plain_implementations(rng, weights, width, block, n_t
     assert 0 < np.count_nonzero(s.sought) < len(s.sought) - 6
     n = len(s.sought)
     gain, k, m = (values[:, 0] for values in s.factors())
-    graph = s.sweep_graph()[1:]
+    graph = s.indptr, s.indices, s.values, s.sweep_values(), s.h, s.inverse_h
     indptr, indices, values, sweep_values, h, e = graph
     F = rng.random((n, width))
     B = (1 - s.alpha) * s.Y[:, :width]
@@ -94,7 +94,8 @@ def test_a_masked_column_stays_as_it_is(rng):
     rho, along, peak = rng.random((3, width))
     before = [a.copy() for a in (z, p, x, rho, along, peak, F)]
     take = np.array([1, 0, 1, 0], np.int32)
-    bound = kernels(s.sweep_graph()[1:], (gain, m, k), B, F, x, z, p, n_threads=2)
+    graph = s.indptr, s.indices, s.values, s.sweep_values(), s.h, s.inverse_h
+    bound = kernels(graph, (gain, m, k), B, F, x, z, p, n_threads=2)
     bound.residual(take, True, rho, along, peak)
     bound.flush(take, False)
     for now, then in zip((z, p, x, rho, along, peak, F), before, strict=True):

@@ -10,7 +10,7 @@ from propagation_cases import propagate_signed
 from scipy import sparse
 
 from nmlsdr import MultiLabelPropagation
-from nmlsdr._solvers import chain, conjugate_gradients, direct, system
+from nmlsdr._solvers import chain, conjugate_gradients, direct
 from nmlsdr.graph import neighbor_graph
 from nmlsdr.propagation import propagate
 
@@ -102,13 +102,11 @@ def test_every_step_of_auto(rng, monkeypatch, weights, limits):
         same_alone(W, Y, alpha, known, subsets, whole, solver=solver)
 
 
-@pytest.mark.quick_cases("options0", "options1", "True-weighted-options2")
+@pytest.mark.quick_cases("options0", "options1", "weighted-options2")
 @pytest.mark.parametrize("options", [{}, {"max_iter": 9}, {"tol": 1e-13}, {"solver": "cg", "tol": 3e-16}])
 @pytest.mark.parametrize("weights", ["binary", "weighted"])
-@pytest.mark.parametrize("ordered", [False, True])
-def test_batches_of_any_width_a_callback_and_small_calls(rng, monkeypatch, weights, ordered, options):
+def test_batches_of_any_width_a_callback_and_small_calls(rng, monkeypatch, weights, options):
     """Labels that take 3 to 600 sweeps in one batch; some end late, get stuck, or go on after their first end."""
-    monkeypatch.setattr(system, "ORDERED_ROWS", 1 if ordered else 10_000)
     n, n_labels = 90, 45
     W = neighbor_graph(rng.standard_normal((n, 2)), 4, edge_weights="binary" if weights == "binary" else "rbf", sigma=1)
     known, alpha, Y = entries(rng, n, n_labels)

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from nmlsdr._checks.arguments import check_graph
 from nmlsdr._solvers import chain, conjugate_gradients, direct
-from nmlsdr._solvers.conjugate_gradients import _Batch, enough_sweeps, float64_gradients
+from nmlsdr._solvers.conjugate_gradients import _Batch, float64_gradients
 from nmlsdr._solvers.system import Goal, Solved, System
 from nmlsdr.propagation import _aim, propagate
 
@@ -30,7 +30,7 @@ def batch_of(rng, n=120, n_labels=3, rest=1e-3):
     system = System(check_graph(W), Y, np.where(labeled, 0.6, 1 - rest), labeled, 1)
     F = system.first_iterate(None)
     goal = wanted(1e-8, n_labels)
-    return system, F, _Batch(system, system.sweep_graph(), F, slice(0, n_labels), goal)
+    return system, F, _Batch(system, system.sweep_values(), F, slice(0, n_labels), goal)
 
 
 def wanted(tol, n_labels=3):
@@ -113,7 +113,7 @@ def test_a_column_without_progress_leaves(rng):
     batch.stop_stuck(np.array([True, False, True]))
     assert batch.active().tolist() == [False, True, False]  # and not since then
     done = conjugate_gradients.conjugate_gradients(system, F, wanted(1e-300))
-    assert (done.sweeps < enough_sweeps(system, wanted(1e-300).tol)).all()  # given up well before the limit
+    assert (done.sweeps < conjugate_gradients.most_sweeps(system)).all()  # given up well before the limit
 
 
 def test_a_label_keeps_its_result_if_another_solver_makes_it_worse(rng):
@@ -143,8 +143,20 @@ def test_float64_continues_where_float32_cannot(rng):
         sweeps, residuals = float64_gradients(system, F, wanted(aim))
         np.testing.assert_array_equal(residuals, system.sweep(F)[1])
         assert residuals.max() <= aim < before
-        assert (sweeps <= enough_sweeps(system, wanted(aim).tol)).all()
+        assert (sweeps <= conjugate_gradients.most_sweeps(system)).all()
     assert float64_gradients(system, F, wanted(1e-30)).residuals.max() <= 1e-13  # below rounding
+
+
+@pytest.mark.parametrize("least", [1.0, 1e-40])
+def test_float64_solutions_lie_in_0_to_1_whatever_the_range_of_the_weights(rng, least):
+    W, labeled = random_graph(rng, 120, 4 / 120), rng.random(120) < 0.3
+    W.data[W.data < 0.3] = least
+    Y = np.repeat(labeled[:, None].astype(float), 3, axis=1)  # 1 on all rows that are reached
+    system = System(check_graph(W), Y, np.where(labeled, 0.6, 1 - 1e-7), labeled, 1)
+    for tol in (1e-3, 1e-14):  # steps that end early go beyond 1
+        F = system.first_iterate(rng.random(Y.shape))
+        assert float64_gradients(system, F, wanted(tol)).residuals.max() <= tol
+        assert 0 <= F.min() <= F.max() <= 1
 
 
 def test_float64_sweeps_never_leave_a_larger_residual(rng):
@@ -158,20 +170,32 @@ def test_float64_sweeps_never_leave_a_larger_residual(rng):
             before = after
 
 
-def test_sweeps_have_a_bound_of_theory(rng):
-    for top in (1e-300, 1e-17, 1e-3, 0.6, 0.999, 1 - 1e-9, 1 - 1e-12):
-        W = random_graph(rng, 50, 0.1)
-        system = System(check_graph(W), np.ones((50, 1)), np.full(50, top), np.ones(50, bool), 1)
-        limit = enough_sweeps(system, np.array([1e-8]))[0]
-        assert 1 <= limit <= 10 * 50 + 120
-        if top < 1e-9:
-            assert limit <= 22
-        assert chain.most_sweeps(system, np.array([1e8]))[0] <= chain.FIXED_POINT_WORK / 5000
-    n = 400_000
+@pytest.mark.parametrize("rest", [1e-3, 1e-7, 1e-12])
+def test_every_solver_ends_at_a_residual_that_no_rounding_reaches(rng, rest):
+    """By itself, without a bound on the sweeps from the caller, and near the smallest residual that there is."""
+    system, F, _ = batch_of(rng, n=60, rest=rest)
+    for solve in (conjugate_gradients.conjugate_gradients, float64_gradients, chain.fixed_point):
+        found, start = F.copy(), system.sweep(F)[1]
+        sweeps, residuals = solve(system, found, wanted(1e-300))
+        np.testing.assert_array_equal(residuals, system.sweep(found)[1])
+        assert (residuals <= start).all()
+        assert (sweeps <= (700 if solve is not chain.fixed_point else 200_000)).all()
+        if solve is not chain.fixed_point:
+            assert residuals.max() <= 1e-14
+
+
+def test_the_iteration_of_eq_6_has_a_bound_where_alpha_is_near_1():
+    n = 3000
     W = sparse.csr_array(sparse.diags_array([np.ones(n - 1), np.ones(n - 1)], offsets=[-1, 1]))
-    system = System(check_graph(W), np.ones((n, 1)), np.full(n, 1 - 1e-12), np.ones(n, bool), 1)
-    assert chain.most_sweeps(system, np.array([1e8]))[0] == chain.FIXED_POINT_SWEEPS
-    assert enough_sweeps(system, np.array([1e-8]))[0] <= 10 * n + 120
+    Y = np.zeros((n, 1))
+    Y[0] = 1.0
+    system = System(check_graph(W), Y, np.full(n, 1 - 1e-12), Y[:, 0] > 0, 1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(chain, "FIXED_POINT_SWEEPS", 50)
+        patch.setattr(chain, "FIXED_POINT_WORK", 0)
+        assert chain.fixed_point(system, Y.copy(), wanted(1e-8, 1)).sweeps.tolist() == [50]
+        patch.setattr(chain, "FIXED_POINT_WORK", 100 * (2 * (n - 1) + 10 * n + 5000))
+        assert chain.fixed_point(system, Y.copy(), wanted(1e-8, 1)).sweeps.tolist() == [100]
 
 
 def test_auto_aims_at_1000_tol_and_small_systems_at_100(rng):

@@ -294,12 +294,10 @@ static void nmlsdr_draw_rows(nmlsdr_growing *g, nmlsdr_memory *memory, int32_t *
         nmlsdr_enter_row(g, i, f->Y + row * f->n_labels, draws[row]);
         if (!g->X) continue;
         const int64_t begin = f->indptr[row], end = f->indptr[row + 1];
-        float *to = g->X + i * g->width;
-        memset(to, 0, (size_t)g->width * sizeof *to);
-        for (int64_t a = begin; a < end; a++) {
-            const int32_t j = place[indices ? indices[a] : a - begin];
-            if (j >= 0) to[j] = f->data[a] + 0.0f; /* - 0 becomes 0, so that a threshold has one sign of it */
-        }
+        float *to = g->X + i * g->width; /* - 0 becomes 0, so that a threshold has one sign of it */
+        for (ptrdiff_t j = 0; j < g->n_columns; j++) to[j] = indices ? 0.0f : f->data[begin + columns[j]] + 0.0f;
+        for (int64_t a = begin; indices && a < end; a++)
+            if (place[indices[a]] >= 0) to[place[indices[a]]] = f->data[a] + 0.0f;
         for (ptrdiff_t j = g->n_columns; j < g->width; j++) to[j] = to[j - g->n_columns];
     }
     if (!g->X) nmlsdr_keep_columns(g, memory, place);

@@ -39,12 +39,14 @@ typedef int8_t VB __attribute__((vector_size(4 * LANES), aligned(1), may_alias))
 /* Copy the numbers of the rows of a node, and add them up. */
 NM_TARGET static void NM_LEVEL(add_up)(const nmlsdr_growing *g)
 {
-    const ptrdiff_t width = g->f->n_padded;
+    const ptrdiff_t width = g->f->n_padded, n = g->n; /* copies: a store might change what g points to */
+    const int32_t *rows = g->rows, *Z = g->Z;
+    int32_t *copy = g->z;
     for (ptrdiff_t c = 0; c < width; c += LANES) {
         VI sum = {0};
-        for (ptrdiff_t i = 0; i < g->n; i++) {
-            const VI z = AT(const VI, g->Z + g->rows[i] * width + c);
-            AT(VI, g->z + i * width + c) = z;
+        for (ptrdiff_t i = 0; i < n; i++) {
+            const VI z = AT(const VI, Z + rows[i] * width + c);
+            AT(VI, copy + i * width + c) = z;
             sum += z;
         }
         AT(VI, g->total + c) = sum;
@@ -250,10 +252,13 @@ NM_TARGET static void NM_LEVEL(compare_stored)(
 static inline NM_TARGET void NM_LEVEL(fill_window)(const nmlsdr_growing *g, ptrdiff_t p, float *least, float *most)
 {
     const float *X = g->X + p;
-    V low = AT(const V, X + g->rows[0] * g->width), negative = -low;
-    for (ptrdiff_t i = 0; i < g->n; i++) {
-        const V one = AT(const V, X + g->rows[i] * g->width);
-        AT(V, g->window + LANES * i) = one;
+    const int32_t *rows = g->rows;
+    const ptrdiff_t width = g->width, n = g->n;
+    float *window = g->window;
+    V low = AT(const V, X + rows[0] * width), negative = -low;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        const V one = AT(const V, X + rows[i] * width);
+        AT(V, window + LANES * i) = one;
         low = VMIN(one, low);
         negative = VMIN(-one, negative);
     }

@@ -257,7 +257,7 @@ CASES = {
     "thirty labels": lambda rng: (rng.standard_normal((60, 7)), labels(rng, (60, 30))),
     "rare labels": lambda rng: (rng.standard_normal((120, 8)), (rng.random((120, 40)) < 0.05) * (np.arange(40) != 7.0)),
     "ties": lambda rng: (rng.integers(0, 3, (120, 30)), labels(rng, (120, 4))),
-    "two values": lambda rng: (np.tile(rng.random((60, 8)) < 0.4, 2), labels(rng, (60, 4))),
+    "two values": lambda rng: (np.tile(rng.random((120, 12)) < 0.15, 4), labels(rng, (120, 4))),
     "mostly 0": lambda rng: (np.where(rng.random((150, 90)) < 0.05, rng.random((150, 90)), 0), labels(rng, (150, 7))),
     "rare, of both signs": lambda rng: (
         np.where(rng.random((400, 90)) < 0.022, rng.integers(-2, 4, (400, 90)), 0), labels(rng, (400, 10))

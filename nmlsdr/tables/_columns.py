@@ -23,7 +23,7 @@ from .._checks.cells import is_null
 from .._checks.words import fold, trim
 from ._dates import Dates, dates_of, numeric_date
 from ._numbers import GROUPED, keeps_digits, plain_text, plain_values, text_of
-from ._shapes import Coded, coded, rows_of, shapes_of
+from ._shapes import Coded, coded, shapes_of
 from ._units import Forms, forms_of
 
 MIDNIGHT = re.compile(r" 00:00:00(\.0+)?$")
@@ -244,10 +244,9 @@ class Facts:
 
     def numbers_as_written(self) -> set[str]:
         """The different numbers of a column of texts, without their units."""
-        different, forms = self.column.different, self.column.forms
-        rows = rows_of(np.where(self.is_known, forms.codes, -1), range(len(forms.parts)))
-        found = [(forms.parts[code], [different[row] for row in part.tolist()]) for code, part in rows]
-        return {number for parts, texts in found if parts is not None for number in parts.of(texts)}
+        different, parts, codes = self.column.different, self.column.forms.parts, self.column.forms.codes
+        found = [(parts[codes[row]], different[row]) for row in np.flatnonzero(self.is_known).tolist()]
+        return {number for own, text in found if own is not None for number in own.of([text])}
 
     def marked(self) -> Mapping[str, int]:
         """The numbers that tell the decimal mark of the table: those that the file has as texts."""

@@ -39,7 +39,6 @@ class CsvFile:
     def __init__(self, lines: Lines, form: Form, asked: Collection[str] | None = None) -> None:
         self.path, self.lines, self.form, self.is_raw = lines.path, lines, form, asked is not None
         self.is_labels = False  # whether all columns are labels
-        self.renamed: dict[str, str] = {}
         import_extra("pyarrow.compute", "Reading CSV files", "cli")
         self.delimiter = lines.delimiter(form.delimiter)
         begin = lines.peek().splitlines()[:10] if self.is_raw else []
@@ -156,13 +155,10 @@ class CsvFile:
             lines.number = 1
             raise lines.error("the file is empty; it needs a header line with the names of the columns")
         names = [cell.strip(BLANKS) for cell in cells]
-        if not any(names):
-            raise lines.error("the line is blank; it must contain the names of the columns")
-        if self.is_raw:
-            names, self.renamed = distinct_names(names)
         numbered = names in ([str(j) for j in range(len(names))], [str(j + 1) for j in range(len(names))])
-        if not numbered and all(PLAIN.fullmatch(name) for name in names):
-            raise lines.error("the first line contains only numbers; it must contain the names of the columns")
+        if not any(names) or (not numbered and all(map(PLAIN.fullmatch, names))):
+            raise lines.error("the line is blank or contains only numbers; it must contain the names of the columns")
+        names, self.renamed = distinct_names(names) if self.is_raw else (names, {})
         return names
 
 

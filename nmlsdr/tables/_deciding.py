@@ -16,7 +16,7 @@ from .._errors import InputError, plural, shorten
 from ._columns import Cells, Facts, Numbers, row_numbers, tally
 from ._dates import find_months, order_of, with_words
 from ._lists import find_items, find_keys
-from ._numbers import NOTATIONS, Notation, find_notation, is_number, number_reader, usual_decimal
+from ._numbers import MARK_NAMES, NOTATIONS, Notation, find_notation, is_number, number_reader, usual_decimal
 from ._plan import Column, Plan
 from ._units import MOST_UNITS, NO_UNITS, SHARE, Parts, Units, find_units, measures, read_quantities, word_before
 
@@ -278,7 +278,7 @@ class Deciding:
     def _words_for_missing(self, columns: Sequence[Facts], readings: Sequence[Reading | None]) -> set[str]:
         """Words that stand among numbers or dates again and again, in whichever column that is not left out."""
         counts: Counter[str] = Counter()
-        found, digests = set(), set()
+        found, digests = set[str](), set[int]()
         for facts, reading in zip(columns, readings, strict=True):
             others = {} if reading is None else reading.others
             words = tally((fold(text), count) for text, count in others.items() if not is_number(text))
@@ -316,7 +316,8 @@ class Deciding:
         column, notation = reading.column, Notation(reading.column.decimal, reading.column.thousands)
         numbers = Counter[str]() if isinstance(facts.cells, Numbers) else facts.numbers
         has_comma = any("," in number for number in numbers)
-        seen = [words for words in notation.words() if notation.thousands or has_comma]
+        seen = ["decimal commas"] * (notation.decimal == "," and (has_comma or notation.thousands != ""))
+        seen += [f"{MARK_NAMES.get(notation.thousands)} between thousands"] * (notation.thousands != "")
         seen += [text for text in (reading.units.note, reading.doubt) if text]
         if any(map(LEADING_ZEROS.fullmatch, numbers)):
             seen.append("leading zeros; if these are codes, give --one-hot")

@@ -36,13 +36,8 @@ class Notation(NamedTuple):
     decimal: str
     thousands: str
 
-    def words(self) -> list[str]:
-        """Return what is unusual about it, for people."""
-        found = ["decimal commas"] if self.decimal == "," else []
-        return found + ([f"{_MARK_NAMES[self.thousands]} between thousands"] if self.thousands else [])
 
-
-_MARK_NAMES = {".": "points", ",": "commas", " ": "blanks", "'": "apostrophes"}
+MARK_NAMES = {".": "points", ",": "commas", " ": "blanks", "'": "apostrophes"}
 _MARKS = (".", ""), (",", ""), (".", ","), (",", "."), (".", " "), (",", " "), (".", "'"), (",", "'")
 #: All notations that are looked for; where two read the same cells, the first is meant.
 NOTATIONS = tuple(Notation(decimal, between) for decimal, between in _MARKS)
@@ -207,7 +202,7 @@ def _points(
     if (largest >= 1000 and not spanish) or (usual == mark and (spanish or not bare)):
         return decimals, ""
     found = between if (usual or ".") != mark else decimals
-    marks = _MARK_NAMES[mark]
+    marks = MARK_NAMES[mark]
     other = "stand between thousands" if found == decimals else "are decimal marks"
     advice = f"give --{'thousands' if found == decimals else 'decimal'} {mark}"
     if usual == mark:  # the option would concern the other columns as well

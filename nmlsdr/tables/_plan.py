@@ -356,7 +356,7 @@ class Plan:
         for c in self.columns:
             wide = len(c.feature_names) if FEATURES.get(c.kind) or c.kind == "JSON" else 0
             answers = {"yes/no": ("0", "1"), "date": [*map(str, range(1, 13))]}.get(c.kind, c.levels.values())
-            sound = (c.kind in OTHERS or c.feature_names) and {*c.levels.values()} <= {*answers}
+            sound = (c.kind in OTHERS or c.feature_names != []) and {*c.levels.values()} <= {*answers}
             sound = sound and (c.decimal, c.thousands) in NOTATIONS and len(c.fill) in (0, wide)
             sound = sound and all(abs(value) < 1e170 for value in c.fill)
             sound = sound and all(0 < factor < 1e170 for factor in c.factors.values())
@@ -366,7 +366,7 @@ class Plan:
             raise ValueError("another number of profiles than of columns")
         for profile in self.profiles:
             shares = [profile.missing, abs(profile.drift), *profile.shares.values()]
-            sound = np.isfinite(profile.quantiles).all() and len(profile.quantiles) in (0, len(LEVELS))
+            sound = bool(np.isfinite(profile.quantiles).all()) and len(profile.quantiles) in (0, len(LEVELS))
             if not sound or not 0 <= profile.n_rows < 2**53 or not all(0 <= share <= 1 for share in shares):
                 raise ValueError("impossible shares in a profile")
         if len({c.name for c in self.columns}) < len(self.columns):

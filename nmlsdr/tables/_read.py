@@ -253,10 +253,9 @@ def _result(**known: Any) -> Bunch:
 
 def _read_arrays(path: Path_, reader: Any, roles: Roles, form: Form, labels: LabelNames | None) -> Bunch:
     """Read a file whose columns have no names."""
-    kind = "an npz" if reader is read_npz else "an svmlight"
     for what in ("drop", "id_column", "label_list", "annotators"):
         if value := getattr(roles, what):
-            raise DataFileError(f": {what}={value} needs columns with names; {kind} file has none.")
+            raise DataFileError(f": {what}={value} needs columns with names, and the file has none.")
     table = _result(**reader(path, form, labels))
     if roles.label_file is not None:
         _read_label_file(table, roles, path, table.data.shape[0], form)

@@ -39,7 +39,7 @@ def read_svmlight(path: Path_, form: Form, labels: LabelNames | None = None) -> 
     last = getattr(form, limit) - 1 + first
     indices, values, indptr, sets = array("q"), array("d"), array("q", [0]), list[set[str]]()
     with Lines(path, form) as lines:
-        known = functools.cache(functools.partial(_labels_of, lines, labels and {*labels, UNLABELED}))
+        known = functools.cache(functools.partial(_labels_of, lines, None if labels is None else {*labels, UNLABELED}))
         for text in _rows(lines):
             row: Any = ROW.match(text)
             numbers = [*map(float, row[2].replace(":", " ").split())]

@@ -55,9 +55,8 @@ def check_output(path: PathLike, *, inputs: Iterable[PathLike] = ()) -> Path:
     for source in inputs:
         with contextlib.suppress(OSError):
             if os.path.samefile(source, target):
-                raise InputError(
-                    f"The output {given!r} is the same file as the input {os.fspath(source)!r}; choose another name."
-                )
+                what = f"The output {given!r} is the same file as the input {os.fspath(source)!r}"
+                raise InputError(f"{what}; choose another name.")
     if stat.S_ISDIR(mode):
         raise InputError(f"The output {given!r} is a folder; give a file name in it.")
     if mode and not os.access(target if stat.S_ISREG(mode) else given, os.W_OK):

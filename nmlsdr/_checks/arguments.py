@@ -53,10 +53,8 @@ def refuse_broken(matrix: Any, name: str) -> None:
         stored = indices[: indptr[-1]]
         sound = indptr[-1] <= min(len(indices), len(matrix.data)) and stored.min() >= 0 and stored.max() < bound
     if not sound:
-        raise InputError(
-            f"{name} is a broken {matrix.format.upper()} matrix: indptr must increase from 0 to the number of stored "
-            f"entries and indices lie from 0 to {bound - 1}; build it again from its rows and columns."
-        )
+        rule = f"indptr must increase from 0 to the number of stored entries and indices lie from 0 to {bound - 1}"
+        raise InputError(f"{name} is a broken {matrix.format.upper()} matrix: {rule}; build it again.")
 
 
 def _with_parts(X: Any, data: np.ndarray, indices: np.ndarray, indptr: np.ndarray) -> Any:
@@ -94,9 +92,7 @@ def refuse_weights(estimator: Any, unknown: dict[str, Any]) -> None:
     """Refuse arguments of a fit that it does not have; for weights of rows, say what takes their place."""
     fit = f"{type(estimator).__name__}.fit()"
     if "sample_weight" in unknown:
-        raise TypeError(
-            f"{fit} takes no sample_weight: give labels that should count less a larger alpha, in fit(X, y, alpha=...)."
-        )
+        raise TypeError(f"{fit} takes no sample_weight: give labels that should count less a larger alpha.")
     if unknown:
         raise TypeError(f"{fit} got an unexpected keyword argument {next(iter(unknown))!r}")
 
@@ -122,9 +118,7 @@ def asks_exact(neighbors: Any) -> bool:
     if isinstance(neighbors, str) and neighbors == "exact":
         return True
     if isinstance(neighbors, str | type) or not hasattr(neighbors, "fit_transform"):
-        raise InputError(
-            f'neighbors must be "exact" or a transformer whose fit_transform gives CSR distances, got {neighbors!r}.'
-        )
+        raise InputError(f'neighbors must be "exact" or a transformer to CSR distances, got {neighbors!r}.')
     return False
 
 
@@ -204,9 +198,7 @@ def check_rows(X: Any, name: str = "X", *, dtype: Any = None) -> Any:
         rows = contiguous(rows, wanted)
     except (TypeError, ValueError) as error:
         kind = InputError if isinstance(error, ValueError) else TypeError
-        raise kind(
-            f"{name} must hold numbers only, but {error}; nmlsdr.tables.TableEncoder makes numbers of text."
-        ) from None
+        raise kind(f"{name} must hold numbers, but {error}; nmlsdr.tables.TableEncoder encodes text.") from None
     _check_finite(rows, name, X)
     return rows
 

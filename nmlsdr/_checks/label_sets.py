@@ -52,9 +52,7 @@ def _names_in(row: Any, i: int, name: str) -> set[Any]:
     """The names of one row; those that texts split at commas give, such as " flu", without blanks around them."""
     names = {trim(entry) if isinstance(entry, str) else entry for entry in row}
     if names == {""}:
-        raise InputError(
-            f"{name} has an empty text for a label in row {i}; write None for an unlabelled row, set() for no label."
-        )
+        raise InputError(f"{name} has an empty label in row {i}; write None for an unlabelled row, set() for no label.")
     return names - {""}
 
 
@@ -67,7 +65,5 @@ def _may_be_a_matrix(rows: list[Any], nested: bool, name: str) -> bool:
     entries = {fold(str(entry)) for row in rows for entry in row} - {"nan", "none"}
     # One letter, such as x or y, is the name of a label.
     if all(len(entry) > 1 or entry in ("0", "1") for entry in entries) and label_words(entries) is not None:
-        raise InputError(
-            f"{name} contains lists of 0 and 1 (or yes and no), which may be columns of y or names; use arrays or sets."
-        )
+        raise InputError(f"{name} contains lists of 0 and 1 (or yes and no): if columns, use an array; if names, sets.")
     return False

@@ -52,10 +52,8 @@ def enter_verdicts(labels: Labels, verdicts: Any) -> tuple[Labels, np.ndarray]:
     other = ~(decided | np.isnan(values) | np.isin(values, _UNDECIDED))
     if other.any():
         row, label = (int(i) for i in np.argwhere(other)[0])
-        raise InputError(
-            f"verdicts must contain 1, 0, and -1 or NaN where nobody decided, got {values[row, label]:g} in row {row}, "
-            f"label {label}."
-        )
+        rule = "verdicts must contain 1, 0, and -1 or NaN where nobody decided"
+        raise InputError(f"{rule}, got {values[row, label]:g} in row {row}, label {label}.")
     if decided.any() and (labels.known & (values == labels.Y))[decided].all():
         warnings.warn(
             f"No verdict of {decided.sum()} differs from y; if y was corrected, pass the y from before.", stacklevel=4

@@ -105,11 +105,31 @@ def replace_file(path: PathLike, *, inputs: Iterable[PathLike] = ()) -> Iterator
     'whole'
     >>> folder.cleanup()
     """
+    target = check_output(path, inputs=inputs)
+    mode = os.stat(path).st_mode if os.path.exists(path) else 0
+    # A file name may have 255 bytes, and the target's may already have that many.
+    name = f".{os.fsdecode(os.fsencode(target.name)[:200])}.{secrets.token_hex(6)}.part"
+    part = target.with_name(name) if not mode or stat.S_ISREG(mode) else None
+    file = open(path, "wb") if part is None else open(part, "xb")  # noqa: SIM115  (closed by hand, before the rename)
     try:
-        yield from _replace(path, check_output(path, inputs=inputs))
-    except OSError as error:
-        if error.filename is None and error.errno is not None:  # such as that of a full disk, which names no file
-            error.filename = os.fspath(path)
+        if part is not None and mode:
+            os.chmod(part, stat.S_IMODE(mode))
+        yield file
+        file.flush()
+        if part is not None:
+            os.fsync(file.fileno())
+        file.close()
+        if part is not None:
+            os.replace(part, target)
+    except BaseException as error:
+        # A full disk makes close() fail too; the first error is the one to report.
+        with contextlib.suppress(OSError):
+            file.close()
+        with contextlib.suppress(OSError):
+            if part is not None:
+                os.unlink(part)
+        if isinstance(error, OSError) and error.filename is None and error.errno is not None:
+            error.filename = os.fspath(path)  # which that of a full disk does not name
         raise
 
 
@@ -117,33 +137,6 @@ def write_file(path: PathLike, content: str | bytes) -> None:
     """Write a file whole or not at all; see `replace_file`."""
     with replace_file(path) as file:
         file.write(content.encode() if isinstance(content, str) else content)
-
-
-def _replace(path: PathLike, target: Path) -> Iterator[BinaryIO]:
-    mode = os.stat(path).st_mode if os.path.exists(path) else 0
-    if mode and not stat.S_ISREG(mode):
-        with open(path, "wb") as file:
-            yield file
-        return
-    # A file name may have 255 bytes, and the target's may already have that many.
-    stem = os.fsdecode(os.fsencode(target.name)[:200])
-    part = target.with_name(f".{stem}.{secrets.token_hex(6)}.part")
-    file = open(part, "xb")  # noqa: SIM115  (closed by hand: the rename comes between close and clean-up)
-    try:
-        if mode:
-            os.chmod(part, stat.S_IMODE(mode))
-        yield file
-        file.flush()
-        os.fsync(file.fileno())
-        file.close()
-        os.replace(part, target)
-    except BaseException:
-        # A full disk makes close() fail too; the first error is the one to report.
-        with contextlib.suppress(OSError):
-            file.close()
-        with contextlib.suppress(OSError):
-            os.unlink(part)
-        raise
 
 
 def versions() -> dict[str, str]:

@@ -17,16 +17,13 @@ _SETS, _ROWS = (set, frozenset), (set, frozenset, list, tuple, np.ndarray)
 def rows_of_names(y: Any, name: str) -> list[Any] | None:
     """The rows of y as sets of names or None, or None if y is no list of such rows."""
     refuse_lazy(y, name)
-    if isinstance(y, (list, tuple)):
-        rows, nested = list(y), True
-    elif hasattr(y, "columns") or sparse.issparse(y) or isinstance(y, np.ma.MaskedArray):
+    nested = isinstance(y, (list, tuple))
+    is_series = hasattr(y, "to_list") or hasattr(y, "to_pylist")  # of pandas or polars, or an array of pyarrow
+    is_series |= isinstance(y, np.ndarray) and y.dtype.kind == "O" and y.ndim == 1
+    is_table = hasattr(y, "columns") or sparse.issparse(y) or isinstance(y, np.ma.MaskedArray)
+    if is_table or not (nested or is_series):
         return None
-    elif hasattr(y, "to_list") or hasattr(y, "to_pylist"):  # a series of pandas or polars, an array of pyarrow
-        rows, nested = y.to_list() if hasattr(y, "to_list") else y.to_pylist(), False
-    elif isinstance(y, np.ndarray) and y.dtype.kind == "O" and y.ndim == 1:
-        rows, nested = y.tolist(), False
-    else:
-        return None
+    rows = y.to_list() if hasattr(y, "to_list") else y.to_pylist() if hasattr(y, "to_pylist") else list(y)
     given = [row for row in rows if not is_null(row)]
     if not given or not any(isinstance(row, _ROWS) for row in given):
         return None

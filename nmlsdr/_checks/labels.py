@@ -249,10 +249,8 @@ def _two_classes(Y: np.ndarray) -> list[np.ndarray]:
 
 def _refuse_length(n_given: int, n_samples: int | None, name: str) -> None:
     if n_samples is not None and n_given != n_samples:
-        raise InputError(
-            f"Found input variables with inconsistent numbers of samples: X has {n_samples} rows, {name} has "
-            f"{n_given}; give one row of {name} per row of X."
-        )
+        what = "Found input variables with inconsistent numbers of samples"
+        raise InputError(f"{what}: X has {n_samples} rows, {name} has {n_given}; give one row of {name} per row of X.")
 
 
 def _refuse_minus_one(name: str, row: Any) -> None:
@@ -323,10 +321,8 @@ def numbers_or_nan(y: Any, name: str, *, copy: bool = True, warn: bool = False) 
     except (TypeError, ValueError):
         cell = describe_bad_cell(y, values, LABEL_WORDS) if values.ndim == 2 else ""
         found = f"but {cell}" if cell else f"got dtype {values.dtype}"
-        raise InputError(
-            f"{name} must be a 0/1 array of shape (n_samples, n_labels), {found}; "
-            "turn label names into columns: give each row's names as a set, or use MultiLabelBinarizer."
-        ) from None
+        advice = "turn label names into columns: give each row's names as a set, or use MultiLabelBinarizer"
+        raise InputError(f"{name} must be a 0/1 array of shape (n_samples, n_labels), {found}; {advice}.") from None
 
 
 _is_each_null = np.vectorize(is_null, otypes=[np.bool_])

@@ -227,8 +227,7 @@ class Deciding:
         is_date = facts.is_known & facts.is_word & ~np.isnan(dates.values(*order)[:, 0])
         enough = not months or facts.column.counts[is_date].sum() >= SHARE * facts.n_known
         if enough and self._is_mostly(facts, is_date):
-            month_first, year_first = order
-            date = Column(facts.name, "date", month_first=month_first, year_first=year_first, levels=dict(months))
+            date = Column(facts.name, "date", month_first=order[0], year_first=order[1], levels=dict(months))
             return Reading(date, facts.chosen(facts.is_known & ~is_date), doubt)
         # In a shape every digit of a year is a 1.
         like_one = [word != "" and "1111" in shape for word, shape in zip(words, shapes.different, strict=False)]
@@ -304,13 +303,10 @@ class Deciding:
                 words.append(f"{_counted(found)} in column {name}")
             if doubt := (reading.doubt or reading.units.doubt) if reading else self.unread.get(facts.name, ""):
                 misread.append(f"column {name}: {doubt}")
-        said = []
-        if words:
-            advice = f"If that is right, give missing={sorted(self.found)!r}; if not, name the column in one_hot."
-            said.append(f"Words among numbers or dates were taken for missing values: {'; '.join(words)}. {advice}")
-        if misread:
-            said.append(f"Numbers or dates may have been misread: {'; '.join(misread)}.")
-        return " ".join(said)
+        advice = f"If that is right, give missing={sorted(self.found)!r}; if not, name the column in one_hot."
+        taken = f"Words among numbers or dates were taken for missing values: {'; '.join(words)}. {advice}"
+        read = f"Numbers or dates may have been misread: {'; '.join(misread)}."
+        return " ".join([taken] * bool(words) + [read] * bool(misread))
 
     def _number(self, facts: Facts, reading: Reading) -> Column:
         column, notation = reading.column, Notation(reading.column.decimal, reading.column.thousands)

@@ -436,8 +436,7 @@ def new_words(problems: Sequence[Problem], n_rows: int) -> tuple[list[Problem], 
             such = f"{plural(n_bare, 'number')} such as {shorten(bare[0].text, 20)!r}"
             facts.append(f"{such} without the unit of the fit, read as missing values")
         if others:
-            marked = (f" {p.why}" * (p.why == OTHER_MARK) for p in others)
-            texts = [f"{shorten(p.text, 20)!r} ({len(p.rows)}){mark}" for p, mark in zip(others, marked, strict=True)]
+            texts = [f"{shorten(p.text, 20)!r} ({len(p.rows)})" + f" {p.why}" * (p.why == OTHER_MARK) for p in others]
             facts.append(f"new since the fit, and read as missing values: {', '.join(texts[:MOST_SHOWN])}")
         said[name] = "; ".join(facts)
     return errors, said

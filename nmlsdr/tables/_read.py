@@ -143,12 +143,10 @@ def read_table(
         if table.columns is None and isinstance(plan, Choices) and plan.fitted is not None:
             raise DataFileError(": it has no columns with names, which are compared with a fit; leave --model out.")
         n_rows, n_columns = table.data.shape
-        if n_rows and n_columns == 0 and table.plan is not None and table.plan.columns:
-            first = table.plan.columns[0]
-            why = f"the first, {shorten(first.name)!r}: {first.kind}, {first.reason}"
-            raise DataFileError(f": none of its columns can be a feature ({why}); give a file with data.")
-        if n_rows == 0 or (n_columns == 0 and roles.feature_columns is None):
-            raise DataFileError(f": it holds {n_rows} rows of {n_columns} features; give a file with data.")
+        columns = () if table.plan is None else table.plan.columns
+        if n_rows == 0 or (n_columns == 0 and (columns or roles.feature_columns is None)):
+            why = "".join(f" (the first column, {shorten(c.name)!r}: {c.kind}, {c.reason})" for c in columns[:1])
+            raise DataFileError(f": it holds {n_rows} rows of {n_columns} features{why}; give a file with data.")
         if roles.mask is not None:
             _labels.apply_mask(table, roles.mask)
     table.labeled = None if table.target is None else (table.target != -1).any(axis=1)

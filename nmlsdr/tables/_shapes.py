@@ -1,13 +1,10 @@
 """Many texts at once: equal ones, and the shapes of their digits."""
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-
-ONES, INNER_ZERO = str.maketrans(dict.fromkeys("23456789", "1")), re.compile("(?<=[01])0")
 
 
 class Coded(NamedTuple):
@@ -56,4 +53,8 @@ def shapes_of(texts: Sequence[str]) -> Coded:
 
 
 def _shape(text: str) -> str:
-    return INNER_ZERO.sub("1", text.translate(ONES))
+    data = np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8)
+    is_digit = (data - ord("0")) < 10
+    behind = np.concatenate([[False], is_digit[:-1]]) if len(data) else is_digit
+    shape = np.where(is_digit & (behind | (data != ord("0"))), np.uint8(ord("1")), data)
+    return shape.tobytes().decode("utf-8", "surrogatepass")

@@ -57,7 +57,7 @@ def read_svmlight(path: Path_, form: Form, labels: LabelNames | None = None) -> 
     width = form.n_features if form.n_features is not None else max(indices, default=first - 1) + 1 - first
     data = csr(values, np.array(indices) - first, indptr, (len(sets), width))
     data.eliminate_zeros()
-    names = list(labels or sorted({*chain.from_iterable(sets)} - {UNLABELED}, key=int))
+    names = list(dict.fromkeys(labels or sorted({*chain.from_iterable(sets)} - {UNLABELED}, key=int)))
     target = None
     if names:
         check_table(path, len(sets), len(names), form)

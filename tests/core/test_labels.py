@@ -261,7 +261,7 @@ def test_propagating_methods_accept_votes(name):
 
 
 @pytest.mark.parametrize(("y", "sentence"), [
-    (pd.Series([[0, 1], [1, 0]]), "contains lists of 0 and 1 .or yes and no., which may be columns of y or names"),
+    (pd.Series([[0, 1], [1, 0]]), "contains lists of 0 and 1 .or yes and no.: if columns, use an array"),
     ([["0", "1"], ["1", "0"]], "contains lists of 0 and 1"),
     ([[0, 1], [1]], "contains lists of 0 and 1"),
     ([{"a"}, "b"], "y holds str 'b' among label sets; write every row as a set"),
@@ -317,7 +317,7 @@ def test_names_that_are_split_at_commas_have_no_blanks_around_them():
     assert labels.Y.tolist() == [[1, 1], [1, 1], [0, 1], [0, 0], [1, 0]]
     assert labels.labeled.tolist() == [True, True, True, False, True]
     assert check_labels([{"caf\u00e9"}, {"cafe\u0301"}]).names.tolist() == ["café"]
-    with pytest.raises(InputError, match="empty text for a label in row 1; write None for an unlabelled row"):
+    with pytest.raises(InputError, match="empty label in row 1; write None for an unlabelled row"):
         check_labels(pd.Series(["flu", " "]).str.split(","))
 
 

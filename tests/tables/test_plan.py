@@ -143,7 +143,7 @@ def test_a_table_of_one_column_is_read_or_refused(decide):
     table, kinds = decide("a\n1.5\n2.5\n")
     assert kinds == {"a": "number"}
     assert table.data.tolist() == [[1.5], [2.5]]
-    with pytest.raises(DataFileError, match=r"none of its columns can be a feature \(the first, 'a': constant"):
+    with pytest.raises(DataFileError, match=r"2 rows of 0 features \(the first column, 'a': constant"):
         decide("a\nx\nx\n")
 
 

@@ -1,8 +1,7 @@
 """Every label is solved as if it were alone: no bit of its F depends on the labels beside it."""
 
 import itertools
-import time
-from threading import get_ident
+from threading import Barrier, get_ident
 
 import numpy as np
 import pytest
@@ -44,11 +43,16 @@ def entries(rng, n, n_labels):
 @pytest.mark.parametrize("n_jobs", [2, 3, 4])
 def test_batches_of_labels_in_threads_change_no_bit(rng, n_jobs, monkeypatch):
     """Three batches: with four threads they share the rows of a batch."""
-    threads = set()
+    threads, all_there = {get_ident()}, Barrier(n_jobs, timeout=60)
     sweep = conjugate_gradients._sweep_batch
-    monkeypatch.setattr(
-        conjugate_gradients, "_sweep_batch", lambda *given: (threads.add(get_ident()), sweep(*given), time.sleep(0.02))
-    )
+
+    def watched(*given):
+        if get_ident() not in threads:
+            threads.add(get_ident())
+            all_there.wait()
+        sweep(*given)
+
+    monkeypatch.setattr(conjugate_gradients, "_sweep_batch", watched)
     W = two_components(rng, 300, "binary")
     known, alpha, Y = entries(rng, 300, 70)
     one, several = (propagate(W, Y, alpha, labeled=known, solver="cg", n_jobs=each) for each in (1, n_jobs))

@@ -96,7 +96,8 @@ def _parser() -> Parser:
 
 
 def _stop(status: int, text: str) -> int:
-    print(f"nmlsdr: {printable(text)}", file=sys.stderr)
+    over_progress = "\r\x1b[K" * bool(sys.stderr and sys.stderr.isatty())
+    print(f"{over_progress}nmlsdr: {printable(text)}", file=sys.stderr)
     return status
 
 

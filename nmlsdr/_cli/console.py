@@ -76,10 +76,5 @@ class Console(logging.Handler):
                 print(f"\r\x1b[K{printable(text)}", end=end, file=self.stream, flush=True)
 
         show(text)
-        try:
-            yield show
-        except BaseException:
-            if self.live:
-                self.stream.write("\n")
-            raise
+        yield show
         show(shown, f" ({time.monotonic() - begin:.1f} s)\n")

@@ -104,9 +104,8 @@ def apply_model(
     X : array (n, d)
         The transformed rows.
     """
-    limit = {} if args.max_bytes is None else {"max_bytes": args.max_bytes}
     with console.step(f"read {args.model}"):
-        model = open_model(args.model, **limit)
+        model = open_model(args.model, max_bytes=args.max_bytes)
     estimator = model.estimator
     steps = [step for _, step in estimator.steps] if isinstance(estimator, Pipeline) else [estimator]
     for step in steps:

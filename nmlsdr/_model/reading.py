@@ -67,13 +67,13 @@ class Model(NamedTuple):
     fitted: dict[str, Any] | None
 
 
-def open_model(path: PathLike, *, max_bytes: int = 4 << 30) -> Model:
+def open_model(path: PathLike, *, max_bytes: int | None = None) -> Model:
     """Read a model file with its names and versions; see `nmlsdr.model_file.load_model`."""
     name = os.fspath(path)
     need_skops()
     with open(name, "rb") as file:
         try:
-            model = content_in(read(file, max_bytes))
+            model = content_in(read(file, 4 << 30 if max_bytes is None else max_bytes))
         except Refused as error:
             raise ModelFileError(f"The model file {name!r} is refused: {error}.") from None
         except MemoryError:

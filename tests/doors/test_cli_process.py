@@ -167,6 +167,16 @@ def test_progress_is_shown_on_a_terminal_only(run, folder, monkeypatch, quiet):
     assert (folder / "labels.csv").read_bytes() == expected
 
 
+def test_an_error_on_a_terminal_stands_in_place_of_the_progress(run, folder, monkeypatch):
+    (folder / "short.csv").write_text("a\n")
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    assert run("predict", "model.skops", "short.csv", "--out", "labels.csv").status == 2
+    *_, shown, last = terminal.getvalue().split("\r\x1b[K")
+    assert shown.startswith("read short.csv ...")
+    assert last.startswith("nmlsdr: short.csv: it holds 0 rows")
+
+
 @POSIX
 @pytest.mark.slow
 def test_output_to_a_pipe(folder):

@@ -34,7 +34,7 @@ class Console(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write what the package logs."""
-        if not self.announced or record.levelno > logging.INFO:  # one estimate is enough
+        if record.levelno > logging.INFO or not (self.announced or self.quiet):  # one estimate is enough
             self.note(record.getMessage())
 
     def expect(self, seconds: float, n_bytes: int = 0) -> None:
@@ -51,9 +51,6 @@ class Console(logging.Handler):
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:
         """Note what the package logs, such as the estimates of large work, while the block runs."""
-        if self.quiet:
-            yield
-            return
         logger = logging.getLogger("nmlsdr")
         level = logger.level
         logger.addHandler(self)

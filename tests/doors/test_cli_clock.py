@@ -25,6 +25,16 @@ def test_one_sentence_announces_the_whole_and_the_searches_are_silent():
     ]
 
 
+def test_a_quiet_command_still_says_what_is_wrong():
+    console = Console(quiet=True, stream=io.StringIO())
+    with console.listening():
+        logging.getLogger("nmlsdr").info("The 10 nearest neighbours will take about 26 min.")
+        logging.getLogger("nmlsdr").warning("The kernels were built without OpenMP.")
+    assert console.stream.getvalue() == "nmlsdr: The kernels were built without OpenMP.\n"
+    logging.getLogger("nmlsdr").warning("Nobody listens.")
+    assert "Nobody" not in console.stream.getvalue()
+
+
 def test_short_work_is_not_announced_and_not_measured():
     console = Console(stream=io.StringIO())
     console.expect(5.0)

@@ -3,7 +3,6 @@
 Often they were derived from the labels, or filled in with them, and new rows will not have them.
 """
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -209,20 +208,17 @@ def find_needed(model: Any, X: NDArray[Any], y: NDArray[Any], columns: Sequence[
         n_marked = int((given & (y != -1)).sum() + (y == 1).sum())
         return 2 * int((given & (y == 1)).sum()) / n_marked if n_marked else 0.0
 
-    found, waiting = [], [list(range(len(columns)))]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of labels that are never predicted
-        before = f1([], 0)
-        while waiting:
-            group = waiting.pop()
-            if not group or before - f1(group, 0) < LARGE_FALL:
-                continue
-            if len(group) > 1:
-                waiting += [group[: len(group) // 2], group[len(group) // 2 :]]
-                continue
-            after = float(np.mean([f1(group, seed) for seed in range(TRIED_TIMES)]))
-            if before - after >= LARGE_FALL:
-                found.append(Needed(columns[group[0]][0], before, after))
+    def matter(group: Sequence[int]) -> list[int]:
+        if before - f1(group, 0) < LARGE_FALL:
+            return []
+        half = len(group) // 2
+        return [*matter(group[half:]), *matter(group[:half])] if half else [*group]
+
+    before, found = f1([], 0), []
+    for j in matter(range(len(columns))):
+        after = float(np.mean([f1([j], seed) for seed in range(TRIED_TIMES)]))
+        if before - after >= LARGE_FALL:
+            found.append(Needed(columns[j][0], before, after))
     return sorted(found, key=lambda column: column.after)
 
 

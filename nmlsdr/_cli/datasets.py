@@ -67,5 +67,5 @@ def verify_sets(args: argparse.Namespace, console: Console) -> int:
             n_files += 1
             bad += found["state"] != "ok"
     if bad:
-        console.note(f"{bad} of {n_files} files are missing or have unexpected content; see the list.")
+        console.note(f"missing or of unexpected content: {bad} of {n_files} files; see the list.")
     return 1 if bad else 0

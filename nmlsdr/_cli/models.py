@@ -182,7 +182,7 @@ def evaluate(args: argparse.Namespace, console: Console) -> int:
     note_leaks(table, target, args, console, names)
     known = table.labeled
     if not known.all():
-        console.note(f"{args.data}: {(~known).sum()} of {len(target)} rows are unlabelled and not counted.")
+        console.note(f"{args.data}: unlabelled and not counted: {(~known).sum()} of {len(target)} rows.")
     measures = score_table(target[known], ranking[known], predictions=predicted[known])
     warn_never_predicted(predicted.any(axis=0), None, advice="see --threshold of nmlsdr fit", stacklevel=4)
     per_label = score_labels(target[known], predicted[known], scores[known], names)
@@ -200,7 +200,7 @@ def evaluate(args: argparse.Namespace, console: Console) -> int:
 def _known_rows(rows: Any, fitted: dict[str, Any]) -> str:
     """Say how many of these rows the model was fitted on."""
     with_labels, without = (int(found.sum()) for found in were_fitted(rows, fitted))
-    said = f"{with_labels} of these {rows.shape[0]} rows were used in the fit with their labels"
+    said = f"The fit used {with_labels} of these {rows.shape[0]} rows with their labels"
     if without:
         said += f", {without} without labels"
     return said + ("; on these the measures are too good." if with_labels else ".")

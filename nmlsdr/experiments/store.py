@@ -217,7 +217,7 @@ def shown(
     left, done, total, started = list(waiting), list[Record](), len(waiting) + n_finished, time.monotonic()
     next_line = started + min(every, 5.0)
     if n_finished and waiting:
-        print(f"{n_finished} of {total} cells are in the folder already.", file=stream)
+        print(f"In the folder already: {n_finished} of {total} cells.", file=stream)
     if waiting:
         print(f"{len(waiting)} cells to run, {jobs} at a time.", file=stream, flush=True)
     for record in records:

@@ -290,7 +290,7 @@ def test_progress_shows_the_remaining_time():
     cells = [CellKey("toy", "Toy", "NMLSDR", seed) for seed in range(4)]
     done = [record(seed=k, times={"embed": 2.0}, error="E: x" if k == 2 else None) for k in (1, 2, 3)]
     _, lines = shown(done, cells[1:], 1, 1, every=0.0)
-    assert lines[0] == "1 of 4 cells are in the folder already."
+    assert lines[0] == "In the folder already: 1 of 4 cells."
     assert lines[1] == "3 cells to run, 1 at a time."
     assert lines[2] == "2/4 cells, too early to estimate  (Toy, NMLSDR, seed 1)"
     assert re.fullmatch(r"3/4 cells, 1 failed, about \d+ s left  \(.*, seed 2\)", lines[3])

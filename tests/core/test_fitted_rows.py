@@ -48,9 +48,9 @@ def test_evaluate_says_how_many_rows_were_fitted(run, tables):
     settings = ["--method", "MDDMp", "--classifier", "mlknn"]
     assert run("fit", "train.csv", *columns, *settings, "--out", "m.skops").status == 0
     outcome = run("evaluate", "m.skops", "train.csv", *columns)
-    assert "60 of these 60 rows were used in the fit with their labels; " in outcome.out
+    assert "The fit used 60 of these 60 rows with their labels; " in outcome.out
     outcome = run("evaluate", "m.skops", "test.csv", *columns)
-    assert "0 of these 25 rows were used in the fit with their labels.\n" in outcome.out
+    assert "The fit used 0 of these 25 rows with their labels.\n" in outcome.out
     assert "too good" not in outcome.out
 
 

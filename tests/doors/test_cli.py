@@ -87,7 +87,7 @@ def test_fit_predict_evaluate_in_every_format(run, tmp_path, rng, suffix):
     per_label = written.pop("labels")
     assert written == pytest.approx(measures, abs=1e-12)
     said, _, *table, _, head, line = outcome.out.splitlines()
-    assert said == "0 of these 25 rows were used in the fit with their labels."
+    assert said == "The fit used 0 of these 25 rows with their labels."
     assert table[0].split() == ["label", "positives", "predicted", "precision", "recall", "F1", "AP"]
     for c, (name, row, shown) in enumerate(zip(expected, per_label, table[1:], strict=True)):
         Y, given = Y_test[:, c], values[:, c]
@@ -290,7 +290,7 @@ def test_evaluate_leaves_unlabelled_rows_out(run, tables, model, tmp_path):
     (tmp_path / "mask.txt").write_text("1\n" * 10 + "0\n" * 15)
     outcome = ran(run("evaluate", model, "test.csv", *COLUMNS, "--mask", "mask.txt", "--out", "measures.csv"))
     assert outcome.err.splitlines() == [
-        "nmlsdr: test.csv: 15 of 25 rows are unlabelled and not counted.",
+        "nmlsdr: test.csv: unlabelled and not counted: 15 of 25 rows.",
         "nmlsdr: wrote measures.csv: 10 rows, 3 labels.",
     ]
     fitted = load_model(model)

@@ -337,7 +337,7 @@ def test_wrong_input_of_the_other_verbs(run, tables, arguments, words):
 def test_verify_lists_missing_files(run, tmp_path):
     outcome = run("datasets", "verify", "birds", "--data-home", tmp_path)
     assert outcome.status == 1
-    assert outcome.err.splitlines() == ["nmlsdr: 3 of 3 files are missing or have unexpected content; see the list."]
+    assert outcome.err.splitlines() == ["nmlsdr: missing or of unexpected content: 3 of 3 files; see the list."]
     assert [line.split()[:3] for line in outcome.out.splitlines()] == [
         ["Birds", role, "missing"] for role in ("train", "test", "labels")
     ]

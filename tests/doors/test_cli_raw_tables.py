@@ -120,7 +120,7 @@ def test_a_raw_table_is_read_with_the_label_column_named_and_nothing_else(run, t
     assert names == ["who", "row", "cold", "flu"]
     assert [row[0] for row in found] == [f"p{i}" for i in range(120)]
     found = run("evaluate", "m.skops", "raw.csv")  # the model knows where the labels are
-    assert "nmlsdr: raw.csv: 24 of 120 rows are unlabelled and not counted." in found.err
+    assert "nmlsdr: raw.csv: unlabelled and not counted: 24 of 120 rows." in found.err
     pasted = run("plan", "raw.csv", "--label-list", "tags").out.splitlines()[-1]
     assert pasted.endswith("--label-list tags --separator ';' --no-label none --id who --one-hot note,ward")
 

@@ -251,7 +251,7 @@ def test_a_small_run_resumes_and_reports(tmp_path, capfd):
     assert len(list((tmp_path / "cells").iterdir())) == 6
     assert first == {path: path.read_bytes() for path in first}
     out, err = capfd.readouterr()
-    assert "2 of 6 cells are in the folder already" in err
+    assert "In the folder already: 2 of 6 cells" in err
     assert "6 cells, 0 failed" in out
     assert [row[0] for row in lines(tmp_path, "beyond-end-to-end")] == ["Data set", "Toy", "mean"]
     assert lines(tmp_path, "beyond-p1")[0] == ["Data set", "Residual", "NMLSDR", "NMLSDR*"]

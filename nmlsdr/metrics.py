@@ -125,10 +125,8 @@ def ranking_loss(Y: ArrayLike, scores: ArrayLike) -> float:
     ranking = Compared.of(Y, scores).ranking
     n_labels = ranking.values.shape[1]
     depth = np.arange(n_labels)
-    ends_run = np.ones(ranking.values.shape, dtype=bool)
-    np.not_equal(ranking.values[:, :-1], ranking.values[:, 1:], out=ends_run[:, :-1])
-    if (ranking.n_known < n_labels).any():  # the last known label ends its run, whatever score lies below it
-        ends_run |= depth == ranking.n_known[:, None] - 1
+    ends_run = depth >= ranking.n_known[:, None] - 1  # the last known label does, whatever score lies below it
+    ends_run[:, :-1] |= ranking.values[:, :-1] != ranking.values[:, 1:]
     run_end = np.minimum.accumulate(np.where(ends_run, depth, n_labels)[:, ::-1], axis=1)[:, ::-1]
     irrelevant_down_to = depth + 1 - ranking.hits  # what is at or above a relevant label: read at its run's end
     wrong = np.take_along_axis(irrelevant_down_to, run_end, axis=1).sum(axis=1, where=ranking.relevant)
@@ -424,10 +422,7 @@ class _Ranking:
 
     def __init__(self, truth: Bools, scores: NDArray[np.float64], known: Bools) -> None:
         # With the labels reversed, a stable sort leaves the higher label index first among equal scores.
-        order = np.argsort(-scores[:, ::-1], axis=1, kind="stable")
-        if not known.all():  # a second stable sort takes the unknown labels to the end
-            below = np.take_along_axis(~known[:, ::-1], order, axis=1)
-            order = np.take_along_axis(order, np.argsort(below, axis=1, kind="stable"), axis=1)
+        order = np.lexsort((-scores[:, ::-1], ~known[:, ::-1]), axis=1)  # the unknown ones at the end
         self.values = np.take_along_axis(scores[:, ::-1], order, axis=1)  # descending over the known labels
         self.relevant = np.take_along_axis(truth[:, ::-1], order, axis=1)  # whether the label at this depth is relevant
         self.hits = np.cumsum(self.relevant, axis=1, dtype=np.intp)  # relevant labels down to this depth, inclusive

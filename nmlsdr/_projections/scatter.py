@@ -72,7 +72,7 @@ def cca(X: Any, Y: Any, n_components: int | None = None, *, ridge: float = 0.1) 
     with single_threaded_blas():
         share = Y.mean(axis=0)
         label_scatter = np.asfortranarray(np.tril(label_gram(Y) - len(Y) * np.outer(share, share)))
-        factor = _cholesky(_add_ridge(label_scatter, 0.25 * ridge), "label scatter Yc'Yc")
+        factor = _cholesky(label_scatter, 0.25 * ridge, "label scatter Yc'Yc")
 
         def between(M: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             return np.asarray(linalg.solve_triangular(factor, M.T, lower=True).T), M  # G G' = M (L L')^-1 M'
@@ -263,8 +263,8 @@ def _solve(
     shape = X.shape[1], F.shape[1]
     G, N = between(M, B)
     directions.refuse_no_dependence(G, RowSums(np.ones((1, 1))), M)
-    variances = _add_ridge(B, ridge).diagonal().copy()
-    L = _cholesky(B, "scatter of the features")
+    variances = B.diagonal() + ridge
+    L = _cholesky(B, ridge, "scatter of the features")
     U, s = directions.thin_svd(linalg.solve_triangular(L, G, lower=True, check_finite=False))
     if s[:bound][-1] < _SUSPECT * s[0]:  # L enlarges the rounding errors of G, so that they can pass for a direction
         scale = 1.0 / np.sqrt(variances)[:, None]  # so that the rank does not depend on the units of the features
@@ -323,14 +323,11 @@ def _frame(X: RowSums, mean: np.ndarray) -> tuple[RowSums, np.ndarray, Callable[
     if not sparse.issparse(rows):
         Q, R = linalg.qr((rows - mean).T, mode="economic", overwrite_a=True, check_finite=False)
         return RowSums(R.T), np.zeros(len(R)), lambda P: np.asarray(Q @ P)
-    # Only columns without zeros are centred; for the others Xc Xc' = X X' - (Xm)1' - 1(Xm)' + m'm.
-    wide, centre = without_offsets(rows.astype(np.float64), mean)
-    K = (wide @ wide.T).toarray()
-    Xm = np.asarray(wide @ centre)
-    K += centre @ centre - Xm[:, None] - Xm[None, :]
-    squares, vectors = linalg.eigh(K.T, overwrite_a=True, check_finite=False)  # K' = K is in the order of LAPACK
+    K = X.row_gram(np.ones(X.shape[1]))
+    squares, vectors = linalg.eigh(K, lower=True, overwrite_a=True, check_finite=False)
     kept = slice(np.searchsorted(squares, squares[-1] * _EPS * len(K), side="right"), None)
     sigma, vectors = np.sqrt(squares[kept]), vectors[:, kept]
+    wide, centre = without_offsets(rows.astype(np.float64), mean)  # only columns without zeros are centred
 
     def back(P: np.ndarray) -> np.ndarray:
         return RowSums(wide).cross_moment(vectors @ (P / sigma[:, None]), centre)
@@ -353,17 +350,13 @@ def _leading_eigenvectors(S: np.ndarray, wanted: int) -> tuple[np.ndarray, np.nd
     return values[::-1][:wanted], V[:, ::-1][:, :wanted]
 
 
-def _add_ridge(S: np.ndarray, ridge: float) -> np.ndarray:
-    S[np.diag_indices_from(S)] += ridge
-    return S
-
-
-def _cholesky(B: np.ndarray, name: str) -> np.ndarray:
-    """L with L L' = B, from the lower triangle of B (zeros above) and in its place.
+def _cholesky(B: np.ndarray, ridge: float, name: str) -> np.ndarray:
+    """L with L L' = B + ridge I, from the lower triangle of B (zeros above) and in its place.
 
     Raises when B is singular to working precision.  That is judged after scaling the diagonal to 1, as the error of
     a Cholesky factor is: a constant feature (a row of B that holds the ridge alone) is harmless.
     """
+    B[np.diag_indices_from(B)] += ridge
     n, diagonal = len(B), B.diagonal()
     rcond = 0.0
     if (diagonal > 0).all():

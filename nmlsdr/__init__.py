@@ -51,7 +51,7 @@ and never in a circle.
                   _process/               number of threads, the BLAS limit, how idle threads wait
     0 kernels     _graph.pyx              the kernels of the exact neighbour search
                   _weights.pyx            W~ (eq. 4) and T (eq. 5)
-                  _propagation.pyx        sweeps and elimination of the solvers, components of the graph
+                  _propagation.pyx        sweeps and elimination of the solvers
                   _mlknn.pyx              label counts among neighbours, the posterior
                   _forest.pyx             growing trees (in _c/forest.h), adding up their leaves
                   _lapack.pyx             Cholesky factors and Gram matrices that do not hold the GIL

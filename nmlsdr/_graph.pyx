@@ -62,11 +62,9 @@ cdef extern from "_c/search.h" nogil:
     ctypedef struct nmlsdr_index "struct nmlsdr_index":
         int by_angle, level, n_threads
         nmlsdr_rows rows
-        nmlsdr_search *packed
     int index_begin "nmlsdr_index_begin"(
         nmlsdr_index *index, const nmlsdr_rows *rows, int by_angle, int lasts, int integers)
     void index_end "nmlsdr_index_end"(nmlsdr_index *index)
-    int packed_takes "nmlsdr_packed_takes"(const nmlsdr_search *packed, const nmlsdr_rows *queries)
     ctypedef union nmlsdr_ways:
         nmlsdr_memory memory
         nmlsdr_tree tree
@@ -75,7 +73,6 @@ cdef extern from "_c/search.h" nogil:
     ctypedef struct nmlsdr_query:
         nmlsdr_ways by
         int way
-        double threads
         const nmlsdr_rows *queries
         Py_ssize_t n, n_found
         double *near
@@ -140,12 +137,6 @@ cdef class Index:
     def by_angle(self):
         return self.index.by_angle
 
-    def takes(self, queries):
-        """Whether the error bounds of the packed rows hold for these queries, which must be stored as the rows are."""
-        cdef nmlsdr_rows others
-        describe(queries, &others)
-        return packed_takes(self.index.packed, &others) != 0
-
 
 cdef class Search:
     """An exact search in progress, answered step by step; the arrays it was given must live as long as it does.
@@ -155,7 +146,7 @@ cdef class Search:
     index : Index
     queries : `_search.rows.Rows` in the storage of its rows, or None for the rows against themselves
     squared, indices : OUT (n_queries, k)
-    n_threads : from which the method follows; `start` gets those that work
+    n_threads : at most
     method : one of METHODS instead of the one that suits the sizes
     """
     cdef object kept
@@ -182,11 +173,6 @@ cdef class Search:
     def method(self):
         return METHODS[self.query.way]
 
-    @property
-    def threads(self):
-        """The number of threads that are worth waking."""
-        return self.query.threads
-
     def units(self):
         """Of a search by angle, the dense rows of length 1 that are searched, and the queries; None: the rows."""
         return units_at(&self.index.rows), None if self.query.queries is NULL else units_at(self.query.queries)
@@ -196,12 +182,12 @@ cdef class Search:
         return (<double[:self.query.n, :self.query.n_found]> self.query.near,
                 <Py_ssize_t[:self.query.n, :self.query.n_found]> self.query.row)
 
-    def start(self, int n_threads, *, int sparse=-1, int integers=-1, double window_bytes=0, leads=None, known=None):
+    def start(self, int n_threads=0, *, int sparse=-1, int integers=-1, double window_bytes=0, leads=None, known=None):
         """Allocate the memory of the search.
 
         Parameters
         ----------
-        n_threads : int
+        n_threads : 0 for those that are worth waking
         sparse : 1 by columns and postings, 0 by packed blocks, -1 by cost
         integers : 16 by packed blocks of 16-bit integers, 0 of floats, -1 by cost
         window_bytes : packed rows in memory at most; 0 for NMLSDR_WINDOW_BYTES

@@ -13,7 +13,6 @@ from commands import HAS_PYARROW, run, tables  # noqa: F401  (fixtures of many t
 import nmlsdr
 from nmlsdr import graph, mlknn
 from nmlsdr._search import proposals
-from nmlsdr._search import run as searching
 from nmlsdr._solvers import system
 
 N_TREES = nmlsdr.ResidualPropagation().n_estimators
@@ -73,8 +72,7 @@ def threads_start_on_small_data():
     """What a second thread must earn, it earns on any data: else tests on small data would not see two."""
     with pytest.MonkeyPatch.context() as patch:
         for module, name in (
-            (graph, "_EDGES_PER_THREAD"), (mlknn, "_LABELS_PER_THREAD"),
-            (system, "WORK_PER_THREAD"), (searching, "_WORK_PER_THREAD"),
+            (graph, "_EDGES_PER_THREAD"), (mlknn, "_LABELS_PER_THREAD"), (system, "WORK_PER_THREAD"),
             (proposals, "_VALUES_PER_THREAD"),
         ):  # fmt: skip
             patch.setattr(module, name, 1)

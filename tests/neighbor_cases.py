@@ -127,6 +127,11 @@ def method_of(X, queries, k, *, n_threads=2, packed=False):
     return _graph.Search(index, others, *_empty(X, queries, k), n_threads=n_threads).method
 
 
+def takes(index, Q):
+    """Whether the error bounds of packed rows hold for these queries."""
+    return _graph.Search(index, kernel_rows(Q), *_empty(None, Q, 1), n_threads=1).method == "prepared"
+
+
 def by_index(X, Q, k, **options):
     """By rows that were packed before; with the facts of the search."""
     return search("prepared", X, Q, k, packed=True, **options)

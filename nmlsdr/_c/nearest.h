@@ -36,26 +36,16 @@ static inline ptrdiff_t nmlsdr_nearer(nmlsdr_found a, nmlsdr_found b)
     return (a.bits < b.bits) | ((a.bits == b.bits) & (a.row < b.row));
 }
 
-/* One of two, without a branch. */
-static inline const nmlsdr_found *nmlsdr_pick(ptrdiff_t first, const nmlsdr_found *a, const nmlsdr_found *b)
-{
-    return (const nmlsdr_found *)((uintptr_t)b ^ (((uintptr_t)a ^ (uintptr_t)b) & (uintptr_t)-first));
-}
-
-/* The sorted halves of x into one, from both ends: two independent chains, none of which can run out of its half. */
+/* The sorted halves of x into one.  (From both ends at once, it gained nothing up to k = 40 and 10 % of a search at 80.) */
 static void nmlsdr_merge_halves(const nmlsdr_found *x, ptrdiff_t n, nmlsdr_found *to)
 {
-    const nmlsdr_found *a = x, *b = x + n / 2, *last_a = b - 1, *last_b = x + n - 1;
-    for (ptrdiff_t p = 0; p < n / 2; p++) {
-        const ptrdiff_t near = nmlsdr_nearer(*b, *a), far = nmlsdr_nearer(*last_b, *last_a);
-        to[p] = *nmlsdr_pick(near, b, a);
-        to[n - 1 - p] = *nmlsdr_pick(far, last_a, last_b);
-        b += near;
-        a += 1 - near;
-        last_a -= far;
-        last_b -= 1 - far;
+    const nmlsdr_found *a = x, *b = x + n / 2;
+    for (ptrdiff_t p = 0; p < n; p++) {
+        const ptrdiff_t second = b < x + n && (a == x + n / 2 || nmlsdr_nearer(*b, *a));
+        to[p] = second ? *b : *a;
+        b += second;
+        a += 1 - second;
     }
-    if (n % 2) to[n / 2] = a <= last_a ? *a : *b;
 }
 
 /* Sort x by merging; the result is in x, or with `away` in spare (n). */

@@ -166,8 +166,7 @@ NM_TARGET static void NM_LEVEL(flush)(const nmlsdr_batch *batch, const nmlsdr_co
 }
 
 /* y = p - k V p; dot = sum m p y */
-NM_TARGET static inline NM_INLINE void NM_LEVEL(any_apply)(
-    const nmlsdr_batch *batch, const nmlsdr_columns *columns, ptrdiff_t b, const int per_entry)
+NM_TARGET static void NM_LEVEL(apply)(const nmlsdr_batch *batch, const nmlsdr_columns *columns, ptrdiff_t b)
 {
     const nmlsdr_batch s = *batch; /* a copy: stores through vectors may alias the fields of the original */
     const ptrdiff_t lo = b * s.block, hi = lo + s.block < s.n ? lo + s.block : s.n;
@@ -181,7 +180,7 @@ NM_TARGET static inline NM_INLINE void NM_LEVEL(any_apply)(
         V sum[NV];
         UNROLL for (int v = 0; v < NV; v++) sum[v] = (V){0};
 
-        if (!per_entry && s.m[i] == 0.0) {
+        if (!s.per_entry && s.m[i] == 0.0) {
             UNROLL for (int v = 0; v < NV; v++) ((V *)yi)[v] = sum[v];
             continue;
         }
@@ -199,21 +198,20 @@ NM_TARGET static inline NM_INLINE void NM_LEVEL(any_apply)(
         UNROLL for (int v = 0; v < NV; v++) {
             const V own = EXPAND(p + i * WIDTH + v * G);
             ((V *)direction)[v] = own;
-            if (per_entry)
+            if (s.per_entry)
                 ((V *)yi)[v] = own - *(const V *)(s.k + i * WIDTH + v * G) * sum[v];
             else
                 ((V *)yi)[v] = own - s.k[i] * sum[v];
         }
         UNROLL for (int v = 0; v < NW; v++)
-            d[v] += (NM_LEVEL(factor)(per_entry, s.m, i, v * H) * VWIDEN(direction + v * H)) * VWIDEN(yi + v * H);
+            d[v] += (NM_LEVEL(factor)(s.per_entry, s.m, i, v * H) * VWIDEN(direction + v * H)) * VWIDEN(yi + v * H);
     }
 
     for (int v = 0; v < NW; v++) ((W *)(columns->dot + b * WIDTH))[v] = d[v];
 }
 
 /* z -= step y; dot = sum m z^2; peak = max |z / h| */
-NM_TARGET static inline NM_INLINE void NM_LEVEL(any_reduce)(
-    const nmlsdr_batch *batch, const nmlsdr_columns *columns, ptrdiff_t b, const int per_entry)
+NM_TARGET static void NM_LEVEL(reduce)(const nmlsdr_batch *batch, const nmlsdr_columns *columns, ptrdiff_t b)
 {
     const nmlsdr_batch s = *batch; /* a copy: stores through vectors may alias the fields of the original */
     const ptrdiff_t lo = b * s.block, hi = lo + s.block < s.n ? lo + s.block : s.n;
@@ -234,7 +232,7 @@ NM_TARGET static inline NM_INLINE void NM_LEVEL(any_reduce)(
         }
         UNROLL for (int v = 0; v < NW; v++) {
             const W rest = VWIDEN(zi + v * H);
-            d[v] += (NM_LEVEL(factor)(per_entry, s.m, i, v * H) * rest) * rest;
+            d[v] += (NM_LEVEL(factor)(s.per_entry, s.m, i, v * H) * rest) * rest;
         }
     }
 
@@ -243,8 +241,7 @@ NM_TARGET static inline NM_INLINE void NM_LEVEL(any_reduce)(
 }
 
 /* x += step p; p = z + turn p, rounded to its 16 bits; along = sum m p z */
-NM_TARGET static inline NM_INLINE void NM_LEVEL(any_advance)(
-    const nmlsdr_batch *batch, const nmlsdr_columns *columns, ptrdiff_t b, const int per_entry)
+NM_TARGET static void NM_LEVEL(advance)(const nmlsdr_batch *batch, const nmlsdr_columns *columns, ptrdiff_t b)
 {
     const nmlsdr_batch s = *batch; /* a copy: stores through vectors may alias the fields of the original */
     const ptrdiff_t lo = b * s.block, hi = lo + s.block < s.n ? lo + s.block : s.n;
@@ -266,23 +263,11 @@ NM_TARGET static inline NM_INLINE void NM_LEVEL(any_advance)(
             SHORTEN(next, pi + v * G);
         }
         UNROLL for (int v = 0; v < NW; v++)
-            with_p[v] += (NM_LEVEL(factor)(per_entry, s.m, i, v * H) * VWIDEN(direction + v * H)) * VWIDEN(zi + v * H);
+            with_p[v] += (NM_LEVEL(factor)(s.per_entry, s.m, i, v * H) * VWIDEN(direction + v * H)) * VWIDEN(zi + v * H);
     }
 
     for (int v = 0; v < NW; v++) ((W *)(columns->along + b * WIDTH))[v] = with_p[v];
 }
-
-/* Factors per row and per entry are two copies: one for both took 1.07 times as long for 3 labels. */
-#define NM_EITHER(f) \
-    NM_TARGET static void NM_LEVEL(f)(const nmlsdr_batch *s, const nmlsdr_columns *columns, ptrdiff_t b) \
-    { \
-        if (s->per_entry) NM_LEVEL(any_##f)(s, columns, b, 1); \
-        else NM_LEVEL(any_##f)(s, columns, b, 0); \
-    }
-NM_EITHER(apply)
-NM_EITHER(reduce)
-NM_EITHER(advance)
-#undef NM_EITHER
 
 static const nmlsdr_loops NM_LEVEL(loops) = {
     NM_LEVEL(residual), NM_LEVEL(flush), NM_LEVEL(apply), NM_LEVEL(reduce), NM_LEVEL(advance),

@@ -9,13 +9,10 @@ from scipy import sparse
 import nmlsdr._graph as _graph
 
 from .._checks.arguments import check_metric, check_n_neighbors, check_row_pair, check_rows, match_rows
-from .._process.threads import check_n_jobs, simd, worthwhile_threads
+from .._process.threads import check_n_jobs, simd
 from .far_groups import Groups
 from .rows import kernel_rows
 from .strategy import log, strategy
-
-# As search.h counts the work of a thread: .72 ms of 500 x 50 rows became .85 on two threads.
-_WORK_PER_THREAD = 1.0
 
 
 class Known(NamedTuple):
@@ -82,8 +79,7 @@ def answer(
     chosen = strategy(running.method, own, asked, squared.shape[1], n_threads, alone=alone)
     more = ""
     if chosen.groups is None:
-        threads = worthwhile_threads(n_threads, running.threads, _WORK_PER_THREAD)
-        running.start(threads, leads=chosen.leads, known=known if chosen.leads is None else None)
+        running.start(leads=chosen.leads, known=known if chosen.leads is None else None)
         advance(running)
         facts = running.facts if by_products else {}
         if chosen.method == "sparse products":

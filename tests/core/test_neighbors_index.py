@@ -11,7 +11,7 @@ import pytest
 import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from neighbor_cases import LEVELS, MAKERS, assert_same, by_index, make, method_of, scan
+from neighbor_cases import LEVELS, MAKERS, assert_same, by_index, make, method_of, scan, takes
 from scipy import sparse
 from sklearn.base import clone
 
@@ -42,7 +42,7 @@ def queries_of(X, *more):
     """Rows and others, of those that the packed rows take."""
     Q = np.concatenate([X[::29], 0.75 * X[::57], *more])
     index = _graph.Index(kernel_rows(X), packed=True, level=0, n_threads=1)
-    return np.concatenate([Q[i : i + 1] for i in range(len(Q)) if index.takes(kernel_rows(Q[i : i + 1]))])
+    return np.concatenate([Q[i : i + 1] for i in range(len(Q)) if takes(index, Q[i : i + 1])])
 
 
 # ---------------------------------------------------------------- the kernel
@@ -97,13 +97,13 @@ def test_the_index_declines_queries_beyond_its_bounds(rng):
     X = rng.standard_normal((50, 6))
     index = _graph.Index(kernel_rows(X), packed=True, level=0, n_threads=1)
     most = np.abs(X).max()
-    assert index.takes(kernel_rows(np.full((2, 6), 100 * most)))
-    assert not index.takes(kernel_rows(np.vstack([X[:1], np.full((1, 6), 300 * most)])))
+    assert takes(index, np.full((2, 6), 100 * most))
+    assert not takes(index, np.vstack([X[:1], np.full((1, 6), 300 * most)]))
     short = sparse.csr_array(np.eye(500)[:, :400])
     postings = _graph.Index(kernel_rows(short), packed=True, level=0, n_threads=1)
-    assert postings.takes(kernel_rows(short[:3]))
+    assert takes(postings, short[:3])
     longer = sparse.csr_array((np.ones(9), (np.zeros(9, dtype=int), np.arange(9))), shape=(1, 400))
-    assert not postings.takes(kernel_rows(longer))
+    assert not takes(postings, longer)
 
 
 # ---------------------------------------------------------------- ExactIndex

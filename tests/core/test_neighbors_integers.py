@@ -20,6 +20,7 @@ from neighbor_cases import (
     make,
     rounded_apart_rows,
     scan,
+    takes,
 )
 from scipy import sparse
 
@@ -135,7 +136,7 @@ def test_rows_packed_once_as_integers_find_the_same_bits(name):
     X = make(name, (403, 70), 5)
     Q = np.concatenate([X[::9], 0.75 * X[::7], make(name, (3, 70), 6)])
     index = index_of_integers(X)
-    Q = np.concatenate([Q[:1], *(Q[[i]] for i in range(1, len(Q)) if index.takes(kernel_rows(Q[[i]])))])
+    Q = np.concatenate([Q[:1], *(Q[[i]] for i in range(1, len(Q)) if takes(index, Q[[i]]))])
     for level in INTEGER_LEVELS:
         for n_threads in (1, 3):
             assert_same(by_index(X, Q, 9, integers=16, level=level, n_threads=n_threads)[:2], scan(X, 9, Q))
@@ -158,12 +159,12 @@ def test_an_index_of_integers_refuses_queries_whose_sums_would_overflow(d):
     index = index_of_integers(X)
     for length in (1, 1.99, 2.01, 3.9, 4.1, 100):
         Q = np.full((1, d), float(length))
-        if index.takes(kernel_rows(Q)):
+        if takes(index, Q):
             found = by_index(X, Q, 5, integers=16, level=INTEGER_LEVELS[-1])
             assert found[2]["integers"]
             assert_same(found[:2], scan(X, 5, Q))
-        assert index.takes(kernel_rows(Q)) or length > 1.999
-    assert not index.takes(kernel_rows(np.full((1, d), 5.0)))
+        assert takes(index, Q) or length > 1.999
+    assert not takes(index, np.full((1, d), 5.0))
 
 
 def test_public_searches_have_the_same_bits_whether_integers_are_chosen_or_not():

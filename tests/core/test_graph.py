@@ -145,7 +145,7 @@ def test_isolated_node_has_a_zero_row():
     (np.ones(5), 1, "2-D"),
     (np.array([[np.nan], [1.0]]), 1, "NaN or infinity in row 0"),
     (np.array([[1e200], [1.0]]), 1, "magnitudes above 1e\\+150"),
-    ([["a"], ["b"]], 1, "numbers only"),
+    ([["a"], ["b"]], 1, "column 0 holds text"),
 ])  # fmt: skip
 def test_bad_rows_raise_a_clear_error(X, k, message):
     with pytest.raises(ValueError, match=message):

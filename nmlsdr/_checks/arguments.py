@@ -92,7 +92,7 @@ def refuse_weights(estimator: Any, unknown: dict[str, Any]) -> None:
     """Refuse arguments of a fit that it does not have; for weights of rows, say what takes their place."""
     fit = f"{type(estimator).__name__}.fit()"
     if "sample_weight" in unknown:
-        raise TypeError(f"{fit} takes no sample_weight: give labels that should count less a larger alpha.")
+        raise TypeError(f"{fit} takes no sample_weight; pass alpha, larger for labels that should count less.")
     if unknown:
         raise TypeError(f"{fit} got an unexpected keyword argument {next(iter(unknown))!r}")
 
@@ -118,7 +118,7 @@ def asks_exact(neighbors: Any) -> bool:
     if isinstance(neighbors, str) and neighbors == "exact":
         return True
     if isinstance(neighbors, str | type) or not hasattr(neighbors, "fit_transform"):
-        raise InputError(f'neighbors must be "exact" or a transformer to CSR distances, got {neighbors!r}.')
+        raise InputError(f'neighbors must be "exact" or a transformer that returns CSR distances, got {neighbors!r}.')
     return False
 
 
@@ -198,7 +198,7 @@ def check_rows(X: Any, name: str = "X", *, dtype: Any = None) -> Any:
         rows = contiguous(rows, wanted)
     except (TypeError, ValueError) as error:
         kind = InputError if isinstance(error, ValueError) else TypeError
-        raise kind(f"{name} must hold numbers, but {error}; nmlsdr.tables.TableEncoder encodes text.") from None
+        raise kind(f"{name} must hold numbers, but {error}; encode it by nmlsdr.tables.TableEncoder.") from None
     _check_finite(rows, name, X)
     return rows
 

@@ -288,7 +288,7 @@ def test_the_error_for_an_unknown_argument_of_fit_names_the_class(name):
     with pytest.raises(TypeError, match=rf"^{name}\.fit\(\) got an unexpected keyword argument 'weights'"):
         make(name).fit(X, Y, weights=np.ones(len(X)))
     takes_alpha = has_fit_parameter(make(name), "alpha")
-    words = "takes no sample_weight: give labels .* a larger alpha" if takes_alpha else "got an unexpected"
+    words = "takes no sample_weight; pass alpha, larger for" if takes_alpha else "got an unexpected"
     with pytest.raises(TypeError, match=rf"^{name}\.fit\(\) {words}"):
         make(name).fit(X, Y, sample_weight=np.ones(len(X)))
 

@@ -140,7 +140,7 @@ def load_model(path: PathLike, *, max_bytes: int = 4 << 30) -> Any:
     ...     try:
     ...         load_model(name)
     ...     except ModelFileError as error:
-    ...         print("looks like a pickle" in str(error))
+    ...         print("a pickle, which could run code" in str(error))
     True
     """
     return open_model(path, max_bytes=max_bytes).estimator

@@ -46,9 +46,8 @@ def fit_trend(
     predictions = [O]
     if n_estimators > 0 and len(O) >= FEWEST_ROWS:
         with steps.task("forests", "trees", None) as trees_done:
-            X, settings = steps.in_memory(X), dict[str, Any]()
-            settings["random_state"], settings["callback"] = forest_seed(random_state), trees_done
-            settings["n_jobs"] = check_n_jobs(steps.estimator.n_jobs)
+            X, n_jobs = steps.in_memory(X), check_n_jobs(steps.estimator.n_jobs)
+            settings = dict[str, Any](random_state=forest_seed(random_state), callback=trees_done, n_jobs=n_jobs)
             boosted: list[tuple[Forest, np.ndarray]] = []
             if boosts(*Y.shape):
                 # first, before there are arrays of the forests: this takes the most memory

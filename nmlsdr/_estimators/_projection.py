@@ -48,10 +48,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             If `fit` was not called before.
         """
         check_is_fitted(self)
-        return self._project_rows(self._steps.read_rows(self, X))
-
-    def _project_rows(self, rows: Any) -> Any:
-        return project(rows, self.components_, self.mean_)
+        return project(self._steps.read_rows(self, X), self.components_, self.mean_)
 
     @property
     def _n_features_out(self) -> int:

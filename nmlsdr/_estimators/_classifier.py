@@ -128,8 +128,7 @@ class NeighborClassifier(ClassifierMixin, BaseEstimator):
         advice = "use cv=nmlsdr.model_selection.LabeledRowsSplit(), which tests labelled rows only"
         if labels.partly.any():
             advice = 'pass scoring=nmlsdr.model_selection.SCORERS["micro_f1"], which counts each known label'
-        left_out = f"For unknown labels the score leaves out {(~known).sum()} of {len(known)} rows of y"
-        unknown = f"{left_out}; in cross-validation, {advice}."
+        unknown = f"Unknown labels leave {(~known).sum()} of {len(known)} rows unscored; in cross-validation, {advice}."
         if not known.any():
             raise InputError(unknown)
         if not known.all():

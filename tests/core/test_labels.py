@@ -533,7 +533,7 @@ def test_texts_that_are_classes_are_not(texts):
 @pytest.mark.parametrize("y", [with_unknown(ROWS, -1, int), unlabelled(CODES, -1)], ids=["columns", "classes"])
 def test_a_plain_cross_validation_scores_the_labelled_rows_and_names_the_splitter(y):
     model = nmlsdr.MLkNN(3)
-    with pytest.warns(UserWarning, match=r"unknown labels the score leaves out \d+ of \d+ rows .*LabeledRowsSplit"):
+    with pytest.warns(UserWarning, match=r"Unknown labels leave \d+ of \d+ rows unscored.*LabeledRowsSplit"):
         assert (cross_val_score(model, X, y, cv=2, error_score="raise") > 0.2).all()
     assert (cross_val_score(model, X, y, cv=LabeledRowsSplit(2)) > 0.2).all()
 
@@ -543,10 +543,10 @@ def test_score_leaves_out_rows_with_an_unknown_label_and_says_so():
     given = Y.astype(float)
     given[::3, 0], given[1] = -1, np.nan
     known = (np.arange(N) % 3 != 0) & (np.arange(N) != 1)
-    with pytest.warns(UserWarning, match=f"leaves out {(~known).sum()} of {N} rows of y; .*SCORERS"):
+    with pytest.warns(UserWarning, match=f"leave {(~known).sum()} of {N} rows unscored; .*SCORERS"):
         found = model.score(X, given, sample_weight=weights)
     assert found == model.score(X[known], Y[known], sample_weight=weights[known])
-    with pytest.raises(InputError, match=f"leaves out {N} of {N} rows of y"):
+    with pytest.raises(InputError, match=f"leave {N} of {N} rows unscored"):
         model.score(X, np.where(np.arange(Y.shape[1]) == 0, -1, Y))
 
 

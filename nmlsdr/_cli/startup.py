@@ -7,13 +7,10 @@ import types
 from typing import Any
 
 
-class _NoPandas:
-    """Lets the import of pandas fail, as where it is not installed."""
-
-    @staticmethod
-    def find_spec(name: str, path: Any = None, target: Any = None) -> None:
-        if name == "pandas":
-            raise ModuleNotFoundError(name)
+def _find_no_pandas(name: str, *place: Any) -> None:
+    """Let the import of pandas fail, as where it is not installed."""
+    if name == "pandas":
+        raise ModuleNotFoundError(name)
 
 
 class _NoNames(types.ModuleType):
@@ -56,7 +53,8 @@ def load_little() -> None:
     function.
     """
     if "pandas" not in sys.modules:
-        sys.meta_path.insert(0, _NoPandas)  # for good: pyarrow looks for it again and again
+        finder: Any = types.SimpleNamespace(find_spec=_find_no_pandas)
+        sys.meta_path.insert(0, finder)  # for good: pyarrow looks for it again and again
     if "scipy.stats" not in sys.modules:
         found, later = importlib.util.find_spec("scipy.stats"), _Later("scipy.stats")
         later.__path__ = found.submodule_search_locations  # type: ignore

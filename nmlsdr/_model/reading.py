@@ -215,7 +215,6 @@ def _value(stored: Any) -> Any:
 def _fit_imputer(estimator: SimpleImputer) -> None:
     """Fit on a row of the kind of table that gives such statistics; a constant for numbers is kept as objects."""
     statistics = estimator.statistics_
-    if statistics.dtype.kind == "O" and any(isinstance(one, str) for one in statistics.tolist()):
-        estimator.fit(np.full((1, len(statistics)), "", dtype=object))
-    else:
-        estimator.fit(np.zeros((1, len(statistics)), np.float64 if statistics.dtype.kind == "O" else statistics.dtype))
+    is_text = statistics.dtype.kind == "O" and any(isinstance(one, str) for one in statistics.tolist())
+    kind = object if is_text else np.float64 if statistics.dtype.kind == "O" else statistics.dtype
+    estimator.fit(np.full((1, len(statistics)), "" if is_text else 0, kind))

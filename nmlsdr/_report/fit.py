@@ -36,15 +36,11 @@ def describe_components(
             {"name": feature_names[j], "weight": float(weights[j]), "length": float(abs(weights[j]) / largest)}
             for j in order
         ]
-        made.append({"number": i + 1, "features": features, "labels": _strongest(along[i], label_names)})
+        strongest = [c for c in np.argsort(-np.abs(along[i]), kind="stable")[:4] if abs(along[i, c]) >= 0.05]
+        labels = [{"name": label_names[c], "correlation": float(along[i, c])} for c in strongest]
+        made.append({"number": i + 1, "features": features, "labels": labels})
     n_dropped = int((method.feature_weights_ == 0).sum())
     return {"eigenvalues": bars, "made": made, "n_features": len(feature_names), "n_dropped": n_dropped}
-
-
-def _strongest(correlation: NDArray[np.float64], names: Sequence[str]) -> list[Facts]:
-    """The labels whose annotations correlate most with a component."""
-    order = np.argsort(-np.abs(correlation), kind="stable")[:4]
-    return [{"name": names[c], "correlation": float(correlation[c])} for c in order if abs(correlation[c]) >= 0.05]
 
 
 def describe_neighbors(graph: Any, y: NDArray[Any], names: Sequence[str]) -> list[Facts]:

@@ -98,20 +98,12 @@ def _columns(X: Any, rows: NDArray[np.intp], rare: NDArray[np.bool_], known: NDA
     stored = sparse.csc_array((np.ones(X.nnz), X.indices, X.indptr), shape=X.shape).T
     # Two bins for each column, stored and zero: in most columns too many rows of each label are among the zeros.
     inside = np.stack([stored @ rare.astype(np.float64), stored @ known.astype(np.float64)])
-    outside = np.stack([rare.sum(axis=0), known.sum(axis=0)])[:, None] - inside
-    for j in range(X.shape[1]):
-        (hits, counts) = outside[:, j]
-        if _zeros_may_reach(hits, counts, rare.sum(axis=0)).any():
-            yield j, X[:, [j]].toarray().ravel()
-
-
-def _zeros_may_reach(hits: NDArray[Any], counts: NDArray[Any], n_rare: NDArray[Any]) -> NDArray[np.bool_]:
-    """Whether labels may reach LEAST_PRECISION if `hits` of their rare rows are among `counts` rows of equal score.
-
-    Each of these hits has a precision of at most n_rare / counts.
-    """
+    n_rare = rare.sum(axis=0)
+    hits, counts = np.stack([n_rare, known.sum(axis=0)])[:, None] - inside
+    # Each of these hits has a precision of at most n_rare / counts, because the zeros have one score.
     lost = hits / n_rare * (1 - np.minimum(1.0, n_rare / np.maximum(counts, 1)))
-    return np.asarray(lost <= 1 - LEAST_PRECISION)
+    for j in np.flatnonzero((lost <= 1 - LEAST_PRECISION).any(axis=1)).tolist():
+        yield j, X[:, [j]].toarray().ravel()
 
 
 def _binned(column: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

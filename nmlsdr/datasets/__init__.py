@@ -4,13 +4,9 @@ Loaders return a Bunch with data, target, test_data, test_target, feature_names,
 values and true labels. An unlabelled row is a row of -1 in the labels.
 """
 
-from ._catalog import dataset_info as dataset_info
-from ._catalog import fetch_dataset as fetch_dataset
-from ._catalog import list_datasets as list_datasets
-from ._catalog import verify_dataset as verify_dataset
-from ._cohort import make_cohort as make_cohort
-from ._mulan import load_mulan
-from ._mulan import paper_split as paper_split
+from ._catalog import dataset_info, fetch_dataset, list_datasets, verify_dataset  # noqa: F401
+from ._cohort import make_cohort  # noqa: F401
+from ._mulan import load_mulan, paper_split  # noqa: F401
 from ._toy import flip_labels, make_toy, mask_labels
 
 # What users import; the other names are for the experiments and the command line.

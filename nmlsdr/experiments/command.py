@@ -27,7 +27,6 @@ from .store import CellFolder, CellKey, Record, run_cells
 
 COMMANDS = "commands.txt"
 OK, FAILED, INTERRUPTED = 0, 1, 130
-SHOWN = {"toy": ("toy", "toy-agreement"), "case-study": ("case-study-counts", "case-study")}
 
 
 def article_cells(study: str, **chosen: Any) -> list[CellKey]:
@@ -203,9 +202,8 @@ def _commands(folder: CellFolder, command: str) -> list[str]:
 
 def _print(section: Section) -> None:
     print(f"\n{section.title}\n")
-    shown = SHOWN.get(section.name)
     for table in section.tables:
-        if table.rows and (shown is None or table.name in shown) and not table.name.endswith("-differences"):
+        if table.rows and not table.name.endswith("-differences"):
             print("\n".join(map(printable, table.to_text().split("\n"))) + "\n")
     for text, holds in section.claims:
         print(f"{'--' if holds is None else 'yes' if holds else 'NO':3s}  {text}")

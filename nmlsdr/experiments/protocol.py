@@ -260,9 +260,8 @@ def fingerprint(study: Study, dataset: str, size: str, data_home: str | None) ->
 
     These are settings, sizes, versions, and the checksums of the files that the data are read from.
     """
-    shown = ["datasets", "methods", "title", "measures", "parts"]  # no number of a cell depends on these
-    if study.revision == 0:
-        shown.append("revision")
+    # No number of a cell depends on these, nor on the first revision.
+    shown = ["datasets", "methods", "title", "measures", "parts", *["revision"] * (study.revision == 0)]
     settings = {key: value for key, value in dataclasses.asdict(study).items() if key not in shown}
     data = _data_checksum(dataset, data_home) if dataset in FILE_SETS else "drawn"
     parts = {"settings": settings, "size": SMALL if size == "small" else size, "data": data, "versions": versions()}

@@ -440,9 +440,8 @@ def write_review(
         if n != len(given):
             raise InputError(f"{what} needs one entry for each of the {len(given)} rows, got {n}.")
 
-    for before in [s for _, s in estimator.steps] if isinstance(estimator, Pipeline) else []:
-        if before is step:
-            break
+    steps = [one for _, one in estimator.steps] if isinstance(estimator, Pipeline) else [estimator]
+    for before in steps[: steps.index(step)]:
         X = before.transform(X)
     encoder = last_with(estimator, "plan_")
     named = [("row", np.arange(len(given))), ("check", check_rows(shown, given))]

@@ -69,8 +69,7 @@ def _model_lines(path: str) -> list[tuple[str, str]]:
     if model.fitted is not None:
         counts = [len(model.fitted[key]) for key in ("labeled", "others")]
         lines.append(("fitted on", f"{sum(counts)} different rows, {counts[0]} of them labelled"))
-    if model.date is not None:
-        lines.append(("date", model.date))
+    lines.append(("date", model.date))
     lines.append(("written by", ", ".join(f"{name} {version}" for name, version in model.versions.items())))
     return lines
 

@@ -51,7 +51,7 @@ class Model(NamedTuple):
         What is done with each column of a raw table, by the first step or before it.
     fills_cells : bool
         Whether the first step fills empty cells.
-    date : str or None
+    date : str
         Day on which the file was written, such as 2026-11-22.
     fitted : dict or None
         Hashes of the rows of the fit, for `rows.were_fitted`.
@@ -63,7 +63,7 @@ class Model(NamedTuple):
     versions: dict[str, str]
     plan: Any
     fills_cells: bool
-    date: str | None
+    date: str
     fitted: dict[str, Any] | None
 
 
@@ -103,14 +103,14 @@ def content_in(content: Any) -> Model:
     check_names(estimator, features, labels)
     written = {key: printable(str(content["versions"][key])) for key in versions()}
     check_answers(estimator, _value(content["rows"]), _value(content["answers"]))
-    date = None if content.get("date") is None else printable(str(content["date"]))
     first = innermost(estimator, 0)
     plan = None if features is None else getattr(first, "plan_", None)
     fills = hasattr(first, "plan_") or isinstance(first, SimpleImputer)
     if content.get("plan") is not None:
         plan = _plan(content["plan"])
         check_plan(plan, features)
-    return Model(estimator, features, labels, written, plan, fills, date, _fitted(content.get("fitted")))
+    date, fitted = printable(str(content["date"])), _fitted(content.get("fitted"))
+    return Model(estimator, features, labels, written, plan, fills, date, fitted)
 
 
 def check_plan(plan: Any, features: list[str] | None) -> None:

@@ -19,9 +19,7 @@ def catalog() -> dict[str, Any]:
 
 def find_data_home(data_home: Path_ | None = None) -> Path:
     """Return `data_home`, else the environment variable NMLSDR_DATA, else ~/nmlsdr_data.  Nothing is created."""
-    if data_home is not None:
-        return Path(data_home)
-    return Path(os.environ.get("NMLSDR_DATA") or Path.home() / "nmlsdr_data")
+    return Path(data_home or os.environ.get("NMLSDR_DATA") or Path.home() / "nmlsdr_data")
 
 
 def find_file(name: str, role: str, data_home: Path_ | None = None) -> Path:

@@ -29,9 +29,7 @@ def thumbnails(folder: str, names: Sequence[str]) -> list[list[str]]:
     root = Path(folder).resolve()
     found = {"": ["", ""]}
     used = 0
-    for name in names:
-        if name in found:
-            continue
+    for name in filter(None, dict.fromkeys(names)):
         found[name] = [f"{name} (not a picture below the folder of the data)", ""]
         try:
             path = root / name

@@ -40,7 +40,6 @@ def report(args: argparse.Namespace, console: Console) -> int:
 def _facts(table: Table, args: argparse.Namespace, console: Console) -> dict[str, Any]:
     """Return the contents of the page as plain data."""
     y = table.target
-    known = y != -1
     names = table.names_of_labels()
     rows = table.ids or [str(i) for i in range(len(y))]
     if repeats(table.ids):
@@ -59,8 +58,7 @@ def _facts(table: Table, args: argparse.Namespace, console: Console) -> dict[str
     features = names_or_numbers(table.feature_names, "feature", table.data.shape[1])
     method, suspects = fit_and_rank(table, args, console, trials.EveryRule, lambda pieces: _later(pieces, args))
     Z = method.embedding_
-    near = {"metric": args.metric, "n_jobs": args.jobs}
-    graph = neighbor_graph(Z, min(args.n_neighbors, len(Z) - 1), **near)
+    graph = neighbor_graph(Z, min(args.n_neighbors, len(Z) - 1), metric=args.metric, n_jobs=args.jobs)
     with console.step("find the neighbours and cells of what to review"):
         review = page_facts(suspects.first(REVIEWED), method, table, args) | {"linked": True}
     ringed = [(one["row"], one["label"]) for one in review["entries"]]
@@ -82,7 +80,7 @@ def _facts(table: Table, args: argparse.Namespace, console: Console) -> dict[str
         "together": fits.describe_neighbors(graph, y, names),
         "components": fits.describe_components(method, y, features, names),
         "review": review,
-        "wrong": {"n": int(known.sum())} | {kind: [*ends] for kind, ends in method.mistakes_._asdict().items()},
+        "wrong": {"n": int((y != -1).sum())} | {kind: [*ends] for kind, ends in method.mistakes_._asdict().items()},
         "made": {
             "command": shlex.join(["nmlsdr", "report", *args.words]),
             "next": next_command(args),
@@ -105,9 +103,7 @@ def _later(pieces: Pieces, args: argparse.Namespace) -> float:
     return args.folds * one_fold + n_small * pieces.fit(trials.CURVE_TREES)
 
 
-def _tried(
-    method: Any, table: Table, args: argparse.Namespace, names: list[str], console: Console
-) -> tuple[Any, Any]:
+def _tried(method: Any, table: Table, args: argparse.Namespace, names: list[str], console: Console) -> tuple[Any, Any]:
     """The method beside its rivals in cross-validation, and its learning curve; None where rows are too few."""
     with console.step("cross-validate") as show:
         methods = {NAME: (WORDS, method), **trials.rivals(method, table.target, args.folds)}

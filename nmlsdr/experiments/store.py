@@ -163,9 +163,7 @@ def _end_with(parent: int) -> None:
         threading.Thread(target=watch, daemon=True).start()
 
 
-def remaining_seconds(
-    waiting: Sequence[CellKey], records: Sequence[Record], jobs: int, elapsed: float
-) -> float | None:
+def remaining_seconds(waiting: Sequence[CellKey], records: Sequence[Record], jobs: int, run: float) -> float | None:
     """Seconds left at the pace of the run so far: each cell takes the mean of those of its data set, or of all.
 
     None where the estimate is not worth showing: with few records, or where most cells are of data sets without one.
@@ -178,7 +176,7 @@ def remaining_seconds(
     records : sequence of dict
         Of this run alone, because earlier ones may have been faster or slower.
     jobs : int
-    elapsed : float
+    run : float
         Seconds since the run began.
     """
     seconds: dict[tuple[str, str], list[float]] = defaultdict(list)
@@ -189,7 +187,7 @@ def remaining_seconds(
         return None
     means = {pair: fmean(values) for pair, values in seconds.items()}
     overall = fmean(means.values())
-    return sum(means.get(key[:2], overall) for key in waiting) * elapsed / spent
+    return sum(means.get(key[:2], overall) for key in waiting) * run / spent
 
 
 def shown(

@@ -9,7 +9,7 @@ Neighbours are ordered by (squared distance, row index). The squared distance is
 import copy
 import math
 import warnings
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from scipy import sparse
@@ -17,12 +17,14 @@ from scipy import sparse
 import nmlsdr._weights as _weights
 
 from ._checks import arguments
-from ._checks.arguments import EdgeWeights, Metric
+from ._checks.arguments import Metric
 from ._process.threads import check_n_jobs, worthwhile_threads
 from ._search import PreparedRows, choose_proposed, squared_neighbors
 from ._search.memory import is_memory_map
 
 __all__ = ["ExactIndex", "kneighbors", "neighbor_graph", "transition_matrix"]
+
+EdgeWeights = Literal["binary", "rbf"]
 
 # The largest exponent of a weight: a row of 2^31 weights of at most 2^990 still has a finite degree.
 _LARGEST_EXPONENT = 990

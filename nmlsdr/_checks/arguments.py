@@ -18,7 +18,6 @@ from .cells import describe_bad_cell, name_column, refuse_lazy
 
 # The choices of parameters, for type checkers; `check_choice` refuses others.
 Metric = Literal["euclidean", "cosine"]
-EdgeWeights = Literal["binary", "rbf"]
 PropagationSolver = Literal["auto", "cg", "lu", "fixed_point"]
 EigenSolver = Literal["auto", "eigsh", "svd"]
 Threshold = float | Literal["f1", "macro", "prior"] | Sequence[float] | NDArray[Any]

@@ -14,7 +14,7 @@ from sklearn.utils.validation import validate_data
 
 from .._checks import arguments
 from .._checks import labels as label_rule
-from .._checks.arguments import EdgeWeights, Metric, PropagationSolver
+from .._checks.arguments import Metric, PropagationSolver
 from .._checks.labels import Labels
 from .._errors import InputError
 from .._moments import RowSums
@@ -23,7 +23,7 @@ from .._search import choose_proposed, squared_neighbors
 from .._search.estimate import say_if_large
 from .._search.memory import is_memory_map
 from .._solvers.system import Goal, System
-from ..graph import graph_of_lists
+from ..graph import EdgeWeights, graph_of_lists
 from ..propagation import Propagation, propagate_checked
 from ._prepared import METRICS, forget_rows
 from ._sklearn_bases import BaseEstimator, ClassifierMixin

@@ -104,7 +104,6 @@ def fit_posterior(Y: Any, indices: Any, *, smoothing: float = 1.0, n_jobs: int |
     >>> table.without_label.tolist() == [[1 / 4, 1 / 4, 2 / 4]]  # the other row has two
     True
     """
-    n_threads = check_n_jobs(n_jobs)
     s = check_real(smoothing, "smoothing", 0.0, _LARGEST_SMOOTHING, low_open=True)
     Y, indices = _check_labels_and_indices(Y, indices)
     n_samples, n_neighbors = len(Y), indices.shape[1]
@@ -115,12 +114,8 @@ def fit_posterior(Y: Any, indices: Any, *, smoothing: float = 1.0, n_jobs: int |
     if itself.any():
         raise InputError(f"Row {int(np.argmax(itself))} is among its own neighbours; remove it: only other rows count.")
     histogram = np.zeros((2, Y.shape[1], n_neighbors + 1), dtype=np.int64)
-    n_threads = _worthwhile(n_threads, indices, Y)
-    for part in _blocks(n_samples, n_neighbors * Y.shape[1]):
-        labels = Y[part]
-        delta = np.empty(labels.shape, dtype=np.int32)
-        _mlknn.count_neighbor_labels(Y, indices[part], delta, n_threads)
-        _mlknn.label_histogram(labels, delta, histogram, n_threads)
+    for part, delta, n_threads in _counts(Y, indices, n_jobs):
+        _mlknn.label_histogram(Y[part], delta, histogram, n_threads)
     n_without, n_with = histogram.sum(axis=2)  # (C,) each
     bins = histogram.shape[2]
     # the authors' program has the same operations in the same order, so the results are equal to the last bit
@@ -178,10 +173,7 @@ def posterior(table: PosteriorTable, Y: Any, indices: Any, *, n_jobs: int | None
 def look_up(posteriors: np.ndarray, Y: np.ndarray, indices: np.ndarray, n_jobs: int | None) -> np.ndarray:
     """`posterior` for checked labels: to check a hundred thousand rows takes longer than to answer a query."""
     indices, scores = contiguous(indices, np.intp), np.empty((len(indices), Y.shape[1]))
-    n_threads = _worthwhile(check_n_jobs(n_jobs), indices, Y)
-    for part in _blocks(len(indices), max(1, indices.shape[1]) * Y.shape[1]):
-        delta = np.empty(scores[part].shape, dtype=np.int32)
-        _mlknn.count_neighbor_labels(Y, indices[part], delta, n_threads)
+    for part, delta, n_threads in _counts(Y, indices, n_jobs):
         _mlknn.look_up_posterior(posteriors, delta, scores[part], n_threads)
     return scores
 
@@ -201,12 +193,14 @@ def _check_labels_and_indices(Y: Any, indices: Any) -> tuple[np.ndarray, np.ndar
     return Y, rows
 
 
-def _worthwhile(n_threads: int, indices: np.ndarray, Y: np.ndarray) -> int:
-    """The number of threads worth starting for the labels of each call."""
-    return worthwhile_threads(n_threads, min(indices.size * Y.shape[1], _LABELS_PER_CALL), _LABELS_PER_THREAD)
-
-
-def _blocks(n_rows: int, work_per_row: int) -> Iterator[slice]:
-    step = max(1, _LABELS_PER_CALL // max(1, work_per_row))
-    for first in range(0, n_rows, step):
-        yield slice(first, first + step)
+def _counts(Y: np.ndarray, indices: np.ndarray, n_jobs: int | None) -> Iterator[tuple[slice, np.ndarray, int]]:
+    """For each block of rows, how many of their neighbours have each label, and the threads worth starting."""
+    per_row = max(1, indices.shape[1] * Y.shape[1])
+    work = min(per_row * len(indices), _LABELS_PER_CALL)
+    n_threads = worthwhile_threads(check_n_jobs(n_jobs), work, _LABELS_PER_THREAD)
+    step = max(1, _LABELS_PER_CALL // per_row)
+    for first in range(0, len(indices), step):
+        part = slice(first, min(first + step, len(indices)))
+        delta = np.empty((part.stop - first, Y.shape[1]), dtype=np.int32)
+        _mlknn.count_neighbor_labels(Y, indices[part], delta, n_threads)
+        yield part, delta, n_threads

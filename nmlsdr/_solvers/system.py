@@ -157,7 +157,7 @@ class System:
         if not self.binary and edges.data.min() == 0:
             edges = edges.copy()
             edges.eliminate_zeros()
-        n_components, component = connected_components(edges, directed=False)
+        n_components, component = connected_components(edges, connection="strong")  # symmetric: no transpose
         found = np.zeros((n_components, known.shape[1]), bool)
         rows, columns = np.nonzero(known)
         found[component[rows], columns] = True

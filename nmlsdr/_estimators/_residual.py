@@ -203,8 +203,8 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
 
     A fit searches neighbours three times, which takes a time quadratic in n_samples. The ridge regressions are cubic in
     the smaller one of the number l of labelled rows and n_features. The trees take l log l times n_labels times the
-    number of features that a node tries. Memory beside X and y: about 60 + 14 n_labels numbers of 8 bytes for each
-    row, and 550 + 32 n_labels for each labelled row up to 10 000; or twice X if that is more. With more than 256
+    number of features that a node tries. Memory beside X and y: about 120 + 12 n_labels numbers of 8 bytes for each
+    row, and 400 + 24 n_labels for each labelled row up to 10 000; or twice X if that is more. With more than 256 rare
     labels: about 60 + 9 n_labels for each row.
 
     Standardise the features first. ``metric``, ``neighbors`` and the alphas apply to all three graphs: that of the

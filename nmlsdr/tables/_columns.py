@@ -342,8 +342,7 @@ def typed_column(cells: Sequence[Any]) -> Cells:
     if kinds <= {str}:
         return with_numbers(Texts(*coded(cells)))
     lists = {kind for kind in kinds if hasattr(kind, "__len__") and not issubclass(kind, str | bytes | dict)}
-    if lists:
-        cells = [";".join(map(str, cell)) or "[]" if type(cell) in lists else cell for cell in cells]
+    cells = [";".join(map(str, cell)) or "[]" if type(cell) in lists else cell for cell in cells]
     cells = [json.dumps(cell, default=str) if isinstance(cell, dict) else cell for cell in cells]
     found, codes = coded([*zip(map(type, cells), cells, strict=True)])  # True, 1 and 1.0 are equal
     return coded_column([cell for _, cell in found], codes)

@@ -1,5 +1,6 @@
 """A raw table as the first step of a pipeline."""
 
+import contextlib
 import dataclasses
 import warnings
 from collections.abc import Sequence
@@ -199,10 +200,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def _check_parameters(self) -> None:
         check_choice(self.impute, "impute", "median", "mean")
-        if self.decimal is not None:
-            check_choice(self.decimal, "decimal", ".", ",")
-        if self.thousands is not None:
-            check_choice(self.thousands, "thousands", "", ".", ",", " ", "'")
+        for name, marks in (("decimal", (".", ",")), ("thousands", ("", ".", ",", " ", "'"))):
+            if getattr(self, name) is not None:
+                check_choice(getattr(self, name), name, *marks)
         check_answers(self.yes, self.no)
         for name in ("missing", "drop", "one_hot"):
             refuse_text(getattr(self, name), name)
@@ -251,7 +251,6 @@ def _cells(column: Any) -> Cells:
 
 def _labeled(y: Any) -> NDArray[np.bool_] | None:
     """Return which rows have labels; None if that cannot be known from y."""
-    try:
+    with contextlib.suppress(TypeError, ValueError):
         return np.asarray(check_labels(y).labeled)
-    except (InputError, TypeError, ValueError):
-        return None
+    return None

@@ -7,6 +7,7 @@ turns: "père" and not "pčre", "počet" and not "poèet".
 """
 
 import codecs
+import contextlib
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -42,11 +43,9 @@ def guess_encoding(sample: bytes, words: Iterable[str] = (), likely: str | None 
     for mark, name in BYTE_ORDER_MARKS:
         if sample.startswith(mark):
             return name, ""
-    try:
+    with contextlib.suppress(UnicodeDecodeError):
         codecs.getincrementaldecoder("utf-8")().decode(sample)  # a character may be cut off at the end
         return "utf-8", ""
-    except UnicodeDecodeError:
-        pass
     special = list(islice((word for word in words if not word.isascii()), MOST_WORDS))
     sample = sample[: sample.rfind(b"\n") + 1] or sample
     letters = b" ".join(list(dict.fromkeys(WORDS.findall(sample)))[:MOST_WORDS])

@@ -39,12 +39,10 @@ def plain_contents(
     if problems:
         first = min(problems, key=lambda problem: int(problem.rows[0]))
         raise DataFileError(f", {table.unit} {table.lines[first.rows[0]]}{place(column=first.name)}: {first.why}.")
-    if table.sparse is not None:
-        return table.sparse, target
-    X = np.empty((table.n_rows, len(found)), np.result_type(*found) if found else np.float64)
-    for j, values in enumerate(found):
-        X[:, j] = values
-    return X, target
+    data: Any = table.sparse
+    if data is None:  # in float32 if all columns are
+        data = np.column_stack([np.empty((table.n_rows, 0), np.float32), *found])
+    return data, target
 
 
 def _values(name: str, cells: Cells, complete: bool, decimal: str, problems: list[Problem]) -> NDArray[Any]:

@@ -303,9 +303,8 @@ def _split(source: Any, roles: Roles, labels: LabelNames | None, plan: Plan | Ch
         names = [name for name in names if name in given]
     advice = "complete it, or fill in what is absent like missing values (--fill-absent)"
     refuse_missing(place(source.line), names, source.names, "columns that the model was fitted on", advice)
-    id_column = roles.id_column
-    if id_column is None and plan.identifier in source.names:
-        id_column = plan.identifier
+    is_found = roles.id_column is None and plan.identifier in source.names
+    id_column = plan.identifier if is_found else roles.id_column
     known = dataclasses.replace(roles, id_column=id_column, feature_columns=plan.names)
     return dataclasses.replace(split_columns(source, known, labels), features=names)
 
@@ -315,9 +314,8 @@ def _read_lists(
 ) -> None:
     """Read labels from columns of lists, in place."""
     counts = tally(pair for column in columns for pair in zip(column.different, column.counts.tolist(), strict=True))
-    separator, no_label = roles.separator, roles.no_label
-    found = _labels.find_lists(counts, separator, no_label) if plan else _labels.Lists(separator or ";", no_label)
-    table.lists = found
+    how = roles.separator, roles.no_label
+    table.lists = _labels.find_lists(counts, *how) if plan else _labels.Lists(how[0] or ";", how[1])
     own = plan.labels if isinstance(plan, Plan) else {}  # what the table of the fit had, this one may lack
     given = {name: value for name in ("separator", "no_label") if (value := getattr(roles, name)) is not None}
     _labels.refuse_unused(counts, table.lists, {name: value for name, value in given.items() if value != own.get(name)})

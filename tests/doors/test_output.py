@@ -150,3 +150,12 @@ def test_killed_at_a_fault_point(tmp_path, point):
     assert path.read_bytes() == b"old"
     write(path)
     assert path.read_bytes() == b"new"
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="the system has no device that is full")
+def test_an_error_names_the_output_unless_it_names_another_file(tmp_path):
+    with pytest.raises(OSError, match="/dev/full"), replace_file("/dev/full") as file:
+        file.write(b"x" * 10)
+    with pytest.raises(OSError, match="other"), replace_file(tmp_path / "out") as file:
+        open(tmp_path / "other")  # noqa: SIM115  (there is none)
+    assert list(tmp_path.iterdir()) == []

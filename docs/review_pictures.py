@@ -26,7 +26,7 @@ PICTURES = {
     "list": (1400, 800, False, "h1"),
     "entry": (1000, 900, False, "#rv-entry"),
     "verdict": (420, 760, True, "#rv-question"),
-    "estimate": (1000, 330, False, "#rv-tabs"),
+    "estimate": (640, 400, False, "#rv-tabs"),
 }
 
 

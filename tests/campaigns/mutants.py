@@ -131,7 +131,7 @@ KEPT = [
     ("_c/tree.h", "search/tree: places past the end", "(row[c] == PTRDIFF_MAX || (", "(("),
     ("_c/tree_leaf.h", "search/tree: a query at the rim of a box", "(VGE(VLOAD(a", "(VGE(VSET1(0.999999) * VLOAD(a"),
     ("_c/tree_leaf.h", "search/tree: order of the sums", "if (d > 6) more = t[2] + t[6];\n        even = even + more", "even = even + more;\n        if (d > 6) even = even + t[6]"),
-    ("_c/nearest.h", "search/nearest: the middle of an odd run", "a <= last_a ? *a : *b", "*a"),
+    ("_c/nearest.h", "search/nearest: the end of the first run is not seen", "(a == x + n / 2 || nmlsdr_nearer(*b, *a))", "nmlsdr_nearer(*b, *a)"),
     ("_c/nearest.h", "search/nearest: one of the own lost", "own + n - 1;", "own + n - (own > 1);"),
     ("_c/few.h", "search/few: padding not zero", ") to[j] = 0;", ") to[j] = 1 + (double)first;"),
     ("_c/few.h", "search/few: the last chunk", "left < q->chunk ? left : q", "q"),

@@ -67,7 +67,7 @@ def read_label_words(y: Any, values: np.ndarray, name: str, *, warn: bool = Fals
         labels, mixed = plain_labels(codes)
         if mixed is not None:
             raise InputError(f"{name_column(y, j)} of {name} mixes crosses (x) with 0, 1, yes or no; use one form.")
-        unknown = [label == -1 and word != "-1" for label, word in zip(labels[:, 0], words, strict=True)]
+        unknown = [label == -1 and word not in ("-1", "-1.0") for label, word in zip(labels[:, 0], words, strict=True)]
         found[:, j] = np.where(unknown, np.nan, labels[:, 0])
     if warn and (said := about_crosses(crosses)):
         warnings.warn(f"{name}: {said}; pass labeled=, False for rows that are unlabelled.", UserWarning, stacklevel=7)

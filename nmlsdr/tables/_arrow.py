@@ -27,9 +27,8 @@ def arrow_column(column: Any) -> Cells:
     if types.is_nested(kind):
         return typed_column(column.to_pylist())
     ends = pyarrow.compute.min_max(column).as_py().values() if types.is_integer(kind) else ()
-    if not keeps_digits(end for end in ends if end is not None):
-        column = column.cast(pyarrow.string())
-        kind = column.type
+    column = column if keeps_digits(end for end in ends if end is not None) else column.cast(pyarrow.string())
+    kind = column.type
     if any(getattr(types, f"is_{family}")(kind) for family in ("floating", "integer", "decimal", "null")):
         narrow = kind in (pyarrow.float16(), pyarrow.float32())
         values = column.cast(pyarrow.float64(), safe=False).to_numpy()

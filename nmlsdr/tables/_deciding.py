@@ -369,9 +369,7 @@ class Deciding:
         return 0 < len(parts) <= 2 * len(parts & self.labels)
 
     def _yes_no(self, facts: Facts) -> Column | None:
-        if facts.is_known.sum() > MOST_SPELLINGS:
-            return None
-        words = facts.folded
+        words = facts.folded if facts.is_known.sum() <= MOST_SPELLINGS else {}
         values = yes_no(words, self.choices.yes, self.choices.no)
         if values is None:
             return None

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from .._checks.cells import about_crosses, plain_labels
 from .._checks.label_sets import indicator
@@ -229,16 +229,13 @@ def votes_of(labels: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np
 # ---------------------------------------------------------------- the mask
 
 
-def apply_mask(table: Any, mask: Path_ | ArrayLike) -> None:
+def apply_mask(table: Any, mask: Any) -> None:
     """Make the rows outside the mask unlabelled, in place."""
     n_rows = table.data.shape[0]
     if table.target is None:
         raise DataFileError(": a mask is given but no labels; name the label columns or file.")
-    if isinstance(mask, (str, os.PathLike)):
-        with foreign_bytes(mask):
-            source, keep = os.fspath(mask), _read_mask(mask)
-    else:
-        source, keep = "mask", np.asarray(mask)
+    is_file = isinstance(mask, (str, os.PathLike))
+    source, keep = (os.fspath(mask), _read_mask(mask)) if is_file else ("mask", np.asarray(mask))
     if keep.shape != (n_rows,):
         raise DataFileError(f"{source}: shape {keep.shape}, but the table has {n_rows} rows; give one per row.")
     if not np.isin(keep, (0, 1)).all():
@@ -251,7 +248,7 @@ def apply_mask(table: Any, mask: Path_ | ArrayLike) -> None:
 def _read_mask(path: Path_) -> NDArray[np.bool_]:
     """Read one 0 or 1 per line."""
     values = []
-    with Lines(path) as lines:
+    with foreign_bytes(path), Lines(path) as lines:
         for text in lines:
             cell = text.strip(BLANKS).lower()
             if cell in ("0", "1", "true", "false"):

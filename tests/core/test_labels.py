@@ -281,6 +281,7 @@ def test_propagating_methods_accept_votes(name):
     ([{"a": 1}, {"b": 2}], "cannot be ordered"),
     (pd.Series([{"a"}, {"b"}, 3]), "holds int 3 among label sets"),
     ([[1, -1], [-1, 1]], r"contains -1 and \+1 \(row 0\).*\(y \+ 1\) // 2"),
+    (np.array([[1.0, -1.0], [-1.0, 1.0]], dtype=object), r"contains -1 and \+1 \(row 0\)"),  # as frames of mixed types
     ([1, -1, 1], r"contains -1 and \+1 \(row 1\), but -1 means unknown"),
     ([0.0, np.inf], r"y is inf in row 1; give classes \(-1: unknown"),
     ([0.5, 1.5], "Unknown label type: continuous"),

@@ -248,7 +248,7 @@ def environment(tree: Path) -> dict[str, str]:
 
 
 def timed_pairs(
-    base: Path, head: Path, wanted: Sequence[tuple[str, int]], n_pairs: int
+    base: Path, head: Path, wanted: Sequence[tuple[str, int]], n_pairs: int, report: Any = lambda text: None
 ) -> tuple[dict[tuple[str, int], list[Pair]], dict[str, str]]:
     """``n_pairs`` pairs (more if these leave it open) by (case, threads); the cases a side lacks."""
     found: dict[tuple[str, int], list[Pair]] = {key: [] for key in wanted}
@@ -263,6 +263,8 @@ def timed_pairs(
                     target = n_pairs * (len(pairs) // n_pairs + 1)
                     reason = add_pairs(sides, case, n_threads, min(PAIRS_PER_START, target - len(pairs)), pairs)
                     absent.update({case: reason} if reason else {})
+                    so_far = f"{np.median([pair.ratio for pair in pairs]):.3f}" if pairs else "none"
+                    report(f"... {case} t{n_threads}: {len(pairs)} pairs, median {so_far}")
         finally:
             for side in sides:
                 side.close()
@@ -384,7 +386,7 @@ def _measured(
 ) -> Iterator[tuple[tuple[str, int], list[Pair]]]:
     """The pairs of each comparison as soon as its group is done; processes are started for a few cases at a time."""
     for first in range(0, len(wanted), AT_ONCE):
-        found, absent = timed_pairs(base, head, wanted[first : first + AT_ONCE], n_pairs)
+        found, absent = timed_pairs(base, head, wanted[first : first + AT_ONCE], n_pairs, report)
         for case, reason in absent.items():
             report(f"{case:28s} skipped: {reason}")
         yield from found.items()

@@ -193,8 +193,10 @@ def test_an_open_case_gets_more_pairs(compare, monkeypatch, ratio, pairs):
 
     monkeypatch.setattr(compare, "add_pairs", add_pairs)
     monkeypatch.setattr(compare, "Side", Scripted)
-    found, absent = compare.timed_pairs("base", "head", [("a", 1)], 15)
-    assert len(found["a", 1]) == pairs
+    told = []  # every five pairs: a comparison is never silent for long
+    found, absent = compare.timed_pairs("base", "head", [("a", 1)], 15, told.append)
+    assert len(found["a", 1]) == pairs == 5 * len(told)
+    assert told[-1].startswith(f"... a t1: {pairs} pairs, median ")
     assert absent == {}
 
 
@@ -205,8 +207,11 @@ def test_few_pairs_invalid_values_and_unknown_commits_are_refused(compare, capsy
         compare.decide([2.0] * 14 + [float("nan")], "core")
     with pytest.raises(SystemExit, match="2"):
         compare.main(["HEAD", "--pairs", "3"])
-    assert compare.main(["no-such-commit-anywhere"]) == 2
-    assert "compare: no such commit" in capsys.readouterr().err
+    for wrong, said in (("no-such-commit-anywhere", "no such commit"), ("HEAD --cases none", "no case matches")):
+        assert compare.main(wrong.split()) == 2
+        told = capsys.readouterr()
+        assert f"compare: {said}" in told.err
+        assert "building" not in told.out
 
 
 def test_every_case_is_compared_and_runs_at_its_small_size():

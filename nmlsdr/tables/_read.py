@@ -143,7 +143,7 @@ def read_table(
         if table.columns is None and isinstance(plan, Choices) and plan.fitted is not None:
             raise DataFileError(": it has no columns with names, which are compared with a fit; leave --model out.")
         n_rows, n_columns = table.data.shape
-        columns = () if table.plan is None else table.plan.columns
+        columns = () if n_columns or table.plan is None else table.plan.columns
         if n_rows == 0 or (n_columns == 0 and (columns or roles.feature_columns is None)):
             why = "".join(f" (the first column, {shorten(c.name)!r}: {c.kind}, {c.reason})" for c in columns[:1])
             raise DataFileError(f": it holds {n_rows} rows of {n_columns} features{why}; give a file with data.")

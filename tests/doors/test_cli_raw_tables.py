@@ -374,7 +374,7 @@ def test_a_category_unseen_at_fit_becomes_all_zeros(run, raw, tmp_path):
     found = run("predict", "m.skops", "lacks.csv", "-o", "out.csv")
     assert_refused(found, "it lacks 1 of the 4 columns that the model was fitted on", "'ward'")
     write_csv(tmp_path / "head.csv", ["age", "visits", "smoker", "ward"], [])
-    assert_refused(run("predict", "m.skops", "head.csv", "-o", "out.csv"), "it holds 0 rows of 7 features")
+    assert_refused(run("predict", "m.skops", "head.csv", "-o", "out.csv"), "0 rows of 7 features; give a file")
 
 
 @pytest.mark.parametrize("classifier", ["semi-supervised", "mlknn", "none"])

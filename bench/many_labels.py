@@ -90,7 +90,7 @@ def measured(name: str, method: str) -> dict[str, Any]:
     """Precision, seconds and memory of one method; run in a process of its own."""
     warnings.simplefilter("ignore")  # labels that are never predicted
     X, Y = growth.draw(**{"n": N_TRAIN + N_TEST, "C": N_LABELS, **DATA[name]})
-    small = growth.draw(**{"n": 200, "C": 3, **DATA[name]})
+    small = growth.draw(**{"n": 200, "C": 30, **DATA[name]})
     METHODS[method](*small)(small[0])  # everything is loaded, before memory is measured
     fitted: list[Answer] = []
     with _harness.threads(1):

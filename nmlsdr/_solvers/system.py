@@ -51,7 +51,7 @@ class PropagationProgress(NamedTuple):
     n_iter : int
         Number of iterations on the present batch of labels.
     residual : float
-        Largest residual of these labels.
+        Largest residual of these labels, as last computed.
     n_done : int
         Number of labels that are finished.
     n_labels : int

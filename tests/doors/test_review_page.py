@@ -23,7 +23,7 @@ from nmlsdr.inspection import _page, rank_suspects, read_verdicts, write_review
 from nmlsdr.inspection._images import thumbnails
 from nmlsdr.inspection._rows import _of_rows, check_rows
 from nmlsdr.inspection._verdicts import escape_formula
-from nmlsdr.tables import TableEncoder
+from nmlsdr.tables import Column, Plan, TableEncoder
 
 pytest.importorskip("jinja2")
 
@@ -382,6 +382,19 @@ def test_who_cannot_tell_leaves_the_entry_as_it_is(tmp_path):
     file = tmp_path / "v.csv"
     file.write_text("id,label,verdict\n0,label_0,Unclear\n1,label_1,0\n")
     np.testing.assert_array_equal(read_verdicts(file, [[1, 0], [0, 1]], ids=[0, 1]), [[-2, -1], [-1, 0]])
+
+
+def test_where_an_empty_cell_means_no_it_is_not_missing():
+    answers, codes = {"": "no", "yes": "yes"}, {"1": "1", "2": "2"}
+    used = Column("a", "yes/no", levels=answers), Column("b", "category", levels=codes)
+    plan = Plan(used, missing=("k.a.",))
+    cells = np.array([["", ""], ["yes", "k.A."], ["yes", "1"]], dtype=object)
+    shown = _page.Shown(source="", label_names=[], verdicts=None, given=None, named=[], columns=[], read=cells,
+                        names=["a", "b"], plan=plan)  # fmt: skip
+    assert shown.absent("a").tolist() == [False] * 3
+    assert shown.absent("b").tolist() == [True, True, False]
+    assert shown.cells([2, 0], ["b"]) == [["1", ""]]
+    assert shown.feature_columns == [c.name for c in plan.used for _ in c.feature_names] == ["a", "b", "b"]
 
 
 def test_nearest_rows_are_labelled_rows_and_a_partly_known_one_is_one(rng, tmp_path):

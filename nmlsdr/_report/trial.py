@@ -275,8 +275,11 @@ def score_labels(
     --------
     >>> import numpy as np
     >>> Y = np.array([[1], [1], [0], [0]])
-    >>> score_labels(Y, np.array([[1], [0], [1], [0]]), np.array([[.9], [.4], [.6], [.1]]), ["flu"])[0]["ap"]
-    0.8333333333333333
+    >>> (flu,) = score_labels(Y, np.array([[1], [0], [1], [0]]), np.array([[.9], [.4], [.6], [.1]]), ["flu"])
+    >>> [flu[key] for key in ("positives", "predicted", "hits", "known", "precision", "recall", "f1")]
+    [2, 2, 1, 4, 0.5, 0.5, 0.5]
+    >>> round(flu["ap"], 3), flu["accuracy"]
+    (0.833, 0.5)
     """
     found = []
     for c, name in enumerate(names):

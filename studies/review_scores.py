@@ -148,14 +148,14 @@ class Recorded(ResidualPropagation):
         self.trend_ = O.copy()  # fit works in place
         return super()._estimate_rates(O, labels)
 
-    def _add_residuals(self, steps, labels, O, alpha, places, k):
-        for place in places:
-            graph = neighbor_graph(place, min(2 * k, len(place) - 1), n_jobs=1)
+    def _add_residuals(self, steps, labels, O, alpha):
+        for place in (self.embedding_, self.ridge_scores_):
+            graph = neighbor_graph(place, self._n_nearest(), n_jobs=1)
             trust, known = steps.trust(labels, alpha)
             F = propagate(graph, labels.Y, trust, labeled=known, n_jobs=1).F
             TF = (transition_matrix(graph) @ F)[labels.labeled]
             self.neighbors_TF_ = vars(self).get("neighbors_TF_", 0.0) + TF / 2
-        return super()._add_residuals(steps, labels, O, alpha, places, k)
+        return super()._add_residuals(steps, labels, O, alpha)
 
 
 def opinions(X, given):

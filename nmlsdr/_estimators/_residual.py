@@ -350,14 +350,14 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
                 by_ridge[labels.labeled] = chosen.predictions
                 (Z, one), (P, two) = rounded(self._embed(rows, found.components, found.mean)), rounded(by_ridge)
                 del chosen, by_ridge
-                learned = self._add_residuals(steps, labels, V, alphas, (Z, P), k)
+                steps.keep(embedding_=Z, ridge_scores_=P, n_neighbors_=k)
+                learned = self._add_residuals(steps, labels, V, alphas)
                 scored.append(rules.Scored(labels, V))
             thresholds = self._learn_thresholds(scored, rate)
             learned |= trend._asdict() | soft_label_attributes(propagated, labels, V) | direction_attributes(found)
             learned |= {"dependence_ratio_": found.eigenvalues / found.total, "feature_weights_": w}
-            learned |= {"shrinkage_": b, "ridge_": c, "n_neighbors_": k, "n_labeled_": len(V), "flip_rate_": rate}
-            learned |= {"embedding_": Z, "ridge_scores_": P, "_rounding": np.array([one, two])}
-            steps.keep(**learned, thresholds_=thresholds, _forget_rate=forget_rate)
+            learned |= {"shrinkage_": b, "ridge_": c, "n_labeled_": len(V), "flip_rate_": rate}
+            steps.keep(**learned, thresholds_=thresholds, _forget_rate=forget_rate, _rounding=np.array([one, two]))
         return self
 
     def _to_learn(self, steps: Steps, labels: Labels, alpha: Any, verdicts: Any) -> list[tuple[Labels, Any]]:
@@ -391,13 +391,12 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         rate = rules.labels_flip_rate(O, labels)
         return rate, rules.labels_forget_rate(O, labels, rate)
 
-    def _add_residuals(
-        self, steps: Steps, labels: Labels, V: np.ndarray, alpha: Any, places: tuple[np.ndarray, ...], k: int
-    ) -> dict[str, Any]:
+    def _add_residuals(self, steps: Steps, labels: Labels, V: np.ndarray, alpha: Any) -> dict[str, Any]:
         """propagated_errors_, the E of Y - O over the graph of each place, and neighbors_.
 
         V, which is O at first, becomes the scores of the labelled rows without their own labels.
         """
+        places = self.embedding_, self.ridge_scores_
         E, transformers = np.zeros((len(places), *labels.Y.shape)), []
         trust, share = steps.trust(labels, alpha), share_of_errors(self.residual_weight, len(V))
         E[0, labels.labeled] = -V
@@ -406,7 +405,7 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         E[1:] = E[0]
         for name, rows, R in zip(_PLACES, places, E, strict=True):
             with steps.task(f"neighbors in the {name}"):
-                found = steps.search(rows, _n_nearest(k, rows))
+                found = steps.search(rows, self._n_nearest())
                 W = union_graph(found.indices)
                 transformers.append(found.transformer)
                 del found
@@ -426,7 +425,8 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         return self.embedding_
 
     def _n_nearest(self) -> int:
-        return _n_nearest(self.n_neighbors_, self.embedding_)
+        """Neighbours of a row in the graphs over which residuals are propagated, and of a new row."""
+        return min(2 * self.n_neighbors_, len(self.embedding_) - 1)
 
     def _score_rows(self, rows: Any) -> np.ndarray:
         by_ridge = ridge_scores(self._steps, self, rows, self.mean_)
@@ -492,8 +492,3 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         if self._is_multi_label():
             return scores - self.thresholds_
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
-
-
-def _n_nearest(k: int, rows: np.ndarray) -> int:
-    """Neighbours of a row in the graphs over which residuals are propagated, and of a new row."""
-    return min(2 * k, len(rows) - 1)

@@ -33,7 +33,7 @@ def warn_of_lost_features(X: Any) -> None:
             f"The forest, which computes in float32, cannot distinguish the values of {lost.sum()} of {len(lost)} "
             f"features, for example those of feature {lost.argmax()} between {low[lost.argmax()]:.9g} and "
             f"{high[lost.argmax()]:.9g}; standardize the features (sklearn.preprocessing.StandardScaler).",
-            stacklevel=5,
+            stacklevel=6,
         )
 
 

@@ -19,12 +19,14 @@ _EQUAL = 1e-12  # losses that differ by less, of a sum of 1, are equal but for r
 
 
 class Trend(NamedTuple):
-    """The ridge regression, the forests, and the weights of all learners, by the names of attributes."""
+    """The learners, their weights and the settings that cross-validation chose, by the names of attributes."""
 
     coef_: np.ndarray
     intercept_: np.ndarray
     forests_: list[Forest]
     learner_weights_: np.ndarray
+    ridge_: float
+    shrinkage_: float
 
 
 def boosts(n_labeled: int, n_labels: int) -> bool:
@@ -33,12 +35,23 @@ def boosts(n_labeled: int, n_labels: int) -> bool:
 
 
 def fit_trend(
-    steps: Steps, rows: Any, labels: Labels, w: np.ndarray, chosen: CrossFit, n_estimators: int, random_state: Any
-) -> tuple[Trend, np.ndarray]:
-    """Fit the learners to the labelled rows and weigh them; return the weighted out-of-sample predictions as well.
+    steps: Steps, rows: Any, labels: Labels, w: np.ndarray, chosen: CrossFit, mean: np.ndarray, n_estimators: int
+) -> tuple[Trend, np.ndarray, np.ndarray]:
+    """Fit the learners to the labelled rows and weigh them.
 
-    The forests take the predictions of the ridge regression for the unknown entries of a labelled row.
+    Returns also the weighted out-of-sample predictions of the labelled rows, and the scores of all rows by the ridge
+    regression: out of fold where labelled.
     """
+    trend, mixed = _fit_and_weigh(steps, rows, labels, w, chosen, n_estimators)
+    by_ridge = ridge_scores(steps, trend, rows, mean)
+    by_ridge[labels.labeled] = chosen.predictions
+    return trend, mixed, by_ridge
+
+
+def _fit_and_weigh(
+    steps: Steps, rows: Any, labels: Labels, w: np.ndarray, chosen: CrossFit, n_estimators: int
+) -> tuple[Trend, np.ndarray]:
+    """The forests take the predictions of the ridge regression for the unknown entries of a labelled row."""
     given, O = labels.labeled_part(rows), chosen.predictions
     X, Y, known = given
     regression = ridge_regression(X, Y, chosen.ridge, feature_weights=w, known=known)
@@ -46,8 +59,9 @@ def fit_trend(
     predictions = [O]
     if n_estimators > 0 and len(O) >= FEWEST_ROWS:
         with steps.task("forests", "trees", None) as trees_done:
-            X, n_jobs = steps.in_memory(X), check_n_jobs(steps.estimator.n_jobs)
-            settings = dict[str, Any](random_state=forest_seed(random_state), callback=trees_done, n_jobs=n_jobs)
+            X, seed = steps.in_memory(X), forest_seed(steps.estimator.random_state)
+            n_jobs = check_n_jobs(steps.estimator.n_jobs)
+            settings = dict[str, Any](random_state=seed, callback=trees_done, n_jobs=n_jobs)
             boosted: list[tuple[Forest, np.ndarray]] = []
             if boosts(*Y.shape):
                 # first, before there are arrays of the forests: this takes the most memory
@@ -62,7 +76,7 @@ def fit_trend(
     weights, mixed = learner_weights(predictions, Y, known), predictions[-1]
     for part in row_blocks(mixed):  # in place
         mixed[part] = weighted_sum(weights, [each[part] for each in predictions])
-    return Trend(*regression, forests, weights), mixed
+    return Trend(*regression, forests, weights, chosen.ridge, chosen.shrinkage), mixed
 
 
 def ridge_scores(steps: Any, trend: Any, rows: Any, mean: np.ndarray) -> np.ndarray:

@@ -335,29 +335,25 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
             scored: list[rules.Scored] = []
             for labels, alphas in self._to_learn(steps, given, alpha, verdicts):
                 chosen = choose_strengths(rows, labels, steps, **grids)
-                b, c = chosen.shrinkage, chosen.ridge
-                w, seen = shrink(rows, labels, b)
+                w, seen = shrink(rows, labels, chosen.shrinkage)
                 W, searched = steps.graph(seen, graph)
-                k = searched["n_neighbors_"]
                 propagated = steps.soft_labels(W, labels, alphas)
                 with steps.task("projection"):
                     found = directions_of_labels(rows, seen, w, propagated.F, labels, self.n_components, "auto")
                 del seen, W  # the first may be a copy of the rows
-                trend, V = fit_trend(steps, rows, labels, w, chosen, self.n_estimators, self.random_state)
+                trend, V, by_ridge = fit_trend(steps, rows, labels, w, chosen, found.mean, self.n_estimators)
                 if not scored:
                     rate, forget_rate = self._estimate_rates(V, labels)
-                by_ridge = ridge_scores(steps, trend, rows, found.mean)
-                by_ridge[labels.labeled] = chosen.predictions
                 (Z, one), (P, two) = rounded(self._embed(rows, found.components, found.mean)), rounded(by_ridge)
                 del chosen, by_ridge
-                steps.keep(embedding_=Z, ridge_scores_=P, n_neighbors_=k)
+                steps.keep(embedding_=Z, ridge_scores_=P, n_neighbors_=searched["n_neighbors_"])
                 learned = self._add_residuals(steps, labels, V, alphas)
                 scored.append(rules.Scored(labels, V))
-            thresholds = self._learn_thresholds(scored, rate)
+            learned["thresholds_"] = self._choose_thresholds(scored, rate)
             learned |= trend._asdict() | soft_label_attributes(propagated, labels, V) | direction_attributes(found)
             learned |= {"dependence_ratio_": found.eigenvalues / found.total, "feature_weights_": w}
-            learned |= {"shrinkage_": b, "ridge_": c, "n_labeled_": len(V), "flip_rate_": rate}
-            steps.keep(**learned, thresholds_=thresholds, _forget_rate=forget_rate, _rounding=np.array([one, two]))
+            learned |= {"n_labeled_": len(V), "flip_rate_": rate, "_forget_rate": forget_rate}
+            steps.keep(**learned, _rounding=np.array([one, two]))
         return self
 
     def _to_learn(self, steps: Steps, labels: Labels, alpha: Any, verdicts: Any) -> list[tuple[Labels, Any]]:
@@ -374,7 +370,7 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         last = corrected, np.where(decided, 0.0, trust if trust.ndim == 2 else trust[:, None])
         return [last] if labels.single else [(labels, alpha), last]
 
-    def _learn_thresholds(self, scored: list[rules.Scored], rate: float) -> np.ndarray:
+    def _choose_thresholds(self, scored: list[rules.Scored], rate: float) -> np.ndarray:
         """The thresholds from the scores of the labels as given, which come first, and of those with verdicts."""
         given, last = scored[0], scored[-1]
         thresholds = self._cutoffs(given.labels, lambda: given.scores, rate)

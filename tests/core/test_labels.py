@@ -308,6 +308,7 @@ def test_one_column_of_yes_and_no_is_two_classes_with_the_given_names(name):
 
 def test_labels_x_and_y_in_lists_stay_names():
     assert check_labels([["x"], ["x", "y"], ["y"]]).names.tolist() == ["x", "y"]
+    assert check_labels([["x"], ["yes", "no"], ["no"]]).names.tolist() == ["no", "x", "yes"]
 
 
 def test_names_that_are_split_at_commas_have_no_blanks_around_them():

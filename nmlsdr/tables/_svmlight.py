@@ -24,9 +24,10 @@ from ._labels import check_table
 from ._roles import LabelNames
 
 UNLABELED = "-1"
-# The quantifiers are possessive (the second +), so that matching takes time linear in the length of the line.
-NUMBER = r"[+-]?+(?:[0-9]++(?:\.[0-9]*+)?+|\.[0-9]++)(?:[eE][+-]?+[0-9]++)?+"
-ROW = re.compile(rf" *+(?:({NUMBER}(?:,{NUMBER})*+)(?: ++|$))?+((?:[0-9]{{1,18}}+:{NUMBER}(?: ++|$))*+)")
+# Characters are repeated possessively (the second +), so that matching takes time linear in the length of the line.
+# Groups are not: Python 3.11.2 goes on behind what a possessive group had matched before it failed.
+NUMBER = r"[+-]?+(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?+[0-9]++)?"
+ROW = re.compile(rf" *+(?:({NUMBER}(?:,{NUMBER})*)(?: ++|$))?((?:[0-9]{{1,18}}+:{NUMBER}(?: ++|$))*)")
 
 
 def read_svmlight(path: Path_, form: Form, labels: LabelNames | None = None) -> Bunch:

@@ -60,10 +60,10 @@ def grow(
     cdef int complete = 1
     cdef nmlsdr_growth f
     f.n, f.d, f.n_labels, f.n_sums, f.n_padded = Y.shape[0], d, Y.shape[1], n_sums + 2, (n_sums + 9) // 8 * 8
-    f.n_draws, f.leaf, f.seed = n_draws, leaf, seed
+    f.n_draws, f.leaf, f.most_leaves, f.seed = n_draws, leaf, (nodes.shape[2] + 1) // 2, seed
     f.data = &data[0] if data.shape[0] else NULL
     f.indices, f.indptr, f.Y = &indices[0] if indices.shape[0] else NULL, &indptr[0], &Y[0, 0]
-    f.n_kinds, f.kinds, f.most_leaves, f.most_depth = kinds.shape[0], &kinds[0, 0], (nodes.shape[2] + 1) // 2, Y.shape[0]
+    f.n_kinds, f.kinds, f.most_depth = kinds.shape[0], &kinds[0, 0], Y.shape[0]
     f.nodes, f.n_leaves, f.draws, f.rows = &nodes[0, 0, 0], &n_leaves[0, 0], &draws[0, 0], &rows[0, 0, 0]
     f.codes = NULL
     for t in prange(first, end, nogil=True, num_threads=n_threads, schedule="dynamic", use_threads_if=n_threads > 1):

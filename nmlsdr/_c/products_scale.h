@@ -103,7 +103,7 @@ static double nmlsdr_share_passing(const nmlsdr_search *q)
 {
     enum { QUERIES = 8, ROWS = 512, NEAREST = 4 };
     const nmlsdr_rows *x = &q->rows->rows, *y = &q->queries->rows;
-    const ptrdiff_t n = x->n / 8 < ROWS ? x->n / 8 : ROWS;
+    const ptrdiff_t most = ROWS, n = x->n / 8 < most ? x->n / 8 : most;
     const double more = q->scaling.slack / q->scaling.scale;
     ptrdiff_t passed = 0;
 

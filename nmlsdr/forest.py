@@ -382,16 +382,16 @@ def boost_trees(
     n_trees = run.best()[0] + 1
 
     parts: list[tuple[np.ndarray, ...]] = []
-    for part, mean, rows in zip(run.parts, base, others, strict=True):
-        nodes, n_leaves, values, weights = (np.concatenate(each) for each in zip(*part, strict=True))
-        n_leaves = n_leaves[:n_trees]
-        n = int(n_leaves.sum())
-        root, one = np.array([(-1, 0, 0.0)], _NODE), np.ones(1, np.int32)
+    for grown, mean, rows in zip(run.parts, base, others, strict=True):
+        root, one, left = np.array([(-1, 0, 0.0)], _NODE), np.ones(1, np.int32), n_trees
         parts.append((root, one, mean[np.newaxis], one * rows.sum(dtype=np.int32)))
-        parts.append((nodes[: 2 * n - n_trees], n_leaves, values[:n], weights[:n]))
+        for nodes, n_leaves, values, weights in grown:
+            first = n_leaves[:left]
+            n, left = int(first.sum()), left - len(first)
+            parts.append((nodes[: 2 * n - len(first)], first, values[:n], weights[:n]))
     nodes, n_leaves, values, weights = (np.concatenate(each) for each in zip(*parts, strict=True))
-    joined = _joined(nodes, n_leaves, values, weights, X.shape[1])
-    found = replace(joined, n_models=_FOLDS)
+    del run, grown, parts  # what they have is there once again
+    found = replace(_joined(nodes, n_leaves, values, weights, X.shape[1]), n_models=_FOLDS)
     inner = found.feature >= 0
     found.threshold[inner] = cuts[found.feature[inner], (found.threshold[inner] + 128).astype(int)]
     found.feature[inner] = columns[found.feature[inner]]

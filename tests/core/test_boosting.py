@@ -93,6 +93,7 @@ def test_of_very_many_columns_those_with_most_numbers_are_used(rng, monkeypatch)
         assert forest._binned(layout(X), 0)[0].tolist() == list(range(500, 1500))
 
 
+@pytest.mark.slow
 def test_all_rounds_are_one_whatever_their_parts_and_the_best_contender_goes_on(rng, monkeypatch):
     X, Y = curved(rng, 400)
     options = {"n_rounds": 60, "random_state": 3, "n_jobs": 1}

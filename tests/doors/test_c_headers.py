@@ -106,7 +106,7 @@ def hostile(n=210):
     return [*cases, (empty, 3, empty[:2], "euclidean"), (empty, 3, None, "cosine"), (X, 3, Q[:0], "cosine")]
 
 
-@pytest.mark.quick_cases("gcc-")
+@pytest.mark.slow
 @pytest.mark.parametrize("compiler", [f"{name}-" for name in EXACT])
 def test_a_program_without_python_finds_the_bits_of_python(compiler, tmp_path):
     """With one index for eight threads, which the program compares with itself."""
@@ -175,6 +175,7 @@ def test_pkg_config_finds_the_headers(installed):
     assert output("pkg-config", "--modversion", "nmlsdr", **folder).strip() == nmlsdr.__version__
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("gcc"), reason="no gcc")
 def test_fast_math_is_refused_and_a_file_may_have_declarations_alone(tmp_path):
     with pytest.raises(AssertionError, match="nmlsdr's results are wrong with -ffast-math"):

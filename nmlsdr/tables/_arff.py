@@ -249,6 +249,8 @@ def _nominal(lines: Lines, name: str, text: str, most: int) -> list[str]:
     values = [value or "?" for _, value in islice(_parts(lines, text, VALUE, 1, form, name), most + 1)]
     if len(values) > most:
         raise lines.error("the columns declare too many values for max_features; declare a text as string", name)
+    if len(set(values)) < len(values):
+        raise lines.error("a value is declared twice; remove one of them", name)
     return values
 
 

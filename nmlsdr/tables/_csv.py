@@ -112,19 +112,24 @@ class CsvFile:
         lines, delimiter = self.lines, self.delimiter
         most = 2 * self.form.max_features + 1000  # delimiters of a row; a text in quotes may hold some too
 
+        n_delimiters = 0  # of the row that is being read
+
         def texts() -> Iterator[str]:
+            nonlocal n_delimiters
             for text in lines:
-                if text.count(delimiter) > most:  # before csv.reader splits the line, which would take much memory
-                    raise lines.error(f"more than {most} cells, above max_features; check its quotes")
+                n_delimiters += text.count(delimiter)
+                if n_delimiters > most:  # before csv.reader splits the row, which would take much memory
+                    raise lines.error(f"the row has {n_delimiters} cells or more, above max_features; check its quotes")
                 yield text + "\n"
 
         reader = csv.reader(texts(), delimiter=delimiter, strict=True)
         try:
             names = self._named(next(reader, None))
             yield names
-            n_rows = 0
+            n_rows = n_delimiters = 0
             stop: tuple[int, str] | None = None  # the first line below the rows, and what is wrong if it is not below
             for cells in reader:
+                n_delimiters = 0
                 is_blank = len(cells) <= 1 and not lines.text.strip(BLANKS)
                 is_odd = stop is not None or len(cells) != len(names)
                 if is_blank and self.is_labels:

@@ -6,6 +6,9 @@ from xml.parsers import expat
 from .._errors import shorten
 from ._files import MAX_FEATURES, DataFileError, Path_, allowance, check_size, existing, foreign_bytes, open_unpacked
 
+#: Most bytes of a file of label names: a million labels take about as much.
+MAX_XML = 64 * 2**20
+
 
 def read_labels(xml: Path_, *, max_bytes: int | None = None, max_labels: int = MAX_FEATURES) -> dict[str, str]:
     """Return the names of the labels of a Mulan XML file, in its order, each with its place there.
@@ -36,11 +39,12 @@ def read_labels(xml: Path_, *, max_bytes: int | None = None, max_labels: int = M
 
     parser.StartElementHandler = start
     parser.StartDoctypeDeclHandler = refuse
+    most = min(MAX_XML, allowance(path, max_bytes))
     with foreign_bytes(path):
         try:
             with open_unpacked(path) as file:
-                text = file.read(allowance(path, max_bytes) + 1)
-            check_size(path, len(text), "unpacks to", max_bytes)
+                text = file.read(most + 1)
+            check_size(path, len(text), "unpacks to", most if most == MAX_XML else max_bytes)
             # All at once: a parser that is fed by pieces begins one long name anew with every piece.
             parser.Parse(text, True)
         except expat.ExpatError as error:

@@ -17,6 +17,7 @@ from ._roles import LabelNames
 FEATURES, LABELS = ("X", "data"), ("y", "target")
 SPARSE_PARTS = ("data", "indices", "indptr", "shape", "format")  # as scipy.sparse.save_npz writes them
 KINDS = "biufSU"  # flags, integers, floats, bytes, text
+MAX_MEMBERS = 1000  # an archive's list of names is read before any of its arrays
 
 
 def read_npz(path: Path_, form: Form, labels: LabelNames | None = None, *, is_labels: bool = False) -> Bunch:
@@ -53,6 +54,8 @@ def load_arrays(path: Path_, max_bytes: int | None = None) -> dict[str, Any]:
     with foreign_bytes(found, "not a readable .npz file", "save it by numpy.savez"), zipfile.ZipFile(found) as archive:
         members = archive.infolist()
         check_size(found, sum(member.file_size for member in members), "unpacks to", max_bytes)
+        if len(members) > MAX_MEMBERS:
+            raise DataFileError(f": it holds {len(members)} arrays; save X and y only.")
         for member in members:
             name = member.filename.removesuffix(".npy")
             if name in arrays:

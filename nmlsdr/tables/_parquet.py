@@ -58,6 +58,8 @@ class ParquetFile:
         with foreign_bytes(self.path, *UNREADABLE), self._open(texts) as file:
             found = file.read(columns=wanted)
             n_rows, columns = found.num_rows, dict(zip(found.column_names, found.columns, strict=True))
+            if n_rows != self._n_rows:
+                raise DataFileError(f": its metadata give {self._n_rows} rows, and it has {n_rows}; write it again.")
         del found  # each column is given back when it has been turned into another form
         cells = {name: arrow_column(columns.pop(name)) for name in wanted}
         return Table(n_rows, cells, np.arange(1, n_rows + 1), unit="row")

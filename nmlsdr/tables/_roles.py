@@ -160,6 +160,9 @@ def split_columns(source: Any, roles: Roles, labels: LabelNames | None, one_hot:
                 raise DataFileError(f"{origin}{source.path if origin else ''}{what}{_what_was_meant(name, names)}")
             if found.setdefault(name, role) != role:
                 raise DataFileError(f": {shorten(name)!r} is {found[name]} and {role}; choose one.")
+    if len(set(labels)) < len(labels):
+        twice = Counter(labels).most_common(1)[0][0]
+        raise DataFileError(f": the label {shorten(twice)!r} is given twice; name it once.")
     others = [name for name in names if found.get(name, CATEGORY) == CATEGORY]
     kept = set(others if roles.feature_columns is None else roles.feature_columns)
     return Split(

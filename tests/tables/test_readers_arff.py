@@ -212,6 +212,7 @@ def test_a_row_of_the_wrong_form_is_refused(refused, rows, words):
     ("@relation r\n@attribute x {a,b\n@data\n", ["line 2", "column 'x'"]),
     ("@relation r\n@attribute x {}\n@data\n", ["line 2", "column 'x'"]),
     ("@relation r\n@attribute x {1,,2}\n@data\n", ["line 2", "column 'x'"]),
+    ("@relation r\n@attribute x {1,2,1}\n@data\n", ["line 2", "twice"]),
     ("@relation r\n@attribute x {1} {2}\n@data\n", ["line 2", "follows"]),
     (
         "@relation r\n@attribute x real\n@attribute x real\n@attribute y {0,1}\n@data\n",

@@ -192,8 +192,9 @@ def test_tiny_lines_count_for_more_than_their_bytes(read, monkeypatch):
 @pytest.mark.parametrize("kind", ["csv", "tsv"])
 def test_a_row_of_far_too_many_cells_is_refused_before_it_is_split(read, monkeypatch, kind):
     between = "," if kind == "csv" else "\t"
-    for text in (between * 5000 + "\n", "a" + between + "b\n" + between * 5000 + "\n"):
-        with pytest.raises(DataFileError, match="more than 3000 cells, above max_features"):
+    in_quotes = f'a\n{between * 2500}"\n"{between * 2500}\n'  # one row of two lines
+    for text in (between * 5000 + "\n", "a" + between + "b\n" + between * 5000 + "\n", in_quotes):
+        with pytest.raises(DataFileError, match="the row has 5000 cells or more"):
             read(text, f"t.{kind}", max_features=1000)
 
 
@@ -291,6 +292,7 @@ def test_ids_in_other_kinds(tmp_path, kind):
     ({"id_column": "nam"}, "there is no column 'nam' .*; did you mean 'name'"),
     ({"id_column": "y", "label_columns": ["y"]}, "'y' is a label and the id column; choose one"),
     ({"id_column": "name", "drop": ["name"]}, "'name' is dropped and the id column"),
+    ({"label_columns": ["y", "y"]}, "the label 'y' is given twice; name it once"),
     ({"label_list": "name", "id_column": "name"}, "the id column and a column of label lists"),
     ({"label_list": "name", "label_columns": ["y"]}, "choose one source of labels"),
     ({"label_list": "name", "separator": ""}, "the separator .* is empty"),

@@ -18,7 +18,7 @@ from scipy import sparse
 from table_files import read_table
 
 from nmlsdr.datasets import load_mulan
-from nmlsdr.tables import DataFileError, _files
+from nmlsdr.tables import DataFileError, _files, _label_names, _npz, read_labels
 from nmlsdr.tables._files import MAX_GROWTH, foreign_bytes
 
 HEAD = "@relation r\n@attribute a numeric\n@attribute b numeric\n@attribute c numeric\n@attribute y {0,1}\n@data\n"
@@ -333,3 +333,14 @@ def test_sparse_parts_with_a_last_pointer_of_0_are_refused(tmp_path):
     np.savez(tmp_path / "t.npz", indptr=np.r_[X.indptr[:-1], 0], **parts)
     with pytest.raises(DataFileError, match=r"sparse parts are not those of a matrix .*broken"):
         read_table(tmp_path / "t.npz")
+
+
+def test_limits_of_archives_and_of_files_of_names_are_not_those_of_tables(tmp_path, monkeypatch):
+    monkeypatch.setattr(_npz, "MAX_MEMBERS", 1)
+    np.savez(tmp_path / "t.npz", X=np.eye(2), y=np.eye(2))
+    with pytest.raises(DataFileError, match="it holds 2 arrays; save X and y only"):
+        read_table(tmp_path / "t.npz")
+    monkeypatch.setattr(_label_names, "MAX_XML", 20)
+    (tmp_path / "y.xml").write_text('<labels><label name="flu"/></labels>')
+    with pytest.raises(DataFileError, match=r"y\.xml: .*unpacks to"):
+        read_labels(tmp_path / "y.xml")

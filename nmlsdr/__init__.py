@@ -54,6 +54,7 @@ and never in a circle.
                   _propagation.pyx        sweeps and elimination of the solvers
                   _mlknn.pyx              label counts among neighbours, the posterior
                   _forest.pyx             growing trees (in _c/forest.h), adding up their leaves
+                  _dependence.pyx         MLDA's "dependence" label weights
                   _lapack.pyx             Cholesky factors and Gram matrices that do not hold the GIL
                   _c/                     the C code of the kernels: of the search (tree*.h by a k-d tree, few*.h,
                                           products*.h, index.h), of propagation and of growing forests (forest*.h)

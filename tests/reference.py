@@ -450,6 +450,41 @@ def fuzzy_weights(X, Y):
     return W
 
 
+def dot(x, y):
+    """x'y by eight sums over j mod 8, folded in a fixed order."""
+    t = np.zeros(-(-len(x) // 8) * 8)
+    t[: len(x)] = x * y
+    a = np.zeros(8)
+    for terms in t.reshape(-1, 8):
+        a += terms
+    return ((a[0] + a[4]) + (a[2] + a[6])) + ((a[1] + a[5]) + (a[3] + a[7]))
+
+
+def dependence_sweep(X, mean, visited, place, indptr, indices, share, A):
+    """Each visited row goes to the best of its labels, given A = (W o Y)' Xc; changes ``share`` and ``A`` in place.
+
+    Row i stands in X[place] and has the labels k = indices[indptr[i]:indptr[i + 1]] with the weights ``share``.
+    Without its own part, label k holds A_k - w_ik x_i, so row i gains g_k = (A_k - w_ik x_i)' x_i there.
+    Returns the number of rows that changed.
+    """
+    changed = 0
+    for i, at in zip(visited, place, strict=True):
+        own = slice(indptr[i], indptr[i + 1])
+        labels, w = indices[own], share[own].copy()
+        if len(labels) == 0:
+            continue
+        x = X[at].astype(np.float64) - mean
+        square = dot(x, x)
+        g = np.array([dot(A[k], x) for k in labels]) - w * square
+        best, current = np.argmax(g), np.argmax(w)
+        if w[current] == 1.0 and g[best] - g[current] <= 1e-13 * (np.abs(g).max() + square):
+            continue  # a gain below rounding is none
+        share[own] = np.arange(len(labels)) == best
+        A[labels] += (share[own] - w)[:, None] * x
+        changed += 1
+    return changed
+
+
 def dependence_weights(X, Y, orders, over_all_labels=False):
     """Coordinate ascent on tr((W o Y)' Xc Xc' (W o Y)), one row after another, with Q = Xc Xc' formed.
 

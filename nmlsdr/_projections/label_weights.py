@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from .._checks.arguments import check_count
+from .._dependence import dependence_sweep
 from .._errors import warn_not_converged
 from .._moments import RowSums, compress_labels, label_gram, without_offsets
 from .._process.threads import single_threaded_blas
@@ -20,7 +21,7 @@ _LARGEST_FUZZY_STEPS = 100
 _AT_CENTRE = 1e-290  # below this the inverse of a squared distance, or a sum of such, would overflow
 _CANCELLED = 1e-3  # |x|^2 + |c|^2 - 2x'c below this share of |x|^2 + |c|^2 has lost three digits
 _FUZZY_STOP = 0.01  # movement of all centres (Frobenius)
-_SWEEP_VALUES = 1 << 19  # values of X that are centred at a time: 4 MiB
+_SWEEP_VALUES = 1 << 19  # values of X that one call of the sweep reads: Ctrl-C is served between them
 
 
 def entropy_weights(Y: Any) -> np.ndarray:
@@ -184,6 +185,7 @@ def dependence_weights(X: Any, Y: Any, *, generator: Any, max_iter: int = 1000) 
     indptr = np.searchsorted(row, np.arange(len(Y) + 1))
     sizes = np.diff(indptr)
     share = 1.0 / sizes[row]  # of each label in its row, as `entropy_weights` has it
+    scratch = np.empty(X.shape[1] + sizes.max())
     step = max(1, _SWEEP_VALUES // X.shape[1])
     sums = RowSums(X)
 
@@ -199,12 +201,12 @@ def dependence_weights(X: Any, Y: Any, *, generator: Any, max_iter: int = 1000) 
         objective = [float(np.sum(A * A))]
         for _ in range(max_iter):
             changed = 0
-            visited = generator.permutation(len(Y))
+            visited = generator.permutation(len(Y)).astype(np.intp, copy=False)
             visited = visited[sizes[visited] > 1]
             for first in range(0, len(visited), step):
                 group = visited[first : first + step]
-                rows = X[group].toarray() if sparse.issparse(X) else X[group]
-                changed += dependence_sweep(rows - mean, group, indptr, indices, share, A)
+                rows, place = (X[group].toarray(), np.arange(len(group))) if sparse.issparse(X) else (X, group)
+                changed += dependence_sweep(rows, mean, group, place, indptr, indices, share, A, scratch)
             if not changed:
                 break
             A = weighted_sums()
@@ -214,30 +216,6 @@ def dependence_weights(X: Any, Y: Any, *, generator: Any, max_iter: int = 1000) 
     W = np.zeros_like(Y)
     W[row, indices] = share
     return W, np.array(objective)
-
-
-def dependence_sweep(
-    Xc: np.ndarray, rows: np.ndarray, indptr: np.ndarray, indices: np.ndarray, share: np.ndarray, A: np.ndarray
-) -> int:
-    """Give each of these rows, centred in ``Xc``, to its best label; return how many changed their weights.
-
-    Changes the weights ``share`` of the labels ``indices`` and A, in place.  The gain of row i at label k is
-    g_k = A_k x_i - w_ik |x_i|^2, where the second term removes the row's own part of A_k.
-    """
-    changed = 0
-    for i, x in zip(rows, Xc, strict=True):
-        labels, held = indices[indptr[i] : indptr[i + 1]], share[indptr[i] : indptr[i + 1]]
-        square = np.sum(x * x)
-        gains = np.sum(A[labels] * x, axis=1) - held * square  # not by BLAS: equal rows of A have equal gains
-        best, current = np.argmax(gains), np.argmax(held)
-        # A gain below rounding is none: the row stays, or two equal labels would take turns for ever.
-        if held[current] == 1.0 and gains[best] - gains[current] <= 1e-13 * (np.abs(gains).max() + square):
-            continue
-        chosen = np.arange(len(labels)) == best
-        A[labels] += (chosen - held)[:, None] * x
-        held[:] = chosen
-        changed += 1
-    return changed
 
 
 def _centre_distances(sums: RowSums, mean: np.ndarray, centres: np.ndarray, wanted: np.ndarray) -> np.ndarray:

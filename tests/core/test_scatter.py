@@ -1,6 +1,5 @@
 """Generalised eigenproblems and label weights: properties, storage, the twin, the oracles."""
 
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -279,23 +278,6 @@ def test_equal_labels_do_not_alternate(rng):
     assert len(objective) < 50
     W, _ = label_weights.dependence_weights(np.zeros((6, 2)), np.ones((6, 3)), generator=np.random.default_rng(0))
     np.testing.assert_array_equal(W.sum(axis=1), 1.0)
-
-
-def test_a_row_is_assigned_to_the_label_with_the_largest_gain():
-    """The row 1 carries both labels with weight 1/2: g = (-1.5 - 1/2, 1.5 - 1/2), so the second gets the other half."""
-    A, share, one = np.array([[-1.5], [1.5]]), np.array([0.5, 0.5]), np.array([0])
-    sweep = partial(label_weights.dependence_sweep, np.ones((1, 1)), one, np.array([0, 2]), np.array([0, 1]))
-    assert sweep(share, A) == 1
-    assert (share.tolist(), A.tolist()) == ([0.0, 1.0], [[-2.0], [2.0]])
-    assert sweep(share, A) == 0
-
-
-@pytest.mark.parametrize(("gain", "moves"), [(1e-9, True), (1e-14, False), (-1e-9, False)])
-def test_a_gain_below_rounding_is_none(gain, moves):
-    """g = (2 - 1, 1 + gain) for the row 1 that belongs to the first label."""
-    A, share, one = np.array([[2.0], [1.0 + gain]]), np.array([1.0, 0.0]), np.array([0])
-    arrays = np.array([0, 2]), np.array([0, 1]), share, A
-    assert label_weights.dependence_sweep(np.ones((1, 1)), one, *arrays) == moves
 
 
 # ---------------------------------------------------------------- oracles

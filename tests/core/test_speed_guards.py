@@ -9,6 +9,7 @@ import time
 import numpy as np
 import pytest
 import reference
+from nmlsdr._dependence import dependence_sweep
 from scipy import sparse
 
 from nmlsdr import _graph, metrics
@@ -81,6 +82,21 @@ def test_mlknn_predicts_in_the_expected_time(rng):
         return np.bincount(delta.ravel())
 
     assert speedup(ours, plain, rounds=3) > 4  # the loop does a tenth of the labels and no posterior
+
+
+def test_a_dependence_sweep_takes_the_expected_time(rng):
+    X, Y = rng.standard_normal((300, 200)), (rng.random((300, 20)) < 0.15).astype(float)
+    indptr = np.r_[0, np.cumsum(Y.sum(axis=1))].astype(np.intp)
+    rest = (indptr, np.nonzero(Y)[1].copy(), np.full(int(Y.sum()), 0.5))
+    A, every, scratch = Y.T @ X, np.arange(300), np.empty(220)
+
+    def ours():
+        dependence_sweep(X, np.zeros(200), every, every, *rest[:2], rest[2].copy(), A.copy(), scratch)
+
+    def twin():
+        reference.dependence_sweep(X, np.zeros(200), every, every, *rest[:2], rest[2].copy(), A.copy())
+
+    assert speedup(ours, twin) > 20
 
 
 def test_measures_have_no_loop_over_rows(rng):

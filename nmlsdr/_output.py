@@ -106,30 +106,41 @@ def replace_file(path: PathLike, *, inputs: Iterable[PathLike] = ()) -> Iterator
     >>> folder.cleanup()
     """
     target = check_output(path, inputs=inputs)
-    mode = os.stat(path).st_mode if os.path.exists(path) else 0
-    # A file name may have 255 bytes, and the target's may already have that many.
-    name = f".{os.fsdecode(os.fsencode(target.name)[:200])}.{secrets.token_hex(6)}.part"
-    part = target.with_name(name) if not mode or stat.S_ISREG(mode) else None
-    file = open(path, "wb") if part is None else open(part, "xb")  # noqa: SIM115  (closed by hand, before the rename)
-    try:
-        if part is not None and mode:
-            os.chmod(part, stat.S_IMODE(mode))
-        yield file
-        file.flush()
-        if part is not None:
+    with _named(path):
+        mode = os.stat(path).st_mode if os.path.exists(path) else 0
+        if mode and not stat.S_ISREG(mode):
+            with open(path, "wb") as file:
+                yield file
+            return
+        # A file name may have 255 bytes, and the target's may already have that many.
+        stem = os.fsdecode(os.fsencode(target.name)[:200])
+        part = target.with_name(f".{stem}.{secrets.token_hex(6)}.part")
+        file = open(part, "xb")  # noqa: SIM115  (closed by hand: the rename comes between close and clean-up)
+        try:
+            if mode:
+                os.chmod(part, stat.S_IMODE(mode))
+            yield file
+            file.flush()
             os.fsync(file.fileno())
-        file.close()
-        if part is not None:
-            os.replace(part, target)
-    except BaseException as error:
-        # A full disk makes close() fail too; the first error is the one to report.
-        with contextlib.suppress(OSError):
             file.close()
-        with contextlib.suppress(OSError):
-            if part is not None:
+            os.replace(part, target)
+        except BaseException:
+            # A full disk makes close() fail too; the first error is the one to report.
+            with contextlib.suppress(OSError):
+                file.close()
+            with contextlib.suppress(OSError):
                 os.unlink(part)
-        if isinstance(error, OSError) and error.filename is None and error.errno is not None:
-            error.filename = os.fspath(path)  # which that of a full disk does not name
+            raise
+
+
+@contextlib.contextmanager
+def _named(path: PathLike) -> Iterator[None]:
+    """Name the file in an error that names none, such as that of a full disk."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None and error.errno is not None:
+            error.filename = os.fspath(path)
         raise
 
 

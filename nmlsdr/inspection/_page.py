@@ -157,9 +157,13 @@ class Shown:
     def absent(self, name: str) -> NDArray[np.bool_]:
         """Whether the cell of each row is missing; where an empty cell of a column means no, none is."""
         found = self.read[name] if isinstance(self.read, Mapping) else self._part(slice(None), [name])[:, 0]
-        column = None if self.plan is None else next((c for c in self.plan.used if c.name == name), None)
-        missing = () if column is None else self.plan.missing
-        return missing_in(found, () if column and "" in column.levels else ("", *missing))
+        return missing_in(found, self._missing.get(name, ("",)))
+
+    @functools.cached_property
+    def _missing(self) -> dict[str, Collection[str]]:
+        """For each column that becomes features, the folded texts that mean a missing cell."""
+        used = () if self.plan is None else self.plan.used
+        return {c.name: () if "" in c.levels else ("", *self.plan.missing) for c in used}
 
     @functools.cached_property
     def _places(self) -> dict[str, int]:

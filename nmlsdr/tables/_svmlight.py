@@ -46,8 +46,9 @@ def read_svmlight(path: Path_, form: Form, labels: LabelNames | None = None) -> 
             numbers = [*map(float, row[2].replace(":", " ").split())]
             own, found = numbers[::2], numbers[1::2]
             triples = enumerate(zip([first - 1, *own], own, found))  # noqa: B905
-            wrong = (k for k, (before, index, value) in triples if not before < index <= last or math.isinf(value))
-            if (token := [*(row[2].split()[k] for k in wrong), *text[row.end() :].split(" ")][0]) != "":
+            wrong = [k for k, (before, index, value) in triples if not before < index <= last or math.isinf(value)]
+            if wrong or row.end() < len(text):
+                token = row[2].split()[wrong[0]] if wrong else text[row.end() :].split(" ")[0]
                 what = f"{shorten(token)!r} is not index:value with a finite number and an index that is above the one"
                 where = f"before, at least {first} (0 with zero_based=True) and at most {limit}={last}"
                 raise lines.error(f"{what} {where}; correct it")

@@ -6,7 +6,7 @@ dates, versions and phone numbers.  A range is its middle, and "1 year 7 months"
 """
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -84,10 +84,10 @@ _PATTERN = re.compile(
     re.IGNORECASE,
 )
 #: The dimensions that each unit may have, and its factor in each.
-_MEANINGS = defaultdict[str, dict[str, float]](dict)
+_MEANINGS: dict[str, dict[str, float]] = {}
 for _dimension, _units in _TABLE["dimensions"].items():
     for _name, _factor in _units.items():
-        _MEANINGS[trim(_name)][_dimension] = _factor
+        _MEANINGS.setdefault(trim(_name), {})[_dimension] = _factor
 
 
 def _match(text: str) -> re.Match[str] | None:

@@ -35,21 +35,21 @@ def boosts(n_labeled: int, n_labels: int) -> bool:
 
 
 def fit_trend(
-    steps: Steps, rows: Any, labels: Labels, w: np.ndarray, chosen: CrossFit, mean: np.ndarray, n_estimators: int
+    steps: Steps, rows: Any, labels: Labels, w: np.ndarray, chosen: CrossFit, mean: np.ndarray
 ) -> tuple[Trend, np.ndarray, np.ndarray]:
     """Fit the learners to the labelled rows and weigh them.
 
     Returns also the weighted out-of-sample predictions of the labelled rows, and the scores of all rows by the ridge
     regression: out of fold where labelled.
     """
-    trend, mixed = _fit_and_weigh(steps, rows, labels, w, chosen, n_estimators)
+    trend, mixed = _fit_and_weigh(steps, rows, labels, w, chosen)  # whose arrays are given back here
     by_ridge = ridge_scores(steps, trend, rows, mean)
     by_ridge[labels.labeled] = chosen.predictions
     return trend, mixed, by_ridge
 
 
 def _fit_and_weigh(
-    steps: Steps, rows: Any, labels: Labels, w: np.ndarray, chosen: CrossFit, n_estimators: int
+    steps: Steps, rows: Any, labels: Labels, w: np.ndarray, chosen: CrossFit
 ) -> tuple[Trend, np.ndarray]:
     """The forests take the predictions of the ridge regression for the unknown entries of a labelled row."""
     given, O = labels.labeled_part(rows), chosen.predictions
@@ -57,7 +57,7 @@ def _fit_and_weigh(
     regression = ridge_regression(X, Y, chosen.ridge, feature_weights=w, known=known)
     forests: list[Forest] = []
     predictions = [O]
-    if n_estimators > 0 and len(O) >= FEWEST_ROWS:
+    if (n_estimators := steps.estimator.n_estimators) > 0 and len(O) >= FEWEST_ROWS:
         with steps.task("forests", "trees", None) as trees_done:
             X, seed = steps.in_memory(X), forest_seed(steps.estimator.random_state)
             n_jobs = check_n_jobs(steps.estimator.n_jobs)

@@ -341,7 +341,7 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
                 with steps.task("projection"):
                     found = directions_of_labels(rows, seen, w, propagated.F, labels, self.n_components, "auto")
                 del seen, W  # the first may be a copy of the rows
-                trend, V, by_ridge = fit_trend(steps, rows, labels, w, chosen, found.mean, self.n_estimators)
+                trend, V, by_ridge = fit_trend(steps, rows, labels, w, chosen, found.mean)
                 if not scored:
                     rate, forget_rate = self._estimate_rates(V, labels)
                 (Z, one), (P, two) = rounded(self._embed(rows, found.components, found.mean)), rounded(by_ridge)

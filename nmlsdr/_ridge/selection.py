@@ -64,7 +64,7 @@ _WORTH_A_THREAD = 300**3
 _FULL_VARIANCE = 0.04
 
 # With that many times as many tested rows as features, errors come from sums over these rows, not from predictions.
-SUMS_FROM = 8
+SUMS_FROM = 2
 
 # What one fold or one pass computes and another needs is kept up to this many numbers (512 MB).
 _KEPT_NUMBERS = 1 << 26

@@ -128,21 +128,20 @@ class RowSums:
     def label_moment(self, F: np.ndarray, mean: np.ndarray) -> np.ndarray:
         """Xc'F of shape (n_features, n_labels); the column of a constant label is exactly 0."""
         factor = compress_labels(F)
-        if not sparse.issparse(factor):
-            return self.moment(centre_columns(F), mean)
-        M = self.moment(factor, mean)
+        M = self.moment(factor, mean, None if sparse.issparse(factor) else F.mean(axis=0))
         M[:, _constant(F, F[0])] = 0.0
         return M
 
-    def moment(self, factor: Any, mean: np.ndarray) -> np.ndarray:
-        """(X - 1 mean')' factor, multiplied in the form that ``factor`` has."""
+    def moment(self, factor: Any, mean: np.ndarray, factor_mean: np.ndarray | None = None) -> np.ndarray:
+        """(X - 1 mean')' (factor - 1 factor_mean'), multiplied in the form that ``factor`` has."""
         if sparse.issparse(self.rows):
+            factor = factor if factor_mean is None else factor - factor_mean
             M = self.rows.T @ factor
             M = M.toarray() if sparse.issparse(M) else np.asarray(M)
             return M - np.multiply.outer(mean, factor.sum(axis=0))
         M = np.zeros((*factor.shape[1:], self.shape[1]))
         for rows, block in self.centred_blocks(mean):
-            M += factor[rows].T @ block
+            M += (factor[rows] if factor_mean is None else factor[rows] - factor_mean).T @ block
         return M.T
 
     def scatter(self, F: np.ndarray, mean: np.ndarray, row_weights: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -377,5 +376,6 @@ def _label_set(X: RowSums, Y: np.ndarray, labels: np.ndarray, known: np.ndarray 
     mean = X.means()
     squares, moment = X.squares(mean), X.label_moment(Y, mean)
     moment[squares == 0] = 0.0  # of a constant feature it is rounding noise
-    label_squares = float(np.sum(centre_columns(Y) ** 2))
+    centred = centre_columns(Y)
+    label_squares = float(np.square(centred, out=centred).sum())
     return LabelSet(labels, known, len(Y), mean, squares, moment, Y.mean(axis=0), label_squares)

@@ -169,7 +169,7 @@ def system_of(W: Any, Y: Any, alpha: Any, labeled: Any, n_jobs: int | None) -> S
     return System(graph, given, alpha, known, check_n_jobs(n_jobs))
 
 
-def propagate_signed(system: System, goal: Goal) -> Propagation:
+def propagate_signed(system: System, goal: Goal, out: np.ndarray | None = None) -> Propagation:
     """Solve (I - A T) E = (I - A) R, eq. (8), for numbers R of either sign and any size; nothing is clipped.
 
     The residuals of a model are such numbers: what its labelled rows miss reaches their neighbours.
@@ -177,9 +177,11 @@ def propagate_signed(system: System, goal: Goal) -> Propagation:
     Parameters
     ----------
     system : System
-        Its ``Y`` is R, finite numbers; it is multiplied by a power of two, in place. Its ``clip`` is False.
+        Its ``Y`` is R, finite numbers; it is multiplied by a power of two, in place, and back. Its ``clip`` is False.
     goal : Goal
         As in `propagate`, but ``tol`` is in units of max |R|.
+    out : ndarray of the shape of R, float64, default=None
+        Where E is written.
 
     Returns
     -------
@@ -206,7 +208,8 @@ def propagate_signed(system: System, goal: Goal) -> Propagation:
     """
     exponent = math.frexp(largest(system.Y))[1]  # a power of two changes no bit
     np.ldexp(system.Y, -exponent, out=system.Y)
-    result = propagate_checked(system, goal)
+    result = propagate_checked(system, goal, out=out)
+    np.ldexp(system.Y, exponent, out=system.Y)
     return replace(
         result,
         F=np.ldexp(result.F, exponent, out=result.F),
@@ -216,17 +219,17 @@ def propagate_signed(system: System, goal: Goal) -> Propagation:
 
 
 def propagate_checked(
-    system: System, goal: Goal, init: np.ndarray | None = None, *, silent: bool = False
+    system: System, goal: Goal, init: np.ndarray | None = None, *, out: np.ndarray | None = None, silent: bool = False
 ) -> Propagation:
     """`propagate` for a checked system; a second check would take a tenth of the time of the solver.
 
-    ``silent`` is for callers from C, who read the numbers and no warnings.
+    F is written to ``out``, if given. ``silent`` is for callers from C, who read the numbers and no warnings.
     """
     arguments.check_choice(goal.solver, "solver", "auto", *SOLVERS)
     tol = arguments.check_real(goal.tol, "tol", 0.0, math.inf, low_open=True)
     if goal.max_iter is not None:
         arguments.check_count(goal.max_iter, "max_iter")
-    F = system.first_iterate(init)
+    F = system.first_iterate(init, out)
     if not system.clip:
         tol *= largest(system.Y) or 1.0
     aim = _aim(system, tol)

@@ -159,7 +159,8 @@ def check_entries(
             _refuse_minus_one(name, np.argmax(mixed))
     known = (values != -1) & ~np.isnan(values)
     refuse_other_than_zero_one(values, known, name, votes=to_fit)
-    return np.where(known, values, 0.0), known
+    values[~known] = 0.0
+    return values, known
 
 
 def check_mask(labeled: Any, n_samples: int, n_labels: int | None = None, name: str = "labeled") -> np.ndarray:

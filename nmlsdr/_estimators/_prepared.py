@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from .._moments import largest
+from .._moments import largest, row_blocks
 from .._process.threads import check_n_jobs
 from .._search import choose_proposed, squared_neighbors
 from .._search.prepared import MOST_QUERIES, PreparedRows
@@ -25,7 +25,7 @@ DIGITS = 28
 
 
 def rounded(rows: np.ndarray) -> tuple[np.ndarray, float]:
-    """Rows in which entries that differ by rounding alone are equal, and the step of which they are multiples.
+    """The rows, whose entries that differ by rounding alone are made equal, and the step of which they are multiples.
 
     Else the last bits of an embedding, which depend on the storage of X, decide which of equally distant rows are
     neighbours.  The step is a power of two, 2^-28 of the largest entry.
@@ -33,7 +33,8 @@ def rounded(rows: np.ndarray) -> tuple[np.ndarray, float]:
     step = 0.0
     while (coarser := float(np.ldexp(1.0, int(np.frexp(largest(rows))[1]) - DIGITS))) > step:
         step = coarser
-        rows = to_step(rows, step)  # which may bring the largest entry to the next power of two
+        for part in row_blocks(rows):
+            rows[part] = to_step(rows[part], step)  # which may bring the largest entry to the next power of two
     return rows, step
 
 

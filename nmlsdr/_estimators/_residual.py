@@ -393,13 +393,12 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         V, which is O at first, becomes the scores of the labelled rows without their own labels.
         """
         places = self.embedding_, self.ridge_scores_
-        E, transformers = np.zeros((len(places), *labels.Y.shape)), []
+        R, E, transformers = np.zeros(labels.Y.shape), np.empty((len(places), *labels.Y.shape)), []
         trust, share = steps.trust(labels, alpha), share_of_errors(self.residual_weight, len(V))
-        E[0, labels.labeled] = -V
-        E[0] += labels.Y
-        E[0][~labels.known] = 0.0
-        E[1:] = E[0]
-        for name, rows, R in zip(_PLACES, places, E, strict=True):
+        _, given, known = labels.labeled_part()
+        R[labels.labeled] = (given - V) if known is None else np.where(known, given - V, 0.0)
+        del given
+        for name, rows, out in zip(_PLACES, places, E, strict=True):
             with steps.task(f"neighbors in the {name}"):
                 found = steps.search(rows, self._n_nearest())
                 W = union_graph(found.indices)
@@ -407,8 +406,9 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
                 del found
             with steps.task(f"propagation of residuals in the {name}", "sweep", None) as swept:
                 system = System(W, R, *trust, check_n_jobs(self.n_jobs), clip=False)
-                R[:] = propagate_signed(system, steps.goal(swept)).F
-            V += share * (transition_of_graph(W, n_jobs=self.n_jobs)[labels.labeled] @ R)
+                propagate_signed(system, steps.goal(swept), out)
+            spread = transition_of_graph(W, n_jobs=self.n_jobs)[labels.labeled] @ out
+            V += np.multiply(share, spread, out=spread)
         return {"propagated_errors_": E} | ({} if transformers[0] is None else {"neighbors_": transformers})
 
     def _embed(self, rows: Any, components: np.ndarray, mean: np.ndarray) -> Any:

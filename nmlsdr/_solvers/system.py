@@ -199,13 +199,14 @@ class System:
         )  # fmt: skip
         return (self.values * np.repeat(scale, np.diff(self.indptr))).astype(np.float32)
 
-    def first_iterate(self, init: np.ndarray | None) -> np.ndarray:
-        """F(0) = Y as in the article, or one sweep of eq. (6) from ``init``; where F is fixed, that F.
+    def first_iterate(self, init: np.ndarray | None, out: np.ndarray | None = None) -> np.ndarray:
+        """F(0) = Y as in the article, in ``out``, or one sweep of eq. (6) from ``init``; where F is fixed, that F.
 
         The sweep makes the residual of a row with a tiny alpha as tiny, or its weight 1 / alpha would
         drown all other rows in the inner product.
         """
-        F = self.Y.copy() if init is None else init.copy()
+        F = np.empty_like(self.Y) if out is None else out
+        F[:] = self.Y if init is None else init
         rows = np.flatnonzero(~self.sought.all(axis=1))
         F[rows] = np.where(self.sought[rows], F[rows], (1.0 - self.alpha[rows]) * self.Y[rows])
         return F if init is None else self.sweep(F)[0]

@@ -161,8 +161,8 @@ class DaskRows(RowSums):
     def spread(self, mean: np.ndarray, first: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return tuple(self.total(RowSums.spread, mean=mean, first=first))
 
-    def moment(self, factor: Any, mean: np.ndarray) -> np.ndarray:
-        return np.asarray(self.total(RowSums.moment, {"factor": factor}, mean=mean))
+    def moment(self, factor: Any, mean: np.ndarray, factor_mean: np.ndarray | None = None) -> np.ndarray:
+        return np.asarray(self.total(RowSums.moment, {"factor": factor}, mean=mean, factor_mean=factor_mean))
 
     def scatter(self, F: np.ndarray, mean: np.ndarray, row_weights: Any) -> tuple[np.ndarray, np.ndarray]:
         M, S = self.total(RowSums.scatter, {"F": F, "row_weights": row_weights}, mean=mean)

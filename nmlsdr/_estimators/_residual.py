@@ -10,6 +10,7 @@ from .. import _thresholds as rules
 from .._checks.arguments import Metric, Threshold, check_count, check_real, refuse_weights
 from .._checks.labels import Labels
 from .._checks.verdicts import enter_verdicts
+from .._moments import row_blocks
 from .._process.threads import check_n_jobs, single_threaded_blas
 from .._ridge import RIDGE_GRID
 from .._solvers.system import System
@@ -407,8 +408,9 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
             with steps.task(f"propagation of residuals in the {name}", "sweep", None) as swept:
                 system = System(W, R, *trust, check_n_jobs(self.n_jobs), clip=False)
                 propagate_signed(system, steps.goal(swept), out)
-            spread = transition_of_graph(W, n_jobs=self.n_jobs)[labels.labeled] @ out
-            V += np.multiply(share, spread, out=spread)
+            T = transition_of_graph(W, n_jobs=self.n_jobs)[labels.labeled]
+            for part in row_blocks(V):
+                V[part] += share * (T[part] @ out)
         return {"propagated_errors_": E} | ({} if transformers[0] is None else {"neighbors_": transformers})
 
     def _embed(self, rows: Any, components: np.ndarray, mean: np.ndarray) -> Any:

@@ -153,6 +153,8 @@ class System:
 
     def _reached(self, known: np.ndarray) -> np.ndarray:
         """Which entries lie in a component of the graph with a known entry of their label."""
+        if known.all():
+            return known
         edges = self.W
         if not self.binary and edges.data.min() == 0:
             edges = edges.copy()

@@ -51,8 +51,8 @@ typedef struct {
 
 typedef struct {
     double score;
-    int32_t column; /* -1: none */
-    float threshold;
+    int32_t column, place; /* -1: none; which of the thresholds it is by size, from 1 on */
+    float thresholds[NMLSDR_THRESHOLDS], threshold;
 } nmlsdr_split;
 
 typedef struct {
@@ -81,8 +81,8 @@ typedef struct nmlsdr_growing {
     int32_t *total; /* (n_padded) sums over them */
     int64_t squared; /* of the labels */
 
-    int32_t *z;        /* (n, n_padded) of Z, the rows of the node */
-    float *window, *x; /* of the rows of the node: of neighbouring columns, of one */
+    int32_t *z, *pairs; /* (n, n_padded) of Z, the rows of the node; (n / 2, n_padded) those of two rows in 16 bits each */
+    float *window, *x; /* (n, lanes) of the rows of the node: of neighbouring columns; (lanes, capacity) the same */
     int8_t *code;      /* (n) of a column */
     uint8_t *bin;      /* (AT_ONCE, capacity) thresholds below the value */
     ptrdiff_t capacity;
@@ -110,24 +110,16 @@ static inline uint32_t nmlsdr_hash(uint32_t x)
     return x ^ (x >> 16);
 }
 
-/* Whether both sides of a split have the rows of a leaf. */
-static inline NM_INLINE int nmlsdr_allows(const nmlsdr_growing *g, int32_t rows)
-{
-    return rows >= g->f->leaf && g->n - rows >= g->f->leaf;
-}
-
 /* |S_L|^2 / w_L + |S_R|^2 / w_R from the draws on one side, the squares of its sums and their products with the total. */
 static inline NM_INLINE double nmlsdr_score(const nmlsdr_growing *g, int32_t draws, int64_t squares, int64_t products)
 {
     return (double)squares / draws + (double)(g->squared - 2 * products + squares) / (g->total[1] - draws);
 }
 
-/* Whether the score may be `least` or more, without a division: most are not. */
-static inline NM_INLINE int nmlsdr_may_reach(
-    const nmlsdr_growing *g, double least, int32_t draws, int64_t squares, int64_t products)
+/* What a score in float32 is at least, of 256 labels or fewer: sums of so many squares are off by 2e-5 of themselves at most. */
+static inline NM_INLINE float nmlsdr_nearly(double score)
 {
-    const double left = draws, right = g->total[1] - draws, rest = (double)(g->squared - 2 * products + squares);
-    return (double)squares * right + rest * left >= least * (1.0 - 1e-9) * (left * right);
+    return (float)(score * (1.0 - 5e-5));
 }
 
 /* The least and the largest value of a column that is kept alone in the rows of the node, its values in x if they differ, and
@@ -271,16 +263,18 @@ static void nmlsdr_draw_rows(nmlsdr_growing *g, nmlsdr_memory *memory, int32_t *
         if (draws[i]) g->order[g->n_rows++] = (int32_t)i;
     memset(stored, 0, (size_t)f->d * sizeof *stored);
     memset(first, 0, (size_t)f->d * sizeof *first);
-    for (ptrdiff_t i = 0; i < g->n_rows; i++) {
-        const int64_t begin = f->indptr[g->order[i]], end = f->indptr[g->order[i] + 1];
-        for (int64_t a = begin; a < end; a++) {
-            const int64_t j = indices ? indices[a] : a - begin;
+    for (ptrdiff_t i = 0; i < g->n_rows && indices; i++)
+        for (int64_t a = f->indptr[g->order[i]]; a < f->indptr[g->order[i] + 1]; a++) {
+            const int32_t j = indices[a];
             if (i == 0) first[j] = f->data[a];
             stored[j] += f->data[a] == first[j] ? 1 : (int32_t)g->n_rows + 1;
         }
-    }
     for (ptrdiff_t j = 0; j < f->d; j++) {
-        if (stored[j] > g->n_rows || (first[j] != 0.0f && stored[j] < g->n_rows)) columns[n++] = (int32_t)j;
+        ptrdiff_t same = 0; /* rows that are like the first one; without data CSR rows that store nothing */
+        if (indices || !f->data) same = stored[j] == g->n_rows || (first[j] == 0.0f && stored[j] <= g->n_rows) ? g->n_rows : 0;
+        else
+            while (same < g->n_rows && f->data[f->indptr[g->order[same]] + j] == f->data[f->indptr[g->order[0]] + j]) same++;
+        if (same < g->n_rows) columns[n++] = (int32_t)j;
         place[j] = -1;
     }
     nmlsdr_mix(columns, n, g->key, f->n_draws);
@@ -295,7 +289,7 @@ static void nmlsdr_draw_rows(nmlsdr_growing *g, nmlsdr_memory *memory, int32_t *
         if (!g->X) continue;
         const int64_t begin = f->indptr[row], end = f->indptr[row + 1];
         float *to = g->X + i * g->width; /* - 0 becomes 0, so that a threshold has one sign of it */
-        for (ptrdiff_t j = 0; j < g->n_columns; j++) to[j] = indices ? 0.0f : f->data[begin + columns[j]] + 0.0f;
+        UNROLL for (ptrdiff_t j = 0; j < g->n_columns; j++) to[j] = indices ? 0.0f : f->data[begin + columns[j]] + 0.0f;
         for (int64_t a = begin; indices && a < end; a++)
             if (place[indices[a]] >= 0) to[place[indices[a]]] = f->data[a] + 0.0f;
         for (ptrdiff_t j = g->n_columns; j < g->width; j++) to[j] = to[j - g->n_columns];
@@ -315,17 +309,19 @@ static void nmlsdr_grow_nodes(nmlsdr_growing *g, ptrdiff_t tree)
     g->nodes = f->nodes + tree * (2 * f->most_leaves - 1);
     for (;;) {
         const int32_t *first = g->z;
-        nmlsdr_split split = {-1.0, -1, 0.0f};
-        int vary = 0;
+        nmlsdr_split split = {-1.0, -1, 0, {0}, 0};
 
         g->rows = rows;
         g->n = n;
-        g->add_up(g);
-        for (const int32_t *z = first; !vary && z < first + n * width; z += width)
-            for (ptrdiff_t c = 2; !vary && c < width; c++) vary = z[c] * first[1] != first[c] * z[1];
-        g->squared = 0;
-        for (ptrdiff_t c = 2; c < width; c++) g->squared += (int64_t)g->total[c] * g->total[c];
-        if (vary && n >= 2 * f->leaf && depth < f->most_depth) split = g->search(g, nmlsdr_key(g->key, (uint64_t)node));
+        if (n >= 2 * f->leaf && depth < f->most_depth) {
+            int vary = 0;
+            g->add_up(g);
+            for (const int32_t *z = first; !vary && z < first + n * width; z += width)
+                for (ptrdiff_t c = 2; !vary && c < width; c++) vary = z[c] * first[1] != first[c] * z[1];
+            g->squared = 0;
+            for (ptrdiff_t c = 2; c < width; c++) g->squared += (int64_t)g->total[c] * g->total[c];
+            if (vary) split = g->search(g, nmlsdr_key(g->key, (uint64_t)node));
+        }
         if (split.column < 0) {
             g->nodes[node] = (nmlsdr_node){-1, n_leaves++, 0.0f};
             rows += n;
@@ -378,6 +374,7 @@ static void nmlsdr_new_numbers(nmlsdr_growing *g, nmlsdr_memory *memory, ptrdiff
     g->total = (int32_t *)nmlsdr_new(memory, f->n_padded, sizeof(int32_t));
     g->right = (int32_t *)nmlsdr_new(memory, most_rows, sizeof(int32_t));
     g->z = (int32_t *)nmlsdr_new(memory, most_rows * f->n_padded, sizeof(int32_t));
+    g->pairs = (int32_t *)nmlsdr_new(memory, (most_rows + 1) / 2 * f->n_padded, sizeof(int32_t));
     g->capacity = most_rows + 4 * NMLSDR_WIDEST;
     g->bin = (uint8_t *)nmlsdr_new(memory, NMLSDR_AT_ONCE * g->capacity, 1);
     g->sums = (int32_t *)nmlsdr_new(memory, NMLSDR_AT_ONCE * (NMLSDR_THRESHOLDS + 1) * f->n_padded, sizeof(int32_t));
@@ -397,8 +394,8 @@ static int nmlsdr_grow_tree(const nmlsdr_growth *f, ptrdiff_t t, int level)
         g.X = (float *)nmlsdr_new(&memory, rows * (g.n_columns + NMLSDR_WIDEST), sizeof(float));
     g.place = (int32_t *)nmlsdr_new(&memory, rows, sizeof(int32_t));
     nmlsdr_new_numbers(&g, &memory, rows, rows);
-    g.window = (float *)nmlsdr_new(&memory, rows * NMLSDR_WIDEST, sizeof(float));
-    g.x = (float *)nmlsdr_new(&memory, rows + NMLSDR_WIDEST, sizeof(float));
+    g.window = (float *)nmlsdr_new(&memory, g.capacity * NMLSDR_WIDEST, sizeof(float));
+    g.x = (float *)nmlsdr_new(&memory, g.capacity * NMLSDR_WIDEST, sizeof(float));
     g.search = level > 0 ? nmlsdr_forest_search_avx2 : nmlsdr_forest_search_portable;
     g.add_up = level > 0 ? nmlsdr_forest_add_up_avx2 : nmlsdr_forest_add_up_portable;
     if (!memory.failed) nmlsdr_draw_rows(&g, &memory, f->draws + t * f->n, place, first);

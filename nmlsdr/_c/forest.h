@@ -103,13 +103,6 @@ static inline ptrdiff_t nmlsdr_number_below(uint64_t random, ptrdiff_t n)
     return (ptrdiff_t)(((random >> 32) * (uint64_t)n) >> 32);
 }
 
-static inline uint32_t nmlsdr_hash(uint32_t x)
-{
-    x = (x ^ (x >> 16)) * 0x7feb352du;
-    x = (x ^ (x >> 15)) * 0x846ca68bu;
-    return x ^ (x >> 16);
-}
-
 /* |S_L|^2 / w_L + |S_R|^2 / w_R from the draws on one side, the squares of its sums and their products with the total. */
 static inline NM_INLINE double nmlsdr_score(const nmlsdr_growing *g, int32_t draws, int64_t squares, int64_t products)
 {
@@ -346,7 +339,8 @@ static void nmlsdr_grow_nodes(nmlsdr_growing *g, ptrdiff_t tree)
             g->right[n_right] = row;
             n_left += goes;
             n_right += !goes;
-            above = goes || above < x ? above : x;
+            const float right = goes ? INFINITY : x; /* without a jump, which nobody could foresee */
+            above = above < right ? above : right;
         }
         const float middle = split.threshold * 0.5f + above * 0.5f; /* of one of several thresholds, a value of the node */
         if (g->kind[1] && split.threshold < middle && middle < above) split.threshold = middle;

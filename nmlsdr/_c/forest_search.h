@@ -15,30 +15,35 @@
  */
 #define V NM_LEVEL(floats)
 #define VI NM_LEVEL(integers)
+#define VU NM_LEVEL(unsigned)
 #define VB NM_LEVEL(bytes)
 #define AT(type, p) (*(type *)(p))
 #if LANES == 1
 typedef float V;
 typedef int32_t VI;
+typedef uint32_t VU;
 typedef int8_t VB;
 #define VGE(x, y) (-(int32_t)((x) >= (y))) /* -1 where x >= y, else 0 */
 #define VABOVE(x, y) ((VB)-((x) > (y)))
 #define VMIN(x, y) ((x) >= (y) ? (y) : (x))
 #define VFLOAT(x) ((float)(x))
+#define VCHOOSE(where, x, y) ((where) ? (x) : (y))
 #define VANY(x) (x)
 #else
 typedef float V __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 typedef int32_t VI __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+typedef uint32_t VU __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 typedef int8_t VB __attribute__((vector_size(4 * LANES), aligned(1), may_alias));
 #define VGE(x, y) ((VI)((x) >= (y)))
 #define VABOVE(x, y) ((VB)((x) > (y)))
 #define VFLOAT(x) __builtin_convertvector(x, V)
+#define VCHOOSE(where, x, y) ((V)(((where) & (VI)(x)) | (~(where) & (VI)(y))))
 #if LANES == 8
 #define VANY(x) _mm256_movemask_epi8((__m256i)(x))
 #define VMIN(x, y) ((V)_mm256_min_ps((__m256)(x), (__m256)(y)))
 #else
 #define VANY(x) ((x)[0] | (x)[1] | (x)[2] | (x)[3])
-#define VMIN(x, y) ((V)((VGE(x, y) & (VI)(y)) | (~VGE(x, y) & (VI)(x))))
+#define VMIN(x, y) VCHOOSE(VGE(x, y), y, x)
 #endif
 #endif
 
@@ -137,12 +142,14 @@ NM_TARGET static void NM_LEVEL(compare_columns)(
     }
     const VI rows = AT(const VI, sums), draws = AT(const VI, sums + LANES);
     const V score = left / VFLOAT(draws) + right / VFLOAT(g->total[1] - draws);
-    const VI some = NM_LEVEL(may_be)(g, rows, score, best->score);
+    const VI some = NM_LEVEL(may_be)(g, rows, score, best->score) & VGE(AT(const VI, column), (VI){0});
     if (!VANY(some)) return;
-    int32_t may[LANES];
-    AT(VI, may) = some;
+    float nearly[LANES], limit = 0.0f;
+    AT(V, nearly) = VCHOOSE(some, score, -1.0f - (V){0});
+    for (int j = 0; j < LANES; j++) limit = nearly[j] > limit ? nearly[j] : limit;
+    limit = nmlsdr_nearly(limit);
     for (int j = 0; j < LANES; j++) {
-        if (!may[j] || column[j] < 0) continue;
+        if (nearly[j] < limit) continue;
         const double exact = NM_LEVEL(score)(g, sums + j, LANES);
         if (exact > best->score) *best = (nmlsdr_split){exact, column[j], 1, {at[j]}, 0};
     }
@@ -227,8 +234,8 @@ static inline NM_TARGET NM_INLINE void NM_LEVEL(compare_bins)(const nmlsdr_growi
     static const int32_t counted[16] = {0, 0, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1}; /* not rows and draws */
     const ptrdiff_t all = (K + 7) / 8 * 8;
     float left[LANES * NMLSDR_THRESHOLDS], right[LANES * NMLSDR_THRESHOLDS]; /* squares, to be folded */
-    float nearly[NMLSDR_THRESHOLDS], others[NMLSDR_THRESHOLDS];
-    int32_t rows[NMLSDR_THRESHOLDS], draws[NMLSDR_THRESHOLDS], may[NMLSDR_THRESHOLDS], found = 0;
+    float nearly[NMLSDR_THRESHOLDS], others[NMLSDR_THRESHOLDS], limit = 0.0f;
+    int32_t rows[NMLSDR_THRESHOLDS], draws[NMLSDR_THRESHOLDS], found = 0;
     VI some = {0};
     for (ptrdiff_t c = 0; c < width; c += LANES) {
         const VI is = AT(const VI, counted + (c < 8 ? c : 8)), total = AT(const VI, g->total + c);
@@ -253,19 +260,19 @@ static inline NM_TARGET NM_INLINE void NM_LEVEL(compare_bins)(const nmlsdr_growi
     for (ptrdiff_t k = 0; k < all; k += LANES) {
         const VI w = AT(const VI, draws + k);
         const V score = AT(const V, nearly + k) / VFLOAT(w) + AT(const V, others + k) / VFLOAT(g->total[1] - w);
-        AT(V, nearly + k) = score;
-        AT(VI, may + k) = NM_LEVEL(may_be)(g, AT(const VI, rows + k), score, best->score);
-        some |= AT(const VI, may + k);
+        const VI is = NM_LEVEL(may_be)(g, AT(const VI, rows + k), score, best->score);
+        AT(V, nearly + k) = VCHOOSE(is, score, -1.0f - (V){0});
+        some |= is;
     }
     if (!VANY(some)) return;
+    for (ptrdiff_t k = 0; k < all; k++) limit = nearly[k] > limit ? nearly[k] : limit;
+    limit = nmlsdr_nearly(limit);
     double highest = best->score;
-    float limit = nmlsdr_nearly(highest);
     for (ptrdiff_t k = all; k > 0; k--) {
-        if (!may[k - 1] || nearly[k - 1] < limit) continue;
+        if (nearly[k - 1] < limit) continue;
         const double score = NM_LEVEL(score)(g, bins + k * width, 1);
         if (score > best->score && score >= highest) {
             highest = score;
-            limit = nmlsdr_nearly(score);
             found = (int32_t)k;
         }
     }
@@ -330,14 +337,27 @@ static inline NM_TARGET void NM_LEVEL(fill_window)(const nmlsdr_growing *g, ptrd
     const ptrdiff_t width = g->width, n = g->n;
     float *window = g->window;
     V low = AT(const V, X + rows[0] * width), negative = -low;
-    for (ptrdiff_t i = 0; i < n; i++) {
-        const V one = AT(const V, X + rows[i] * width);
+    for (ptrdiff_t i = 0; i < n; i += 2) { /* two rows at once, the last perhaps twice: fewer wait for one another */
+        const V one = AT(const V, X + rows[i] * width), two = AT(const V, X + rows[i + 1 < n ? i + 1 : i] * width);
         AT(V, window + LANES * i) = one;
-        low = VMIN(one, low);
-        negative = VMIN(-one, negative);
+        AT(V, window + LANES * (i + 1)) = two;
+        low = VMIN(VMIN(one, two), low);
+        negative = VMIN(VMIN(-one, -two), negative);
     }
     AT(V, least) = low;
     AT(V, most) = -negative;
+}
+
+/* From a number for each column a random one (a hash), and a random threshold from the least to below the largest value. */
+static inline NM_TARGET void NM_LEVEL(draw)(uint32_t *random, const float *least, const float *most, float *at)
+{
+    const V low = AT(const V, least), high = AT(const V, most);
+    VU x = AT(const VU, random);
+    x = (x ^ (x >> 16)) * 0x7feb352du;
+    x = (x ^ (x >> 15)) * 0x846ca68bu;
+    AT(VU, random) = x = x ^ (x >> 16);
+    const V drawn = low + (high - low) * (VFLOAT((VI)(x >> 8)) * 0x1p-24f);
+    AT(V, at) = VCHOOSE(VGE(high, drawn) & ~VGE(drawn, high), drawn, low);
 }
 
 /* The columns of the window one after the other. */
@@ -388,8 +408,8 @@ static inline NM_TARGET NM_INLINE nmlsdr_split NM_LEVEL(search_either)(const nml
     while (looked < D && best.column < 0) {
         const ptrdiff_t end = looked + 2 * tried, before = found;
         while (found < before + tried && looked < D && (looked < end || found == before)) {
-            float least[LANES] = {0}, most[LANES] = {0}, at[LANES] = {0};
-            uint32_t random[LANES];
+            float least[LANES] = {0}, most[LANES] = {0}, at[LANES];
+            uint32_t random[LANES] = {0};
             int32_t column[LANES], j = 0, vary = 0;
             if (codes) {
                 const int8_t *values = g->f->codes + g->columns[p] * g->f->n;
@@ -400,12 +420,11 @@ static inline NM_TARGET NM_INLINE nmlsdr_split NM_LEVEL(search_either)(const nml
             memset(column, 255, sizeof column);
             for (; j < lanes && found < before + tried && looked < D && (looked < end || found == before); j++, looked++) {
                 if (!(least[j] < most[j])) continue;
-                random[j] = nmlsdr_hash((uint32_t)key + (uint32_t)found++);
+                random[j] = (uint32_t)key + (uint32_t)found++;
                 column[j] = (int32_t)(p + j < D ? p + j : p + j - D);
-                at[j] = least[j] + (most[j] - least[j]) * ((float)(int32_t)(random[j] >> 8) * 0x1p-24f);
-                if (!(at[j] < most[j])) at[j] = least[j];
                 vary++;
             }
+            NM_LEVEL(draw)(random, least, most, at);
             p = p + j < D ? p + j : p + j - D;
             const int at_once = g->X && !several && 2 * vary > LANES;
             if (g->X && !at_once) NM_LEVEL(part_columns)(g);
@@ -460,4 +479,6 @@ NM_TARGET static nmlsdr_split NM_LEVEL(search_codes)(const nmlsdr_growing *g, ui
 #undef VABOVE
 #undef VFLOAT
 #undef VANY
+#undef VCHOOSE
+#undef VU
 #undef AT

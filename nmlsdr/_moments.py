@@ -10,6 +10,7 @@ All sums are taken in float64.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,7 @@ from scipy.linalg import blas
 
 from ._checks.arguments import check_rows
 from ._lapack import add_products
+from ._process.threads import in_threads, worthwhile_threads
 
 _BLOCK_VALUES = 1 << 19  # values of X that are widened to float64 and centred at a time: 4 MiB
 # Labels with fewer non-zeros than this are multiplied as a sparse matrix: at 2 % (Corel) it takes a quarter of
@@ -216,6 +218,16 @@ def row_blocks(X: Any) -> Iterator[slice]:
     step = max(1, _BLOCK_VALUES // max(1, X.shape[1]))
     for first in range(0, X.shape[0], step):
         yield slice(first, min(first + step, X.shape[0]))
+
+
+def fill_rows(out: np.ndarray, values: Callable[[slice], np.ndarray], n_threads: int) -> np.ndarray:
+    """Write ``values(part)`` to ``out[part]`` for each of its `row_blocks`, on several threads where there are many."""
+
+    def fill(part: slice) -> None:
+        out[part] = values(part)
+
+    deque(in_threads(fill, row_blocks(out), worthwhile_threads(n_threads, out.size, 4 * _BLOCK_VALUES)), maxlen=0)
+    return out
 
 
 def _column_blocks(columns: np.ndarray, n_rows: int) -> list[np.ndarray]:

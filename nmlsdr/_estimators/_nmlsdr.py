@@ -221,7 +221,7 @@ class NMLSDR(CallbackSupportMixin, PropagationParameters, Projection):
             W, searched = steps.graph(seen, graph)
             propagated = steps.soft_labels(W, labels, alpha)
             with steps.task("projection"):
-                found = directions_of_labels(rows, seen, w, propagated.F, labels, self.n_components, self.eigen_solver)
+                found = directions_of_labels(steps, rows, seen, w, propagated.F, labels, self.eigen_solver)
             learned = {"shrinkage_": b, "feature_weights_": w, "dependence_ratio_": found.eigenvalues / found.total}
             learned |= searched | soft_label_attributes(propagated, labels) | direction_attributes(found)
             steps.keep(**learned)

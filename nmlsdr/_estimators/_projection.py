@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .._checks.labels import Labels
-from .._moments import RowSums, centred_over_known
+from .._moments import RowSums, centred_over_known, fill_rows
+from .._process.threads import check_n_jobs
 from .._projections.directions import Directions
 from ._sklearn_bases import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from ._steps import Steps, Takes, refuse_one
@@ -77,6 +78,7 @@ def read_labeled(steps: Steps, X: Any, y: Any, labeled: Any, takes: Takes = "who
     return rows, Y
 
 
-def half_hard(F: np.ndarray, labels: Labels) -> np.ndarray:
+def half_hard(F: np.ndarray, labels: Labels, n_jobs: int | None) -> np.ndarray:
     """F~: hard labels on known entries, soft ones on the others (article, section 3.3)."""
-    return np.where(labels.known, F > 0.5, F)
+    known, cleaned = labels.known, np.empty_like(F)
+    return fill_rows(cleaned, lambda part: np.where(known[part], F[part] > 0.5, F[part]), check_n_jobs(n_jobs))

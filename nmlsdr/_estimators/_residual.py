@@ -10,7 +10,7 @@ from .. import _thresholds as rules
 from .._checks.arguments import Metric, Threshold, check_count, check_real, refuse_weights
 from .._checks.labels import Labels
 from .._checks.verdicts import enter_verdicts
-from .._moments import row_blocks
+from .._moments import fill_rows
 from .._process.threads import check_n_jobs, single_threaded_blas
 from .._ridge import RIDGE_GRID
 from .._solvers.system import System
@@ -340,7 +340,7 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
                 W, searched = steps.graph(seen, graph)
                 propagated = steps.soft_labels(W, labels, alphas)
                 with steps.task("projection"):
-                    found = directions_of_labels(rows, seen, w, propagated.F, labels, self.n_components, "auto")
+                    found = directions_of_labels(steps, rows, seen, w, propagated.F, labels, "auto")
                 del seen, W  # the first may be a copy of the rows
                 trend, V, by_ridge = fit_trend(steps, rows, labels, w, chosen, found.mean)
                 if not scored:
@@ -394,7 +394,8 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         V, which is O at first, becomes the scores of the labelled rows without their own labels.
         """
         places = self.embedding_, self.ridge_scores_
-        R, E, transformers = np.zeros(labels.Y.shape), np.empty((len(places), *labels.Y.shape)), []
+        n_threads, transformers = check_n_jobs(self.n_jobs), []
+        R, E = np.zeros(labels.Y.shape), np.empty((len(places), *labels.Y.shape))
         trust, share = steps.trust(labels, alpha), share_of_errors(self.residual_weight, len(V))
         _, given, known = labels.labeled_part()
         R[labels.labeled] = (given - V) if known is None else np.where(known, given - V, 0.0)
@@ -406,11 +407,10 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
                 transformers.append(found.transformer)
                 del found
             with steps.task(f"propagation of residuals in the {name}", "sweep", None) as swept:
-                system = System(W, R, *trust, check_n_jobs(self.n_jobs), clip=False)
+                system = System(W, R, *trust, n_threads, clip=False)
                 propagate_signed(system, steps.goal(swept), out)
             T = transition_of_graph(W, n_jobs=self.n_jobs)[labels.labeled]
-            for part in row_blocks(V):
-                V[part] += share * (T[part] @ out)
+            fill_rows(V, lambda part: V[part] + share * (T[part] @ out), n_threads)  # noqa: B023
         return {"propagated_errors_": E} | ({} if transformers[0] is None else {"neighbors_": transformers})
 
     def _embed(self, rows: Any, components: np.ndarray, mean: np.ndarray) -> Any:

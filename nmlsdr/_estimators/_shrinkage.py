@@ -55,17 +55,17 @@ def shrink(rows: Any, labels: Labels, shrinkage: float) -> tuple[np.ndarray, Any
 
 
 def directions_of_labels(
-    rows: Any, seen: Any, w: np.ndarray, F: np.ndarray, labels: Labels, n_components: int | None, solver: str
+    steps: Steps, rows: Any, seen: Any, w: np.ndarray, F: np.ndarray, labels: Labels, solver: str
 ) -> Directions:
     """The directions of S, the rows as `shrink` gives them, that depend most on F~ (eq. 13-14), as a map of X."""
-    cleaned = half_hard(F, labels)
+    cleaned = half_hard(F, labels, steps.estimator.n_jobs)
     if not np.ptp(cleaned, axis=0).any() and np.ptp(labels.Y[labels.labeled], axis=0).any():
         warnings.warn(
             "Propagated labels, rounded, are the same on all rows, so soft labels are projected; lower alpha_labeled.",
             stacklevel=3,
         )
         cleaned = F
-    found = hsic_directions(RowSums.of(seen, checked=True), cleaned, n_components, solver=solver)
+    found = hsic_directions(RowSums.of(seen, checked=True), cleaned, steps.estimator.n_components, solver=solver)
     if seen is rows:
         return found
     components = (found.components * np.sqrt(w)).astype(rows.dtype, copy=False)

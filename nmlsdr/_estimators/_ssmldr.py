@@ -191,7 +191,7 @@ class SSMLDR(CallbackSupportMixin, PropagationParameters, Projection):
             rows, labels = steps.read(X, y, labeled, "votes")
             W, searched = steps.graph(rows, graph)
             propagated = steps.soft_labels(W, labels, alpha)
-            weights = propagated.F if self.labels == "soft" else half_hard(propagated.F, labels)
+            weights = propagated.F if self.labels == "soft" else half_hard(propagated.F, labels, self.n_jobs)
             with steps.task("projection"):
                 found = weighted_lda(rows, weights, self.n_components, ridge=self.ridge)
             steps.keep(**searched, **soft_label_attributes(propagated, labels), **direction_attributes(found))

@@ -289,7 +289,8 @@ class _Rounds:
         tests = [folds == t for t in np.unique(folds)]
         self.folds = list(in_threads(lambda test: _Fold(self.shared, Y, test, n_pairs), tests, n_threads))
         if all(fold.of_tested is not None for fold in self.folds):
-            self.shared.once(0, lambda: reduce(np.add, [fold.of_tested for fold in self.folds]), X.shape[1] ** 2)
+            sums = [fold.of_tested for fold in self.folds]
+            self.shared.once(0, lambda: reduce(operator.iadd, sums, np.zeros_like(sums[0])), X.shape[1] ** 2)
 
     def run(
         self, answers: Callable[[_Fold, int], Iterator[_Answer]], folds: slice, numbers: list[int], callback: _Callback

@@ -30,6 +30,7 @@ from scipy.sparse.csgraph import connected_components
 import nmlsdr._propagation as _propagation
 
 from .._checks.arguments import PropagationSolver, contiguous
+from .._moments import fill_rows
 from .._process.threads import worthwhile_threads
 from ..graph import normalized_weights
 
@@ -207,8 +208,8 @@ class System:
         The sweep makes the residual of a row with a tiny alpha as tiny, or its weight 1 / alpha would
         drown all other rows in the inner product.
         """
-        F = np.empty_like(self.Y) if out is None else out
-        F[:] = self.Y if init is None else init
+        first = self.Y if init is None else init
+        F = fill_rows(np.empty_like(first) if out is None else out, lambda part: first[part], self.n_jobs)
         rows = np.flatnonzero(~self.sought.all(axis=1))
         F[rows] = np.where(self.sought[rows], F[rows], (1.0 - self.alpha[rows]) * self.Y[rows])
         return F if init is None else self.sweep(F)[0]

@@ -259,13 +259,6 @@ def scale_columns(rows: Any, scale: np.ndarray) -> Any:
 # ---------------------------------------------------------------- labels
 
 
-def centre_columns(F: np.ndarray) -> np.ndarray:
-    """F minus its column means; a constant column becomes exactly 0, not rounding noise."""
-    centred: np.ndarray = F - F.mean(axis=0)
-    centred[:, _constant(F, F[0])] = 0.0
-    return centred
-
-
 def centred_over_known(Y: np.ndarray, known: np.ndarray) -> np.ndarray:
     """P_c y_c: each label minus its mean over the rows where it is known, and 0 elsewhere.
 
@@ -391,9 +384,10 @@ def _label_set(X: RowSums, Y: np.ndarray, labels: np.ndarray, known: np.ndarray 
     if len(Y) == 0:  # a label that is nowhere known: every sum is 0
         nothing, of_labels = np.zeros(X.shape[1]), np.zeros(len(labels))
         return LabelSet(labels, known, 1, nothing, nothing, np.zeros((X.shape[1], len(labels))), of_labels, 0.0)
-    mean = X.means()
+    mean, label_mean = X.means(), Y.mean(axis=0)
     squares, moment = X.squares(mean), X.label_moment(Y, mean)
     moment[squares == 0] = 0.0  # of a constant feature it is rounding noise
-    centred = centre_columns(Y)
+    centred = Y - label_mean
+    centred[:, _constant(Y, Y[0])] = 0.0
     label_squares = float(np.square(centred, out=centred).sum())
-    return LabelSet(labels, known, len(Y), mean, squares, moment, Y.mean(axis=0), label_squares)
+    return LabelSet(labels, known, len(Y), mean, squares, moment, label_mean, label_squares)

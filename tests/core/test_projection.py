@@ -316,7 +316,9 @@ def test_a_constant_label_is_centred_to_0(value):
     """Its mean over the rows is rounded, so that the difference alone would be noise, which is no dependence."""
     assert any((np.full((n, 1), value) - np.full((n, 1), value).mean(axis=0)).any() for n in range(2, 50))
     for n in range(2, 50):
-        assert not _moments.centre_columns(np.full((n, 1), value)).any()
+        (found,) = _moments.label_sets(_moments.RowSums(np.arange(n)[:, None] ** 2.0), np.full((n, 1), value))
+        assert not found.moment.any()
+        assert found.label_squares == 0
 
 
 @pytest.mark.parametrize("shift", [0, 1, 10, 1e3, 1e6])

@@ -16,7 +16,7 @@ from propagation_cases import propagate_signed
 from scipy import sparse
 from sklearn.neighbors import KNeighborsTransformer
 
-from nmlsdr import NMLSDR, MLkNN, ResidualPropagation
+from nmlsdr import NMLSDR, MLkNN, ResidualPropagation, _moments
 from nmlsdr._estimators._prepared import rounded
 from nmlsdr._ridge import cross_fit, ridge_regression
 from nmlsdr._thresholds import rank_scores
@@ -287,11 +287,20 @@ def test_equally_distant_rows_are_neighbours_alike_in_any_storage(rng, levels, t
     np.testing.assert_array_equal(rank_scores(load_model(tmp_path / "model.skops"), new), expected)
 
 
+def test_threads_for_blocks_of_rows_change_no_bit(data, monkeypatch):
+    """Two rows a block, of which a thread takes at least four."""
+    X, Y, _ = data
+    monkeypatch.setattr(_moments, "_BLOCK_VALUES", 2 * Y.shape[1])
+    one, three = (fit(X, Y, n_jobs=n_jobs) for n_jobs in (1, 3))
+    for name in ("label_distributions_", "components_", "propagated_errors_", "flip_scores_"):
+        np.testing.assert_array_equal(getattr(three, name), getattr(one, name))
+
+
 def test_rounding_keeps_its_step():
     """Of the largest entry, whose rounding to the next power of two doubles the step."""
     for largest in (1.0, 0.75, 1 - 1e-12, 1e-300, 0.0):
         rows, step = rounded(np.array([[largest, largest / 3]]))
-        again, same = rounded(rows)
+        again, same = rounded(rows.copy())
         assert same == step
         np.testing.assert_array_equal(again, rows)
         assert np.abs(rows - [[largest, largest / 3]]).max() <= 0.75 * step <= max(largest, 1) * 2.0**-27

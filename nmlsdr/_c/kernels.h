@@ -41,7 +41,6 @@ static const nmlsdr_kernels *nmlsdr_kernels_of(int level)
         NM_KERNELS(portable, 0.044, 0.075, NULL),
 #if NMLSDR_X86
         NM_KERNELS(avx2, 0.017, 0.043, nmlsdr_int16_avx2),
-        NM_KERNELS(avx2, 0.017, 0.043, nmlsdr_int16_avx2), /* of avx512: simd_levels.h */
         NM_KERNELS(vnni, 0.009, 0.034, nmlsdr_int16_vnni),
 #elif NMLSDR_NEON
         NM_KERNELS(neon, 0.044, 0.075, NULL), /* not timed: as portable */

@@ -2,9 +2,8 @@
  *
  *   0 portable   16-byte vectors of GCC and clang (SSE2, ...), or plain numbers with other compilers
  *   1 avx2       AVX2 with fused multiply-add
- *   2 avx512     AVX-512 F, DQ and BW, for the forests; the search has the kernels of AVX2 there, whose integers are faster
- *                from 100 features on than floats in wider vectors (at 16 features they take 1.1 times as long)
- *   3 vnni       AVX-512 with VNNI, which adds up products of 16-bit integers in one instruction
+ *   2 vnni       AVX-512 with VNNI, which adds up products of 16-bit integers in one instruction; without it integers of AVX2
+ *                are faster from 100 features on than floats in wider vectors (at 16 features they take 1.1 times as long)
  *
  * and on 64-bit ARM, where every processor has it,
  *
@@ -47,9 +46,9 @@
 #if NMLSDR_NEON
 static const char *const nmlsdr_level_names[] = {"portable", "neon"};
 #else
-static const char *const nmlsdr_level_names[] = {"portable", "avx2", "avx512", "vnni"};
+static const char *const nmlsdr_level_names[] = {"portable", "avx2", "vnni"};
 #endif
-enum { NMLSDR_N_SIMD_LEVELS = NMLSDR_X86 ? 4 : 1 + NMLSDR_NEON };
+enum { NMLSDR_N_SIMD_LEVELS = NMLSDR_X86 ? 3 : 1 + NMLSDR_NEON };
 
 /* The best level of this processor. */
 static int nmlsdr_best_level(void)
@@ -57,10 +56,8 @@ static int nmlsdr_best_level(void)
 #if NMLSDR_X86
     __builtin_cpu_init();
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return 0;
-    if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512dq")) return 1;
-    if (!__builtin_cpu_supports("avx512bw")) return 1;
-    if (!__builtin_cpu_supports("avx512vnni")) return 2;
-    return 3;
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw")
+        && __builtin_cpu_supports("avx512vnni") ? 2 : 1;
 #else
     return NMLSDR_NEON;
 #endif

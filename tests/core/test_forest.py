@@ -84,18 +84,19 @@ def test_the_twin_takes_other_settings_too(changed, rng, monkeypatch):
         assert_equals_twin(one, twin.grow_forest(X, Y, 2, 4, several, **given)[0])
 
 
+@pytest.mark.parametrize("n_draws", [9000, 405])
 @pytest.mark.parametrize("level", range(len(LEVELS)))
-def test_a_row_counts_as_often_as_it_was_drawn(level, rng):
-    """Some 1000 draws of each of nine rows, whose sums leave 16 and 24 bits."""
-    X, Y, kinds = rng.standard_normal((9, 4)).astype(np.float32), labels(rng, (9, 2)), np.int32([[2, 0], [2, 1]])
+def test_a_row_counts_as_often_as_it_was_drawn(level, n_draws, rng):
+    """Some 1000 draws of each of nine rows, whose sums leave 16 and 24 bits, or 45, whose numbers just leave 16."""
+    X, Y, kinds = rng.standard_normal((9, 9)).astype(np.float32), labels(rng, (9, 2)), np.int32([[8, 0], [8, 1]])
     (nodes, n_leaves), rows, targets = forest._room(5, 2, 3), np.empty((5, 2, 9), np.int32), np.int16(1024 * Y)
-    given = X.ravel(), np.empty(0, np.int32), 4 * np.arange(10), 4, targets, 2, kinds, 3, 9000, 3
+    given = X.ravel(), np.empty(0, np.int32), 9 * np.arange(10), 9, targets, 2, kinds, 3, n_draws, 3
     draws = np.zeros((5, 9), dtype=np.int32)
     assert kernels.grow(*given, draws, nodes, n_leaves, rows, 0, 5, 1, level)
     for several, counts in enumerate(n_leaves.T):
-        expected, _ = twin.grow_forest(X, Y, 3, 5, several, n_draws=9000, tried=2)
+        expected, _ = twin.grow_forest(X, Y, 3, 5, several, n_draws=n_draws, tried=8)
         leaves = forest._filled(targets, draws, rows[:, several], counts, 1)
-        found = forest._joined(forest._used(nodes[:, several], 2 * counts - 1), counts, *leaves, 4)
+        found = forest._joined(forest._used(nodes[:, several], 2 * counts - 1), counts, *leaves, 9)
         assert_equals_twin(found, expected)
 
 

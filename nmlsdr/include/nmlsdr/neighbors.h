@@ -18,7 +18,7 @@
  *   (-fopenmp); at most as many as are of use; 0 or less: those that OpenMP would take.  A forked child of a process
  *   that has used several must pass 1.
  * * Vectors.  GCC and clang compile the kernels for several processors, and the best one is chosen when a function is
- *   called.  The environment variable NMLSDR_SIMD may name another: portable, avx2, avx512, vnni; neon.
+ *   called.  The environment variable NMLSDR_SIMD may name another: portable, avx2, vnni; neon.
  *   -DNMLSDR_PORTABLE_ONLY leaves the others out.
  * * Files.  Everything here is static, so a file that includes this header compiles the kernels, which takes about five
  *   seconds.  Where several do, compile them with -DNMLSDR_EXTERN, which leaves only declarations, and one C file that

@@ -77,7 +77,7 @@ NM_TARGET static int NM_LEVEL(pair_up)(const nmlsdr_growing *g)
             AT(VI, g->pairs + i / 2 * width + c) = (one & 0xffff) | (two << 16);
             most |= (one ^ (one >> 31)) | (two ^ (two >> 31));
         }
-    return !VANY(most >> 15);
+    return !VANY(VGE(most, (VI){0} + 0x8000));
 }
 #endif
 

@@ -3,8 +3,9 @@
 Every function fills buffers that forest.py allocated and checked.  A thread owns a tree, or a block of rows.
 """
 
-from cython.parallel cimport prange
+from cython.parallel cimport prange, threadid
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint64_t
+from libc.string cimport memset
 
 cdef extern from "_c/boosting.h" nogil:
     ctypedef struct nmlsdr_node:
@@ -35,9 +36,6 @@ cdef extern from "_c/boosting.h" nogil:
         double *errors
     int boost_fold "nmlsdr_boost"(const nmlsdr_boosting *b, Py_ssize_t fold, Py_ssize_t n_rounds, int level)
     int grow_tree "nmlsdr_grow_tree"(const nmlsdr_growth *f, Py_ssize_t t, int level)
-    void fill_tree "nmlsdr_fill_leaves"(
-        const int32_t *rows, Py_ssize_t n_leaves, const int16_t *Y, Py_ssize_t n_labels, const int32_t *draws,
-        double rate, double penalty, int32_t *sums, int32_t *weights, float *values)
 
 
 def grow(
@@ -69,23 +67,6 @@ def grow(
     for t in prange(first, end, nogil=True, num_threads=n_threads, schedule="dynamic", use_threads_if=n_threads > 1):
         complete &= grow_tree(&f, t, level)
     return complete
-
-
-def fill_leaves(
-    const int32_t[:, :] rows,             # IN  (n_trees, n_draws or n) as from grow
-    const int64_t[::1] leaves,            # IN  (n_trees + 1) the first leaf of each tree
-    const int16_t[:, ::1] Y,              # IN  (n, C) as for grow
-    const int32_t[:, ::1] draws,          # IN  (n_trees, n)
-    int32_t[:, ::1] sums,                 # (n_trees, C) to work in
-    int32_t[::1] weights,                 # OUT (n_leaves) draws
-    float[:, ::1] values,                 # OUT (n_leaves, C) mean labels
-    int n_threads,
-):
-    """Fill the leaves of the trees of a forest."""
-    cdef Py_ssize_t t
-    for t in prange(rows.shape[0], nogil=True, num_threads=n_threads, schedule="dynamic", use_threads_if=n_threads > 1):
-        fill_tree(&rows[t, 0], leaves[t + 1] - leaves[t], &Y[0, 0], Y.shape[1], &draws[t, 0], 1.0, 0.0, &sums[t, 0],
-                  &weights[leaves[t]], &values[leaves[t], 0])
 
 
 def boost(
@@ -120,36 +101,91 @@ def boost(
     return complete
 
 
+cdef void mean_labels(
+    const int32_t *rows, const int16_t *times, Py_ssize_t n_rows, const int16_t *Y, Py_ssize_t C, int32_t *work,
+    float *means) noexcept nogil:
+    """The mean labels of the draws of a leaf."""
+    cdef Py_ssize_t a, c
+    cdef int32_t weight = 0
+    cdef int16_t drawn
+    cdef const int16_t *label
+    memset(work, 0, C * sizeof(int32_t))
+    for a in range(n_rows):
+        label, drawn = Y + rows[a] * C, times[a]
+        weight += drawn
+        for c in range(C):
+            work[c] += drawn * label[c]  # 16 bits multiply fast
+    for c in range(C):
+        means[c] = work[c] / <float>(1024 * weight)  # of numbers below 2^24, which float32 holds
+
+
+cdef void add_means(
+    const int32_t *rows, const int16_t *times, Py_ssize_t n_rows, const int16_t *Y, const int32_t *columns,
+    const int32_t *indptr, int32_t *work, int32_t *found, double *sums) noexcept nogil:
+    """Add them where the labels are CSR rows; ``work`` is 0 before and after."""
+    cdef Py_ssize_t a, i, n_found = 0
+    cdef int32_t c, weight = 0
+    for a in range(n_rows):
+        weight += times[a]
+        for i in range(indptr[rows[a]], indptr[rows[a] + 1]):
+            c = columns[i]
+            found[n_found] = c
+            n_found += work[c] == 0
+            work[c] += times[a] * Y[i]
+    for i in range(n_found):
+        c = found[i]
+        sums[c] += work[c] / <float>(1024 * weight)
+        work[c] = 0
+
+
 cdef void add_some(
     Py_ssize_t first, Py_ssize_t end, const float[:, ::1] X, const int64_t[::1] roots, const int32_t[::1] feature,
-    const float[::1] threshold, const int32_t[::1] left, const float[::1] values, const int32_t[::1] columns,
-    const int32_t[::1] ends, const int32_t[:, :] draws, double[:, ::1] sums) noexcept nogil:
+    const float[::1] threshold, const int32_t[::1] left, const float *values, const int32_t *drawn,
+    const int16_t *times, const int32_t *ends, const int16_t *Y, const int32_t *columns, const int32_t *indptr,
+    const int32_t[:, :] draws, int32_t *place, int32_t *held, float *means, int32_t *work, double[:, ::1] sums,
+) noexcept nogil:
     cdef int32_t at[64]
+    cdef int32_t going[64]
     cdef Py_ssize_t rows[64]
-    cdef Py_ssize_t t, i, a, c, n_rows, n_active, C = sums.shape[1]
-    cdef int32_t node
+    cdef Py_ssize_t t, start, i, a, c, n, n_rows, n_going, n_held, C = sums.shape[1]
+    cdef int32_t node, leaf
+    cdef const float *value
     for t in range(roots.shape[0] - 1):
-        n_rows = 0
-        for i in range(first, end):
-            rows[n_rows] = i
-            at[n_rows] = <int32_t>roots[t]
-            n_rows += draws[t, i] == 0
-        n_active = n_rows
-        while n_active:  # each a level down: their loads overlap
-            n_active = 0
+        n_held = 0
+        for start in range(first, end, 64):
+            n_rows = 0
+            for i in range(start, min(start + 64, end)):
+                rows[n_rows] = i
+                at[n_rows] = <int32_t>roots[t]
+                going[n_rows] = <int32_t>n_rows
+                n_rows += draws.shape[0] == 0 or draws[t, i] == 0
+            n_going = n_rows if feature[roots[t]] >= 0 else 0
+            while n_going:  # each a level down: their loads overlap
+                n, n_going = n_going, 0
+                for a in range(n):
+                    i = going[a]
+                    node = at[i]
+                    node = left[node] + (X[rows[i], feature[node]] > threshold[node])
+                    at[i] = node
+                    going[n_going] = <int32_t>i
+                    n_going += feature[node] >= 0
             for a in range(n_rows):
-                node = at[a]
-                if feature[node] >= 0:
-                    at[a] = left[node] + (X[rows[a], feature[node]] > threshold[node])
-                    n_active += 1
-        for a in range(n_rows):
-            node = left[at[a]]
-            if ends.shape[0]:
-                for c in range(ends[node], ends[node + 1]):
-                    sums[rows[a], columns[c]] += values[c]
-            else:
+                leaf = left[at[a]]
+                value = values + leaf * C
+                if not values:
+                    i, n = ends[leaf], ends[leaf + 1] - ends[leaf]
+                    if indptr:
+                        add_means(drawn + i, times + i, n, Y, columns, indptr, work, held, &sums[rows[a], 0])
+                        continue
+                    value = means + place[leaf] * C
+                    if place[leaf] >= n_held or held[place[leaf]] != leaf:
+                        place[leaf] = <int32_t>n_held
+                        held[n_held] = leaf
+                        value = means + n_held * C
+                        n_held += 1
+                        mean_labels(drawn + i, times + i, n, Y, C, work, <float *>value)
                 for c in range(C):
-                    sums[rows[a], c] += values[node * C + c]
+                    sums[rows[a], c] += value[c]
 
 
 def add_leaves(
@@ -158,14 +194,28 @@ def add_leaves(
     const int32_t[::1] feature,           # IN  (n_nodes)
     const float[::1] threshold,           # IN  (n_nodes)
     const int32_t[::1] left,              # IN  (n_nodes)
-    const float[::1] values,              # IN  (n_leaves * C), or of CSR leaves
-    const int32_t[::1] columns,           # IN  of CSR leaves, or none
-    const int32_t[::1] ends,              # IN  (n_leaves + 1) of CSR leaves, or none
-    const int32_t[:, :] draws,            # IN  (n_trees, n) a tree counts for the rows that it did not draw
+    const float[::1] values,              # IN  (n_leaves * C) of boosted trees, whose ends are [0]
+    const int32_t[::1] drawn,             # IN  of a forest, the rows of each leaf,
+    const int16_t[::1] times,             # IN  how often they were drawn,
+    const int32_t[::1] ends,              # IN  (n_leaves + 1) where those of a leaf begin and end,
+    const int16_t[::1] Y,                 # IN  (n_rows * C) their labels, or what CSR rows of them store,
+    const int32_t[::1] columns,           # IN  of CSR rows
+    const int32_t[::1] indptr,            # IN  of CSR rows, else [0]
+    const int32_t[:, :] draws,            # IN  (n_trees, n) a tree counts for the rows that it did not draw; or none
+    Py_ssize_t at_once,                   # rows
+    int32_t[:, ::1] place,                # (n_threads, n_leaves + 1) 0, to work in, and
+    int32_t[:, ::1] held,                 # (n_threads, at_once and C) and
+    float[:, :, ::1] means,               # (n_threads, at_once, C) and
+    int32_t[:, ::1] work,                 # (n_threads, C) 0
     double[:, ::1] sums,                  # IN and OUT (n, C)
     int n_threads,
 ):
     """Add for each row the values of its leaves over the trees, in their order."""
-    cdef Py_ssize_t b, n = X.shape[0]
-    for b in prange((n + 63) // 64, nogil=True, num_threads=n_threads, use_threads_if=n_threads > 1):
-        add_some(64 * b, min(n, 64 * b + 64), X, roots, feature, threshold, left, values, columns, ends, draws, sums)
+    cdef Py_ssize_t b, thread, n = X.shape[0]
+    cdef const float *given = &values[0] if ends.shape[0] < 2 else NULL
+    cdef const int32_t *rows = &indptr[0] if indptr.shape[0] > 1 else NULL
+    for b in prange((n + at_once - 1) // at_once, nogil=True, num_threads=n_threads, use_threads_if=n_threads > 1):
+        thread = threadid()
+        add_some(b * at_once, min(n, (b + 1) * at_once), X, roots, feature, threshold, left, given, &drawn[0], &times[0],
+                 &ends[0], &Y[0], &columns[0], rows, draws, &place[thread, 0], &held[thread, 0], &means[thread, 0, 0],
+                 &work[thread, 0], sums)

@@ -23,7 +23,7 @@ are each drawn by themselves by -.11 and -.06.  The out-of-bag errors of both ki
 at most 1000 rows lower the mean of the rankings by .0043 with 5000 rows, and by .012 with 20 000.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -65,12 +65,13 @@ _CODES = 1 << 25  # bytes of codes, but 1000 columns at least; of more columns t
 _WORK = 2e8  # rows x features x labels, about .2 s, between two looks at the keyboard
 _WORTH_A_THREAD = 2e5  # of the same, about .2 ms
 _WORTH_SCORING = 3e4  # rows x trees
+_ROWS_AT_ONCE, _SCORES = 2048, 1 << 18  # that go down a tree together, at most; of their scores: 2 MB
 _NODE = np.dtype([("feature", "i4"), ("left", "i4"), ("threshold", "f4")])
 
 
 @dataclass(eq=False, repr=False)
-class Forest:
-    """The trees of a forest, one after the other, their nodes numbered over all trees.
+class Trees:
+    """Trees, one after the other, their nodes numbered over all trees.
 
     Attributes
     ----------
@@ -82,25 +83,15 @@ class Forest:
         Rows whose feature does not exceed it go to the left.
     left : ndarray of shape (n_nodes,), int32
         The left child of a node, after which comes the right one; the number of a leaf.
-    values : ndarray or CSR array of shape (n_leaves, n_labels), float32
-        Mean label of the rows of a leaf, each counted as often as its tree drew it.
-    weights : ndarray of shape (n_leaves,), int32
-        Number of these draws.
     n_features_in_ : int
         Number of features of the rows.
-    n_models : int or None
-        None: a forest, whose trees are averaged.  Otherwise boosted trees: so many models, one after the other with
-        equally many trees, are averaged, and the values of the trees of each are added up.
     """
 
     roots: NDArray[np.int64]
     feature: NDArray[np.int32]
     threshold: NDArray[np.float32]
     left: NDArray[np.int32]
-    values: Any
-    weights: NDArray[np.int32]
     n_features_in_: int
-    n_models: int | None = None
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
@@ -108,15 +99,126 @@ class Forest:
         return np.asarray(to_sklearn(self).feature_importances_)
 
 
-_TYPES = {"roots": "i8", "feature": "i4", "threshold": "f4", "left": "i4", "values": "f4", "weights": "i4"}
+@dataclass(eq=False, repr=False)
+class Forest(Trees):
+    """A forest, whose trees are averaged.
+
+    A leaf keeps its rows, and their mean labels are computed when they are needed: those of all leaves take more memory.
+
+    Attributes
+    ----------
+    labels : ndarray or CSR array of shape (n_rows, n_labels), int16
+        Labels of the rows that were drawn from, in units of 1 / 1024.
+    rows : ndarray of shape (n_drawn,), int32
+        The rows that the trees drew, leaf by leaf.
+    times : ndarray of shape (n_drawn,), int16
+        How often each of them was drawn.
+    ends : ndarray of shape (n_leaves + 1,), int32
+        Leaf i has the rows from ``ends[i]`` up to ``ends[i + 1]``.
+    """
+
+    labels: Any
+    rows: NDArray[np.int32]
+    times: NDArray[np.int16]
+    ends: NDArray[np.int32]
+
+    @property
+    def n_averaged(self) -> int:
+        """By which the sum of the values of a row's leaves is divided."""
+        return len(self.roots) - 1
+
+    @property
+    def n_labels(self) -> int:
+        return int(self.labels.shape[1])
+
+    @property
+    def weights(self) -> NDArray[np.int64]:
+        """Number of draws of each leaf (n_leaves,)."""
+        return np.add.reduceat(self.times, self.ends[:-1], dtype=np.int64)
+
+    @property
+    def values(self) -> NDArray[np.float32]:
+        """Mean label of the draws of each leaf (n_leaves, n_labels)."""
+        shape = len(self.ends) - 1, self.labels.shape[0]
+        sums = sparse.csr_array((self.times.astype(np.int32), self.rows, self.ends), shape) @ self.labels
+        sums = sums.toarray() if sparse.issparse(sums) else sums
+        return (sums / (_STEPS * self.weights[:, np.newaxis])).astype(np.float32)
+
+    def leaves(self) -> tuple[np.ndarray, ...]:
+        """What the kernel takes of the leaves."""
+        return np.zeros(1, np.float32), self.rows, self.times, self.ends, *_stored(self.labels)
+
+    def check_leaves(self) -> None:
+        """An error if `grow_forests` makes no such leaves."""
+        if sparse.issparse(self.labels):
+            self.labels = check_rows(self.labels, "labels", dtype=np.int16)
+        (stored, *_), ends, rows, n_rows = _stored(self.labels), self.ends, self.rows, self.labels.shape[0]
+        if (ends[0], ends[-1]) != (0, len(rows)) or (ends[1:] <= ends[:-1]).any():
+            raise InputError("it has leaves without rows")
+        if (rows < 0).any() or (rows >= n_rows).any():
+            raise InputError(f"it has leaves with rows beyond the {n_rows} whose labels it knows")
+        if (self.times < 1).any() or (self.weights > _ROWS_OF_A_TREE).any():
+            raise InputError(f"it has rows that were not drawn, or leaves with more than {_ROWS_OF_A_TREE} draws")
+        least = int(sparse.issparse(self.labels))
+        if not stored.size or (stored < least).any() or (stored > _STEPS).any():
+            raise InputError(f"it has labels outside [{least}, {_STEPS}]")
 
 
-def arrays_of(forest: Forest) -> dict[str, np.ndarray]:
-    """The arrays of a forest by name, from which `checked_forest` makes it again."""
-    return {name: getattr(forest, name) for name in _TYPES}
+@dataclass(eq=False, repr=False)
+class BoostedTrees(Trees):
+    """Four models with equally many trees, one after the other: each adds up its trees, and the models are averaged.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_leaves, n_labels), float32
+        What a leaf adds.
+    weights : ndarray of shape (n_leaves,), int32
+        Number of draws of each leaf.
+    """
+
+    values: NDArray[np.float32]
+    weights: NDArray[np.int32]
+
+    n_averaged = _FOLDS
+
+    @property
+    def n_labels(self) -> int:
+        return self.values.shape[1]
+
+    def leaves(self) -> tuple[np.ndarray, ...]:
+        """What the kernel takes of the leaves."""
+        none, *others = _stored(np.zeros(1, np.int16))
+        return self.values.ravel(), others[0], none, others[0], none, *others
+
+    def check_leaves(self) -> None:
+        """An error if `boost_trees` makes no such leaves."""
+        if not (np.abs(self.values) <= 2).all() or (self.weights < 1).any():
+            raise InputError("it has values outside [-2, 2], or leaves without rows")
+        if (len(self.roots) - 1) % _FOLDS:
+            raise InputError(f"it has {len(self.roots) - 1} trees in {_FOLDS} models")
 
 
-def checked_forest(arrays: Mapping[str, Any], n_features: int, n_labels: int, *, boosted: bool = False) -> Forest:
+def _stored(labels: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The arrays of CSR rows, or the numbers of other rows."""
+    if sparse.issparse(labels):
+        return labels.data, labels.indices, labels.indptr
+    return labels.ravel(), np.zeros(1, np.int32), np.zeros(1, np.int32)
+
+
+#: The arrays of trees: their dtype, and their shape in letters.
+_ARRAYS = {
+    "roots": ("i8", "t"), "feature": ("i4", "n"), "threshold": ("f4", "n"), "left": ("i4", "n"),
+    "labels": ("i2", "lC"), "rows": ("i4", "d"), "times": ("i2", "d"), "ends": ("i4", "e"),
+    "values": ("f4", "vC"), "weights": ("i4", "v"),
+}  # fmt: skip
+
+
+def arrays_of(trees: Trees) -> dict[str, Any]:
+    """The arrays of trees by name, from which `checked_trees` makes them again."""
+    return {name: array for name, array in vars(trees).items() if name in _ARRAYS}
+
+
+def checked_trees(kind: type[Trees], arrays: Mapping[str, Any], n_features: int, n_labels: int) -> Any:
     """Return a forest, or boosted trees, of arrays from elsewhere.
 
     Raises
@@ -125,37 +227,30 @@ def checked_forest(arrays: Mapping[str, Any], n_features: int, n_labels: int, *,
         If a kernel could follow them out of their bounds or for ever, or if they are not what `grow_forests` or
         `boost_trees` makes.
     """
-    found = {name: arrays[name] for name in _TYPES}
-    if sparse.issparse(found["values"]):
-        found["values"] = check_rows(found["values"], "values", dtype=np.float32)
-    roots, feature, threshold, left, values, weights = found.values()
-    n_nodes, n_leaves, stored = feature.size, weights.size, values.data if sparse.issparse(values) else values
-    shapes = (roots.size,), (n_nodes,), (n_nodes,), (n_nodes,), (n_leaves, n_labels), (n_leaves,)
-    if (
-        [array.dtype for array in found.values()] != list(_TYPES.values())
-        or [array.shape for array in found.values()] != list(shapes)
-        or (stored is not values and values.indptr.dtype != np.int32)
-        or not all(array.flags.c_contiguous for array in (roots, feature, threshold, left, stored, weights))
-        or (len(roots) < 2 or (roots[0], roots[-1]) != (0, n_nodes) or (roots[1:] <= roots[:-1]).any())
-    ):
+    trees: Any = kind(n_features_in_=n_features, **arrays)
+    roots, feature, left, sizes, fit = trees.roots, trees.feature, trees.left, {"C": n_labels}, True
+    for name, array in arrays_of(trees).items():
+        dtype, letters = _ARRAYS[name]
+        parts = _stored(array) if sparse.issparse(array) else (array,)
+        fit &= [part.dtype for part in parts] == [dtype, "i4", "i4"][: len(parts)]
+        fit &= all(part.flags.c_contiguous for part in parts)
+        fit &= len(array.shape) == len(letters)
+        fit &= all(sizes.setdefault(letter, size) == size for letter, size in zip(letters, array.shape, strict=False))
+    if not fit or len(roots) < 2 or (roots[0], roots[-1]) != (0, len(feature)) or (roots[1:] <= roots[:-1]).any():
         raise InputError("its arrays do not fit together")
     inner, tree = np.flatnonzero(feature != -1), np.repeat(np.arange(len(roots) - 1), np.diff(roots))
     children, parents = np.concatenate([left[inner], left[inner] + 1]), np.tile(inner, 2)
-    each_once = np.array_equal(np.sort(children), np.delete(np.arange(n_nodes), roots[:-1]))
+    each_once = np.array_equal(np.sort(children), np.delete(np.arange(len(feature)), roots[:-1]))
     if not each_once or (children <= parents).any() or (tree[children] != tree[parents]).any():
         raise InputError("it has a node that is not the child of one node before it in its tree")
-    if not np.array_equal(np.sort(left[feature == -1]), np.arange(n_leaves)):
+    if not np.array_equal(np.sort(left[feature == -1]), np.arange(sizes.get("v", sizes.get("e", 0) - 1))):
         raise InputError("its leaves do not have one value each")
     if (feature < -1).any() or (feature >= n_features).any():
         raise InputError(f"it asks for a feature beyond the {n_features} of its rows")
-    low, high = (-2, 2) if boosted else (0, 1)
-    if not np.isfinite(threshold).all() or not ((stored >= low) & (stored <= high)).all() or (weights < 1).any():
-        raise InputError(
-            f"it has thresholds that are not finite, values outside [{low}, {high}], or leaves without rows"
-        )
-    if boosted and (len(roots) - 1) % _FOLDS:
-        raise InputError(f"it has {len(roots) - 1} trees in {_FOLDS} models")
-    return Forest(**found, n_features_in_=n_features, n_models=_FOLDS if boosted else None)
+    if not np.isfinite(trees.threshold).all():
+        raise InputError("it has thresholds that are not finite")
+    trees.check_leaves()
+    return trees
 
 
 def forest_seed(random_state: Any) -> int:
@@ -227,12 +322,12 @@ def grow_forests(
             raise MemoryError("There is not enough memory to grow trees.")
         if callback is not None:
             callback()
-    few = n_labels > MOST_LABELS and 10 * np.count_nonzero(labels) < labels.size  # of them occur in a leaf
+    few = n_labels > MOST_LABELS and 0 < 10 * np.count_nonzero(labels) < labels.size  # of them occur in a leaf
+    labels = sparse.csr_array(labels) if few else labels
     forests = []
     for kind, n in enumerate(n_leaves.T):
-        drawn = labels, draws, rows_of_leaves[:, kind]
-        leaves = _filled_with_few(*drawn) if few else _filled(*drawn, n, n_threads)
-        forests.append(_joined(_used(nodes[:, kind], 2 * n - 1), n, *leaves, n_features))
+        grown = _joined(_used(nodes[:, kind], 2 * n - 1), n)
+        forests.append(Forest(*grown, n_features, labels, *_drawn(rows_of_leaves[:, kind], draws)))
     n_trees = (draws == 0).sum(axis=0)
     predictions = [_summed(forest, X, n_jobs, draws) / np.maximum(n_trees, 1)[:, np.newaxis] for forest in forests]
     return forests, predictions, n_trees > 0
@@ -248,38 +343,23 @@ def _used(parts: np.ndarray, n_used: np.ndarray) -> np.ndarray:
     return parts[np.arange(parts.shape[1]) < n_used[:, np.newaxis]]
 
 
-def _filled(
-    labels: np.ndarray, draws: np.ndarray, drawn: np.ndarray, n_leaves: np.ndarray, n_threads: int
-) -> tuple[Any, np.ndarray]:
-    """The mean labels of the leaves of a forest, and their draws."""
-    weights, sums = np.empty(n_leaves.sum(), np.int32), np.empty((len(n_leaves), labels.shape[1]), np.int32)
-    values = np.empty((len(weights), labels.shape[1]), np.float32)
-    kernels.fill_leaves(drawn, np.append(0, np.cumsum(n_leaves)), labels, draws, sums, weights, values, n_threads)
-    return values, weights
-
-
-def _filled_with_few(labels: np.ndarray, draws: np.ndarray, drawn: np.ndarray) -> tuple[Any, np.ndarray]:
-    """The same as CSR rows, for leaves that hold few of many labels: a product with the draws of each leaf's rows."""
+def _drawn(parts: np.ndarray, draws: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """rows, times and ends of a forest from the rows of each tree, leaf by leaf, the last of each as ~row."""
     n_rows = np.count_nonzero(draws, axis=1)
-    rows = _used(drawn, n_rows)
+    rows = _used(parts, n_rows)
     last = rows < 0
-    rows[last] = ~rows[last]
-    times, ends = draws[np.repeat(np.arange(len(draws)), n_rows), rows], np.append(0, np.flatnonzero(last) + 1)
-    weights = np.add.reduceat(times, ends[:-1], dtype=np.int32)
-    leaves = sparse.csr_array((times, rows, ends.astype(np.int32)), shape=(len(weights), len(labels)))
-    sums = leaves @ sparse.csr_array(labels.astype(np.int32))
-    sums.sort_indices()
-    means = sums.data / (_STEPS * np.repeat(weights, np.diff(sums.indptr)))
-    return sparse.csr_array((means.astype(np.float32), sums.indices, sums.indptr), shape=sums.shape), weights
+    rows ^= -last.astype(np.int32)
+    times = draws.ravel()[rows + np.repeat(draws.shape[1] * np.arange(len(draws)), n_rows)]
+    return rows, times.astype(np.int16), np.append(0, np.flatnonzero(last) + 1).astype(np.int32)
 
 
-def _joined(nodes: np.ndarray, n_leaves: np.ndarray, values: Any, weights: np.ndarray, n_features: int) -> Forest:
-    """A forest of trees that number their nodes and leaves from 0 each."""
+def _joined(nodes: np.ndarray, n_leaves: np.ndarray) -> tuple[np.ndarray, ...]:
+    """roots, feature, threshold and left of trees that number their nodes and leaves from 0 each."""
     n_nodes = 2 * n_leaves - 1
     roots, before = (np.append(0, np.cumsum(each)) for each in (n_nodes, n_leaves))
     feature, threshold, left = (nodes[name].copy() for name in ("feature", "threshold", "left"))
     left += np.where(feature < 0, *(np.repeat(each[:-1], n_nodes) for each in (before, roots))).astype(np.int32)
-    return Forest(roots, feature, threshold, left, values, weights, n_features)
+    return roots, feature, threshold, left
 
 
 @dataclass(eq=False)
@@ -391,7 +471,7 @@ def boost_trees(
             parts.append((nodes[: 2 * n - len(first)], first, values[:n], weights[:n]))
     nodes, n_leaves, values, weights = (np.concatenate(each) for each in zip(*parts, strict=True))
     del run, grown, parts  # what they have is there once again
-    found = replace(_joined(nodes, n_leaves, values, weights, X.shape[1]), n_models=_FOLDS)
+    found = BoostedTrees(*_joined(nodes, n_leaves), X.shape[1], values, weights)
     inner = found.feature >= 0
     found.threshold[inner] = cuts[found.feature[inner], (found.threshold[inner] + 128).astype(int)]
     found.feature[inner] = columns[found.feature[inner]]
@@ -433,21 +513,25 @@ def _binned(X: Any, random_state: int) -> tuple[NDArray[np.int32], NDArray[np.in
     return columns[varies], codes[varies], cuts[varies]
 
 
-def score_by_forests(forests: list[Forest], X: Any, n_jobs: int) -> list[np.ndarray]:
+def score_by_forests(forests: Sequence[Forest | BoostedTrees], X: Any, n_jobs: int) -> list[np.ndarray]:
     """Return for each forest the mean prediction of its trees (n_samples, n_labels), added in their order."""
-    return [_summed(forest, X, n_jobs) / (forest.n_models or len(forest.roots) - 1) for forest in forests]
+    return [_summed(forest, X, n_jobs) / forest.n_averaged for forest in forests]
 
 
-def _summed(forest: Forest, X: Any, n_jobs: int, draws: NDArray[np.int32] | None = None) -> np.ndarray:
+def _summed(
+    forest: Forest | BoostedTrees, X: Any, n_jobs: int, draws: NDArray[np.int32] | None = None
+) -> np.ndarray:
     """The values of each row's leaves, added over the trees, or over those that left it out."""
-    sums = np.zeros((X.shape[0], forest.values.shape[1]))
-    stored, none = forest.values, np.empty(0, np.int32)
-    values = (stored.data, stored.indices, stored.indptr) if sparse.issparse(stored) else (stored.ravel(), none, none)
-    arrays = forest.roots, forest.feature, forest.threshold, forest.left, *values
-    draws = np.broadcast_to(np.int32(0), (len(forest.roots) - 1, len(sums))) if draws is None else draws
+    sums, leaves, n_labels = np.zeros((X.shape[0], forest.n_labels)), forest.leaves(), forest.n_labels
+    draws = np.empty((0, len(sums)), np.int32) if draws is None else draws
     for part, rows in dense_parts(X):
         n_threads = worthwhile_threads(n_jobs, len(rows) * len(forest.roots), each=_WORTH_SCORING)
-        kernels.add_leaves(rows, *arrays, draws[:, part], sums[part], n_threads)
+        at_once = max(64, min(_ROWS_AT_ONCE, _SCORES // n_labels, -(-len(rows) // n_threads)))
+        place, held = (np.zeros((n_threads, n), np.int32) for n in (len(leaves[3]), max(at_once, n_labels)))
+        means, work = np.empty((n_threads, at_once, n_labels), np.float32), np.zeros((n_threads, n_labels), np.int32)
+        room = at_once, place, held, means, work
+        arrays = forest.roots, forest.feature, forest.threshold, forest.left, *leaves
+        kernels.add_leaves(rows, *arrays, draws[:, part], *room, sums[part], n_threads)
     return sums
 
 
@@ -476,12 +560,11 @@ def to_sklearn(forest: Forest) -> Any:
     from sklearn.tree import DecisionTreeRegressor
     from sklearn.tree._tree import Tree
 
-    n_labels, inner, left, trees = forest.values.shape[1], forest.feature >= 0, forest.left, []
+    n_labels, inner, left, trees = forest.n_labels, forest.feature >= 0, forest.left, []
     draws, depth = np.zeros(len(left)), np.zeros(len(left), dtype=np.int64)
     means = np.zeros((len(left), n_labels))
-    factor = (len(forest.roots) - 1) / forest.n_models if forest.n_models else 1.0  # theirs averages the trees
-    values = forest.values.toarray() if sparse.issparse(forest.values) else forest.values
-    draws[~inner], means[~inner] = forest.weights[left[~inner]], factor * values[left[~inner]]
+    factor = (len(forest.roots) - 1) / forest.n_averaged  # theirs averages the trees
+    draws[~inner], means[~inner] = forest.weights[left[~inner]], factor * forest.values[left[~inner]]
     for node in np.flatnonzero(inner)[::-1]:  # children come after their parents
         both = slice(left[node], left[node] + 2)
         draws[node], means[node] = draws[both].sum(), np.average(means[both], axis=0, weights=draws[both])

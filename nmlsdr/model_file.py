@@ -25,7 +25,7 @@ from ._model.reading import ModelFileError, open_model
 from ._model.schema import Refused, full_name
 from ._model.writing import content_out
 from ._output import PathLike, replace_file
-from .forest import Forest
+from .forest import BoostedTrees, Forest
 
 __all__ = ["TRUSTED_TYPES", "load_model", "save_model"]
 
@@ -33,7 +33,7 @@ _ESTIMATORS = [kind for kind in vars(estimators).values() if isinstance(kind, ty
 #: The types of a fitted model, for ``skops.io.load(file, trusted=TRUSTED_TYPES)`` and for ``skops_trusted_types`` of
 #: mlflow. Both check nothing else of a file, so read only files that you trust with them; `load_model` checks all.
 TRUSTED_TYPES = [
-    *map(full_name, (*_ESTIMATORS, LabelClasses, Forest)),
+    *map(full_name, (*_ESTIMATORS, LabelClasses, Forest, BoostedTrees)),
     *map("nmlsdr.tables.{}".format, ("_encoder.TableEncoder", "_plan.Plan", "_plan.Column", "_comparison.Profile")),
 ]
 

@@ -284,15 +284,13 @@ CASES = {
 
 def assert_equals_twin(found, grown):
     """The arrays of a forest are the nodes and leaves of the twin's trees, one after the other."""
-    n_nodes, n_leaves = 0, 0
+    n_nodes, n_leaves, all_values, all_weights = 0, 0, found.values, found.weights
     for tree, (feature, threshold, left, values, weights) in enumerate(grown):
         part, leaves = slice(*found.roots[tree : tree + 2]), slice(n_leaves, n_leaves + len(values))
         assert found.feature[part].tolist() == feature
         assert found.threshold[part].tobytes() == np.array(threshold, dtype=np.float32).tobytes()
         np.testing.assert_array_equal(found.left[part], left + np.where(np.array(feature) < 0, n_leaves, n_nodes))
-        found_values = found.values[leaves]
-        found_values = found_values.toarray() if sparse.issparse(found_values) else found_values
-        assert found_values.tobytes() == np.array(values).tobytes()
-        np.testing.assert_array_equal(found.weights[leaves], weights)
+        assert all_values[leaves].tobytes() == np.array(values).tobytes()
+        np.testing.assert_array_equal(all_weights[leaves], weights)
         n_nodes, n_leaves = n_nodes + len(feature), n_leaves + len(values)
-    assert (found.roots[-1], found.values.shape[0]) == (n_nodes, n_leaves)
+    assert (found.roots[-1], len(all_values)) == (n_nodes, n_leaves)

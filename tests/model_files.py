@@ -8,7 +8,7 @@ import zlib
 import numpy as np
 import pytest
 
-from nmlsdr.forest import Forest
+from nmlsdr.forest import Trees
 from nmlsdr.model_file import ModelFileError, load_model
 
 
@@ -33,7 +33,7 @@ def assert_same(a, b, where="estimator"):
         for name in sorted(vars(a)):
             assert name in vars(b), f"{where}.{name} was not kept"
             assert_same(vars(a)[name], vars(b)[name], f"{where}.{name}")
-    elif isinstance(a, Forest):
+    elif isinstance(a, Trees):
         for name in vars(a):
             assert_same(getattr(a, name), getattr(b, name), f"{where}.{name}")
     else:

@@ -10,7 +10,7 @@ from .._checks.labels import Labels
 from .._moments import RowSums, row_blocks
 from .._process.threads import check_n_jobs, single_threaded_blas
 from .._ridge import CrossFit, ridge_regression
-from ..forest import FEWEST_ROWS, MOST_LABELS, Forest, boost_trees, forest_seed, grow_forests, score_by_forests
+from ..forest import FEWEST_ROWS, MOST_LABELS, Trees, boost_trees, forest_seed, grow_forests, score_by_forests
 from ._steps import Steps
 
 MANY_ROWS = 1000  # labelled rows; what is measured to pay beyond, and only there, begins at this number
@@ -23,7 +23,7 @@ class Trend(NamedTuple):
 
     coef_: np.ndarray
     intercept_: np.ndarray
-    forests_: list[Forest]
+    forests_: list[Trees]
     learner_weights_: np.ndarray
     ridge_: float
     shrinkage_: float
@@ -55,14 +55,14 @@ def _fit_and_weigh(
     given, O = labels.labeled_part(rows), chosen.predictions
     X, Y, known = given
     regression = ridge_regression(X, Y, chosen.ridge, feature_weights=w, known=known)
-    forests: list[Forest] = []
+    forests: list[Trees] = []
     predictions = [O]
     if (n_estimators := steps.estimator.n_estimators) > 0 and len(O) >= FEWEST_ROWS:
         with steps.task("forests", "trees", None) as trees_done:
             X, seed = steps.in_memory(X), forest_seed(steps.estimator.random_state)
             n_jobs = check_n_jobs(steps.estimator.n_jobs)
             settings = dict[str, Any](random_state=seed, callback=trees_done, n_jobs=n_jobs)
-            boosted: list[tuple[Forest, np.ndarray]] = []
+            boosted: list[tuple[Trees, np.ndarray]] = []
             if boosts(*Y.shape):
                 # first, before there are arrays of the forests: this takes the most memory
                 targets, rounds = Y if known is None else np.where(known, Y, np.nan), ROUNDS_OF_A_TREE * n_estimators
@@ -100,7 +100,7 @@ def trend_scores(steps: Any, trend: Any, rows: Any, by_ridge: np.ndarray, n_jobs
     return weighted_sum(trend.learner_weights_, predictions)
 
 
-def _forest_scores(block: RowSums, forests: list[Forest], n_jobs: int | None) -> np.ndarray:
+def _forest_scores(block: RowSums, forests: list[Trees], n_jobs: int | None) -> np.ndarray:
     """Scores (n_samples, n_forests, n_labels) of rows by each forest."""
     return np.stack(score_by_forests(forests, block.rows, check_n_jobs(n_jobs)), axis=1)
 

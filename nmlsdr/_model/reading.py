@@ -22,12 +22,12 @@ from .._checks.arguments import check_rows
 from .._checks.labels import LabelClasses
 from .._errors import InputError, printable
 from .._output import PathLike, versions
-from ..forest import KINDS, checked_forest
+from ..forest import BoostedTrees, Forest, checked_trees
 from .archive import need_skops, read
 from .rows import check_answers
 from .schema import Field, Refused, check_names, check_parameter, check_value, full_name, innermost, table
 
-FORMAT = "nmlsdr-model 5"
+FORMAT = "nmlsdr-model 6"
 
 
 class ModelFileError(InputError):
@@ -177,11 +177,12 @@ def _attribute(what: str, stored: Any, field: Field, letters: dict[str, int]) ->
         return plan
     if field.kind == "forests":
         letters["learners"] = 1 + len(stored)
-        if len(stored) not in (0, len(KINDS), len(KINDS) + 1):  # the last are boosted trees
+        if len(stored) not in (0, 2, 3):
             raise Refused(f"{what} holds {len(stored)} forests")
         try:
             size, arrays = (letters["D"], letters["C"]), [{key: _value(one[key]) for key in one} for one in stored]
-            return [checked_forest(one, *size, boosted=number == len(KINDS)) for number, one in enumerate(arrays)]
+            kinds = (Forest, Forest, BoostedTrees)
+            return [checked_trees(kind, one, *size) for kind, one in zip(kinds, arrays, strict=False)]
         except InputError as error:
             raise Refused(f"{what} cannot be used: {error}") from None
     value = check_rows(_value(stored)) if field.kind == "rows" else _value(stored)  # kernels take rows as they are

@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.pipeline import Pipeline
 
 from .._output import versions
-from ..forest import Forest, arrays_of
+from ..forest import Trees, arrays_of
 from .reading import FORMAT, check_plan, revived
 from .rows import answers, sample_rows
 from .schema import Refused, check_names, full_name, innermost, table
@@ -102,7 +102,7 @@ def encode(value: Any) -> Any:
         return value if value.flags.c_contiguous or value.flags.f_contiguous else np.ascontiguousarray(value)
     if isinstance(value, list):
         return [encode(one) for one in value]
-    if isinstance(value, Forest):
+    if isinstance(value, Trees):
         return {name: encode(array) for name, array in arrays_of(value).items()}
     if hasattr(value, "to_json"):
         return {"plan": value.to_json()}

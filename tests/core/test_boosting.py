@@ -11,7 +11,7 @@ from nmlsdr import ResidualPropagation, _forest, forest
 from nmlsdr._errors import InputError
 from nmlsdr._estimators import _learners
 from nmlsdr._thresholds import rank_scores
-from nmlsdr.forest import arrays_of, boost_trees, checked_forest, score_by_forests, to_sklearn
+from nmlsdr.forest import BoostedTrees, arrays_of, boost_trees, checked_trees, score_by_forests, to_sklearn
 from nmlsdr.graph import neighbor_graph, transition_matrix
 from nmlsdr.model_file import load_model, save_model
 
@@ -162,19 +162,16 @@ def test_boosted_trees_are_made_again_of_their_arrays(rng):
     X, Y = curved(rng, 300)
     found, _ = boost_trees(X, Y, n_rounds=5, random_state=0, n_jobs=1)
     assert found.values.min() < 0
-    assert_same(checked_forest(arrays_of(found), 6, 2, boosted=True), found)
-    with pytest.raises(InputError, match=r"outside \[0, 1\]"):
-        checked_forest(arrays_of(found), 6, 2)
+    assert_same(checked_trees(BoostedTrees, arrays_of(found), 6, 2), found)
     arrays = arrays_of(found)
     arrays["values"] = arrays["values"] - np.float32(3)
     with pytest.raises(InputError, match=r"outside \[-2, 2\]"):
-        checked_forest(arrays, 6, 2, boosted=True)
+        checked_trees(BoostedTrees, arrays, 6, 2)
     three = {"roots": np.arange(4), "feature": np.full(3, -1, np.int32), "threshold": np.zeros(3, np.float32),
              "left": np.arange(3, dtype=np.int32), "values": np.zeros((3, 1), np.float32),
              "weights": np.ones(3, np.int32)}  # fmt: skip
-    checked_forest(three, 1, 1)
     with pytest.raises(InputError, match="3 trees in 4 models"):
-        checked_forest(three, 1, 1, boosted=True)
+        checked_trees(BoostedTrees, three, 1, 1)
 
 
 def test_no_memory_is_an_error(rng, monkeypatch):

@@ -14,7 +14,7 @@ from sklearn.ensemble import ExtraTreesRegressor, RandomForestRegressor
 from nmlsdr import _float32, forest
 from nmlsdr import _forest as kernels
 from nmlsdr._errors import InputError
-from nmlsdr.forest import KINDS, Forest, arrays_of, checked_forest, grow_forests, score_by_forests, to_sklearn
+from nmlsdr.forest import KINDS, BoostedTrees, Forest, arrays_of, checked_trees, grow_forests, score_by_forests, to_sklearn
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -65,7 +65,7 @@ def test_trees_for_many_labels_are_split_by_sums_of_them(name, rng, monkeypatch)
             monkeypatch.setattr(forest, "MOST_LABELS", Y.shape[1] - 1)
             found, predictions, _ = grow_forests(layout(X), Y, **options)
             assert found[0].threshold.tobytes() != plain[0].threshold.tobytes()
-            assert name != "rare labels" or found[0].values.has_sorted_indices  # CSR rows
+            assert sparse.issparse(found[0].labels) == (name == "rare labels")
             for one, (trees, left), O in zip(found, expected, predictions, strict=True):
                 assert_equals_twin(one, trees)
                 np.testing.assert_array_equal(O, twin.predict(trees, X, left))
@@ -95,9 +95,10 @@ def test_a_row_counts_as_often_as_it_was_drawn(level, n_draws, rng):
     assert kernels.grow(*given, draws, nodes, n_leaves, rows, 0, 5, 1, level)
     for several, counts in enumerate(n_leaves.T):
         expected, _ = twin.grow_forest(X, Y, 3, 5, several, n_draws=n_draws, tried=8)
-        leaves = forest._filled(targets, draws, rows[:, several], counts, 1)
-        found = forest._joined(forest._used(nodes[:, several], 2 * counts - 1), counts, *leaves, 9)
+        grown = forest._joined(forest._used(nodes[:, several], 2 * counts - 1), counts)
+        found = Forest(*grown, 9, targets, *forest._drawn(rows[:, several], draws))
         assert_equals_twin(found, expected)
+        assert_same(score_by_forests([found], X, 1)[0], twin.predict(expected, X))
 
 
 def test_a_chain_as_long_as_its_rows_allow_is_grown(rng):
@@ -108,7 +109,7 @@ def test_a_chain_as_long_as_its_rows_allow_is_grown(rng):
     for node in np.flatnonzero(one.feature >= 0):  # children come after their parents
         depth[one.left[node] : one.left[node] + 2] = depth[node] + 1
     assert depth.max() > 300
-    assert_same(checked_forest(arrays_of(one), 700, 1), one)
+    assert_same(checked_trees(Forest, arrays_of(one), 700, 1), one)
 
 
 def test_sums_whose_squares_leave_float64_are_exact(rng, monkeypatch):
@@ -196,8 +197,8 @@ def test_the_values_of_trees_are_added_in_their_order():
     """Added to 1 one by one, two small values are lost; added to each other first they would not be."""
     values, none = np.array([[1.0], [2.0**-53], [2.0**-53]], dtype=np.float32), np.full(3, -1, dtype=np.int32)
     ends, left = np.arange(4), np.arange(3, dtype=np.int32)
-    one = Forest(ends, none, np.zeros(3, dtype=np.float32), left, values, -none, 1)
-    assert score_by_forests([one], np.zeros((1, 1)), 1)[0] == 1 / 3
+    one = BoostedTrees(ends, none, np.zeros(3, dtype=np.float32), left, 1, values, -none)
+    assert score_by_forests([one], np.zeros((1, 1)), 1)[0] == 1 / 4
 
 
 def test_wide_sparse_rows_are_scored_without_a_dense_copy(rng):
@@ -266,11 +267,11 @@ def test_shap_reads_the_forest(rng):
 def test_a_forest_is_made_again_of_its_arrays(rng):
     X, Y = rng.standard_normal((60, 4)), labels(rng, (60, 2))
     for one in grow_forests(X, Y, n_estimators=5, random_state=0, n_jobs=1)[0]:
-        back = checked_forest(arrays_of(one), 4, 2)
+        back = checked_trees(Forest, arrays_of(one), 4, 2)
         assert isinstance(back, Forest)
         assert_same(back, one)
         with pytest.raises(InputError, match="its arrays do not fit together"):
-            checked_forest(arrays_of(one), 4, 3)
+            checked_trees(Forest, arrays_of(one), 4, 3)
 
 
 def test_a_child_in_another_tree_is_refused():
@@ -284,7 +285,7 @@ def test_a_child_in_another_tree_is_refused():
         "weights": np.ones(4, dtype=np.int32),
     }
     with pytest.raises(InputError, match="not the child of one node before it in its tree"):
-        checked_forest(arrays, 1, 1)
+        checked_trees(BoostedTrees, arrays, 1, 1)
 
 
 def test_a_tree_without_splits_has_no_importances():

@@ -293,7 +293,8 @@ def forest(change, number=0):
     """A change of the arrays of a forest."""
 
     def forger(schema, arrays):
-        names = ("roots", "feature", "threshold", "left", "values", "weights")
+        names = ("roots", "feature", "threshold", "left")
+        names += ("values", "weights") if number == 2 else ("labels", "rows", "times", "ends")
         files = {name: part(schema, "model", "forests_", number, name)["file"] for name in names}
         stored = {name: arrays[file] for name, file in files.items()}
         change(stored)
@@ -355,15 +356,30 @@ TOGETHER = "its arrays do not fit together"
     (put("left", -1, 10**9), "its leaves do not have one value each"),
     (put("threshold", 0, np.nan), "thresholds that are not finite"),
     (put("threshold", 0, np.inf), "thresholds that are not finite"),
-    (put("values", (0, 0), np.nan), r"values outside \[0, 1\]"),
-    (put("values", (0, 0), 1.5), r"values outside \[0, 1\]"),
-    (put("values", (0, 0), -0.1), r"values outside \[0, 1\]"),
-    (put("weights", 0, 0), "leaves without rows"),
-    (put_in("values", lambda values: 1 - values), "predicts differently"),
-    (put_in("values", lambda values: values[:-1]), TOGETHER),
-    (put_in("values", lambda values: values[:, :1]), TOGETHER),
-    (put_in("values", np.asfortranarray), TOGETHER),
-    (put_in("values", lambda values: values.astype(float)), TOGETHER),
+    (put("labels", (0, 0), 1025), r"labels outside \[0, 1024\]"),
+    (put("labels", (0, 0), -1), r"labels outside \[0, 1024\]"),
+    (put_in("labels", lambda labels: labels[:0]), "rows beyond the 0 "),
+    (put_in("labels", lambda labels: labels[:-1]), "rows beyond the 39 "),
+    (put("rows", 0, 40), "rows beyond the 40 "),  # beyond the memory of the labels
+    (put("rows", 0, -1), "rows beyond the 40 "),
+    (put("times", 0, 0), "rows that were not drawn"),
+    (put("times", 0, 10_001), "more than 10000 draws"),
+    (put("ends", 0, 1), "leaves without rows"),
+    (put("ends", 1, 0), "leaves without rows"),
+    (put("ends", 1, 2**31 - 1), "leaves without rows"),
+    (put("ends", -1, 10**9), "leaves without rows"),
+    (put_in("labels", lambda labels: 1024 - labels), "predicts differently"),
+    (put_in("rows", lambda rows: rows[::-1].copy()), "predicts differently"),
+    (put_in("times", lambda times: times * 1 + (np.arange(len(times)) % 3 == 0).astype(np.int16)), "predicts differently"),
+    (put_in("rows", lambda rows: rows[:-1]), TOGETHER),
+    (put_in("times", lambda times: times[:-1]), TOGETHER),
+    (put_in("ends", lambda ends: ends[:-1]), "its leaves do not have one value each"),
+    (put_in("labels", lambda labels: labels[:, :1]), TOGETHER),
+    (put_in("labels", np.asfortranarray), TOGETHER),
+    (put_in("labels", lambda labels: labels.astype(float)), TOGETHER),
+    (put_in("rows", lambda rows: rows.astype(np.int64)), TOGETHER),
+    (put_in("times", lambda times: times.astype(np.int32)), TOGETHER),
+    (put_in("ends", lambda ends: ends.astype(np.int64)), TOGETHER),
     (put_in("feature", lambda feature: feature[:-1]), TOGETHER),
     (put_in("left", lambda left: left[:-1]), TOGETHER),
     (put_in("threshold", lambda threshold: threshold[:, None]), TOGETHER),
@@ -400,7 +416,7 @@ def one_forest_twice(schema, arrays):
 @pytest.mark.parametrize(("change", "message"), [
     (forest(lambda stored: stored["values"].__setitem__((0, 0), 2.5), 2), r"values outside \[-2, 2\]"),
     (forest(lambda stored: stored["values"].__setitem__((0, 0), -0.5), 2), "predicts differently"),
-    (forest(lambda stored: stored["values"].__setitem__((0, 0), -0.5), 1), r"values outside \[0, 1\]"),
+    (forest(lambda stored: stored["weights"].__setitem__(0, 0), 2), "leaves without rows"),
     (forest(lambda stored: stored["left"].__setitem__(1, 0), 2), BELOW),
     (forest(two_trees_each, 2), "trees in 4 models"),
     (attribute("learner_weights_", lambda weights: weights[:3]), "where the others need"),
@@ -420,24 +436,26 @@ def test_forged_boosted_trees_are_refused(tmp_path, rng, monkeypatch, change, me
 
 
 @pytest.mark.parametrize(("position", "change", "message"), [
-    (0, lambda data: data * 3, r"values outside \[0, 1\]"),
+    (0, lambda data: data * 3, r"labels outside \[1, 1024\]"),
+    (0, lambda data: data * 0, r"labels outside \[1, 1024\]"),
+    (0, lambda data: data.astype(float), TOGETHER),
     (1, lambda columns: columns + 4, "broken CSR"),
-    (1, lambda columns: columns.astype(np.float64), TOGETHER),
+    (1, lambda columns: columns.astype(np.float64), "broken CSR|together"),
     (2, lambda ends: ends[::-1], "broken CSR|index pointer|must"),
     (2, lambda ends: ends[:-1], "broken CSR|index pointer|together"),
 ])  # fmt: skip
-def test_forged_leaves_that_hold_few_labels_are_refused(tmp_path, rng, monkeypatch, position, change, message):
-    """Leaves of trees that are split by random sums store the labels that occur in them."""
+def test_forged_labels_that_are_rare_are_refused(tmp_path, rng, monkeypatch, position, change, message):
+    """Of trees that are split by random sums: CSR rows."""
     monkeypatch.setattr(forests, "MOST_LABELS", 3)
     X, Y = rng.standard_normal((60, 3)), (rng.random((60, 40)) < 0.04).astype(int)
     model = nmlsdr.ResidualPropagation(n_neighbors=4, n_estimators=3).fit(X, Y)
     path = tmp_path / "m.skops"
     save_model(path, model)
     assert_same(load_model(path).forests_, model.forests_)
-    assert sparse.issparse(model.forests_[0].values)
+    assert sparse.issparse(model.forests_[0].labels)
 
     def forger(schema, arrays):
-        parts = part(schema, "model", "forests_", 0, "values", "parts", position)
+        parts = part(schema, "model", "forests_", 0, "labels", "parts", position)
         arrays[parts["file"]] = change(arrays[parts["file"]])
 
     assert_forgery_is_refused(path, forger, message)

@@ -23,7 +23,7 @@ are each drawn by themselves by -.11 and -.06.  The out-of-bag errors of both ki
 at most 1000 rows lower the mean of the rankings by .0043 with 5000 rows, and by .012 with 20 000.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -69,6 +69,10 @@ _ROWS_AT_ONCE, _SCORES = 2048, 1 << 18  # that go down a tree together, at most;
 _NODE = np.dtype([("feature", "i4"), ("left", "i4"), ("threshold", "f4")])
 
 
+#: Whether something is wrong with trees from elsewhere, and what; each fault is looked for if there is none before it.
+Faults = Iterator[tuple[Any, str]]
+
+
 @dataclass(eq=False, repr=False)
 class Trees:
     """Trees, one after the other, their nodes numbered over all trees.
@@ -93,6 +97,8 @@ class Trees:
     left: NDArray[np.int32]
     n_features_in_: int
 
+    n_models = 0  # whose trees are added up, and that are averaged; 0: all trees are averaged
+
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
         """How much the splits at each feature reduce the squared error, as in scikit-learn's forests; they sum to 1."""
@@ -103,7 +109,7 @@ class Trees:
 class Forest(Trees):
     """A forest, whose trees are averaged.
 
-    A leaf keeps its rows, and their mean labels are computed when they are needed: those of all leaves take more memory.
+    A leaf keeps its rows. Their mean label is computed when it is needed: those of all leaves take more memory.
 
     Attributes
     ----------
@@ -123,15 +129,6 @@ class Forest(Trees):
     ends: NDArray[np.int32]
 
     @property
-    def n_averaged(self) -> int:
-        """By which the sum of the values of a row's leaves is divided."""
-        return len(self.roots) - 1
-
-    @property
-    def n_labels(self) -> int:
-        return int(self.labels.shape[1])
-
-    @property
     def weights(self) -> NDArray[np.int64]:
         """Number of draws of each leaf (n_leaves,)."""
         return np.add.reduceat(self.times, self.ends[:-1], dtype=np.int64)
@@ -139,29 +136,25 @@ class Forest(Trees):
     @property
     def values(self) -> NDArray[np.float32]:
         """Mean label of the draws of each leaf (n_leaves, n_labels)."""
-        shape = len(self.ends) - 1, self.labels.shape[0]
-        sums = sparse.csr_array((self.times.astype(np.int32), self.rows, self.ends), shape) @ self.labels
-        sums = sums.toarray() if sparse.issparse(sums) else sums
+        shape, labels = (len(self.ends) - 1, self.labels.shape[0]), self.labels
+        labels = labels.toarray() if sparse.issparse(labels) else labels
+        sums = sparse.csr_array((self.times.astype(np.int32), self.rows, self.ends), shape) @ labels
         return (sums / (_STEPS * self.weights[:, np.newaxis])).astype(np.float32)
 
-    def leaves(self) -> tuple[np.ndarray, ...]:
-        """What the kernel takes of the leaves."""
-        return np.zeros(1, np.float32), self.rows, self.times, self.ends, *_stored(self.labels)
+    def for_kernel(self) -> tuple[np.ndarray, ...]:
+        return np.zeros((1, self.labels.shape[1]), np.float32), self.rows, self.times, self.ends, *_stored(self.labels)
 
-    def check_leaves(self) -> None:
-        """An error if `grow_forests` makes no such leaves."""
+    def faults(self) -> Faults:
         if sparse.issparse(self.labels):
             self.labels = check_rows(self.labels, "labels", dtype=np.int16)
         (stored, *_), ends, rows, n_rows = _stored(self.labels), self.ends, self.rows, self.labels.shape[0]
-        if (ends[0], ends[-1]) != (0, len(rows)) or (ends[1:] <= ends[:-1]).any():
-            raise InputError("it has leaves without rows")
-        if (rows < 0).any() or (rows >= n_rows).any():
-            raise InputError(f"it has leaves with rows beyond the {n_rows} whose labels it knows")
-        if (self.times < 1).any() or (self.weights > _ROWS_OF_A_TREE).any():
-            raise InputError(f"it has rows that were not drawn, or leaves with more than {_ROWS_OF_A_TREE} draws")
-        least = int(sparse.issparse(self.labels))
-        if not stored.size or (stored < least).any() or (stored > _STEPS).any():
-            raise InputError(f"it has labels outside [{least}, {_STEPS}]")
+        least, most = int(sparse.issparse(self.labels)), _ROWS_OF_A_TREE
+        yield (ends[0], ends[-1]) != (0, len(rows)) or (ends[1:] <= ends[:-1]).any(), "it has leaves without rows"
+        yield (rows < 0).any() or (rows >= n_rows).any(), f"it has rows beyond the {n_rows} whose labels it knows"
+        yield (self.times < 1).any(), "it has rows that were not drawn"
+        yield (self.weights > most).any(), f"it has leaves with more than {most} draws"
+        yield not stored.size or (stored < least).any(), f"it has labels below {least}"
+        yield (stored > _STEPS).any(), f"it has labels above {_STEPS}"
 
 
 @dataclass(eq=False, repr=False)
@@ -179,23 +172,16 @@ class BoostedTrees(Trees):
     values: NDArray[np.float32]
     weights: NDArray[np.int32]
 
-    n_averaged = _FOLDS
+    n_models = _FOLDS
 
-    @property
-    def n_labels(self) -> int:
-        return self.values.shape[1]
-
-    def leaves(self) -> tuple[np.ndarray, ...]:
-        """What the kernel takes of the leaves."""
+    def for_kernel(self) -> tuple[np.ndarray, ...]:
         none, *others = _stored(np.zeros(1, np.int16))
-        return self.values.ravel(), others[0], none, others[0], none, *others
+        return self.values, others[0], none, others[0], none, *others
 
-    def check_leaves(self) -> None:
-        """An error if `boost_trees` makes no such leaves."""
-        if not (np.abs(self.values) <= 2).all() or (self.weights < 1).any():
-            raise InputError("it has values outside [-2, 2], or leaves without rows")
-        if (len(self.roots) - 1) % _FOLDS:
-            raise InputError(f"it has {len(self.roots) - 1} trees in {_FOLDS} models")
+    def faults(self) -> Faults:
+        yield not (np.abs(self.values) <= 2).all(), "it has values outside [-2, 2]"
+        yield (self.weights < 1).any(), "it has leaves without rows"
+        yield (len(self.roots) - 1) % _FOLDS != 0, f"it has {len(self.roots) - 1} trees in {_FOLDS} models"
 
 
 def _stored(labels: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -227,30 +213,34 @@ def checked_trees(kind: type[Trees], arrays: Mapping[str, Any], n_features: int,
         If a kernel could follow them out of their bounds or for ever, or if they are not what `grow_forests` or
         `boost_trees` makes.
     """
-    trees: Any = kind(n_features_in_=n_features, **arrays)
+    trees = kind(n_features_in_=n_features, **arrays)
+    for wrong, what in _faults(trees, n_features, n_labels):
+        if wrong:
+            raise InputError(what)
+    return trees
+
+
+def _faults(trees: Any, n_features: int, n_labels: int) -> Faults:
     roots, feature, left, sizes, fit = trees.roots, trees.feature, trees.left, {"C": n_labels}, True
     for name, array in arrays_of(trees).items():
         dtype, letters = _ARRAYS[name]
         parts = _stored(array) if sparse.issparse(array) else (array,)
-        fit &= [part.dtype for part in parts] == [dtype, "i4", "i4"][: len(parts)]
+        fit &= [part.dtype for part in parts] == [dtype, "i4", "i4"][: len(parts)] and len(array.shape) == len(letters)
         fit &= all(part.flags.c_contiguous for part in parts)
-        fit &= len(array.shape) == len(letters)
         fit &= all(sizes.setdefault(letter, size) == size for letter, size in zip(letters, array.shape, strict=False))
-    if not fit or len(roots) < 2 or (roots[0], roots[-1]) != (0, len(feature)) or (roots[1:] <= roots[:-1]).any():
-        raise InputError("its arrays do not fit together")
+    fit = fit and len(roots) > 1 and (roots[0], roots[-1]) == (0, len(feature)) and (roots[1:] > roots[:-1]).all()
+    yield not fit, "its arrays do not fit together"
     inner, tree = np.flatnonzero(feature != -1), np.repeat(np.arange(len(roots) - 1), np.diff(roots))
     children, parents = np.concatenate([left[inner], left[inner] + 1]), np.tile(inner, 2)
     each_once = np.array_equal(np.sort(children), np.delete(np.arange(len(feature)), roots[:-1]))
-    if not each_once or (children <= parents).any() or (tree[children] != tree[parents]).any():
-        raise InputError("it has a node that is not the child of one node before it in its tree")
-    if not np.array_equal(np.sort(left[feature == -1]), np.arange(sizes.get("v", sizes.get("e", 0) - 1))):
-        raise InputError("its leaves do not have one value each")
-    if (feature < -1).any() or (feature >= n_features).any():
-        raise InputError(f"it asks for a feature beyond the {n_features} of its rows")
-    if not np.isfinite(trees.threshold).all():
-        raise InputError("it has thresholds that are not finite")
-    trees.check_leaves()
-    return trees
+    below = each_once and (children > parents).all() and (tree[children] == tree[parents]).all()
+    yield not below, "it has a node that is not the child of one node before it in its tree"
+    leaves = np.arange(sizes.get("v", sizes.get("e", 0) - 1))
+    yield not np.array_equal(np.sort(left[feature == -1]), leaves), "its leaves do not have one value each"
+    outside = (feature < -1).any() or (feature >= n_features).any()
+    yield outside, f"it asks for a feature beyond the {n_features} of its rows"
+    yield not np.isfinite(trees.threshold).all(), "it has thresholds that are not finite"
+    yield from trees.faults()
 
 
 def forest_seed(random_state: Any) -> int:
@@ -329,7 +319,8 @@ def grow_forests(
         grown = _joined(_used(nodes[:, kind], 2 * n - 1), n)
         forests.append(Forest(*grown, n_features, labels, *_drawn(rows_of_leaves[:, kind], draws)))
     n_trees = (draws == 0).sum(axis=0)
-    predictions = [_summed(forest, X, n_jobs, draws) / np.maximum(n_trees, 1)[:, np.newaxis] for forest in forests]
+    del rows, sizes, given, nodes, rows_of_leaves
+    predictions = [_summed(forest, X, n_jobs, np.maximum(n_trees, 1)[:, np.newaxis], draws) for forest in forests]
     return forests, predictions, n_trees > 0
 
 
@@ -392,7 +383,7 @@ def boost_trees(
     random_state: int,
     n_jobs: int,
     callback: Callable[[], object] | None = None,
-) -> tuple[Forest, np.ndarray]:
+) -> tuple[BoostedTrees, np.ndarray]:
     """Grow boosted trees for all labels at once in four folds, and predict every row by the model that did not see it.
 
     Each tree learns the labels minus the scores F of the trees before it from 7 of 10 rows of the other folds, at most
@@ -415,7 +406,7 @@ def boost_trees(
 
     Returns
     -------
-    trees : Forest
+    trees : BoostedTrees
         The models of the folds; the first tree of each is a leaf of the mean labels.
     predictions : ndarray of shape (n_samples, n_labels)
         Out of fold.
@@ -478,7 +469,7 @@ def boost_trees(
     O = np.empty(Y.shape)
     for a, rows in enumerate(others):
         model = replace(found, roots=found.roots[a * (n_trees + 1) : (a + 1) * (n_trees + 1) + 1])
-        O[~rows] = _summed(model, X[~rows], n_jobs)
+        O[~rows] = _summed(model, X[~rows], n_jobs, 1)
     return found, O
 
 
@@ -513,34 +504,34 @@ def _binned(X: Any, random_state: int) -> tuple[NDArray[np.int32], NDArray[np.in
     return columns[varies], codes[varies], cuts[varies]
 
 
-def score_by_forests(forests: Sequence[Forest | BoostedTrees], X: Any, n_jobs: int) -> list[np.ndarray]:
+def score_by_forests(forests: Sequence[Any], X: Any, n_jobs: int) -> list[np.ndarray]:
     """Return for each forest the mean prediction of its trees (n_samples, n_labels), added in their order."""
-    return [_summed(forest, X, n_jobs) / forest.n_averaged for forest in forests]
+    return [_summed(forest, X, n_jobs, forest.n_models or len(forest.roots) - 1) for forest in forests]
 
 
-def _summed(
-    forest: Forest | BoostedTrees, X: Any, n_jobs: int, draws: NDArray[np.int32] | None = None
-) -> np.ndarray:
-    """The values of each row's leaves, added over the trees, or over those that left it out."""
-    sums, leaves, n_labels = np.zeros((X.shape[0], forest.n_labels)), forest.leaves(), forest.n_labels
+def _summed(forest: Any, X: Any, n_jobs: int, divisor: Any, draws: NDArray[np.int32] | None = None) -> np.ndarray:
+    """The values of each row's leaves, added over the trees, or over those that left it out, and divided."""
+    values, *leaves = forest.for_kernel()
+    sums, n_labels = np.zeros((X.shape[0], values.shape[1])), values.shape[1]
+    arrays = forest.roots, forest.feature, forest.threshold, forest.left, values.ravel(), *leaves
     draws = np.empty((0, len(sums)), np.int32) if draws is None else draws
     for part, rows in dense_parts(X):
         n_threads = worthwhile_threads(n_jobs, len(rows) * len(forest.roots), each=_WORTH_SCORING)
         at_once = max(64, min(_ROWS_AT_ONCE, _SCORES // n_labels, -(-len(rows) // n_threads)))
-        place, held = (np.zeros((n_threads, n), np.int32) for n in (len(leaves[3]), max(at_once, n_labels)))
+        place, held = (np.zeros((n_threads, n), np.int32) for n in (len(leaves[2]), max(at_once, n_labels)))
         means, work = np.empty((n_threads, at_once, n_labels), np.float32), np.zeros((n_threads, n_labels), np.int32)
         room = at_once, place, held, means, work
-        arrays = forest.roots, forest.feature, forest.threshold, forest.left, *leaves
         kernels.add_leaves(rows, *arrays, draws[:, part], *room, sums[part], n_threads)
+    sums /= divisor
     return sums
 
 
-def to_sklearn(forest: Forest) -> Any:
+def to_sklearn(forest: Any) -> Any:
     """Turn a forest into one of scikit-learn, for programs that read those, such as SHAP's ``TreeExplainer``.
 
     Parameters
     ----------
-    forest : Forest
+    forest : Forest or BoostedTrees
         One of ``forests_`` of a fitted `nmlsdr.ResidualPropagation`.
 
     Returns
@@ -560,11 +551,12 @@ def to_sklearn(forest: Forest) -> Any:
     from sklearn.tree import DecisionTreeRegressor
     from sklearn.tree._tree import Tree
 
-    n_labels, inner, left, trees = forest.n_labels, forest.feature >= 0, forest.left, []
+    values, inner, left, trees = forest.values, forest.feature >= 0, forest.left, []
+    n_labels = values.shape[1]
     draws, depth = np.zeros(len(left)), np.zeros(len(left), dtype=np.int64)
     means = np.zeros((len(left), n_labels))
-    factor = (len(forest.roots) - 1) / forest.n_averaged  # theirs averages the trees
-    draws[~inner], means[~inner] = forest.weights[left[~inner]], factor * forest.values[left[~inner]]
+    factor = (len(forest.roots) - 1) / (forest.n_models or len(forest.roots) - 1)  # theirs averages the trees
+    draws[~inner], means[~inner] = forest.weights[left[~inner]], factor * values[left[~inner]]
     for node in np.flatnonzero(inner)[::-1]:  # children come after their parents
         both = slice(left[node], left[node] + 2)
         draws[node], means[node] = draws[both].sum(), np.average(means[both], axis=0, weights=draws[both])

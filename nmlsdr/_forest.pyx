@@ -101,57 +101,66 @@ def boost(
     return complete
 
 
-cdef void mean_labels(
-    const int32_t *rows, const int16_t *times, Py_ssize_t n_rows, const int16_t *Y, Py_ssize_t C, int32_t *work,
-    float *means) noexcept nogil:
+ctypedef struct Leaves:
+    const int32_t *rows
+    const int32_t *ends
+    const int32_t *columns
+    const int32_t *indptr
+    const int16_t *times
+    const int16_t *Y
+    Py_ssize_t n_labels
+
+
+cdef void mean_labels(const Leaves *f, Py_ssize_t leaf, int32_t *work, float *means) noexcept nogil:
     """The mean labels of the draws of a leaf."""
     cdef Py_ssize_t a, c
     cdef int32_t weight = 0
-    cdef int16_t drawn
+    cdef int16_t times
     cdef const int16_t *label
-    memset(work, 0, C * sizeof(int32_t))
-    for a in range(n_rows):
-        label, drawn = Y + rows[a] * C, times[a]
-        weight += drawn
-        for c in range(C):
-            work[c] += drawn * label[c]  # 16 bits multiply fast
-    for c in range(C):
+    memset(work, 0, f.n_labels * sizeof(int32_t))
+    for a in range(f.ends[leaf], f.ends[leaf + 1]):
+        label, times = f.Y + f.rows[a] * f.n_labels, f.times[a]
+        weight += times
+        for c in range(f.n_labels):
+            work[c] += times * label[c]  # 16 bits multiply fast
+    for c in range(f.n_labels):
         means[c] = work[c] / <float>(1024 * weight)  # of numbers below 2^24, which float32 holds
 
 
-cdef void add_means(
-    const int32_t *rows, const int16_t *times, Py_ssize_t n_rows, const int16_t *Y, const int32_t *columns,
-    const int32_t *indptr, int32_t *work, int32_t *found, double *sums) noexcept nogil:
-    """Add them where the labels are CSR rows; ``work`` is 0 before and after."""
-    cdef Py_ssize_t a, i, n_found = 0
+cdef void add_rare_labels(const Leaves *f, Py_ssize_t leaf, int32_t *work, double *sums) noexcept nogil:
+    """Add the mean labels where these are CSR rows; the first half of ``work`` is 0 before and after."""
+    cdef Py_ssize_t a, i
     cdef int32_t c, weight = 0
-    for a in range(n_rows):
-        weight += times[a]
-        for i in range(indptr[rows[a]], indptr[rows[a] + 1]):
-            c = columns[i]
-            found[n_found] = c
-            n_found += work[c] == 0
-            work[c] += times[a] * Y[i]
-    for i in range(n_found):
-        c = found[i]
-        sums[c] += work[c] / <float>(1024 * weight)
-        work[c] = 0
+    cdef int32_t *found = work + f.n_labels
+    for a in range(f.ends[leaf], f.ends[leaf + 1]):
+        weight += f.times[a]
+        for i in range(f.indptr[f.rows[a]], f.indptr[f.rows[a] + 1]):
+            c = f.columns[i]
+            found[0] = c
+            found += work[c] == 0
+            work[c] += f.times[a] * f.Y[i]
+    while found > work + f.n_labels:
+        found -= 1
+        sums[found[0]] += work[found[0]] / <float>(1024 * weight)
+        work[found[0]] = 0
 
 
 cdef void add_some(
     Py_ssize_t first, Py_ssize_t end, const float[:, ::1] X, const int64_t[::1] roots, const int32_t[::1] feature,
-    const float[::1] threshold, const int32_t[::1] left, const float *values, const int32_t *drawn,
-    const int16_t *times, const int32_t *ends, const int16_t *Y, const int32_t *columns, const int32_t *indptr,
-    const int32_t[:, :] draws, int32_t *place, int32_t *held, float *means, int32_t *work, double[:, ::1] sums,
-) noexcept nogil:
+    const float[::1] threshold, const int32_t[::1] left, const float[:, ::1] values, const Leaves *f,
+    const int32_t[:, :] draws, float *means, int32_t *work, double[:, ::1] sums) noexcept nogil:
     cdef int32_t at[64]
     cdef int32_t going[64]
     cdef Py_ssize_t rows[64]
-    cdef Py_ssize_t t, start, i, a, c, n, n_rows, n_going, n_held, C = sums.shape[1]
-    cdef int32_t node, leaf
+    cdef Py_ssize_t t, start, i, a, c, n, n_rows, n_going, n_leaves, first_leaf = 0
+    cdef int32_t node
+    cdef bint known
     cdef const float *value
     for t in range(roots.shape[0] - 1):
-        n_held = 0
+        n_leaves = (roots[t + 1] - roots[t] + 1) // 2
+        known = f.ends == NULL or (f.indptr == NULL and end - first >= n_leaves)
+        for a in range(n_leaves if known and f.ends else 0):
+            mean_labels(f, first_leaf + a, work, means + a * f.n_labels)
         for start in range(first, end, 64):
             n_rows = 0
             for i in range(start, min(start + 64, end)):
@@ -170,22 +179,20 @@ cdef void add_some(
                     going[n_going] = <int32_t>i
                     n_going += feature[node] >= 0
             for a in range(n_rows):
-                leaf = left[at[a]]
-                value = values + leaf * C
-                if not values:
-                    i, n = ends[leaf], ends[leaf + 1] - ends[leaf]
-                    if indptr:
-                        add_means(drawn + i, times + i, n, Y, columns, indptr, work, held, &sums[rows[a], 0])
-                        continue
-                    value = means + place[leaf] * C
-                    if place[leaf] >= n_held or held[place[leaf]] != leaf:
-                        place[leaf] = <int32_t>n_held
-                        held[n_held] = leaf
-                        value = means + n_held * C
-                        n_held += 1
-                        mean_labels(drawn + i, times + i, n, Y, C, work, <float *>value)
-                for c in range(C):
+                i = left[at[a]]
+                if f.indptr:
+                    add_rare_labels(f, i, work, &sums[rows[a], 0])
+                    continue
+                value = means
+                if not f.ends:
+                    value = &values[i, 0]
+                elif known:
+                    value += (i - first_leaf) * f.n_labels
+                else:
+                    mean_labels(f, i, work, means)
+                for c in range(f.n_labels):
                     sums[rows[a], c] += value[c]
+        first_leaf += n_leaves
 
 
 def add_leaves(
@@ -194,8 +201,8 @@ def add_leaves(
     const int32_t[::1] feature,           # IN  (n_nodes)
     const float[::1] threshold,           # IN  (n_nodes)
     const int32_t[::1] left,              # IN  (n_nodes)
-    const float[::1] values,              # IN  (n_leaves * C) of boosted trees, whose ends are [0]
-    const int32_t[::1] drawn,             # IN  of a forest, the rows of each leaf,
+    const float[:, ::1] values,           # IN  (n_leaves, C) of boosted trees, whose ends are [0]
+    const int32_t[::1] rows,              # IN  of a forest, the rows of each leaf,
     const int16_t[::1] times,             # IN  how often they were drawn,
     const int32_t[::1] ends,              # IN  (n_leaves + 1) where those of a leaf begin and end,
     const int16_t[::1] Y,                 # IN  (n_rows * C) their labels, or what CSR rows of them store,
@@ -203,19 +210,16 @@ def add_leaves(
     const int32_t[::1] indptr,            # IN  of CSR rows, else [0]
     const int32_t[:, :] draws,            # IN  (n_trees, n) a tree counts for the rows that it did not draw; or none
     Py_ssize_t at_once,                   # rows
-    int32_t[:, ::1] place,                # (n_threads, n_leaves + 1) 0, to work in, and
-    int32_t[:, ::1] held,                 # (n_threads, at_once and C) and
-    float[:, :, ::1] means,               # (n_threads, at_once, C) and
-    int32_t[:, ::1] work,                 # (n_threads, C) 0
+    float[:, :, ::1] means,               # (n_threads, at_once, C) to work in, and
+    int32_t[:, ::1] work,                 # (n_threads, 2 C) 0
     double[:, ::1] sums,                  # IN and OUT (n, C)
     int n_threads,
 ):
     """Add for each row the values of its leaves over the trees, in their order."""
-    cdef Py_ssize_t b, thread, n = X.shape[0]
-    cdef const float *given = &values[0] if ends.shape[0] < 2 else NULL
-    cdef const int32_t *rows = &indptr[0] if indptr.shape[0] > 1 else NULL
+    cdef Py_ssize_t b, n = X.shape[0]
+    cdef Leaves f
+    f.rows, f.times, f.Y, f.columns, f.n_labels = &rows[0], &times[0], &Y[0], &columns[0], sums.shape[1]
+    f.ends, f.indptr = &ends[0] if ends.shape[0] > 1 else NULL, &indptr[0] if indptr.shape[0] > 1 else NULL
     for b in prange((n + at_once - 1) // at_once, nogil=True, num_threads=n_threads, use_threads_if=n_threads > 1):
-        thread = threadid()
-        add_some(b * at_once, min(n, (b + 1) * at_once), X, roots, feature, threshold, left, given, &drawn[0], &times[0],
-                 &ends[0], &Y[0], &columns[0], rows, draws, &place[thread, 0], &held[thread, 0], &means[thread, 0, 0],
-                 &work[thread, 0], sums)
+        add_some(b * at_once, min(n, (b + 1) * at_once), X, roots, feature, threshold, left, values, &f, draws,
+                 &means[threadid(), 0, 0], &work[threadid(), 0], sums)

@@ -86,7 +86,7 @@ class Trees:
     threshold : ndarray of shape (n_nodes,), float32
         Rows whose feature does not exceed it go to the left.
     left : ndarray of shape (n_nodes,), int32
-        The left child of a node, after which comes the right one; the number of a leaf.
+        The left child of a node, after which comes the right one; the number of a leaf, tree by tree.
     n_features_in_ : int
         Number of features of the rows.
     """
@@ -235,8 +235,10 @@ def _faults(trees: Any, n_features: int, n_labels: int) -> Faults:
     each_once = np.array_equal(np.sort(children), np.delete(np.arange(len(feature)), roots[:-1]))
     below = each_once and (children > parents).all() and (tree[children] == tree[parents]).all()
     yield not below, "it has a node that is not the child of one node before it in its tree"
-    leaves = np.arange(sizes.get("v", sizes.get("e", 0) - 1))
-    yield not np.array_equal(np.sort(left[feature == -1]), leaves), "its leaves do not have one value each"
+    n_leaves, leaves = sizes.get("v", sizes.get("e", 0) - 1), np.flatnonzero(feature == -1)
+    order = leaves[np.argsort(left[leaves])]
+    numbered = np.array_equal(left[order], np.arange(n_leaves)) and (np.diff(tree[order]) >= 0).all()
+    yield not numbered, "its leaves are not numbered tree by tree"
     outside = (feature < -1).any() or (feature >= n_features).any()
     yield outside, f"it asks for a feature beyond the {n_features} of its rows"
     yield not np.isfinite(trees.threshold).all(), "it has thresholds that are not finite"
@@ -513,15 +515,13 @@ def _summed(forest: Any, X: Any, n_jobs: int, divisor: Any, draws: NDArray[np.in
     """The values of each row's leaves, added over the trees, or over those that left it out, and divided."""
     values, *leaves = forest.for_kernel()
     sums, n_labels = np.zeros((X.shape[0], values.shape[1])), values.shape[1]
-    arrays = forest.roots, forest.feature, forest.threshold, forest.left, values.ravel(), *leaves
+    arrays = forest.roots, forest.feature, forest.threshold, forest.left, values, *leaves
     draws = np.empty((0, len(sums)), np.int32) if draws is None else draws
     for part, rows in dense_parts(X):
         n_threads = worthwhile_threads(n_jobs, len(rows) * len(forest.roots), each=_WORTH_SCORING)
         at_once = max(64, min(_ROWS_AT_ONCE, _SCORES // n_labels, -(-len(rows) // n_threads)))
-        place, held = (np.zeros((n_threads, n), np.int32) for n in (len(leaves[2]), max(at_once, n_labels)))
-        means, work = np.empty((n_threads, at_once, n_labels), np.float32), np.zeros((n_threads, n_labels), np.int32)
-        room = at_once, place, held, means, work
-        kernels.add_leaves(rows, *arrays, draws[:, part], *room, sums[part], n_threads)
+        work = np.empty((n_threads, at_once, n_labels), np.float32), np.zeros((n_threads, 2 * n_labels), np.int32)
+        kernels.add_leaves(rows, *arrays, draws[:, part], at_once, *work, sums[part], n_threads)
     sums /= divisor
     return sums
 

@@ -318,8 +318,8 @@ def grow_forests(
     labels = sparse.csr_array(labels) if few else labels
     forests = []
     for kind, n in enumerate(n_leaves.T):
-        grown = _joined(_used(nodes[:, kind], 2 * n - 1), n)
-        forests.append(Forest(*grown, n_features, labels, *_drawn(rows_of_leaves[:, kind], draws)))
+        grown = _joined(_used(nodes[:, kind], 2 * n - 1), n, n_features) | _drawn(rows_of_leaves[:, kind], draws)
+        forests.append(Forest(**grown, labels=labels))
     n_trees = (draws == 0).sum(axis=0)
     del rows, sizes, given, nodes, rows_of_leaves
     predictions = [_summed(forest, X, n_jobs, np.maximum(n_trees, 1)[:, np.newaxis], draws) for forest in forests]
@@ -336,34 +336,36 @@ def _used(parts: np.ndarray, n_used: np.ndarray) -> np.ndarray:
     return parts[np.arange(parts.shape[1]) < n_used[:, np.newaxis]]
 
 
-def _drawn(parts: np.ndarray, draws: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _drawn(parts: np.ndarray, draws: np.ndarray) -> dict[str, Any]:
     """rows, times and ends of a forest from the rows of each tree, leaf by leaf, the last of each as ~row."""
     n_rows = np.count_nonzero(draws, axis=1)
     rows = _used(parts, n_rows)
     last = rows < 0
     rows ^= -last.astype(np.int32)
     times = draws.ravel()[rows + np.repeat(draws.shape[1] * np.arange(len(draws)), n_rows)]
-    return rows, times.astype(np.int16), np.append(0, np.flatnonzero(last) + 1).astype(np.int32)
+    ends = np.append(0, np.flatnonzero(last) + 1).astype(np.int32)
+    return {"rows": rows, "times": times.astype(np.int16), "ends": ends}
 
 
-def _joined(nodes: np.ndarray, n_leaves: np.ndarray) -> tuple[np.ndarray, ...]:
-    """roots, feature, threshold and left of trees that number their nodes and leaves from 0 each."""
+def _joined(nodes: np.ndarray, n_leaves: np.ndarray, n_features: int) -> dict[str, Any]:
+    """The attributes of `Trees`, of trees that number their nodes and leaves from 0 each."""
     n_nodes = 2 * n_leaves - 1
     roots, before = (np.append(0, np.cumsum(each)) for each in (n_nodes, n_leaves))
-    feature, threshold, left = (nodes[name].copy() for name in ("feature", "threshold", "left"))
-    left += np.where(feature < 0, *(np.repeat(each[:-1], n_nodes) for each in (before, roots))).astype(np.int32)
-    return roots, feature, threshold, left
+    found = {name: nodes[name].copy() for name in ("feature", "threshold", "left")}
+    starts = (np.repeat(each[:-1], n_nodes) for each in (before, roots))
+    found["left"] += np.where(found["feature"] < 0, *starts).astype(np.int32)
+    return {"roots": roots, **found, "n_features_in_": n_features}
 
 
 @dataclass(eq=False)
 class _Boosting:
-    """Boosted trees of one depth: their scores of the rows, parts of the trees of each fold, and errors by round."""
+    """Boosted trees of one depth: their scores of the rows, the trees of each fold, and errors by round."""
 
     depth: int
     leaf: int
     seed: int
     F: NDArray[np.float32]  # (n_folds, n_samples, n_labels)
-    parts: list[list[tuple[np.ndarray, ...]]] = field(default_factory=lambda: [[] for _ in range(_FOLDS)])
+    trees: list[list[tuple[np.ndarray, ...]]] = field(default_factory=lambda: [[] for _ in range(_FOLDS)])
     errors: list[float] = field(default_factory=list)
 
     def best(self) -> tuple[int, bool]:
@@ -437,8 +439,9 @@ def boost_trees(
             grown = nodes, n_leaves, values, weights, errors
             if not kernels.boost(*given, *settings, *grown, first, n_threads, simd()):
                 raise MemoryError("There is not enough memory to grow trees.")
-            for a, (part, n) in enumerate(zip(run.parts, n_leaves.T, strict=True)):
-                part.append((_used(nodes[:, a], 2 * n - 1), n, _used(values[:, a], n), _used(weights[:, a], n)))
+            for (t, a), n in np.ndenumerate(n_leaves):
+                tree = nodes[t, a, : 2 * n - 1], values[t, a, :n], weights[t, a, :n]
+                run.trees[a].append(tuple(part.copy() for part in tree))
             run.errors += errors.sum(axis=1).tolist()
             if callback is not None:
                 callback()
@@ -454,17 +457,14 @@ def boost_trees(
         go_on(run, min(len(run.errors) + at_once, n_rounds))
     n_trees = run.best()[0] + 1
 
-    parts: list[tuple[np.ndarray, ...]] = []
-    for grown, mean, rows in zip(run.parts, base, others, strict=True):
-        root, one, left = np.array([(-1, 0, 0.0)], _NODE), np.ones(1, np.int32), n_trees
-        parts.append((root, one, mean[np.newaxis], one * rows.sum(dtype=np.int32)))
-        for nodes, n_leaves, values, weights in grown:
-            first = n_leaves[:left]
-            n, left = int(first.sum()), left - len(first)
-            parts.append((nodes[: 2 * n - len(first)], first, values[:n], weights[:n]))
-    nodes, n_leaves, values, weights = (np.concatenate(each) for each in zip(*parts, strict=True))
-    del run, grown, parts  # what they have is there once again
-    found = BoostedTrees(*_joined(nodes, n_leaves), X.shape[1], values, weights)
+    trees: list[tuple[np.ndarray, ...]] = []
+    for grown, mean, rows in zip(run.trees, base, others, strict=True):
+        trees.append((np.array([(-1, 0, 0.0)], _NODE), mean[np.newaxis], rows.sum(keepdims=True, dtype=np.int32)))
+        trees += grown[:n_trees]
+    n_leaves = np.array([len(weights) for *_, weights in trees])
+    nodes, values, weights = (np.concatenate(each) for each in zip(*trees, strict=True))
+    del run, grown, trees  # what they have is there once again
+    found = BoostedTrees(**_joined(nodes, n_leaves, X.shape[1]), values=values, weights=weights)
     inner = found.feature >= 0
     found.threshold[inner] = cuts[found.feature[inner], (found.threshold[inner] + 128).astype(int)]
     found.feature[inner] = columns[found.feature[inner]]

@@ -55,14 +55,14 @@ def _fit_and_weigh(
     given, O = labels.labeled_part(rows), chosen.predictions
     X, Y, known = given
     regression = ridge_regression(X, Y, chosen.ridge, feature_weights=w, known=known)
-    forests: list[Trees] = []
+    forests: list[Any] = []
     predictions = [O]
     if (n_estimators := steps.estimator.n_estimators) > 0 and len(O) >= FEWEST_ROWS:
         with steps.task("forests", "trees", None) as trees_done:
             X, seed = steps.in_memory(X), forest_seed(steps.estimator.random_state)
             n_jobs = check_n_jobs(steps.estimator.n_jobs)
             settings = dict[str, Any](random_state=seed, callback=trees_done, n_jobs=n_jobs)
-            boosted: list[tuple[Trees, np.ndarray]] = []
+            boosted: list[tuple[Any, np.ndarray]] = []
             if boosts(*Y.shape):
                 # first, before there are arrays of the forests: this takes the most memory
                 targets, rounds = Y if known is None else np.where(known, Y, np.nan), ROUNDS_OF_A_TREE * n_estimators

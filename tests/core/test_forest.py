@@ -14,7 +14,7 @@ from sklearn.ensemble import ExtraTreesRegressor, RandomForestRegressor
 from nmlsdr import _float32, forest
 from nmlsdr import _forest as kernels
 from nmlsdr._errors import InputError
-from nmlsdr.forest import KINDS, BoostedTrees, Forest, arrays_of, checked_trees, grow_forests, score_by_forests, to_sklearn
+from nmlsdr.forest import KINDS, BoostedTrees, Forest, arrays_of, checked_trees, grow_forests, score_by_forests
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -69,7 +69,7 @@ def test_trees_for_many_labels_are_split_by_sums_of_them(name, rng, monkeypatch)
             for one, (trees, left), O in zip(found, expected, predictions, strict=True):
                 assert_equals_twin(one, trees)
                 np.testing.assert_array_equal(O, twin.predict(trees, X, left))
-            assert_same(to_sklearn(found[0]).predict(X[:9]), score_by_forests(found[:1], X[:9], 1)[0])
+            assert_same(forest.to_sklearn(found[0]).predict(X[:9]), score_by_forests(found[:1], X[:9], 1)[0])
 
 
 @pytest.mark.parametrize("changed", [{"leaf": 1}, {"leaf": 5}, {"tried": 2}, {"n_draws": 40}])
@@ -95,8 +95,8 @@ def test_a_row_counts_as_often_as_it_was_drawn(level, n_draws, rng):
     assert kernels.grow(*given, draws, nodes, n_leaves, rows, 0, 5, 1, level)
     for several, counts in enumerate(n_leaves.T):
         expected, _ = twin.grow_forest(X, Y, 3, 5, several, n_draws=n_draws, tried=8)
-        grown = forest._joined(forest._used(nodes[:, several], 2 * counts - 1), counts)
-        found = Forest(*grown, 9, targets, *forest._drawn(rows[:, several], draws))
+        grown = forest._joined(forest._used(nodes[:, several], 2 * counts - 1), counts, 9)
+        found = Forest(**grown, labels=targets, **forest._drawn(rows[:, several], draws))
         assert_equals_twin(found, expected)
         assert_same(score_by_forests([found], X, 1)[0], twin.predict(expected, X))
 
@@ -220,7 +220,7 @@ def test_a_forest_becomes_one_of_scikit_learn(rng, n_labels):
     X[:, 0] += 3 * Y[:, 0]
     new = rng.standard_normal((50, 9)).astype(np.float32)
     for one in grow_forests(X, Y, n_estimators=12, random_state=0, n_jobs=1)[0]:
-        same = to_sklearn(one)
+        same = forest.to_sklearn(one)
         (ours,) = score_by_forests([one], new, 1)
         np.testing.assert_array_equal(same.predict(new).reshape(ours.shape), ours)
         np.testing.assert_allclose(one.feature_importances_, _importances(one), atol=1e-6)
@@ -259,7 +259,7 @@ def test_shap_reads_the_forest(rng):
     shap = pytest.importorskip("shap")
     X, Y = rng.standard_normal((60, 4)), labels(rng, (60, 2))
     for one in grow_forests(X, Y, n_estimators=5, random_state=0, n_jobs=1)[0]:
-        explainer = shap.TreeExplainer(to_sklearn(one))
+        explainer = shap.TreeExplainer(forest.to_sklearn(one))
         total = explainer.shap_values(X).sum(axis=1) + explainer.expected_value
         np.testing.assert_allclose(total, score_by_forests([one], X, 1)[0], atol=1e-5)
 
@@ -293,7 +293,7 @@ def test_a_tree_without_splits_has_no_importances():
     for one in grow_forests(X, Y, n_estimators=3, random_state=0, n_jobs=1)[0]:
         assert one.roots.tolist() == [0, 1, 2, 3]
         np.testing.assert_array_equal(one.feature_importances_, np.zeros(3))
-        assert to_sklearn(one).estimators_[0].get_depth() == 0
+        assert forest.to_sklearn(one).estimators_[0].get_depth() == 0
 
 
 def test_no_memory_is_an_error(rng, monkeypatch):

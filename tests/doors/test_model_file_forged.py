@@ -370,7 +370,7 @@ TOGETHER = "its arrays do not fit together"
     (put("ends", -1, 10**9), "leaves without rows"),
     (put_in("labels", lambda labels: 1024 - labels), "predicts differently"),
     (put_in("rows", lambda rows: rows[::-1].copy()), "predicts differently"),
-    (put_in("times", lambda times: times * 1 + (np.arange(len(times)) % 3 == 0).astype(np.int16)), "predicts differently"),
+    (put_in("times", lambda times: times + (np.arange(len(times)) % 3 == 0).astype("i2")), "predicts differently"),
     (put_in("rows", lambda rows: rows[:-1]), TOGETHER),
     (put_in("times", lambda times: times[:-1]), TOGETHER),
     (put_in("ends", lambda ends: ends[:-1]), "not numbered tree by tree"),

@@ -21,7 +21,7 @@ from scipy.linalg import blas
 
 from ._checks.arguments import check_rows
 from ._lapack import add_products
-from ._process.threads import in_threads, worthwhile_threads
+from ._process.threads import check_n_jobs, in_threads, worthwhile_threads
 
 _BLOCK_VALUES = 1 << 19  # values of X that are widened to float64 and centred at a time: 4 MiB
 # Labels with fewer non-zeros than this are multiplied as a sparse matrix: at 2 % (Corel) it takes a quarter of
@@ -220,13 +220,14 @@ def row_blocks(X: Any) -> Iterator[slice]:
         yield slice(first, min(first + step, X.shape[0]))
 
 
-def fill_rows(out: np.ndarray, values: Callable[[slice], np.ndarray], n_threads: int) -> np.ndarray:
+def fill_rows(out: np.ndarray, values: Callable[[slice], np.ndarray], n_jobs: int | None) -> np.ndarray:
     """Write ``values(part)`` to ``out[part]`` for each of its `row_blocks`, on several threads where there are many."""
 
     def fill(part: slice) -> None:
         out[part] = values(part)
 
-    deque(in_threads(fill, row_blocks(out), worthwhile_threads(n_threads, out.size, 4 * _BLOCK_VALUES)), maxlen=0)
+    n_threads = worthwhile_threads(check_n_jobs(n_jobs), out.size, 4 * _BLOCK_VALUES)
+    deque(in_threads(fill, row_blocks(out), n_threads), maxlen=0)
     return out
 
 
@@ -311,11 +312,8 @@ def sparse_gram(A: Any, weights: np.ndarray) -> np.ndarray:
 
 def _constant(F: np.ndarray, value: np.ndarray) -> np.ndarray:
     """Mask of the columns that hold nothing but ``value``."""
-    constant = np.asarray(True)
-    for part in (slice(50), *row_blocks(F)):  # in most columns the first rows differ
-        if constant.any():
-            constant = constant & (F[part] == value).all(axis=0)
-    return constant
+    start = (F[:50] == value).all(axis=0)  # mostly False, and often for every column
+    return np.logical_and.reduce([(F[part] == value).all(axis=0) for part in row_blocks(F)]) if start.any() else start
 
 
 # ---------------------------------------------------------------- labels that are known on the same rows

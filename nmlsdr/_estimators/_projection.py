@@ -8,7 +8,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._checks.labels import Labels
 from .._moments import RowSums, centred_over_known, fill_rows
-from .._process.threads import check_n_jobs
 from .._projections.directions import Directions
 from ._sklearn_bases import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from ._steps import Steps, Takes, refuse_one
@@ -80,5 +79,4 @@ def read_labeled(steps: Steps, X: Any, y: Any, labeled: Any, takes: Takes = "who
 
 def half_hard(F: np.ndarray, labels: Labels, n_jobs: int | None) -> np.ndarray:
     """F~: hard labels on known entries, soft ones on the others (article, section 3.3)."""
-    known, cleaned = labels.known, np.empty_like(F)
-    return fill_rows(cleaned, lambda part: np.where(known[part], F[part] > 0.5, F[part]), check_n_jobs(n_jobs))
+    return fill_rows(np.empty_like(F), lambda part: np.where(labels.known[part], F[part] > 0.5, F[part]), n_jobs)

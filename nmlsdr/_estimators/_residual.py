@@ -394,8 +394,7 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         V, which is O at first, becomes the scores of the labelled rows without their own labels.
         """
         places = self.embedding_, self.ridge_scores_
-        n_threads, transformers = check_n_jobs(self.n_jobs), []
-        R, E = np.zeros(labels.Y.shape), np.empty((len(places), *labels.Y.shape))
+        R, E, transformers = np.zeros(labels.Y.shape), np.empty((len(places), *labels.Y.shape)), []
         trust, share = steps.trust(labels, alpha), share_of_errors(self.residual_weight, len(V))
         _, given, known = labels.labeled_part()
         R[labels.labeled] = (given - V) if known is None else np.where(known, given - V, 0.0)
@@ -407,10 +406,10 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
                 transformers.append(found.transformer)
                 del found
             with steps.task(f"propagation of residuals in the {name}", "sweep", None) as swept:
-                system = System(W, R, *trust, n_threads, clip=False)
+                system = System(W, R, *trust, check_n_jobs(self.n_jobs), clip=False)
                 propagate_signed(system, steps.goal(swept), out)
             T = transition_of_graph(W, n_jobs=self.n_jobs)[labels.labeled]
-            fill_rows(V, lambda part: V[part] + share * (T[part] @ out), n_threads)  # noqa: B023
+            fill_rows(V, lambda part: V[part] + share * (T[part] @ out), self.n_jobs)  # noqa: B023
         return {"propagated_errors_": E} | ({} if transformers[0] is None else {"neighbors_": transformers})
 
     def _embed(self, rows: Any, components: np.ndarray, mean: np.ndarray) -> Any:

@@ -228,6 +228,7 @@ def test_few_labels_are_multiplied_as_a_sparse_matrix(rng, layout, monkeypatch):
             np.testing.assert_allclose(S, scatter, atol=1e-10)
             np.testing.assert_allclose(_moments.label_gram(F), F.T @ F, atol=1e-10)
     assert not sums.label_moment(Y, mean)[:, 3].any()
+    np.testing.assert_allclose(sums.label_moment(F + 2.0**27, mean), expected, atol=1e-10)  # or digits are lost
 
 
 def test_the_largest_entry_decides_the_sign(rng):

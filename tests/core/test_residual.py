@@ -296,10 +296,11 @@ def test_threads_for_blocks_of_rows_change_no_bit(data, monkeypatch):
         np.testing.assert_array_equal(getattr(three, name), getattr(one, name))
 
 
-def test_rounding_keeps_its_step():
-    """Of the largest entry, whose rounding to the next power of two doubles the step."""
+def test_rounding_keeps_its_step(monkeypatch):
+    """Of the largest entry, whose rounding to the next power of two doubles the step; a row is a block here."""
+    monkeypatch.setattr(_moments, "_BLOCK_VALUES", 2)
     for largest in (1.0, 0.75, 1 - 1e-12, 1e-300, 0.0):
-        rows, step = rounded(np.array([[largest, largest / 3]]))
+        rows, step = rounded(np.array([[largest, largest / 3]] * 3))
         again, same = rounded(rows.copy())
         assert same == step
         np.testing.assert_array_equal(again, rows)

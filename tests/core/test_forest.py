@@ -84,21 +84,36 @@ def test_the_twin_takes_other_settings_too(changed, rng, monkeypatch):
         assert_equals_twin(one, twin.grow_forest(X, Y, 2, 4, several, **given)[0])
 
 
+def grown_by_kernel(X, Y, kinds, n_draws, n_trees, level):
+    """Trees of each kind, with leaves of three rows, for features that are tried in every node."""
+    (n, d), n_labels = X.shape, Y.shape[1]
+    (nodes, n_leaves), targets = forest._room(n_trees, len(kinds), n // 3), np.int16(1024 * Y)
+    draws, rows = np.zeros((n_trees, n), np.int32), np.empty((n_trees, len(kinds), min(n, n_draws)), np.int32)
+    given = np.float32(X).ravel(), np.empty(0, np.int32), d * np.arange(n + 1), d, targets, n_labels, np.int32(kinds)
+    assert kernels.grow(*given, 3, n_draws, 3, draws, nodes, n_leaves, rows, 0, n_trees, 1, level)
+    for kind, counts in enumerate(n_leaves.T):
+        grown = forest._joined(forest._used(nodes[:, kind], 2 * counts - 1), counts, d)
+        yield Forest(**grown, labels=targets, **forest._drawn(rows[:, kind], draws))
+
+
 @pytest.mark.parametrize("n_draws", [9000, 405])
 @pytest.mark.parametrize("level", range(len(LEVELS)))
 def test_a_row_counts_as_often_as_it_was_drawn(level, n_draws, rng):
     """Some 1000 draws of each of nine rows, whose sums leave 16 and 24 bits, or 45, whose numbers just leave 16."""
-    X, Y, kinds = rng.standard_normal((9, 9)).astype(np.float32), labels(rng, (9, 2)), np.int32([[8, 0], [8, 1]])
-    (nodes, n_leaves), rows, targets = forest._room(5, 2, 3), np.empty((5, 2, 9), np.int32), np.int16(1024 * Y)
-    given = X.ravel(), np.empty(0, np.int32), 9 * np.arange(10), 9, targets, 2, kinds, 3, n_draws, 3
-    draws = np.zeros((5, 9), dtype=np.int32)
-    assert kernels.grow(*given, draws, nodes, n_leaves, rows, 0, 5, 1, level)
-    for several, counts in enumerate(n_leaves.T):
+    X, Y = rng.standard_normal((9, 9)).astype(np.float32), labels(rng, (9, 2))
+    for several, found in enumerate(grown_by_kernel(X, Y, [[8, 0], [8, 1]], n_draws, 5, level)):
         expected, _ = twin.grow_forest(X, Y, 3, 5, several, n_draws=n_draws, tried=8)
-        grown = forest._joined(forest._used(nodes[:, several], 2 * counts - 1), counts, 9)
-        found = Forest(**grown, labels=targets, **forest._drawn(rows[:, several], draws))
         assert_equals_twin(found, expected)
         assert_same(score_by_forests([found], X, 1)[0], twin.predict(expected, X))
+
+
+@pytest.mark.parametrize("level", range(len(LEVELS)))
+def test_of_equally_good_splits_the_first_is_taken_whatever_float32_says(level):
+    """Features that part one of three groups from the others, whose votes are the same in another order."""
+    X = np.tile(np.repeat(np.eye(3), 3, axis=0), (1, 4)) * np.arange(1, 13)
+    Y = np.array([[1023, 511, 77], [511, 77, 1023], [77, 1023, 511]])[np.arange(9) // 3] / 1024
+    for several, found in enumerate(grown_by_kernel(X, Y, [[12, 0], [12, 1]], 27, 500, level)):
+        assert_equals_twin(found, twin.grow_forest(np.float32(X), Y, 3, 500, several, n_draws=27, tried=12)[0])
 
 
 def test_a_chain_as_long_as_its_rows_allow_is_grown(rng):

@@ -153,8 +153,8 @@ class Forest(Trees):
         yield (rows < 0).any() or (rows >= n_rows).any(), f"it has rows beyond the {n_rows} whose labels it knows"
         yield (self.times < 1).any(), "it has rows that were not drawn"
         yield (self.weights > most).any(), f"it has leaves with more than {most} draws"
-        yield not stored.size or (stored < least).any(), f"it has labels below {least}"
-        yield (stored > _STEPS).any(), f"it has labels above {_STEPS}"
+        fit = stored.size and ((least <= stored) & (stored <= _STEPS)).all()
+        yield not fit, f"it has labels outside [{least}, {_STEPS}]"
 
 
 @dataclass(eq=False, repr=False)
@@ -314,6 +314,7 @@ def grow_forests(
             raise MemoryError("There is not enough memory to grow trees.")
         if callback is not None:
             callback()
+    del rows, sizes, given
     few = n_labels > MOST_LABELS and 0 < 10 * np.count_nonzero(labels) < labels.size  # of them occur in a leaf
     labels = sparse.csr_array(labels) if few else labels
     forests = []
@@ -321,7 +322,7 @@ def grow_forests(
         grown = _joined(_used(nodes[:, kind], 2 * n - 1), n, n_features) | _drawn(rows_of_leaves[:, kind], draws)
         forests.append(Forest(**grown, labels=labels))
     n_trees = (draws == 0).sum(axis=0)
-    del rows, sizes, given, nodes, rows_of_leaves
+    del nodes, rows_of_leaves
     predictions = [_summed(forest, X, n_jobs, np.maximum(n_trees, 1)[:, np.newaxis], draws) for forest in forests]
     return forests, predictions, n_trees > 0
 
@@ -352,8 +353,8 @@ def _joined(nodes: np.ndarray, n_leaves: np.ndarray, n_features: int) -> dict[st
     n_nodes = 2 * n_leaves - 1
     roots, before = (np.append(0, np.cumsum(each)) for each in (n_nodes, n_leaves))
     found = {name: nodes[name].copy() for name in ("feature", "threshold", "left")}
-    starts = (np.repeat(each[:-1], n_nodes) for each in (before, roots))
-    found["left"] += np.where(found["feature"] < 0, *starts).astype(np.int32)
+    starts = (np.repeat(each[:-1].astype(np.int32), n_nodes) for each in (before, roots))
+    found["left"] += np.where(found["feature"] < 0, *starts)
     return {"roots": roots, **found, "n_features_in_": n_features}
 
 
@@ -514,7 +515,8 @@ def score_by_forests(forests: Sequence[Any], X: Any, n_jobs: int) -> list[np.nda
 def _summed(forest: Any, X: Any, n_jobs: int, divisor: Any, draws: NDArray[np.int32] | None = None) -> np.ndarray:
     """The values of each row's leaves, added over the trees, or over those that left it out, and divided."""
     values, *leaves = forest.for_kernel()
-    sums, n_labels = np.zeros((X.shape[0], values.shape[1])), values.shape[1]
+    n_labels = values.shape[1]
+    sums = np.zeros((X.shape[0], n_labels))
     arrays = forest.roots, forest.feature, forest.threshold, forest.left, values, *leaves
     draws = np.empty((0, len(sums)), np.int32) if draws is None else draws
     for part, rows in dense_parts(X):

@@ -66,6 +66,7 @@ def test_trees_for_many_labels_are_split_by_sums_of_them(name, rng, monkeypatch)
             found, predictions, _ = grow_forests(layout(X), Y, **options)
             assert found[0].threshold.tobytes() != plain[0].threshold.tobytes()
             assert sparse.issparse(found[0].labels) == (name == "rare labels")
+            assert found[0].labels is found[1].labels
             for one, (trees, left), O in zip(found, expected, predictions, strict=True):
                 assert_equals_twin(one, trees)
                 np.testing.assert_array_equal(O, twin.predict(trees, X, left))

@@ -141,7 +141,7 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         Coefficients of the ridge regression, which predicts coef_ x + intercept_ for a row x.
     intercept_ : ndarray of shape (n_labels,), float64
         Intercepts of the ridge regression.
-    forests_ : list of Forest
+    forests_ : list of Forest and BoostedTrees
         The forests of the trend as arrays, with ``feature_importances_``: extremely randomised trees, a random forest,
         and beyond 1000 labelled rows boosted trees. `nmlsdr.forest.to_sklearn` makes a forest of scikit-learn of each.
     n_labeled_ : int
@@ -204,9 +204,9 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
 
     A fit searches neighbours three times, which takes a time quadratic in n_samples. The ridge regressions are cubic in
     the smaller one of the number l of labelled rows and n_features. The trees take l log l times n_labels times the
-    number of features that a node tries. Memory beside X and y: about 120 + 12 n_labels numbers of 8 bytes for each
-    row, and 400 + 24 n_labels for each labelled row up to 10 000; or twice X if that is more. With more than 256 rare
-    labels: about 60 + 9 n_labels for each row.
+    number of features that a node tries. Memory beside X and y: about 180 + 7 n_labels numbers of 8 bytes for each
+    row, and 600 + 3 n_labels for each labelled row up to 10 000; if it is more, twice X, or 9 times the square of the
+    smaller one of l and n_features.
 
     Standardise the features first. ``metric``, ``neighbors`` and the alphas apply to all three graphs: that of the
     shrunken features, from which the embedding is learned, and those of the embedding and of the ridge regression's

@@ -66,7 +66,6 @@ def test_trees_for_many_labels_are_split_by_sums_of_them(name, rng, monkeypatch)
             found, predictions, _ = grow_forests(layout(X), Y, **options)
             assert found[0].threshold.tobytes() != plain[0].threshold.tobytes()
             assert sparse.issparse(found[0].labels) == (name == "rare labels")
-            assert found[0].labels is found[1].labels
             for one, (trees, left), O in zip(found, expected, predictions, strict=True):
                 assert_equals_twin(one, trees)
                 np.testing.assert_array_equal(O, twin.predict(trees, X, left))
@@ -288,6 +287,19 @@ def test_a_forest_is_made_again_of_its_arrays(rng):
         assert_same(back, one)
         with pytest.raises(InputError, match="its arrays do not fit together"):
             checked_trees(Forest, arrays_of(one), 4, 3)
+        with pytest.raises(InputError, match="labels outside"):
+            checked_trees(Forest, arrays_of(one) | {"labels": sparse.csr_array((60, 2), dtype=np.int16)}, 4, 2)
+
+
+def test_a_forest_takes_less_memory_than_its_values_and_rare_labels_may_all_be_missing(rng, monkeypatch):
+    X, Y = rng.standard_normal((200, 4)), labels(rng, (200, 99))
+    (one, two), *_ = grow_forests(X, Y, n_estimators=9, random_state=0, n_jobs=1)
+    assert one.labels is two.labels
+    assert sum(array.nbytes for name, array in arrays_of(one).items() if name != "labels") < one.values.nbytes / 4
+    monkeypatch.setattr(forest, "MOST_LABELS", 98)
+    (none, _), *_ = grow_forests(X, 0 * Y, n_estimators=9, random_state=0, n_jobs=1)
+    assert_same(checked_trees(Forest, arrays_of(none), 4, 99), none)
+    assert not score_by_forests([none], X, 1)[0].any()
 
 
 def test_a_child_in_another_tree_is_refused():

@@ -328,6 +328,13 @@ def children_in_the_next_tree(stored):
     left[0], left[second] = left[second], left[0]
 
 
+def leaves_in_the_next_tree(stored):
+    """The first leaves of two trees have each other's numbers."""
+    leaves, second = np.flatnonzero(stored["feature"] < 0), stored["roots"][1]
+    both = leaves[0], leaves[leaves > second][0]
+    stored["left"][[*both]] = stored["left"][[*both[::-1]]]
+
+
 def no_nodes(stored):
     stored.update({name: array[:0] for name, array in stored.items()})
 
@@ -354,6 +361,7 @@ TOGETHER = "its arrays do not fit together"
     (put("feature", 0, -2), "asks for a feature beyond the 5"),
     (put("left", -1, 0), "not numbered tree by tree"),
     (put("left", -1, 10**9), "not numbered tree by tree"),
+    (forest(leaves_in_the_next_tree), "not numbered tree by tree"),  # values of another tree
     (put("threshold", 0, np.nan), "thresholds that are not finite"),
     (put("threshold", 0, np.inf), "thresholds that are not finite"),
     (put("labels", (0, 0), 1025), "labels outside"),
@@ -368,6 +376,7 @@ TOGETHER = "its arrays do not fit together"
     (put("ends", 1, 0), "leaves without rows"),
     (put("ends", 1, 2**31 - 1), "leaves without rows"),
     (put("ends", -1, 10**9), "leaves without rows"),
+    (put("ends", slice(1, 4), [2**31 - 1, -(2**31), -1]), "leaves without rows"),  # all differences are above 0
     (put_in("labels", lambda labels: 1024 - labels), "predicts differently"),
     (put_in("rows", lambda rows: rows[::-1].copy()), "predicts differently"),
     (put_in("times", lambda times: times + (np.arange(len(times)) % 3 == 0).astype("i2")), "predicts differently"),
@@ -416,6 +425,7 @@ def one_forest_twice(schema, arrays):
 @pytest.mark.parametrize(("change", "message"), [
     (forest(lambda stored: stored["values"].__setitem__((0, 0), 2.5), 2), r"values outside \[-2, 2\]"),
     (forest(lambda stored: stored["values"].__setitem__((0, 0), -0.5), 2), "predicts differently"),
+    (forest(lambda stored: stored["values"].__setitem__((0, 0), np.nan), 2), r"values outside \[-2, 2\]"),
     (forest(lambda stored: stored["weights"].__setitem__(0, 0), 2), "leaves without rows"),
     (forest(lambda stored: stored["left"].__setitem__(1, 0), 2), BELOW),
     (forest(two_trees_each, 2), "trees in 4 models"),

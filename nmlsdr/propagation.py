@@ -177,7 +177,7 @@ def propagate_signed(system: System, goal: Goal, out: np.ndarray | None = None) 
     Parameters
     ----------
     system : System
-        Its ``Y`` is R, finite numbers; it is multiplied by a power of two, in place, and back. Its ``clip`` is False.
+        Its ``Y`` is R, finite numbers; it is multiplied by a power of two, in place. Its ``clip`` is False.
     goal : Goal
         As in `propagate`, but ``tol`` is in units of max |R|.
     out : ndarray of the shape of R, float64, default=None
@@ -209,7 +209,6 @@ def propagate_signed(system: System, goal: Goal, out: np.ndarray | None = None) 
     exponent = math.frexp(largest(system.Y))[1]  # a power of two changes no bit
     np.ldexp(system.Y, -exponent, out=system.Y)
     result = propagate_checked(system, goal, out=out)
-    np.ldexp(system.Y, exponent, out=system.Y)
     return replace(
         result,
         F=np.ldexp(result.F, exponent, out=result.F),

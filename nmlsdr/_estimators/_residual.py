@@ -394,11 +394,11 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         V, which is O at first, becomes the scores of the labelled rows without their own labels.
         """
         places = self.embedding_, self.ridge_scores_
-        R, E, transformers = np.zeros(labels.Y.shape), np.empty((len(places), *labels.Y.shape)), []
+        E, transformers = np.zeros((len(places), *labels.Y.shape)), []
         trust, share = steps.trust(labels, alpha), share_of_errors(self.residual_weight, len(V))
-        _, given, known = labels.labeled_part()
-        R[labels.labeled] = (given - V) if known is None else np.where(known, given - V, 0.0)
-        del given
+        E[-1, labels.labeled] = -V
+        E[-1] += labels.Y
+        E[-1][~labels.known] = 0.0
         for name, rows, out in zip(_PLACES, places, E, strict=True):
             with steps.task(f"neighbors in the {name}"):
                 found = steps.search(rows, self._n_nearest())
@@ -406,11 +406,16 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
                 transformers.append(found.transformer)
                 del found
             with steps.task(f"propagation of residuals in the {name}", "sweep", None) as swept:
-                system = System(W, R, *trust, check_n_jobs(self.n_jobs), clip=False)
+                system = System(W, E[-1].copy(), *trust, check_n_jobs(self.n_jobs), clip=False)
                 propagate_signed(system, steps.goal(swept), out)
-            T = transition_of_graph(W, n_jobs=self.n_jobs)[labels.labeled]
-            fill_rows(V, lambda part: V[part] + share * (T[part] @ out), self.n_jobs)  # noqa: B023
+                del system
+            self._add_averages(V, share, W, labels.labeled, out)
         return {"propagated_errors_": E} | ({} if transformers[0] is None else {"neighbors_": transformers})
+
+    def _add_averages(self, V: np.ndarray, share: float, W: Any, labeled: np.ndarray, E: np.ndarray) -> None:
+        """V += share T E on the labelled rows."""
+        T = transition_of_graph(W, n_jobs=self.n_jobs)[labeled]
+        fill_rows(V, lambda part: V[part] + share * (T[part] @ E), self.n_jobs)
 
     def _embed(self, rows: Any, components: np.ndarray, mean: np.ndarray) -> Any:
         with single_threaded_blas():

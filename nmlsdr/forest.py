@@ -66,6 +66,7 @@ _WORK = 2e8  # rows x features x labels, about .2 s, between two looks at the ke
 _WORTH_A_THREAD = 2e5  # of the same, about .2 ms
 _WORTH_SCORING = 3e4  # rows x trees
 _ROWS_AT_ONCE, _SCORES = 2048, 1 << 18  # that go down a tree together, at most; of their scores: 2 MB
+_NO_DRAWS = np.empty((0, 0), np.int32)
 _NODE = np.dtype([("feature", "i4"), ("left", "i4"), ("threshold", "f4")])
 
 
@@ -512,13 +513,12 @@ def score_by_forests(forests: Sequence[Any], X: Any, n_jobs: int) -> list[np.nda
     return [_summed(forest, X, n_jobs, forest.n_models or len(forest.roots) - 1) for forest in forests]
 
 
-def _summed(forest: Any, X: Any, n_jobs: int, divisor: Any, draws: NDArray[np.int32] | None = None) -> np.ndarray:
+def _summed(forest: Any, X: Any, n_jobs: int, divisor: Any, draws: NDArray[np.int32] = _NO_DRAWS) -> np.ndarray:
     """The values of each row's leaves, added over the trees, or over those that left it out, and divided."""
     values, *leaves = forest.for_kernel()
     n_labels = values.shape[1]
     sums = np.zeros((X.shape[0], n_labels))
     arrays = forest.roots, forest.feature, forest.threshold, forest.left, values, *leaves
-    draws = np.empty((0, len(sums)), np.int32) if draws is None else draws
     for part, rows in dense_parts(X):
         n_threads = worthwhile_threads(n_jobs, len(rows) * len(forest.roots), each=_WORTH_SCORING)
         at_once = max(64, min(_ROWS_AT_ONCE, _SCORES // n_labels, -(-len(rows) // n_threads)))

@@ -73,9 +73,8 @@ def _fit_and_weigh(
                 each[~left_out] = O[~left_out]
             forests += [trees for trees, _ in boosted]
             predictions += [*out_of_bag, *(scores for _, scores in boosted)]
-    weights, mixed = learner_weights(predictions, Y, known), predictions[-1]
-    for part in row_blocks(mixed):  # in place
-        mixed[part] = weighted_sum(weights, [each[part] for each in predictions])
+    weights = learner_weights(predictions, Y, known)
+    mixed = weighted_sum(weights, predictions, predictions[-1])
     return Trend(*regression, forests, weights, chosen.ridge, chosen.shrinkage), mixed
 
 
@@ -97,7 +96,7 @@ def trend_scores(steps: Any, trend: Any, rows: Any, by_ridge: np.ndarray, n_jobs
         shape, sums = (len(forests), by_ridge.shape[1]), RowSums.of(rows, checked=True)
         found = steps.in_memory(sums.map(_forest_scores, shape, np.float64, forests=forests, n_jobs=n_jobs))
         predictions += list(np.moveaxis(found, 1, 0))
-    return weighted_sum(trend.learner_weights_, predictions)
+    return weighted_sum(trend.learner_weights_, predictions, np.empty(by_ridge.shape))
 
 
 def _forest_scores(block: RowSums, forests: list[Trees], n_jobs: int | None) -> np.ndarray:
@@ -166,6 +165,8 @@ def share_of_errors(residual_weight: float, n_labeled: int) -> float:
     return residual_weight * float(min(1.0, (MANY_ROWS / n_labeled) ** 0.25)) / 2
 
 
-def weighted_sum(weights: np.ndarray, predictions: Sequence[np.ndarray]) -> np.ndarray:
-    """The sum of weights times predictions, in their order."""
-    return np.asarray(sum(weight * each for weight, each in zip(weights, predictions, strict=True)))
+def weighted_sum(weights: np.ndarray, predictions: Sequence[np.ndarray], out: np.ndarray) -> np.ndarray:
+    """The sum of weights times predictions, in their order; ``out`` may be one of these."""
+    for part in row_blocks(out):
+        out[part] = sum(weight * each[part] for weight, each in zip(weights, predictions, strict=True))
+    return out

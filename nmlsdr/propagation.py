@@ -177,11 +177,11 @@ def propagate_signed(system: System, goal: Goal, out: np.ndarray | None = None) 
     Parameters
     ----------
     system : System
-        Its ``Y`` is R, finite numbers; it is multiplied by a power of two, in place. Its ``clip`` is False.
+        Its ``Y`` is R, finite numbers; R times a power of two takes its place. Its ``clip`` is False.
     goal : Goal
         As in `propagate`, but ``tol`` is in units of max |R|.
     out : ndarray of the shape of R, float64, default=None
-        Where E is written.
+        Where E is written; R itself, if it is not needed any more.
 
     Returns
     -------
@@ -207,7 +207,7 @@ def propagate_signed(system: System, goal: Goal, out: np.ndarray | None = None) 
     [30.0, 4.0, -20.0]
     """
     exponent = math.frexp(largest(system.Y))[1]  # a power of two changes no bit
-    np.ldexp(system.Y, -exponent, out=system.Y)
+    system.Y = np.ldexp(system.Y, -exponent)
     result = propagate_checked(system, goal, out=out)
     return replace(
         result,

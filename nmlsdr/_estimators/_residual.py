@@ -406,7 +406,7 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
                 transformers.append(found.transformer)
                 del found
             with steps.task(f"propagation of residuals in the {name}", "sweep", None) as swept:
-                system = System(W, E[-1].copy(), *trust, check_n_jobs(self.n_jobs), clip=False)
+                system = System(W, E[-1], *trust, check_n_jobs(self.n_jobs), clip=False)
                 propagate_signed(system, steps.goal(swept), out)
                 del system
             self._add_averages(V, share, W, labels.labeled, out)

@@ -65,7 +65,7 @@ _CODES = 1 << 25  # bytes of codes, but 1000 columns at least; of more columns t
 _WORK = 2e8  # rows x features x labels, about .2 s, between two looks at the keyboard
 _WORTH_A_THREAD = 2e5  # of the same, about .2 ms
 _WORTH_SCORING = 3e4  # rows x trees
-_ROWS_AT_ONCE, _SCORES = 2048, 1 << 18  # that go down a tree together, at most; of their scores: 2 MB
+_ROWS_AT_ONCE, _SCORES = 4096, 1 << 18  # that go down a tree together at most, of their scores: 2 MB
 _NO_DRAWS = np.empty((0, 0), np.int32)
 _NODE = np.dtype([("feature", "i4"), ("left", "i4"), ("threshold", "f4")])
 

@@ -109,10 +109,11 @@ static inline NM_INLINE double nmlsdr_score(const nmlsdr_growing *g, int32_t dra
     return (double)squares / draws + (double)(g->squared - 2 * products + squares) / (g->total[1] - draws);
 }
 
-/* What a score in float32 is at least, of 256 labels or fewer: sums of so many squares are off by 2e-5 of themselves at most. */
-static inline NM_INLINE float nmlsdr_nearly(double score)
+/* What the float32 of a score is at least: sums of squares of n numbers are off by (n + 10) / 2^24 of themselves at most.  So is
+ * a sum that it is compared with, and the constant is twice the sum of both. */
+static inline NM_INLINE float nmlsdr_nearly(const nmlsdr_growing *g, double score)
 {
-    return (float)(score * (1.0 - 5e-5));
+    return (float)(score * (1.0 - 2.4e-7 * ((double)g->f->n_sums + 10.0)));
 }
 
 /* The least and the largest value of a column that is kept alone in the rows of the node, its values in x if they differ, and

@@ -120,7 +120,7 @@ static inline NM_TARGET NM_INLINE double NM_LEVEL(score)(const nmlsdr_growing *g
 static inline NM_TARGET NM_INLINE VI NM_LEVEL(may_be)(const nmlsdr_growing *g, VI rows, V score, double best)
 {
     const int32_t least = (int32_t)g->f->leaf, most = (int32_t)(g->n - g->f->leaf);
-    return VGE(score, (V){0} + nmlsdr_nearly(best)) & VGE(rows, (VI){0} + least) & VGE((VI){0} + most, rows);
+    return VGE(score, (V){0} + nmlsdr_nearly(g, best)) & VGE(rows, (VI){0} + least) & VGE((VI){0} + most, rows);
 }
 
 /* Compare the columns of a window that have one threshold each; -1 in place of a column: none. */
@@ -147,7 +147,7 @@ NM_TARGET static void NM_LEVEL(compare_columns)(
     float nearly[LANES], limit = 0.0f;
     AT(V, nearly) = VCHOOSE(some, score, -1.0f - (V){0});
     for (int j = 0; j < LANES; j++) limit = nearly[j] > limit ? nearly[j] : limit;
-    limit = nmlsdr_nearly(limit);
+    limit = nmlsdr_nearly(g, limit);
     for (int j = 0; j < LANES; j++) {
         if (nearly[j] < limit) continue;
         const double exact = NM_LEVEL(score)(g, sums + j, LANES);
@@ -266,7 +266,7 @@ static inline NM_TARGET NM_INLINE void NM_LEVEL(compare_bins)(const nmlsdr_growi
     }
     if (!VANY(some)) return;
     for (ptrdiff_t k = 0; k < all; k++) limit = nearly[k] > limit ? nearly[k] : limit;
-    limit = nmlsdr_nearly(limit);
+    limit = nmlsdr_nearly(g, limit);
     double highest = best->score;
     for (ptrdiff_t k = all; k > 0; k--) {
         if (nearly[k - 1] < limit) continue;

@@ -82,7 +82,7 @@ typedef struct nmlsdr_growing {
     int64_t squared; /* of the labels */
 
     int32_t *z, *pairs; /* (n, n_padded) of Z, the rows of the node; (n / 2, n_padded) those of two rows in 16 bits each */
-    float *window, *x; /* (n, lanes) of the rows of the node: of neighbouring columns; (lanes, capacity) the same */
+    float *window, *x; /* of the rows of the node: of neighbouring columns, of one */
     int8_t *code;      /* (n) of a column */
     uint8_t *bin;      /* (AT_ONCE, capacity) thresholds below the value */
     ptrdiff_t capacity;
@@ -390,7 +390,7 @@ static int nmlsdr_grow_tree(const nmlsdr_growth *f, ptrdiff_t t, int level)
     g.place = (int32_t *)nmlsdr_new(&memory, rows, sizeof(int32_t));
     nmlsdr_new_numbers(&g, &memory, rows, rows);
     g.window = (float *)nmlsdr_new(&memory, g.capacity * NMLSDR_WIDEST, sizeof(float));
-    g.x = (float *)nmlsdr_new(&memory, g.capacity * NMLSDR_WIDEST, sizeof(float));
+    g.x = (float *)nmlsdr_new(&memory, g.capacity, sizeof(float));
     g.search = level > 0 ? nmlsdr_forest_search_avx2 : nmlsdr_forest_search_portable;
     g.add_up = level > 0 ? nmlsdr_forest_add_up_avx2 : nmlsdr_forest_add_up_portable;
     if (!memory.failed) nmlsdr_draw_rows(&g, &memory, f->draws + t * f->n, place, first);

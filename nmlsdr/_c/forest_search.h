@@ -360,35 +360,6 @@ static inline NM_TARGET void NM_LEVEL(draw)(uint32_t *random, const float *least
     AT(V, at) = VCHOOSE(VGE(high, drawn) & ~VGE(drawn, high), drawn, low);
 }
 
-/* The columns of the window one after the other. */
-static inline NM_TARGET void NM_LEVEL(part_columns)(const nmlsdr_growing *g)
-{
-    const float *from = g->window;
-    for (ptrdiff_t i = 0; i < g->n; i += 8, from += 8 * LANES) {
-        float *to = g->x + i;
-#if LANES == 8
-        __m256 x[8], y[8];
-        UNROLL for (int j = 0; j < 8; j++) x[j] = _mm256_loadu_ps(from + 8 * j);
-        UNROLL for (int j = 0; j < 4; j++) {
-            y[2 * j] = _mm256_unpacklo_ps(x[2 * j], x[2 * j + 1]);
-            y[2 * j + 1] = _mm256_unpackhi_ps(x[2 * j], x[2 * j + 1]);
-        }
-        UNROLL for (int j = 0; j < 4; j++) {
-            const __m256 one = y[j / 2 * 4 + j % 2], two = y[j / 2 * 4 + j % 2 + 2];
-            x[2 * j] = _mm256_shuffle_ps(one, two, 0x44);
-            x[2 * j + 1] = _mm256_shuffle_ps(one, two, 0xee);
-        }
-        UNROLL for (int j = 0; j < 4; j++) {
-            _mm256_storeu_ps(to + j * g->capacity, _mm256_permute2f128_ps(x[j], x[j + 4], 0x20));
-            _mm256_storeu_ps(to + (j + 4) * g->capacity, _mm256_permute2f128_ps(x[j], x[j + 4], 0x31));
-        }
-#else
-        for (int j = 0; j < LANES; j++)
-            for (ptrdiff_t a = 0; a < 8 && i + a < g->n; a++) to[j * g->capacity + a] = from[LANES * a + j];
-#endif
-    }
-}
-
 /* The best of the features of a node, the first of equal ones: columns from a random one on, at most twice as many as are tried,
  * of which constant ones do not count; more only if none of them leaves enough rows on both sides. */
 static inline NM_TARGET NM_INLINE nmlsdr_split NM_LEVEL(search_either)(const nmlsdr_growing *g, uint64_t key, const int codes)
@@ -398,7 +369,7 @@ static inline NM_TARGET NM_INLINE nmlsdr_split NM_LEVEL(search_either)(const nml
     const int32_t *rows = g->rows, several = g->kind[1], lanes = g->X ? LANES : 1;
     const ptrdiff_t K = !several ? 1 : n < NMLSDR_THRESHOLDS ? n : NMLSDR_THRESHOLDS;
     int8_t *code = g->code;
-    float waiting_at[NMLSDR_AT_ONCE * NMLSDR_THRESHOLDS];
+    float *x = g->x, waiting_at[NMLSDR_AT_ONCE * NMLSDR_THRESHOLDS];
     int32_t waiting[NMLSDR_AT_ONCE], m = 0, paired = 0;
     ptrdiff_t p = nmlsdr_number_below(key, D), looked = 0, found = 0, stored = 0;
 
@@ -427,13 +398,12 @@ static inline NM_TARGET NM_INLINE nmlsdr_split NM_LEVEL(search_either)(const nml
             NM_LEVEL(draw)(random, least, most, at);
             p = p + j < D ? p + j : p + j - D;
             const int at_once = g->X && !several && 2 * vary > LANES;
-            if (g->X && !at_once) NM_LEVEL(part_columns)(g);
             if (at_once) NM_LEVEL(compare_columns)(g, column, at, paired, &best);
             for (int k = 0; k < j && !at_once; k++) {
                 if (column[k] < 0) continue;
                 float *some = waiting_at + m * NMLSDR_THRESHOLDS;
                 some[0] = at[k];
-                const float *x = g->x + (g->X ? k * g->capacity : 0);
+                for (ptrdiff_t i = 0; g->X && i < n; i++) x[i] = g->window[LANES * i + k];
                 for (ptrdiff_t a = 0; several && a < K; a++) {
                     const uint64_t drawn = (uint64_t)random[k] << 32;
                     const ptrdiff_t i = n == K ? a : (a * n + nmlsdr_number_below(drawn, n)) / NMLSDR_THRESHOLDS;

@@ -516,12 +516,12 @@ def score_by_forests(forests: Sequence[Any], X: Any, n_jobs: int) -> list[np.nda
 def _summed(forest: Any, X: Any, n_jobs: int, divisor: Any, draws: NDArray[np.int32] = _NO_DRAWS) -> np.ndarray:
     """The values of each row's leaves, added over the trees, or over those that left it out, and divided."""
     values, *leaves = forest.for_kernel()
-    n_labels = values.shape[1]
+    n_labels, most = values.shape[1], 256 if forest.n_models else _ROWS_AT_ONCE  # values that are there need no sharing
     sums = np.zeros((X.shape[0], n_labels))
     arrays = forest.roots, forest.feature, forest.threshold, forest.left, values, *leaves
     for part, rows in dense_parts(X):
         n_threads = worthwhile_threads(n_jobs, len(rows) * len(forest.roots), each=_WORTH_SCORING)
-        at_once = max(64, min(_ROWS_AT_ONCE, _SCORES // n_labels, -(-len(rows) // n_threads)))
+        at_once = max(64, min(most, _SCORES // n_labels, -(-len(rows) // n_threads)))
         work = np.empty((n_threads, at_once, n_labels), np.float32), np.zeros((n_threads, 2 * n_labels), np.int32)
         kernels.add_leaves(rows, *arrays, draws[:, part], at_once, *work, sums[part], n_threads)
     sums /= divisor

@@ -169,13 +169,6 @@ cdef void add_some(
                 going[n_rows] = <int32_t>n_rows
                 n_rows += draws.shape[0] == 0 or draws[t, i] == 0
             n_going = n_rows if feature[roots[t]] >= 0 else 0
-            while n_going and not f.ends:  # in boosted trees most rows go down equally far
-                n_going = 0
-                for a in range(n_rows):
-                    node = at[a]
-                    if feature[node] >= 0:
-                        at[a] = left[node] + (X[rows[a], feature[node]] > threshold[node])
-                        n_going += 1
             while n_going:  # each a level down: their loads overlap
                 n, n_going = n_going, 0
                 for a in range(n):

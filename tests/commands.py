@@ -38,14 +38,13 @@ _one_parser = functools.cache(cli._parser)
 def run(capsys, monkeypatch, tmp_path):
     """Run a command in this process, in an empty folder: `run("fit", "a.csv", ...)`.
 
-    Commands share one parser, because making it takes longer than most of them; `completion` changes its own.
+    Commands share one parser, because making it takes longer than most of them.
     """
     monkeypatch.chdir(tmp_path)
-    make_parser = cli._parser
+    monkeypatch.setattr(cli, "_parser", _one_parser)
 
     def call(*arguments):
         capsys.readouterr()
-        monkeypatch.setattr(cli, "_parser", make_parser if arguments[:1] == ("completion",) else _one_parser)
         status = main([str(argument) for argument in arguments])
         written = capsys.readouterr()
         skip_without_pyarrow(written.err)

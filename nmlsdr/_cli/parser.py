@@ -26,7 +26,6 @@ EXAMPLES = {
     "reproduce": "nmlsdr reproduce toy",
     "transform": "nmlsdr transform model.skops test.csv --out embedding.csv",
     "datasets": "nmlsdr datasets fetch Birds Emotions",
-    "completion": "nmlsdr completion bash",
 }
 
 _LABELS = (
@@ -63,7 +62,6 @@ _VERBS = _by_word({  # verbs of other programs
     "clean check": "review",
     "fetch download": "datasets fetch",
     "list ls": "datasets list",
-    "complete": "completion",
     "describe show": "info",
 })
 _PARTS = _by_word({"download get": "fetch", "ls": "list", "show describe": "info", "check": "verify"})

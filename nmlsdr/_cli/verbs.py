@@ -283,7 +283,7 @@ def add_verbs(parser: Parser) -> None:
     """Describe all commands."""
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="COMMAND", parser_class=Parser)
     _add_tables(verbs)
-    _add_others(verbs, parser)
+    _add_others(verbs)
 
 
 def _add_tables(verbs: Any) -> None:
@@ -349,7 +349,7 @@ def _add_tables(verbs: Any) -> None:
     )
 
 
-def _add_others(verbs: Any, parser: Parser) -> None:
+def _add_others(verbs: Any) -> None:
     add_verb(
         verbs,
         "reproduce",
@@ -404,12 +404,3 @@ def _add_others(verbs: Any, parser: Parser) -> None:
         "Print versions, compiler, OpenMP, threads and vector instructions. With a model file, describe this file.",
         {"model": model, **QUIET},
     )
-    completion = add_verb(
-        verbs,
-        "completion",
-        "print a script that lets a shell complete commands and options",
-        "Print a script that lets a shell complete commands and options. For bash: nmlsdr completion bash > "
-        "~/.local/share/bash-completion/completions/nmlsdr",
-        {"shell": {"choices": ("bash", "zsh", "fish", "tcsh")}, **TRACEBACK},
-    )
-    completion.set_defaults(whole=parser)

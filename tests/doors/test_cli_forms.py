@@ -158,11 +158,6 @@ def test_nmlsdr_alone_shows_examples(run):
     assert len(outcome.out.splitlines()) < 15
 
 
-def test_completion_without_shtab_says_how_to_install_it(run, monkeypatch):
-    monkeypatch.setitem(sys.modules, "shtab", None)
-    assert_refused(run("completion", "bash"), "pip install 'nmlsdr[cli]'", status=1)
-
-
 def test_a_file_that_is_not_utf8_is_read_with_a_note(run, tables, tmp_path):
     text = (tmp_path / "train.csv").read_text(encoding="utf-8")
     (tmp_path / "latin.csv").write_bytes(text.encode("cp1252"))

@@ -1,7 +1,5 @@
 """What a beginner mistypes, and the answer: one sentence that says what to write instead."""
 
-import subprocess
-
 import numpy as np
 import pytest
 from commands import assert_done, assert_refused, ran, write_csv
@@ -120,25 +118,6 @@ def test_label_columns_given_twice_are_all_labels(run, table):
     where = ["--label-columns", "flu", "--label-columns", "cold", "--drop", "Tags", "--classifier", "mlknn"]
     outcome = ran(run("fit", "train.csv", *where, "--n-neighbors", 2, "--method", "MDDMp", "--out", "m.skops"))
     assert "1 feature, 2 labels" in outcome.err
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_a_shell_completes_verbs_options_data_sets_and_files(run, shell):
-    pytest.importorskip("shtab")
-    outcome = run("completion", shell)
-    assert_done(outcome)
-    file_names = {"bash": "_shtab_compgen_files", "zsh": "_files", "fish": "__fish_complete_path"}[shell]
-    for word in ("evaluate", "label-columns", "Birds", "Yeast", file_names):
-        assert word in outcome.out
-
-
-def test_bash_completes_the_name_of_a_data_set(run, tmp_path):
-    pytest.importorskip("shtab")
-    script = tmp_path / "completion.sh"
-    script.write_text(run("completion", "bash").out)
-    call = f"source {script}; COMP_WORDS=(nmlsdr datasets fetch B); COMP_CWORD=3; _shtab_nmlsdr; echo ${{COMPREPLY[@]}}"
-    shell = subprocess.run(["bash", "-c", call], capture_output=True, text=True, timeout=60)
-    assert shell.stdout.split() == ["Birds"], shell
 
 
 @pytest.mark.parametrize(("yes", "no"), PAIRS)

@@ -381,7 +381,7 @@ static inline NM_TARGET NM_INLINE nmlsdr_split NM_LEVEL(search_either)(const nml
         while (found < before + tried && looked < D && (looked < end || found == before)) {
             float least[LANES] = {0}, most[LANES] = {0}, at[LANES];
             uint32_t random[LANES] = {0};
-            int32_t column[LANES], j = 0, vary = 0;
+            int32_t column[LANES], j = 0;
             if (codes) {
                 const int8_t *values = g->f->codes + g->columns[p] * g->f->n;
                 for (ptrdiff_t i = 0; i < n; i++) code[i] = values[rows[i]];
@@ -393,13 +393,14 @@ static inline NM_TARGET NM_INLINE nmlsdr_split NM_LEVEL(search_either)(const nml
                 if (!(least[j] < most[j])) continue;
                 random[j] = (uint32_t)key + (uint32_t)found++;
                 column[j] = (int32_t)(p + j < D ? p + j : p + j - D);
-                vary++;
             }
             NM_LEVEL(draw)(random, least, most, at);
             p = p + j < D ? p + j : p + j - D;
-            const int at_once = g->X && !several && 2 * vary > LANES;
-            if (at_once) NM_LEVEL(compare_columns)(g, column, at, paired, &best);
-            for (int k = 0; k < j && !at_once; k++) {
+            if (g->X && !several) {
+                NM_LEVEL(compare_columns)(g, column, at, paired, &best);
+                continue;
+            }
+            for (int k = 0; k < j; k++) {
                 if (column[k] < 0) continue;
                 float *some = waiting_at + m * NMLSDR_THRESHOLDS;
                 some[0] = at[k];
@@ -416,7 +417,7 @@ static inline NM_TARGET NM_INLINE nmlsdr_split NM_LEVEL(search_either)(const nml
                 if (codes) NM_LEVEL(count_codes)(g, some, K, g->bin + m * g->capacity);
                 else NM_LEVEL(count_values)(x, n, some, K, g->bin + m * g->capacity);
                 waiting[m++] = column[k];
-                if (m < NMLSDR_AT_ONCE && several) continue;
+                if (m < NMLSDR_AT_ONCE) continue;
                 NM_LEVEL(compare_thresholds)(g, m, waiting, waiting_at, K, &best);
                 m = 0;
             }

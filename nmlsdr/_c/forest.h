@@ -81,7 +81,7 @@ typedef struct nmlsdr_growing {
     int32_t *total; /* (n_padded) sums over them */
     int64_t squared; /* of the labels */
 
-    int32_t *z, *pairs; /* (n, n_padded) of Z, the rows of the node; (n / 2, n_padded) those of two rows in 16 bits each */
+    int32_t *z;        /* (n, n_padded) of Z, the rows of the node */
     float *window, *x; /* of the rows of the node: of neighbouring columns, of one */
     int8_t *code;      /* (n) of a column */
     uint8_t *bin;      /* (AT_ONCE, capacity) thresholds below the value */
@@ -101,6 +101,13 @@ static inline uint64_t nmlsdr_key(uint64_t key, uint64_t number)
 static inline ptrdiff_t nmlsdr_number_below(uint64_t random, ptrdiff_t n)
 {
     return (ptrdiff_t)(((random >> 32) * (uint64_t)n) >> 32);
+}
+
+static inline uint32_t nmlsdr_hash(uint32_t x)
+{
+    x = (x ^ (x >> 16)) * 0x7feb352du;
+    x = (x ^ (x >> 15)) * 0x846ca68bu;
+    return x ^ (x >> 16);
 }
 
 /* |S_L|^2 / w_L + |S_R|^2 / w_R from the draws on one side, the squares of its sums and their products with the total. */
@@ -369,7 +376,6 @@ static void nmlsdr_new_numbers(nmlsdr_growing *g, nmlsdr_memory *memory, ptrdiff
     g->total = (int32_t *)nmlsdr_new(memory, f->n_padded, sizeof(int32_t));
     g->right = (int32_t *)nmlsdr_new(memory, most_rows, sizeof(int32_t));
     g->z = (int32_t *)nmlsdr_new(memory, most_rows * f->n_padded, sizeof(int32_t));
-    g->pairs = (int32_t *)nmlsdr_new(memory, (most_rows + 1) / 2 * f->n_padded, sizeof(int32_t));
     g->capacity = most_rows + 4 * NMLSDR_WIDEST;
     g->bin = (uint8_t *)nmlsdr_new(memory, NMLSDR_AT_ONCE * g->capacity, 1);
     g->sums = (int32_t *)nmlsdr_new(memory, NMLSDR_AT_ONCE * (NMLSDR_THRESHOLDS + 1) * f->n_padded, sizeof(int32_t));

@@ -4,9 +4,10 @@
  *   LANES  features that are compared at once     NM_LEVEL(f)  name of a function
  *   NM_TARGET  attribute of its functions
  *
- * With one threshold for each feature, a lane is a feature, and the sums over the rows on the left are masked additions, of
- * two rows in one instruction where their numbers have 16 bits (1.05 to 1.3 times as fast).  With several, the rows above each
- * are added up.  (A lane for each of several thresholds was measured 2 to 4 times slower, AVX-512 1 to 1.2 times as fast as AVX2.)
+ * With one threshold for each feature, a lane is a feature, and the sums over the rows on the left are masked additions.
+ * (AVX-512 was measured 1 to 1.2 times as fast as AVX2.  Products of the mask with pairs of 16-bit numbers, two rows in one
+ * instruction, made these trees 1.08 to 1.18 times as fast, a fit 1.02 to 1.04 times, for 24 lines.)  With several, the rows
+ * above each are added up.  (A lane for each of several thresholds was measured 2 to 4 times slower.)
  *
  * Scores are compared in float32 first; only those that may be the best one by the bound of rounding are computed exactly.
  *
@@ -15,13 +16,11 @@
  */
 #define V NM_LEVEL(floats)
 #define VI NM_LEVEL(integers)
-#define VU NM_LEVEL(unsigned)
 #define VB NM_LEVEL(bytes)
 #define AT(type, p) (*(type *)(p))
 #if LANES == 1
 typedef float V;
 typedef int32_t VI;
-typedef uint32_t VU;
 typedef int8_t VB;
 #define VGE(x, y) (-(int32_t)((x) >= (y))) /* -1 where x >= y, else 0 */
 #define VABOVE(x, y) ((VB)-((x) > (y)))
@@ -32,7 +31,6 @@ typedef int8_t VB;
 #else
 typedef float V __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 typedef int32_t VI __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
-typedef uint32_t VU __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 typedef int8_t VB __attribute__((vector_size(4 * LANES), aligned(1), may_alias));
 #define VGE(x, y) ((VI)((x) >= (y)))
 #define VABOVE(x, y) ((VB)((x) > (y)))
@@ -64,43 +62,15 @@ NM_TARGET static void NM_LEVEL(add_up)(const nmlsdr_growing *g)
     }
 }
 
-#if LANES == 8
-/* Pairs of the numbers of neighbouring rows, 16 bits each; whether they are small enough. */
-NM_TARGET static int NM_LEVEL(pair_up)(const nmlsdr_growing *g)
-{
-    const ptrdiff_t width = g->f->n_padded, n = g->n;
-    VI most = {0};
-    for (ptrdiff_t i = 0; i < n; i += 2)
-        for (ptrdiff_t c = 0; c < width; c += LANES) {
-            const VI one = AT(const VI, g->z + i * width + c);
-            const VI two = i + 1 < n ? AT(const VI, g->z + (i + 1) * width + c) : (VI){0};
-            AT(VI, g->pairs + i / 2 * width + c) = (one & 0xffff) | (two << 16);
-            most |= (one ^ (one >> 31)) | (two ^ (two >> 31));
-        }
-    return !VANY(VGE(most, (VI){0} + 0x8000));
-}
-#endif
-
 /* m sums from number c on over the rows on the left, of each column of a window (n, LANES). */
-static inline NM_TARGET NM_INLINE void NM_LEVEL(add_left)(
-    const nmlsdr_growing *g, const float *at, ptrdiff_t c, const int m, const int paired)
+static inline NM_TARGET NM_INLINE void NM_LEVEL(add_left)(const nmlsdr_growing *g, const float *at, ptrdiff_t c, const int m)
 {
-    const V threshold = AT(const V, at);
     VI sum[8] = {(VI){0}};
-    for (ptrdiff_t i = 0; i < g->n && !paired; i++) {
-        const VI goes = VGE(threshold, AT(const V, g->window + LANES * i));
+    for (ptrdiff_t i = 0; i < g->n; i++) {
+        const VI goes = VGE(AT(const V, at), AT(const V, g->window + LANES * i));
         const int32_t *z = g->z + i * g->f->n_padded + c;
         UNROLL for (int k = 0; k < m; k++) sum[k] += goes & z[k];
     }
-#if LANES == 8
-    for (ptrdiff_t i = 0; i < g->n && paired; i += 2) { /* beyond an odd number of rows: 0 times something */
-        const VI one = VGE(threshold, AT(const V, g->window + LANES * i));
-        const VI two = VGE(threshold, AT(const V, g->window + LANES * (i + 1)));
-        const __m256i both = _mm256_blend_epi16((__m256i)one, (__m256i)two, 0xaa);
-        const int32_t *z = g->pairs + i / 2 * g->f->n_padded + c;
-        UNROLL for (int k = 0; k < m; k++) sum[k] -= (VI)_mm256_madd_epi16(both, _mm256_set1_epi32(z[k]));
-    }
-#endif
     UNROLL for (int k = 0; k < m; k++) AT(VI, g->sums + LANES * (c + k)) = sum[k];
 }
 
@@ -125,13 +95,13 @@ static inline NM_TARGET NM_INLINE VI NM_LEVEL(may_be)(const nmlsdr_growing *g, V
 
 /* Compare the columns of a window that have one threshold each; -1 in place of a column: none. */
 NM_TARGET static void NM_LEVEL(compare_columns)(
-    const nmlsdr_growing *g, const int32_t *column, const float *at, int paired, nmlsdr_split *best)
+    const nmlsdr_growing *g, const int32_t *column, const float *at, nmlsdr_split *best)
 {
     const int32_t *sums = g->sums; /* (n_sums, LANES) over the rows on the left */
     for (ptrdiff_t c = 0, n = g->f->n_sums; c < n; c += 8) {
-        if (n - c > 6) NM_LEVEL(add_left)(g, at, c, 8, paired);
-        else if (n - c > 4) NM_LEVEL(add_left)(g, at, c, 6, paired);
-        else NM_LEVEL(add_left)(g, at, c, 4, paired);
+        if (n - c > 6) NM_LEVEL(add_left)(g, at, c, 8);
+        else if (n - c > 4) NM_LEVEL(add_left)(g, at, c, 6);
+        else NM_LEVEL(add_left)(g, at, c, 4);
     }
     V left = {0}, right = {0};
     for (ptrdiff_t c = 2; c < g->f->n_sums; c++) {
@@ -348,18 +318,6 @@ static inline NM_TARGET void NM_LEVEL(fill_window)(const nmlsdr_growing *g, ptrd
     AT(V, most) = -negative;
 }
 
-/* From a number for each column a random one (a hash), and a random threshold from the least to below the largest value. */
-static inline NM_TARGET void NM_LEVEL(draw)(uint32_t *random, const float *least, const float *most, float *at)
-{
-    const V low = AT(const V, least), high = AT(const V, most);
-    VU x = AT(const VU, random);
-    x = (x ^ (x >> 16)) * 0x7feb352du;
-    x = (x ^ (x >> 15)) * 0x846ca68bu;
-    AT(VU, random) = x = x ^ (x >> 16);
-    const V drawn = low + (high - low) * (VFLOAT((VI)(x >> 8)) * 0x1p-24f);
-    AT(V, at) = VCHOOSE(VGE(high, drawn) & ~VGE(drawn, high), drawn, low);
-}
-
 /* The best of the features of a node, the first of equal ones: columns from a random one on, at most twice as many as are tried,
  * of which constant ones do not count; more only if none of them leaves enough rows on both sides. */
 static inline NM_TARGET NM_INLINE nmlsdr_split NM_LEVEL(search_either)(const nmlsdr_growing *g, uint64_t key, const int codes)
@@ -370,17 +328,14 @@ static inline NM_TARGET NM_INLINE nmlsdr_split NM_LEVEL(search_either)(const nml
     const ptrdiff_t K = !several ? 1 : n < NMLSDR_THRESHOLDS ? n : NMLSDR_THRESHOLDS;
     int8_t *code = g->code;
     float *x = g->x, waiting_at[NMLSDR_AT_ONCE * NMLSDR_THRESHOLDS];
-    int32_t waiting[NMLSDR_AT_ONCE], m = 0, paired = 0;
+    int32_t waiting[NMLSDR_AT_ONCE], m = 0;
     ptrdiff_t p = nmlsdr_number_below(key, D), looked = 0, found = 0, stored = 0;
 
-#if LANES == 8
-    if (!several && g->X) paired = NM_LEVEL(pair_up)(g);
-#endif
     while (looked < D && best.column < 0) {
         const ptrdiff_t end = looked + 2 * tried, before = found;
         while (found < before + tried && looked < D && (looked < end || found == before)) {
-            float least[LANES] = {0}, most[LANES] = {0}, at[LANES];
-            uint32_t random[LANES] = {0};
+            float least[LANES] = {0}, most[LANES] = {0}, at[LANES] = {0};
+            uint32_t random[LANES];
             int32_t column[LANES], j = 0;
             if (codes) {
                 const int8_t *values = g->f->codes + g->columns[p] * g->f->n;
@@ -391,13 +346,14 @@ static inline NM_TARGET NM_INLINE nmlsdr_split NM_LEVEL(search_either)(const nml
             memset(column, 255, sizeof column);
             for (; j < lanes && found < before + tried && looked < D && (looked < end || found == before); j++, looked++) {
                 if (!(least[j] < most[j])) continue;
-                random[j] = (uint32_t)key + (uint32_t)found++;
+                random[j] = nmlsdr_hash((uint32_t)key + (uint32_t)found++);
                 column[j] = (int32_t)(p + j < D ? p + j : p + j - D);
+                at[j] = least[j] + (most[j] - least[j]) * ((float)(int32_t)(random[j] >> 8) * 0x1p-24f);
+                if (!(at[j] < most[j])) at[j] = least[j];
             }
-            NM_LEVEL(draw)(random, least, most, at);
             p = p + j < D ? p + j : p + j - D;
             if (g->X && !several) {
-                NM_LEVEL(compare_columns)(g, column, at, paired, &best);
+                NM_LEVEL(compare_columns)(g, column, at, &best);
                 continue;
             }
             for (int k = 0; k < j; k++) {
@@ -451,5 +407,4 @@ NM_TARGET static nmlsdr_split NM_LEVEL(search_codes)(const nmlsdr_growing *g, ui
 #undef VFLOAT
 #undef VANY
 #undef VCHOOSE
-#undef VU
 #undef AT

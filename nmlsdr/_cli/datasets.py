@@ -1,4 +1,4 @@
-"""datasets list, info, fetch, verify: the article's data sets on this machine."""
+"""datasets list, info, fetch: the article's data sets on this machine."""
 
 import argparse
 
@@ -54,18 +54,3 @@ def fetch_sets(args: argparse.Namespace, console: Console) -> int:
         for file in files:
             print(printable(str(file)))
     return 0
-
-
-def verify_sets(args: argparse.Namespace, console: Console) -> int:
-    """Run ``nmlsdr datasets verify``."""
-    n_files = bad = 0
-    for name in _names(args):
-        with console.step(f"verify {name}"):
-            report = verify_dataset(name, args.data_home)
-        for found in report:
-            print(printable(f"{name:<10}{found['role']:<8}{found['state']:<12}{found['file']}"))
-            n_files += 1
-            bad += found["state"] != "ok"
-    if bad:
-        console.note(f"missing or of unexpected content: {bad} of {n_files} files; see the list.")
-    return 1 if bad else 0

@@ -64,7 +64,7 @@ _VERBS = _by_word({  # verbs of other programs
     "list ls": "datasets list",
     "describe show": "info",
 })
-_PARTS = _by_word({"download get": "fetch", "ls": "list", "show describe": "info", "check": "verify"})
+_PARTS = _by_word({"download get": "fetch", "ls": "list", "show describe check verify": "info"})
 
 def is_model(path: str) -> bool:
     """Whether a file has the suffix of a model."""

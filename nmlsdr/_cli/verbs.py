@@ -382,16 +382,15 @@ def _add_others(verbs: Any) -> None:
         },
         run="experiments.command:run",
     )
-    about = "list, describe, fetch and verify the article's data sets"
+    about = "list, describe and fetch the article's data sets"
     datasets = verbs.add_parser("datasets", help=about, description=about)
     parts = datasets.add_subparsers(
-        dest="part_name", required=True, metavar="list|info|fetch|verify", parser_class=Parser
+        dest="part_name", required=True, metavar="list|info|fetch", parser_class=Parser
     )
     for name, summary in (
         ("list", "list names and sizes, and whether the files are on this machine"),
-        ("info", "describe data sets and where they come from"),
+        ("info", "describe data sets, where they come from, and the state of their files"),
         ("fetch", "download data sets and check their files"),
-        ("verify", "check the files on this machine"),
     ):
         options = {"names": option("NAME", "a data set (default: all)", nargs="*"), **HOME, **QUIET}
         description = f"{summary[0].upper()}{summary[1:]}."

@@ -95,7 +95,6 @@ KEPT = [
     ("_c/forest_search.h", "forest/the last of equal features with several thresholds", "score > best->score && score >= highest", "score >= highest"),
     ("_c/forest_search.h", "forest/the window ends with the columns", "(int32_t)(p + j < D ? p + j : p + j - D)", "(int32_t)(p + j < D ? p + j : D - 1)"),
     ("_c/forest_search.h", "forest/a round begins where the last one did", "p = p + j < D ? p + j : p + j - D;", "p = j < LANES ? (p + j) % D : p;"),
-    ("_c/forest_search.h", "forest/pairs of rows whose numbers leave 16 bits", "(VI){0} + 0x8000", "(VI){0} + 0x10000"),
     ("_c/forest.h", "forest/float32 decides between splits", "score * (1.0 - 2.4e-7", "score * (1.0 + 2.4e-7"),
     ("_c/products_new.h", "search/known: blocks across an edge are left out", "last <= edges[p + 1]", "J * block < edges[p + 1]"),
     ("_c/products.h", "search/known: nothing is left out", "q->part && ", "0 && "),

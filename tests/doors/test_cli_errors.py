@@ -322,25 +322,23 @@ def test_an_interrupt_keeps_the_old_result(run, full, verb, monkeypatch):
     (["info", "absent.npz"], ["absent.npz"]),
     (["info", "train.csv"], ["train.csv", "not a model file"]),
     (["info", "a", "b"], ["b"]),
-    (["datasets"], ["list|info|fetch|verify"]),
+    (["datasets"], ["list|info|fetch"]),
     (["datasets", "erase"], ["'erase'"]),
     (["datasets", "info", "birdz"], ["'birdz'", "Birds"]),
     (["datasets", "fetch", "birdz"], ["'birdz'", "Birds"]),
-    (["datasets", "verify", "birdz"], ["'birdz'", "Birds"]),
-    (["datasets", "verify", "toy"], ["Toy", "make_toy"]),
+    (["datasets", "verify", "birds"], ["did you mean 'info'?"]),
+    (["datasets", "info", "toy"], ["Toy", "make_toy"]),
     (["datasets", "list", "--data-home"], ["--data-home"]),
 ])  # fmt: skip
 def test_wrong_input_of_the_other_verbs(run, tables, arguments, words):
     assert_refused(run(*arguments), *words)
 
 
-def test_verify_lists_missing_files(run, tmp_path):
-    outcome = run("datasets", "verify", "birds", "--data-home", tmp_path)
-    assert outcome.status == 1
-    assert outcome.err.splitlines() == ["nmlsdr: missing or of unexpected content: 3 of 3 files; see the list."]
-    assert [line.split()[:3] for line in outcome.out.splitlines()] == [
-        ["Birds", role, "missing"] for role in ("train", "test", "labels")
-    ]
+def test_info_tells_which_files_are_missing(run, tmp_path):
+    outcome = run("datasets", "info", "birds", "--data-home", tmp_path)
+    assert outcome.status == 0
+    files = [line.split()[:2] for line in outcome.out.splitlines() if str(tmp_path) in line]
+    assert files == [[role, "missing:"] for role in ("train", "test", "labels")]
 
 
 def test_missing_pyarrow_is_reported_before_any_work(run, full, monkeypatch):

@@ -37,7 +37,7 @@ and never in a circle.
                                           (`MLDA._weights` in _estimators/_supervised.py chooses)
                   _ridge/                 ridge regression of the labels on the features; its cross-validation
                   mlknn.py                ML-kNN counts and posterior
-                  forest.py               the forests of ResidualPropagation
+                  forest.py, _boosting.py the forests of ResidualPropagation, and its boosted trees
                   _float32.py             rows as the forests read them
                   metrics.py              the seven measures                          article eq. (15)-(21)
                   _thresholds.py          flip rate and thresholds, from scores of labelled rows

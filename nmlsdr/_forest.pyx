@@ -149,8 +149,7 @@ cdef void add_some(
     Py_ssize_t first, Py_ssize_t end, const float[:, ::1] X, const int64_t[::1] roots, const int32_t[::1] feature,
     const float[::1] threshold, const int32_t[::1] left, const float[:, ::1] values, const Leaves *f,
     const int32_t[:, :] draws, float *means, int32_t *work, double[:, ::1] sums) noexcept nogil:
-    cdef int32_t at[64]
-    cdef int32_t going[64]
+    cdef int32_t[64] at, going
     cdef Py_ssize_t rows[64]
     cdef Py_ssize_t t, start, i, a, c, n, n_rows, n_going, n_leaves, first_leaf = 0
     cdef int32_t node

@@ -24,7 +24,7 @@ at most 1000 rows lower the mean of the rankings by .0043 with 5000 rows, and by
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -48,30 +48,15 @@ _MOST_FEATURES = 300  # tried in each node of an extremely randomised tree
 _TRIES = 10**6
 _LEAF = 3
 _STEPS = 1024  # labels are multiples of 1 / 1024
-# Splits are chosen by so many random sums of the labels, if there are more labels than the other number (for boosting:
-# Iosipoi and Vakhrushev, "SketchBoost", NeurIPS 2022).  With 30 sums boosted trees for 100 to 200 labels took .4 to .6
-# of the time of all labels.  Average precision of all entries changed by -1.2 to +.4 points, that of single labels by
-# -.3 to +1.4.  With 14 sums the former fell by up to 1.6 points.
+# Splits are chosen by so many random sums of the labels, if there are more labels than the other number.
 _SUMS, MOST_LABELS = 62, 256
-_BOOSTED_SUMS, _MOST_BOOSTED_LABELS = 30, 62
-_FOLDS = 4  # of the boosted trees
-_RATE, _PENALTY = 0.07, 5.0  # a leaf adds rate x sum / (draws + penalty)
-_CONTEST = ((6, 10), (10, 3))  # largest depth and rows of a leaf, of which the better one after some rounds goes on
-_PATIENCE = 10  # rounds of the contest, and without a new least error before the end
-_ROUNDS_AT_ONCE = 5  # of which up to four are in vain
-_BOOSTED_ROWS, _BOOSTED_FEATURES = 5000, 100  # that a boosted tree draws at most, that a node tries at most
-_CUTS = 254  # of a column at most, so that codes take one byte
-_CODES = 1 << 25  # bytes of codes, but 1000 columns at least; of more columns those with the most numbers other than 0
-_WORK = 2e8  # rows x features x labels, about .2 s, between two looks at the keyboard
-_WORTH_A_THREAD = 2e5  # of the same, about .2 ms
+FOLDS = 4  # of the boosted trees
+WORK = 2e8  # rows x features x labels, about .2 s, between two looks at the keyboard
+WORTH_A_THREAD = 2e5  # of the same, about .2 ms
 _WORTH_SCORING = 3e4  # rows x trees
 _ROWS_AT_ONCE, _SCORES = 4096, 1 << 18  # that go down a tree together at most, of their scores: 2 MB
 _NO_DRAWS = np.empty((0, 0), np.int32)
-_NODE = np.dtype([("feature", "i4"), ("left", "i4"), ("threshold", "f4")])
-
-
-#: Whether something is wrong with trees from elsewhere, and what; each fault is looked for if there is none before it.
-Faults = Iterator[tuple[Any, str]]
+NODE = np.dtype([("feature", "i4"), ("left", "i4"), ("threshold", "f4")])
 
 
 @dataclass(eq=False, repr=False)
@@ -145,7 +130,7 @@ class Forest(Trees):
     def for_kernel(self) -> tuple[np.ndarray, ...]:
         return np.zeros((1, self.labels.shape[1]), np.float32), self.rows, self.times, self.ends, *_stored(self.labels)
 
-    def faults(self) -> Faults:
+    def faults(self) -> Iterator[tuple[Any, str]]:
         if sparse.issparse(self.labels):
             self.labels = check_rows(self.labels, "labels", dtype=np.int16)
         (stored, *_), ends, rows, n_rows = _stored(self.labels), self.ends, self.rows, self.labels.shape[0]
@@ -173,16 +158,16 @@ class BoostedTrees(Trees):
     values: NDArray[np.float32]
     weights: NDArray[np.int32]
 
-    n_models = _FOLDS
+    n_models = FOLDS
 
     def for_kernel(self) -> tuple[np.ndarray, ...]:
         none, *others = _stored(np.zeros(1, np.int16))
         return self.values, others[0], none, others[0], none, *others
 
-    def faults(self) -> Faults:
+    def faults(self) -> Iterator[tuple[Any, str]]:
         yield not (np.abs(self.values) <= 2).all(), "it has values outside [-2, 2]"
         yield (self.weights < 1).any(), "it has leaves without rows"
-        yield (len(self.roots) - 1) % _FOLDS != 0, f"it has {len(self.roots) - 1} trees in {_FOLDS} models"
+        yield (len(self.roots) - 1) % FOLDS != 0, f"it has {len(self.roots) - 1} trees in {FOLDS} models"
 
 
 def _stored(labels: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -221,7 +206,8 @@ def checked_trees(kind: type[Trees], arrays: Mapping[str, Any], n_features: int,
     return trees
 
 
-def _faults(trees: Any, n_features: int, n_labels: int) -> Faults:
+def _faults(trees: Any, n_features: int, n_labels: int) -> Iterator[tuple[Any, str]]:
+    """Whether something is wrong, and what; each fault is looked for if there is none before it."""
     roots, feature, left, sizes, fit = trees.roots, trees.feature, trees.left, {"C": n_labels}, True
     for name, array in arrays_of(trees).items():
         dtype, letters = _ARRAYS[name]
@@ -304,9 +290,9 @@ def grow_forests(
         rows = in_float32(X).ravel(), np.empty(0, np.int32), n_features * np.arange(n_samples + 1)
     draws = np.zeros((n_estimators, n_samples), np.int32)
     work = n_draws * min(n_features, 3 * _MOST_FEATURES) * (n_sums + 8.0)
-    n_threads = worthwhile_threads(n_jobs, work * n_estimators, each=_WORTH_A_THREAD)
-    at_once = n_threads * max(1, int(_WORK / work))
-    nodes, n_leaves = _room(n_estimators, len(kinds), max(1, n_draws // _LEAF))
+    n_threads = worthwhile_threads(n_jobs, work * n_estimators, each=WORTH_A_THREAD)
+    at_once = n_threads * max(1, int(WORK / work))
+    nodes, n_leaves = room(n_estimators, len(kinds), max(1, n_draws // _LEAF))
     rows_of_leaves = np.empty((n_estimators, len(kinds), n_draws), np.int32)
     sizes = n_features, labels, n_sums, settings, random_state, n_draws, _LEAF
     given = *rows, *sizes, draws, nodes, n_leaves, rows_of_leaves
@@ -320,17 +306,17 @@ def grow_forests(
     labels = sparse.csr_array(labels) if few else labels
     forests = []
     for kind, n in enumerate(n_leaves.T):
-        grown = _joined(_used(nodes[:, kind], 2 * n - 1), n, n_features) | _drawn(rows_of_leaves[:, kind], draws)
+        grown = joined(_used(nodes[:, kind], 2 * n - 1), n, n_features) | _drawn(rows_of_leaves[:, kind], draws)
         forests.append(Forest(**grown, labels=labels))
     n_trees = (draws == 0).sum(axis=0)
     del nodes, rows_of_leaves
-    predictions = [_summed(forest, X, n_jobs, np.maximum(n_trees, 1)[:, np.newaxis], draws) for forest in forests]
+    predictions = [summed(forest, X, n_jobs, np.maximum(n_trees, 1)[:, np.newaxis], draws) for forest in forests]
     return forests, predictions, n_trees > 0
 
 
-def _room(n_trees: int, n_kinds: int, most_leaves: int) -> tuple[np.ndarray, np.ndarray]:
+def room(n_trees: int, n_kinds: int, most_leaves: int) -> tuple[np.ndarray, np.ndarray]:
     """Arrays for the nodes of trees, of which each uses the first of its part, and for their numbers of leaves."""
-    return np.empty((n_trees, n_kinds, 2 * most_leaves - 1), _NODE), np.empty((n_trees, n_kinds), np.int32)
+    return np.empty((n_trees, n_kinds, 2 * most_leaves - 1), NODE), np.empty((n_trees, n_kinds), np.int32)
 
 
 def _used(parts: np.ndarray, n_used: np.ndarray) -> np.ndarray:
@@ -349,7 +335,7 @@ def _drawn(parts: np.ndarray, draws: np.ndarray) -> dict[str, Any]:
     return {"rows": rows, "times": times.astype(np.int16), "ends": ends}
 
 
-def _joined(nodes: np.ndarray, n_leaves: np.ndarray, n_features: int) -> dict[str, Any]:
+def joined(nodes: np.ndarray, n_leaves: np.ndarray, n_features: int) -> dict[str, Any]:
     """The attributes of `Trees`, of trees that number their nodes and leaves from 0 each."""
     n_nodes = 2 * n_leaves - 1
     roots, before = (np.append(0, np.cumsum(each)) for each in (n_nodes, n_leaves))
@@ -359,161 +345,12 @@ def _joined(nodes: np.ndarray, n_leaves: np.ndarray, n_features: int) -> dict[st
     return {"roots": roots, **found, "n_features_in_": n_features}
 
 
-@dataclass(eq=False)
-class _Boosting:
-    """Boosted trees of one depth: their scores of the rows, the trees of each fold, and errors by round."""
-
-    depth: int
-    leaf: int
-    seed: int
-    F: NDArray[np.float32]  # (n_folds, n_samples, n_labels)
-    trees: list[list[tuple[np.ndarray, ...]]] = field(default_factory=lambda: [[] for _ in range(_FOLDS)])
-    errors: list[float] = field(default_factory=list)
-
-    def best(self) -> tuple[int, bool]:
-        """The round of the least error, and whether so many rounds without a new least came after it."""
-        best = 0
-        for number, error in enumerate(self.errors):
-            if error < self.errors[best]:
-                best = number
-            elif number - best >= _PATIENCE:
-                return best, True
-        return best, False
-
-
-def boost_trees(
-    X: Any,
-    Y: np.ndarray,
-    *,
-    n_rounds: int,
-    random_state: int,
-    n_jobs: int,
-    callback: Callable[[], object] | None = None,
-) -> tuple[BoostedTrees, np.ndarray]:
-    """Grow boosted trees for all labels at once in four folds, and predict every row by the model that did not see it.
-
-    Each tree learns the labels minus the scores F of the trees before it from 7 of 10 rows of the other folds, at most
-    5000, drawn with replacement.  F begins at the mean labels of these folds; a leaf adds .07 times the sum of its
-    draws' targets over their number plus 5.  After ten rounds of trees of at most 6 levels with leaves of 10 rows, and
-    of 10 levels with leaves of 3, those with the smaller squared error out of fold go on.  They end after ten rounds
-    without a new least error, or after ``n_rounds``; all folds keep the rounds up to the least.  A node tries half of
-    the features, at least 8 and at most 100, with 16 thresholds each; the columns are binned beforehand.  Beyond 62
-    labels splits are chosen by 30 random sums of the targets.
-
-    Parameters
-    ----------
-    X : ndarray or CSR matrix of shape (n_samples, n_features)
-    Y : ndarray of shape (n_samples, n_labels), float64
-        Labels, NaN where they are unknown.
-    n_rounds : int
-        Trees of each fold at most.
-    random_state, n_jobs, callback
-        As for `grow_forests`.
-
-    Returns
-    -------
-    trees : BoostedTrees
-        The models of the folds; the first tree of each is a leaf of the mean labels.
-    predictions : ndarray of shape (n_samples, n_labels)
-        Out of fold.
-    """
-    n_samples, n_labels = Y.shape
-    fold = (np.random.default_rng(0).permutation(n_samples) % _FOLDS).astype(np.int32)
-    known, others = ~np.isnan(Y), [fold != a for a in range(_FOLDS)]
-    means = [np.where(known, Y, 0.0)[each].sum(axis=0) / np.maximum(known[each].sum(axis=0), 1) for each in others]
-    base = np.array(means, dtype=np.float32)
-    columns, codes, cuts = _binned(X, random_state)
-    tried = min(max(len(columns) // 2, 8), len(columns), _BOOSTED_FEATURES)
-    n_draws = min(_BOOSTED_ROWS, 7 * n_samples // 10)
-    n_sums = n_labels if n_labels <= _MOST_BOOSTED_LABELS else _BOOSTED_SUMS
-    work = _FOLDS * (n_draws * tried * (n_sums + 8.0) + n_samples * (n_labels + 8.0))
-    n_threads = worthwhile_threads(min(n_jobs, _FOLDS), work, each=_WORTH_A_THREAD)
-    at_once = max(1, min(_ROUNDS_AT_ONCE, int(n_threads * _WORK / work)))
-    given = codes, Y.astype(np.float32), n_sums, fold, np.array([[tried, 1]], dtype=np.int32)
-
-    def go_on(run: _Boosting, until: int) -> None:
-        for first in range(len(run.errors), until, at_once):
-            n_trees, most_leaves = min(at_once, until - first), min(2**run.depth, max(1, n_draws // run.leaf))
-            settings = run.seed, n_draws, run.depth, run.leaf, _RATE, _PENALTY, run.F
-            (nodes, n_leaves), errors = _room(n_trees, _FOLDS, most_leaves), np.empty((n_trees, _FOLDS))
-            shape = n_trees, _FOLDS, most_leaves
-            values, weights = np.empty((*shape, n_labels), np.float32), np.empty(shape, np.int32)
-            grown = nodes, n_leaves, values, weights, errors
-            if not kernels.boost(*given, *settings, *grown, first, n_threads, simd()):
-                raise MemoryError("There is not enough memory to grow trees.")
-            for (t, a), n in np.ndenumerate(n_leaves):
-                tree = nodes[t, a, : 2 * n - 1], values[t, a, :n], weights[t, a, :n]
-                run.trees[a].append(tuple(part.copy() for part in tree))
-            run.errors += errors.sum(axis=1).tolist()
-            if callback is not None:
-                callback()
-
-    runs = []
-    for number, (depth, leaf) in enumerate(_CONTEST):
-        seed = (random_state + (number + 1) * 2**32) % 2**64  # the forests' is below 2^32
-        runs.append(_Boosting(depth, leaf, seed, np.repeat(base[:, np.newaxis], n_samples, axis=1)))
-        go_on(runs[-1], min(_PATIENCE, n_rounds))
-    run = min(runs, key=lambda run: run.errors[-1])
-    runs.clear()
-    while not run.best()[1] and len(run.errors) < n_rounds:
-        go_on(run, min(len(run.errors) + at_once, n_rounds))
-    n_trees = run.best()[0] + 1
-
-    trees: list[tuple[np.ndarray, ...]] = []
-    for grown, mean, rows in zip(run.trees, base, others, strict=True):
-        trees.append((np.array([(-1, 0, 0.0)], _NODE), mean[np.newaxis], rows.sum(keepdims=True, dtype=np.int32)))
-        trees += grown[:n_trees]
-    n_leaves = np.array([len(weights) for *_, weights in trees])
-    nodes, values, weights = (np.concatenate(each) for each in zip(*trees, strict=True))
-    del run, grown, trees  # what they have is there once again
-    found = BoostedTrees(**_joined(nodes, n_leaves, X.shape[1]), values=values, weights=weights)
-    inner = found.feature >= 0
-    found.threshold[inner] = cuts[found.feature[inner], (found.threshold[inner] + 128).astype(int)]
-    found.feature[inner] = columns[found.feature[inner]]
-    O = np.empty(Y.shape)
-    for a, rows in enumerate(others):
-        model = replace(found, roots=found.roots[a * (n_trees + 1) : (a + 1) * (n_trees + 1) + 1])
-        O[~rows] = _summed(model, X[~rows], n_jobs, 1)
-    return found, O
-
-
-def _binned(X: Any, random_state: int) -> tuple[NDArray[np.int32], NDArray[np.int8], NDArray[np.float32]]:
-    """Columns that vary, for each of their numbers how many cuts are below it, and the cuts, halfway between numbers.
-
-    If a column has more than 255 numbers, the cuts lie evenly among them.
-    """
-    (n_samples, n_features), is_sparse = X.shape, sparse.issparse(X)
-    columns, most = np.arange(n_features, dtype=np.int32), max(1000, _CODES // n_samples)
-    if n_features > most:
-        filled = np.bincount(X.indices[X.data != 0], minlength=n_features) if is_sparse else np.count_nonzero(X, axis=0)
-        order = np.lexsort((np.random.default_rng(random_state).permutation(n_features), -filled))
-        columns = np.sort(order[:most]).astype(np.int32)
-    stored = X[:, columns].tocsc() if is_sparse else X
-    codes, cuts = np.empty((len(columns), n_samples), np.int8), np.zeros((len(columns), _CUTS), np.float32)
-    varies = np.zeros(len(columns), dtype=bool)
-    for at, column in enumerate(columns):
-        part = slice(*stored.indptr[at : at + 2]) if is_sparse else slice(None)
-        rows = stored.indices[part] if is_sparse else part
-        x = in_float32(stored.data[part] if is_sparse else X[:, column]) + np.float32(0)
-        values, place = np.unique(x if len(x) == n_samples else np.append(x, np.float32(0)), return_inverse=True)
-        below, above = values[:-1], values[1:]
-        middle = below * np.float32(0.5) + above * np.float32(0.5)
-        middle = np.where((below < middle) & (middle < above), middle, below)
-        if len(middle) > _CUTS:
-            middle = middle[(2 * np.arange(_CUTS) + 1) * len(middle) // (2 * _CUTS)]
-        varies[at], cuts[at, : len(middle)] = len(middle), middle
-        codes[at] = np.searchsorted(middle, np.float32(0)) - 128
-        codes[at, rows] = (np.searchsorted(middle, values) - 128)[place[: len(x)]]
-    varies[0] |= not varies.any()
-    return columns[varies], codes[varies], cuts[varies]
-
-
 def score_by_forests(forests: Sequence[Any], X: Any, n_jobs: int) -> list[np.ndarray]:
     """Return for each forest the mean prediction of its trees (n_samples, n_labels), added in their order."""
-    return [_summed(forest, X, n_jobs, forest.n_models or len(forest.roots) - 1) for forest in forests]
+    return [summed(forest, X, n_jobs, forest.n_models or len(forest.roots) - 1) for forest in forests]
 
 
-def _summed(forest: Any, X: Any, n_jobs: int, divisor: Any, draws: NDArray[np.int32] = _NO_DRAWS) -> np.ndarray:
+def summed(forest: Any, X: Any, n_jobs: int, divisor: Any, draws: NDArray[np.int32] = _NO_DRAWS) -> np.ndarray:
     """The values of each row's leaves, added over the trees, or over those that left it out, and divided."""
     values, *leaves = forest.for_kernel()
     n_labels, most = values.shape[1], 256 if forest.n_models else _ROWS_AT_ONCE  # values that are there need no sharing

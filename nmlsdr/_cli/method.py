@@ -47,9 +47,10 @@ class Pieces(NamedTuple):
 
 def measure(X: Any, y: Any, args: argparse.Namespace) -> Pieces | None:
     """Measure the pieces on a table of numbers, in about a second; None where all of the work is small."""
+    from .._boosting import boost_trees
     from .._report.rivals import TUNING_LABELS, TUNING_ROWS, logistic
     from .._search.estimate import estimate_search
-    from ..forest import boost_trees, grow_forests
+    from ..forest import grow_forests
 
     rows = np.flatnonzero((y != -1).any(axis=1))
     (n, D), l, C = X.shape, len(rows), y.shape[1]

@@ -384,9 +384,7 @@ def _add_others(verbs: Any) -> None:
     )
     about = "list, describe and fetch the article's data sets"
     datasets = verbs.add_parser("datasets", help=about, description=about)
-    parts = datasets.add_subparsers(
-        dest="part_name", required=True, metavar="list|info|fetch", parser_class=Parser
-    )
+    parts = datasets.add_subparsers(dest="part_name", required=True, metavar="list|info|fetch", parser_class=Parser)
     for name, summary in (
         ("list", "list names and sizes, and whether the files are on this machine"),
         ("info", "describe data sets, where they come from, and the state of their files"),

@@ -6,11 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._boosting import boost_trees
 from .._checks.labels import Labels
 from .._moments import RowSums, row_blocks
 from .._process.threads import check_n_jobs, single_threaded_blas
 from .._ridge import CrossFit, ridge_regression
-from ..forest import FEWEST_ROWS, MOST_LABELS, Trees, boost_trees, forest_seed, grow_forests, score_by_forests
+from ..forest import FEWEST_ROWS, MOST_LABELS, Trees, forest_seed, grow_forests, score_by_forests
 from ._steps import Steps
 
 MANY_ROWS = 1000  # labelled rows; what is measured to pay beyond, and only there, begins at this number

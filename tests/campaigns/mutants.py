@@ -6,6 +6,7 @@
 TESTS = {
     "_c/few": "core/test_neighbors_few.py core/test_cosine.py core/test_neighbors_index.py",
     "_c/shares": "core/test_neighbors_few.py core/test_neighbors_index.py",
+    "_boosting": "core/test_boosting.py",
     "_c/forest": "core/test_forest.py core/test_residual_forest.py",
     "_c/products": "core/test_neighbors.py core/test_neighbors_bound.py core/test_neighbors_integers.py core/test_neighbors_known.py core/test_neighbors_leading.py",
     "_c/propagation": "core/test_propagation_kernel.py core/test_propagation_entries.py",

@@ -29,7 +29,7 @@ from nmlsdr._solvers import system
 
 # small as the data are, threads start
 graph._EDGES_PER_THREAD = mlknn._LABELS_PER_THREAD = 1
-system.WORK_PER_THREAD = run._WORK_PER_THREAD = forest._WORTH_A_THREAD = forest._WORTH_SCORING = 1
+system.WORK_PER_THREAD = run._WORK_PER_THREAD = forest.WORTH_A_THREAD = forest._WORTH_SCORING = 1
 
 
 def searches(rng, n_threads):

@@ -7,17 +7,18 @@ from forest_reference import CASES, LEVELS, assert_equals_twin, labels, zeros_st
 from model_files import assert_same
 from scipy import sparse
 
-from nmlsdr import ResidualPropagation, _forest, forest
+from nmlsdr import ResidualPropagation, _boosting, _forest, forest
+from nmlsdr._boosting import boost_trees
 from nmlsdr._errors import InputError
 from nmlsdr._estimators import _learners
 from nmlsdr._thresholds import rank_scores
-from nmlsdr.forest import BoostedTrees, arrays_of, boost_trees, checked_trees, score_by_forests, to_sklearn
+from nmlsdr.forest import BoostedTrees, arrays_of, checked_trees, score_by_forests, to_sklearn
 from nmlsdr.graph import neighbor_graph, transition_matrix
 from nmlsdr.model_file import load_model, save_model
 
 
 def contest(monkeypatch, *contest):
-    monkeypatch.setattr(forest, "_CONTEST", contest)
+    monkeypatch.setattr(_boosting, "_CONTEST", contest)
 
 
 NAMES = ("bell-shaped", "one label", "votes", "thirty labels", "ties", "mostly 0", "one feature", "one of many varies",
@@ -33,15 +34,15 @@ def test_boosted_trees_are_those_of_the_twin(name, rng, monkeypatch):
     """
     X, Y = CASES[name](rng)
     n_sums = {"votes": 1, "thirty labels": 7, "mostly 0": 6}.get(name, 62)
-    monkeypatch.setattr(forest, "_BOOSTED_SUMS", n_sums)
-    monkeypatch.setattr(forest, "_MOST_BOOSTED_LABELS", n_sums)
+    monkeypatch.setattr(_boosting, "_SUMS", n_sums)
+    monkeypatch.setattr(_boosting, "_MOST_LABELS", n_sums)
     Y = 8 * Y - 4 if name == "votes" else Y
     X, Y = np.asarray(X, dtype=np.float64), np.where(rng.random(Y.shape) < 0.1, np.nan, Y)
-    monkeypatch.setattr(forest, "_WORTH_A_THREAD", 1)
+    monkeypatch.setattr(forest, "WORTH_A_THREAD", 1)
     depth, leaf = ((2, 10), (10, 3))[len(X) % 4 == 2]
     contest(monkeypatch, (depth, leaf))
     most_draws = 20 if name == "ties" else 5000
-    monkeypatch.setattr(forest, "_BOOSTED_ROWS", most_draws)
+    monkeypatch.setattr(_boosting, "_MOST_ROWS", most_draws)
     models, errors = twin.boost(X, Y, 5, depth, leaf, 3, most_draws=most_draws, n_sums=n_sums)
     n_trees = 1 + int(errors.argmin())
     fold = np.random.default_rng(0).permutation(len(X)) % 4
@@ -75,7 +76,7 @@ def curved(rng, n_rows, n_features=6):
 
 def test_more_than_255_numbers_of_a_column_are_binned_evenly(rng):
     X = np.column_stack([rng.standard_normal(3000), np.arange(3000) % 255, np.arange(3000) % 256]).astype(np.float32)
-    columns, codes, cuts = forest._binned(X, 0)
+    columns, codes, cuts = _boosting._binned(X, 0)
     codes = codes.astype(int) + 128
     assert columns.tolist() == [0, 1, 2]
     for x, code, cut in zip(X.T, codes, cuts, strict=True):
@@ -86,11 +87,11 @@ def test_more_than_255_numbers_of_a_column_are_binned_evenly(rng):
 
 
 def test_of_very_many_columns_those_with_most_numbers_are_used(rng, monkeypatch):
-    monkeypatch.setattr(forest, "_CODES", 0)
+    monkeypatch.setattr(_boosting, "_CODES", 0)
     X = np.zeros((40, 1500))
     X[:3, :500], X[:, 500:] = rng.random((3, 500)), rng.random((40, 1000))
     for layout in (np.asarray, sparse.csr_array, zeros_stored):
-        assert forest._binned(layout(X), 0)[0].tolist() == list(range(500, 1500))
+        assert _boosting._binned(layout(X), 0)[0].tolist() == list(range(500, 1500))
 
 
 @pytest.mark.slow
@@ -98,13 +99,13 @@ def test_all_rounds_are_one_whatever_their_parts_and_the_best_contender_goes_on(
     X, Y = curved(rng, 400)
     options = {"n_rounds": 60, "random_state": 3, "n_jobs": 1}
     found, O = boost_trees(X, Y, **options)
-    monkeypatch.setattr(forest, "_ROUNDS_AT_ONCE", 1)
+    monkeypatch.setattr(_boosting, "_ROUNDS_AT_ONCE", 1)
     told = []
     again, other = boost_trees(X, Y, callback=lambda: told.append(None), **options)
     assert_same(again, found)
     assert_same(other, O)
     alone = []
-    for number, (depth, leaf) in enumerate(forest._CONTEST):
+    for number, (depth, leaf) in enumerate(_boosting._CONTEST):
         models, errors = twin.boost(X[:, :], Y, 3, depth, leaf, 10, number)
         alone.append((errors[9], number, models))
     best = min(alone, key=lambda one: one[:2])[2]
@@ -118,7 +119,7 @@ def test_all_rounds_are_one_whatever_their_parts_and_the_best_contender_goes_on(
 
 
 def test_it_ends_ten_rounds_after_the_least_error():
-    run = forest._Boosting(6, 10, 0, np.empty(0))
+    run = _boosting._Boosting(6, 10, 0, np.empty(0))
     for errors, expected in (
         ([3.0, 2.0, 2.0], (1, False)),
         ([3.0, 2.0, *[2.0] * 9], (1, False)),
@@ -132,7 +133,7 @@ def test_it_ends_ten_rounds_after_the_least_error():
 
 def test_no_row_is_predicted_by_a_model_that_saw_it(rng, monkeypatch):
     """Labels of noise: out of fold nothing is learned, and another label in a fold changes none of its predictions."""
-    monkeypatch.setattr(forest, "_CONTEST", forest._CONTEST[:1])  # the labels of all folds decide on the depth
+    monkeypatch.setattr(_boosting, "_CONTEST", _boosting._CONTEST[:1])  # the labels of all folds decide on the depth
     X, Y = rng.standard_normal((600, 5)), labels(rng, (600, 2))
     options = {"n_rounds": 20, "random_state": 0, "n_jobs": 1}
     fold = np.random.default_rng(0).permutation(600) % 4

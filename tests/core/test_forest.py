@@ -27,7 +27,7 @@ def test_forests_are_those_of_the_twin(name, rng, monkeypatch):
     out_of_bag = [twin.predict(trees, X, left_out) for trees, left_out in expected]
     new = np.vstack([X, 0.7 * X[::-1]])[:130]
     predicted = [twin.predict(trees, new) for trees, _ in expected]
-    monkeypatch.setattr(forest, "_WORTH_A_THREAD", 1)
+    monkeypatch.setattr(forest, "WORTH_A_THREAD", 1)
     monkeypatch.setattr(forest, "_WORTH_SCORING", 1)
     monkeypatch.setattr(_float32, "_SPREAD", 1000)  # rows are scored in parts
     for level in LEVELS:
@@ -53,7 +53,7 @@ def test_trees_for_many_labels_are_split_by_sums_of_them(name, rng, monkeypatch)
     if name == "thirty labels":  # sums beyond 16 and -16
         Y, n_sums = np.tile(Y, 100), 1
     monkeypatch.setattr(forest, "_SUMS", n_sums)
-    monkeypatch.setattr(forest, "_WORTH_A_THREAD", 1)
+    monkeypatch.setattr(forest, "WORTH_A_THREAD", 1)
     monkeypatch.setattr(_float32, "_SPREAD", 1000)
     expected = [twin.grow_forest(X, Y, 5, 3, several, n_sums=n_sums) for several in (0, 1)]
     for level in LEVELS:
@@ -87,12 +87,12 @@ def test_the_twin_takes_other_settings_too(changed, rng, monkeypatch):
 def grown_by_kernel(X, Y, kinds, n_draws, n_trees, level):
     """Trees of each kind, with leaves of three rows, for features that are tried in every node."""
     (n, d), n_labels = X.shape, Y.shape[1]
-    (nodes, n_leaves), targets = forest._room(n_trees, len(kinds), n // 3), np.int16(1024 * Y)
+    (nodes, n_leaves), targets = forest.room(n_trees, len(kinds), n // 3), np.int16(1024 * Y)
     draws, rows = np.zeros((n_trees, n), np.int32), np.empty((n_trees, len(kinds), min(n, n_draws)), np.int32)
     given = np.float32(X).ravel(), np.empty(0, np.int32), d * np.arange(n + 1), d, targets, n_labels, np.int32(kinds)
     assert kernels.grow(*given, 3, n_draws, 3, draws, nodes, n_leaves, rows, 0, n_trees, 1, level)
     for kind, counts in enumerate(n_leaves.T):
-        grown = forest._joined(forest._used(nodes[:, kind], 2 * counts - 1), counts, d)
+        grown = forest.joined(forest._used(nodes[:, kind], 2 * counts - 1), counts, d)
         yield Forest(**grown, labels=targets, **forest._drawn(rows[:, kind], draws))
 
 
@@ -162,7 +162,7 @@ def test_trees_do_not_depend_on_the_parts_in_which_they_grow_nor_on_the_other_ki
     X, Y = rng.standard_normal((80, 6)), labels(rng, (80, 3))
     options = {"n_estimators": 7, "random_state": 1, "n_jobs": 1}
     whole, predictions, left_out = grow_forests(X, Y, **options)
-    monkeypatch.setattr(forest, "_WORK", 1)
+    monkeypatch.setattr(forest, "WORK", 1)
     told = []
     parts, others, left = grow_forests(X, Y, callback=lambda: told.append(None), **options)
     assert len(told) == 7

@@ -321,7 +321,7 @@ def room(n_trees: int, n_kinds: int, most_leaves: int) -> tuple[np.ndarray, np.n
 
 def _used(parts: np.ndarray, n_used: np.ndarray) -> np.ndarray:
     """The first entries of each part, one after the other."""
-    return parts[np.arange(parts.shape[1]) < n_used[:, np.newaxis]]
+    return np.concatenate([part[:n] for part, n in zip(parts, n_used, strict=True)])
 
 
 def _drawn(parts: np.ndarray, draws: np.ndarray) -> dict[str, Any]:

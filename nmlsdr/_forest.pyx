@@ -168,7 +168,15 @@ cdef void add_some(
                 going[n_rows] = <int32_t>n_rows
                 n_rows += draws.shape[0] == 0 or draws[t, i] == 0
             n_going = n_rows if feature[roots[t]] >= 0 else 0
-            while n_going:  # each a level down: their loads overlap
+            # Each a level down, so that their loads overlap: most go down boosted trees equally far.
+            while n_going and (not f.ends or X.shape[1] > 1000):
+                n_going = 0
+                for a in range(n_rows):
+                    node = at[a]
+                    if feature[node] >= 0:
+                        at[a] = left[node] + (X[rows[a], feature[node]] > threshold[node])
+                        n_going += 1
+            while n_going:  # without a jump, which waits for the loads, but they are near
                 n, n_going = n_going, 0
                 for a in range(n):
                     i = going[a]

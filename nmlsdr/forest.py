@@ -54,7 +54,7 @@ FOLDS = 4  # of the boosted trees
 WORK = 2e8  # rows x features x labels, about .2 s, between two looks at the keyboard
 WORTH_A_THREAD = 2e5  # of the same, about .2 ms
 _WORTH_SCORING = 3e4  # rows x trees
-_ROWS_AT_ONCE, _SCORES = 4096, 1 << 18  # that go down a tree together at most, of their scores: 2 MB
+_ROWS_AT_ONCE, _SCORES = 4096, 1 << 18  # that go down a tree together at most, their scores: 2 MB, features: 16 MB
 _NO_DRAWS = np.empty((0, 0), np.int32)
 NODE = np.dtype([("feature", "i4"), ("left", "i4"), ("threshold", "f4")])
 
@@ -226,8 +226,7 @@ def _faults(trees: Any, n_features: int, n_labels: int) -> Iterator[tuple[Any, s
     order = leaves[np.argsort(left[leaves])]
     numbered = np.array_equal(left[order], np.arange(n_leaves)) and (np.diff(tree[order]) >= 0).all()
     yield not numbered, "its leaves are not numbered tree by tree"
-    outside = (feature < -1).any() or (feature >= n_features).any()
-    yield outside, f"it asks for a feature beyond the {n_features} of its rows"
+    yield (feature < -1).any() or (feature >= n_features).any(), f"it asks for a feature beyond the {n_features} known"
     yield not np.isfinite(trees.threshold).all(), "it has thresholds that are not finite"
     yield from trees.faults()
 
@@ -358,7 +357,7 @@ def summed(forest: Any, X: Any, n_jobs: int, divisor: Any, draws: NDArray[np.int
     arrays = forest.roots, forest.feature, forest.threshold, forest.left, values, *leaves
     for part, rows in dense_parts(X):
         n_threads = worthwhile_threads(n_jobs, len(rows) * len(forest.roots), each=_WORTH_SCORING)
-        at_once = max(64, min(most, _SCORES // n_labels, -(-len(rows) // n_threads)))
+        at_once = max(64, min(most, _SCORES // max(n_labels, X.shape[1] // 16), -(-len(rows) // n_threads)))
         work = np.empty((n_threads, at_once, n_labels), np.float32), np.zeros((n_threads, 2 * n_labels), np.int32)
         kernels.add_leaves(rows, *arrays, draws[:, part], at_once, *work, sums[part], n_threads)
     sums /= divisor

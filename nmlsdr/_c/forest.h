@@ -110,12 +110,6 @@ static inline uint32_t nmlsdr_hash(uint32_t x)
     return x ^ (x >> 16);
 }
 
-/* |S_L|^2 / w_L + |S_R|^2 / w_R from the draws on one side, the squares of its sums and their products with the total. */
-static inline NM_INLINE double nmlsdr_score(const nmlsdr_growing *g, int32_t draws, int64_t squares, int64_t products)
-{
-    return (double)squares / draws + (double)(g->squared - 2 * products + squares) / (g->total[1] - draws);
-}
-
 /* What the float32 of a score is at least: sums of squares of n numbers are off by (n + 10) / 2^24 of themselves at most.  So is
  * a sum that it is compared with, and the constant is twice the sum of both. */
 static inline NM_INLINE float nmlsdr_nearly(const nmlsdr_growing *g, double score)

@@ -74,7 +74,7 @@ static inline NM_TARGET NM_INLINE void NM_LEVEL(add_left)(const nmlsdr_growing *
     UNROLL for (int k = 0; k < m; k++) AT(VI, g->sums + LANES * (c + k)) = sum[k];
 }
 
-/* The exact score of sums that lie `stride` apart. */
+/* |S_L|^2 / w_L + |S_R|^2 / w_R, exactly, from sums over the rows on one side that lie `stride` apart. */
 static inline NM_TARGET NM_INLINE double NM_LEVEL(score)(const nmlsdr_growing *g, const int32_t *sums, ptrdiff_t stride)
 {
     int64_t squares = 0, products = 0;
@@ -83,7 +83,7 @@ static inline NM_TARGET NM_INLINE double NM_LEVEL(score)(const nmlsdr_growing *g
         squares += sum * sum;
         products += sum * g->total[c];
     }
-    return nmlsdr_score(g, sums[stride], squares, products);
+    return (double)squares / sums[stride] + (double)(g->squared - 2 * products + squares) / (g->total[1] - sums[stride]);
 }
 
 /* Which scores may be the best one, of splits that leave the rows of a leaf on both sides. */
@@ -202,7 +202,7 @@ static inline NM_TARGET NM_INLINE void NM_LEVEL(compare_bins)(const nmlsdr_growi
                                                               nmlsdr_split *best)
 {
     static const int32_t counted[16] = {0, 0, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1}; /* not rows and draws */
-    const ptrdiff_t all = (K + 7) / 8 * 8;
+    const ptrdiff_t all = (K + 7) / 8 * 8, last = K == 1 ? 1 : all; /* one threshold is common where columns are kept alone */
     float left[LANES * NMLSDR_THRESHOLDS], right[LANES * NMLSDR_THRESHOLDS]; /* squares, to be folded */
     float nearly[NMLSDR_THRESHOLDS], others[NMLSDR_THRESHOLDS], limit = 0.0f;
     int32_t rows[NMLSDR_THRESHOLDS], draws[NMLSDR_THRESHOLDS], found = 0;
@@ -210,7 +210,7 @@ static inline NM_TARGET NM_INLINE void NM_LEVEL(compare_bins)(const nmlsdr_growi
     for (ptrdiff_t c = 0; c < width; c += LANES) {
         const VI is = AT(const VI, counted + (c < 8 ? c : 8)), total = AT(const VI, g->total + c);
         VI sum = {0};
-        for (ptrdiff_t k = all - 1; k >= 0; k--) { /* bin k + 1 becomes the sums of the rows above k + 1 thresholds */
+        for (ptrdiff_t k = last - 1; k >= 0; k--) { /* bin k + 1 becomes the sums of the rows above k + 1 thresholds */
             VI *bin = &AT(VI, bins + (k + 1) * width + c);
             V *l = &AT(V, left + LANES * k), *r = &AT(V, right + LANES * k);
             *bin = sum += *bin;
@@ -220,8 +220,8 @@ static inline NM_TARGET NM_INLINE void NM_LEVEL(compare_bins)(const nmlsdr_growi
         }
     }
     for (ptrdiff_t k = 0; k < all; k++) {
-        rows[k] = bins[(k + 1) * width];
-        draws[k] = bins[(k + 1) * width + 1];
+        rows[k] = k < last ? bins[(k + 1) * width] : 0;
+        draws[k] = k < last ? bins[(k + 1) * width + 1] : 0;
     }
     for (ptrdiff_t k = 0; k < all; k += 8) {
         NM_LEVEL(fold)(left + LANES * k, nearly + k);
@@ -282,7 +282,7 @@ NM_TARGET static void NM_LEVEL(compare_stored)(
 {
     const ptrdiff_t width = g->f->n_padded;
     int32_t *bins = g->sums, zero = 0;
-    memset(bins, 0, (size_t)((NMLSDR_THRESHOLDS + 1) * width) * sizeof *bins);
+    memset(bins, 0, (size_t)((K == 1 ? 2 : NMLSDR_THRESHOLDS + 1) * width) * sizeof *bins);
     for (ptrdiff_t a = 0; a < stored; a++) {
         const int32_t *z = g->z + g->right[a] * width;
         int32_t bin = 0, *to;
@@ -381,7 +381,6 @@ static inline NM_TARGET NM_INLINE nmlsdr_split NM_LEVEL(search_either)(const nml
         NM_LEVEL(compare_thresholds)(g, m, waiting, waiting_at, K, &best);
         m = 0;
     }
-    if (best.column < 0) return best;
     uint8_t below[2 * NMLSDR_THRESHOLDS]; /* the others, of each threshold */
     NM_LEVEL(count_values)(best.thresholds, K, best.thresholds, K, below);
     best.threshold = -INFINITY;

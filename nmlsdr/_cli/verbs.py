@@ -391,8 +391,7 @@ def _add_others(verbs: Any) -> None:
         ("fetch", "download data sets and check their files"),
     ):
         options = {"names": option("NAME", "a data set (default: all)", nargs="*"), **HOME, **QUIET}
-        description = f"{summary[0].upper()}{summary[1:]}."
-        add_verb(parts, name, summary, description, options, run=f"_cli.datasets:{name}_sets")
+        add_verb(parts, name, summary, f"{summary.capitalize()}.", options, run=f"_cli.datasets:{name}_sets")
     model = option("MODEL.skops", "a model file to describe", InputFile, nargs="?")
     add_verb(
         verbs,

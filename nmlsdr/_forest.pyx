@@ -168,7 +168,8 @@ cdef void add_some(
                 going[n_rows] = <int32_t>n_rows
                 n_rows += draws.shape[0] == 0 or draws[t, i] == 0
             n_going = n_rows if feature[roots[t]] >= 0 else 0
-            # Each a level down, so that their loads overlap: most go down boosted trees equally far.
+            # Each a level down, so that their loads overlap.  First for boosted trees, where most go down equally far, and
+            # for wide rows, whose loads take long; then without a jump that cannot be foreseen.
             while n_going and (not f.ends or X.shape[1] > 1000):
                 n_going = 0
                 for a in range(n_rows):
@@ -176,7 +177,7 @@ cdef void add_some(
                     if feature[node] >= 0:
                         at[a] = left[node] + (X[rows[a], feature[node]] > threshold[node])
                         n_going += 1
-            while n_going:  # without a jump, which waits for the loads, but they are near
+            while n_going:
                 n, n_going = n_going, 0
                 for a in range(n):
                     i = going[a]

@@ -87,10 +87,10 @@ cdef extern from "_c/search.h" nogil:
 
 cdef extern from "_c/build.h":
     const char *NMLSDR_COMPILER
-    const int NMLSDR_OPENMP, NMLSDR_DEBUG_BUILD, NMLSDR_N_SIMD_LEVELS, NMLSDR_NEON
-    const char *const level_names "nmlsdr_level_names"[3]
+    const int NMLSDR_OPENMP, NMLSDR_DEBUG_BUILD, NMLSDR_N_SIMD_LEVELS, NMLSDR_N_LEVEL_NAMES
+    const char *const level_names "nmlsdr_level_names"[NMLSDR_N_LEVEL_NAMES]
 
-SIMD_LEVELS = tuple([level_names[level].decode() for level in range(2 if NMLSDR_NEON else 3)])
+SIMD_LEVELS = tuple([level_names[level].decode() for level in range(NMLSDR_N_LEVEL_NAMES)])
 
 
 def build_facts():

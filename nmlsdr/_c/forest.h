@@ -265,11 +265,10 @@ static void nmlsdr_draw_rows(nmlsdr_growing *g, nmlsdr_memory *memory, int32_t *
             stored[j] += f->data[a] == first[j] ? 1 : (int32_t)g->n_rows + 1;
         }
     for (ptrdiff_t j = 0; j < f->d; j++) {
-        ptrdiff_t same = 0; /* rows that are like the first one; without data CSR rows that store nothing */
-        if (indices || !f->data) same = stored[j] == g->n_rows || (first[j] == 0.0f && stored[j] <= g->n_rows) ? g->n_rows : 0;
-        else
-            while (same < g->n_rows && f->data[f->indptr[g->order[same]] + j] == f->data[f->indptr[g->order[0]] + j]) same++;
-        if (same < g->n_rows) columns[n++] = (int32_t)j;
+        int varies = stored[j] > g->n_rows || (first[j] != 0.0f && stored[j] < g->n_rows); /* without data: CSR, and none does */
+        for (ptrdiff_t i = 1; !indices && f->data && !varies && i < g->n_rows; i++)
+            varies = f->data[f->indptr[g->order[i]] + j] != f->data[f->indptr[g->order[0]] + j];
+        if (varies) columns[n++] = (int32_t)j;
         place[j] = -1;
     }
     nmlsdr_mix(columns, n, g->key, f->n_draws);

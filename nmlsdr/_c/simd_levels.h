@@ -48,6 +48,7 @@ static const char *const nmlsdr_level_names[] = {"portable", "neon"};
 #else
 static const char *const nmlsdr_level_names[] = {"portable", "avx2", "vnni"};
 #endif
+enum { NMLSDR_N_LEVEL_NAMES = sizeof nmlsdr_level_names / sizeof *nmlsdr_level_names }; /* also of levels that this build lacks */
 enum { NMLSDR_N_SIMD_LEVELS = NMLSDR_X86 ? 3 : 1 + NMLSDR_NEON };
 
 /* The best level of this processor. */

@@ -88,7 +88,7 @@ KEPT = [
     ("_c/forest.h", "forest/pure nodes are split", "if (vary) split", "split"),
     ("_c/forest.h", "forest/the second child that waits is lost", "waiting = g->nodes[node].feature;", "waiting = -1;"),
     ("_c/forest.h", "forest/the second kind begins with the rows as the first left them", "g.order[i] = g.place[i] = (int32_t)i;", "g.order[i] = k ? g.order[i] : (int32_t)i;"),
-    ("_c/forest.h", "forest/a column of sparse rows that is full and constant", "stored[j] == g->n_rows || (", "("),
+    ("_c/forest.h", "forest/a column of sparse rows that is full and constant", "(first[j] != 0.0f && stored[j] < g->n_rows)", "first[j] != 0.0f"),
     ("_c/forest.h", "forest/two signs of 0", "f->data[begin + columns[j]] + 0.0f", "f->data[begin + columns[j]]"),
     ("_c/forest.h", "forest/all columns of very many", "f->d < most ? f->d : most", "f->d"),
     ("_forest.pyx", "forest/trees added from the last one", "for t in range(roots.shape[0] - 1):", "for t in range(roots.shape[0] - 2, -1, -1):"),

@@ -22,7 +22,7 @@ from .._checks.arguments import check_rows
 from .._checks.labels import LabelClasses
 from .._errors import InputError, printable
 from .._output import PathLike, versions
-from ..forest import BoostedTrees, Forest, checked_trees
+from ..forest import KINDS, BoostedTrees, Forest, checked_trees
 from .archive import need_skops, read
 from .rows import check_answers
 from .schema import Field, Refused, check_names, check_parameter, check_value, full_name, innermost, table
@@ -177,11 +177,11 @@ def _attribute(what: str, stored: Any, field: Field, letters: dict[str, int]) ->
         return plan
     if field.kind == "forests":
         letters["learners"] = 1 + len(stored)
-        if len(stored) not in (0, 2, 3):
+        kinds = (*[Forest] * len(KINDS), BoostedTrees)
+        if len(stored) not in (0, len(KINDS), len(kinds)):
             raise Refused(f"{what} holds {len(stored)} forests")
         try:
             size, arrays = (letters["D"], letters["C"]), [{key: _value(one[key]) for key in one} for one in stored]
-            kinds = (Forest, Forest, BoostedTrees)
             return [checked_trees(kind, one, *size) for kind, one in zip(kinds, arrays, strict=False)]
         except InputError as error:
             raise Refused(f"{what} cannot be used: {error}") from None

@@ -168,8 +168,8 @@ cdef void add_some(
                 going[n_rows] = <int32_t>n_rows
                 n_rows += draws.shape[0] == 0 or draws[t, i] == 0
             n_going = n_rows if feature[roots[t]] >= 0 else 0
-            # Each a level down, so that their loads overlap.  First for boosted trees, where most go down equally far, and
-            # for wide rows, whose loads take long; then without a jump that cannot be foreseen.
+            # Each a level down, so that their loads overlap.  First for boosted trees, where most go down equally far,
+            # and for wide rows, whose loads take long; then without a jump that cannot be foreseen.
             while n_going and (not f.ends or X.shape[1] > 1000):
                 n_going = 0
                 for a in range(n_rows):

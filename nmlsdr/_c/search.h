@@ -26,6 +26,7 @@
 #define NMLSDR_INDEX_QUERIES 249 /* at most; for more it pays to pack the queries with the rows again */
 #define NMLSDR_MOST_KEPT 4e6     /* neighbours in the lists of all threads, 16 bytes each, for few queries */
 #define NMLSDR_TREE_FEATURES 8
+#define NMLSDR_TREE_ROWS 2000 /* fewer: half of the features */
 #define NMLSDR_ZERO_ROW 2.0 /* the squared distance of a row of zeros to any other by angle */
 #define NMLSDR_WINDOW_BYTES 256e6 /* packed rows in memory at most, unless one pair of blocks is larger */
 /* Pairs times features and about ten for each neighbour kept; values read; less for each thread, and waking it takes longer
@@ -141,7 +142,7 @@ static void nmlsdr_choose_way(nmlsdr_query *a)
         a->threads = (double)nmlsdr_row_pointer(rows, rows->n) * (1 + q / 16) / NMLSDR_VALUES_OF_THREAD;
     } else if (few && dense && a->n <= NMLSDR_FEW_QUERIES) { /* any preparation would take longer than it saves */
         a->way = NMLSDR_BY_FEW;
-    } else if (dense && rows->d <= NMLSDR_TREE_FEATURES) {
+    } else if (dense && rows->d <= NMLSDR_TREE_FEATURES / (rows->n < NMLSDR_TREE_ROWS ? 2 : 1)) {
         a->way = NMLSDR_BY_TREE;
     }
 }

@@ -12,8 +12,10 @@
  * of its box, equal values by row; which rows a leaf holds does not depend on threads.
  * Memory: two numbers and d values for each row.
  *
- * Measured on one thread with 500 to 20 000 Gaussian rows: faster than products at every size, 1.1 times at 8 features and 11
- * times at 1.  The worst case found: queries in the centre of a sphere on which all rows lie, where products take half the time.
+ * Measured on one thread for 10 and 20 neighbours, time by that of products.  500 to 2000 rows: .3 to 1.1 up to 4 features, .9 to
+ * 2 at 5 to 8, so that these go by products.  From 2000 rows on at 5 to 8 features: .3 to 1 if some directions have more of the
+ * variance than others, 1 to 1.7 for Gaussian rows and up to 2 for small integers.  The worst case found: queries in the centre
+ * of a sphere on which all rows lie, 2.
  */
 #ifndef NMLSDR_TREE_H
 #define NMLSDR_TREE_H

@@ -6,7 +6,7 @@ The strategies of a search (docs/neighbours.md has the same table, and explains 
 |---|---|---|---|
 | row numbers | no features at all | all distances are 0: the first rows by number are the neighbours | – |
 | few | dense rows, up to 24 separate queries | exact distances of all pairs; threads share the rows | few.h |
-| tree | dense rows, up to 8 features | searches a k-d tree with exact distances | tree.h |
+| tree | dense rows, up to 4 features, or 8 from 2000 rows on | searches a k-d tree with exact distances | tree.h |
 | groups | dense, from 4000 rows and 1000 queries, in tight clusters | searches each cluster by itself | products.h |
 | leading coordinates | dense, from 4000 rows, 250 queries, 32 features | skips blocks that are far apart | products.h |
 | products | other dense rows | products of blocks of 96 rows propose pairs, exact distances decide | products.h |

@@ -53,8 +53,8 @@ def test_sizes_around_those_of_leaves_equal_the_plain_implementation(name, n, d,
 
 
 def test_low_dimensional_rows_are_given_to_the_tree(rng):
-    for d, method in ((8, "tree"), (9, "products")):
-        X = rng.standard_normal((50, d))
+    for n, d, method in ((50, 4, "tree"), (1999, 5, "products"), (2000, 8, "tree"), (2000, 9, "products")):
+        X = rng.standard_normal((n, d))
         assert_same(graph.squared_neighbors(X, 3), scan(X, 3))
         assert method_of(X, None, 3) == method
 

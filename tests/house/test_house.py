@@ -196,7 +196,8 @@ def test_the_sizes_in_the_table_of_search_strategies_are_those_of_the_code():
     ways = {row[0]: row[1] for row in strategy_table(_search.__doc__)[2:]}
     assert f"up to {_graph.FEW_QUERIES} separate queries" in ways["few"]
     assert f"at most {_graph.MOST_KEPT / 1e6:.0f} million." in _search.__doc__
-    assert f"up to {_graph.TREE_FEATURES} features" in ways["tree"]
+    few = f"up to {_graph.TREE_FEATURES // 2} features, or {_graph.TREE_FEATURES} from {_graph.TREE_ROWS} rows on"
+    assert few in ways["tree"]
     assert f"from {strategy._LARGE} rows and {strategy._LARGE // 4} queries" in ways["groups"]
     assert min(leading._COORDINATES.values()) == strategy._LARGE
     sizes = f"from {strategy._LARGE} rows, {strategy._LARGE // 16} queries, {leading._FEATURES} features"

@@ -39,7 +39,9 @@ class _Boosting:
     leaf: int
     seed: int
     F: NDArray[np.float32]  # (n_folds, n_samples, n_labels)
-    trees: list[list[tuple[np.ndarray, ...]]] = field(default_factory=lambda: [[] for _ in range(forest.FOLDS)])
+    nodes: list[list[np.ndarray]]  # of the trees of each round: the first are leaves of the mean labels
+    values: NDArray[np.float32]  # (n_leaves, n_labels) round by round, in one array, for they take the most memory
+    weights: list[np.ndarray]
     errors: list[float] = field(default_factory=list)
 
     def best(self) -> tuple[int, bool]:
@@ -113,38 +115,42 @@ def boost_trees(
             grown = nodes, n_leaves, values, weights, errors
             if not kernels.boost(*given, *settings, *grown, first, n_threads, simd()):
                 raise MemoryError("There is not enough memory to grow trees.")
-            for (t, a), n in np.ndenumerate(n_leaves):
-                tree = nodes[t, a, : 2 * n - 1], values[t, a, :n], weights[t, a, :n]
-                run.trees[a].append(tuple(part.copy() for part in tree))
+            used, n_before = np.arange(most_leaves) < n_leaves[..., np.newaxis], len(run.values)
+            run.values.resize((n_before + n_leaves.sum(), n_labels), refcheck=False)
+            run.values[n_before:] = values[used]
+            run.weights.append(weights[used])
+            for each, n in zip(nodes, n_leaves, strict=True):
+                run.nodes.append([part[: 2 * m - 1].copy() for part, m in zip(each, n, strict=True)])
             run.errors += errors.sum(axis=1).tolist()
             if callback is not None:
                 callback()
 
+    leaves, n_rows = [np.array([(-1, 0, 0.0)], forest.NODE)] * forest.FOLDS, np.count_nonzero(others, axis=1)
     runs = []
     for number, (depth, leaf) in enumerate(_CONTEST):
         seed = (random_state + (number + 1) * 2**32) % 2**64  # the forests' is below 2^32
-        runs.append(_Boosting(depth, leaf, seed, np.repeat(base[:, np.newaxis], n_samples, axis=1)))
+        F = np.repeat(base[:, np.newaxis], n_samples, axis=1)
+        runs.append(_Boosting(depth, leaf, seed, F, [leaves], base.copy(), [n_rows.astype(np.int32)]))
         go_on(runs[-1], min(_PATIENCE, n_rounds))
     run = min(runs, key=lambda run: run.errors[-1])
-    runs.clear()
+    del runs, F  # the other one takes as much memory
     while not run.best()[1] and len(run.errors) < n_rounds:
         go_on(run, min(len(run.errors) + at_once, n_rounds))
-    n_trees = run.best()[0] + 1
-
-    trees: list[tuple[np.ndarray, ...]] = []
-    for grown, mean, rows in zip(run.trees, base, others, strict=True):
-        trees.append((np.array([(-1, 0, 0.0)], forest.NODE), mean[np.newaxis], rows.sum(keepdims=True, dtype=np.int32)))
-        trees += grown[:n_trees]
-    n_leaves = np.array([len(weights) for *_, weights in trees])
-    nodes, values, weights = (np.concatenate(each) for each in zip(*trees, strict=True))
-    del run, grown, trees  # what they have is there once again
-    found = forest.BoostedTrees(**forest.joined(nodes, n_leaves, X.shape[1]), values=values, weights=weights)
+    n_trees = run.best()[0] + 2
+    by_fold = list(zip(*run.nodes[:n_trees], strict=True))
+    n_leaves = np.array([[(len(tree) + 1) // 2 for tree in trees] for trees in by_fold])
+    first = np.cumsum(n_leaves.T).reshape(n_leaves.T.shape).T - n_leaves
+    run.values.resize((n_leaves.sum(), n_labels), refcheck=False)
+    weights = np.concatenate(run.weights)[: len(run.values)]
+    every = forest.joined(np.concatenate(sum(by_fold, ())), n_leaves.ravel(), X.shape[1], first.ravel())
+    found = forest.BoostedTrees(**every, values=run.values, weights=weights)
+    del run, by_fold
     inner = found.feature >= 0
     found.threshold[inner] = cuts[found.feature[inner], (found.threshold[inner] + 128).astype(int)]
     found.feature[inner] = columns[found.feature[inner]]
     O = np.empty(Y.shape)
     for a, rows in enumerate(others):
-        model = replace(found, roots=found.roots[a * (n_trees + 1) : (a + 1) * (n_trees + 1) + 1])
+        model = replace(found, roots=found.roots[a * n_trees : (a + 1) * n_trees + 1])
         O[~rows] = forest.summed(model, X[~rows], n_jobs, 1)
     return found, O
 

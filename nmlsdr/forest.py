@@ -72,7 +72,7 @@ class Trees:
     threshold : ndarray of shape (n_nodes,), float32
         Rows whose feature does not exceed it go to the left.
     left : ndarray of shape (n_nodes,), int32
-        The left child of a node, after which comes the right one; the number of a leaf, tree by tree.
+        The left child of a node, after which comes the right one; the number of a leaf among all.
     n_features_in_ : int
         Number of features of the rows.
     """
@@ -224,8 +224,8 @@ def _faults(trees: Any, n_features: int, n_labels: int) -> Iterator[tuple[Any, s
     yield not below, "it has a node that is not the child of one node before it in its tree"
     n_leaves, leaves = sizes.get("v", sizes.get("e", 0) - 1), np.flatnonzero(feature == -1)
     order = leaves[np.argsort(left[leaves])]
-    numbered = np.array_equal(left[order], np.arange(n_leaves)) and (np.diff(tree[order]) >= 0).all()
-    yield not numbered, "its leaves are not numbered tree by tree"
+    yield not np.array_equal(left[order], np.arange(n_leaves)), "its leaves are not numbered each once"
+    yield not trees.n_models and (np.diff(tree[order]) < 0).any(), "its leaves are not numbered tree by tree"
     yield (feature < -1).any() or (feature >= n_features).any(), f"it asks for a feature beyond the {n_features} known"
     yield not np.isfinite(trees.threshold).all(), "it has thresholds that are not finite"
     yield from trees.faults()
@@ -305,7 +305,8 @@ def grow_forests(
     labels = sparse.csr_array(labels) if few else labels
     forests = []
     for kind, n in enumerate(n_leaves.T):
-        grown = joined(_used(nodes[:, kind], 2 * n - 1), n, n_features) | _drawn(rows_of_leaves[:, kind], draws)
+        grown = joined(_used(nodes[:, kind], 2 * n - 1), n, n_features, np.cumsum(n) - n)
+        grown |= _drawn(rows_of_leaves[:, kind], draws)
         forests.append(Forest(**grown, labels=labels))
     n_trees = (draws == 0).sum(axis=0)
     del nodes, rows_of_leaves
@@ -335,12 +336,12 @@ def _drawn(parts: np.ndarray, draws: np.ndarray) -> dict[str, Any]:
     return {"rows": rows, "times": times.astype(np.int16), "ends": ends}
 
 
-def joined(nodes: np.ndarray, n_leaves: np.ndarray, n_features: int) -> dict[str, Any]:
-    """The attributes of `Trees`, of trees that number their nodes and leaves from 0 each."""
+def joined(nodes: np.ndarray, n_leaves: np.ndarray, n_features: int, first: np.ndarray) -> dict[str, Any]:
+    """The attributes of `Trees`, of trees that number their nodes and leaves from 0 each; the first leaf of each."""
     n_nodes = 2 * n_leaves - 1
-    roots, before = (np.append(0, np.cumsum(each)) for each in (n_nodes, n_leaves))
+    roots = np.append(0, np.cumsum(n_nodes))
     found = {name: nodes[name].copy() for name in ("feature", "threshold", "left")}
-    starts = (np.repeat(each[:-1].astype(np.int32), n_nodes) for each in (before, roots))
+    starts = (np.repeat(each.astype(np.int32), n_nodes) for each in (first, roots[:-1]))
     found["left"] += np.where(found["feature"] < 0, *starts)
     return {"roots": roots, **found, "n_features_in_": n_features}
 

@@ -283,14 +283,19 @@ CASES = {
 
 
 def assert_equals_twin(found, grown):
-    """The arrays of a forest are the nodes and leaves of the twin's trees, one after the other."""
-    n_nodes, n_leaves, all_values, all_weights = 0, 0, found.values, found.weights
+    """The arrays of a forest are the nodes and leaves of the twin's trees, one after the other.
+
+    The leaves of boosted trees come round by round, those of a tree together.
+    """
+    n_nodes, numbers, all_values, all_weights = 0, [], found.values, found.weights
     for tree, (feature, threshold, left, values, weights) in enumerate(grown):
-        part, leaves = slice(*found.roots[tree : tree + 2]), slice(n_leaves, n_leaves + len(values))
+        part, is_leaf = slice(*found.roots[tree : tree + 2]), np.array(feature) < 0
         assert found.feature[part].tolist() == feature
         assert found.threshold[part].tobytes() == np.array(threshold, dtype=np.float32).tobytes()
-        np.testing.assert_array_equal(found.left[part], left + np.where(np.array(feature) < 0, n_leaves, n_nodes))
+        leaves = found.left[part][is_leaf].min() + np.arange(len(values))
+        np.testing.assert_array_equal(found.left[part], left + np.where(is_leaf, leaves[0], n_nodes))
         assert all_values[leaves].tobytes() == np.array(values).tobytes()
         np.testing.assert_array_equal(all_weights[leaves], weights)
-        n_nodes, n_leaves = n_nodes + len(feature), n_leaves + len(values)
-    assert (found.roots[-1], len(all_values)) == (n_nodes, n_leaves)
+        n_nodes, numbers = n_nodes + len(feature), [*numbers, *leaves]
+    assert found.roots[-1] == n_nodes
+    assert (sorted(numbers) if found.n_models else numbers) == list(range(len(all_values)))

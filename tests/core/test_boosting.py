@@ -119,7 +119,7 @@ def test_all_rounds_are_one_whatever_their_parts_and_the_best_contender_goes_on(
 
 
 def test_it_ends_ten_rounds_after_the_least_error():
-    run = _boosting._Boosting(6, 10, 0, np.empty(0))
+    run = _boosting._Boosting(6, 10, 0, np.empty(0), [], np.empty(0), [])
     for errors, expected in (
         ([3.0, 2.0, 2.0], (1, False)),
         ([3.0, 2.0, *[2.0] * 9], (1, False)),

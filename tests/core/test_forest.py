@@ -92,7 +92,7 @@ def grown_by_kernel(X, Y, kinds, n_draws, n_trees, level):
     given = np.float32(X).ravel(), np.empty(0, np.int32), d * np.arange(n + 1), d, targets, n_labels, np.int32(kinds)
     assert kernels.grow(*given, 3, n_draws, 3, draws, nodes, n_leaves, rows, 0, n_trees, 1, level)
     for kind, counts in enumerate(n_leaves.T):
-        grown = forest.joined(forest._used(nodes[:, kind], 2 * counts - 1), counts, d)
+        grown = forest.joined(forest._used(nodes[:, kind], 2 * counts - 1), counts, d, np.cumsum(counts) - counts)
         yield Forest(**grown, labels=targets, **forest._drawn(rows[:, kind], draws))
 
 

@@ -41,19 +41,25 @@ TAG_SEPARATORS = re.compile("[;|,/]")
 LEADING_ZEROS = re.compile(r"0\d+")
 
 
-@dataclass(frozen=True)
-class Choices:
-    """What a person said about the columns; the fields are the options of the command line by these names."""
+@dataclass(eq=False, repr=False, kw_only=True)
+class ColumnOptions:
+    """What a person may say about the columns, as parameters of `TableEncoder` and as options of the command line."""
 
     missing: Sequence[str] | None = None
     drop: Sequence[str] = ()
     one_hot: Sequence[str] = ()
-    id: str | None = None
     decimal: str | None = None
     thousands: str | None = None
     keep_case: bool = False
     yes: str | None = None
     no: str | None = None
+
+
+@dataclass
+class Choices(ColumnOptions):
+    """The same, and what only the command line says."""
+
+    id: str | None = None
     only_checks: bool = False  # cells are checked, which is faster and takes less memory, and all features are NaN
     fitted: Plan | None = None  # of another table, with which this one is compared
 

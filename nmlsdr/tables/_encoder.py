@@ -3,7 +3,6 @@
 import contextlib
 import dataclasses
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -19,14 +18,14 @@ from .._checks.words import check_answers
 from .._errors import InputError
 from .._refit import new_fit
 from ._columns import Cells, Numbers, typed_column
-from ._deciding import Choices, Deciding
+from ._deciding import Choices, ColumnOptions, Deciding
 from ._files import Problem, problems_in_words
 from ._numbers import keeps_digits
 from ._plan import Plan
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class TableEncoder(TransformerMixin, BaseEstimator):
+class TableEncoder(ColumnOptions, TransformerMixin, BaseEstimator):
     """Turn a table with texts, dates and missing values into numbers.
 
     What is done with each column is decided from its cells. These columns are left out: an identifier, a constant, a
@@ -85,14 +84,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
            [2.5, 1. , 0. ]])
     """
 
-    missing: Sequence[str] | None = None
-    drop: Sequence[str] = ()
-    one_hot: Sequence[str] = ()
-    decimal: str | None = None
-    thousands: str | None = None
-    keep_case: bool = False
-    yes: str | None = None
-    no: str | None = None
     impute: str = "median"
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:

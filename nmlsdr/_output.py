@@ -106,7 +106,7 @@ def replace_file(path: PathLike, *, inputs: Iterable[PathLike] = ()) -> Iterator
     >>> folder.cleanup()
     """
     target = check_output(path, inputs=inputs)
-    with _named(path):
+    try:
         mode = os.stat(path).st_mode if os.path.exists(path) else 0
         if mode and not stat.S_ISREG(mode):
             with open(path, "wb") as file:
@@ -131,15 +131,8 @@ def replace_file(path: PathLike, *, inputs: Iterable[PathLike] = ()) -> Iterator
             with contextlib.suppress(OSError):
                 os.unlink(part)
             raise
-
-
-@contextlib.contextmanager
-def _named(path: PathLike) -> Iterator[None]:
-    """Name the file in an error that names none, such as that of a full disk."""
-    try:
-        yield
     except OSError as error:
-        if error.filename is None and error.errno is not None:
+        if error.filename is None and error.errno is not None:  # such as that of a full disk
             error.filename = os.fspath(path)
         raise
 

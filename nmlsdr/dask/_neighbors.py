@@ -43,16 +43,14 @@ def neighbors(rows: DaskRows, n_neighbors: int, *, metric: str = "euclidean", n_
     return found
 
 
-def lists_of_queries(
-    rows: DaskRows, queries: DaskRows, n_neighbors: int, *, metric: str = "euclidean", n_jobs: int | None = None
-) -> list[Any]:
+def lists_of_queries(rows: DaskRows, queries: DaskRows, n_neighbors: int, *, metric: str = "euclidean") -> list[Any]:
     """For each block of the queries the `Lists` of its nearest rows as a delayed value.
 
     A task reads a block of queries and a block of rows.
     """
     refuse_unequal_features(rows.shape[1], queries.shape[1])
     k = check_n_neighbors(n_neighbors, rows.shape[0], exclude_self=False)
-    wanted = {"k": k, "metric": metric, "n_jobs": n_jobs}
+    wanted = {"k": k, "metric": metric, "n_jobs": None}
     readings = [(rows.reading([(first, last)]), first) for first, last in rows.ranges() if last > first]
     return [
         task("merge", merge, [

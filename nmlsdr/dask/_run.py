@@ -13,7 +13,6 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import count, islice
-from types import ModuleType
 from typing import Any
 
 from .._errors import import_extra
@@ -27,10 +26,9 @@ NO_WORKER_TIMEOUT = "2 minutes"
 _POLL = 2.0  # seconds between two looks at the workers
 
 
-def import_dask() -> ModuleType:
+def import_dask() -> Any:
     """Dask, or one sentence."""
-    dask: ModuleType = import_extra("dask.array", "nmlsdr.dask", "dask")
-    return dask
+    return import_extra("dask.array", "nmlsdr.dask", "dask")
 
 
 def client_in_force() -> Any:

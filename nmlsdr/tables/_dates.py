@@ -4,7 +4,6 @@ import datetime
 import functools
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,11 +103,8 @@ def read_date(text: str, month_first: bool = False, year_first: bool = False) ->
     return date.year + (date.timetuple().tm_yday - 1) / 366, float(date.month)
 
 
-class Dates(NamedTuple):
+class Dates(Coded):
     """The different dates of some texts, without their time of day, and for each text the number of its date, or -1."""
-
-    different: list[str]
-    codes: NDArray[np.int32]
 
     def values(self, month_first: bool, year_first: bool = False) -> NDArray[np.float64]:
         """Return for each text what `read_date` gives, or NaN."""

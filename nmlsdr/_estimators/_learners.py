@@ -140,8 +140,10 @@ def learner_weights(predictions: Sequence[np.ndarray], Y: np.ndarray, known: np.
     M = len(predictions)
     G = np.zeros((M, M))
     for part in row_blocks(Y):
-        missed = np.array([(Y[part] - each[part])[... if known is None else known[part]] for each in predictions])
-        missed = missed.reshape(M, -1)
+        missed, given = np.empty((M, *Y[part].shape)), ... if known is None else known[part]
+        for each, out in zip(predictions, missed, strict=True):
+            np.subtract(Y[part], each[part], out=out)
+        missed = np.ascontiguousarray(missed[:, given]).reshape(M, -1)
         G += np.einsum("ik,jk->ij", missed, missed)  # not by BLAS, whose sums depend on the number of threads
     G /= max(float(np.trace(G)), np.finfo(float).tiny)
     best, least = np.full(M, 1.0 / M), np.inf

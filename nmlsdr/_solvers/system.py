@@ -174,7 +174,7 @@ class System:
     def part(self, columns: Any) -> "System":
         """The system of some labels."""
         part = copy.copy(self)
-        part.Y = np.ascontiguousarray(self.Y[:, columns])
+        part.Y = self.Y[:, columns]
         if self.per_entry:
             part.alpha, part.sought = np.ascontiguousarray(self.alpha[:, columns]), self.sought[:, columns]
             part.top, part.n_sought = self.top[columns], self.n_sought[columns]

@@ -61,8 +61,8 @@ def read(file: BinaryIO, max_bytes: int) -> Any:
             with archive.open(name) as member:
                 check_array_header(member, members[name].file_size, "an array", "biufUV")
     file.seek(0)
-    with warnings.catch_warnings():  # skops warns once for every class; `reading` warns once for the file
-        warnings.simplefilter("ignore", InconsistentVersionWarning)
+    # skops warns once for every class; `reading` warns once for the file.
+    with warnings.catch_warnings(action="ignore", category=InconsistentVersionWarning):
         return need_skops().load(file, trusted=[name for names in _TYPES.values() for name in names])
 
 

@@ -94,8 +94,7 @@ def sample_rows(estimator: Any) -> Any:
 
 def answers(estimator: Any, rows: Any) -> np.ndarray:
     """Return what a model answers for rows, one line each: components, probabilities, decisions or values."""
-    with warnings.catch_warnings():  # rows have no names here
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):  # rows have no names here
         while isinstance(estimator, Pipeline):
             for _, step in estimator.steps[:-1]:
                 rows = step.transform(rows)

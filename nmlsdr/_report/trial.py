@@ -88,8 +88,7 @@ def fit_and_score(
     whenever it predicts.  Warnings are not shown: the fit on all rows has shown its own, and a measure that is not
     defined is NaN.
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         model = clone(estimator).fit(X, y)
         scores = rank_scores(model, far)
         return model, scores, score_table(truth, scores, predictions=model._decide(scores))

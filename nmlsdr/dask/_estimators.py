@@ -51,8 +51,7 @@ def in_batches(
 
 def _batch(solve: Callable[..., Any], *arguments: Any) -> tuple[Any, list[tuple[type[Warning], str]]]:
     """The solution of a batch and its warnings, which would be lost on another machine."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings(record=True, action="always") as caught:
         result = solve(*arguments)
     return result, [(each.category, str(each.message)) for each in caught]
 

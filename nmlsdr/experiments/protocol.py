@@ -320,8 +320,7 @@ def run_cell(
     times: dict[str, float] = {}
     error = None
     # One thread, because scikit-learn's searches break ties otherwise with two: 28 % of Genbase's neighbours by L1.
-    with warnings.catch_warnings(record=True) as caught, threadpool_limits(limits=1):
-        warnings.simplefilter("always")
+    with warnings.catch_warnings(record=True, action="always") as caught, threadpool_limits(limits=1):
         try:
             found, times = measure(study, key.method, draw(study, key.dataset, key.seed, size, data_home))
         except Exception as exception:

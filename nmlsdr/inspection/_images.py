@@ -35,8 +35,7 @@ def thumbnails(folder: str, names: Sequence[str]) -> list[list[str]]:
             path = root / name
             if path.resolve() != path or not path.is_relative_to(root) or not path.is_file():
                 continue  # a link or a path with "..", an absolute path, or something that waits for a writer
-            with warnings.catch_warnings():
-                warnings.simplefilter("error")  # of Pillow, for a picture that is too large
+            with warnings.catch_warnings(action="error"):  # of Pillow, for a picture that is too large
                 uri = _data_uri(pillow, path)
         except (OSError, ValueError, SyntaxError, pillow.Image.DecompressionBombError, Warning):
             continue

@@ -149,8 +149,7 @@ def _on_cluster(
 def _locally(tasks: Sequence[Any], is_done: Callable[[], None]) -> tuple[Any, ...]:
     dask, keys = import_dask(), {task.key for task in tasks}
     with dask.callbacks.Callback(posttask=lambda key, *_: is_done() if key in keys else None):
-        found: tuple[Any, ...] = dask.compute(*tasks)
-    return found
+        return dask.compute(*tasks)
 
 
 def say(text: str) -> None:

@@ -4,7 +4,6 @@ A cell is one (study, data set, method, seed). Its random numbers come from a Se
 so that noise, mask and draw are the same for all methods of a seed and do not depend on the order of the cells.
 """
 
-import dataclasses
 import hashlib
 import json
 import time
@@ -12,7 +11,7 @@ import traceback
 import warnings
 import zlib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache, lru_cache, partial
 from typing import Any, NamedTuple
 
@@ -262,7 +261,7 @@ def fingerprint(study: Study, dataset: str, size: str, data_home: str | None) ->
     """
     # No number of a cell depends on these, nor on the first revision.
     shown = ["datasets", "methods", "title", "measures", "parts", *["revision"] * (study.revision == 0)]
-    settings = {key: value for key, value in dataclasses.asdict(study).items() if key not in shown}
+    settings = {key: value for key, value in asdict(study).items() if key not in shown}
     data = _data_checksum(dataset, data_home) if dataset in FILE_SETS else "drawn"
     parts = {"settings": settings, "size": SMALL if size == "small" else size, "data": data, "versions": versions()}
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]

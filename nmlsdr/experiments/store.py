@@ -10,7 +10,6 @@ import os
 import sys
 import threading
 import time
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from statistics import fmean
@@ -179,9 +178,9 @@ def remaining_seconds(waiting: Sequence[CellKey], records: Sequence[Record], job
     run : float
         Seconds since the run began.
     """
-    seconds: dict[tuple[str, str], list[float]] = defaultdict(list)
+    seconds: dict[tuple[str, str], list[float]] = {}
     for record in records:
-        seconds[CellKey.of(record)[:2]].append(sum(record["times"].values()))
+        seconds.setdefault(CellKey.of(record)[:2], []).append(sum(record["times"].values()))
     spent = sum(map(sum, seconds.values()))
     if len(records) < 2 * jobs or 2 * sum(key[:2] in seconds for key in waiting) < len(waiting) or spent == 0:
         return None

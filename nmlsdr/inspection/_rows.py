@@ -1,7 +1,6 @@
 """The check of a row, a hash of its cells, by which verdicts find the row wherever it stands."""
 
 import hashlib
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -106,7 +105,7 @@ def _of_texts(texts: Iterable[str]) -> Hashes:
 
 def places_of(names: Iterable[Any]) -> dict[str, list[int]]:
     """Return the rows that have each check, or each id."""
-    found: dict[str, list[int]] = defaultdict(list)
+    found: dict[str, list[int]] = {}
     for i, name in enumerate(names):
-        found[str(name)].append(i)
+        found.setdefault(str(name), []).append(i)
     return found

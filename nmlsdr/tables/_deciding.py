@@ -1,11 +1,10 @@
 """From the columns of a table to its plan: what each holds, by its different texts, and the reason in words."""
 
-import dataclasses
 import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -125,7 +124,7 @@ class Deciding:
             column = self._column(facts, reading, digests)
             digests.setdefault(facts.digest, facts.name)
             if column.kind in ("category", "list", "words", "text") and facts.name in self.unread:
-                column = dataclasses.replace(column, reason=f"{column.reason}; {self.unread[facts.name]}")
+                column = replace(column, reason=f"{column.reason}; {self.unread[facts.name]}")
             columns.append(column)
         columns = self._one_identifier(columns)
         columns += [Column(self.choices.id, "identifier", "as you said")] if self.choices.id is not None else []
@@ -340,7 +339,7 @@ class Deciding:
                 return Column(facts.name, "identifier", f"its name, its place, and {n_whole} different whole numbers")
             if n_whole == self.n_distinct_rows:
                 seen.append("a different whole number in every row; if it names the rows, give --id")
-        return dataclasses.replace(column, reason=self._reason(seen, facts), unmarked=unmarked)
+        return replace(column, reason=self._reason(seen, facts), unmarked=unmarked)
 
     def _date(self, facts: Facts, reading: Reading) -> Column:
         texts = (facts.column.different[code] for code in np.flatnonzero(facts.is_known & facts.is_word))
@@ -348,7 +347,7 @@ class Deciding:
         seen = f"such as {example!r}; becomes the year with its fraction, and the month"
         seen += "; the month stands before the day" * reading.column.month_first
         seen += "; the year stands first" * reading.column.year_first
-        return dataclasses.replace(reading.column, reason=self._reason([seen, *filter(None, [reading.doubt])], facts))
+        return replace(reading.column, reason=self._reason([seen, *filter(None, [reading.doubt])], facts))
 
     # ------------------------------------------------------------ words
 

@@ -1,9 +1,8 @@
 """A raw table as the first step of a pipeline."""
 
 import contextlib
-import dataclasses
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -140,7 +139,7 @@ class TableEncoder(ColumnOptions, TransformerMixin, BaseEstimator):
             if problems:
                 raise InputError(problems_in_words(problems, "row", in_python=True))
             plan = plan.filled(features, self.impute)
-            self.plan_ = dataclasses.replace(plan, profiles=plan.profiles_of(named, features))
+            self.plan_ = replace(plan, profiles=plan.profiles_of(named, features))
             return self.plan_.fill_in(features)
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -165,7 +164,7 @@ class TableEncoder(ColumnOptions, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         columns = self._columns(X, reset=False)
         named = dict(zip(self.plan_.names, columns, strict=True))
-        features, errors, lines = self.plan_.encode_new(named, len(columns[0]), [])
+        features, errors, lines = self.plan_.encode_new(named, len(columns[0]), [], (), {})
         if errors:
             raise InputError(problems_in_words(errors, "row", in_python=True))
         for line in lines:

@@ -4,13 +4,11 @@
 files and `TableEncoder` encode blocks of cells with it, so that a rule stands in one place.
 """
 
-import dataclasses
 import functools
 import json
 import reprlib
 from collections.abc import Container, Iterator, Mapping
-from dataclasses import dataclass, field
-from types import MappingProxyType
+from dataclasses import astuple, dataclass, field, fields, replace
 from typing import Any, Self, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -260,8 +258,8 @@ class Plan:
         return found
 
     def encode_new(
-        self, columns: Mapping[str, Cells], n_rows: int, problems: list[Problem], absent: Container[str] = (),
-        renamed: Mapping[str, str] = MappingProxyType({}),
+        self, columns: Mapping[str, Cells], n_rows: int, problems: list[Problem], absent: Container[str],
+        renamed: Mapping[str, str],
     ) -> tuple[NDArray[np.float64], list[Problem], list[str]]:  # fmt: skip
         """Return the filled features of another table, the cells that are errors, and a line on each odd column."""
         X = self.encode(columns, n_rows, problems)
@@ -298,8 +296,8 @@ class Plan:
             if column.kind in ("number", "date", "yes/no", "JSON") and len(X):
                 known = [values[~np.isnan(values)] for values in block.T]
                 fill = tuple(float(average(values)) if len(values) else 0.0 for values in known)
-                filled[column.name] = dataclasses.replace(column, fill=fill)
-        return dataclasses.replace(self, columns=tuple(filled.get(c.name, c) for c in self.columns))
+                filled[column.name] = replace(column, fill=fill)
+        return replace(self, columns=tuple(filled.get(c.name, c) for c in self.columns))
 
     def fill_in(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return features with every missing value filled, in a new array if there is one."""
@@ -331,10 +329,10 @@ class Plan:
         columns = [
             [c.name, *c.fill]
             if c == Column(c.name, "number", fill=c.fill) and not c.unmarked
-            else {f.name: getattr(c, f.name) for f in dataclasses.fields(c) if getattr(c, f.name) or f.name == "name"}
+            else {f.name: getattr(c, f.name) for f in fields(c) if getattr(c, f.name) or f.name == "name"}
             for c in self.columns
         ]
-        profiles = [[*dataclasses.astuple(profile)] for profile in self.profiles]
+        profiles = [[*astuple(profile)] for profile in self.profiles]
         kept = {**vars(self), "columns": columns, "labels": dict(self.labels), "profiles": profiles}
         return json.dumps(kept, ensure_ascii=False)
 

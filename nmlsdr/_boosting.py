@@ -1,6 +1,6 @@
 """Boosted trees for several labels at once: grown in folds, whose models are averaged.
 
-The choices were compared as those of forest.py; boosting.h names what was tried and left.
+boosting.h says what was compared, and on how many tables.
 """
 
 from collections.abc import Callable
@@ -72,7 +72,8 @@ def boost_trees(
     of 10 levels with leaves of 3, those with the smaller squared error out of fold go on.  They end after ten rounds
     without a new least error, or after ``n_rounds``; all folds keep the rounds up to the least.  A node tries half of
     the features, at least 8 and at most 100, with 16 thresholds each; the columns are binned beforehand.  Beyond 62
-    labels splits are chosen by 30 random sums of the targets.
+    labels splits are chosen by 30 random sums of the targets.  Of more than 2^25 / n_samples columns, at least 1000,
+    trees see those with the most numbers other than 0.
 
     Parameters
     ----------

@@ -4,8 +4,8 @@
 with labels and with directions.
 
 Xc stands for the rows minus their mean, 1 mean' subtracted from X.  Dense X is centred block by block: with a
-large offset, X'F - mean (1'F)' would lose digits.  For sparse X that is exact algebra and nothing is densified.
-All sums are taken in float64.
+large offset, X'F - mean (1'F)' would lose digits.  Sparse X is not densified: it uses this formula, after
+`without_offsets` where squares would lose digits.  All sums are taken in float64.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ class RowSums:
     """Sums over rows in memory, dense or CSR.
 
     A subclass whose rows are elsewhere overrides `sums`, `spread`, `moment`, `scatter`, `gram`, `project`, `map`,
-    `array`, `take`, `scaled` and `in_memory`; the other methods are made of these.
+    `array`, `take`, `scaled`, `in_memory` and `is_sparse`.  The other methods are made of these, but for `row_gram` and
+    `centred_blocks`, which need rows in memory.
 
     Attributes
     ----------
@@ -61,11 +62,11 @@ class RowSums:
         return RowSums(X if checked else check_rows(X))
 
     def map(self, function: Callable[..., Any], shape: tuple[int, ...], dtype: Any, **arguments: Any) -> Any:
-        """``function(sums, **arguments)``, which gives ``shape`` of a ``dtype`` for each row, of all rows."""
+        """``function(sums, **arguments)`` for all rows; it gives an array of ``shape`` and ``dtype`` for each."""
         return function(self, **arguments)
 
     def array(self) -> Any:
-        """The rows as an array or a CSR matrix of where they are."""
+        """The rows, as an array of the kind they are kept in."""
         return self.rows
 
     def in_memory(self, why: str) -> Any:
@@ -261,10 +262,10 @@ def scale_columns(rows: Any, scale: np.ndarray) -> Any:
 
 
 def centred_over_known(Y: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """P_c y_c: each label minus its mean over the rows where it is known, and 0 elsewhere.
+    """P_c y_c: each label minus its mean over the rows K_c where it is known, and 0 elsewhere.
 
-    X' times the result is sum_{i in K_c} (x_i - mean_c x)(y_ic - mean_c y): its columns sum to 0 over K_c, so the
-    mean of x, any mean, falls out.
+    X' times the result is sum_{i in K_c} (x_i - mean_c x)(y_ic - mean_c y): its columns sum to 0 over K_c, so
+    any mean of x cancels.
     """
     mean = np.where(known, Y, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
     return np.where(known, Y - mean, 0.0)

@@ -3,24 +3,25 @@
 `ResidualPropagation` has one forest of each of the `KINDS`, and with more than 1000 labelled rows boosted trees;
 `to_sklearn` turns a forest into one of scikit-learn's.
 
-Each tree draws as many rows as there are with replacement, at most 10 000, and fewer if a node tries more than 100
-features.  A node is split where |S_L|^2 / w_L + |S_R|^2 / w_R is largest,
-where S are sums of the labels over the draws on the left and on the right, and w the numbers of draws.  Leaves have
-three distinct rows or more.  The features that a node tries are neighbours in a random order of the tree's own;
-features that are constant in the node do not count.  Beyond 256 labels S are 62 sums of labels with random signs, drawn
-for each tree.
+Each tree draws as many rows as there are with replacement, at most 10 000, and with more than 300 features fewer, down
+to 3333.  Of more than 2^24 values of these rows it sees some columns, drawn at random.  A node is split where
+|S_L|^2 / w_L + |S_R|^2 / w_R is largest, where S are sums of the labels over the draws on the left and on the right,
+and w the numbers of draws.  Leaves have three distinct rows or more.  The features that a node tries are neighbours in
+a random order of the tree's own; constant ones are passed over, up to as many as are tried.  Beyond 256 labels S are
+62 sums of labels with random signs, drawn for each tree.
 
 * Extremely randomised trees try a third of the features, at most 300, each with one threshold between its least and its
   largest value in the node.
-* A random forest tries the square root of their number, each with thresholds halfway between two values of the node:
-  those above all rows of a node of at most 16 rows, or above 16 rows drawn from it.
+* A random forest tries the square root of their number, each with one threshold just above the value of every row, or
+  of 16 of them in larger nodes, halfway to the next value.
 
 Each choice was compared with others on six of the article's data sets and three simulated tables, five seeds each, by
-the means of seven measures and of the four rankings, in points of 100.  A random forest with 8 thresholds loses .08 and
-.09.  With a third of the features and 8 thresholds it gains .01 and loses .03, and a fit takes 1.4 times as long.
-Neighbours in the order lose nothing: two windows at random places change the means by -.10 and -.02, and features that
-are each drawn by themselves by -.11 and -.06.  The out-of-bag errors of both kinds then fall by .1 % at most.  Trees of
-at most 1000 rows lower the mean of the rankings by .0043 with 5000 rows, and by .012 with 20 000.
+the means of seven measures and of the four rankings, in points of percent.  A random forest with 8 thresholds loses .08
+and .09.  With a third of the features and 8 thresholds it gains .01 and loses .03, and a fit takes 1.4 times as long.
+Neighbours in the order lose nothing: half of the features from each of two random places change the means by -.10 and
+-.02, and features that are each drawn by themselves by -.11 and -.06; with these, the out-of-bag errors of both kinds
+of trees are up to .1 % lower.  Trees of at most 1000 rows lower the mean of the rankings by .43 points with 5000 rows,
+and by 1.2 points with 20 000.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -44,14 +45,14 @@ KINDS = ("extremely randomised trees", "random forest")
 FEWEST_ROWS = 6  # with fewer labelled rows there is no forest
 _ROWS_OF_A_TREE = 10_000  # drawn rows of each tree at most
 _MOST_FEATURES = 300  # tried in each node of an extremely randomised tree
-# Drawn rows x features tried at the root, but 1000 rows at least: more cost time and gain next to nothing.
+# Drawn rows x features tried at the root, so 3333 rows at least: more cost time and gain next to nothing.
 _TRIES = 10**6
 _LEAF = 3
 _STEPS = 1024  # labels are multiples of 1 / 1024
 # Splits are chosen by so many random sums of the labels, if there are more labels than the other number.
 _SUMS, MOST_LABELS = 62, 256
 FOLDS = 4  # of the boosted trees
-WORK = 2e8  # rows x features x labels, about .2 s, between two looks at the keyboard
+WORK = 2e8  # rows x features x labels, about .2 s, between two checks for Ctrl-C
 WORTH_A_THREAD = 2e5  # of the same, about .2 ms
 _WORTH_SCORING = 3e4  # rows x trees
 _ROWS_AT_ONCE, _SCORES = 4096, 1 << 18  # that go down a tree together at most, their scores: 2 MB, features: 16 MB
@@ -72,7 +73,7 @@ class Trees:
     threshold : ndarray of shape (n_nodes,), float32
         Rows whose feature does not exceed it go to the left.
     left : ndarray of shape (n_nodes,), int32
-        The left child of a node, after which comes the right one; the number of a leaf among all.
+        The left child of a node, which the right one follows; in a leaf its number, counted over all trees.
     n_features_in_ : int
         Number of features of the rows.
     """
@@ -262,7 +263,7 @@ def grow_forests(
     n_estimators : int
         Trees of each forest.
     random_state : int
-        The forests draw the same rows.
+        Seed; both kinds draw the same rows.
     n_jobs : int
         Threads; the result does not depend on it.
     callback : callable, default=None
@@ -377,7 +378,7 @@ def to_sklearn(forest: Any) -> Any:
     Returns
     -------
     sklearn.ensemble.RandomForestRegressor
-        Fitted, with the same predictions.
+        Fitted, with the same predictions but for rounding. Of boosted trees only the mean of all trees is a prediction.
 
     Examples
     --------

@@ -31,7 +31,8 @@ __all__ = ["TRUSTED_TYPES", "load_model", "save_model"]
 
 _ESTIMATORS = [kind for kind in vars(estimators).values() if isinstance(kind, type)]
 #: The types of a fitted model, for ``skops.io.load(file, trusted=TRUSTED_TYPES)`` and for ``skops_trusted_types`` of
-#: mlflow. Both check nothing else of a file, so read only files that you trust with them; `load_model` checks all.
+#: mlflow. skops and mlflow check nothing else of a file, so read only files that you trust with them; `load_model`
+#: checks all.
 TRUSTED_TYPES = [
     *map(full_name, (*_ESTIMATORS, LabelClasses, Forest, BoostedTrees)),
     *map("nmlsdr.tables.{}".format, ("_encoder.TableEncoder", "_plan.Plan", "_plan.Column", "_comparison.Profile")),
@@ -55,8 +56,9 @@ def save_model(
     path : str or path-like
         File to write, by convention with the extension .skops. It is written completely or not at all.
     estimator : estimator
-        A fitted estimator of this package, one of scikit-learn's StandardScaler, MaxAbsScaler, Normalizer and
-        SimpleImputer, or a Pipeline of such steps. ``memory`` and ``verbose`` of a pipeline are not stored.
+        A fitted estimator of this package but for ExactNeighborsTransformer, one of scikit-learn's StandardScaler,
+        MaxAbsScaler, Normalizer and SimpleImputer, or a Pipeline of such steps. ``neighbors`` must not be a
+        transformer. ``memory`` and ``verbose`` of a pipeline are not stored.
     feature_names, label_names : sequence of str or None, default=None
         Names of the features and labels, stored for the reader. None: the estimator's ``feature_names_in_`` and
         ``label_names_in_``, if it has them.
@@ -65,8 +67,8 @@ def save_model(
     fitted : dict or None, default=None
         Hashes of the rows of the fit, which the command line keeps to say which rows of a table a model knows.
     plan : object, default=None
-        ``plan`` of the table of the fit, if every feature is a column of numbers: the command line then reads other
-        tables as it read this one.
+        How the command line read the table of the fit (``plan`` of that table), if every feature is a column of
+        numbers: it then reads other tables in the same way.
 
     Raises
     ------
@@ -118,8 +120,8 @@ def load_model(path: PathLike, *, max_bytes: int = 4 << 30) -> Any:
     Raises
     ------
     ModelFileError
-        If the file is a pickle, damaged, of another version or no model at all, contains a class that is not listed,
-        or predicts differently from when it was written.
+        If the file is a pickle, damaged, of another format of model files or no model at all, contains a class that is
+        not listed, or predicts three stored rows differently from when it was written.
     ImportError
         If skops is not installed.
     OSError

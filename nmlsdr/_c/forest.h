@@ -1,12 +1,13 @@
 /* Growing regression trees for several labels.
  *
- * Targets are whole numbers of 1 / 1024, and a row counts as often as the tree drew it.  The sums over rows are then exact in
- * int32, below 2^24 with 10 000 draws, and the sums of their squares in int64, up to 30 000 labels: neither the order of rows or
+ * Targets are whole numbers of 1 / 1024, and a row counts as often as the tree drew it.  The sums over rows are exact in int32
+ * (of labels below 2^24, of random sums below 2^28), the sums of their squares in int64: neither the order of rows or
  * labels nor the SIMD level, the number of threads or the storage of the rows changes a bit of a tree.
  *
  * Splits may be chosen by fewer sums than there are labels.  Each tree puts each label into one of them, with a random sign and
- * equally many labels in each (Charikar, Chen and Farach-Colton 2002): an addition for each label of a row, and the mean of
- * |S|^2 is right.  Its variance is smaller than with random signs of all labels in each sum; with as many sums as labels it is 0.
+ * equally many labels in each (Charikar, Chen and Farach-Colton 2002): an addition for each label of a row, and the expected
+ * |S|^2 is that of all labels.  Its variance is smaller than with random signs of all labels in each sum; with as many sums as
+ * labels it is 0.
  *
  * Random numbers are hashes of counters, one chain of keys from the forest's seed to tree, kind and node.
  */

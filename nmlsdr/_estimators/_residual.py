@@ -41,8 +41,8 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
        out-of-sample predictions of the labelled rows. The weights are halfway between equal ones and those that
        minimise the squared errors of O, and nearer to the latter beyond 1000 rows.
     4. R = Y - O are the errors of the trend on the labelled rows. They are propagated over two neighbour graphs: that
-       of Z, and that of the ridge regression's scores. On each, E solves (I - A T) E = (I - A) R. This is eq. (8) of
-       the article for numbers of either sign.
+       of Z, and that of the ridge regression's scores. On each, E solves (I - A T) E = (I - A) R, with A the
+       diagonal of the alphas and T the mean over neighbours (eq. (8) of Mikalsen et al. 2019, for either sign).
     5. The score of a row is s(x) = G(x) + ``residual_weight`` times the mean of E over its nearest training rows,
        averaged over the two graphs.
     6. The rate of flipped labels is estimated: among the tenth of the given labels with the smallest O, it is the
@@ -92,7 +92,8 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         With 0, or with fewer than 6 labelled rows, there are no trees at all, and the trend is the ridge regression.
         Boosting, beyond 1000 labelled rows, takes at most 5 times as many rounds; it usually ends earlier.
     residual_weight : float, default=0.75
-        Weight of the propagated errors E in the scores, in [0, 1]; with l > 1000 labelled rows times (1000 / l)^(1/4).
+        Weight of the propagated errors E in the scores, in [0, 1]; multiplied by (1000 / l)^(1/4) if there
+        are l > 1000 labelled rows.
     threshold : "f1", "macro", "prior", float or array-like of shape (n_labels,), default="f1"
         Threshold of the scores: `predict` gives a label where s(x) is at least the threshold. A larger value predicts
         fewer labels. "f1": one threshold for all labels, at most 1/2. It has the best expected F1 of all entries
@@ -103,7 +104,8 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         "macro" and "prior" never predict a label that no row is known to have. A number in [0, 1], or one for each
         label, is the threshold itself. Not used for 1-D y.
     random_state : int, Generator, RandomState or None, default=0
-        Seed of the folds and of the forests. It is 0 where scikit-learn has None, so that a fit can be repeated.
+        Seed of the ridge regression's folds and of all trees. It is 0 where scikit-learn has None, so that a fit can be
+        repeated.
     n_jobs : int or None, default=None
         Number of threads. None: one for each core that the process may use, where scikit-learn uses one thread; a
         negative number counts back from there, so that -1 means the same as None. The results do not depend on it.
@@ -203,10 +205,10 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
     The attributes down to ``feature_names_in_`` are for use. Those from ``eigenvalues_`` on show the inside of the fit.
 
     A fit searches neighbours three times, which takes a time quadratic in n_samples. The ridge regressions are cubic in
-    the smaller one of the number l of labelled rows and n_features. The trees take l log l times n_labels times the
-    number of features that a node tries. Memory beside X and y: about 180 + 7 n_labels numbers of 8 bytes for each
-    row, and 600 + 3 n_labels for each labelled row up to 10 000; if it is more, twice X, or 9 times the square of the
-    smaller one of l and n_features.
+    the smaller one of the number l of labelled rows and n_features, up to 3000. The trees take l log l times n_labels
+    times the number of features that a node tries; beyond 10 000 rows or 256 labels growing them takes no longer.
+    Memory beside X and y: about 180 + 7 n_labels numbers of 8 bytes for each row, and 600 + 3 n_labels for each
+    labelled row up to 10 000; if it is more, twice X, or 9 times the square of the smaller one of l and n_features.
 
     Standardise the features first. ``metric``, ``neighbors`` and the alphas apply to all three graphs: that of the
     shrunken features, from which the embedding is learned, and those of the embedding and of the ridge regression's

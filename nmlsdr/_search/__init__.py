@@ -12,7 +12,7 @@ The strategies of a search (docs/neighbours.md has the same table, and explains 
 | products | other dense rows | products of blocks of 96 rows propose pairs, exact distances decide | products.h |
 | sparse products | CSR rows | the same, with dense columns for frequent features and lists for others | products.h |
 | prepared | an `ExactIndex`, up to 249 queries | as products, with blocks that were prepared before | index.h |
-| proposals | candidates of a transformer or a precomputed matrix | computes their exact distances | rows.h |
+| proposals | candidates of a transformer or a precomputed matrix | exact distances; sorts those of a matrix | rows.h |
 
 `proposals` chooses the last; search.h chooses among the others, from top to bottom, and `strategy` looks for structure.
 Without separate queries the rows are the queries, and "few" is not used.

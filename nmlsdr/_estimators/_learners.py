@@ -156,6 +156,8 @@ def learner_weights(predictions: Sequence[np.ndarray], Y: np.ndarray, known: np.
             loss = float(a @ G @ a)
             if a.min() >= 0 and loss < least - _EQUAL:
                 best, least = a, loss
+        if size == M and least < np.inf:  # the minimum of the whole simplex
+            break
     equal = min(0.5, 0.5 * MANY_ROWS / len(Y))
     return np.asarray((1.0 - equal) * best + equal / M)
 

@@ -416,7 +416,8 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
 
     def _add_averages(self, V: np.ndarray, share: float, W: Any, labeled: np.ndarray, E: np.ndarray) -> None:
         """V += share T E on the labelled rows."""
-        T = transition_of_graph(W, n_jobs=self.n_jobs)[labeled]
+        T = transition_of_graph(W, n_jobs=self.n_jobs)
+        T = T if labeled.all() else T[labeled]
         fill_rows(V, lambda part: V[part] + share * (T[part] @ E), self.n_jobs)
 
     def _embed(self, rows: Any, components: np.ndarray, mean: np.ndarray) -> Any:

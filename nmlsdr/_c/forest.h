@@ -70,6 +70,7 @@ typedef struct nmlsdr_growing {
     int32_t *begin, *place;             /* (n_columns + 1) the first of each; (n_rows) the place of each row in order */
     int32_t *sum_of;                    /* (n_labels) 2 x the place of its sum in Z, plus 1 if it is subtracted; NULL: no sums */
     int32_t *Z, *columns, *order;       /* (n_rows, n_padded): 1, draws, and targets times draws; (d); (n_rows) node by node */
+    int32_t bits;                       /* the bits that magnitudes in Z have */
 
     const int32_t *kind; /* features tried in a node; 0: one random threshold of each, 1: up to 16 */
     nmlsdr_split (*search)(const struct nmlsdr_growing *g, uint64_t key);
@@ -82,7 +83,7 @@ typedef struct nmlsdr_growing {
     int32_t *total; /* (n_padded) sums over them */
     int64_t squared; /* of the labels */
 
-    int32_t *z;        /* (n, n_padded) of Z, the rows of the node */
+    int32_t *z;        /* (n + 1, n_padded) of Z, the rows of the node */
     float *window, *x; /* of the rows of the node: of neighbouring columns, of one */
     int8_t *code;      /* (n) of a column */
     uint8_t *bin;      /* (AT_ONCE, capacity) thresholds below the value */
@@ -201,6 +202,7 @@ static void nmlsdr_enter_row(nmlsdr_growing *g, ptrdiff_t row, const int16_t *ta
     }
     z[0] = 1;
     z[1] = draws;
+    for (ptrdiff_t c = 1; c < f->n_sums; c++) g->bits |= z[c] ^ -(z[c] < 0);
 }
 
 /* The values of the leaves of a tree, rate x sum / (draws + penalty), and their draws; rows: leaf by leaf, the last as ~row. */
@@ -369,7 +371,7 @@ static void nmlsdr_new_numbers(nmlsdr_growing *g, nmlsdr_memory *memory, ptrdiff
     g->order = (int32_t *)nmlsdr_new(memory, most_rows, sizeof(int32_t));
     g->total = (int32_t *)nmlsdr_new(memory, f->n_padded, sizeof(int32_t));
     g->right = (int32_t *)nmlsdr_new(memory, most_rows, sizeof(int32_t));
-    g->z = (int32_t *)nmlsdr_new(memory, most_rows * f->n_padded, sizeof(int32_t));
+    g->z = (int32_t *)nmlsdr_new(memory, (most_rows + 1) * f->n_padded, sizeof(int32_t));
     g->capacity = most_rows + 4 * NMLSDR_WIDEST;
     g->bin = (uint8_t *)nmlsdr_new(memory, NMLSDR_AT_ONCE * g->capacity, 1);
     g->sums = (int32_t *)nmlsdr_new(memory, NMLSDR_AT_ONCE * (NMLSDR_THRESHOLDS + 1) * f->n_padded, sizeof(int32_t));

@@ -7,7 +7,7 @@ the measures of :mod:`nmlsdr.metrics` for the parameter ``scoring`` of scikit-le
 """
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -291,12 +291,11 @@ class _Scorer:
     It evaluates ``predict``, or how a classifier ranks the labels before any threshold.
     """
 
-    def __init__(self, measure: Callable[[Any, Any], float], greater_is_better: bool, *, ranks: bool = True) -> None:
-        self.measure, self.ranks = measure, ranks
-        self._sign = 1 if greater_is_better else -1
+    def __init__(self, measure: metrics.Measure) -> None:
+        self.measure, self._sign = measure, -1 if measure.is_loss else 1
 
     def __call__(self, estimator: Any, X: Any, y_true: Any) -> float:
-        found = rank_scores(estimator, X) if self.ranks else estimator.predict(X)
+        found = rank_scores(estimator, X) if self.measure.ranks else estimator.predict(X)
         return self._sign * self._score_func(y_true, found)
 
     def _score_func(self, y_true: Any, found: Any) -> float:
@@ -309,15 +308,15 @@ class _Scorer:
         truth = np.where(truth == -1, np.nan, truth)
         if np.isnan(truth).all():
             warnings.warn(
-                f"{self.measure.__name__} is NaN: all {len(truth)} rows of the test fold are unlabelled; use "
+                f"{self.measure.function.__name__} is NaN: all {len(truth)} rows of the test fold are unlabelled; use "
                 "LabeledRowsSplit.",
                 RuntimeWarning, stacklevel=3,
             )  # fmt: skip
             return float("nan")
-        return self.measure(truth, _probabilities(found, truth.shape[1]))
+        return self.measure.function(truth, _probabilities(found, truth.shape[1]))
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.measure.__name__}, greater_is_better={self._sign > 0})"
+        return f"{type(self).__name__}({self.measure.function.__name__}, greater_is_better={self._sign > 0})"
 
 
 def _probabilities(y_score: Any, n_labels: int) -> NDArray[Any]:
@@ -339,7 +338,4 @@ def _probabilities(y_score: Any, n_labels: int) -> NDArray[Any]:
 #: With one label no row can be ranked, so ranking_loss, average_precision and one_error are NaN with a RuntimeWarning.
 #: The multi-output classifiers of scikit-learn work too, unless a label has only one value in a training fold, because
 #: scikit-learn then does not show which column of their probabilities is meant.
-SCORERS: dict[str, Any] = {
-    measure.function.__name__: _Scorer(measure.function, not measure.is_loss, ranks=measure.ranks)
-    for measure in metrics.MEASURES.values()
-}
+SCORERS: dict[str, Any] = {measure.function.__name__: _Scorer(measure) for measure in metrics.MEASURES.values()}

@@ -1,8 +1,6 @@
 """Read Parquet files through pyarrow."""
 
-import os
 import re
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -32,20 +30,18 @@ class ParquetFile:
     line = None
 
     def __init__(self, path: Path_, form: Form, asked: Any = None) -> None:
-        self._arrow = import_extra("pyarrow.parquet", "Reading Parquet files", "parquet")
+        arrow = import_extra("pyarrow.parquet", "Reading Parquet files", "parquet")
+        self._open, self._types = arrow.parquet.ParquetFile, arrow.types
         self.path, self.form = existing(path), form
         with foreign_bytes(path, *UNREADABLE):
-            with self._open() as file:
+            with self._open(self.path) as file:
                 self._schema, self._n_rows = file.schema_arrow, file.metadata.num_rows
             self.names = [name for name in self._schema.names if not PANDAS_INDEX.fullmatch(name)]
         check_names(self.names, form)
 
-    def _open(self, texts: Sequence[str] = ()) -> Any:
-        return self._arrow.parquet.ParquetFile(os.fspath(self.path), read_dictionary=list(texts))
-
     def read(self, split: Split) -> Table:
         """Return the columns that have a role; the others are not unpacked, since they may hold texts of any length."""
-        wanted, types = split.wanted, self._arrow.types
+        wanted, types = split.wanted, self._types
         declared = f"has {self._n_rows} rows and {len(wanted)} columns, a table of"
         check_size(self.path, self._n_rows * max(1, len(wanted)) * 8, declared, self.form.max_bytes)
         kinds = {name: self._schema.field(name).type for name in wanted}
@@ -55,7 +51,7 @@ class ParquetFile:
             if not any(getattr(types, f"is_{family}")(item) for family in (ITEMS if is_list else TYPES)):
                 raise DataFileError(f"{place(None, name)}: {kind} is no type that is read; use --drop, or convert it.")
         texts = [name for name, kind in kinds.items() if types.is_string(kind) or types.is_large_string(kind)]
-        with foreign_bytes(self.path, *UNREADABLE), self._open(texts) as file:
+        with foreign_bytes(self.path, *UNREADABLE), self._open(self.path, read_dictionary=texts) as file:
             found = file.read(columns=wanted)
             n_rows, columns = found.num_rows, dict(zip(found.column_names, found.columns, strict=True))
             if n_rows != self._n_rows:

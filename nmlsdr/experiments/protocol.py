@@ -377,9 +377,8 @@ def classify(
     -------
     ndarray (m, C)
     """
-    classifier: Any
     if not end_to_end:
-        classifier = MLkNN(N_NEIGHBORS, n_jobs=1).fit(train, data.target)
+        classifier: Any = MLkNN(N_NEIGHBORS, n_jobs=1).fit(train, data.target)
     elif kind is not None and kind.semi_supervised:
         alpha = 0.0 if kind.clamped else ALPHA_LABELED
         classifier = SemiSupervisedMLkNN(N_NEIGHBORS, alpha_labeled=alpha, n_jobs=1).fit(train, data.given)

@@ -273,7 +273,6 @@ def _unescape(match: re.Match[str]) -> str:
 
 def _dense_cells(lines: Lines, text: str, width: int) -> list[str | None]:
     """Return the cells of a dense row, None for a missing value."""
-    cells: list[str | None]
     if "'" in text or '"' in text:
         form = "a value and a comma; close each quote, and put a value that contains a quote in quotes"
         parts = _parts(lines, text, CELL, 0, form)

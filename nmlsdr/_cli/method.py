@@ -40,10 +40,6 @@ class Pieces(NamedTuple):
         """Seconds of a fit with so many trees in each forest; its other searches are in a few dimensions."""
         return (self.trees * n_trees + self.boosted) / self.n_threads + self.ridge + 1.4 * self.search
 
-    def forest(self, n_trees: int) -> float:
-        """Seconds of so many trees of one kind, which take half of the time of both."""
-        return self.trees / 2 * n_trees / self.n_threads
-
 
 def measure(X: Any, y: Any, args: argparse.Namespace) -> Pieces | None:
     """Measure the pieces on a table of numbers, in about a second; None where all of the work is small."""

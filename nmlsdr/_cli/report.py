@@ -98,7 +98,8 @@ def _later(pieces: Pieces, args: argparse.Namespace) -> float:
     """Expected seconds of the steps after the fit."""
     if not args.folds:
         return 0.0
-    one_fold = pieces.fit(fitting.TREES) + pieces.logistic + pieces.forest(trials.TREES)
+    # The rival forest has trees of one kind, which take half of the time of both.
+    one_fold = pieces.fit(fitting.TREES) + pieces.logistic + pieces.trees / 2 * trials.TREES / pieces.n_threads
     n_small = trials.CURVE_FOLDS * len(trials.CURVE_SHARES)
     return args.folds * one_fold + n_small * pieces.fit(trials.CURVE_TREES)
 

@@ -134,11 +134,6 @@ class _Order(NamedTuple):
                 last, last_score = keys[-1], scores[-1]
         return places
 
-    def of_label(self, c: int) -> "_Order":
-        """The order of one label."""
-        part = {name: getattr(self, name)[..., c : c + 1] for name in ("scores", "given", "listed", "factors")}
-        return self._replace(**part)
-
 
 def rank_suspects(
     flip_scores: Any, y: Any, *, kind: str = "all", flip_rate: float | None = None, forget_rate: float | None = None,
@@ -281,7 +276,8 @@ def _audited(order: _Order, verdicts: NDArray[np.float64], n_each: int) -> tuple
         missing[doubts[np.cumsum(missing[doubts]) > room]] = 0
     audit = np.zeros_like(order.listed)
     for c in labels:
-        audit[order.of_label(c).first(missing[c]), c] = True
+        own = {name: getattr(order, name)[..., c : c + 1] for name in ("scores", "given", "listed", "factors")}
+        audit[order._replace(**own).first(missing[c]), c] = True
     first = order._replace(listed=audit).first(int(audit.sum()))
     return first, order._replace(listed=order.listed & ~audit, factors=factors)
 

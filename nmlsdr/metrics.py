@@ -47,8 +47,6 @@ __all__ = ["average_precision", "coverage", "hamming_loss", "macro_f1", "micro_f
 
 THRESHOLD = 0.5  # a label is predicted where its score is >= this, as ML-kNN does
 
-Bools = NDArray[np.bool_]
-
 
 def hamming_loss(Y: ArrayLike, scores: ArrayLike) -> float:
     """Share of the (row, label) entries that are predicted wrongly, a label being predicted where ``scores >= 0.5``.
@@ -420,7 +418,7 @@ class _Ranking:
     The m known labels of a row take the depths 0 to m - 1; what lies below counts nowhere.
     """
 
-    def __init__(self, truth: Bools, scores: NDArray[np.float64], known: Bools) -> None:
+    def __init__(self, truth: NDArray[np.bool_], scores: NDArray[np.float64], known: NDArray[np.bool_]) -> None:
         # With the labels reversed, a stable sort leaves the higher label index first among equal scores.
         order = np.lexsort((-scores[:, ::-1], ~known[:, ::-1]), axis=1)  # the unknown ones at the end
         self.values = np.take_along_axis(scores[:, ::-1], order, axis=1)  # descending over the known labels

@@ -46,8 +46,6 @@ class Recipe:
     A class of its own, so that Dask takes it for one thing and does not look for tasks in it.
     """
 
-    __slots__ = ("graph", "key", "needs")
-
     def __init__(self, graph: dict[Any, Any], key: Any, needs: list[Any]) -> None:
         self.graph, self.key, self.needs = graph, key, needs
 

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from itertools import accumulate
 from numbers import Integral, Real
 from typing import Any
 
@@ -325,7 +324,7 @@ def hash_numbers(values: Any) -> NDArray[np.uint64]:
 
 def joined(blocks: Sequence[Texts]) -> Texts:
     """Return the column whose rows are those of several blocks."""
-    starts = accumulate((len(block.different) for block in blocks), initial=0)
+    starts = np.cumsum([0, *(len(block.different) for block in blocks)]).tolist()
     codes = [np.zeros(0, np.int32), *(block.codes + start for block, start in zip(blocks, starts))]  # noqa: B905
     return Texts.of([text for block in blocks for text in block.different], np.concatenate(codes))
 

@@ -207,8 +207,9 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
     A fit searches neighbours three times, which takes a time quadratic in n_samples. The ridge regressions are cubic in
     the smaller one of the number l of labelled rows and n_features, up to 3000. The trees take l log l times n_labels
     times the number of features that a node tries; beyond 10 000 rows or 256 labels growing them takes no longer.
-    Memory beside X and y: about 180 + 7 n_labels numbers of 8 bytes for each row, and 600 + 3 n_labels for each
-    labelled row up to 10 000; if it is more, twice X, or 9 times the square of the smaller one of l and n_features.
+    Memory on one thread beside X and y: about 160 + 6 n_labels numbers of 8 bytes for each row, and 500 + 3 n_labels
+    for each labelled row up to 10 000; if it is more, twice X, or 9 times the square of the smallest one of l,
+    n_features and 3000. Boosted trees keep up to 2 MB more for each label.
 
     Standardise the features first. ``metric``, ``neighbors`` and the alphas apply to all three graphs: that of the
     shrunken features, from which the embedding is learned, and those of the embedding and of the ridge regression's

@@ -153,15 +153,20 @@ def test_verdicts_are_used_by_the_next_review_and_fit(run, groups):
     """review -> verdicts -> review: what was decided is set, clamped and no longer listed; fit takes the same file."""
     from nmlsdr.model_file import load_model
 
-    _, given, wrong = groups
+    X, given, wrong = groups
     rows, _ = review(run)
+    verdicts = np.full(given.shape, -1)
     for row in rows[:6]:
         (entry,) = entries([row])
         row[8] = str(1 - given[entry]) if entry in wrong else "keep"
+        verdicts[entry] = 1 - given[entry] if entry in wrong else given[entry]
     write_csv("checked.csv", NAMES, rows)
     later, _ = review(run, "--reviewed", "checked.csv", out="second.csv")
     assert len(later) == len(rows) - 6
     assert not set(entries(later)) & set(entries(rows[:6]))
+    model = ResidualPropagation(n_neighbors=6).fit(StandardScaler().fit_transform(X), given, verdicts=verdicts)
+    found = rank_suspects(model, given, verdicts=verdicts, audit=5)  # by the labels of before
+    assert entries(later) == list(zip(found.row.tolist(), found.label.tolist(), strict=True))
     outcome = ran(run("fit", "wrong.npz", "--n-neighbors", "6", "--reviewed", "checked.csv", "--out", "m.skops"))
     assert outcome.err.startswith("nmlsdr: checked.csv: 6 verdicts, ")
     n_changed = int(re.search(r"(\d+) labels? changed, 0 unclear", outcome.err)[1])

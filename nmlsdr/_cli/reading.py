@@ -50,7 +50,7 @@ def read_data(
     if table.plan is None:
         _check_gaps(table, args, args.impute is not None if model is None else model.fills_cells)
     elif model is None:
-        table = Table(**table | {"plan": dataclasses.replace(table.plan, labels=_labels(table, args))})
+        table = dataclasses.replace(table, plan=dataclasses.replace(table.plan, labels=_labels(table, args)))
     is_told = model is None and table.plan is not None and show_plan(table, args.data, console)
     for note in (*(() if is_told else table.notes), *table.differences):
         console.note(f"{args.data}: {note}.")
@@ -154,8 +154,8 @@ def prepare(table: Table, args: argparse.Namespace) -> tuple[Table, Any]:
         return table, None
     filled = plan.filled(table.data, args.impute or "median")
     if args.impute is None and plan.is_plain and not np.isnan(table.data).any():
-        return Table(**table | {"plan": filled}), None
-    found = Table(**table | {"plan": filled, "data": filled.fill_in(table.data)})
+        return dataclasses.replace(table, plan=filled), None
+    found = dataclasses.replace(table, plan=filled, data=filled.fill_in(table.data))
     return found, encoder_of(filled, args.impute or "median", named)
 
 
@@ -217,7 +217,7 @@ def match_features(table: Table, source: str, model: Any, console: Console) -> T
             X = X[:, [position[name] for name in wanted]]
     elif X.shape[1] != n_features:
         raise InputError(f"{source} has {X.shape[1]} features, but the model was fitted on {n_features}; give those.")
-    return Table(**table | {"data": X})
+    return dataclasses.replace(table, data=X)
 
 
 def match_labels(table: Table, args: argparse.Namespace, model: Any, n_labels: int, console: Console) -> np.ndarray:

@@ -1,5 +1,6 @@
 """--reviewed: verdicts of people who checked annotations, and what each step is fitted on."""
 
+import dataclasses
 import warnings
 from typing import Any
 
@@ -38,7 +39,7 @@ def fit_reviewed(step: Any, X: Any, table: Table) -> Any:
 def enter_verdicts(table: Table, args: Any, console: Console) -> Table:
     """Return the table with the verdicts of --reviewed, if it is given, in `target` and `verdicts`; say how many."""
     if not hasattr(args, "reviewed"):  # as for evaluate
-        return Table(**table | {"given": table.target})
+        return dataclasses.replace(table, given=table.target)
     given, found, cells = table.target, np.full(table.target.shape, -1), table.data
     if table.columns is not None:
         read = [c.name for c in table.plan.columns if c.kind != "dropped" and c.name != table.id_name]
@@ -52,5 +53,4 @@ def enter_verdicts(table: Table, args: Any, console: Console) -> Table:
             console.note(f"{args.reviewed}: {counts}.")
     target, checks = np.where(found >= 0, found, given), check_rows(cells, given)
     labeled = (target != -1).any(axis=1)
-    added = {"given": given, "verdicts": found, "target": target, "labeled": labeled, "checks": checks}
-    return Table(**table | added)
+    return dataclasses.replace(table, given=given, verdicts=found, target=target, labeled=labeled, checks=checks)

@@ -1,20 +1,21 @@
 """The table that a command works on."""
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import Bunch
+from scipy import sparse
 
 from ..inspection import names_or_numbers
 
 
-class Table(Bunch):
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Table:
     """The features and labels of a file, and what the doors add to them; n rows, C labels.
 
-    It has all that `nmlsdr.tables.read_table` returns, whose docstring describes what has no remark here.  Commands do
-    not change a table: they make another one, ``Table(**table | {...})``.
+    `nmlsdr.tables.read_table` fills all fields without a remark here, and its docstring describes them.
 
     Attributes
     ----------
@@ -35,6 +36,26 @@ class Table(Bunch):
     checks : ndarray (n,) or None
         What `check_rows` gives of the cells as they were read; filled by `reading.read_data`.
     """
+
+    data: NDArray[Any] | sparse.csr_array
+    target: NDArray[np.int64]  # None, as the other labels, in a table without labels; commands that need them refuse it
+    labeled: NDArray[np.bool_]
+    votes: NDArray[np.float64] | None = None
+    feature_names: list[str] | None = None
+    label_names: list[str] | None = None
+    ids: list[str] | None = None
+    plan: Any = None
+    lists: Any = None
+    groups: NDArray[np.int64] | None = None
+    notes: Sequence[str] = ()
+    differences: Sequence[str] = ()
+    unused: Sequence[str] | None = None
+    columns: Mapping[str, Any] | None = None
+    encoding: str | None = None
+    id_name: str | None = None
+    given: Any = None
+    verdicts: Any = None
+    checks: Any = None
 
     def name_rows(self, rows: NDArray[Any], *, taken: Sequence[str] = ("row",)) -> list[tuple[str, NDArray[Any]]]:
         """Return what names the rows in a result: the column of ids if there is one, and the number of the row.

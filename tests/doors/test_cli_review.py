@@ -241,7 +241,7 @@ class Recorder:
 ])  # fmt: skip
 def test_reviewed_entries_alone_have_alpha_zero(settings, expected):
     given = np.array([[1, 0], [0, 1], [-1, -1]])
-    table = Table(votes=None, given=given, verdicts=np.full((3, 2), -1))
+    table = Table(data=None, target=None, labeled=None, given=given, verdicts=np.full((3, 2), -1))
     assert fit_reviewed(Recorder(**settings), None, table).alpha is None
     table.verdicts[1, 0], table.verdicts[0, 0] = 0, -2  # who cannot tell leaves the entry to the neighbours
     np.testing.assert_allclose(fit_reviewed(Recorder(**settings), None, table).alpha, expected, rtol=0, atol=1e-15)

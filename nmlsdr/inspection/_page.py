@@ -14,7 +14,6 @@ import re
 import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import PurePath
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -77,7 +76,8 @@ def nearest_rows(
     return [[(j, d) for j, d in zip(row, ds, strict=True) if j != i][:k] for i, row, ds in found]
 
 
-class Entry(SimpleNamespace):
+@dataclasses.dataclass
+class Entry:
     """An annotation to check, as review.js reads it.
 
     Attributes
@@ -94,6 +94,18 @@ class Entry(SimpleNamespace):
     pull : list of int
         Which of these columns, from 1, have the largest parts in the regression, with the sign of the part.
     """
+
+    row: int
+    label: int
+    given: int
+    score: float
+    odds: float
+    audit: bool
+    having: list[Any] = dataclasses.field(default_factory=list)
+    lacking: list[Any] = dataclasses.field(default_factory=list)
+    near: list[int] = dataclasses.field(default_factory=list)
+    at: list[Any] = dataclasses.field(default_factory=list)
+    pull: list[int] = dataclasses.field(default_factory=list)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -180,10 +192,8 @@ def describe_entries(method: Any, X: Any, found: Suspects, table: Shown, *, kind
         Metric and threads, as for `kneighbors`.
     """
     target, names = np.where(table.verdicts >= 0, table.verdicts, table.given), table.label_names
-    values = {name: getattr(found, name) for name in ("row", "label", "given", "score", "odds", "audit")}
-    values |= {name: three_digits(values[name]) for name in ("score", "odds")}
-    each = (dict(zip(values, one, strict=True)) for one in zip(*(a.tolist() for a in values.values()), strict=True))
-    entries = [Entry(**one, having=[], lacking=[], near=[], at=[], pull=[]) for one in each]
+    values = (found.row, found.label, found.given, three_digits(found.score), three_digits(found.odds), found.audit)
+    entries = [Entry(*one) for one in zip(*(a.tolist() for a in values), strict=True)]
     by_label = {c: [one for one in entries if one.label == c] for c in sorted({one.label for one in entries})}
     Z, known = getattr(method, "embedding_", X), (target != -1).any(axis=1)
 

@@ -227,7 +227,7 @@ def fill_rows(out: np.ndarray, values: Callable[[slice], np.ndarray], n_jobs: in
     def fill(part: slice) -> None:
         out[part] = values(part)
 
-    n_threads = worthwhile_threads(check_n_jobs(n_jobs), out.size, 4 * _BLOCK_VALUES)
+    n_threads = worthwhile_threads(check_n_jobs(n_jobs), out.size, _BLOCK_VALUES)
     deque(in_threads(fill, row_blocks(out), n_threads), maxlen=0)
     return out
 

@@ -55,7 +55,7 @@ _NEAR = 1e-6
 # rises by 1e-5 of itself.  (The best five after two folds: 45 factors, the same. On smaller tables a fold says less.)
 _RACE_FROM = 500
 
-# A thread for so many multiplications of a Cholesky factor, six times: 5 ms.
+# A thread for so many multiplications, of a Cholesky factor six times and of rows with labels: 5 ms.
 _WORTH_A_THREAD = 300**3
 
 # Labels of a smaller variance weigh less, or strengths are chosen by hundreds of rare labels that nothing predicts.
@@ -203,7 +203,8 @@ def cross_fit(
         )
     small = min(X.shape) <= largest if mask is None else n_samples <= largest
     n_threads = check_n_jobs(n_jobs) if type(X) is RowSums else 1
-    n_threads = worthwhile_threads(n_threads, min(largest, *X.shape) ** 3, _WORTH_A_THREAD)
+    work = min(largest, *X.shape) ** 3 + X.shape[0] * min(X.shape) * Y.shape[1]
+    n_threads = worthwhile_threads(n_threads, work, _WORTH_A_THREAD)
     predictions = np.zeros(Y.shape)
     with single_threaded_blas():
         if small:

@@ -138,14 +138,14 @@ def boost_trees(
     while not run.best()[1] and len(run.errors) < n_rounds:
         go_on(run, min(len(run.errors) + at_once, n_rounds))
     n_trees = run.best()[0] + 2
-    by_fold = list(zip(*run.nodes[:n_trees], strict=True))
-    n_leaves = np.array([[(len(tree) + 1) // 2 for tree in trees] for trees in by_fold])
-    first = np.cumsum(n_leaves.T).reshape(n_leaves.T.shape).T - n_leaves
+    n_leaves = np.array([[(len(tree) + 1) // 2 for tree in each] for each in run.nodes[:n_trees]])
+    first = np.cumsum(n_leaves).reshape(n_leaves.shape) - n_leaves
     run.values.resize((n_leaves.sum(), n_labels), refcheck=False)
     weights = np.concatenate(run.weights)[: len(run.values)]
-    every = forest.joined(np.concatenate(sum(by_fold, ())), n_leaves.ravel(), X.shape[1], first.ravel())
+    nodes = np.concatenate([tree for trees in zip(*run.nodes[:n_trees], strict=True) for tree in trees])  # fold by fold
+    every = forest.joined(nodes, n_leaves.T.ravel(), X.shape[1], first.T.ravel())
     found = forest.BoostedTrees(**every, values=run.values, weights=weights)
-    del run, by_fold
+    del run, nodes
     inner = found.feature >= 0
     found.threshold[inner] = cuts[found.feature[inner], (found.threshold[inner] + 128).astype(int)]
     found.feature[inner] = columns[found.feature[inner]]

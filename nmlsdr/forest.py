@@ -16,7 +16,7 @@ a random order of the tree's own; constant ones are passed over, up to as many a
   of 16 of them in larger nodes, halfway to the next value.
 
 Each choice was compared with others on six of the article's data sets and three simulated tables, five seeds each, by
-the means of seven measures and of the four rankings, in points of percent.  A random forest with 8 thresholds loses .08
+the means of seven measures and of the four rankings, in percentage points.  A random forest with 8 thresholds loses .08
 and .09.  With a third of the features and 8 thresholds it gains .01 and loses .03, and a fit takes 1.4 times as long.
 Neighbours in the order lose nothing: half of the features from each of two random places change the means by -.10 and
 -.02, and features that are each drawn by themselves by -.11 and -.06; with these, the out-of-bag errors of both kinds

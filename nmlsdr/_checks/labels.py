@@ -65,12 +65,14 @@ class Labels:
         """Rows with a known and an unknown entry, bool (n_samples,)."""
         return np.asarray(self.labeled & ~self.known.all(axis=1))
 
+    def labeled_rows(self, rows: Any) -> Any:
+        """The labelled ones of the rows; no copy where all are labelled."""
+        return rows if self.labeled.all() else rows[self.labeled]
+
     def labeled_part(self, rows: Any = None) -> Labeled:
-        """The labelled ones of the rows, and their labels; no copy where all are labelled."""
+        """The labelled ones of the rows, and their labels."""
         known = self.known[self.labeled] if self.partly.any() else None
-        if self.labeled.all():
-            return Labeled(rows, self.Y, known)
-        return Labeled(None if rows is None else rows[self.labeled], self.Y[self.labeled], known)
+        return Labeled(None if rows is None else self.labeled_rows(rows), self.labeled_rows(self.Y), known)
 
 
 def check_labels(

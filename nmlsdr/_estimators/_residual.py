@@ -412,13 +412,12 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
                 system = System(W, E[-1], *trust, check_n_jobs(self.n_jobs), clip=False)
                 propagate_signed(system, steps.goal(swept), out)
                 del system
-            self._add_averages(V, share, W, labels.labeled, out)
+            self._add_averages(V, share, W, labels, out)
         return {"propagated_errors_": E} | ({} if transformers[0] is None else {"neighbors_": transformers})
 
-    def _add_averages(self, V: np.ndarray, share: float, W: Any, labeled: np.ndarray, E: np.ndarray) -> None:
+    def _add_averages(self, V: np.ndarray, share: float, W: Any, labels: Labels, E: np.ndarray) -> None:
         """V += share T E on the labelled rows."""
-        T = transition_of_graph(W, n_jobs=self.n_jobs)
-        T = T if labeled.all() else T[labeled]
+        T = labels.labeled_rows(transition_of_graph(W, n_jobs=self.n_jobs))
         fill_rows(V, lambda part: V[part] + share * (T[part] @ E), self.n_jobs)
 
     def _embed(self, rows: Any, components: np.ndarray, mean: np.ndarray) -> Any:

@@ -258,7 +258,8 @@ def soft_label_attributes(found: Propagation, labels: Labels, others: np.ndarray
     hard = np.argmax(F, axis=1)[:, None] == np.arange(F.shape[1]) if labels.single else F > 0.5
     given, known = labels.Y > 0.5, labels.known & (labels.Y != 0.5)  # a vote of 1/2 cannot be wrong
     if others is None:
-        flip_scores = np.abs(F - labels.Y)
+        flip_scores = F - labels.Y
+        np.abs(flip_scores, out=flip_scores)  # in place: there may be many
         flip_scores[~labels.known] = 0.0
     else:
         flip_scores = np.zeros(F.shape)

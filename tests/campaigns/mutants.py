@@ -93,6 +93,7 @@ KEPT = [
     ("_c/forest.h", "forest/all columns of very many", "f->d < most ? f->d : most", "f->d"),
     ("_forest.pyx", "forest/trees added from the last one", "for t in range(roots.shape[0] - 1):", "for t in range(roots.shape[0] - 2, -1, -1):"),
     ("_forest.pyx", "forest/some trees count for all rows", "n_rows += draws.shape[0] == 0 or draws[t, i] == 0", "n_rows += 1"),
+    ("_c/forest_search.h", "forest/pairs of rows whose numbers leave 16 bits", "g->bits < 0x8000", "g->bits < 0x10000"),
     ("_c/forest_search.h", "forest/the last of equal features with several thresholds", "score > best->score && score >= highest", "score >= highest"),
     ("_c/forest_search.h", "forest/the window ends with the columns", "(int32_t)(p + j < D ? p + j : p + j - D)", "(int32_t)(p + j < D ? p + j : D - 1)"),
     ("_c/forest_search.h", "forest/a round begins where the last one did", "p = p + j < D ? p + j : p + j - D;", "p = j < LANES ? (p + j) % D : p;"),

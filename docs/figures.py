@@ -5,13 +5,15 @@
     nox -s figures -- --check             # say what is out of date, and change nothing
 
 Beside what it makes, each product has a file ``NAME.provenance.json``: the command, the commit, the classes with their
-default parameters, and digests of the golden rows and of the files that made it.  `reasons_to_make_again` compares
+default parameters, and digests of the golden rows and of the files that made it (of Python programs without their
+format and comments).  `reasons_to_make_again` compares
 them with the present; a test fails if there is a reason.  The commit must be that of a clean tree.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import datetime
 import hashlib
 import json
@@ -55,69 +57,141 @@ class Product:
 BASELINES = ("MDDM", "MVMD", "MultiLabelCCA", "MLDA", "SSMLDR")
 PRODUCTS = {
     "pictures": Product(
-        ("python", "docs/pictures.py"), ("ResidualPropagation", "NMLSDR", "MLkNN", "MultiLabelPropagation"),
-        ("docs/pictures.py", "docs/_e*_pictures.py", "docs/_drawing.py",
-         "docs/reports/article/tables/benchmarks-[AM]*.csv", "docs/reports/beyond/tables/beyond-[er]*.csv",
-         "docs/reports/open/tables/open-?????*.csv", "docs/reports/films/tables/films-*.csv",
-         "bench/results/review_cleanlab.json",
-         "bench/results/rivals.json", "bench/results/panel.json", "bench/results/peers.json",
-         "bench/results/residual-cost.json", "bench/results/neighbours.json", "bench/results/growth.json"),
-        ("docs/_static/pictures",), "docs/_static/pictures",
+        ("python", "docs/pictures.py"),
+        ("ResidualPropagation", "NMLSDR", "MLkNN", "MultiLabelPropagation"),
+        (
+            "docs/pictures.py",
+            "docs/_e*_pictures.py",
+            "docs/_drawing.py",
+            "docs/reports/article/tables/benchmarks-[AM]*.csv",
+            "docs/reports/beyond/tables/beyond-[er]*.csv",
+            "docs/reports/open/tables/open-?????*.csv",
+            "docs/reports/films/tables/films-*.csv",
+            "bench/results/review_cleanlab.json",
+            "bench/results/rivals.json",
+            "bench/results/panel.json",
+            "bench/results/peers.json",
+            "bench/results/residual-cost.json",
+            "bench/results/neighbours.json",
+            "bench/results/growth.json",
+        ),
+        ("docs/_static/pictures",),
+        "docs/_static/pictures",
     ),
     "review": Product(
-        ("python", "docs/review_pictures.py"), ("ResidualPropagation",),
-        ("docs/review_pictures.py", "docs/hospital.py", "nmlsdr/inspection/review*"), ("docs/_static/review-",),
+        ("python", "docs/review_pictures.py"),
+        ("ResidualPropagation",),
+        ("docs/review_pictures.py", "docs/hospital.py", "nmlsdr/inspection/review*"),
+        ("docs/_static/review-",),
         "docs/_static",
     ),
     "walkthrough": Product(
-        ("python", "docs/_walkthrough.py", "--pictures"), ("ResidualPropagation",),
-        ("docs/_walkthrough.py", "docs/digits.py", "docs/hospital.py", "nmlsdr/inspection/review*",
-         "nmlsdr/_report/page*"),
-        ("docs/ten_minutes.md", "docs/prepare.md", "docs/_static/report-"), "docs/_static",
+        ("python", "docs/_walkthrough.py", "--pictures"),
+        ("ResidualPropagation",),
+        (
+            "docs/_walkthrough.py",
+            "docs/digits.py",
+            "docs/hospital.py",
+            "nmlsdr/inspection/review*",
+            "nmlsdr/_report/page*",
+        ),
+        ("docs/ten_minutes.md", "docs/prepare.md", "docs/_static/report-"),
+        "docs/_static",
     ),
     "films": Product(
-        ("python", "docs/films.py", "find"), ("ResidualPropagation",), ("docs/films.py",), ("docs/reports/films",),
+        ("python", "docs/films.py", "find"),
+        ("ResidualPropagation",),
+        ("docs/films.py",),
+        ("docs/reports/films",),
         "docs/reports/films",
     ),
     "comparison": Product(
-        ("python", "studies/review.py", "--replace"), ("ResidualPropagation", "MultiLabelPropagation"),
-        ("studies/review.py",), ("bench/results/review.", "bench/results/review_"), "bench/results", long=True,
+        ("python", "studies/review.py", "--replace"),
+        ("ResidualPropagation", "MultiLabelPropagation"),
+        ("studies/review.py",),
+        ("bench/results/review.", "bench/results/review_"),
+        "bench/results",
+        long=True,
     ),
     "rivals": Product(
         ("python", "studies/rivals.py", "--replace", *DATA),
         ("ResidualPropagation", "NMLSDR", "SemiSupervisedMLkNN"),
-        ("studies/rivals.py", "studies/_boosting.py", "studies/mistakes.py", "docs/hospital.py",
-         "tests/campaigns/museum.py"),
-        ("bench/results/rivals",), "bench/results", long=True,
+        (
+            "studies/rivals.py",
+            "studies/_boosting.py",
+            "studies/mistakes.py",
+            "docs/hospital.py",
+            "tests/campaigns/museum.py",
+        ),
+        ("bench/results/rivals",),
+        "bench/results",
+        long=True,
     ),
     "scores": Product(
-        ("python", "studies/review_scores.py", "--replace", *DATA), ("ResidualPropagation",),
+        ("python", "studies/review_scores.py", "--replace", *DATA),
+        ("ResidualPropagation",),
         ("studies/review_scores.py", "docs/hospital.py", "tests/campaigns/museum.py"),
-        ("bench/results/review-scores",), "bench/results", long=True,
+        ("bench/results/review-scores",),
+        "bench/results",
+        long=True,
     ),
     "mistakes": Product(
-        ("python", "studies/mistakes.py", "test", "--replace"), ("ResidualPropagation",),
+        ("python", "studies/mistakes.py", "test", "--replace"),
+        ("ResidualPropagation",),
         ("studies/mistakes.py", "docs/hospital.py", "tests/campaigns/museum.py"),
-        ("bench/results/mistakes_",), "bench/results", long=True,
+        ("bench/results/mistakes_",),
+        "bench/results",
+        long=True,
     ),
     "article": Product(
         ("nmlsdr", "reproduce", "all", "--seeds", "10", *DATA),
-        ("NMLSDR", "MLkNN", "SemiSupervisedMLkNN", *BASELINES), (),
-        ("docs/reports/article/",), "docs/reports/article",
-        study="all", long=True,
+        ("NMLSDR", "MLkNN", "SemiSupervisedMLkNN", *BASELINES),
+        (),
+        ("docs/reports/article/",),
+        "docs/reports/article",
+        study="all",
+        long=True,
     ),
     "beyond": Product(
-        ("python", "studies/run.py", "beyond", "--seeds", "1", "--methods", "Residual", "Residual-no-forest",
-         "ExtraTrees", "RandomForest", "Logistic-CV", "Average", "Ridge", "NMLSDR", "NMLSDR*", "MLkNN-cosine",
-         "Propagation", "cleanlab-forest", "cleanlab-logistic", *DATA),
-        ("ResidualPropagation", "NMLSDR", "MLkNN", "SemiSupervisedMLkNN", "MultiLabelPropagation"), (),
-        ("docs/reports/beyond",), "docs/reports/beyond", study="beyond", long=True,
+        (
+            "python",
+            "studies/run.py",
+            "beyond",
+            "--seeds",
+            "1",
+            "--methods",
+            "Residual",
+            "Residual-no-forest",
+            "ExtraTrees",
+            "RandomForest",
+            "Logistic-CV",
+            "Average",
+            "Ridge",
+            "NMLSDR",
+            "NMLSDR*",
+            "MLkNN-cosine",
+            "Propagation",
+            "cleanlab-forest",
+            "cleanlab-logistic",
+            *DATA,
+        ),
+        ("ResidualPropagation", "NMLSDR", "MLkNN", "SemiSupervisedMLkNN", "MultiLabelPropagation"),
+        (),
+        ("docs/reports/beyond",),
+        "docs/reports/beyond",
+        study="beyond",
+        long=True,
     ),
     "open": Product(
-        ("python", "studies/run.py", "open", "--seeds", "2", *DATA), ("NMLSDR", "MLkNN", "SemiSupervisedMLkNN"), (),
-        ("docs/reports/open",), "docs/reports/open", study="open", long=True,
+        ("python", "studies/run.py", "open", "--seeds", "2", *DATA),
+        ("NMLSDR", "MLkNN", "SemiSupervisedMLkNN"),
+        (),
+        ("docs/reports/open",),
+        "docs/reports/open",
+        study="open",
+        long=True,
     ),
-}  # fmt: skip
+}
 
 
 # Products that are known to be out of date, and what their pages say about it.  A test fails if another one is.
@@ -137,10 +211,22 @@ def defaults(names: tuple[str, ...]) -> dict[str, dict[str, Any]]:
     return plain
 
 
+def content(file: Path) -> bytes:
+    """What a digest covers: the bytes of a file, or the syntax tree of a Python program, which no formatter changes."""
+    data = file.read_bytes()
+    if file.suffix != ".py":
+        return data
+    words = []
+    for node in ast.walk(ast.parse(data)):
+        values = [value for _, value in ast.iter_fields(node) if value is not None]
+        words.append([type(node).__name__, *(repr(value) for value in values if not isinstance(value, ast.AST | list))])
+    return json.dumps(words).encode()
+
+
 def digests(patterns: list[str], top: Path = TOP) -> dict[str, str]:
-    """SHA-256 of every file that a pattern stands for."""
+    """SHA-256 of the content of every file that a pattern stands for."""
     files = sorted({file for pattern in patterns for file in top.glob(pattern)})
-    return {file.relative_to(top).as_posix(): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+    return {file.relative_to(top).as_posix(): hashlib.sha256(content(file)).hexdigest() for file in files}
 
 
 def present(name: str, top: Path = TOP) -> dict[str, Any]:

@@ -53,9 +53,13 @@ STABLE_ABI = [("Py_LIMITED_API", "0x030B0000")] if ABI3 else []
 # happened to lie made a search 3 to 5 % slower or faster with any change elsewhere in the module.
 UNIX_FLAGS = ["-O3", "-g0", "-ffp-contract=off", "-fno-math-errno", "-falign-loops=64", "-Wno-unused-function"]
 UNIX_DEBUG_FLAGS = [
-    "-O1", "-g", "-UNDEBUG", "-ffp-contract=off",
-    "-fsanitize=undefined", "-fno-sanitize-recover=undefined",
-]  # fmt: skip
+    "-O1",
+    "-g",
+    "-UNDEBUG",
+    "-ffp-contract=off",
+    "-fsanitize=undefined",
+    "-fno-sanitize-recover=undefined",
+]
 MSVC_FLAGS = ["/O2", "/fp:precise"]
 
 OPENMP_PROGRAM = """
@@ -150,8 +154,13 @@ def extensions():
     from Cython.Build import cythonize
 
     modules = [
-        Extension(f"nmlsdr.{name}", [f"nmlsdr/{name}.pyx"], depends=named_in(f"nmlsdr/{name}.pyx"),
-                  include_dirs=["nmlsdr"], py_limited_api=ABI3)
+        Extension(
+            f"nmlsdr.{name}",
+            [f"nmlsdr/{name}.pyx"],
+            depends=named_in(f"nmlsdr/{name}.pyx"),
+            include_dirs=["nmlsdr"],
+            py_limited_api=ABI3,
+        )
         for name in KERNELS
     ]
     directives = {

@@ -10,10 +10,19 @@ from numpydoc.validate import validate
 import nmlsdr
 
 CODES = {
-    "GL03", "GL08", "SS01",  # blank lines; a docstring; a summary
-    "PR01", "PR02", "PR03", "PR04", "PR07", "PR10",  # parameters: all, none unknown, in order, type, description, colon
-    "RT01", "RT03", "YD01",  # what is returned or yielded
-}  # fmt: skip
+    "GL03",
+    "GL08",
+    "SS01",  # blank lines; a docstring; a summary
+    "PR01",
+    "PR02",
+    "PR03",
+    "PR04",
+    "PR07",
+    "PR10",  # parameters: all, none unknown, in order, type, description, colon
+    "RT01",
+    "RT03",
+    "YD01",  # what is returned or yielded
+}
 
 
 def places():

@@ -16,9 +16,19 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGETS = ["x86_64-linux-musl", "aarch64-linux-gnu", "aarch64-macos", "x86_64-windows-gnu"]
-FLAGS = ["-O0", "-c", "-ffp-contract=off", "-fno-math-errno", "-DNMLSDR_DEBUG_BUILD=0", "-DPy_LIMITED_API=0x030B0000",
-         "-Wall", "-Werror=implicit-function-declaration", "-Wno-unused-function", "-Wno-unreachable-code-fallthrough",
-         "-Wno-unused-but-set-variable"]  # fmt: skip
+FLAGS = [
+    "-O0",
+    "-c",
+    "-ffp-contract=off",
+    "-fno-math-errno",
+    "-DNMLSDR_DEBUG_BUILD=0",
+    "-DPy_LIMITED_API=0x030B0000",
+    "-Wall",
+    "-Werror=implicit-function-declaration",
+    "-Wno-unused-function",
+    "-Wno-unreachable-code-fallthrough",
+    "-Wno-unused-but-set-variable",
+]
 
 # What Python's own pyconfig.h says of 64-bit systems, as far as its headers ask.
 COMMON = {
@@ -27,8 +37,16 @@ COMMON = {
     "HAVE_STDDEF_H": 1, "HAVE_STDINT_H": 1, "ALIGNOF_MAX_ALIGN_T": 16, "HAVE_WCHAR_H": 1, "STDC_HEADERS": 1,
 }  # fmt: skip
 WINDOWS = {"SIZEOF_LONG": 4, "SIZEOF_WCHAR_T": 2, "MS_WINDOWS": "", "MS_WIN64": "", "NT_THREADS": "", "HAVE_IO_H": 1}
-POSIX = {"SIZEOF_LONG": 8, "SIZEOF_WCHAR_T": 4, "HAVE_UNISTD_H": 1, "HAVE_PTHREAD_H": 1, "HAVE_SYS_TYPES_H": 1,
-         "HAVE_SYS_TIME_H": 1, "HAVE_SSIZE_T": 1, "_GNU_SOURCE": 1}  # fmt: skip
+POSIX = {
+    "SIZEOF_LONG": 8,
+    "SIZEOF_WCHAR_T": 4,
+    "HAVE_UNISTD_H": 1,
+    "HAVE_PTHREAD_H": 1,
+    "HAVE_SYS_TYPES_H": 1,
+    "HAVE_SYS_TIME_H": 1,
+    "HAVE_SSIZE_T": 1,
+    "_GNU_SOURCE": 1,
+}
 
 
 def config(target: str) -> str:
@@ -45,9 +63,20 @@ def config(target: str) -> str:
 def compile_one(folder: Path, target: str, source: Path) -> tuple[str, int, str]:
     headers = folder / target
     command = [
-        sys.executable, "-m", "ziglang", "cc", "-target", target, *FLAGS, f"-I{headers}", f"-I{headers / 'python'}",
-        f"-I{ROOT / 'nmlsdr'}", str(source), "-o", str(folder / f"{target}-{source.stem}.o"),
-    ]  # fmt: skip
+        sys.executable,
+        "-m",
+        "ziglang",
+        "cc",
+        "-target",
+        target,
+        *FLAGS,
+        f"-I{headers}",
+        f"-I{headers / 'python'}",
+        f"-I{ROOT / 'nmlsdr'}",
+        str(source),
+        "-o",
+        str(folder / f"{target}-{source.stem}.o"),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return f"{target} {source.name}", done.returncode, done.stderr
 

@@ -41,8 +41,19 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results"
-PACKAGES = ["nmlsdr", "numpy", "scipy", "scikit-learn", "threadpoolctl", "faiss-cpu", "scikit-multilearn-ng",
-            "pynndescent", "hnswlib", "pyamg", "scikit-learn-intelex"]  # fmt: skip
+PACKAGES = [
+    "nmlsdr",
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "threadpoolctl",
+    "faiss-cpu",
+    "scikit-multilearn-ng",
+    "pynndescent",
+    "hnswlib",
+    "pyamg",
+    "scikit-learn-intelex",
+]
 INTEL = "scikit-learn-intelex brute"
 
 

@@ -46,11 +46,16 @@ def rows_by_blocks(n: int, n_features: int, per_block: int) -> Any:
     from dask import delayed
 
     make = delayed(make_rows)
-    return da.concatenate([
-        da.from_delayed(make(number, first, min(per_block, n - first), n_features, N_LABELS),
-                        (min(per_block, n - first), n_features), np.float32)
-        for number, first in enumerate(range(0, n, per_block))
-    ])  # fmt: skip
+    return da.concatenate(
+        [
+            da.from_delayed(
+                make(number, first, min(per_block, n - first), n_features, N_LABELS),
+                (min(per_block, n - first), n_features),
+                np.float32,
+            )
+            for number, first in enumerate(range(0, n, per_block))
+        ]
+    )
 
 
 def labels(n: int) -> np.ndarray:
@@ -130,9 +135,20 @@ def on_workers(n: int, n_features: int, per_block: int, workers: int, memory: fl
         logger.removeHandler(watch)
         embedding = model.transform(X)[:: max(1, n // 1000)].compute()
         peaks = client.run(peak).values()
-    return {"model": model, "graph": W, "seconds": seconds, "searched": searched, "planned": planned, "load": load,
-            "plan": watch.plan, "peak": max(peaks), "killed": len(killed), "cpu": spent,
-            "embedding": embedding, "client_peak": peak()}  # fmt: skip
+    return {
+        "model": model,
+        "graph": W,
+        "seconds": seconds,
+        "searched": searched,
+        "planned": planned,
+        "load": load,
+        "plan": watch.plan,
+        "peak": max(peaks),
+        "killed": len(killed),
+        "cpu": spent,
+        "embedding": embedding,
+        "client_peak": peak(),
+    }
 
 
 def in_one_process(n: int, n_features: int, per_block: int, n_jobs: int | None) -> dict[str, Any]:
@@ -148,8 +164,13 @@ def in_one_process(n: int, n_features: int, per_block: int, n_jobs: int | None) 
     W = neighbor_graph(X, K, n_jobs=n_jobs)
     searched = time.perf_counter() - began
     model = NMLSDR(n_jobs=n_jobs).fit(X, labels(n), graph=W)
-    return {"model": model, "graph": W, "searched": searched, "seconds": time.perf_counter() - began,
-            "cpu": cpu() - spent}  # fmt: skip
+    return {
+        "model": model,
+        "graph": W,
+        "searched": searched,
+        "seconds": time.perf_counter() - began,
+        "cpu": cpu() - spent,
+    }
 
 
 def check_all(found: dict[str, Any], expected: dict[str, Any]) -> None:
@@ -174,10 +195,12 @@ def check_sample(n: int, n_features: int, per_block: int, size: int, W: Any, mod
     chosen = np.sort(np.random.default_rng(3).choice(n, size, replace=False))
     blocks = [(number, first, min(per_block, n - first)) for number, first in enumerate(range(0, n, per_block))]
     make = partial(make_rows, n_features=n_features, n_labels=N_LABELS)
-    queries = np.concatenate([
-        make(number, first, count)[chosen[(chosen >= first) & (chosen < first + count)] - first]
-        for number, first, count in blocks
-    ])  # fmt: skip
+    queries = np.concatenate(
+        [
+            make(number, first, count)[chosen[(chosen >= first) & (chosen < first + count)] - first]
+            for number, first, count in blocks
+        ]
+    )
     found = None
     for number, first, count in blocks:
         squared, indices = squared_neighbors(make(number, first, count), min(K + 1, count), queries=queries)
@@ -206,27 +229,46 @@ def beyond() -> list[dict[str, Any]]:
         X = DaskRows.of(rows_by_blocks(n, n_features, per_block))
         for machines in MACHINES:
             plan = make_plan(X, K, site=Site(machines * cores, machines * cores, 4e9))
-            rows.append({"n": n, "D": n_features, "gigabytes": n * n_features * 4 / 1e9, "machines": machines,
-                         "order": plan.order, "tasks": plan.n_tasks, "task": plan.task_bytes / 1e9,
-                         "read": plan.bytes_read / 1e9, "moved": plan.bytes_moved / 1e9,
-                         "hours": plan.seconds / 3600})  # fmt: skip
+            rows.append(
+                {
+                    "n": n,
+                    "D": n_features,
+                    "gigabytes": n * n_features * 4 / 1e9,
+                    "machines": machines,
+                    "order": plan.order,
+                    "tasks": plan.n_tasks,
+                    "task": plan.task_bytes / 1e9,
+                    "read": plan.bytes_read / 1e9,
+                    "moved": plan.bytes_moved / 1e9,
+                    "hours": plan.seconds / 3600,
+                }
+            )
             print(rows[-1], flush=True)
     return rows
 
 
 def save_beyond() -> None:
     _harness.save_table(
-        "dask-beyond", title="Dask, modelled", command="python bench/bench_dask.py --beyond",
-        columns=[("n", "rows", "d"), ("D", "features", "d"), ("gigabytes", "X", ".1f GB"),
-                 ("machines", "machines", "d"), ("order", "q", "d"), ("tasks", "tasks", "d"),
-                 ("task", "size of the rows of a task", ".2f GB"), ("read", "read by all tasks", ".0f GB"),
-                 ("moved", "neighbours sent back by all tasks", ".1f GB"),
-                 ("hours", "search, estimated", ".2f h")],
+        "dask-beyond",
+        title="Dask, modelled",
+        command="python bench/bench_dask.py --beyond",
+        columns=[
+            ("n", "rows", "d"),
+            ("D", "features", "d"),
+            ("gigabytes", "X", ".1f GB"),
+            ("machines", "machines", "d"),
+            ("order", "q", "d"),
+            ("tasks", "tasks", "d"),
+            ("task", "size of the rows of a task", ".2f GB"),
+            ("read", "read by all tasks", ".0f GB"),
+            ("moved", "neighbours sent back by all tasks", ".1f GB"),
+            ("hours", "search, estimated", ".2f h"),
+        ],
         rows=beyond(),
         notes="These times were not measured; they are what the plan estimates. The machines are assumed to be like "
-              "this one, with a worker of 4 GB for each core. The time of reading and searching one block was measured "
-              "here and multiplied by the number of pairs and of bytes. The network is left out.",
-    )  # fmt: skip
+        "this one, with a worker of 4 GB for each core. The time of reading and searching one block was measured "
+        "here and multiplied by the number of pairs and of bytes. The network is left out.",
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -253,11 +295,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         one = None if options.sample else in_one_process(*shape, options.jobs)
         for workers in options.workers:
             found = on_workers(*shape, workers, options.memory, kill=options.kill)
-            row = {"n": n, "D": options.features, "gigabytes": n * options.features * 4 / 1e9, "workers": workers,
-                   "limit": options.memory, "seconds": found["seconds"], "peak": found["peak"],
-                   "client": found["client_peak"],
-                   "searched": found["searched"], "planned": found["planned"], "load": found["load"],
-                   "killed": found["killed"], "plan": found["plan"]}  # fmt: skip
+            row = {
+                "n": n,
+                "D": options.features,
+                "gigabytes": n * options.features * 4 / 1e9,
+                "workers": workers,
+                "limit": options.memory,
+                "seconds": found["seconds"],
+                "peak": found["peak"],
+                "client": found["client_peak"],
+                "searched": found["searched"],
+                "planned": found["planned"],
+                "load": found["load"],
+                "killed": found["killed"],
+                "plan": found["plan"],
+            }
             if found["planned"] is not None:
                 row["error"] = found["planned"] / found["searched"]
             if one is not None:
@@ -271,20 +323,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print({key: value for key, value in row.items() if key != "plan"}, flush=True)
             rows.append(row)
     _harness.save_table(
-        options.name, title="Dask", command="python bench/bench_dask.py " + " ".join(arguments or sys.argv[1:]),
-        columns=[("n", "rows", "d"), ("D", "features", "d"), ("gigabytes", "X", ".2f GB"), ("workers", "workers", "d"),
-                 ("limit", "limit of each", ".1f GB"), ("peak", "largest worker", ".2f GB"),
-                 ("killed", "killed", "d"), ("planned", "search, as planned", ".0f s"), ("searched", "search", ".1f s"),
-                 ("error", "planned / taken", ".2f"), ("load", "load", ".1f"), ("seconds", "fit", ".1f s"),
-                 ("one", "one process", ".1f s"),
-                 ("ratio", "ratio", ".2f"), ("cpu", "processor time", ".1f s"), ("cpu_ratio", "its ratio", ".2f"),
-                 ("compared", "rows compared", "d")],
+        options.name,
+        title="Dask",
+        command="python bench/bench_dask.py " + " ".join(arguments or sys.argv[1:]),
+        columns=[
+            ("n", "rows", "d"),
+            ("D", "features", "d"),
+            ("gigabytes", "X", ".2f GB"),
+            ("workers", "workers", "d"),
+            ("limit", "limit of each", ".1f GB"),
+            ("peak", "largest worker", ".2f GB"),
+            ("killed", "killed", "d"),
+            ("planned", "search, as planned", ".0f s"),
+            ("searched", "search", ".1f s"),
+            ("error", "planned / taken", ".2f"),
+            ("load", "load", ".1f"),
+            ("seconds", "fit", ".1f s"),
+            ("one", "one process", ".1f s"),
+            ("ratio", "ratio", ".2f"),
+            ("cpu", "processor time", ".1f s"),
+            ("cpu_ratio", "its ratio", ".2f"),
+            ("compared", "rows compared", "d"),
+        ],
         rows=rows,
         notes="NMLSDR().fit with 14 labels, 30 % of the rows labelled; workers have one thread each, one process has "
-              f"{options.jobs or 'one for each core'}. Processor time: of the workers and of the process that fits. "
-              "Load: of the machine when the search began. Rows compared: neighbours and soft labels equal to the last "
-              "bit.",
-    )  # fmt: skip
+        f"{options.jobs or 'one for each core'}. Processor time: of the workers and of the process that fits. "
+        "Load: of the machine when the search began. Rows compared: neighbours and soft labels equal to the last "
+        "bit.",
+    )
     return 0
 
 

@@ -64,8 +64,9 @@ def measure(what: str, contestants: dict[str, Any], X: np.ndarray, rounds: int) 
     for q in QUERIES:
         Q = np.random.default_rng(2).standard_normal((q, X.shape[1])).astype(np.float32)
         with threads(N_THREADS):
-            times = alternate({name: lambda ask=ask, Q=Q: ask(Q) for name, ask in contestants.items()},
-                              rounds=rounds, warmup=2)  # fmt: skip
+            times = alternate(
+                {name: lambda ask=ask, Q=Q: ask(Q) for name, ask in contestants.items()}, rounds=rounds, warmup=2
+            )
         seconds = {name: better_half(values) for name, values in times.items()}
         row = {"what": what, "D": X.shape[1], "q": q, "ours": 1e3 * seconds["ours"]}
         rows.append(row | {name: seconds[name] / seconds["ours"] for name in contestants if name != "ours"})
@@ -88,20 +89,32 @@ def main(arguments: list[str] | None = None) -> int:
         rows += measure("predict", predictions(X), X, options.rounds)
     single = [row for row in rows if row["q"] == 1]
     save_table(
-        "index", title="Few new rows", command="python bench/bench_index.py",
-        columns=[("what", "what", "s"), ("D", "features", "d"), ("q", "new rows", "d"), ("ours", "ours", ".2f ms"),
-                 ("cosine", "by angle", ".2f x"), ("faiss", "faiss IndexFlatL2", ".2f x"),
-                 ("sklearn", "scikit-learn brute", ".1f x"), ("once", "kneighbors", ".1f x"),
-                 ("once_cosine", "kneighbors by angle", ".1f x")],
+        "index",
+        title="Few new rows",
+        command="python bench/bench_index.py",
+        columns=[
+            ("what", "what", "s"),
+            ("D", "features", "d"),
+            ("q", "new rows", "d"),
+            ("ours", "ours", ".2f ms"),
+            ("cosine", "by angle", ".2f x"),
+            ("faiss", "faiss IndexFlatL2", ".2f x"),
+            ("sklearn", "scikit-learn brute", ".1f x"),
+            ("once", "kneighbors", ".1f x"),
+            ("once_cosine", "kneighbors by angle", ".1f x"),
+        ],
         rows=rows,
-        values={"load": load, "cosine_most": max(row["cosine"] for row in single),
-                "faiss_least": min(row["faiss"] for row in rows if "faiss" in row),
-                "sklearn_least": min(row["sklearn"] for row in rows)},
+        values={
+            "load": load,
+            "cosine_most": max(row["cosine"] for row in single),
+            "faiss_least": min(row["faiss"] for row in rows if "faiss" in row),
+            "sklearn_least": min(row["sklearn"] for row in rows),
+        },
         notes=f"{options.rows} rows of standard normal features in float32, k = {K}, two threads; times of the others "
-              "as multiples of ours. by angle: nmlsdr with metric=\"cosine\". kneighbors: the function "
-              "nmlsdr.graph.kneighbors, which prepares nothing and looks at all rows at every call. predict: MLkNN and "
-              f"KNeighborsClassifier, {N_LABELS} labels. The load average was {load:.1f} when this began.",
-    )  # fmt: skip
+        'as multiples of ours. by angle: nmlsdr with metric="cosine". kneighbors: the function '
+        "nmlsdr.graph.kneighbors, which prepares nothing and looks at all rows at every call. predict: MLkNN and "
+        f"KNeighborsClassifier, {N_LABELS} labels. The load average was {load:.1f} when this began.",
+    )
     return 0
 
 

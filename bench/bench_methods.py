@@ -165,9 +165,15 @@ def fit_table(rounds: int) -> list[dict[str, Any]]:
                     times = alternate({"ours": ours, "book": book}, rounds=rounds, budget=8.0)
                 fit, dense = better_half(times["ours"]), better_half(times["book"])
                 rows.append(
-                    {"size": size, "labeled": round(100 * share), "method": name, "fit": 1e3 * fit,
-                     "book": 1e3 * dense, "ratio": dense / fit}
-                )  # fmt: skip
+                    {
+                        "size": size,
+                        "labeled": round(100 * share),
+                        "method": name,
+                        "fit": 1e3 * fit,
+                        "book": 1e3 * dense,
+                        "ratio": dense / fit,
+                    }
+                )
                 print(f"{size:8} {share:4.0%} {name:7} {1e3 * fit:9.1f} ms {dense / fit:7.2f} x", flush=True)
     return rows
 
@@ -188,19 +194,27 @@ model = {model}
 model.fit(X[small][:, :100], Y[small])
 """
 WIDE = {
-    "CCA": "MultiLabelCCA()", "MVMD": "MVMD()", "MDDMp": "MDDM()", "MDDMf": "MDDM(constraint='features')",
-    "wMLDAb": "MLDA()", "wMLDAc": "MLDA(label_weights='correlation')", "wMLDAf": "MLDA(label_weights='fuzzy')",
-    "wMLDAd": "MLDA(label_weights='dependence', random_state=0)", "SSMLDR": "SSMLDR(n_jobs=1)",
+    "CCA": "MultiLabelCCA()",
+    "MVMD": "MVMD()",
+    "MDDMp": "MDDM()",
+    "MDDMf": "MDDM(constraint='features')",
+    "wMLDAb": "MLDA()",
+    "wMLDAc": "MLDA(label_weights='correlation')",
+    "wMLDAf": "MLDA(label_weights='fuzzy')",
+    "wMLDAd": "MLDA(label_weights='dependence', random_state=0)",
+    "SSMLDR": "SSMLDR(n_jobs=1)",
     "NMLSDR": "NMLSDR(n_jobs=1)",
-}  # fmt: skip
+}
 
 
 def wide_table(sizes: tuple[int, ...]) -> list[dict[str, Any]]:
     rows = []
     for n in sizes:
         for name, model in WIDE.items():
-            used = peak_memory(WIDE_SETUP.format(n=n, model=model), "import time; start = time.perf_counter(); "
-                               "model.fit(X, Y); seconds = time.perf_counter() - start")["over"]  # fmt: skip
+            used = peak_memory(
+                WIDE_SETUP.format(n=n, model=model),
+                "import time; start = time.perf_counter(); model.fit(X, Y); seconds = time.perf_counter() - start",
+            )["over"]
             rows.append({"n": n, "method": name, "megabytes": used / 1e6, "share": 100 * used / (8 * 20_000**2)})
             print(f"wide {n:6} {name:7} {used / 1e6:8.0f} MB", flush=True)
     return rows
@@ -228,8 +242,15 @@ def solver_table(rounds: int) -> list[dict[str, Any]]:
             calls = {name: partial(solve, M, d) for name, solve in SOLVERS.items()}
             with threads(1):
                 times = {name: better_half(t) for name, t in alternate(calls, rounds=rounds, budget=6.0).items()}
-            rows.append({"D": D, "C": C, "d": d, **{name: 1e3 * t for name, t in times.items()},
-                         "ratio": times["svd"] / times["eigsh"]})  # fmt: skip
+            rows.append(
+                {
+                    "D": D,
+                    "C": C,
+                    "d": d,
+                    **{name: 1e3 * t for name, t in times.items()},
+                    "ratio": times["svd"] / times["eigsh"],
+                }
+            )
             print(f"D {D:6} C {C:5} d {d:4} svd/eigsh {rows[-1]['ratio']:.2f}", flush=True)
     return rows
 
@@ -256,27 +277,50 @@ def main() -> None:
     ratios = [row["ratio"] for row in found["fit"] if row["size"] != "Emotions"]
     small = [row["ratio"] for row in found["fit"] if row["size"] == "Emotions"]
     save_table(
-        "methods", title="Fit against the textbook dense form (one thread)", command=command, rows=found["fit"],
-        columns=[("size", "size", "s"), ("labeled", "labelled", "d %"), ("method", "method", "s"),
-                 ("fit", "fit", ".1f ms"), ("book", "dense form", ".1f ms"), ("ratio", "ratio", ".2f x")],
+        "methods",
+        title="Fit against the textbook dense form (one thread)",
+        command=command,
+        rows=found["fit"],
+        columns=[
+            ("size", "size", "s"),
+            ("labeled", "labelled", "d %"),
+            ("method", "method", "s"),
+            ("fit", "fit", ".1f ms"),
+            ("book", "dense form", ".1f ms"),
+            ("ratio", "ratio", ".2f x"),
+        ],
         values={"least": min(ratios), "most": max(ratios), "small_least": min(small), "small_most": max(small)},
         notes="The ratio is the dense form's time over that of the fit. On both sides the same functions "
         "compute the label weights of wMLDAe and wMLDAc. F and F~ are also the same, and are computed before, so "
         "their cost is not in the ratio.",
-    )  # fmt: skip
+    )
     save_table(
-        "methods_solver", title="hsic_projection: eigsh against svd (one thread)", command=command,
+        "methods_solver",
+        title="hsic_projection: eigsh against svd (one thread)",
+        command=command,
         rows=found["solver"],
-        columns=[("D", "features", "d"), ("C", "labels", "d"), ("d", "components", "d"), ("eigsh", "eigsh", ".1f ms"),
-                 ("svd", "svd", ".1f ms"), ("ratio", "svd / eigsh", ".2f x")],
-    )  # fmt: skip
+        columns=[
+            ("D", "features", "d"),
+            ("C", "labels", "d"),
+            ("d", "components", "d"),
+            ("eigsh", "eigsh", ".1f ms"),
+            ("svd", "svd", ".1f ms"),
+            ("ratio", "svd / eigsh", ".2f x"),
+        ],
+    )
     save_table(
-        "methods_wide", title="Fit on 20 000 sparse features: memory beyond the input", command=command,
+        "methods_wide",
+        title="Fit on 20 000 sparse features: memory beyond the input",
+        command=command,
         rows=found["wide"],
-        columns=[("n", "rows", "d"), ("method", "method", "s"), ("megabytes", "peak", ".0f MB"),
-                 ("share", "of one D x D matrix", ".1f %")],
+        columns=[
+            ("n", "rows", "d"),
+            ("method", "method", "s"),
+            ("megabytes", "peak", ".0f MB"),
+            ("share", "of one D x D matrix", ".1f %"),
+        ],
         values={"most_share": max(row["share"] for row in found["wide"])},
-    )  # fmt: skip
+    )
 
 
 if __name__ == "__main__":

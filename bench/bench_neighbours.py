@@ -48,22 +48,47 @@ from nmlsdr._search.rows import kernel_rows
 from nmlsdr.datasets import load_mulan
 
 N_THREADS, K = 2, 10
-GROUPS = ["faiss", "brute", "hard", "sparse", "low", "queries", "k", "approximate", "integers", "vnni", "intel",
-          "memory"]  # fmt: skip
+GROUPS = [
+    "faiss",
+    "brute",
+    "hard",
+    "sparse",
+    "low",
+    "queries",
+    "k",
+    "approximate",
+    "integers",
+    "vnni",
+    "intel",
+    "memory",
+]
 INTEGERS = "vnni" if _graph.SIMD_LEVELS[simd()] == "vnni" else "integers"  # NMLSDR_SIMD=avx2 for the other
 SHARED = Path(os.environ.get("NMLSDR_SHARED", Path(__file__).resolve().parent.parent.parent / "shared"))
 SIZES = [(10_000, 100), (10_000, 500), (20_000, 320), (20_000, 32), (20_000, 8), (40_000, 120)]
 COLUMNS = [
-    ("group", "group", "s"), ("work", "work", "s"), ("peer", "against", "s"), ("ours", "nmlsdr", ".3f s"),
-    ("theirs", "peer", ".3f s"), ("ratio", "peer / nmlsdr", ".2f x"), ("share", "of sgemm", ".0%"),
+    ("group", "group", "s"),
+    ("work", "work", "s"),
+    ("peer", "against", "s"),
+    ("ours", "nmlsdr", ".3f s"),
+    ("theirs", "peer", ".3f s"),
+    ("ratio", "peer / nmlsdr", ".2f x"),
+    ("share", "of sgemm", ".0%"),
     ("rounds", "rounds", "d"),
-]  # fmt: skip
+]
 
 
 def entry(group, work, peer, ours, theirs, *, rounds, share=None):
     """One row of the table."""
-    return {"group": group, "work": work, "peer": peer, "ours": ours, "theirs": theirs, "ratio": theirs / ours,
-            "share": share, "rounds": rounds}  # fmt: skip
+    return {
+        "group": group,
+        "work": work,
+        "peer": peer,
+        "ours": ours,
+        "theirs": theirs,
+        "ratio": theirs / ours,
+        "share": share,
+        "rounds": rounds,
+    }
 
 
 def gauss(n, d, dtype=np.float32):
@@ -349,13 +374,17 @@ def main(wanted, budget, replace):
 
     def save():
         save_table(
-            "neighbours", title="Exact neighbours, two threads, k = 10 where it is not said",
+            "neighbours",
+            title="Exact neighbours, two threads, k = 10 where it is not said",
             command="python bench/bench_neighbours.py",
-            columns=COLUMNS, rows=sorted(rows, key=lambda row: GROUPS.index(row["group"])), values=values, runs=runs,
+            columns=COLUMNS,
+            rows=sorted(rows, key=lambda row: GROUPS.index(row["group"])),
+            values=values,
+            runs=runs,
             notes="Medians of the better half of alternating rounds. Share of sgemm: the search counts as n^2 D "
             "operations. Their number per second is divided by that of OpenBLAS's product of square float32 matrices "
             "on two threads, measured beside it.",
-        )  # fmt: skip
+        )
 
     for group, work, X, peers in groups():
         if wanted and group not in wanted:

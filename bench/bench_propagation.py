@@ -99,8 +99,15 @@ def row(work, name, times, ours="nmlsdr", **more):
     return {"work": work, "peer": name, "seconds": base, "peer_seconds": peer, "ratio": peer / base, **more}
 
 
-SPEED = [("work", "work", "s"), ("peer", "peer", "s"), ("ratio", "ratio", ".1f x"), ("seconds", "nmlsdr, s", ".3f"),
-         ("peer_seconds", "peer, s", ".3f"), ("sweeps", "sweeps", "d"), ("rtol", "peer's rtol", ".0e")]  # fmt: skip
+SPEED = [
+    ("work", "work", "s"),
+    ("peer", "peer", "s"),
+    ("ratio", "ratio", ".1f x"),
+    ("seconds", "nmlsdr, s", ".3f"),
+    ("peer_seconds", "peer, s", ".3f"),
+    ("sweeps", "sweeps", "d"),
+    ("rtol", "peer's rtol", ".0e"),
+]
 
 
 def speed(n, n_labels, share, rounds, few=None):
@@ -132,14 +139,24 @@ def speed(n, n_labels, share, rounds, few=None):
         each[name] = [better_half(each["setup"]) + better_half(each["columns"]) * n_labels / few]
     least = (min(times["setup"]) + min(times["columns"]) * n_labels / few) / min(times["nmlsdr"])
     work = f"n = {n:_}, k = 10, C = {n_labels}, {share:.0%} labelled".replace("_", " ")
-    more = {"sweeps": found["nmlsdr"].n_iter, "rtol": rtol, "cpu": better_half(cpu["nmlsdr"]), "solved": few,
-            "least": least, "cpu_ratio": better_half(cpu[name]) / better_half(cpu["nmlsdr"])}  # fmt: skip
+    more = {
+        "sweeps": found["nmlsdr"].n_iter,
+        "rtol": rtol,
+        "cpu": better_half(cpu["nmlsdr"]),
+        "solved": few,
+        "least": least,
+        "cpu_ratio": better_half(cpu[name]) / better_half(cpu["nmlsdr"]),
+    }
     return [row(work, name, times, **more)]
 
 
-SPEED_LARGE = [*SPEED, ("least", "ratio of the least", ".1f x"), ("solved", "labels the peer solved", "d"),
-               ("cpu", "nmlsdr, CPU s", ".3f"),
-               ("cpu_ratio", "ratio of CPU seconds", ".1f x")]  # fmt: skip
+SPEED_LARGE = [
+    *SPEED,
+    ("least", "ratio of the least", ".1f x"),
+    ("solved", "labels the peer solved", "d"),
+    ("cpu", "nmlsdr, CPU s", ".3f"),
+    ("cpu_ratio", "ratio of CPU seconds", ".1f x"),
+]
 
 
 def batch_of(problem_system, columns):
@@ -179,8 +196,9 @@ def amg_row(n_features):
             "nmlsdr": lambda: propagate(W, few, alpha, labeled=labeled, tol=TOL, n_jobs=N_THREADS),
             "cg with pyamg smoothed aggregation": lambda: solve(rtol, 4),
         },
-        rounds=2, warmup=0,
-    )  # fmt: skip
+        rounds=2,
+        warmup=0,
+    )
     result = propagate(W, few, alpha, labeled=labeled, tol=TOL)
     work = f"n = 50 000, {n_features} features, 4 labels, 1 % labelled"
     more = {"sweeps": result.n_iter, "peer_sweeps": len(sweeps) // 4, "setup": setup}
@@ -253,17 +271,27 @@ def sweep():
         double, single = 12 * W.nnz + 34 * n * C, 4 * W.nnz * len(batches) + 34 * n * C
         rows.append(
             {
-                "work": f"n = {n}, C = {C}, {W.nnz / n:.1f} neighbours", "milliseconds": 1e3 * seconds,
-                "stream": 1e3 * double / bandwidth, "ratio": seconds * bandwidth / double,
-                "moved": single / 1e6, "ratio_moved": seconds * bandwidth / single,
-                "gather": 2 * C * W.nnz / 1e6, "copy": bandwidth / 1e9,
+                "work": f"n = {n}, C = {C}, {W.nnz / n:.1f} neighbours",
+                "milliseconds": 1e3 * seconds,
+                "stream": 1e3 * double / bandwidth,
+                "ratio": seconds * bandwidth / double,
+                "moved": single / 1e6,
+                "ratio_moved": seconds * bandwidth / single,
+                "gather": 2 * C * W.nnz / 1e6,
+                "copy": bandwidth / 1e9,
             }
-        )  # fmt: skip
+        )
         print(rows[-1], flush=True)
-    columns = [("work", "work", "s"), ("milliseconds", "sweep, ms", ".2f"), ("copy", "copy, GB/s", ".1f"),
-               ("stream", "copy of 12 nnz + 34 n C bytes, ms", ".2f"), ("ratio", "ratio", ".2f x"),
-               ("moved", "read and written in order, MB", ".0f"), ("ratio_moved", "ratio to their copy", ".2f x"),
-               ("gather", "read out of order, MB", ".0f")]  # fmt: skip
+    columns = [
+        ("work", "work", "s"),
+        ("milliseconds", "sweep, ms", ".2f"),
+        ("copy", "copy, GB/s", ".1f"),
+        ("stream", "copy of 12 nnz + 34 n C bytes, ms", ".2f"),
+        ("ratio", "ratio", ".2f x"),
+        ("moved", "read and written in order, MB", ".0f"),
+        ("ratio_moved", "ratio to their copy", ".2f x"),
+        ("gather", "read out of order, MB", ".0f"),
+    ]
     return columns, rows
 
 
@@ -278,16 +306,25 @@ def iterations():
             plain = propagate(W, Y, alpha, labeled=labeled, tol=TOL, solver="fixed_point") if n <= 16_000 else None
             rows.append(
                 {
-                    "n": n, "share": 100 * share, "radius": top, "condition": (1 + top) / (1 - top),
+                    "n": n,
+                    "share": 100 * share,
+                    "radius": top,
+                    "condition": (1 + top) / (1 - top),
                     "cg": propagate(W, Y, alpha, labeled=labeled, tol=TOL).n_iter,
                     "cg12": propagate(W, Y, alpha, labeled=labeled, tol=1e-12).n_iter,
                     "fixed_point": None if plain is None else plain.n_iter,
                 }
-            )  # fmt: skip
+            )
             print(rows[-1], flush=True)
-    columns = [("n", "n", "d"), ("share", "labelled", ".0f %"), ("radius", "largest eigenvalue of A T", ".5f"),
-               ("condition", "condition number at most", ".0f"), ("cg", "cg, 1e-8", "d"), ("cg12", "cg, 1e-12", "d"),
-               ("fixed_point", "eq. (6), 1e-8", "d")]  # fmt: skip
+    columns = [
+        ("n", "n", "d"),
+        ("share", "labelled", ".0f %"),
+        ("radius", "largest eigenvalue of A T", ".5f"),
+        ("condition", "condition number at most", ".0f"),
+        ("cg", "cg, 1e-8", "d"),
+        ("cg12", "cg, 1e-12", "d"),
+        ("fixed_point", "eq. (6), 1e-8", "d"),
+    ]
     return columns, rows
 
 
@@ -311,20 +348,34 @@ def accuracy():
             others = trusted > 1e-9
             rows.append(
                 {
-                    "n": n, "share": 100 * share, "residual": result.residual, "error": error,
-                    "ratio": error / result.residual, "bound": result.error_bound,
+                    "n": n,
+                    "share": 100 * share,
+                    "residual": result.residual,
+                    "error": error,
+                    "ratio": error / result.residual,
+                    "bound": result.error_bound,
                     "usual": np.abs(usual - dense_solution(W, Y, trusted))[others].max(),
                 }
-            )  # fmt: skip
+            )
             print(rows[-1], flush=True)
-    columns = [("n", "n", "d"), ("share", "labelled", ".0f %"), ("residual", "residual", ".1e"),
-               ("error", "error", ".1e"), ("ratio", "error / residual", ".1f"), ("bound", "error_bound", ".1e"),
-               ("usual", "error by the 2-norm rule", ".2f")]  # fmt: skip
+    columns = [
+        ("n", "n", "d"),
+        ("share", "labelled", ".0f %"),
+        ("residual", "residual", ".1e"),
+        ("error", "error", ".1e"),
+        ("ratio", "error / residual", ".1f"),
+        ("bound", "error_bound", ".1e"),
+        ("usual", "error by the 2-norm rule", ".2f"),
+    ]
     toy = datasets.make_toy(random_state=0)
     degrees = np.diff(neighbor_graph((toy.data - toy.data.mean(axis=0)) / toy.data.std(axis=0), 10).indptr)
     ratios = [row["ratio"] for row in rows]
-    values = {"least_ratio": min(ratios), "largest_ratio": max(ratios), "usual": max(row["usual"] for row in rows),
-              "toy_hub": int(degrees.max())}  # fmt: skip
+    values = {
+        "least_ratio": min(ratios),
+        "largest_ratio": max(ratios),
+        "usual": max(row["usual"] for row in rows),
+        "toy_hub": int(degrees.max()),
+    }
     return columns, rows, values
 
 
@@ -349,8 +400,13 @@ def small():
             cg, lu = better_half(times["cg"]), better_half(times["lu"])
             rows.append({"n": n, "free": 1 - free, "cg": 1e3 * cg, "lu": 1e3 * lu, "ratio": lu / cg})
             print(rows[-1], flush=True)
-    columns = [("n", "n", "d"), ("free", "1 - alpha of unlabelled rows", ".0e"), ("cg", '"cg", ms', ".1f"),
-               ("lu", '"lu", ms', ".1f"), ("ratio", '"lu" / "cg"', ".1f x")]  # fmt: skip
+    columns = [
+        ("n", "n", "d"),
+        ("free", "1 - alpha of unlabelled rows", ".0e"),
+        ("cg", '"cg", ms', ".1f"),
+        ("lu", '"lu", ms', ".1f"),
+        ("ratio", '"lu" / "cg"', ".1f x"),
+    ]
     larger = [row["ratio"] for row in rows if row["n"] >= 300]
     return columns, rows, {"least_ratio": min(larger), "largest_ratio": max(larger)}
 
@@ -375,15 +431,29 @@ def flips():
                 area = float((np.cumsum(hits) / np.arange(1, len(hits) + 1))[hits].mean())
                 results.append((found[wrong].mean(), wrong[found].mean(), area, hits[: wrong.sum()].mean()))
             mean = np.mean(results, axis=0)
-            rows.append({"data": name, "alpha": alpha, "wrong": int(wrong.sum()), "recall": mean[0],
-                         "precision": mean[1], "area": mean[2], "first": mean[3],
-                         "spread": float(np.std(results, axis=0)[2])})  # fmt: skip
+            rows.append(
+                {
+                    "data": name,
+                    "alpha": alpha,
+                    "wrong": int(wrong.sum()),
+                    "recall": mean[0],
+                    "precision": mean[1],
+                    "area": mean[2],
+                    "first": mean[3],
+                    "spread": float(np.std(results, axis=0)[2]),
+                }
+            )
             print(rows[-1], flush=True)
-    columns = [("data", "training rows of", "s"), ("alpha", "alpha_labeled", ".1f"), ("wrong", "wrong entries", "d"),
-               ("precision", "precision of label_flips_", ".3f"), ("recall", "recall of label_flips_", ".3f"),
-               ("area", "area under precision-recall of flip_scores_", ".3f"),
-               ("spread", "its standard deviation over the seeds", ".3f"),
-               ("first", "precision of as many first entries as are wrong", ".3f")]  # fmt: skip
+    columns = [
+        ("data", "training rows of", "s"),
+        ("alpha", "alpha_labeled", ".1f"),
+        ("wrong", "wrong entries", "d"),
+        ("precision", "precision of label_flips_", ".3f"),
+        ("recall", "recall of label_flips_", ".3f"),
+        ("area", "area under precision-recall of flip_scores_", ".3f"),
+        ("spread", "its standard deviation over the seeds", ".3f"),
+        ("first", "precision of as many first entries as are wrong", ".3f"),
+    ]
     return columns, rows
 
 
@@ -425,16 +495,29 @@ def large():
             seconds, cpu, sweeps, left, nnz = Path(out).read_text().split()
         rows.append(
             {
-                "work": f"n = {n:_}, k = 10, C = 20".replace("_", " "), "nnz": int(nnz), "seconds": float(seconds),
-                "cpu": float(cpu), "each": 1e9 * float(cpu) / (n * 20 * int(sweeps)), "sweeps": int(sweeps),
-                "residual": float(left), "peak": memory["peak"] / 2**30, "over": memory["over"] / 2**30,
+                "work": f"n = {n:_}, k = 10, C = 20".replace("_", " "),
+                "nnz": int(nnz),
+                "seconds": float(seconds),
+                "cpu": float(cpu),
+                "each": 1e9 * float(cpu) / (n * 20 * int(sweeps)),
+                "sweeps": int(sweeps),
+                "residual": float(left),
+                "peak": memory["peak"] / 2**30,
+                "over": memory["over"] / 2**30,
             }
-        )  # fmt: skip
+        )
         print(rows[-1], flush=True)
-    columns = [("work", "work", "s"), ("nnz", "entries", "d"), ("seconds", "seconds", ".1f"), ("cpu", "CPU s", ".1f"),
-               ("each", "CPU ns per entry of F and sweep", ".2f"), ("sweeps", "sweeps", "d"),
-               ("residual", "residual", ".1e"), ("peak", "peak memory, GiB", ".2f"),
-               ("over", "of it beyond W and Y, GiB", ".2f")]  # fmt: skip
+    columns = [
+        ("work", "work", "s"),
+        ("nnz", "entries", "d"),
+        ("seconds", "seconds", ".1f"),
+        ("cpu", "CPU s", ".1f"),
+        ("each", "CPU ns per entry of F and sweep", ".2f"),
+        ("sweeps", "sweeps", "d"),
+        ("residual", "residual", ".1e"),
+        ("peak", "peak memory, GiB", ".2f"),
+        ("over", "of it beyond W and Y, GiB", ".2f"),
+    ]
     return columns, rows
 
 

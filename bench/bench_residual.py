@@ -119,8 +119,16 @@ def memory(n, D, C, n_labeled):
     labelled, m = min(n_labeled, 10_000), min(D, n_labeled, 3000)
     rule = max(n * (160 + 6 * C) + labelled * (500 + 3 * C), 2 * n * D, 9 * m * m)
     rest = found["over"] - boosted
-    return {"n": n, "D": D, "C": C, "l": n_labeled, "over": found["over"] / 2**20, "boosted": boosted / 2**20,
-            "rule": 8 * rule / 2**20, "times": rest / (8 * rule)}  # fmt: skip
+    return {
+        "n": n,
+        "D": D,
+        "C": C,
+        "l": n_labeled,
+        "over": found["over"] / 2**20,
+        "boosted": boosted / 2**20,
+        "rule": 8 * rule / 2**20,
+        "times": rest / (8 * rule),
+    }
 
 
 def large(n, D, C):
@@ -145,14 +153,20 @@ def save_large():
         "large-memory",
         command="python bench/bench_residual.py --large",
         title="Peak memory with 100 000 rows beyond X and y, MiB",
-        columns=[("n", "n", "d"), ("D", "D", "d"), ("C", "C", "d"), ("search", "kneighbors", ".0f"),
-                 ("nmlsdr", "NMLSDR", ".0f"), ("default", "ResidualPropagation", ".0f"),
-                 ("per_row", "its numbers of 8 bytes a row", ".0f"),
-                 ("default_all", "its whole process, X and y included", ".0f")],
+        columns=[
+            ("n", "n", "d"),
+            ("D", "D", "d"),
+            ("C", "C", "d"),
+            ("search", "kneighbors", ".0f"),
+            ("nmlsdr", "NMLSDR", ".0f"),
+            ("default", "ResidualPropagation", ".0f"),
+            ("per_row", "its numbers of 8 bytes a row", ".0f"),
+            ("default_all", "its whole process, X and y included", ".0f"),
+        ],
         rows=rows,
         notes="k = 10 neighbours, l = 0.3 n labelled rows, two threads, a fresh process for each number.",
         values={row["C"]: row for row in rows if row["D"] == 50}[10],
-    )  # fmt: skip
+    )
 
 
 def main():
@@ -176,28 +190,44 @@ def main():
             "residual-cost",
             command="python bench/bench_residual.py",
             title="ResidualPropagation.fit compared with other methods, CPU seconds on one thread",
-            columns=[("n", "n", "d"), ("D", "D", "d"), ("C", "C", "d"), ("l", "labelled", "d"),
-                     ("default", "ResidualPropagation", ".2f"), ("no_forest", "without its forests", ".2f"),
-                     ("nmlsdr", "NMLSDR", ".2f"), ("logistic", "logistic regression, its regularisation tuned", ".2f"),
-                     ("forest", "300 extremely randomised trees", ".2f"),
-                     ("random_forest", "RandomForestClassifier(100)", ".2f"), ("ratio", "its fit / ours", ".2f"),
-                     ("trees", "ours: growing trees, %", ".0f"), ("one", "its predict of a row / ours", ".1f")],
+            columns=[
+                ("n", "n", "d"),
+                ("D", "D", "d"),
+                ("C", "C", "d"),
+                ("l", "labelled", "d"),
+                ("default", "ResidualPropagation", ".2f"),
+                ("no_forest", "without its forests", ".2f"),
+                ("nmlsdr", "NMLSDR", ".2f"),
+                ("logistic", "logistic regression, its regularisation tuned", ".2f"),
+                ("forest", "300 extremely randomised trees", ".2f"),
+                ("random_forest", "RandomForestClassifier(100)", ".2f"),
+                ("ratio", "its fit / ours", ".2f"),
+                ("trees", "ours: growing trees, %", ".0f"),
+                ("one", "its predict of a row / ours", ".1f"),
+            ],
             rows=[cost(*shape, args.rounds) for shape in COST],
             notes=f"The smallest time of {args.rounds} fits of each method; the methods took turns. "
             "RandomForestClassifier is fitted to the labelled rows. The 300 trees are grown as those of "
             "ResidualPropagation are.",
-        )  # fmt: skip
+        )
     _harness.save_table(
         "residual-memory",
         command="python bench/bench_residual.py" + " --memory" * args.memory,
         title="Peak memory of ResidualPropagation.fit beyond X and y, MiB",
-        columns=[("n", "n", "d"), ("D", "D", "d"), ("C", "C", "d"), ("l", "labelled", "d"), ("over", "needed", ".0f"),
-                 ("boosted", "of it leaves of boosted trees", ".0f"), ("rule", "the rest by the rule", ".0f"),
-                 ("times", "the rest / the rule", ".2f")],
+        columns=[
+            ("n", "n", "d"),
+            ("D", "D", "d"),
+            ("C", "C", "d"),
+            ("l", "labelled", "d"),
+            ("over", "needed", ".0f"),
+            ("boosted", "of it leaves of boosted trees", ".0f"),
+            ("rule", "the rest by the rule", ".0f"),
+            ("times", "the rest / the rule", ".2f"),
+        ],
         rows=(rows := [memory(*shape) for shape in MEMORY]),
         notes="One thread. The rule of docs/speed.md was fitted to the first 16 sizes.",
         values={"sizes": len(rows), "right": sum(0.75 <= row["times"] <= 1.25 for row in rows)},
-    )  # fmt: skip
+    )
 
 
 if __name__ == "__main__":

@@ -65,22 +65,46 @@ def main(arguments: list[str] | None = None) -> int:
         case = (n, d, c), name
         quiet = better_half(times["quiet"][case])
         loaded = statistics.median(times["loaded"][case])
-        rows.append({"n": n, "D": d, "C": c, "what": name, "least": 1e3 * min(times["quiet"][case]),
-                     "quiet": 1e3 * quiet, "cpu": 1e3 * better_half(worked[case]), "loaded": 1e3 * loaded,
-                     "ratio": loaded / quiet})  # fmt: skip
+        rows.append(
+            {
+                "n": n,
+                "D": d,
+                "C": c,
+                "what": name,
+                "least": 1e3 * min(times["quiet"][case]),
+                "quiet": 1e3 * quiet,
+                "cpu": 1e3 * better_half(worked[case]),
+                "loaded": 1e3 * loaded,
+                "ratio": loaded / quiet,
+            }
+        )
     ours = [row for row in rows if row["what"] == "NMLSDR().fit"]
     save_table(
-        "small", title="Small fits", command="python bench/bench_small.py", rows=rows,
-        columns=[("n", "rows", "d"), ("D", "features", "d"), ("C", "labels", "d"), ("what", "what", "s"),
-                 ("least", "least", ".2f ms"), ("quiet", "quiet", ".2f ms"), ("cpu", "CPU", ".2f ms"),
-                 ("loaded", "loaded", ".2f ms"), ("ratio", "loaded / quiet", ".2f x")],
-        values={"load": load, "most": max(row["ratio"] for row in ours),
-                **{f"fit_{row['n']}": row["least"] for row in ours}},
+        "small",
+        title="Small fits",
+        command="python bench/bench_small.py",
+        rows=rows,
+        columns=[
+            ("n", "rows", "d"),
+            ("D", "features", "d"),
+            ("C", "labels", "d"),
+            ("what", "what", "s"),
+            ("least", "least", ".2f ms"),
+            ("quiet", "quiet", ".2f ms"),
+            ("cpu", "CPU", ".2f ms"),
+            ("loaded", "loaded", ".2f ms"),
+            ("ratio", "loaded / quiet", ".2f x"),
+        ],
+        values={
+            "load": load,
+            "most": max(row["ratio"] for row in ours),
+            **{f"fit_{row['n']}": row["least"] for row in ours},
+        },
         notes=f"least: the shortest of {TURNS * ROUNDS} rounds on the quiet machine; quiet: the median of the better "
-              f"half of them, and CPU: the same of their processor time. loaded: the median of as many rounds beside "
-              f"{options.busy} busy processes. KNeighborsClassifier: fit and predict of the same rows, all labelled, "
-              f"on all cores. The load average was {load:.1f} before the first round.",
-    )  # fmt: skip
+        f"half of them, and CPU: the same of their processor time. loaded: the median of as many rounds beside "
+        f"{options.busy} busy processes. KNeighborsClassifier: fit and predict of the same rows, all labelled, "
+        f"on all cores. The load average was {load:.1f} before the first round.",
+    )
     return 0
 
 

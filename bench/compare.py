@@ -219,9 +219,13 @@ class Side:
 
     def __init__(self, tree: Path) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, str(HERE / "_worker.py")], env=environment(tree), text=True,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        )  # fmt: skip
+            [sys.executable, str(HERE / "_worker.py")],
+            env=environment(tree),
+            text=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
         found = self.read()["package"]
         if Path(found) != (tree / "nmlsdr").resolve():
             raise Failure(f"the worker imported another nmlsdr than that of {tree.name}; uninstall editable installs.")
@@ -346,18 +350,25 @@ def wanted_cases(pattern: str, thread_counts: Sequence[int] = (1, 2)) -> list[tu
     """The cases that match, each with the numbers of threads it is to be timed on."""
     found = [
         (case, n_threads)
-        for case, spec in _cases.CASES.items() if spec.compare is not None and fnmatch.fnmatch(case, pattern)
+        for case, spec in _cases.CASES.items()
+        if spec.compare is not None and fnmatch.fnmatch(case, pattern)
         for n_threads in (thread_counts if spec.kind == "kernel" else thread_counts[-1:])
-    ]  # fmt: skip
+    ]
     if not found:
         raise Failure(f"no case matches {pattern!r}; known are {', '.join(_cases.CASES)}.")
     return found
 
 
 def compare(
-    base: Path, head: Path, *, pattern: str = "*", n_pairs: int = MIN_PAIRS, thread_counts: Sequence[int] = (1, 2),
-    instructions: str = "auto", report: Any = print,
-) -> list[dict[str, Any]]:  # fmt: skip
+    base: Path,
+    head: Path,
+    *,
+    pattern: str = "*",
+    n_pairs: int = MIN_PAIRS,
+    thread_counts: Sequence[int] = (1, 2),
+    instructions: str = "auto",
+    report: Any = print,
+) -> list[dict[str, Any]]:
     """Compare two built checkouts, case by case; one record each."""
     wanted = wanted_cases(pattern, thread_counts)
     records, counts = [], {}
@@ -374,8 +385,16 @@ def compare(
         shown += ")" if counted is None else f", instructions {counted:.3f})"
         report(f"{case:28s} t{n_threads}  {shown}  {verdict.outcome}")
         before, after = (1e3 * float(np.median(seconds)) for seconds in zip(*pairs, strict=True))
-        records.append({"case": case, "threads": n_threads, "pairs": len(pairs), "before": before, "after": after,
-                        **verdict._asdict()})  # fmt: skip
+        records.append(
+            {
+                "case": case,
+                "threads": n_threads,
+                "pairs": len(pairs),
+                "before": before,
+                "after": after,
+                **verdict._asdict(),
+            }
+        )
     if not records:
         raise Failure(f"neither commit can run a case that matches {pattern!r}.")
     return records
@@ -399,17 +418,29 @@ def store(records: Sequence[dict[str, Any]], base: str, head: str, load: int, co
     if load:
         beside = f"Measured while {load} other processes were busy."
     _harness.save_table(
-        name, title=name, command=command, rows=records,
-        columns=[("case", "work", "s"), ("threads", "threads", "d"), ("before", "before", ".3f ms"),
-                 ("after", "after", ".3f ms"), ("median", "after / before", ".3f"), ("low", "95 % above", ".3f"),
-                 ("pairs", "pairs", "d"), ("outcome", "outcome", "s")],
-        values={"median": float(np.median([record["median"] for record in records])),
-                "regressions": sum(record["outcome"] == "REGRESSION" for record in records)},
+        name,
+        title=name,
+        command=command,
+        rows=records,
+        columns=[
+            ("case", "work", "s"),
+            ("threads", "threads", "d"),
+            ("before", "before", ".3f ms"),
+            ("after", "after", ".3f ms"),
+            ("median", "after / before", ".3f"),
+            ("low", "95 % above", ".3f"),
+            ("pairs", "pairs", "d"),
+            ("outcome", "outcome", "s"),
+        ],
+        values={
+            "median": float(np.median([record["median"] for record in records])),
+            "regressions": sum(record["outcome"] == "REGRESSION" for record in records),
+        },
         notes=f"Before: {base}; after: {head}. {beside} A pair is one time of each commit, the "
-              f"smallest of {TURNS}. before, after: medians over the pairs. after / before: the median of the pairs' "
-              "ratios; with 95 % confidence the true median is above the number in the next column. The load average "
-              f"was {os.getloadavg()[0]:.1f} at the end.",
-    )  # fmt: skip
+        f"smallest of {TURNS}. before, after: medians over the pairs. after / before: the median of the pairs' "
+        "ratios; with 95 % confidence the true median is above the number in the next column. The load average "
+        f"was {os.getloadavg()[0]:.1f} at the end.",
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -419,8 +450,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--cases", default="*", help='pattern such as "neighbours-*"')
     parser.add_argument("--pairs", type=int, default=MIN_PAIRS, help=f"at least {MIN_PAIRS}")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
-    parser.add_argument("--instructions", choices=["auto", "always", "never"], default="auto",
-                        help="count them where the time suspects (default), everywhere, or nowhere")  # fmt: skip
+    parser.add_argument(
+        "--instructions",
+        choices=["auto", "always", "never"],
+        default="auto",
+        help="count them where the time suspects (default), everywhere, or nowhere",
+    )
     parser.add_argument("--load", type=int, default=0, metavar="N", help="busy processes beside both (default: 0)")
     parser.add_argument("--json", type=Path, help="also write the records to this file")
     _harness.add_replace(parser)
@@ -443,9 +478,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print("A case that became up to 10 % slower passes.", flush=True)
             with _harness.busy(options.load):
                 records = compare(
-                    *trees, pattern=options.cases, n_pairs=options.pairs, thread_counts=options.threads,
+                    *trees,
+                    pattern=options.cases,
+                    n_pairs=options.pairs,
+                    thread_counts=options.threads,
                     instructions=options.instructions,
-                )  # fmt: skip
+                )
     except Failure as error:
         print(f"compare: {error}", file=sys.stderr)
         return 2

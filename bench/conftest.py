@@ -13,9 +13,11 @@ import _harness  # noqa: E402
 
 def pytest_addoption(parser):
     parser.addoption(
-        "--full", action="store_true", default=os.environ.get("NMLSDR_BENCH_FULL", "0") not in ("", "0"),
+        "--full",
+        action="store_true",
+        default=os.environ.get("NMLSDR_BENCH_FULL", "0") not in ("", "0"),
         help="also run the large sizes (an hour; default: NMLSDR_BENCH_FULL)",
-    )  # fmt: skip
+    )
     parser.addoption("--no-memory", action="store_true", help="do not measure peak memory in a child process")
 
 

@@ -90,8 +90,10 @@ def by_lightgbm() -> Any:
 
 
 METHODS: dict[str, Callable[[], Any]] = {
-    "nmlsdr": by_nmlsdr, "random forest": by_random_forest, "LightGBM": by_lightgbm
-}  # fmt: skip
+    "nmlsdr": by_nmlsdr,
+    "random forest": by_random_forest,
+    "LightGBM": by_lightgbm,
+}
 
 
 def point(method: str, size: Mapping[str, Any]) -> dict[str, Any]:
@@ -131,9 +133,14 @@ def in_a_process(method: str, size: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def measure(
-    axes: Sequence[str], methods: Sequence[str], *, quick: bool, limit: float, points: Path = POINTS,
+    axes: Sequence[str],
+    methods: Sequence[str],
+    *,
+    quick: bool,
+    limit: float,
+    points: Path = POINTS,
     report: Any = print,
-) -> list[dict[str, Any]]:  # fmt: skip
+) -> list[dict[str, Any]]:
     """All points of this commit: those in the file, and those of these axes and methods that it lacks."""
     now = _harness.commit()
     stored = (each for each in _harness.kept(points) if each["commit"] == now)
@@ -167,32 +174,56 @@ def exponents(found: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     for (axis, method, step), curve in curves.items():
         values, amounts = zip(*sorted(curve, key=lambda item: item[0])[-3:], strict=True)
         by_name = {name: [each[name] or 0 for each in amounts] for name in ("seconds", "cpu", "bytes")}
-        rows.append({
-            "axis": axis, "method": method, "step": step, "range": f"{values[0]} – {values[-1]}",
-            "seconds": by_name["seconds"][-1], "cpu": by_name["cpu"][-1], "megabytes": by_name["bytes"][-1] / 1e6,
-            "time": _cases.fitted_exponent(values, by_name["cpu"]),
-            "memory": _cases.fitted_exponent(values, by_name["bytes"]),
-        })  # fmt: skip
+        rows.append(
+            {
+                "axis": axis,
+                "method": method,
+                "step": step,
+                "range": f"{values[0]} – {values[-1]}",
+                "seconds": by_name["seconds"][-1],
+                "cpu": by_name["cpu"][-1],
+                "megabytes": by_name["bytes"][-1] / 1e6,
+                "time": _cases.fitted_exponent(values, by_name["cpu"]),
+                "memory": _cases.fitted_exponent(values, by_name["bytes"]),
+            }
+        )
     return rows
 
 
 def run(
-    *, quick: bool = False, axes: Sequence[str] = tuple(AXES), methods: Sequence[str] = tuple(METHODS),
-    limit: float = 300.0, folder: Path | None = None, report: Any = print,
-) -> Path:  # fmt: skip
+    *,
+    quick: bool = False,
+    axes: Sequence[str] = tuple(AXES),
+    methods: Sequence[str] = tuple(METHODS),
+    limit: float = 300.0,
+    folder: Path | None = None,
+    report: Any = print,
+) -> Path:
     """Measure what is missing, store the table and draw the picture beside it."""
     found = measure(axes, methods, quick=quick, limit=20.0 if quick else limit, report=report)
     path = _harness.save_table(
-        "growth", title="Growth", command="python bench/growth.py" + (" --quick" if quick else ""),
-        columns=[("axis", "axis", "s"), ("method", "method", "s"), ("step", "step", "s"), ("range", "last sizes", "s"),
-                 ("seconds", "time at the end", ".2f s"), ("cpu", "CPU", ".2f s"), ("time", "exponent of CPU", ".2f"),
-                 ("megabytes", "memory at the end", ".0f MB"), ("memory", "exponent of memory", ".2f")],
-        rows=exponents(found), values={"points": found}, folder=folder,
-        notes="Two threads. Fixed sizes: " + "; ".join(
-            f"{name}: {_cases.label_of(axis.fixed)}" for name, axis in AXES.items()
-        ) + ". Exponents are fitted to the last three sizes. Memory is what is needed beyond the input, results "
+        "growth",
+        title="Growth",
+        command="python bench/growth.py" + (" --quick" if quick else ""),
+        columns=[
+            ("axis", "axis", "s"),
+            ("method", "method", "s"),
+            ("step", "step", "s"),
+            ("range", "last sizes", "s"),
+            ("seconds", "time at the end", ".2f s"),
+            ("cpu", "CPU", ".2f s"),
+            ("time", "exponent of CPU", ".2f"),
+            ("megabytes", "memory at the end", ".0f MB"),
+            ("memory", "exponent of memory", ".2f"),
+        ],
+        rows=exponents(found),
+        values={"points": found},
+        folder=folder,
+        notes="Two threads. Fixed sizes: "
+        + "; ".join(f"{name}: {_cases.label_of(axis.fixed)}" for name, axis in AXES.items())
+        + ". Exponents are fitted to the last three sizes. Memory is what is needed beyond the input, results "
         "included. LightGBM fits one model for each label.",
-    )  # fmt: skip
+    )
     picture(found, path.parent / "growth.png")
     return path
 
@@ -210,12 +241,17 @@ def picture(found: Sequence[Mapping[str, Any]], path: Path) -> None:
             panel = panels[row][column]
             for number, method in enumerate(METHODS):
                 for step, style in (("fit", "-"), ("predict", "--"), ("review", ":")):
-                    curve = sorted((each["value"], each["steps"][step][amount]) for each in found
-                                   if (each["axis"], each["method"]) == (name, method) and step in each["steps"]
-                                   and each["steps"][step][amount])  # fmt: skip
+                    curve = sorted(
+                        (each["value"], each["steps"][step][amount])
+                        for each in found
+                        if (each["axis"], each["method"]) == (name, method)
+                        and step in each["steps"]
+                        and each["steps"][step][amount]
+                    )
                     if curve:
-                        panel.loglog(*zip(*curve, strict=True), style, color=f"C{number}", marker=".",
-                                     label=f"{method}, {step}")  # fmt: skip
+                        panel.loglog(
+                            *zip(*curve, strict=True), style, color=f"C{number}", marker=".", label=f"{method}, {step}"
+                        )
             panel.set(xlabel=name, ylabel=unit)
             panel.grid(alpha=0.3)
     panels[0][0].legend(fontsize=7, frameon=False)

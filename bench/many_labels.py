@@ -119,15 +119,22 @@ def main() -> None:
         "many-labels",
         title="A thousand labels",
         command="python bench/many_labels.py",
-        columns=[("data", "data", "s"), ("method", "method", "s"), ("at_1", "P@1", ".1f %"), ("at_5", "P@5", ".1f %"),
-                 ("fit", "fit, CPU", ".1f s"), ("predict", "predict, CPU", ".2f s"), ("megabytes", "memory", ".0f MB")],
+        columns=[
+            ("data", "data", "s"),
+            ("method", "method", "s"),
+            ("at_1", "P@1", ".1f %"),
+            ("at_5", "P@5", ".1f %"),
+            ("fit", "fit, CPU", ".1f s"),
+            ("predict", "predict, CPU", ".2f s"),
+            ("megabytes", "memory", ".0f MB"),
+        ],
         rows=rows,
         values={"labels": N_LABELS, **{f"{row['data']} {row['method']}": row for row in rows}},
         notes=f"{N_TRAIN} labelled rows, {N_TEST} others to predict, {N_LABELS} labels; a row has about ten. P@k: the "
         "share of the k labels with the largest scores that are labels of the row. The labels follow scores that are "
         "linear in 100 features, or in cosines of their mixtures (curved). Logistic regression: one for each label, C "
         "among .1, 1 and 10 by the log loss of every tenth. Memory is what a fit on one thread needs beyond the input.",
-    )  # fmt: skip
+    )
 
 
 if __name__ == "__main__":

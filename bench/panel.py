@@ -115,8 +115,16 @@ def measure(n: int, skip: set[str], *, budget: float, report: Callable[[str], An
         for name in running:
             seconds = _harness.better_half(times[name])
             share = recall(running[name]()[:2000], true) if name in APPROXIMATE else 1.0
-            rows.append({"n": n, "who": name, "seconds": seconds, "cpu": _harness.better_half(cpu[name]),
-                         "ratio": seconds / _harness.better_half(times["nmlsdr"]), "recall": 100 * share})  # fmt: skip
+            rows.append(
+                {
+                    "n": n,
+                    "who": name,
+                    "seconds": seconds,
+                    "cpu": _harness.better_half(cpu[name]),
+                    "ratio": seconds / _harness.better_half(times["nmlsdr"]),
+                    "recall": 100 * share,
+                }
+            )
             report(f"n = {n}: {name} {seconds:.3f} s, recall {share:.3f}")
             if seconds > SLOWEST:
                 skip.add(name)
@@ -130,14 +138,23 @@ def run(*, full: bool, report: Callable[[str], Any] = print) -> Path:
     for n in [*SIZES, *(MORE if full else [])]:
         rows += measure(n, skip, budget=20.0 if not full else 120.0, report=report)
     path = _harness.save_table(
-        "panel", title="Searches", command="python bench/run.py panel" + (" --full" if full else ""), rows=rows,
-        columns=[("n", "rows", "d"), ("who", "search", "s"), ("seconds", "time", ".3f s"), ("cpu", "CPU", ".3f s"),
-                 ("ratio", "to ours", ".2f"), ("recall", "recall", ".1f %")],
+        "panel",
+        title="Searches",
+        command="python bench/run.py panel" + (" --full" if full else ""),
+        rows=rows,
+        columns=[
+            ("n", "rows", "d"),
+            ("who", "search", "s"),
+            ("seconds", "time", ".3f s"),
+            ("cpu", "CPU", ".3f s"),
+            ("ratio", "to ours", ".2f"),
+            ("recall", "recall", ".1f %"),
+        ],
         notes=f"The {K} nearest neighbours of all rows, {D} standard normal features in float32, {N_THREADS} threads; "
-              "the time includes building an index and searching it for all rows. Recall is over 2000 rows; "
-              "pynndescent and hnswlib have their default settings, except for ef = 100 in hnswlib. "
-              "to ours: the time divided by that of nmlsdr.",
-    )  # fmt: skip
+        "the time includes building an index and searching it for all rows. Recall is over 2000 rows; "
+        "pynndescent and hnswlib have their default settings, except for ef = 100 in hnswlib. "
+        "to ours: the time divided by that of nmlsdr.",
+    )
     draw(rows, path.parent / "panel.png")
     return path
 
@@ -156,11 +173,20 @@ def draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
             continue
         sizes, times = [row["n"] for row in here], [row["seconds"] for row in here]
         label = name if name in EXACT else f"{name} (finds {here[-1]['recall']:.0f} %)"
-        axis.loglog(sizes, times, marker="osv^DP"[number], markersize=4, linestyle="-" if name in EXACT else "--",
-                    linewidth=2.4 if name == "nmlsdr" else 1.2, color=f"C{number}", label=label)  # fmt: skip
+        axis.loglog(
+            sizes,
+            times,
+            marker="osv^DP"[number],
+            markersize=4,
+            linestyle="-" if name in EXACT else "--",
+            linewidth=2.4 if name == "nmlsdr" else 1.2,
+            color=f"C{number}",
+            label=label,
+        )
         ends.append((times[-1], sizes[-1], f"C{number}"))
-    axis.set(xlabel="rows", ylabel=f"seconds, {N_THREADS} threads",
-             title=f"{K} nearest neighbours of all rows, {D} features")  # fmt: skip
+    axis.set(
+        xlabel="rows", ylabel=f"seconds, {N_THREADS} threads", title=f"{K} nearest neighbours of all rows, {D} features"
+    )
     axis.set_xlim(right=1.6 * max(row["n"] for row in rows))  # room for the seconds beside the last points
     axis.grid(alpha=0.3, which="both", linewidth=0.5)
     axis.legend(frameon=False, fontsize=8)
@@ -170,7 +196,14 @@ def draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
         at = axis.transData.transform((n, seconds))[1] * 72 / figure.dpi
         place = max(at, highest + 8)  # points: a line of text below the next
         highest = place
-        axis.annotate(f"{seconds:.3g} s", (n, seconds), xytext=(4, place - at), textcoords="offset points",
-                      fontsize=7, va="center", color=color)  # fmt: skip
+        axis.annotate(
+            f"{seconds:.3g} s",
+            (n, seconds),
+            xytext=(4, place - at),
+            textcoords="offset points",
+            fontsize=7,
+            va="center",
+            color=color,
+        )
     figure.savefig(path, dpi=130)
     plt.close(figure)

@@ -30,9 +30,21 @@ def run_pytest(part: str, *, full: bool, keyword: str | None) -> tuple[int, list
     """Run one file under pytest-benchmark; its exit status and the records' extra_info."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "records.json"
-        command = [str(HERE / f"test_{part}.py"), "-q", "-rs", "-p", "no:cacheprovider", "--benchmark-enable",
-                   "--benchmark-disable-gc", "--benchmark-columns=min,median,rounds", "--benchmark-sort=fullname",
-                   f"--benchmark-json={path}", "--timeout=3600", "--rootdir", str(HERE.parent)]  # fmt: skip
+        command = [
+            str(HERE / f"test_{part}.py"),
+            "-q",
+            "-rs",
+            "-p",
+            "no:cacheprovider",
+            "--benchmark-enable",
+            "--benchmark-disable-gc",
+            "--benchmark-columns=min,median,rounds",
+            "--benchmark-sort=fullname",
+            f"--benchmark-json={path}",
+            "--timeout=3600",
+            "--rootdir",
+            str(HERE.parent),
+        ]
         command += ["--full"] if full else []
         command += ["-k", keyword] if keyword else []
         status = int(pytest.main(command))
@@ -45,39 +57,68 @@ def store_suite(records: Sequence[dict[str, Any]], *, command: str) -> None:
     rows = []
     for record in records:
         bytes_ = record.get("peak_bytes")
-        rows.append({**record, "milliseconds": record["seconds"] * 1e3,
-                     "megabytes": None if bytes_ is None else bytes_ / 1e6,
-                     "percent": None if "share" not in record else 100 * record["share"],
-                     "of": {"sgemm_gflops": "sgemm", "copy_gbytes": "copy"}.get(record.get("limit"))})  # fmt: skip
+        rows.append(
+            {
+                **record,
+                "milliseconds": record["seconds"] * 1e3,
+                "megabytes": None if bytes_ is None else bytes_ / 1e6,
+                "percent": None if "share" not in record else 100 * record["share"],
+                "of": {"sgemm_gflops": "sgemm", "copy_gbytes": "copy"}.get(record.get("limit")),
+            }
+        )
     limits = {row["threads"]: row["limits"] for row in rows if "limits" in row}
     for row in rows:
         row.pop("limits", None)
     notes = "Median of the better half of the rounds; memory is the peak beyond the input, in a process of its own."
     for n_threads, found in sorted(limits.items()):
-        notes += (f" Limits of this run on {n_threads} thread(s): sgemm {found['sgemm_gflops']:.0f} GFLOP/s, dgemm "
-                  f"{found['dgemm_gflops']:.0f} GFLOP/s, copy {found['copy_gbytes']:.1f} GB/s.")  # fmt: skip
-    notes += (" Share of the limit: the least amount of work divided by the time, and this divided by the limit. The "
-              "work compared with sgemm is counted in floating-point operations; a search for the neighbours of all "
-              "rows counts half of the products, because the other half is the same. The work compared with copy is "
-              "counted in bytes that are read or written.")  # fmt: skip
+        notes += (
+            f" Limits of this run on {n_threads} thread(s): sgemm {found['sgemm_gflops']:.0f} GFLOP/s, dgemm "
+            f"{found['dgemm_gflops']:.0f} GFLOP/s, copy {found['copy_gbytes']:.1f} GB/s."
+        )
+    notes += (
+        " Share of the limit: the least amount of work divided by the time, and this divided by the limit. The "
+        "work compared with sgemm is counted in floating-point operations; a search for the neighbours of all "
+        "rows counts half of the products, because the other half is the same. The work compared with copy is "
+        "counted in bytes that are read or written."
+    )
     _harness.save_table(
-        "suite", title="Suite", command=command, notes=notes, rows=rows, facts={"limits": limits},
-        columns=[("case", "work", "s"), ("shown", "size", "s"), ("threads", "threads", "d"),
-                 ("milliseconds", "time", ".2f ms"), ("megabytes", "memory", ".1f MB"),
-                 ("percent", "share of the limit", ".0f %"), ("of", "limit", "s")],
-    )  # fmt: skip
+        "suite",
+        title="Suite",
+        command=command,
+        notes=notes,
+        rows=rows,
+        facts={"limits": limits},
+        columns=[
+            ("case", "work", "s"),
+            ("shown", "size", "s"),
+            ("threads", "threads", "d"),
+            ("milliseconds", "time", ".2f ms"),
+            ("megabytes", "memory", ".1f MB"),
+            ("percent", "share of the limit", ".0f %"),
+            ("of", "limit", "s"),
+        ],
+    )
 
 
 def store_peers(records: Sequence[dict[str, Any]], *, command: str) -> None:
     rows = [{**record, "ours": record["seconds"] * 1e3, "theirs": record["peer_seconds"] * 1e3} for record in records]
     _harness.save_table(
-        "peers", title="Peers", command=command, rows=rows,
+        "peers",
+        title="Peers",
+        command=command,
+        rows=rows,
         notes="Two threads each, in turns within one process; a ratio below 1 means that the peer is faster. "
-              "plain NumPy: the simple versions in tests/reference.py.",
-        columns=[("work", "work", "s"), ("peer", "peer", "s"), ("ours", "nmlsdr", ".2f ms"),
-                 ("theirs", "peer's time", ".2f ms"), ("ratio", "times faster", ".2f x"), ("rounds", "rounds", "d")],
+        "plain NumPy: the simple versions in tests/reference.py.",
+        columns=[
+            ("work", "work", "s"),
+            ("peer", "peer", "s"),
+            ("ours", "nmlsdr", ".2f ms"),
+            ("theirs", "peer's time", ".2f ms"),
+            ("ratio", "times faster", ".2f x"),
+            ("rounds", "rounds", "d"),
+        ],
         values={f"{row['work']} {row['peer']}".replace(" ", "_"): row["ratio"] for row in rows},
-    )  # fmt: skip
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

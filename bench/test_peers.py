@@ -155,35 +155,75 @@ def scikit_learn_measures(case):
 
     Y, scores = case
     return lambda: (
-        metrics.label_ranking_loss(Y, scores), metrics.label_ranking_average_precision_score(Y, scores),
+        metrics.label_ranking_loss(Y, scores),
+        metrics.label_ranking_average_precision_score(Y, scores),
         metrics.coverage_error(Y, scores),
-    )  # fmt: skip
+    )
 
 
 COMPARISONS = [
     # work, input, ours, peers
-    ("neighbours 4000 x 100 float32", lambda: _cases.rows(4000, 100, "float32"), exact,
-     {"faiss IndexFlatL2": by_faiss, "scikit-learn brute": by_scikit_learn, _harness.INTEL: by_intel,
-      "pynndescent (approximate)": by_pynndescent}),
-    ("neighbours 4000 x 320 float64", lambda: _cases.rows(4000, 320), exact,
-     {"faiss IndexFlatL2 (float32)": by_faiss, "scikit-learn brute": by_scikit_learn}),
-    ("neighbours 4000 x 50 binary", lambda: _cases.rows(4000, 50, "float64", "binary"), exact,
-     {"scikit-learn brute": by_scikit_learn}),
-    ("neighbours 3000 x 500 CSR 5 %", lambda: _cases.rows(3000, 500, "float64", "csr"), exact,
-     {"scikit-learn brute": by_scikit_learn}),
+    (
+        "neighbours 4000 x 100 float32",
+        lambda: _cases.rows(4000, 100, "float32"),
+        exact,
+        {
+            "faiss IndexFlatL2": by_faiss,
+            "scikit-learn brute": by_scikit_learn,
+            _harness.INTEL: by_intel,
+            "pynndescent (approximate)": by_pynndescent,
+        },
+    ),
+    (
+        "neighbours 4000 x 320 float64",
+        lambda: _cases.rows(4000, 320),
+        exact,
+        {"faiss IndexFlatL2 (float32)": by_faiss, "scikit-learn brute": by_scikit_learn},
+    ),
+    (
+        "neighbours 4000 x 50 binary",
+        lambda: _cases.rows(4000, 50, "float64", "binary"),
+        exact,
+        {"scikit-learn brute": by_scikit_learn},
+    ),
+    (
+        "neighbours 3000 x 500 CSR 5 %",
+        lambda: _cases.rows(3000, 500, "float64", "csr"),
+        exact,
+        {"scikit-learn brute": by_scikit_learn},
+    ),
     ("neighbours 10000 x 3", lambda: _cases.rows(10000, 3), exact, {"scipy KDTree": by_kd_tree}),
     ("neighbours 1000 x 50", lambda: _cases.rows(1000, 50), exact, {"plain NumPy": by_twin}),
-    ("propagation 10000 rows, 14 labels", lambda: propagation_case(10000, 14), propagated,
-     {"scipy cg by column": cg_by_column}),
-    ("propagation 1500 rows, 14 labels", lambda: propagation_case(1500, 14), propagated,
-     {"scipy splu": lu, "plain NumPy": propagated_by_twin}),
-    ("ML-kNN 1000 + 500 rows, 14 labels", lambda: mlknn_case(1000, 50, 14), our_mlknn,
-     {"scikit-multilearn-ng": scikit_multilearn}),
-    ("ranking measures 7077 x 22", lambda: (_cases.labels(7077, 22), np.random.default_rng(5).random((7077, 22))),
-     our_measures, {"scikit-learn": scikit_learn_measures}),
-]  # fmt: skip
-PAIRS = [pytest.param(*comparison[:3], name, peer, id=f"{comparison[0]} / {name}")
-         for comparison in COMPARISONS for name, peer in comparison[3].items()]  # fmt: skip
+    (
+        "propagation 10000 rows, 14 labels",
+        lambda: propagation_case(10000, 14),
+        propagated,
+        {"scipy cg by column": cg_by_column},
+    ),
+    (
+        "propagation 1500 rows, 14 labels",
+        lambda: propagation_case(1500, 14),
+        propagated,
+        {"scipy splu": lu, "plain NumPy": propagated_by_twin},
+    ),
+    (
+        "ML-kNN 1000 + 500 rows, 14 labels",
+        lambda: mlknn_case(1000, 50, 14),
+        our_mlknn,
+        {"scikit-multilearn-ng": scikit_multilearn},
+    ),
+    (
+        "ranking measures 7077 x 22",
+        lambda: (_cases.labels(7077, 22), np.random.default_rng(5).random((7077, 22))),
+        our_measures,
+        {"scikit-learn": scikit_learn_measures},
+    ),
+]
+PAIRS = [
+    pytest.param(*comparison[:3], name, peer, id=f"{comparison[0]} / {name}")
+    for comparison in COMPARISONS
+    for name, peer in comparison[3].items()
+]
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -197,6 +237,10 @@ def test_peer(benchmark, request, work, make, ours, peer_name, peer):
         times = _harness.alternate({"ours": call, "peer": theirs}, rounds=8, budget=2, min_rounds=3)
         benchmark.pedantic(call, rounds=3)
     benchmark.extra_info.update(
-        work=work, peer=peer_name, rounds=len(times["ours"]), seconds=_harness.better_half(times["ours"]),
-        peer_seconds=_harness.better_half(times["peer"]), ratio=_harness.ratios(times, "ours")["peer"],
-    )  # fmt: skip
+        work=work,
+        peer=peer_name,
+        rounds=len(times["ours"]),
+        seconds=_harness.better_half(times["ours"]),
+        peer_seconds=_harness.better_half(times["peer"]),
+        ratio=_harness.ratios(times, "ours")["peer"],
+    )

@@ -26,8 +26,14 @@ def test_case(measure, child, name, size, n_threads):
     except _cases.NotHere as reason:
         pytest.skip(str(reason))
     info = measure(
-        lambda: work.run(n_threads), n_threads=n_threads, amount=work.amount, limit=work.limit,
-        case=name, kind=_cases.CASES[name].kind, size=size, shown=_cases.label_of(size),
-    )  # fmt: skip
+        lambda: work.run(n_threads),
+        n_threads=n_threads,
+        amount=work.amount,
+        limit=work.limit,
+        case=name,
+        kind=_cases.CASES[name].kind,
+        size=size,
+        shown=_cases.label_of(size),
+    )
     if n_threads == 2:
         info["peak_bytes"] = child(name, size, n_threads)

@@ -39,12 +39,24 @@ def both(folder: Path, name: str, draw: Callable[[Style], Any]) -> None:
     for style in STYLES:
         page = "white" if style.name == "light" else "none"  # hosts of Git show the light variant on dark pages too
         settings = {
-            "font.size": 11, "font.family": "DejaVu Sans", "svg.hashsalt": name, "figure.facecolor": "none",
-            "axes.facecolor": "none", "savefig.facecolor": page, "text.color": style.text,
-            "axes.labelcolor": style.text, "axes.edgecolor": style.grey, "xtick.color": style.text,
-            "ytick.color": style.text, "axes.titlesize": 11, "axes.spines.top": False, "axes.spines.right": False,
-            "legend.frameon": False, "grid.color": style.faint, "lines.linewidth": 2,
-        }  # fmt: skip
+            "font.size": 11,
+            "font.family": "DejaVu Sans",
+            "svg.hashsalt": name,
+            "figure.facecolor": "none",
+            "axes.facecolor": "none",
+            "savefig.facecolor": page,
+            "text.color": style.text,
+            "axes.labelcolor": style.text,
+            "axes.edgecolor": style.grey,
+            "xtick.color": style.text,
+            "ytick.color": style.text,
+            "axes.titlesize": 11,
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "legend.frameon": False,
+            "grid.color": style.faint,
+            "lines.linewidth": 2,
+        }
         with plt.rc_context(settings):
             figure = draw(style)
             figure.savefig(folder / f"{name}-{style.name}.svg", metadata={"Date": None}, bbox_inches="tight")
@@ -61,9 +73,15 @@ def dots(
     for number, (name, found) in enumerate(series.items()):
         large = name == best  # below the others, so that none is hidden
         axes.scatter(
-            found, places, s=110 if large else 40, color=style.colors[number % len(style.colors)], label=name,
-            marker=MARKERS[number % len(MARKERS)], zorder=2 if large else 3, linewidths=0,
-        )  # fmt: skip
+            found,
+            places,
+            s=110 if large else 40,
+            color=style.colors[number % len(style.colors)],
+            label=name,
+            marker=MARKERS[number % len(MARKERS)],
+            zorder=2 if large else 3,
+            linewidths=0,
+        )
     axes.set_yticks(places, rows)
     axes.set_ylim(-0.6, len(rows) - 0.4)
     axes.grid(axis="x", linewidth=0.6)
@@ -73,8 +91,9 @@ def dots(
 
 def legend_above(figure: Any, axes: Any, columns: int = 3) -> None:
     """One legend for the whole figure, above it."""
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside upper left", ncols=columns, columnspacing=1.2,
-                  handletextpad=0.3)  # fmt: skip
+    figure.legend(
+        *axes.get_legend_handles_labels(), loc="outside upper left", ncols=columns, columnspacing=1.2, handletextpad=0.3
+    )
 
 
 def box(
@@ -83,8 +102,15 @@ def box(
     """A box with rounded corners and a text in its middle."""
     from matplotlib.patches import FancyBboxPatch
 
-    patch = FancyBboxPatch((x - width / 2, y - height / 2), width, height, boxstyle="round,pad=0.02,rounding_size=0.08",
-                           facecolor="none", edgecolor=color or style.grey, linewidth=1.4)  # fmt: skip
+    patch = FancyBboxPatch(
+        (x - width / 2, y - height / 2),
+        width,
+        height,
+        boxstyle="round,pad=0.02,rounding_size=0.08",
+        facecolor="none",
+        edgecolor=color or style.grey,
+        linewidth=1.4,
+    )
     axes.add_patch(patch)
     axes.text(x, y, text, ha="center", va="center", fontsize=10)
 
@@ -92,5 +118,12 @@ def box(
 def arrow(axes: Any, style: Style, start: tuple[float, float], end: tuple[float, float], text: str = "") -> None:
     axes.annotate("", end, start, arrowprops={"arrowstyle": "-|>", "color": style.grey, "linewidth": 1.6})
     if text:
-        axes.text((start[0] + end[0]) / 2, (start[1] + end[1]) / 2, text, ha="center", va="bottom", fontsize=9,
-                  color=style.grey)  # fmt: skip
+        axes.text(
+            (start[0] + end[0]) / 2,
+            (start[1] + end[1]) / 2,
+            text,
+            ha="center",
+            va="bottom",
+            fontsize=9,
+            color=style.grey,
+        )

@@ -34,17 +34,27 @@ def numbers(rows: list[dict[str, str]], column: str) -> list[float]:
 
 
 RIVALS = {
-    "ExtraTrees-f1": "extremely randomised\ntrees", "RandomForest-f1": "random forest", "CatBoost-f1": "CatBoost",
-    "CatBoost-one-f1": "CatBoost, one leaf step", "LightGBM-f1": "LightGBM", "Logistic-CV-f1": "logistic regression",
-    "Average-f1": "average of three", "NMLSDR": "the article's pipeline",
-}  # fmt: skip
+    "ExtraTrees-f1": "extremely randomised\ntrees",
+    "RandomForest-f1": "random forest",
+    "CatBoost-f1": "CatBoost",
+    "CatBoost-one-f1": "CatBoost, one leaf step",
+    "LightGBM-f1": "LightGBM",
+    "Logistic-CV-f1": "logistic regression",
+    "Average-f1": "average of three",
+    "NMLSDR": "the article's pipeline",
+}
 SOURCES = "the article's data sets", "simulated tables"
 
 
 def forests_regimes(style: Style) -> Any:
-    names = {"Residual": "ResidualPropagation", "ExtraTrees-f1": "extremely randomised trees",
-             "RandomForest-f1": "random forest", "Average-f1": "average of three",
-             "Logistic-CV-f1": "logistic regression", "NMLSDR": "the article's pipeline"}  # fmt: skip
+    names = {
+        "Residual": "ResidualPropagation",
+        "ExtraTrees-f1": "extremely randomised trees",
+        "RandomForest-f1": "random forest",
+        "Average-f1": "average of three",
+        "Logistic-CV-f1": "logistic regression",
+        "NMLSDR": "the article's pipeline",
+    }
     rows = study("beyond-regimes")
     figure, axes = plt.subplots(figsize=(WIDTH, 4.4), layout="constrained")
     shown = {text: numbers(rows, column) for column, text in names.items()}
@@ -79,9 +89,17 @@ def forests(style: Style) -> Any:
                 continue
             height, color = place + 0.17 - 0.34 * number, style.colors[number]
             axes.scatter(gains, np.full(len(gains), height), s=14, color=color, alpha=0.6, linewidths=0)
-            axes.errorbar(np.mean(gains), height, xerr=np.std(gains, ddof=1) / np.sqrt(len(gains)), fmt=MARKERS[number],
-                          color=color, markersize=8, linewidth=2.4, capsize=3,
-                          label=SOURCES[number] if place == len(rivals) - 1 else None)  # fmt: skip
+            axes.errorbar(
+                np.mean(gains),
+                height,
+                xerr=np.std(gains, ddof=1) / np.sqrt(len(gains)),
+                fmt=MARKERS[number],
+                color=color,
+                markersize=8,
+                linewidth=2.4,
+                capsize=3,
+                label=SOURCES[number] if place == len(rivals) - 1 else None,
+            )
     axes.axvline(0, color=style.grey, linewidth=1)
     axes.set_yticks(range(len(rivals)), list(rivals.values())[::-1])
     axes.set_xscale("symlog", linthresh=3)
@@ -107,8 +125,17 @@ def forests_gain(style: Style) -> Any:
         mine = [found[name] for name in names if name in found]
         heights = np.arange(len(mine))[::-1] + 0.22 * (len(kinds) / 2 - 0.5 - number)
         shown = f"{kind} ({mine[0]['won'].split()[-1]} tables)"
-        axes.errorbar([row["gain"] for row in mine], heights, xerr=[row["error"] for row in mine], fmt=MARKERS[number],
-                      color=style.colors[number], markersize=7, linewidth=2, capsize=3, label=shown)  # fmt: skip
+        axes.errorbar(
+            [row["gain"] for row in mine],
+            heights,
+            xerr=[row["error"] for row in mine],
+            fmt=MARKERS[number],
+            color=style.colors[number],
+            markersize=7,
+            linewidth=2,
+            capsize=3,
+            label=shown,
+        )
     times = {row["method"]: row["cost"] for row in every if row["noise"] == kinds[0]}
     shown = [f"{label}\n{times[name]:.1f} x the time" if name != "Residual" else label for name, label in names.items()]
     axes.axvline(0, color=style.grey, linewidth=1)
@@ -152,13 +179,18 @@ def article_agreement(style: Style) -> Any:
 def cleanlab(style: Style) -> Any:
     """Lists of nmlsdr and of cleanlab."""
     rows = result("review_cleanlab")
-    kinds = [("a fifth of the positives forgotten", "missing", "A fifth of the 1s forgotten: list of given 0s"),
-             ("10 % of all entries flipped", "spurious", "10 % of all entries flipped: list of given 1s")]  # fmt: skip
+    kinds = [
+        ("a fifth of the positives forgotten", "missing", "A fifth of the 1s forgotten: list of given 0s"),
+        ("10 % of all entries flipped", "spurious", "10 % of all entries flipped: list of given 1s"),
+    ]
     figure, panels = plt.subplots(2, 1, figsize=(WIDTH, 6), sharex=True, layout="constrained")
     for axes, (noise, kind, title) in zip(panels, kinds, strict=True):
         mine = [row for row in rows if row["noise"] == noise]
-        shown = {"flip_scores_ (nmlsdr)": f"ours_{kind}", "cleanlab, logistic regression": f"logistic_{kind}",
-                 "cleanlab, ResidualPropagation": f"residual_{kind}"}  # fmt: skip
+        shown = {
+            "flip_scores_ (nmlsdr)": f"ours_{kind}",
+            "cleanlab, logistic regression": f"logistic_{kind}",
+            "cleanlab, ResidualPropagation": f"residual_{kind}",
+        }
         series = {name: [row[key] if row[key] is not None else np.nan for row in mine] for name, key in shown.items()}
         dots(axes, style, [row["set"] for row in mine], series, best="flip_scores_ (nmlsdr)")
         axes.set_title(title, loc="left")
@@ -175,8 +207,16 @@ def _gains(name: str, style: Style, title: str) -> Any:
     places = np.arange(len(rows))[::-1]
     for number, (text_, column) in enumerate(columns.items()):
         gain, error = zip(*(map(float, row[column].split(" ± ")) for row in rows), strict=True)
-        axes.errorbar(gain, places + 0.22 * (1 - number), xerr=error, fmt=MARKERS[number], color=style.colors[number],
-                      markersize=6, linewidth=1, label=text_)  # fmt: skip
+        axes.errorbar(
+            gain,
+            places + 0.22 * (1 - number),
+            xerr=error,
+            fmt=MARKERS[number],
+            color=style.colors[number],
+            markersize=6,
+            linewidth=1,
+            label=text_,
+        )
     axes.axvline(0, color=style.grey, linewidth=1)
     axes.set_yticks(places, [row["Method"].partition("-")[2] for row in rows])
     axes.grid(axis="x", linewidth=0.6)
@@ -214,8 +254,15 @@ def speed_search(style: Style) -> Any:
     for number, (name, line) in enumerate(names.items()):
         mine = [row for row in rows if row["who"] == name]
         shown = name if line == "-" else f"{name} ({mine[-1]['recall']:.0f} % found)"
-        axes.plot([row["n"] for row in mine], [row["seconds"] for row in mine], linestyle=line, label=shown,
-                  color=style.colors[number], marker=MARKERS[number], markersize=5)  # fmt: skip
+        axes.plot(
+            [row["n"] for row in mine],
+            [row["seconds"] for row in mine],
+            linestyle=line,
+            label=shown,
+            color=style.colors[number],
+            marker=MARKERS[number],
+            markersize=5,
+        )
     axes.set(xscale="log", yscale="log", ylabel="seconds, two threads")
     axes.set_xlabel("rows (100 features, ten neighbours of each)")
     axes.grid(linewidth=0.6)
@@ -240,8 +287,13 @@ def speed_peers(style: Style) -> Any:
 def speed_fit(style: Style) -> Any:
     """CPU seconds of a fit."""
     rows = result("residual-cost")
-    names = {"default": "ResidualPropagation", "nmlsdr": "NMLSDR", "logistic": "logistic regression, tuned",
-             "forest": "300 extremely randomised trees", "random_forest": "RandomForestClassifier(100)"}  # fmt: skip
+    names = {
+        "default": "ResidualPropagation",
+        "nmlsdr": "NMLSDR",
+        "logistic": "logistic regression, tuned",
+        "forest": "300 extremely randomised trees",
+        "random_forest": "RandomForestClassifier(100)",
+    }
     figure, axes = plt.subplots(figsize=(WIDTH, 5.4), layout="constrained")
     shown = [f"{row['n']} rows, {row['l']} labelled,\n{row['D']} features, {row['C']} labels" for row in rows]
     series = {text_: [row[key] for row in rows] for key, text_ in names.items()}
@@ -254,15 +306,27 @@ def speed_fit(style: Style) -> Any:
 def speed_growth(style: Style) -> Any:
     """CPU seconds of a fit against the number of rows, labels and features."""
     points = json.loads((RESULTS / "growth.json").read_text(encoding="utf-8"))["values"]["points"]
-    titles = {"rows": "rows (50 features, 10 labels)", "labels": "labels (5000 rows, 100 features)",
-              "features": "features (2000 rows, 10 labels)", "text": "texts (50 000 words, 20 labels)"}  # fmt: skip
+    titles = {
+        "rows": "rows (50 features, 10 labels)",
+        "labels": "labels (5000 rows, 100 features)",
+        "features": "features (2000 rows, 10 labels)",
+        "text": "texts (50 000 words, 20 labels)",
+    }
     figure, panels = plt.subplots(2, 2, figsize=(WIDTH, 6.4), layout="constrained")
     for axes, (axis, title) in zip(panels.flat, titles.items(), strict=True):
         for number, method in enumerate(("nmlsdr", "random forest", "LightGBM")):
-            curve = sorted((each["value"], each["steps"]["fit"]["cpu"]) for each in points
-                           if (each["axis"], each["method"]) == (axis, method))  # fmt: skip
-            axes.plot(*zip(*curve, strict=True), label=method, color=style.colors[number], marker=MARKERS[number],
-                      markersize=5)  # fmt: skip
+            curve = sorted(
+                (each["value"], each["steps"]["fit"]["cpu"])
+                for each in points
+                if (each["axis"], each["method"]) == (axis, method)
+            )
+            axes.plot(
+                *zip(*curve, strict=True),
+                label=method,
+                color=style.colors[number],
+                marker=MARKERS[number],
+                markersize=5,
+            )
         axes.set(xscale="log", yscale="log", xlabel=title)
         axes.yaxis.set(major_locator=LogLocator(subs=(1, 3)), major_formatter="{x:g}", minor_formatter=NullFormatter())
         axes.grid(linewidth=0.6)
@@ -313,9 +377,19 @@ def films(style: Style) -> Any:
     drawn = {"first 30": "first 30 of the list", "random 30": "30 random ones"}
     for number, (kind, text) in enumerate(drawn.items()):
         places = np.arange(len(genres))[::-1] + 0.2 - 0.4 * number
-        wrong, open_ = ([np.mean([float(value) for column, value in judged[f"{genre}, {kind}"].items()
-                                  if column in (f"{answer} 1", f"{answer} 2")]) for genre in genres]
-                        for answer in ("wrong", "cannot tell"))  # fmt: skip
+        wrong, open_ = (
+            [
+                np.mean(
+                    [
+                        float(value)
+                        for column, value in judged[f"{genre}, {kind}"].items()
+                        if column in (f"{answer} 1", f"{answer} 2")
+                    ]
+                )
+                for genre in genres
+            ]
+            for answer in ("wrong", "cannot tell")
+        )
         below.barh(places, wrong, 0.38, color=style.colors[number], label=f"wrong: {text}")
         below.barh(places, open_, 0.38, left=wrong, color=style.faint, label=("", "cannot tell")[number])
     below.set_yticks(np.arange(len(genres))[::-1], genres)
@@ -325,6 +399,21 @@ def films(style: Style) -> Any:
 
 
 PICTURES = [
-    forests, forests_gain, forests_regimes, cleanlab, front, films, article_scores, article_agreement, open_kernel,
-    open_labels, open_classifier, open_graph, speed_search, speed_peers, speed_fit, speed_growth, speed_cases,
-]  # fmt: skip
+    forests,
+    forests_gain,
+    forests_regimes,
+    cleanlab,
+    front,
+    films,
+    article_scores,
+    article_agreement,
+    open_kernel,
+    open_labels,
+    open_classifier,
+    open_graph,
+    speed_search,
+    speed_peers,
+    speed_fit,
+    speed_growth,
+    speed_cases,
+]

@@ -57,8 +57,16 @@ def _plane(style: Style, model: ResidualPropagation | None = None) -> tuple[Any,
     if model is not None:
         across, up = np.meshgrid(np.linspace(low[0], high[0], 130), np.linspace(low[1], high[1], 90))
         value = scores(model, np.column_stack([across.ravel(), up.ravel()])).reshape(across.shape)
-        axes.imshow(value, origin="lower", extent=(low[0], high[0], low[1], high[1]), vmin=-0.3, vmax=1.3, alpha=0.55,
-                    cmap=scale_of(style, style.colors[1], style.colors[0]), aspect="auto")  # fmt: skip
+        axes.imshow(
+            value,
+            origin="lower",
+            extent=(low[0], high[0], low[1], high[1]),
+            vmin=-0.3,
+            vmax=1.3,
+            alpha=0.55,
+            cmap=scale_of(style, style.colors[1], style.colors[0]),
+            aspect="auto",
+        )
         axes.contour(across, up, value, [0.5], colors=[style.text], linewidths=1)
     axes.set(xticks=[], yticks=[], xlim=(low[0], high[0]), ylim=(low[1], high[1]))
     unknown = y[:, 0] < 0
@@ -91,8 +99,14 @@ def residual_2(style: Style) -> Any:
     figure, axes = _plane(style)
     for sign, name in ((1, "more given than predicted"), (-1, "less given than predicted")):
         mine = sign * residual > 0
-        axes.scatter(*X[known][mine].T, s=160 * np.abs(residual[mine]), label=name, zorder=3,
-                     color=style.colors[0 if sign > 0 else 1], marker=MARKERS[0 if sign > 0 else 1])  # fmt: skip
+        axes.scatter(
+            *X[known][mine].T,
+            s=160 * np.abs(residual[mine]),
+            label=name,
+            zorder=3,
+            color=style.colors[0 if sign > 0 else 1],
+            marker=MARKERS[0 if sign > 0 else 1],
+        )
     axes.scatter(*X[wrong].T, s=260, facecolors="none", edgecolors=style.text, linewidths=1.6, zorder=4)
     legend_above(figure, axes, 3)
     return figure
@@ -108,8 +122,14 @@ def residual_3(style: Style) -> Any:
         axes.plot(*X[[i, j]].T, color=style.faint, linewidth=0.7, zorder=1)
     for sign, name in ((1, "score is raised"), (-1, "score is lowered")):
         mine = sign * spread > 0
-        axes.scatter(*X[mine].T, s=150 * np.abs(spread[mine]) + 3, label=name, zorder=3,
-                     color=style.colors[0 if sign > 0 else 1], marker=MARKERS[0 if sign > 0 else 1])  # fmt: skip
+        axes.scatter(
+            *X[mine].T,
+            s=150 * np.abs(spread[mine]) + 3,
+            label=name,
+            zorder=3,
+            color=style.colors[0 if sign > 0 else 1],
+            marker=MARKERS[0 if sign > 0 else 1],
+        )
     axes.scatter(*X[wrong].T, s=190, facecolors="none", edgecolors=style.text, linewidths=1.6, zorder=4)
     axes.set(xticks=[], yticks=[])
     legend_above(figure, axes, 3)
@@ -149,15 +169,24 @@ def propagation(style: Style) -> Any:
         steps = alpha * (T @ steps) + (1 - alpha) * given
     solved = MultiLabelPropagation(n_neighbors=4).fit(points, y).label_distributions_
     figure, panels = plt.subplots(1, 3, figsize=(7.4, 2.9), layout="constrained")
-    for axes, value, title in zip(panels, (np.where(y < 0, np.nan, y), steps, solved),
-                                  ("given labels", "two steps", "solution"), strict=True):  # fmt: skip
+    for axes, value, title in zip(
+        panels, (np.where(y < 0, np.nan, y), steps, solved), ("given labels", "two steps", "solution"), strict=True
+    ):
         edges = W.tocoo()
         for i, j in zip(edges.row, edges.col, strict=True):
             axes.plot(*points[[i, j]].T, color=style.faint, linewidth=0.9, zorder=1)
         unknown = np.isnan(value[:, 0])
         axes.scatter(*points[unknown].T, s=45, facecolors=BACK[style.name], edgecolors=style.grey, zorder=2)
-        axes.scatter(*points[~unknown].T, s=55, c=value[~unknown, 0], vmin=0, vmax=1, edgecolors=style.grey, zorder=3,
-                     cmap=scale_of(style, style.colors[1], style.colors[0]))  # fmt: skip
+        axes.scatter(
+            *points[~unknown].T,
+            s=55,
+            c=value[~unknown, 0],
+            vmin=0,
+            vmax=1,
+            edgecolors=style.grey,
+            zorder=3,
+            cmap=scale_of(style, style.colors[1], style.colors[0]),
+        )
         axes.scatter(*points[wrong], s=210, facecolors="none", edgecolors=style.text, linewidths=1.6, zorder=4)
         axes.set(title=title, xticks=[], yticks=[])
     return figure
@@ -169,16 +198,23 @@ def projections(style: Style) -> Any:
     scaler = StandardScaler().fit(drawn.data)
     y = mask_labels(flip_labels(drawn.target, 0.1, random_state=0), 0.5, random_state=0)
     X, new, truth = scaler.transform(drawn.data), scaler.transform(drawn.test_data), drawn.test_target
-    methods = {"PCA (no labels)": PCA(2, random_state=0), "MDDM": MDDM(), "MultiLabelCCA": MultiLabelCCA(),
-               "MLDA": MLDA(), "SSMLDR": SSMLDR(), "NMLSDR": NMLSDR()}  # fmt: skip
+    methods = {
+        "PCA (no labels)": PCA(2, random_state=0),
+        "MDDM": MDDM(),
+        "MultiLabelCCA": MultiLabelCCA(),
+        "MLDA": MLDA(),
+        "SSMLDR": SSMLDR(),
+        "NMLSDR": NMLSDR(),
+    }
     figure, panels = plt.subplots(2, 3, figsize=(7.4, 4.8), layout="constrained")
     for axes, (name, method) in zip(panels.flat, methods.items(), strict=True):
         method.fit(X) if isinstance(method, PCA) else method.fit(X, y)
         embedding = method.transform(new)
         for label in range(truth.shape[1]):
             rows = (truth.sum(axis=1) == 1) & (truth[:, label] == 1)
-            axes.scatter(*embedding[rows, :2].T, s=9, color=style.colors[label], marker=MARKERS[label], alpha=0.8,
-                         linewidths=0)  # fmt: skip
+            axes.scatter(
+                *embedding[rows, :2].T, s=9, color=style.colors[label], marker=MARKERS[label], alpha=0.8, linewidths=0
+            )
         axes.set(title=name, xticks=[], yticks=[])
     return figure
 
@@ -197,8 +233,9 @@ def neighbours_bound(style: Style) -> Any:
     kept = seen - 0.2 <= line
     figure, axes = plt.subplots(figsize=(WIDTH, 3.4), layout="constrained")
     for mine, color, name in ((kept, style.colors[0], "exact distance is computed"), (~kept, style.grey, "excluded")):
-        axes.errorbar(np.flatnonzero(mine), seen[mine], yerr=0.2, fmt="o", markersize=4, color=color, linewidth=1.4,
-                      label=name)  # fmt: skip
+        axes.errorbar(
+            np.flatnonzero(mine), seen[mine], yerr=0.2, fmt="o", markersize=4, color=color, linewidth=1.4, label=name
+        )
     axes.axhline(line, color=style.colors[1], linewidth=1.4, linestyle="--", label="third smallest upper end")
     axes.set(xlabel="candidates, by approximate distance", ylabel="distance", xticks=[], ylim=(0.4, None))
     legend_above(figure, axes, 2)
@@ -213,8 +250,10 @@ def neighbours_blocks(style: Style) -> Any:
             color = style.colors[0] if j >= i else style.faint
             axes.add_patch(plt.Rectangle((j + 0.05, 5 - i + 0.05), 0.9, 0.9, color=color, alpha=0.75, linewidth=0))
     axes.text(4.5, 4.5, "b", ha="center", va="center", color="white", fontsize=13)
-    for x, y, text, at in ((6.6, 4.5, "block b: rows of block 2\nwith rows of block 5", (5.0, 4.5)),
-                           (6.6, 1.5, "not computed: the same\ndistances as above", (2.5, 1.5))):  # fmt: skip
+    for x, y, text, at in (
+        (6.6, 4.5, "block b: rows of block 2\nwith rows of block 5", (5.0, 4.5)),
+        (6.6, 1.5, "not computed: the same\ndistances as above", (2.5, 1.5)),
+    ):
         axes.annotate(text, at, (x, y), va="center", arrowprops={"arrowstyle": "-", "color": style.grey})
     for k in range(6):
         axes.text(-0.3, 5.5 - k, str(k + 1), ha="center", va="center", color=style.grey)
@@ -270,6 +309,14 @@ def mistakes(style: Style) -> Any:
 
 
 PICTURES = [
-    residual_1, residual_2, residual_3, residual_4, propagation, projections, neighbours_bound, neighbours_blocks,
-    reproducibility, mistakes,
-]  # fmt: skip
+    residual_1,
+    residual_2,
+    residual_3,
+    residual_4,
+    propagation,
+    projections,
+    neighbours_bound,
+    neighbours_blocks,
+    reproducibility,
+    mistakes,
+]

@@ -15,14 +15,33 @@ import nmlsdr
 
 # in the order in which a reader needs them
 MODULES = [
-    "estimators", "inspection", "model_selection", "metrics", "tables", "datasets", "model_file", "graph",
-    "propagation", "projection", "mlknn", "dask", "cli",
-]  # fmt: skip
+    "estimators",
+    "inspection",
+    "model_selection",
+    "metrics",
+    "tables",
+    "datasets",
+    "model_file",
+    "graph",
+    "propagation",
+    "projection",
+    "mlknn",
+    "dask",
+    "cli",
+]
 
 
 # The gallery begins with a table, its list and verdicts.
-GALLERY = ["table_to_verdicts", "embedding", "suspect_neighbours", "review_precision", "thresholds",
-           "noise_and_share", "graph_reach", "eigenvalues"]  # fmt: skip
+GALLERY = [
+    "table_to_verdicts",
+    "embedding",
+    "suspect_neighbours",
+    "review_precision",
+    "thresholds",
+    "noise_and_share",
+    "graph_reach",
+    "eigenvalues",
+]
 
 
 def gallery_place(file: str) -> tuple[int, str]:
@@ -34,11 +53,22 @@ def gallery_place(file: str) -> tuple[int, str]:
 def draw_for_both_pages(*_: object) -> None:
     """Pictures of the gallery without a background, with text that can be read on a light and on a dark page."""
     grey, colors = "#808080", ("#2C8AC7", "#DE6A1E", "#12A67A", "#CC79A7")
-    matplotlib.rcParams.update({
-        "figure.facecolor": "none", "axes.facecolor": "none", "savefig.facecolor": "none", "text.color": grey,
-        "axes.labelcolor": grey, "axes.edgecolor": grey, "xtick.color": grey, "ytick.color": grey, "font.size": 11,
-        "legend.frameon": False, "lines.linewidth": 2, "axes.prop_cycle": matplotlib.cycler(color=colors),
-    })  # fmt: skip
+    matplotlib.rcParams.update(
+        {
+            "figure.facecolor": "none",
+            "axes.facecolor": "none",
+            "savefig.facecolor": "none",
+            "text.color": grey,
+            "axes.labelcolor": grey,
+            "axes.edgecolor": grey,
+            "xtick.color": grey,
+            "ytick.color": grey,
+            "font.size": 11,
+            "legend.frameon": False,
+            "lines.linewidth": 2,
+            "axes.prop_cycle": matplotlib.cycler(color=colors),
+        }
+    )
 
 
 def public_modules() -> list[str]:
@@ -136,13 +166,32 @@ COMMANDS = {
     "report": ("train.csv", "report.html"),
 }
 EXAMPLES = {
-    "--label-columns": "flu,cold", "--label-list": "diagnoses", "--impute": "mean", "--one-hot": "ward",
-    "--missing": "k.A.,unclear", "--annotators": "anna,ben,chris", "--thousands": "'.'", "--keep-case": "",
-    "--id": "patient", "--labels": "names.xml", "--label-file": "labels.csv", "--drop": "admitted,note",
-    "--mask": "use.csv", "--threshold": "0.5", "--n-neighbors": "15", "--kind": "forgotten", "--probabilities": "",
-    "--delimiter": "tab", "--jobs": "2", "--reviewed": "checked.csv", "--folds": "3",
-    "--separator": "','", "--top": "50", "--yes": "tak --no nie", "--model": "model.skops",
-}  # fmt: skip
+    "--label-columns": "flu,cold",
+    "--label-list": "diagnoses",
+    "--impute": "mean",
+    "--one-hot": "ward",
+    "--missing": "k.A.,unclear",
+    "--annotators": "anna,ben,chris",
+    "--thousands": "'.'",
+    "--keep-case": "",
+    "--id": "patient",
+    "--labels": "names.xml",
+    "--label-file": "labels.csv",
+    "--drop": "admitted,note",
+    "--mask": "use.csv",
+    "--threshold": "0.5",
+    "--n-neighbors": "15",
+    "--kind": "forgotten",
+    "--probabilities": "",
+    "--delimiter": "tab",
+    "--jobs": "2",
+    "--reviewed": "checked.csv",
+    "--folds": "3",
+    "--separator": "','",
+    "--top": "50",
+    "--yes": "tak --no nie",
+    "--model": "model.skops",
+}
 LABEL_OPTIONS = ("--label-columns", "--label-list", "--annotators", "--labels", "--label-file")
 
 
@@ -151,8 +200,14 @@ def example(command: str, option: str) -> str:
     reads, writes = COMMANDS[command]
     shown = f"{option} {EXAMPLES.get(option, '')}".strip()
     needs_labels = command not in ("transform", "predict") and option not in LABEL_OPTIONS
-    words = ["nmlsdr", command, reads, "--label-columns flu,cold" if needs_labels else "",
-             shown if option != "--out" else "", f"--out {writes}"]  # fmt: skip
+    words = [
+        "nmlsdr",
+        command,
+        reads,
+        "--label-columns flu,cold" if needs_labels else "",
+        shown if option != "--out" else "",
+        f"--out {writes}",
+    ]
     return " ".join(filter(None, words))
 
 
@@ -181,11 +236,15 @@ def write_sections(folder: Path, index: Path) -> None:
 
 # What a page of the repository links to, and the page of the site that has it.
 PLACES = {
-    "bench/README.md": "generated/benchmarks.md", "nmlsdr/__init__.py": "generated/api.md",
-    "nmlsdr/cli.py": "generated/command_line.md", "CHANGELOG.md": "project/changes.md",
-    "CONTRIBUTING.md": "project/contributing.md", "RELEASING.md": "project/releasing.md",
-    "SECURITY.md": "project/security.md", "CODE_OF_CONDUCT.md": "project/conduct.md",
-}  # fmt: skip
+    "bench/README.md": "generated/benchmarks.md",
+    "nmlsdr/__init__.py": "generated/api.md",
+    "nmlsdr/cli.py": "generated/command_line.md",
+    "CHANGELOG.md": "project/changes.md",
+    "CONTRIBUTING.md": "project/contributing.md",
+    "RELEASING.md": "project/releasing.md",
+    "SECURITY.md": "project/security.md",
+    "CODE_OF_CONDUCT.md": "project/conduct.md",
+}
 LANGUAGES = {"c": "c", "h": "c", "cpp": "c++", "pyx": "cython"}
 
 
@@ -246,7 +305,7 @@ def write_command_line(folder: Path) -> None:
     from nmlsdr.cli import _parser
 
     (verbs,) = [action.choices for action in _parser()._actions if isinstance(action, argparse._SubParsersAction)]
-    names = sorted(verbs, key=lambda name: (VERBS.index(name) if name in VERBS else len(VERBS)))
+    names = sorted(verbs, key=lambda name: VERBS.index(name) if name in VERBS else len(VERBS))
     lines = [
         "# Command line",
         "",

@@ -64,8 +64,15 @@ def _run(command: str, folder: Path) -> str:
     """Return what a command answers, and keep what it assigns to AS."""
     script = f"[ -f .as ] && . ./.as\n{command}\nstatus=$?\ndeclare -p AS > .as 2> /dev/null\nexit $status"
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-    done = subprocess.run(["bash", "-c", script], cwd=folder, env={**os.environ, "PATH": path}, timeout=1200,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)  # fmt: skip
+    done = subprocess.run(
+        ["bash", "-c", script],
+        cwd=folder,
+        env={**os.environ, "PATH": path},
+        timeout=1200,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
     if done.returncode not in (0, 2) or "Traceback" in done.stdout:
         raise RuntimeError(f"$ {command}\n{done.stdout}\nstatus {done.returncode}")
     return done.stdout.rstrip()

@@ -65,8 +65,9 @@ def check(args: argparse.Namespace) -> None:
         mine = [(row["verdict"] == "1") == (row["suggest"] == "add") for row in found if row["kind"] == kind]
         print(f"{args.file}: {len(mine)} checked of {kind}, {sum(mine)} of them were wrong")
     labelled = [row for row in _rows("digits.csv") if row["digits"]]
-    wrong = sum((name in row["digits"].split(";")) != (truth[row["image"]][name] == "1")
-                for row in labelled for name in NAMES)  # fmt: skip
+    wrong = sum(
+        (name in row["digits"].split(";")) != (truth[row["image"]][name] == "1") for row in labelled for name in NAMES
+    )
     print(f"{wrong} of the {len(labelled) * len(NAMES)} annotations in the table were wrong")
 
 

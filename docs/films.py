@@ -84,16 +84,37 @@ def find(args: argparse.Namespace) -> None:
 def short(films, own_list, one_list, audited) -> tuple[list, list]:
     """Where those labels "Short" stand that contradict a rule on the length: counts, and how they grow."""
     given, minutes, label = films["Short"].to_numpy() == 1, films["length"].to_numpy(), GENRES.index("Short")
-    table = [["Rule for Short", "contradict it", "Short, but longer", "not Short, but no longer", "first 5 of its list",
-              "first 100 of its list", "first 200 of its list", "first 100 of one list",
-              "first 100 of one list after an audit"]]  # fmt: skip
+    table = [
+        [
+            "Rule for Short",
+            "contradict it",
+            "Short, but longer",
+            "not Short, but no longer",
+            "first 5 of its list",
+            "first 100 of its list",
+            "first 200 of its list",
+            "first 100 of one list",
+            "first 100 of one list after an audit",
+        ]
+    ]
     curves = [np.arange(1, 401)]
     for name, longest in RULES_OF_SHORT.items():
         against = given != (minutes <= longest)
         own = np.cumsum(against[own_list])
         one, after = (np.cumsum(against[found.row] & (found.label == label)) for found in (one_list, audited))
-        table.append([name, against.sum(), (against & given).sum(), (against & ~given).sum(), own[4], own[99],
-                      own[199], one[99], own[N_AUDIT - 1] + after[99 - N_AUDIT]])  # fmt: skip
+        table.append(
+            [
+                name,
+                against.sum(),
+                (against & given).sum(),
+                (against & ~given).sum(),
+                own[4],
+                own[99],
+                own[199],
+                one[99],
+                own[N_AUDIT - 1] + after[99 - N_AUDIT],
+            ]
+        )
         curves += [own[:400], one[:400]]
     names = ["checked", *(f"{name}, {where}" for name in RULES_OF_SHORT for where in ("its list", "one list"))]
     return table, [names, *np.column_stack(curves).tolist()]
@@ -109,10 +130,17 @@ def write_sheets(folder: Path, films, y, lists) -> None:
         asked += [(row, label, "first") for row in first] + [(row, label, "random") for row in others]
     asked = [asked[i] for i in rng.permutation(len(asked))]
     lines = [
-        (number, films["title"][row], films["year"][row], films["length"][row], GENRES[label],
-         "yes" if y[row, label] else "no", "")
+        (
+            number,
+            films["title"][row],
+            films["year"][row],
+            films["length"][row],
+            GENRES[label],
+            "yes" if y[row, label] else "no",
+            "",
+        )
         for number, (row, label, _) in enumerate(asked, 1)
-    ]  # fmt: skip
+    ]
     for name in ("sheet_1.csv", "sheet_2.csv"):
         write_csv(folder / name, SHEET, lines)
     write_csv(folder / "key.csv", ("entry", "origin"), [(i, origin) for i, (*_, origin) in enumerate(asked, 1)])
@@ -131,8 +159,11 @@ def join(args: argparse.Namespace) -> None:
     table = []
     for genre in (*GENRES[:-1], "all six"):
         for origin, text in (("first", f"first {N_JUDGED}"), ("random", f"random {N_JUDGED}")):
-            some = [given for (_, label, *given), drawn in zip(rows, origins, strict=True)
-                    if genre in ("all six", label) and drawn == origin]  # fmt: skip
+            some = [
+                given
+                for (_, label, *given), drawn in zip(rows, origins, strict=True)
+                if genre in ("all six", label) and drawn == origin
+            ]
             counts = [sum(given[i] == answer for given in some) for i in range(len(judged)) for answer in ANSWERS]
             told = [given for given in some if "cannot tell" not in given]
             both = (some.count(["wrong"] * 2), len(told), sum(a == b for a, b in told)) if len(judged) == 2 else ()
@@ -152,8 +183,9 @@ def answers(file: Path, blank: list[dict[str, str]]) -> list[str]:
         raise SystemExit(f"{file} has other entries than the sheets; fill in only the column {SHEET[-1]!r}.")
     for line in filled:
         if line["judgement"] not in ANSWERS:
-            raise SystemExit(f"{file}, entry {line['entry']}: write one of {', '.join(ANSWERS)}, "
-                             f"not {line['judgement']!r}.")  # fmt: skip
+            raise SystemExit(
+                f"{file}, entry {line['entry']}: write one of {', '.join(ANSWERS)}, not {line['judgement']!r}."
+            )
     return [line["judgement"] for line in filled]
 
 

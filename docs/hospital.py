@@ -71,14 +71,20 @@ def write(args: argparse.Namespace) -> None:
     names, rows, truth = draw(args.rows, args.columns, rng, effects)
     texts = annotate(truth, rng)
     write_csv("hospital.csv", [*names, "diagnoses"], [[*row, text] for row, text in zip(rows, texts, strict=True)])
-    write_csv("hospital.truth.csv", ["patient", *DIAGNOSES],
-              [[row[0], *map(int, true)] for row, true in zip(rows, truth, strict=True)])  # fmt: skip
+    write_csv(
+        "hospital.truth.csv",
+        ["patient", *DIAGNOSES],
+        [[row[0], *map(int, true)] for row, true in zip(rows, truth, strict=True)],
+    )
 
     names, rows, truth = draw(args.rows // 10, args.columns, rng, effects, first=args.rows)
     order = rng.permutation(len(names))
     more = [["B" + str(i % 40), "", 'said "better"'] for i in range(len(rows))]
-    write_csv("tomorrow.csv", ["bed", "insurer", "remark", *(names[j] for j in order)],
-              [[*extra, *(row[j] for j in order)] for extra, row in zip(more, rows, strict=True)])  # fmt: skip
+    write_csv(
+        "tomorrow.csv",
+        ["bed", "insurer", "remark", *(names[j] for j in order)],
+        [[*extra, *(row[j] for j in order)] for extra, row in zip(more, rows, strict=True)],
+    )
     write_csv("tomorrow.truth.csv", DIAGNOSES, truth.astype(int).tolist())
 
 

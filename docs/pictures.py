@@ -42,8 +42,14 @@ def two_groups() -> tuple[np.ndarray, np.ndarray]:
 def how_it_works(style: Style) -> Any:
     """Six steps from the table to the verdicts."""
     figure, panels = plt.subplots(2, 3, figsize=(7.6, 5.4), layout="constrained")
-    titles = ("1. A table", "2. Rows", "3. A graph of neighbours", "4. Spread labels", "5. Projection and scores",
-              "6. A list to check")  # fmt: skip
+    titles = (
+        "1. A table",
+        "2. Rows",
+        "3. A graph of neighbours",
+        "4. Spread labels",
+        "5. Projection and scores",
+        "6. A list to check",
+    )
     points, group = two_groups()
     yes, no, *_ = style.colors
     given = np.full(20, -1)
@@ -57,14 +63,26 @@ def how_it_works(style: Style) -> Any:
             side.set_color(style.faint)
     table, rows, graph, spread, projection, checked = panels.flat
 
-    cells = [("age", "ward", "flu"), ("61", "east", "1"), ("34", "west", ""), ("47", "east", "0"), ("52", "", "1"),
-             ("29", "west", "")]  # fmt: skip
+    cells = [
+        ("age", "ward", "flu"),
+        ("61", "east", "1"),
+        ("34", "west", ""),
+        ("47", "east", "0"),
+        ("52", "", "1"),
+        ("29", "west", ""),
+    ]
     for i, line in enumerate(cells):
         for j, text in enumerate(line):
             wrong = (i, j) == (4, 2)
-            table.text(0.2 + 0.3 * j, 0.87 - 0.15 * i, text or "?", ha="center", va="center",
-                       color=style.colors[1] if wrong else style.grey if not text else style.text,
-                       fontweight="bold" if i == 0 or wrong else "normal")  # fmt: skip
+            table.text(
+                0.2 + 0.3 * j,
+                0.87 - 0.15 * i,
+                text or "?",
+                ha="center",
+                va="center",
+                color=style.colors[1] if wrong else style.grey if not text else style.text,
+                fontweight="bold" if i == 0 or wrong else "normal",
+            )
     table.hlines(0.79, 0.05, 0.95, color=style.faint)
     table.set(xlim=(0, 1), ylim=(0, 1))
 
@@ -101,8 +119,14 @@ def how_it_works(style: Style) -> Any:
         checked.text(x, 0.86, head, ha="center", color=style.grey)
     for i, line in enumerate(lines):
         for x, text in zip(places, line, strict=True):
-            checked.text(x, 0.71 - 0.16 * i, text, ha="center", va="center",
-                         color=style.colors[1] if text == "wrong" else style.text)  # fmt: skip
+            checked.text(
+                x,
+                0.71 - 0.16 * i,
+                text,
+                ha="center",
+                va="center",
+                color=style.colors[1] if text == "wrong" else style.text,
+            )
     checked.text(0.5, 0.1, "your verdicts go\nto the next fit", ha="center")
     checked.set(xlim=(0, 1), ylim=(0, 1))
     return figure
@@ -128,8 +152,14 @@ def unlabelled_rows(style: Style) -> Any:
                 found[place, draw, number] = 100 * average_precision(truth[test], scores)
     figure, axes = plt.subplots(figsize=(WIDTH, 3.2), layout="constrained")
     for place, name in enumerate(("with the unlabelled rows", "labelled rows alone")):
-        axes.plot(known, found[place].mean(axis=0), color=style.colors[place], marker=MARKERS[place], label=name,
-                  linestyle=("-", "--")[place])  # fmt: skip
+        axes.plot(
+            known,
+            found[place].mean(axis=0),
+            color=style.colors[place],
+            marker=MARKERS[place],
+            label=name,
+            linestyle=("-", "--")[place],
+        )
     axes.set(xscale="log", xlabel="labelled rows", ylabel="average precision, %")
     axes.set_xticks(known, list(map(str, known)))
     axes.minorticks_off()
@@ -164,8 +194,15 @@ def in_python(style: Style) -> Any:
     only_one = truth.sum(axis=1) == 1
     for label in range(truth.shape[1]):
         rows = only_one & (truth[:, label] == 1)
-        axes.scatter(*embedding[rows, :2].T, s=22, color=style.colors[label], marker=MARKERS[label], alpha=0.8,
-                     linewidths=0, label=f"label {label}")  # fmt: skip
+        axes.scatter(
+            *embedding[rows, :2].T,
+            s=22,
+            color=style.colors[label],
+            marker=MARKERS[label],
+            alpha=0.8,
+            linewidths=0,
+            label=f"label {label}",
+        )
     axes.set(xlabel="first column of the embedding", ylabel="second column", xticks=[], yticks=[])
     legend_above(figure, axes, 4)
     return figure
@@ -180,15 +217,15 @@ def review(style: Style) -> Any:
     flipped = flip_labels(drawn.target, 0.1, random_state=0)
     first = np.arange(10, 501, 10)
     figure, panels = plt.subplots(2, 1, figsize=(WIDTH, 6), sharex=True, layout="constrained")
-    for axes, y, title in zip(panels, (flipped, forgotten), ("10 % of all entries flipped", "30 % of the 1s forgotten"),
-                              strict=True):  # fmt: skip
+    for axes, y, title in zip(
+        panels, (flipped, forgotten), ("10 % of all entries flipped", "30 % of the 1s forgotten"), strict=True
+    ):
         model = ResidualPropagation().fit(X, y)
         names = {"all": "one list of both kinds", "forgotten": "given 0s alone", "wrong": "given 1s alone"}
         for number, (kind, name) in enumerate(names.items()):
             found = rank_suspects(model, y, kind=kind).first(first[-1])
             wrong = np.cumsum((y != drawn.target)[found.row, found.label])[first - 1] / first
-            axes.plot(first, 100 * wrong, color=style.colors[number], linestyle=("-", "--", ":")[number],
-                      label=name)  # fmt: skip
+            axes.plot(first, 100 * wrong, color=style.colors[number], linestyle=("-", "--", ":")[number], label=name)
         axes.axhline(100 * (y != drawn.target).mean(), color=style.grey, linewidth=1, label="random order")
         axes.set(title=title, ylabel="wrong entries, %", ylim=(-3, 103))
     panels[-1].set(xlabel="entries checked, from the top of the list")
@@ -237,8 +274,15 @@ def cross_validation(style: Style) -> Any:
                 tested = fold[row] == number
                 color = style.colors[1] if tested else style.faint
                 axes.add_patch(plt.Rectangle((row + 0.06, 2 - number + 0.08), 0.88, 0.84, color=color, linewidth=0))
-                axes.text(row + 0.5, 2 - number + 0.5, "1" if known[row] else "?", ha="center", va="center", fontsize=9,
-                          color="#222832" if tested else style.text)  # fmt: skip
+                axes.text(
+                    row + 0.5,
+                    2 - number + 0.5,
+                    "1" if known[row] else "?",
+                    ha="center",
+                    va="center",
+                    fontsize=9,
+                    color="#222832" if tested else style.text,
+                )
         axes.set(xlim=(0, 12), ylim=(0, 3), title=title, yticks=[0.5, 1.5, 2.5], xticks=[])
         axes.set_yticklabels(["fold 3", "fold 2", "fold 1"])
         axes.tick_params(length=0)
@@ -278,8 +322,12 @@ def text(style: Style) -> Any:
         axes.scatter(*row, s=36, facecolors="none", edgecolors=color)
         axes.scatter(*unit, s=60, color=color, zorder=3)
     axes.annotate("counts of a long text", (6, 2), (3.7, 3.1), arrowprops={"arrowstyle": "-", "color": style.grey})
-    axes.annotate("the same text, norm 1", 2.2 * counts[0] / np.linalg.norm(counts[0]), (2.9, 0.12),
-                  arrowprops={"arrowstyle": "-", "color": style.grey})  # fmt: skip
+    axes.annotate(
+        "the same text, norm 1",
+        2.2 * counts[0] / np.linalg.norm(counts[0]),
+        (2.9, 0.12),
+        arrowprops={"arrowstyle": "-", "color": style.grey},
+    )
     axes.set(xlabel='how often "match" occurs', ylabel='how often "bank" occurs', xlim=(0, 6.6))
     axes.set(ylim=(0, 4.4), aspect="equal")
     axes.set(xticks=[], yticks=[])
@@ -319,9 +367,14 @@ def clusters(style: Style) -> Any:
 
 def prepare(style: Style) -> Any:
     """What becomes of the columns of a table."""
-    columns = [("age", "number", "1 column"), ("admitted", "date", "year, month"), ("ward", "category", "1 per level"),
-               ("smoker", "yes/no", "1 column"), ("patient", "identifier", "copied, not used"),
-               ("diagnoses", "labels", "1 per diagnosis")]  # fmt: skip
+    columns = [
+        ("age", "number", "1 column"),
+        ("admitted", "date", "year, month"),
+        ("ward", "category", "1 per level"),
+        ("smoker", "yes/no", "1 column"),
+        ("patient", "identifier", "copied, not used"),
+        ("diagnoses", "labels", "1 per diagnosis"),
+    ]
     figure, axes = plt.subplots(figsize=(WIDTH, 3.3), layout="constrained")
     axes.set(xlim=(0, 6.2), ylim=(-0.1, 3.4))
     axes.axis("off")
@@ -338,8 +391,12 @@ def prepare(style: Style) -> Any:
 
 def embedding_c(style: Style) -> Any:
     """The functions of the C interface, in the order of a call."""
-    steps = [("nearest,\nindex_query", "rows"), ("neighbor_graph", "lists of neighbours"),
-             ("transition_matrix,\npropagate", "graph W"), ("", "T and soft labels F")]  # fmt: skip
+    steps = [
+        ("nearest,\nindex_query", "rows"),
+        ("neighbor_graph", "lists of neighbours"),
+        ("transition_matrix,\npropagate", "graph W"),
+        ("", "T and soft labels F"),
+    ]
     figure, axes = plt.subplots(figsize=(WIDTH, 3), layout="constrained")
     axes.set(xlim=(-0.7, 5.5), ylim=(0, 3))
     axes.axis("off")
@@ -354,9 +411,21 @@ def embedding_c(style: Style) -> Any:
 
 
 PICTURES = [
-    how_it_works, in_python, unlabelled_rows, review, thresholds, cross_validation, labels, text, graphs,
-    clusters, prepare, embedding_c, *_explain_pictures.PICTURES, *_evidence_pictures.PICTURES,
-]  # fmt: skip
+    how_it_works,
+    in_python,
+    unlabelled_rows,
+    review,
+    thresholds,
+    cross_validation,
+    labels,
+    text,
+    graphs,
+    clusters,
+    prepare,
+    embedding_c,
+    *_explain_pictures.PICTURES,
+    *_evidence_pictures.PICTURES,
+]
 
 
 def main() -> None:

@@ -180,10 +180,17 @@ def _stored(labels: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 #: The arrays of trees: their dtype, and their shape in letters.
 _ARRAYS = {
-    "roots": ("i8", "t"), "feature": ("i4", "n"), "threshold": ("f4", "n"), "left": ("i4", "n"),
-    "labels": ("i2", "lC"), "rows": ("i4", "d"), "times": ("i2", "d"), "ends": ("i4", "e"),
-    "values": ("f4", "vC"), "weights": ("i4", "v"),
-}  # fmt: skip
+    "roots": ("i8", "t"),
+    "feature": ("i4", "n"),
+    "threshold": ("f4", "n"),
+    "left": ("i4", "n"),
+    "labels": ("i2", "lC"),
+    "rows": ("i4", "d"),
+    "times": ("i2", "d"),
+    "ends": ("i4", "e"),
+    "values": ("f4", "vC"),
+    "weights": ("i4", "v"),
+}
 
 
 def arrays_of(trees: Trees) -> dict[str, Any]:

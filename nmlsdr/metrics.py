@@ -42,8 +42,16 @@ from numpy.typing import ArrayLike, NDArray
 from ._checks.arguments import check_choice
 from ._checks.labels import check_measured
 
-__all__ = ["average_precision", "coverage", "hamming_loss", "macro_f1", "micro_f1", "one_error", "ranking_loss",
-           "score_table"]  # fmt: skip
+__all__ = [
+    "average_precision",
+    "coverage",
+    "hamming_loss",
+    "macro_f1",
+    "micro_f1",
+    "one_error",
+    "ranking_loss",
+    "score_table",
+]
 
 THRESHOLD = 0.5  # a label is predicted where its score is >= this, as ML-kNN does
 
@@ -431,8 +439,11 @@ class _Ranking:
 def _mean_of_ranked(ranking: _Ranking, rows: NDArray[Any], name: str) -> float:
     """Mean over the rows that can be ranked; NaN, with a warning that names the measure, if none can."""
     if not ranking.counted.any():
-        warnings.warn(f"{name} is NaN: each of the {len(rows)} rows has no label or all labels, so none can be ranked.",
-                      RuntimeWarning, stacklevel=3)  # fmt: skip
+        warnings.warn(
+            f"{name} is NaN: each of the {len(rows)} rows has no label or all labels, so none can be ranked.",
+            RuntimeWarning,
+            stacklevel=3,
+        )
         return float("nan")
     return float(np.mean(rows[ranking.counted]))
 

@@ -310,8 +310,9 @@ class _Scorer:
             warnings.warn(
                 f"{self.measure.function.__name__} is NaN: all {len(truth)} rows of the test fold are unlabelled; use "
                 "LabeledRowsSplit.",
-                RuntimeWarning, stacklevel=3,
-            )  # fmt: skip
+                RuntimeWarning,
+                stacklevel=3,
+            )
             return float("nan")
         return self.measure.function(truth, _probabilities(found, truth.shape[1]))
 

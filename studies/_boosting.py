@@ -41,9 +41,18 @@ def _catboost(settings, X, Y, held_out, truth):
     from catboost import CatBoostClassifier
 
     model = CatBoostClassifier(
-        loss_function="MultiLogloss", depth=4, learning_rate=0.07, l2_leaf_reg=10, rsm=0.4, thread_count=1,
-        random_seed=0, verbose=False, allow_writing_files=False, use_best_model=False, **settings,
-    )  # fmt: skip
+        loss_function="MultiLogloss",
+        depth=4,
+        learning_rate=0.07,
+        l2_leaf_reg=10,
+        rsm=0.4,
+        thread_count=1,
+        random_seed=0,
+        verbose=False,
+        allow_writing_files=False,
+        use_best_model=False,
+        **settings,
+    )
     varies = np.flatnonzero(Y.std(axis=0) > 0)  # it refuses labels of one value
     model.fit(X, Y[:, varies], eval_set=(held_out, truth[:, varies]))
     loss = np.array(model.get_evals_result()["validation"]["MultiLogloss"])
@@ -54,9 +63,18 @@ def _lightgbm(X, Y, held_out, truth, n_trees=300):
     import lightgbm
 
     settings = {
-        "objective": "binary", "num_leaves": 7, "learning_rate": 0.04, "min_data_in_leaf": 10, "feature_fraction": 0.4,
-        "bagging_fraction": 0.7, "bagging_freq": 1, "lambda_l2": 3, "num_threads": 1, "seed": 0, "verbose": -1,
-    }  # fmt: skip
+        "objective": "binary",
+        "num_leaves": 7,
+        "learning_rate": 0.04,
+        "min_data_in_leaf": 10,
+        "feature_fraction": 0.4,
+        "bagging_fraction": 0.7,
+        "bagging_freq": 1,
+        "lambda_l2": 3,
+        "num_threads": 1,
+        "seed": 0,
+        "verbose": -1,
+    }
     varies, models, loss = np.flatnonzero(Y.std(axis=0) > 0), [], np.zeros(n_trees)
     for c in varies:
         data, curve = lightgbm.Dataset(X, Y[:, c]), {}

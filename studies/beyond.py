@@ -106,9 +106,14 @@ def grow_tuned_forest(kind: type[Any], X: NDArray[Any], Y: NDArray[Any]) -> tupl
     found, n_features = [], X.shape[1]
     for features in (int(np.sqrt(n_features)), n_features // 3):
         forest = kind(
-            TREES, min_samples_leaf=3, max_features=max(1, features), bootstrap=True, oob_score=True, random_state=0,
+            TREES,
+            min_samples_leaf=3,
+            max_features=max(1, features),
+            bootstrap=True,
+            oob_score=True,
+            random_state=0,
             n_jobs=1,
-        )  # fmt: skip
+        )
         forest.fit(X, Y if Y.shape[1] > 1 else Y[:, 0])
         left_out = forest.oob_prediction_.reshape(Y.shape)
         found.append((float(((Y - left_out) ** 2).mean()), forest, left_out))
@@ -252,9 +257,18 @@ REVIEWERS: dict[str, Callable[[Draw], Review]] = {
 
 
 BASE = Study(
-    "beyond", TEN_SETS, tuple(BEYOND_METHODS), flip=0.1, labeled=0.3, n_components=None, end_to_end=True,
-    title="10 % flips, 30 % labelled", noise="benchmarks", parts=("metrics", "f1", "p1"), revision=3,
-)  # fmt: skip
+    "beyond",
+    TEN_SETS,
+    tuple(BEYOND_METHODS),
+    flip=0.1,
+    labeled=0.3,
+    n_components=None,
+    end_to_end=True,
+    title="10 % flips, 30 % labelled",
+    noise="benchmarks",
+    parts=("metrics", "f1", "p1"),
+    revision=3,
+)
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "flips-0": ("no flips", {"flip": 0.0}),
     "flips-20": ("20 % flips", {"flip": 0.2}),

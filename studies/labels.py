@@ -107,12 +107,20 @@ def main():
         if args.seeds < 5:
             continue
         save_table(
-            name, title=title, command="python studies/labels.py --data-home DIR", rows=rows,
-            columns=[("dataset", "data", "s"), ("method", "method", "s"), ("case", "labels", "s"),
-                     *((measure, measure, ".3f") for measure in MEASURES), ("spread", "AP, +-", ".3f")],
+            name,
+            title=title,
+            command="python studies/labels.py --data-home DIR",
+            rows=rows,
+            columns=[
+                ("dataset", "data", "s"),
+                ("method", "method", "s"),
+                ("case", "labels", "s"),
+                *((measure, measure, ".3f") for measure in MEASURES),
+                ("spread", "AP, +-", ".3f"),
+            ],
             notes=f"Means over {args.seeds} seeds on the test rows that the Mulan library chose for these data. More "
             "is better in each measure. The last column is the standard deviation of AP over the seeds.",
-        )  # fmt: skip
+        )
 
 
 if __name__ == "__main__":

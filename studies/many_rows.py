@@ -81,15 +81,24 @@ def main():
     with threads(1):
         rows = [measure(effects, n) for effects in ("linear", "curved") for n in ROWS]
     save_table(
-        "many-rows", command="python studies/many_rows.py", rows=rows,
+        "many-rows",
+        command="python studies/many_rows.py",
+        rows=rows,
         title="Many labelled rows: mean average precision of the labels in percent, and CPU seconds",
-        columns=[("effects", "effects", "s"), ("n", "labelled rows", "d"),
-                 *((f"{name}_ap", WORDS[name], ".1f") for name in METHODS),
-                 *((f"{name}_seconds", f"{WORDS[name]}: s", ".1f") for name in METHODS)],
-        values={f"{row['effects']}_{row['n']}_{key}": value for row in rows for key, value in row.items()
-                if key.endswith(("_ap", "_seconds"))},
+        columns=[
+            ("effects", "effects", "s"),
+            ("n", "labelled rows", "d"),
+            *((f"{name}_ap", WORDS[name], ".1f") for name in METHODS),
+            *((f"{name}_seconds", f"{WORDS[name]}: s", ".1f") for name in METHODS),
+        ],
+        values={
+            f"{row['effects']}_{row['n']}_{key}": value
+            for row in rows
+            for key, value in row.items()
+            if key.endswith(("_ap", "_seconds"))
+        },
         notes=f"{QUERIES} test rows; means of {DRAWS} draws. All labels are given and correct.",
-    )  # fmt: skip
+    )
 
 
 if __name__ == "__main__":

@@ -35,12 +35,18 @@ ROWS, TEST_ROWS, FLIP = 5000, 3000, 0.1
 KEPT = Path(__file__).resolve().parent.parent / "docs" / "_build" / "studies" / "many_tables.jsonl"
 OF_ARTICLE = ("Birds", "Corel", "Emotions", "Enron", "Genbase", "Medical", "Scene", "Tmc2007", "Toy", "Yeast")
 WORDS = {
-    "before": "before", "residual": "now", "forest": "random forest", "lightgbm": "LightGBM", "catboost": "CatBoost",
-}  # fmt: skip
+    "before": "before",
+    "residual": "now",
+    "forest": "random forest",
+    "lightgbm": "LightGBM",
+    "catboost": "CatBoost",
+}
 RIVALS = {
-    "before": "itself without boosted trees", "forest": "random forest, 100 trees", "lightgbm": "LightGBM, tuned",
+    "before": "itself without boosted trees",
+    "forest": "random forest, 100 trees",
+    "lightgbm": "LightGBM, tuned",
     "catboost": "CatBoost, tuned",
-}  # fmt: skip
+}
 MEASURES = {"seven": "seven measures", "micro": "micro F1", "ap": "AP of labels", "seconds": "s"}
 
 
@@ -55,8 +61,12 @@ def rows_of(name, args):
         found = paper_split(name, data_home=args.data_home)
     else:
         with np.load(Path(args.tables) / f"{name}.npz") as file:
-            found = Bunch(data=file["X"][:ROWS], test_data=file["Xt"][:TEST_ROWS], target=file["Y"][:ROWS],
-                          test_target=file["Yt"][:TEST_ROWS])  # fmt: skip
+            found = Bunch(
+                data=file["X"][:ROWS],
+                test_data=file["Xt"][:TEST_ROWS],
+                target=file["Y"][:ROWS],
+                test_target=file["Yt"][:TEST_ROWS],
+            )
     return standardised(found)[:4]
 
 
@@ -69,8 +79,10 @@ def residual(X, Y, queries):
 
 def forest(X, Y, queries):
     model = RandomForestClassifier(100, min_samples_leaf=3, oob_score=True, n_jobs=1, random_state=0).fit(X, Y)
-    ones = [each[:, list(values).index(1)] if 1 in values else np.zeros(len(queries))
-            for each, values in zip(model.predict_proba(queries), model.classes_, strict=True)]  # fmt: skip
+    ones = [
+        each[:, list(values).index(1)] if 1 in values else np.zeros(len(queries))
+        for each, values in zip(model.predict_proba(queries), model.classes_, strict=True)
+    ]
     out_of_bag = model.oob_decision_function_  # (n, 2, C), or a list where a label has one value
     return np.column_stack(ones), np.nan_to_num(np.asarray(out_of_bag)[:, 1, :]), None
 
@@ -82,9 +94,11 @@ def boosted(name, X, Y, queries):
 
 
 METHODS = {
-    "residual": residual, "forest": forest, "lightgbm": partial(boosted, "LightGBM"),
+    "residual": residual,
+    "forest": forest,
+    "lightgbm": partial(boosted, "LightGBM"),
     "catboost": partial(boosted, "CatBoost"),
-}  # fmt: skip
+}
 
 
 def measured(method, X, Y, queries, truth):
@@ -152,11 +166,17 @@ def main():
 def save(args, rows):
     """The table; and by part and rival the mean gain of ours, the tables won, and how many times our time it took."""
     values, gains = {}, []
-    for part, mine in (("many", [row for row in rows if row["table"] not in OF_ARTICLE]),
-                       ("article", [row for row in rows if row["table"] in OF_ARTICLE])):  # fmt: skip
+    for part, mine in (
+        ("many", [row for row in rows if row["table"] not in OF_ARTICLE]),
+        ("article", [row for row in rows if row["table"] in OF_ARTICLE]),
+    ):
         for method in [each for each in WORDS if each != "residual"]:
-            both = {what: np.array([(row[f"residual_{what}"], row[f"{method}_{what}"]) for row in mine
-                                    if f"{method}_{what}" in row]) for what in MEASURES}  # fmt: skip
+            both = {
+                what: np.array(
+                    [(row[f"residual_{what}"], row[f"{method}_{what}"]) for row in mine if f"{method}_{what}" in row]
+                )
+                for what in MEASURES
+            }
             gain = {what: float((both[what][:, 0] - both[what][:, 1]).mean()) for what in ("micro", "ap", "seven")}
             won, n = int((both["seven"][:, 0] > both["seven"][:, 1]).sum()), len(both["seven"])
             times = float(np.exp(np.log(both["seconds"][:, 1] / both["seconds"][:, 0]).mean()))
@@ -164,21 +184,40 @@ def save(args, rows):
             gains += [line] if part == "many" else []
             values |= {f"{part}_{method}_{key}": value for key, value in line.items()}
     save_table(
-        "many-gains", command="python studies/many_tables.py --tables DIR --data-home DIR", rows=gains, values=values,
+        "many-gains",
+        command="python studies/many_tables.py --tables DIR --data-home DIR",
+        rows=gains,
+        values=values,
         title="What ResidualPropagation gains on twelve tables with many labelled rows, and the rival's time by ours",
-        columns=[("rival", "against", "s"), ("micro", "micro F1", "+.1f"), ("ap", "AP per label", "+.1f"),
-                 ("seven", "seven measures", "+.1f"), ("won", "tables won", "s"), ("times", "time", ".1f")],
+        columns=[
+            ("rival", "against", "s"),
+            ("micro", "micro F1", "+.1f"),
+            ("ap", "AP per label", "+.1f"),
+            ("seven", "seven measures", "+.1f"),
+            ("won", "tables won", "s"),
+            ("times", "time", ".1f"),
+        ],
         notes="Points of percent, means over tables; won: by the seven measures. time: the rival's divided by ours.",
-    )  # fmt: skip
+    )
     save_table(
-        "many-tables", command="python studies/many_tables.py --tables DIR --data-home DIR", rows=rows,
+        "many-tables",
+        command="python studies/many_tables.py --tables DIR --data-home DIR",
+        rows=rows,
         title="Tables with many labelled rows and the article's sets, all rows labelled, 10 % flips",
-        columns=[("table", "table", "s"), ("n", "rows", "d"), ("features", "features", "d"), ("labels", "labels", "d"),
-                 *((f"{method}_{what}", f"{words}: {title}", ".1f") for what, title in MEASURES.items()
-                   for method, words in WORDS.items())],
+        columns=[
+            ("table", "table", "s"),
+            ("n", "rows", "d"),
+            ("features", "features", "d"),
+            ("labels", "labels", "d"),
+            *(
+                (f"{method}_{what}", f"{words}: {title}", ".1f")
+                for what, title in MEASURES.items()
+                for method, words in WORDS.items()
+            ),
+        ],
         notes=f"Means of {args.draws} draws of the noise, in percent; s: CPU seconds of fit and prediction, one "
         "thread. before: without boosted trees, at commit 71cc63d. A dash: not measured.",
-    )  # fmt: skip
+    )
 
 
 if __name__ == "__main__":

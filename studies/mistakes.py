@@ -303,9 +303,19 @@ def run(name, draw, n_draws, cells):
             O = clear if kind == "none" else trend(X, given.astype(int), seed)
             forgotten, invented = int((truth & ~given).sum()), int((given & ~truth).sum())
             found = intervals(O, given, rng)
-            rows.append({"table": name, "kind": kind, "rate": rate, "draw": seed, "given": int(given.sum()),
-                         "entries": given.size, "forgotten": forgotten, "wrong": forgotten + invented,
-                         "found": {rule: [float(v) for v in ends] for rule, ends in found.items()}})  # fmt: skip
+            rows.append(
+                {
+                    "table": name,
+                    "kind": kind,
+                    "rate": rate,
+                    "draw": seed,
+                    "given": int(given.sum()),
+                    "entries": given.size,
+                    "forgotten": forgotten,
+                    "wrong": forgotten + invented,
+                    "found": {rule: [float(v) for v in ends] for rule, ends in found.items()},
+                }
+            )
     return rows
 
 
@@ -349,10 +359,18 @@ def summary(rows):
         cells = [judge(c, "forgotten") for key, c in by_cell(rows).items() if key[0] == name and key[1] in RATES]
         wrong = [judge(c, "wrong") for key, c in by_cell(rows).items() if key[0] == name and key[1] in RATES]
         each = np.vstack(cells)
-        lines.append({"table": name, "cells": len(cells), "covered": count(c[:, 0].mean() >= 0.9 for c in cells),
-                      "draws": 100 * float(each[:, 0].mean()), "above": 100 * float(each[:, 3].mean()),
-                      "useful": count(np.median(c[:, 1]) == 1 for c in cells), "width": float(np.median(each[:, 4])),
-                      "wrong": count(c[:, 0].mean() >= 0.9 for c in wrong)})  # fmt: skip
+        lines.append(
+            {
+                "table": name,
+                "cells": len(cells),
+                "covered": count(c[:, 0].mean() >= 0.9 for c in cells),
+                "draws": 100 * float(each[:, 0].mean()),
+                "above": 100 * float(each[:, 3].mean()),
+                "useful": count(np.median(c[:, 1]) == 1 for c in cells),
+                "width": float(np.median(each[:, 4])),
+                "wrong": count(c[:, 0].mean() >= 0.9 for c in wrong),
+            }
+        )
     return lines
 
 
@@ -362,9 +380,17 @@ def rules(rows):
     for rule, (_, words) in RULES.items():
         cells = [judge(c, rule) for key, c in by_cell(rows).items() if key[1] in RATES]
         each = np.vstack(cells)
-        lines.append({"rule": words, "cells": len(cells), "covered": count(c[:, 0].mean() >= 0.9 for c in cells),
-                      "draws": 100 * float(each[:, 0].mean()), "below": 100 * float(each[:, 2].mean()),
-                      "above": 100 * float(each[:, 3].mean()), "width": float(np.median(each[:, 4]))})  # fmt: skip
+        lines.append(
+            {
+                "rule": words,
+                "cells": len(cells),
+                "covered": count(c[:, 0].mean() >= 0.9 for c in cells),
+                "draws": 100 * float(each[:, 0].mean()),
+                "below": 100 * float(each[:, 2].mean()),
+                "above": 100 * float(each[:, 3].mean()),
+                "width": float(np.median(each[:, 4])),
+            }
+        )
     return lines
 
 
@@ -422,24 +448,64 @@ def save(args, rows):
     covered += [("draws", "draws that contain the truth, %", ".1f")]
     below = ("below", "truth below the interval, %", ".1f")
     above, wide = ("above", "truth above the interval, %", ".1f"), ("width", "relative width", ".1f")
-    keep(args, "", "Does the interval contain the true number of forgotten labels?", lines, [
-        ("table", "table", "s"), *covered, above, ("useful", "useful", "d"), wide,
-        ("wrong", "covered: all wrong annotations", "d"),
-    ], notes, {key: sum(line[key] for line in lines) for key in ("cells", "covered", "useful", "wrong")})  # fmt: skip
-    keep(args, "_rules", "The same for other rules", rules(rows), [
-        ("rule", "rule and what it counts", "s"), *covered, below, above, wide,
-    ], notes)  # fmt: skip
-    keep(args, "_each", "Forgotten labels: true number and interval, means over the draws", details(rows), [
-        ("table", "table", "s"), ("kind", "mistakes", "s"), ("given", "given 1s", ".0f"),
-        ("true", "forgotten", ".0f"), ("high", "highest", ".0f"),
-        ("covered", "draws that contain the truth", "d"), ("draws", "draws", "d"),
-    ])  # fmt: skip
+    keep(
+        args,
+        "",
+        "Does the interval contain the true number of forgotten labels?",
+        lines,
+        [
+            ("table", "table", "s"),
+            *covered,
+            above,
+            ("useful", "useful", "d"),
+            wide,
+            ("wrong", "covered: all wrong annotations", "d"),
+        ],
+        notes,
+        {key: sum(line[key] for line in lines) for key in ("cells", "covered", "useful", "wrong")},
+    )
+    keep(
+        args,
+        "_rules",
+        "The same for other rules",
+        rules(rows),
+        [
+            ("rule", "rule and what it counts", "s"),
+            *covered,
+            below,
+            above,
+            wide,
+        ],
+        notes,
+    )
+    keep(
+        args,
+        "_each",
+        "Forgotten labels: true number and interval, means over the draws",
+        details(rows),
+        [
+            ("table", "table", "s"),
+            ("kind", "mistakes", "s"),
+            ("given", "given 1s", ".0f"),
+            ("true", "forgotten", ".0f"),
+            ("high", "highest", ".0f"),
+            ("covered", "draws that contain the truth", "d"),
+            ("draws", "draws", "d"),
+        ],
+    )
 
 
 def keep(args, part, title, rows, columns, notes="", values=None):
     command = f"python studies/mistakes.py {args.part}"
-    save_table(f"mistakes_{args.part}{part}", command=command, title=title, rows=rows, columns=columns, notes=notes,
-               values=values)  # fmt: skip
+    save_table(
+        f"mistakes_{args.part}{part}",
+        command=command,
+        title=title,
+        rows=rows,
+        columns=columns,
+        notes=notes,
+        values=values,
+    )
 
 
 if __name__ == "__main__":

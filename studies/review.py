@@ -85,10 +85,12 @@ def cleanlab_scores(given, proba):
     """1 - cleanlab's self-confidence of each entry."""
     from cleanlab.rank import get_label_quality_scores
 
-    return np.column_stack([
-        1.0 - get_label_quality_scores(given[:, c], np.column_stack([1 - p, p]), method="self_confidence")
-        for c, p in enumerate(np.clip(proba, 1e-9, 1 - 1e-9).T)
-    ])  # fmt: skip
+    return np.column_stack(
+        [
+            1.0 - get_label_quality_scores(given[:, c], np.column_stack([1 - p, p]), method="self_confidence")
+            for c, p in enumerate(np.clip(proba, 1e-9, 1 - 1e-9).T)
+        ]
+    )
 
 
 def cleanlab_mask(given, proba):

@@ -163,8 +163,13 @@ def opinions(X, given):
     model = Recorded(n_jobs=1).fit(X, given)
     u = np.where(given == 1, 1 - model.flip_scores_, model.flip_scores_)
     trend, with_labels = np.clip(model.trend_, 0, 1), (u + model.neighbors_TF_) / 2
-    return {"flip_scores_": u, "trend": trend, "forest": np.clip(model.random_forest_, 0, 1),
-            "with labels": with_labels, "mean": (with_labels + trend) / 2}  # fmt: skip
+    return {
+        "flip_scores_": u,
+        "trend": trend,
+        "forest": np.clip(model.random_forest_, 0, 1),
+        "with labels": with_labels,
+        "mean": (with_labels + trend) / 2,
+    }
 
 
 def suspicions(found, given):
@@ -230,11 +235,14 @@ def main() -> None:
         return
     choose_folder(args.replace)
     save_table(
-        "review-scores", title="Average precision of the review list, in percent, by the score that orders it",
-        command="python studies/review_scores.py --data-home DIR", rows=rows, values=values,
+        "review-scores",
+        title="Average precision of the review list, in percent, by the score that orders it",
+        command="python studies/review_scores.py --data-home DIR",
+        rows=rows,
+        values=values,
         columns=[("noise", "noise, list", "s"), ("data", "data", "s"), *((kind, kind, ".1f") for kind in SCORES)],
         notes=f"Means over {seeds} draws of the rows and of the noise. The tables in the lower rows are simulated.",
-    )  # fmt: skip
+    )
 
 
 if __name__ == "__main__":

@@ -40,9 +40,16 @@ from nmlsdr.experiments.protocol import METRICS, Draw, draw, measures
 
 KEPT = Path(__file__).resolve().parent.parent / "docs" / "_build" / "studies" / "rivals.jsonl"
 TABLES = {
-    "shifted means": shifted, "documents": counts, "logistic": logistic, "products": products, "groups": groups,
-    "yes/no marks": marks, "hospital": hospital, "museum": museum, "machines": machines,
-}  # fmt: skip
+    "shifted means": shifted,
+    "documents": counts,
+    "logistic": logistic,
+    "products": products,
+    "groups": groups,
+    "yes/no marks": marks,
+    "hospital": hospital,
+    "museum": museum,
+    "machines": machines,
+}
 NOISES = {"flips": "10 % flips", "clean": "all labels given and correct", "dropped": "30 % of the positives dropped"}
 REGIME = {"flips": BASE, "dropped": REGIMES["beyond-dropped-30"], "clean": replace(BASE, flip=0.0, labeled=1.0)}
 METHODS = (OURS, *LEARNERS, AVERAGE, *BOOSTED, "NMLSDR")
@@ -117,9 +124,16 @@ def against(rows, kind):
     lines = []
     for rival in METHODS[1:]:
         gains = np.array([row[f"{kind}_{OURS}"] - row[f"{kind}_{rival}"] for row in rows])
-        lines.append({"rival": rival, f"{kind}_gain": gains.mean(), f"{kind}_won": int((gains > 0).sum()),
-                      f"{kind}_lost": int((gains < 0).sum()), f"{kind}_p": wilcoxon(gains, method="exact").pvalue,
-                      f"{kind}_worst": rows[int(gains.argmin())]["table"]})  # fmt: skip
+        lines.append(
+            {
+                "rival": rival,
+                f"{kind}_gain": gains.mean(),
+                f"{kind}_won": int((gains > 0).sum()),
+                f"{kind}_lost": int((gains < 0).sum()),
+                f"{kind}_p": wilcoxon(gains, method="exact").pvalue,
+                f"{kind}_worst": rows[int(gains.argmin())]["table"],
+            }
+        )
     return lines
 
 
@@ -129,9 +143,16 @@ def over_the_forest(rows):
     for method in METHODS:
         gains = np.array([row[f"seven_{method}"] - row[f"seven_{FOREST}"] for row in rows])
         cost = [row[f"seconds_{method}"] / row[f"seconds_{OURS}"] for row in rows]
-        lines.append({"method": method, "gain": gains.mean(), "error": gains.std(ddof=1) / np.sqrt(len(gains)),
-                      "won": f"{(gains > 0).sum()} of {len(gains)}", "cost": float(np.exp(np.mean(np.log(cost)))),
-                      "seconds": float(np.mean([row[f"seconds_{method}"] for row in rows]))})  # fmt: skip
+        lines.append(
+            {
+                "method": method,
+                "gain": gains.mean(),
+                "error": gains.std(ddof=1) / np.sqrt(len(gains)),
+                "won": f"{(gains > 0).sum()} of {len(gains)}",
+                "cost": float(np.exp(np.mean(np.log(cost)))),
+                "seconds": float(np.mean([row[f"seconds_{method}"] for row in rows])),
+            }
+        )
     return lines
 
 
@@ -186,25 +207,46 @@ def save(args, rows, tests, gains, values):
         ("rivals_rankings", "rankings", "the rankings"),
     ):
         save_table(
-            name, command=command, rows=rows, notes=means, title=f"Mean of {title}, in percent",
+            name,
+            command=command,
+            rows=rows,
+            notes=means,
+            title=f"Mean of {title}, in percent",
             columns=[*places, ("table", "table", "s"), *((f"{kind}_{who}", who, ".1f") for who in METHODS)],
-        )  # fmt: skip
+        )
     save_table(
-        "rivals_tests", command=command, rows=tests, values=values,
+        "rivals_tests",
+        command=command,
+        rows=tests,
+        values=values,
         title="ResidualPropagation against each rival over the tables",
-        columns=[*places, ("rival", "rival", "s"), *(
-            (f"{kind}_{key}", f"{words}: {key}", form)
-            for kind, words in (("seven", "all seven"), ("rankings", "rankings"))
-            for key, form in (("gain", "+.2f"), ("won", "d"), ("lost", "d"), ("p", ".3f"))
-        )],
+        columns=[
+            *places,
+            ("rival", "rival", "s"),
+            *(
+                (f"{kind}_{key}", f"{words}: {key}", form)
+                for kind, words in (("seven", "all seven"), ("rankings", "rankings"))
+                for key, form in (("gain", "+.2f"), ("won", "d"), ("lost", "d"), ("p", ".3f"))
+            ),
+        ],
         notes="gain: points of percent, the mean over the tables. p: exact signed-rank test over the tables.",
-    )  # fmt: skip
+    )
     save_table(
-        "rivals_gains", command=command, rows=gains, title="What each method gains over a random forest, and its time",
-        columns=[*places, ("method", "method", "s"), ("gain", "gain", "+.2f"), ("error", "standard error", ".2f"),
-                 ("won", "better", "s"), ("seconds", "CPU seconds", ".1f"), ("cost", "times ours", ".1f")],
+        "rivals_gains",
+        command=command,
+        rows=gains,
+        title="What each method gains over a random forest, and its time",
+        columns=[
+            *places,
+            ("method", "method", "s"),
+            ("gain", "gain", "+.2f"),
+            ("error", "standard error", ".2f"),
+            ("won", "better", "s"),
+            ("seconds", "CPU seconds", ".1f"),
+            ("cost", "times ours", ".1f"),
+        ],
         notes="gain: points of percent of the mean of all seven measures, over the tables. times ours: geometric mean.",
-    )  # fmt: skip
+    )
 
 
 if __name__ == "__main__":

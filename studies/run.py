@@ -31,15 +31,24 @@ def cells_of_beyond(study, **chosen):
 
 EXPERIMENTS = {
     "beyond": Experiments(
-        "python studies/run.py", beyond.REGIMES | beyond.REVIEWS, {"beyond": beyond_section}, beyond.measure,
-        cells_of_beyond, [*beyond.BEYOND_METHODS, *beyond.REVIEWERS], TEXTS["titles"]["beyond"],
+        "python studies/run.py",
+        beyond.REGIMES | beyond.REVIEWS,
+        {"beyond": beyond_section},
+        beyond.measure,
+        cells_of_beyond,
+        [*beyond.BEYOND_METHODS, *beyond.REVIEWERS],
+        TEXTS["titles"]["beyond"],
     ),
     "open": Experiments(
-        "python studies/run.py", {"open": open_questions.OPEN}, {"open": open_questions.open_section},
-        open_questions.measure, lambda study, **chosen: cells_of([open_questions.OPEN], **chosen),
-        open_questions.VARIANTS, TEXTS["titles"]["open"],
+        "python studies/run.py",
+        {"open": open_questions.OPEN},
+        {"open": open_questions.open_section},
+        open_questions.measure,
+        lambda study, **chosen: cells_of([open_questions.OPEN], **chosen),
+        open_questions.VARIANTS,
+        TEXTS["titles"]["open"],
     ),
-}  # fmt: skip
+}
 
 
 def main(words=None):

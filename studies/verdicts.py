@@ -48,8 +48,11 @@ def measure(name, kind, seed, home):
     corrected = np.where(verdicts >= 0, verdicts, given)
     for run, labels, extra in (("hand", corrected, {}), ("verdicts", given, {"verdicts": verdicts})):
         new[run] = ResidualPropagation(n_jobs=1, random_state=seed).fit(X, labels, **extra).predict(Xt)
-    f1 = {f"{mean}_{run}": 100 * f1_score(test_truth, labels, average=mean, zero_division=0)
-          for run, labels in new.items() for mean in ("micro", "macro")}  # fmt: skip
+    f1 = {
+        f"{mean}_{run}": 100 * f1_score(test_truth, labels, average=mean, zero_division=0)
+        for run, labels in new.items()
+        for mean in ("micro", "macro")
+    }
     return f1 | {"changed": int((said != given[found.row, found.label]).sum())}
 
 
@@ -78,13 +81,24 @@ def main():
             rows += mine
             values |= {f"{kind}_{key}": mine[-1][key] for key in keys}
     save_table(
-        "verdicts", command="python studies/verdicts.py --data-home DIR", rows=rows, values=values,
+        "verdicts",
+        command="python studies/verdicts.py --data-home DIR",
+        rows=rows,
+        values=values,
         title=f"F1 of new rows before and after {VERDICTS} verdicts, in percent",
-        columns=[("labels", "labels", "s"), ("set", "set", "s"), ("changed", "entries changed", ".0f"),
-                 *((f"{mean}_{run}", f"{mean} F1: {words}", ".1f") for mean in ("micro", "macro")
-                   for run, words in RUNS.items()), ("better", "verdicts better, draws", "s")],
+        columns=[
+            ("labels", "labels", "s"),
+            ("set", "set", "s"),
+            ("changed", "entries changed", ".0f"),
+            *(
+                (f"{mean}_{run}", f"{mean} F1: {words}", ".1f")
+                for mean in ("micro", "macro")
+                for run, words in RUNS.items()
+            ),
+            ("better", "verdicts better, draws", "s"),
+        ],
         notes=f"Means of {args.draws} draws of the noise and of the labelled rows.",
-    )  # fmt: skip
+    )
 
 
 if __name__ == "__main__":

@@ -74,8 +74,13 @@ def assert_done(outcome):
     """
     assert outcome.status == 0, outcome
     said = [line for line in outcome.err.splitlines() if not line.startswith(("nmlsdr: wrote ", "  "))]
-    expected = (" rows; the columns give ", " alone predicts the label ", " are shuffled; is it ", " no known value",
-                " changed, ")  # fmt: skip
+    expected = (
+        " rows; the columns give ",
+        " alone predicts the label ",
+        " are shuffled; is it ",
+        " no known value",
+        " changed, ",
+    )
     said = [line for line in said if not any(words in line for words in expected)]
     assert said == [], outcome
 

@@ -72,9 +72,11 @@ def threads_start_on_small_data():
     """What a second thread must earn, it earns on any data: else tests on small data would not see two."""
     with pytest.MonkeyPatch.context() as patch:
         for module, name in (
-            (graph, "_EDGES_PER_THREAD"), (mlknn, "_LABELS_PER_THREAD"), (system, "WORK_PER_THREAD"),
+            (graph, "_EDGES_PER_THREAD"),
+            (mlknn, "_LABELS_PER_THREAD"),
+            (system, "WORK_PER_THREAD"),
             (proposals, "_VALUES_PER_THREAD"),
-        ):  # fmt: skip
+        ):
             patch.setattr(module, name, 1)
         yield
 

@@ -260,7 +260,8 @@ CASES = {
     "two values": lambda rng: (np.tile(rng.random((120, 12)) < 0.15, 4), labels(rng, (120, 4))),
     "mostly 0": lambda rng: (np.where(rng.random((150, 90)) < 0.05, rng.random((150, 90)), 0), labels(rng, (150, 7))),
     "rare, of both signs": lambda rng: (
-        np.where(rng.random((400, 90)) < 0.022, rng.integers(-2, 4, (400, 90)), 0), labels(rng, (400, 10))
+        np.where(rng.random((400, 90)) < 0.022, rng.integers(-2, 4, (400, 90)), 0),
+        labels(rng, (400, 10)),
     ),
     "one feature": lambda rng: (rng.standard_normal((50, 1)), labels(rng, (50, 2))),
     "17 features": lambda rng: (rng.standard_normal((100, 17)), labels(rng, (100, 2))),
@@ -279,7 +280,7 @@ CASES = {
     "signs of 0": lambda rng: (rng.choice([-0.0, 0.0, 1e-45, 1.0, -1.0], (60, 8)), labels(rng, (60, 3))),
     "a chain": lambda rng: (np.eye(60)[np.arange(360) % 60], rng.random((60, 2))[np.arange(360) % 60]),
     "beyond the thousand": lambda rng: (rng.standard_normal((1100, 3)), labels(rng, (1100, 2))),
-}  # fmt: skip
+}
 
 
 def assert_equals_twin(found, grown):

@@ -37,9 +37,22 @@ def kernels(graph, factors, B, F, x, z, p, *, y=None, block=256, n_threads=1, le
     gain, m, k = (np.ascontiguousarray(values.reshape(n, -1)) for values in factors)
     n_blocks = -(-n // block)
     return _propagation.BatchKernels(
-        *graph, gain, m, k, B, F, x, z, np.empty_like(z) if y is None else y, p, np.empty((3, n_blocks, width)),
-        np.empty((n_blocks, width), np.float32), block, n_threads, level,
-    )  # fmt: skip
+        *graph,
+        gain,
+        m,
+        k,
+        B,
+        F,
+        x,
+        z,
+        np.empty_like(z) if y is None else y,
+        p,
+        np.empty((3, n_blocks, width)),
+        np.empty((n_blocks, width), np.float32),
+        block,
+        n_threads,
+        level,
+    )
 
 
 def sweep(bound, tol, n_sweeps, rho, along, peak):

@@ -629,7 +629,13 @@ def residual_propagation(
     flip_scores[labeled] = np.where(Y[labeled] == 1, 1.0 - u, u)
     shares = np.clip((Y[labeled].mean(axis=0) - rate) / (1 - 2 * rate), 0.0, 1.0)
     return {
-        "weights": a, "O": O, "rate": rate, "E": np.array(E), "scores": scores, "flip_scores": flip_scores,
+        "weights": a,
+        "O": O,
+        "rate": rate,
+        "E": np.array(E),
+        "scores": scores,
+        "flip_scores": flip_scores,
         "f1": f1_cutoff(V.ravel(), rate),
-        "macro": [f1_cutoff(column, rate) for column in V.T], "prior": prior_cutoffs(u, shares),
-    }  # fmt: skip
+        "macro": [f1_cutoff(column, rate) for column in V.T],
+        "prior": prior_cutoffs(u, shares),
+    }

@@ -27,8 +27,9 @@ axes[0].set(xlabel="component", ylabel="eigenvalue", xticks=np.arange(1, len(mod
 components = np.reshape(model.components_, (-1, toy.data.shape[1]))
 limit = np.abs(components).max()
 picture = axes[1].imshow(components, aspect="auto", cmap="RdBu", vmin=-limit, vmax=limit, interpolation="nearest")
-axes[1].set(xlabel="feature", ylabel="component", yticks=range(len(components)),
-            yticklabels=range(1, len(components) + 1))  # fmt: skip
+axes[1].set(
+    xlabel="feature", ylabel="component", yticks=range(len(components)), yticklabels=range(1, len(components) + 1)
+)
 for edge in range(20, 81, 20):
     axes[1].axvline(edge - 0.5, color="0.4", linewidth=0.5)
 fig.colorbar(picture, label="coefficient")

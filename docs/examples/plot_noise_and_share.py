@@ -37,8 +37,10 @@ by_noise = np.array([np.mean([scores(p, 0.3, seed) for seed in range(2)], axis=0
 by_share = np.array([np.mean([scores(0.1, q, seed) for seed in range(2)], axis=0) for q in shares])
 
 fig, axes = plt.subplots(1, 2, figsize=(6.8, 3.5), sharey=True, layout="constrained")
-for ax, x, table, name in ((axes[0], noises, by_noise, "share of flipped labels"),
-                           (axes[1], shares, by_share, "share of labelled rows")):  # fmt: skip
+for ax, x, table, name in (
+    (axes[0], noises, by_noise, "share of flipped labels"),
+    (axes[1], shares, by_share, "share of labelled rows"),
+):
     for column, label in enumerate(("ResidualPropagation", "logistic regression, C = .01")):
         ax.plot(x, table[:, column], "o-", label=label)
     ax.set(xlabel=name)

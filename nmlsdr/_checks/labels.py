@@ -108,8 +108,9 @@ def check_labels(
 
         warnings.warn(
             f"A column-vector y was passed when a 1d array was expected: {name} has classes; pass {name}.ravel().",
-            DataConversionWarning, stacklevel=2,
-        )  # fmt: skip
+            DataConversionWarning,
+            stacklevel=2,
+        )
         values, labeled = values.ravel(), None if labeled is None else np.ravel(labeled)
     if values.ndim == 1:
         return _single_labels(y, values, labeled, name)

@@ -32,39 +32,44 @@ _LABELS = (
     "write --label-columns NAME,... for columns of 0 and 1, or --label-list NAME for one column that lists the labels"
 )
 _FILE = f"write the file without an option, as in {EXAMPLES['predict']}"
-_OPTIONS = _by_word({  # options of other programs
-    "--sep --field-separator": "write --delimiter for the character between the cells of a CSV file, or --separator "
-    "for the one between the labels of --label-list",
-    "--label --target --targets --target-column --target-columns --class --classes --y -y -l": _LABELS,
-    "--output --outfile --output-file --save": "write --out FILE",
-    "--model --data --input --file --train --test -i -f -m": _FILE,
-    "--k --knn --neighbors --neighbours --n-neighbours -k -n": "write --n-neighbors K",
-    "--n-jobs --threads --n-threads --cores --workers -j -t": "write --jobs J",
-    "--random-state --random-seed": "write --seed S",
-    "--components --dimensions --dim -d": "write --n-components D",
-    "--index --index-col --ids --row-names": "write --id NAME",
-    "--features --columns": "every column that is not a label is a feature; leave columns out with --drop NAME,...",
-    "--categorical --categories --dummies": "write --one-hot NAME,...",
-    "--na --na-values --nan": "write --missing WORD,...",
-    "--header --no-header": "line 1 of a table always gives the names of the columns",
-    "--threshold --cutoff": "thresholds are chosen at fit: write nmlsdr fit --threshold f1, macro, prior or NUMBER; "
-    "predict --probabilities writes the probabilities",
-    "--alpha": "write --alpha-labeled A or --alpha-unlabeled A",
-    "--verbose -v": "progress is shown unless you add --quiet",
-    "--version -V": "write nmlsdr --version",
-    "--standardize --scale --normalize": "features are standardized unless you add --no-standardize",
-})
-_VERBS = _by_word({  # verbs of other programs
-    "train learn": "fit",
-    "classify apply": "predict",
-    "embed reduce": "transform",
-    "test score eval validate": "evaluate",
-    "clean check": "review",
-    "fetch download": "datasets fetch",
-    "list ls": "datasets list",
-    "describe show": "info",
-})
+_OPTIONS = _by_word(
+    {  # options of other programs
+        "--sep --field-separator": "write --delimiter for the character between the cells of a CSV file, or "
+        "--separator for the one between the labels of --label-list",
+        "--label --target --targets --target-column --target-columns --class --classes --y -y -l": _LABELS,
+        "--output --outfile --output-file --save": "write --out FILE",
+        "--model --data --input --file --train --test -i -f -m": _FILE,
+        "--k --knn --neighbors --neighbours --n-neighbours -k -n": "write --n-neighbors K",
+        "--n-jobs --threads --n-threads --cores --workers -j -t": "write --jobs J",
+        "--random-state --random-seed": "write --seed S",
+        "--components --dimensions --dim -d": "write --n-components D",
+        "--index --index-col --ids --row-names": "write --id NAME",
+        "--features --columns": "every column that is not a label is a feature; leave columns out with --drop NAME,...",
+        "--categorical --categories --dummies": "write --one-hot NAME,...",
+        "--na --na-values --nan": "write --missing WORD,...",
+        "--header --no-header": "line 1 of a table always gives the names of the columns",
+        "--threshold --cutoff": "thresholds are chosen at fit: write nmlsdr fit --threshold f1, macro, prior or "
+        "NUMBER; predict --probabilities writes the probabilities",
+        "--alpha": "write --alpha-labeled A or --alpha-unlabeled A",
+        "--verbose -v": "progress is shown unless you add --quiet",
+        "--version -V": "write nmlsdr --version",
+        "--standardize --scale --normalize": "features are standardized unless you add --no-standardize",
+    }
+)
+_VERBS = _by_word(
+    {  # verbs of other programs
+        "train learn": "fit",
+        "classify apply": "predict",
+        "embed reduce": "transform",
+        "test score eval validate": "evaluate",
+        "clean check": "review",
+        "fetch download": "datasets fetch",
+        "list ls": "datasets list",
+        "describe show": "info",
+    }
+)
 _PARTS = _by_word({"download get": "fetch", "ls": "list", "show describe check verify": "info"})
+
 
 def is_model(path: str) -> bool:
     """Whether a file has the suffix of a model."""
@@ -153,5 +158,5 @@ class Parser(argparse.ArgumentParser):
             names = ",".join(word.strip(",") for word in values if not os.path.exists(word))
             return f"write names with commas and without blanks between them: {option} {names}"
         if metavar in ("NAME", "WORD") and args[place - 2] == option:
-            return f"put a name that contains blanks in double quotes: {option} \"{args[place - 1]} {first}\""
+            return f'put a name that contains blanks in double quotes: {option} "{args[place - 1]} {first}"'
         return f"for example: {EXAMPLES[self._verb]}" if self._verb in EXAMPLES else f"see '{self.prog} --help'"

@@ -73,8 +73,9 @@ def _facts(table: Table, args: argparse.Namespace, console: Console) -> dict[str
         "method": NAME,
         "standardized": not args.no_standardize,
         "trial": trial,
-        "no_trial": f"{args.folds} folds need at least {2 * args.folds} labelled rows." if args.folds else
-        "the comparison was left out by --folds 0.",
+        "no_trial": f"{args.folds} folds need at least {2 * args.folds} labelled rows."
+        if args.folds
+        else "the comparison was left out by --folds 0.",
         "curve": curve,
         "embedding": embedding,
         "together": fits.describe_neighbors(graph, y, names),

@@ -124,10 +124,16 @@ def page_facts(found: Any, method: Any, table: Table, args: argparse.Namespace) 
         texts = [c.name for c in plan.columns if c.kind == "text"]
         columns = [c.name for c in plan.columns if c.kind in (*FEATURES, "text") and c.name != args.image]
     shown = pages.Shown(
-        source=PurePath(args.data).name, label_names=table.names_of_labels(), verdicts=table.verdicts,
-        given=table.given, columns=[] if args.no_cells else args.show or columns, named=name_all_rows(table),
-        read=read, names=names, plan=plan,
-    )  # fmt: skip
+        source=PurePath(args.data).name,
+        label_names=table.names_of_labels(),
+        verdicts=table.verdicts,
+        given=table.given,
+        columns=[] if args.no_cells else args.show or columns,
+        named=name_all_rows(table),
+        read=read,
+        names=names,
+        plan=plan,
+    )
     X, near = X if scaler is None else scaler.fit_transform(X), {"metric": args.metric, "n_jobs": args.jobs}
     facts = pages.describe_entries(method, X, found, shown, kind=args.kind, **near)
     facts["always"] = [j for j, name in enumerate(facts["columns"]) if name in (args.show or texts)]

@@ -45,8 +45,15 @@ def enter_verdicts(table: Table, args: Any, console: Console) -> Table:
         read = [c.name for c in table.plan.columns if c.kind != "dropped" and c.name != table.id_name]
         cells = {name: table.columns[name] for name in read}
     if args.reviewed is not None:
-        found = read_verdicts(args.reviewed, given, table=cells, ids=table.ids, id_name=table.id_name,
-                              label_names=table.label_names, encoding=table.encoding)
+        found = read_verdicts(
+            args.reviewed,
+            given,
+            table=cells,
+            ids=table.ids,
+            id_name=table.id_name,
+            label_names=table.label_names,
+            encoding=table.encoding,
+        )
         if not console.quiet:
             changed, unclear = ((found >= 0) & (found != given)).sum(), (found == UNCLEAR).sum()
             counts = f"{plural((found >= 0).sum(), 'verdict')}, {plural(changed, 'label')} changed, {unclear} unclear"

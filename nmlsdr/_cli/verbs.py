@@ -63,7 +63,7 @@ _LABELS = {
         "a file with the rows of DATA and a column of 0 and 1 for each label; a row that is empty or -1 is unlabelled",
         InputFile,
     ),
-}  # fmt: skip
+}
 #: The other options of the commands that read a table, in the groups of their help, as a beginner meets them.
 GROUPS: dict[str, Options] = {
     "": {
@@ -121,7 +121,8 @@ GROUPS: dict[str, Options] = {
         "--audit": option(
             "N",
             "ask N annotations of each label first; their verdicts order the others (default: 5; 0: no audit)",
-            seed, default=5,
+            seed,
+            default=5,
         ),
         "--explain": flag("also write the nearest labelled rows of each annotation: number or id, label and distance"),
         "--show": names("on a page, the columns that are shown beside each annotation (default: features and texts)"),
@@ -184,7 +185,8 @@ GROUPS: dict[str, Options] = {
     "how the file is written": {
         "--delimiter": option("C", "CSV: the character between cells (default: guessed from line 1)", delimiter),
         "--decimal": choice(
-            (".", ","), "the decimal mark of numbers, a point or a comma (default: found for each column)",
+            (".", ","),
+            "the decimal mark of numbers, a point or a comma (default: found for each column)",
             metavar="MARK",
         ),
         "--thousands": choice(
@@ -202,7 +204,7 @@ GROUPS: dict[str, Options] = {
         ),
         "--max-features": option("N", "refuse a file that has more columns (default: 1 000 000)", count),
     },
-}  # fmt: skip
+}
 # Which of them the commands have.
 DATA = (
     "data --separator --no-label --id --drop --missing --yes --no --delimiter --encoding --sheet "
@@ -254,9 +256,16 @@ def _add_options(parser: Parser, group: Any, options: Options) -> None:
 
 
 def add_table_verb(
-    verbs: Any, name: str, summary: str, description: str, words: str, out: Options, *, labels: str = LABELS_NEEDED,
+    verbs: Any,
+    name: str,
+    summary: str,
+    description: str,
+    words: str,
+    out: Options,
+    *,
+    labels: str = LABELS_NEEDED,
     run: str = "",
-) -> None:  # fmt: skip
+) -> None:
     """Describe a verb that reads a table: `words` are its options, `labels` says how it uses labels."""
     parser = add_verb(verbs, name, summary, description, {}, run)
     wanted = {*words.split(), *out}
@@ -324,16 +333,34 @@ def _add_tables(verbs: Any) -> None:
     )
     table = output(*LISTS, ".npz", note="; rows count from 0")
     for name, summary, description, more, out, labels in (
-        ("transform", "embed the rows of a table", "Write the embedding of every row of DATA.", "", table,
-         LABELS_IGNORED),
-        ("predict", "predict the labels of a table's rows", "Write 0 or 1 for every label and row of DATA. The "
-         "thresholds were chosen at fit.", "--probabilities", table, LABELS_IGNORED),
-        ("evaluate", "compare predictions with a table's labels",
-         "Predict the labelled rows of DATA, compare with their labels, and print the result for each label and seven "
-         "measures. More is better in all of them: HL' is 1 - Hamming loss, RL' 1 - ranking loss, AP the average "
-         "precision, OE' 1 - one-error, Cov' 1 - coverage / (number of labels), MaF1 and MiF1 the macro and micro "
-         "F1.", "--mask", output(".json", ".csv", required=False), LABELS_NEEDED),
-    ):  # fmt: skip
+        (
+            "transform",
+            "embed the rows of a table",
+            "Write the embedding of every row of DATA.",
+            "",
+            table,
+            LABELS_IGNORED,
+        ),
+        (
+            "predict",
+            "predict the labels of a table's rows",
+            "Write 0 or 1 for every label and row of DATA. The thresholds were chosen at fit.",
+            "--probabilities",
+            table,
+            LABELS_IGNORED,
+        ),
+        (
+            "evaluate",
+            "compare predictions with a table's labels",
+            "Predict the labelled rows of DATA, compare with their labels, and print the result for each label and "
+            "seven measures. More is better in all of them: HL' is 1 - Hamming loss, RL' 1 - ranking loss, AP the "
+            "average precision, OE' 1 - one-error, Cov' 1 - coverage / (number of labels), MaF1 and MiF1 the macro "
+            "and micro F1.",
+            "--mask",
+            output(".json", ".csv", required=False),
+            LABELS_NEEDED,
+        ),
+    ):
         words = f"{APPLYING} {more}"
         add_table_verb(verbs, name, summary, description, words, out, labels=labels, run=f"_cli.models:{name}")
     add_table_verb(

@@ -16,8 +16,13 @@ from .._search import choose_proposed, squared_neighbors
 from .._search.prepared import MOST_QUERIES, PreparedRows
 
 # The search behind each name that scikit-learn has for a metric; the powers of "minkowski" are 2.
-METRICS = {"euclidean": "euclidean", "l2": "euclidean", "minkowski": "euclidean", "sqeuclidean": "euclidean",
-           "cosine": "cosine"}  # fmt: skip
+METRICS = {
+    "euclidean": "euclidean",
+    "l2": "euclidean",
+    "minkowski": "euclidean",
+    "sqeuclidean": "euclidean",
+    "cosine": "cosine",
+}
 
 # Binary digits.  Embeddings of dense and CSR rows differ by some 1e-14 of the largest entry, so that one entry in 4e5
 # falls to another step; with 36 digits it was one in a thousand, enough to change predictions.

@@ -280,9 +280,16 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         return tags
 
     def fit(
-        self, X: Any, y: Any, *, graph: Any = None, alpha: Any = None, labeled: Any = None, verdicts: Any = None,
+        self,
+        X: Any,
+        y: Any,
+        *,
+        graph: Any = None,
+        alpha: Any = None,
+        labeled: Any = None,
+        verdicts: Any = None,
         **unknown: Any,
-    ) -> Self:  # fmt: skip
+    ) -> Self:
         """Learn the embedding, the trend, its propagated errors and the thresholds.
 
         Parameters

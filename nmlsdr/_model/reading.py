@@ -145,8 +145,10 @@ def revived(kept: Any) -> Any:
     parameters = {key: state[key] for key in estimator.get_params(deep=False) if key in state}
     unknown = sorted(state.keys() - parameters.keys() - fields.keys())
     if unknown:
-        raise Refused(f"it holds {name}.{unknown[0]}, which this version does not know; write the model again, "
-                      "or upgrade nmlsdr if a later version wrote it")
+        raise Refused(
+            f"it holds {name}.{unknown[0]}, which this version does not know; write the model again, "
+            "or upgrade nmlsdr if a later version wrote it"
+        )
     for key, value in parameters.items():
         check_parameter(name, key, value)
     estimator.set_params(**parameters)

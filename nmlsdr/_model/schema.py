@@ -120,7 +120,6 @@ _ATTRIBUTES: dict[type | str, str] = {
 }
 
 
-
 def full_name(kind: type | str) -> str:
     """The name of a class with its module, as a file gives it."""
     return kind if isinstance(kind, str) else f"{kind.__module__}.{kind.__qualname__}"

@@ -29,11 +29,14 @@ def render(facts: Mapping[str, Any]) -> str:
     script, style = (read_asset("nmlsdr._report", f"page.{kind}") for kind in ("js", "css"))
     part = render_part(facts["review"])
     shown = readable({name: value for name, value in facts.items() if name != "review"})
-    return open_template("nmlsdr._report", "page.html.jinja").render(
-        **shown,
-        review=part,
-        file=readable(facts["review"]["file"]),
-        n_entries=len(facts["review"]["entries"]),
-        style=shared_style + style,
-        scripts=[shared_script, script],
-    ) + "\n"
+    return (
+        open_template("nmlsdr._report", "page.html.jinja").render(
+            **shown,
+            review=part,
+            file=readable(facts["review"]["file"]),
+            n_entries=len(facts["review"]["entries"]),
+            style=shared_style + style,
+            scripts=[shared_script, script],
+        )
+        + "\n"
+    )

@@ -251,9 +251,7 @@ def learning_curve(method: Any, data: Labelled) -> Facts | None:
     return {"points": points, "folds": CURVE_FOLDS} | difference(found[:, -1] - found[:, -2])
 
 
-def score_labels(
-    Y: NDArray[Any], labels: NDArray[Any], scores: NDArray[Any], names: Sequence[str]
-) -> list[Facts]:
+def score_labels(Y: NDArray[Any], labels: NDArray[Any], scores: NDArray[Any], names: Sequence[str]) -> list[Facts]:
     """Score each label over the rows where it is known.
 
     Parameters

@@ -91,9 +91,14 @@ def ridge_regression(
 
 
 def coefficients(
-    X: RowSums, Y: np.ndarray, known: np.ndarray | None, sets: list[LabelSet], ridge: float, w: np.ndarray,
+    X: RowSums,
+    Y: np.ndarray,
+    known: np.ndarray | None,
+    sets: list[LabelSet],
+    ridge: float,
+    w: np.ndarray,
     origin: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+) -> tuple[np.ndarray, np.ndarray]:
     """w^1/2 B (n_features, n_labels), and what is predicted at ``origin`` (n_labels,).
 
     A label without a known row is 0 everywhere.

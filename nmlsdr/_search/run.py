@@ -31,9 +31,16 @@ class Known(NamedTuple):
 
 
 def squared_neighbors(
-    X: Any, n_neighbors: int, *, queries: Any = None, metric: str = "euclidean", n_jobs: int | None = None,
-    checked: bool = False, out: tuple[np.ndarray, np.ndarray] | None = None, known: Known | None = None,
-) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    X: Any,
+    n_neighbors: int,
+    *,
+    queries: Any = None,
+    metric: str = "euclidean",
+    n_jobs: int | None = None,
+    checked: bool = False,
+    out: tuple[np.ndarray, np.ndarray] | None = None,
+    known: Known | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
     """As `nmlsdr.graph.kneighbors`, with the canonical squared distances that order and merges must use.
 
     With ``metric="cosine"`` they are those of rows of length 1, 2 (1 - cos).  ``out``: the two arrays to fill.
@@ -62,9 +69,16 @@ def index_of(rows: Any, metric: str, n_threads: int, *, packed: bool = False) ->
 
 
 def answer(
-    index: _graph.Index, rows: Any, queries: Any, squared: np.ndarray, indices: np.ndarray, n_threads: int, *,
-    known: Known | None = None, alone: bool = False,
-) -> None:  # fmt: skip
+    index: _graph.Index,
+    rows: Any,
+    queries: Any,
+    squared: np.ndarray,
+    indices: np.ndarray,
+    n_threads: int,
+    *,
+    known: Known | None = None,
+    alone: bool = False,
+) -> None:
     """Fill the squared distances and indices (n_queries, k), at least one.
 
     Queries are stored as the rows of the index, in any dtype, or None for the rows themselves.  ``alone``: the rows are

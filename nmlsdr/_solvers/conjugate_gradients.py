@@ -74,10 +74,27 @@ class _Batch:
             gain, k, m = (np.pad(values, ((0, 0), (0, width - self.count))) for values in (gain, k, m))
         n_blocks = -(-n // BLOCK_ROWS)
         self.kernels = _propagation.BatchKernels(
-            system.indptr, system.indices, system.values, sweep_values, system.h, system.inverse_h, gain, m, k,
-            self.B, self.F, self.x, self.z, self.y, self.p, np.empty((3, n_blocks, width)),
-            np.empty((n_blocks, width), np.float32), BLOCK_ROWS, system.n_threads, simd(),
-        )  # fmt: skip
+            system.indptr,
+            system.indices,
+            system.values,
+            sweep_values,
+            system.h,
+            system.inverse_h,
+            gain,
+            m,
+            k,
+            self.B,
+            self.F,
+            self.x,
+            self.z,
+            self.y,
+            self.p,
+            np.empty((3, n_blocks, width)),
+            np.empty((n_blocks, width), np.float32),
+            BLOCK_ROWS,
+            system.n_threads,
+            simd(),
+        )
         self.rho, self.along, self.peak = np.zeros((3, width))
         self.sweeps = np.zeros(width, np.int64)
         self.tol = np.full(width, math.inf)  # infinite: the column is done, or waits for `check_stopped`

@@ -197,9 +197,11 @@ class System:
             return np.empty(0, np.float32)
         scale = np.zeros(len(self.h))  # with alpha the values are alpha_i T_ij <= 1 and cannot overflow float32
         np.divide(
-            1.0 if self.per_entry else self.alpha[:, 0], self.row_sums, out=scale,
+            1.0 if self.per_entry else self.alpha[:, 0],
+            self.row_sums,
+            out=scale,
             where=self.row_sums > 0 if self.per_entry else self.sought[:, 0],
-        )  # fmt: skip
+        )
         return (self.values * np.repeat(scale, np.diff(self.indptr))).astype(np.float32)
 
     def first_iterate(self, init: np.ndarray | None, out: np.ndarray | None = None) -> np.ndarray:
@@ -218,9 +220,7 @@ class System:
         """What every sweep of `sweep` uses: the gain of `factors`, and (I - A) Y."""
         return self.factors().gain, (1.0 - self.alpha) * self.Y
 
-    def sweep(
-        self, F: np.ndarray, given: tuple[np.ndarray, np.ndarray] | None = None
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def sweep(self, F: np.ndarray, given: tuple[np.ndarray, np.ndarray] | None = None) -> tuple[np.ndarray, np.ndarray]:
         """A T F + (I - A) Y, eq. (6), and the residual of each label of F."""
         gain, own = given or self.given()
         out = self.averages(F, gain)

@@ -53,12 +53,19 @@ def lists_of_queries(rows: DaskRows, queries: DaskRows, n_neighbors: int, *, met
     wanted = {"k": k, "metric": metric, "n_jobs": None}
     readings = [(rows.reading([(first, last)]), first) for first, last in rows.ranges() if last > first]
     return [
-        task("merge", merge, [
-            queries.task(_search_queries, [block], reading=reading, inputs=rows.inputs(reading), first=first, **wanted)
-            for reading, first in readings
-        ], k)
+        task(
+            "merge",
+            merge,
+            [
+                queries.task(
+                    _search_queries, [block], reading=reading, inputs=rows.inputs(reading), first=first, **wanted
+                )
+                for reading, first in readings
+            ],
+            k,
+        )
         for block in queries.ranges()
-    ]  # fmt: skip
+    ]
 
 
 def merge(parts: list[Lists], k: int) -> Lists:

@@ -123,9 +123,11 @@ def starred_tables(results: Results) -> list[ResultTable]:
             gap = both[:, 0] - both[:, 1]
             first, second = both.mean(axis=0) if both.size else (np.nan, np.nan)
             entries += [
-                Entry(number(first), bold=bool(first > second)), Entry(number(second), bold=bool(second > first)),
-                f"{int((gap > 0).sum())} of {int((gap != 0).sum())}", number(float(signed_rank_p_values(gap))),
-            ]  # fmt: skip
+                Entry(number(first), bold=bool(first > second)),
+                Entry(number(second), bold=bool(second > first)),
+                f"{int((gap > 0).sum())} of {int((gap != 0).sum())}",
+                number(float(signed_rank_p_values(gap))),
+            ]
         table.add(metric, entries)
     return [table]
 

@@ -50,9 +50,15 @@ def embeddings(panels: Sequence[tuple[str, NDArray[Any], Sequence[tuple[str, NDA
         for index, (name, rows_in_group) in enumerate(groups):
             shown |= rows_in_group
             axes.scatter(
-                *points[rows_in_group].T, s=7, alpha=0.6, linewidths=0, label=name, rasterized=True,
-                color=COLORS[index % len(COLORS)], marker=MARKERS[index % len(MARKERS)],
-            )  # fmt: skip
+                *points[rows_in_group].T,
+                s=7,
+                alpha=0.6,
+                linewidths=0,
+                label=name,
+                rasterized=True,
+                color=COLORS[index % len(COLORS)],
+                marker=MARKERS[index % len(MARKERS)],
+            )
         axes.set_title(title, fontsize=10)
         for side, values in zip("xyz", points[shown].T, strict=False):
             low, high = np.quantile(values, [0.002, 0.998])  # a few far points would squeeze all others together
@@ -63,9 +69,13 @@ def embeddings(panels: Sequence[tuple[str, NDArray[Any], Sequence[tuple[str, NDA
         axes.tick_params(labelsize=7)
         # Below the axes, because points fill every corner of them.
         axes.legend(
-            fontsize=8, markerscale=2, loc="upper center", bbox_to_anchor=(0.5, -0.02 if three else -0.14), ncols=3,
+            fontsize=8,
+            markerscale=2,
+            loc="upper center",
+            bbox_to_anchor=(0.5, -0.02 if three else -0.14),
+            ncols=3,
             frameon=False,
-        )  # fmt: skip
+        )
         if three:
             axes.view_init(elev=20, azim=-65)  # shows the four arms of the Toy set
             axes.set_box_aspect(None, zoom=0.85)  # space for the labels

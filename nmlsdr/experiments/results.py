@@ -196,12 +196,14 @@ class Section:
         texts = (texts or resource("texts.json"))["sections"][name]
         notes = general_notes(name, {dataset for results in found for dataset in results.datasets})
         return cls(
-            name, texts["title"].format(**values), all_cells(name, found),
+            name,
+            texts["title"].format(**values),
+            all_cells(name, found),
             paragraphs=[text.format(**values) for text in texts["paragraphs"]]
             + (notes if size == "full" else texts.get("small", [])),
             settings=[results.settings for results in found],
             failures=[text for results in found for text in results.failures],
-        )  # fmt: skip
+        )
 
     def claim(self, name: str, holds: bool | None, **values: Any) -> None:
         """Add a claim of ``texts.json``."""

@@ -190,9 +190,14 @@ def remaining_seconds(waiting: Sequence[CellKey], records: Sequence[Record], job
 
 
 def shown(
-    records: Iterable[Record], waiting: Sequence[CellKey], n_finished: int, jobs: int, *,
-    stream: TextIO | None = None, every: float = 15.0,
-) -> Iterator[Record]:  # fmt: skip
+    records: Iterable[Record],
+    waiting: Sequence[CellKey],
+    n_finished: int,
+    jobs: int,
+    *,
+    stream: TextIO | None = None,
+    every: float = 15.0,
+) -> Iterator[Record]:
     """Yield the records, and show how far a run is: one changing line on a terminal, else a line now and then.
 
     Parameters

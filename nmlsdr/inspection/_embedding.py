@@ -70,9 +70,16 @@ class EmbeddingDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, y: Any = None, *, color_by: int | str | None = None,
-        suspects: ArrayLike | None = None, ax: Any = None, **scatter: Any,
-    ) -> "EmbeddingDisplay":  # fmt: skip
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any = None,
+        *,
+        color_by: int | str | None = None,
+        suspects: ArrayLike | None = None,
+        ax: Any = None,
+        **scatter: Any,
+    ) -> "EmbeddingDisplay":
         """Transform the rows of X and draw them in their first two components; of more than 5000 rows a random sample.
 
         Parameters
@@ -150,10 +157,14 @@ class EmbeddingDisplay:
         self.rings_ = None
         if self.suspects is not None and self.suspects.any():
             self.rings_ = ax.scatter(
-                *points[self.suspects].T, s=4 * float(np.max(style["s"])), facecolors="none",
-                edgecolors=ax.xaxis.label.get_color(), linewidths=1.0, zorder=3,
+                *points[self.suspects].T,
+                s=4 * float(np.max(style["s"])),
+                facecolors="none",
+                edgecolors=ax.xaxis.label.get_color(),
+                linewidths=1.0,
+                zorder=3,
                 label=f"suspect ({int(self.suspects.sum())})",
-            )  # fmt: skip
+            )
         ax.set_xlabel(self.axis_names[0])
         if one:
             ax.set_yticks([])

@@ -225,15 +225,25 @@ def describe_entries(method: Any, X: Any, found: Suspects, table: Shown, *, kind
         "file": re.sub(r"[^\w.-]+", "-", f"{PurePath(table.source).stem}-verdicts.csv"),
         "formula": FORMULA.pattern,
         "words": dict(VERDICTS),
-        "key": key, "unique": len({*ids}) == len(ids), "labels": list(names), "kind": kind,
+        "key": key,
+        "unique": len({*ids}) == len(ids),
+        "labels": list(names),
+        "kind": kind,
         "entries": [vars(one) for one in entries],
-        "rows": numbers.tolist(), "ids": ids[numbers].tolist(), "checks": table.named[-1][1][numbers].tolist(),
+        "rows": numbers.tolist(),
+        "ids": ids[numbers].tolist(),
+        "checks": table.named[-1][1][numbers].tolist(),
         "has": [np.flatnonzero(on).tolist() for on in target[numbers] == 1],
         "unknown": [np.flatnonzero(on).tolist() for on in target[numbers] == -1],
         "doubtful": int((target != -1).sum()) // 10,  # of this list those that make neighbours doubtful
-        "columns": list(columns), "told": told, "cells": [[text[:LONGEST_CELL] for text in texts] for texts in cells],
-        "earlier": earlier, "always": [], "pictures": None, "linked": False,
-    }  # fmt: skip
+        "columns": list(columns),
+        "told": told,
+        "cells": [[text[:LONGEST_CELL] for text in texts] for texts in cells],
+        "earlier": earlier,
+        "always": [],
+        "pictures": None,
+        "linked": False,
+    }
 
 
 def _add_parts(
@@ -365,18 +375,33 @@ def render_page(facts: Facts, *, source: str, command: str = "") -> bytes:
     """Return the page on which the entries are checked; `command` are the options of the commands to run next."""
     script, style = script_and_style()
     page = open_template("nmlsdr.inspection", "review.html.jinja").render(
-        file=readable(facts["file"]), source=readable(source), command=readable(command, 2000),
-        columns=facts["columns"], pictures=facts["pictures"],  # both are counted and not shown
-        n_rows=len(facts["rows"]), part=render_part(facts), script=script, style=style,
-    )  # fmt: skip
+        file=readable(facts["file"]),
+        source=readable(source),
+        command=readable(command, 2000),
+        columns=facts["columns"],
+        pictures=facts["pictures"],  # both are counted and not shown
+        n_rows=len(facts["rows"]),
+        part=render_part(facts),
+        script=script,
+        style=style,
+    )
     return f"{page}\n".encode()
 
 
 def write_review(
-    path: str | os.PathLike[str], estimator: Any, X: Any, y: Any, *, table: Any = None,
-    ids: Sequence[Any] | None = None, kind: str = "all", top: int = TOP,
-    verdicts: NDArray[np.int64] | None = None, audit: int = AUDIT, title: str = "table",
-) -> None:  # fmt: skip
+    path: str | os.PathLike[str],
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    table: Any = None,
+    ids: Sequence[Any] | None = None,
+    kind: str = "all",
+    top: int = TOP,
+    verdicts: NDArray[np.int64] | None = None,
+    audit: int = AUDIT,
+    title: str = "table",
+) -> None:
     """Write the page on which a person checks annotations: a single file that a browser opens without a network.
 
     Parameters
@@ -451,9 +476,16 @@ def write_review(
     named = [("row", np.arange(len(given))), ("check", check_rows(shown, given))]
     named = named if texts is None else [("id", texts), *named]
     shown = Shown(
-        source=title, label_names=label_names, verdicts=verdicts, given=given, columns=names, named=named, read=block,
-        names=names, plan=getattr(encoder, "plan_", None),
-    )  # fmt: skip
+        source=title,
+        label_names=label_names,
+        verdicts=verdicts,
+        given=given,
+        columns=names,
+        named=named,
+        read=block,
+        names=names,
+        plan=getattr(encoder, "plan_", None),
+    )
     X = X.tocsr() if sparse.issparse(X) else np.asarray(X)
     facts = describe_entries(step, X, found.first(check_count(top, "top")), shown, kind=kind)
     write_file(path, render_page(facts, source=title))

@@ -136,9 +136,16 @@ class _Order(NamedTuple):
 
 
 def rank_suspects(
-    flip_scores: Any, y: Any, *, kind: str = "all", flip_rate: float | None = None, forget_rate: float | None = None,
-    labeled: Any = None, verdicts: ArrayLike | None = None, audit: int = 0,
-) -> Suspects:  # fmt: skip
+    flip_scores: Any,
+    y: Any,
+    *,
+    kind: str = "all",
+    flip_rate: float | None = None,
+    forget_rate: float | None = None,
+    labeled: Any = None,
+    verdicts: ArrayLike | None = None,
+    audit: int = 0,
+) -> Suspects:
     """Order the given annotations for review, the one most likely wrong first.
 
     Parameters

@@ -101,9 +101,15 @@ def for_spreadsheets(columns: Columns) -> Columns:
 
 
 def read_verdicts(
-    path: str | os.PathLike[str], y: Any, *, table: Any = None, ids: Sequence[Any] | None = None,
-    id_name: str | None = None, label_names: Sequence[str] | None = None, encoding: str | None = None,
-) -> NDArray[np.int64]:  # fmt: skip
+    path: str | os.PathLike[str],
+    y: Any,
+    *,
+    table: Any = None,
+    ids: Sequence[Any] | None = None,
+    id_name: str | None = None,
+    label_names: Sequence[str] | None = None,
+    encoding: str | None = None,
+) -> NDArray[np.int64]:
     """Read the verdicts that the review page or a filled-in list gives on annotations.
 
     Parameters
@@ -204,11 +210,16 @@ def read_verdicts(
         more = f", and {plural(len(lost) - 1, 'more line')} of {len(lines)} cannot be placed" if len(lost) > 1 else ""
         advice = "give the list with all its columns and the table that it was made from, or delete these lines"
         raise InputError(f"{lost[0]}{more}; {advice}.")
-    notes = [f"no row of the table has the {name} of {plural(n, 'verdict')}; the other column found the row"
-             for name, n in news.items() if n]  # fmt: skip
+    notes = [
+        f"no row of the table has the {name} of {plural(n, 'verdict')}; the other column found the row"
+        for name, n in news.items()
+        if n
+    ]
     if n_corrected:
-        notes.append(f"{plural(n_corrected, 'label')} of the table changed since the list was made; give the labels "
-                     "from before, which show how often mistakes are made")  # fmt: skip
+        notes.append(
+            f"{plural(n_corrected, 'label')} of the table changed since the list was made; give the labels "
+            "from before, which show how often mistakes are made"
+        )
     for note in notes:
         warnings.warn(f"{path}: {note}.", stacklevel=2)
     return found

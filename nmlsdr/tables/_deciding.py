@@ -91,9 +91,14 @@ class Deciding:
     """
 
     def __init__(
-        self, columns: Mapping[str, Cells], n_rows: int, choices: Choices, labeled: Any = None,
-        labels: Iterable[str] = (), separator: str | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        columns: Mapping[str, Cells],
+        n_rows: int,
+        choices: Choices,
+        labeled: Any = None,
+        labels: Iterable[str] = (),
+        separator: str | None = None,
+    ) -> None:
         if choices.decimal is not None and choices.decimal == choices.thousands:
             raise InputError(f"decimal and thousands are both {choices.decimal!r}; give different marks.")
         self.n_rows, self.choices, self.labeled = n_rows, choices, labeled

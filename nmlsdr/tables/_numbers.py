@@ -138,9 +138,12 @@ def usual_decimal(columns: Iterable[Mapping[str, int]]) -> str | None:
 
 
 def find_notation(
-    texts: Mapping[str, int], usual: str | None = None, decimal: str | None = None, thousands: str | None = None,
+    texts: Mapping[str, int],
+    usual: str | None = None,
+    decimal: str | None = None,
+    thousands: str | None = None,
     every: Callable[[], Iterable[str]] | None = None,
-) -> tuple[Notation, str]:  # fmt: skip
+) -> tuple[Notation, str]:
     """Return the notation that reads most cells of a column, and why another may be meant (empty: it may not).
 
     Of several that read as many, the one with the usual decimal mark is taken, then the first of `NOTATIONS`. The order

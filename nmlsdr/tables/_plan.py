@@ -258,9 +258,13 @@ class Plan:
         return found
 
     def encode_new(
-        self, columns: Mapping[str, Cells], n_rows: int, problems: list[Problem], absent: Container[str],
+        self,
+        columns: Mapping[str, Cells],
+        n_rows: int,
+        problems: list[Problem],
+        absent: Container[str],
         renamed: Mapping[str, str],
-    ) -> tuple[NDArray[np.float64], list[Problem], list[str]]:  # fmt: skip
+    ) -> tuple[NDArray[np.float64], list[Problem], list[str]]:
         """Return the filled features of another table, the cells that are errors, and a line on each odd column."""
         X = self.encode(columns, n_rows, problems)
         errors, words = new_words(problems, n_rows)

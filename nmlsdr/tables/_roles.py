@@ -168,10 +168,13 @@ def split_columns(source: Any, roles: Roles, labels: LabelNames | None, one_hot:
     return Split(
         features=[name for name in others if name in kept],
         labels=[name for name in names if found.get(name) == "a label"],
-        lists=roles.lists, id=roles.id_column, yes=roles.yes, no=roles.no,
+        lists=roles.lists,
+        id=roles.id_column,
+        yes=roles.yes,
+        no=roles.no,
         shown=[name for name in roles.shown if name in known],
         unused=[name for name in others if name not in kept],
-    )  # fmt: skip
+    )
 
 
 def check_names(names: Sequence[str], form: Form, line: int | None = None) -> None:

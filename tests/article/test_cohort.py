@@ -68,19 +68,45 @@ def test_each_code_of_the_table(name):
 
 @pytest.mark.parametrize(
     "name",
-    ["ATC:C01AB", "ATC:C03", "ATC:C02L", "ATC:A10B", "ATC:A10BG2", "ATC:C07", "ATC:N02BE", "ICD9:400", "ICD9:406.9",
-     "ICD9:V25.0", "ICD9:E401.9", "ICD9:25", "ICD9:2", "ICD9:361.0", "ICD9:649", "ATC:C09AA05"],
-)  # fmt: skip
+    [
+        "ATC:C01AB",
+        "ATC:C03",
+        "ATC:C02L",
+        "ATC:A10B",
+        "ATC:A10BG2",
+        "ATC:C07",
+        "ATC:N02BE",
+        "ICD9:400",
+        "ICD9:406.9",
+        "ICD9:V25.0",
+        "ICD9:E401.9",
+        "ICD9:25",
+        "ICD9:2",
+        "ICD9:361.0",
+        "ICD9:649",
+        "ATC:C09AA05",
+    ],
+)
 def test_codes_outside_the_table_have_no_effect(name):
     assert label(name) == HEALTHY
 
 
 @pytest.mark.parametrize(
     ("name", "expected"),
-    [("ATC:C02KX", NONE), ("ATC:C02KX01", NONE), ("ATC:C07BB", NONE), ("ATC:C07XA", NONE), ("ICD9:401.9", HYPERTENSION),
-     ("ICD9:4019", HYPERTENSION), ("icd9:402.91", HYPERTENSION), ("ICD9:250.02", DIABETES), ("ICD9: 250.02", DIABETES),
-     ("ICD9:362.01", NONE), ("ATC:c09aa", NONE)],
-)  # fmt: skip
+    [
+        ("ATC:C02KX", NONE),
+        ("ATC:C02KX01", NONE),
+        ("ATC:C07BB", NONE),
+        ("ATC:C07XA", NONE),
+        ("ICD9:401.9", HYPERTENSION),
+        ("ICD9:4019", HYPERTENSION),
+        ("icd9:402.91", HYPERTENSION),
+        ("ICD9:250.02", DIABETES),
+        ("ICD9: 250.02", DIABETES),
+        ("ICD9:362.01", NONE),
+        ("ATC:c09aa", NONE),
+    ],
+)
 def test_short_codes_match_by_prefix(name, expected):
     assert label(name) == expected
 

@@ -96,8 +96,13 @@ def small(monkeypatch):
         for role, (name, text) in content.items()
     }
     entry = {
-        "name": "Small", "folder": "small-1", "subject": "nothing", "remote": "far", "files": files,
-        "rules": {"n_train": 2, "drop": ["row"]}, "paper": {},
+        "name": "Small",
+        "folder": "small-1",
+        "subject": "nothing",
+        "remote": "far",
+        "files": files,
+        "rules": {"n_train": 2, "drop": ["row"]},
+        "paper": {},
     }
     table = {"source": "http://127.0.0.1:1/", "home": "nowhere", "sets": {"Small": entry}}
     monkeypatch.setattr(catalog_module, "catalog", lambda: table)

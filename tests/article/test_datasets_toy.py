@@ -108,18 +108,21 @@ def test_make_toy_returns_the_requested_sizes(n_samples, block_size, n_noise_blo
     assert ((X >= 0) & (X <= 10) & (np.floor(X) == X)).all()
 
 
-@pytest.mark.parametrize(("wrong", "words"), [
-    ({"n_samples": 7}, "n_samples must be an integer of at least 8, got 7"),
-    ({"n_samples": 10.0}, "n_samples must be .* got 10.0"),
-    ({"n_samples": 10, "n_train": 10}, "lower n_train"),
-    ({"n_train": 0}, "n_train must be .* got 0"),
-    ({"block_size": 0}, "block_size must be .* got 0"),
-    ({"n_noise_blocks": -1}, "n_noise_blocks must be an integer of at least 0, got -1"),
-    ({"noise": "some"}, 'must be "exact" or "independent"'),
-    ({"random_state": "x"}, "random_state must be an integer"),
-    ({"random_state": -1}, "random_state must be an integer"),
-    ({"random_state": True}, "random_state must be an integer of at least 0"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"n_samples": 7}, "n_samples must be an integer of at least 8, got 7"),
+        ({"n_samples": 10.0}, "n_samples must be .* got 10.0"),
+        ({"n_samples": 10, "n_train": 10}, "lower n_train"),
+        ({"n_train": 0}, "n_train must be .* got 0"),
+        ({"block_size": 0}, "block_size must be .* got 0"),
+        ({"n_noise_blocks": -1}, "n_noise_blocks must be an integer of at least 0, got -1"),
+        ({"noise": "some"}, 'must be "exact" or "independent"'),
+        ({"random_state": "x"}, "random_state must be an integer"),
+        ({"random_state": -1}, "random_state must be an integer"),
+        ({"random_state": True}, "random_state must be an integer of at least 0"),
+    ],
+)
 def test_make_toy_refuses_wrong_arguments(wrong, words):
     with pytest.raises(ValueError, match=words):
         make_toy(**wrong)
@@ -185,10 +188,19 @@ def test_each_function_derives_its_own_random_stream_from_a_seed(seed):
 
 
 @pytest.mark.parametrize("function", [flip_labels, mask_labels])
-@pytest.mark.parametrize("Y", [
-    np.zeros((3, 0)), [[0, 2]], [[0, 1], [0, np.inf]], [[-1, 1], [1, -1]], np.array([["a", "b"]]),
-    np.ma.masked_array([[2, 1]], mask=[[False, True]]), sparse.csr_array(np.array([[0, 3]])),
-], ids=["no columns", "2", "infinite", "coded", "text", "masked", "sparse"])  # fmt: skip
+@pytest.mark.parametrize(
+    "Y",
+    [
+        np.zeros((3, 0)),
+        [[0, 2]],
+        [[0, 1], [0, np.inf]],
+        [[-1, 1], [1, -1]],
+        np.array([["a", "b"]]),
+        np.ma.masked_array([[2, 1]], mask=[[False, True]]),
+        sparse.csr_array(np.array([[0, 3]])),
+    ],
+    ids=["no columns", "2", "infinite", "coded", "text", "masked", "sparse"],
+)
 def test_bad_labels_raise_the_same_errors_as_in_the_estimators(function, Y):
     with pytest.raises(ValueError, match="Y") as expected:
         check_labels(Y, name="Y")
@@ -239,12 +251,15 @@ def test_generators_are_used_as_they_are():
     "seed",
     [lambda: 7, lambda: np.random.default_rng(7), lambda: np.random.RandomState(7), lambda: None, lambda: np.int64(7)],
 )
-@pytest.mark.parametrize("draw", [
-    lambda seed: make_toy(n_samples=40, random_state=seed).data,
-    lambda seed: make_cohort(n_per_group=500, random_state=seed).data,
-    lambda seed: flip_labels(np.eye(40, dtype=int), 0.5, random_state=seed),
-    lambda seed: mask_labels(np.eye(40, dtype=int), 0.5, random_state=seed),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda seed: make_toy(n_samples=40, random_state=seed).data,
+        lambda seed: make_cohort(n_per_group=500, random_state=seed).data,
+        lambda seed: flip_labels(np.eye(40, dtype=int), 0.5, random_state=seed),
+        lambda seed: mask_labels(np.eye(40, dtype=int), 0.5, random_state=seed),
+    ],
+)
 def test_every_kind_of_random_state(draw, seed):
     first, second = draw(seed()), draw(seed())
     assert (first.shape == second.shape and np.array_equal(first, second)) == (seed() is not None)

@@ -23,8 +23,16 @@ def reproduce(*words):
 
 def record(method="NMLSDR", seed=0, study="toy", dataset="Toy", value=0.5, **more):
     values = dict.fromkeys(METRICS, value)
-    return {"study": study, "dataset": dataset, "method": method, "seed": seed, "metrics": values, "times": {},
-            "error": None, **more}  # fmt: skip
+    return {
+        "study": study,
+        "dataset": dataset,
+        "method": method,
+        "seed": seed,
+        "metrics": values,
+        "times": {},
+        "error": None,
+        **more,
+    }
 
 
 # ---- the folder of cells
@@ -248,8 +256,13 @@ def test_tables_are_written_in_every_format():
     table = example_table()
     assert table.to_csv() == "Row,x,y\nfirst,0.5,a_b & 5 %\n"
     assert table.to_text().splitlines() == [
-        "Title", "Row       x          y", "first  0.5*  a_b & 5 %", "        0.4", "       +0.1", "A note.",
-    ]  # fmt: skip
+        "Title",
+        "Row       x          y",
+        "first  0.5*  a_b & 5 %",
+        "        0.4",
+        "       +0.1",
+        "A note.",
+    ]
 
 
 def test_in_a_terminal_a_table_describes_itself_as_it_looks_there():
@@ -264,8 +277,17 @@ def test_the_page_escapes_all_that_it_is_given():
     bad = "<script>alert('x')</script>\" onload=\""
     rows = [(bad, [results.Entry(bad, bad, True, 0.1), results.Entry(bad)])]
     table = results.ResultTable(bad, bad, [bad, "x", "y"], rows, bad)
-    one = results.Section("toy", bad, table, [bad], [(bad, True), (bad, None)], [table, example_table()],
-                         {bad: (None, bad)}, {bad: bad}, [bad])  # fmt: skip
+    one = results.Section(
+        "toy",
+        bad,
+        table,
+        [bad],
+        [(bad, True), (bad, None)],
+        [table, example_table()],
+        {bad: (None, bad)},
+        {bad: bad},
+        [bad],
+    )
     page = report._page([one], {bad: b"png"}, [(bad, bad)])
     assert "<script" not in page
     assert 'onload="' not in page
@@ -406,14 +428,17 @@ def test_a_class_of_one_s_own_stands_in_the_tables_of_the_benchmarks(tmp_path):
     assert protocol.embed(study, own, data)[1].shape[1] == data.given.shape[1]
 
 
-@pytest.mark.parametrize(("words", "message"), [
-    (("benchmarks", "--datasets", "bird", "--data-home", "nowhere"), "'bird'"),
-    (("toy", "--methods", "sklearn:Nope"), "'sklearn:Nope' cannot be imported"),
-    (("toy", "--methods", "numpy:zeros"), "'numpy:zeros' must be a transformer class"),
-    (("toy", "--methods", "NMLSD"), "did you mean NMLSDR?"),
-    (("toy", "--datasets", "Birds"), "toy has one data set; leave --datasets out"),
-    (("benchmarks", "--data-home", "nowhere", "--datasets", "Birds"), "birds-train.arff"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("benchmarks", "--datasets", "bird", "--data-home", "nowhere"), "'bird'"),
+        (("toy", "--methods", "sklearn:Nope"), "'sklearn:Nope' cannot be imported"),
+        (("toy", "--methods", "numpy:zeros"), "'numpy:zeros' must be a transformer class"),
+        (("toy", "--methods", "NMLSD"), "did you mean NMLSDR?"),
+        (("toy", "--datasets", "Birds"), "toy has one data set; leave --datasets out"),
+        (("benchmarks", "--data-home", "nowhere", "--datasets", "Birds"), "birds-train.arff"),
+    ],
+)
 def test_bad_input_raises_a_clear_error_and_status_2(tmp_path, capfd, words, message):
     assert reproduce(*words, "--out", tmp_path / "out") == 2
     out, err = capfd.readouterr()

@@ -73,11 +73,18 @@ def test_a_second_start_does_no_work(uninterrupted, start):
 @pytest.mark.quick_cases("after-rename@5")
 @pytest.mark.parametrize(
     ("fault", "finished"),
-    [("before-flush@1", 0), ("after-flush@1", 0), ("before-rename@1", 0), ("after-rename@1", 1),
-     ("before-rename@5", 4), ("after-rename@5", 5),
-     (f"before-rename@{CELLS + 1}", CELLS), (f"before-rename@{CELLS + 4}", CELLS),
-     (f"after-rename@{CELLS + 3}", CELLS)],
-)  # fmt: skip
+    [
+        ("before-flush@1", 0),
+        ("after-flush@1", 0),
+        ("before-rename@1", 0),
+        ("after-rename@1", 1),
+        ("before-rename@5", 4),
+        ("after-rename@5", 5),
+        (f"before-rename@{CELLS + 1}", CELLS),
+        (f"before-rename@{CELLS + 4}", CELLS),
+        (f"after-rename@{CELLS + 3}", CELLS),
+    ],
+)
 def test_killed_at_a_fault_point(tmp_path, uninterrupted, fault, finished, start):
     out = tmp_path / "out"
     assert start(out, "--fault", fault) == -signal.SIGKILL

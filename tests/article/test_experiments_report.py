@@ -15,8 +15,15 @@ def some_results(n_datasets, methods=("CCA", "NMLSDR"), seeds=2):
     study = STUDIES["benchmarks"]
     shape = (n_datasets, len(methods), 7, seeds)
     values = np.full(shape, 0.5) + 0.1 * np.arange(len(methods))[None, :, None, None] + 0.001 * np.arange(seeds)
-    return Results(study, study.datasets[:n_datasets], tuple(methods), tuple(range(seeds)), {"metrics": values},
-                   np.ones((n_datasets, len(methods), seeds)), [])  # fmt: skip
+    return Results(
+        study,
+        study.datasets[:n_datasets],
+        tuple(methods),
+        tuple(range(seeds)),
+        {"metrics": values},
+        np.ones((n_datasets, len(methods), seeds)),
+        [],
+    )
 
 
 @pytest.mark.parametrize(("n_datasets", "holds"), [(2, None), (4, None), (5, True), (10, True)])

@@ -57,19 +57,24 @@ def test_printed_best_counts_are_reproduced_exactly(metric):
 
 @pytest.mark.parametrize("n", [1, 2, 3, 6, 8])
 def test_signed_rank_p_value_counts_all_sign_patterns(n):
-    sums = [sum(rank for rank, sign in zip(range(1, n + 1), signs, strict=True) if sign)
-            for signs in product([0, 1], repeat=n)]  # fmt: skip
+    sums = [
+        sum(rank for rank, sign in zip(range(1, n + 1), signs, strict=True) if sign)
+        for signs in product([0, 1], repeat=n)
+    ]
     for signs in product([-1.0, 1.0], repeat=n):
         statistic = sum(rank for rank, sign in zip(range(1, n + 1), signs, strict=True) if sign > 0)
         expected = np.mean(np.array(sums) >= statistic)
         assert signed_rank_p_values(np.arange(1, n + 1) * signs) == pytest.approx(expected, abs=1e-15)
 
 
-@pytest.mark.parametrize(("differences", "expected"), [
-    ([0.1, 0.1, -0.1], 0.375),  # ranks 2, 2, 2: W+ = 4, and 3 of the 8 sums of 1, 2, 3 reach it
-    ([0.0, 0.2, 0.3], 0.25),  # the zero is dropped
-    ([0.951 - 0.95, 0.947 - 0.946, -0.2], 0.625),  # equal to nine decimals, so tied
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("differences", "expected"),
+    [
+        ([0.1, 0.1, -0.1], 0.375),  # ranks 2, 2, 2: W+ = 4, and 3 of the 8 sums of 1, 2, 3 reach it
+        ([0.0, 0.2, 0.3], 0.25),  # the zero is dropped
+        ([0.951 - 0.95, 0.947 - 0.946, -0.2], 0.625),  # equal to nine decimals, so tied
+    ],
+)
 def test_signed_rank_p_value_of_ties_and_zeros(differences, expected):
     assert signed_rank_p_values(differences) == expected
 

@@ -52,7 +52,7 @@ SEEDS = {
     "arff-dense": [
         b"@relation r\n@attribute x numeric\n@attribute 'a b' {0,1}\n@attribute z {A,'B c'}\n@attribute y1 {0,1}\n"
         b"@attribute y2 {NO,YES}\n@data\n1.5,0,A,1,NO\n7,1,'B c',0,YES\n2e5,1,A,?,?\n",
-        b"% c\n@RELATION 'x: -C 2'\n\n@ATTRIBUTE \"q\\\"q\" NUMERIC\n@attribute z string\n@attribute y1 {0,1}\n"
+        b'% c\n@RELATION \'x: -C 2\'\n\n@ATTRIBUTE "q\\"q" NUMERIC\n@attribute z string\n@attribute y1 {0,1}\n'
         b"@attribute y2 {1,0}\n@DATA\n1,'a, b',0,1\n2,\"it\\'s\",1,0\n",
     ],
     "arff-sparse": [
@@ -76,27 +76,92 @@ SEEDS = {
         _npz(X=np.arange(12.0).reshape(4, 3), y=np.eye(4, dtype=int)[:, :2], **_NAMES),
         _npz(np.savez_compressed, X=np.ones((4, 3), np.float32), y=np.array([[0, 1], [-1, -1], [1, 1], [0, 0]])),
         _npz(
-            data=_CSR.data, indices=_CSR.indices, indptr=_CSR.indptr, shape=np.array(_CSR.shape),
-            format=np.array("csr"), y=np.eye(4)[:, :2],
+            data=_CSR.data,
+            indices=_CSR.indices,
+            indptr=_CSR.indptr,
+            shape=np.array(_CSR.shape),
+            format=np.array("csr"),
+            y=np.eye(4)[:, :2],
         ),
         _npz(
-            data=_CSR.tocsc().data, indices=_CSR.tocsc().indices, indptr=_CSR.tocsc().indptr,
-            shape=np.array(_CSR.shape), format=np.array("csc"),
+            data=_CSR.tocsc().data,
+            indices=_CSR.tocsc().indices,
+            indptr=_CSR.tocsc().indptr,
+            shape=np.array(_CSR.shape),
+            format=np.array("csc"),
         ),
     ],
     "parquet": _parquet(),
-}  # fmt: skip
+}
 if not SEEDS["parquet"]:
     KINDS = tuple(kind for kind in KINDS if kind != "parquet")
 
 PIECES = [
-    b"@attribute ", b"@data", b"{", b"}", b"'", b'"', b",", b"\\", b"%", b"nan", b"inf", b"1e999", b"-0", b"\0",
-    b"\xff",    b"\r", b"\n", b"\t", b" ", b"1_0", b"?", b"-1", b"99999999999999999999", b"{0 1,0 2}",
-    b'<!DOCTYPE a [<!ENTITY b "c">]>', b'<label name="', b"&#0;", b"&#xD800;", b"&amp;", b'xmlns:a="b"', b"relational",
-    b'date "yyyy"', b"string", b"\\u0041", b"\\ud800", b"\\777", b"\xe2\x80\xae", b"\x1b[31m", b"0x10", b"1e308",
-    b"1d5", b"True", b"''", b'""', b":", b"0:1", b"1:", b"#", b"{{", b",,", b"\x1f\x8b", b"\x1c5", b"\x85", b"\xd9\xa3",
-    b'encoding="rot13"', b'encoding="utf-16"', b"\xff\xfe", b"(", b"[", b"'descr': ", b"<U0", b"|O", b"-1,", b"9" * 18,
-]  # fmt: skip
+    b"@attribute ",
+    b"@data",
+    b"{",
+    b"}",
+    b"'",
+    b'"',
+    b",",
+    b"\\",
+    b"%",
+    b"nan",
+    b"inf",
+    b"1e999",
+    b"-0",
+    b"\0",
+    b"\xff",
+    b"\r",
+    b"\n",
+    b"\t",
+    b" ",
+    b"1_0",
+    b"?",
+    b"-1",
+    b"99999999999999999999",
+    b"{0 1,0 2}",
+    b'<!DOCTYPE a [<!ENTITY b "c">]>',
+    b'<label name="',
+    b"&#0;",
+    b"&#xD800;",
+    b"&amp;",
+    b'xmlns:a="b"',
+    b"relational",
+    b'date "yyyy"',
+    b"string",
+    b"\\u0041",
+    b"\\ud800",
+    b"\\777",
+    b"\xe2\x80\xae",
+    b"\x1b[31m",
+    b"0x10",
+    b"1e308",
+    b"1d5",
+    b"True",
+    b"''",
+    b'""',
+    b":",
+    b"0:1",
+    b"1:",
+    b"#",
+    b"{{",
+    b",,",
+    b"\x1f\x8b",
+    b"\x1c5",
+    b"\x85",
+    b"\xd9\xa3",
+    b'encoding="rot13"',
+    b'encoding="utf-16"',
+    b"\xff\xfe",
+    b"(",
+    b"[",
+    b"'descr': ",
+    b"<U0",
+    b"|O",
+    b"-1,",
+    b"9" * 18,
+]
 
 
 def damaged(kind, rng):
@@ -264,22 +329,86 @@ def _other_array(array, rng):
     return array
 
 
-_VALUES = [None, True, False, 0, -1, 1, 2, 10**9, 10**30, 0.5, 1e308, -0.5, "", "x", "\ud800", "\x1b[2J", [], {}, ["a"],
-           [["a"]], [1] * 100, "precomputed", "exact", "array", float("nan"), '["a", "b"]', "passthrough"]  # fmt: skip
+_VALUES = [
+    None,
+    True,
+    False,
+    0,
+    -1,
+    1,
+    2,
+    10**9,
+    10**30,
+    0.5,
+    1e308,
+    -0.5,
+    "",
+    "x",
+    "\ud800",
+    "\x1b[2J",
+    [],
+    {},
+    ["a"],
+    [["a"]],
+    [1] * 100,
+    "precomputed",
+    "exact",
+    "array",
+    float("nan"),
+    '["a", "b"]',
+    "passthrough",
+]
 _TYPES = [
-    ("os", "system"), ("builtins", "eval"), ("builtins", "str"), ("builtins", "dict"), ("builtins", "list"),
-    ("builtins", "tuple"), ("builtins", "set"), ("builtins", "map"), ("numpy", "ndarray"), ("numpy", "float64"),
-    ("numpy", "int64"), ("numpy", "load"), ("functools", "partial"), ("subprocess", "Popen"),
+    ("os", "system"),
+    ("builtins", "eval"),
+    ("builtins", "str"),
+    ("builtins", "dict"),
+    ("builtins", "list"),
+    ("builtins", "tuple"),
+    ("builtins", "set"),
+    ("builtins", "map"),
+    ("numpy", "ndarray"),
+    ("numpy", "float64"),
+    ("numpy", "int64"),
+    ("numpy", "load"),
+    ("functools", "partial"),
+    ("subprocess", "Popen"),
     ("collections", "OrderedDict"),
-    ("sklearn.preprocessing._function_transformer", "FunctionTransformer"), ("sklearn.tree._tree", "Tree"),
-    ("sklearn.pipeline", "Pipeline"), ("sklearn.preprocessing._data", "StandardScaler"),
-    ("sklearn.preprocessing._data", "MaxAbsScaler"), ("nmlsdr.tables._encoder", "TableEncoder"),
-    ("nmlsdr._estimators._mlknn", "MLkNN"), ("nmlsdr._estimators._nmlsdr", "NMLSDR"), ("", ""), (None, None),
-]  # fmt: skip
-_LOADERS = ["DictNode", "ListNode", "TupleNode", "JsonNode", "TypeNode", "NdArrayNode", "ObjectNode", "FunctionNode",
-            "MethodNode", "PartialNode", "TreeNode", "CachedNode", "SparseMatrixNode", "ConstructorFromReduceNode",
-            "BytesNode", "SetNode", "SliceNode", "DTypeNode", "RandomStateNode", "OperatorFuncNode", "x",
-            None]  # fmt: skip
+    ("sklearn.preprocessing._function_transformer", "FunctionTransformer"),
+    ("sklearn.tree._tree", "Tree"),
+    ("sklearn.pipeline", "Pipeline"),
+    ("sklearn.preprocessing._data", "StandardScaler"),
+    ("sklearn.preprocessing._data", "MaxAbsScaler"),
+    ("nmlsdr.tables._encoder", "TableEncoder"),
+    ("nmlsdr._estimators._mlknn", "MLkNN"),
+    ("nmlsdr._estimators._nmlsdr", "NMLSDR"),
+    ("", ""),
+    (None, None),
+]
+_LOADERS = [
+    "DictNode",
+    "ListNode",
+    "TupleNode",
+    "JsonNode",
+    "TypeNode",
+    "NdArrayNode",
+    "ObjectNode",
+    "FunctionNode",
+    "MethodNode",
+    "PartialNode",
+    "TreeNode",
+    "CachedNode",
+    "SparseMatrixNode",
+    "ConstructorFromReduceNode",
+    "BytesNode",
+    "SetNode",
+    "SliceNode",
+    "DTypeNode",
+    "RandomStateNode",
+    "OperatorFuncNode",
+    "x",
+    None,
+]
 
 
 def _change_node(schema, rng):
@@ -317,8 +446,10 @@ def _change_node(schema, rng):
         del parent[key]
     elif kind == 10 and isinstance(node.get("content"), dict) and "key_types" in node:
         node["content"][rng.choice(["more", "n_jobs", "mean_", "steps", "neighbors", "threshold"])] = {
-            **rng.choice(values), "content": json.dumps(rng.choice(_VALUES)), "__id__": rng.randrange(1, 1 << 48)
-        }  # fmt: skip
+            **rng.choice(values),
+            "content": json.dumps(rng.choice(_VALUES)),
+            "__id__": rng.randrange(1, 1 << 48),
+        }
         keys = node["key_types"]["content"]
         keys.append(keys[0])
         node["key_types"]["__id__"] = rng.randrange(1, 1 << 48)
@@ -348,11 +479,58 @@ def _files_of_a_command(rng):
 # ---------------------------------------------------------------- the plan of a table inside a model file
 
 VICTIM = "victim.csv"  # a file in the folder of the command, which no model may name
-_KEYS = ["out", "mask", "labels", "label_file", "reviewed", "encoding", "max_bytes", "data", "model", "id",
-         "label_columns", "label_list", "annotators", "separator", "no_label", "kind", "fill", "levels", "name",
-         "reason", "decimal", "thousands", "month_first", "has_missing", "has_other", "missing"]  # fmt: skip
-_WORDS = [VICTIM, "number", "date", "yes/no", "category", "words", "identifier", "text", ",", ".", "0", "1", "y1",
-          "Tags", "x" * 10_000, *_VALUES, 10**400, 1e200, [1e200], {"a": "b"}, {"yes": "2"}, [[]]]  # fmt: skip
+_KEYS = [
+    "out",
+    "mask",
+    "labels",
+    "label_file",
+    "reviewed",
+    "encoding",
+    "max_bytes",
+    "data",
+    "model",
+    "id",
+    "label_columns",
+    "label_list",
+    "annotators",
+    "separator",
+    "no_label",
+    "kind",
+    "fill",
+    "levels",
+    "name",
+    "reason",
+    "decimal",
+    "thousands",
+    "month_first",
+    "has_missing",
+    "has_other",
+    "missing",
+]
+_WORDS = [
+    VICTIM,
+    "number",
+    "date",
+    "yes/no",
+    "category",
+    "words",
+    "identifier",
+    "text",
+    ",",
+    ".",
+    "0",
+    "1",
+    "y1",
+    "Tags",
+    "x" * 10_000,
+    *_VALUES,
+    10**400,
+    1e200,
+    [1e200],
+    {"a": "b"},
+    {"yes": "2"},
+    [[]],
+]
 
 
 @functools.cache

@@ -22,13 +22,39 @@ import numpy as np
 THEMES = ("cerámica", "devoción", "guerra", "juego", "música", "navegación", "ritual", "vestido")
 SHARES = (0.3, 0.22, 0.12, 0.08, 0.15, 0.1, 0.2, 0.25)
 # The words of a title, in Spanish and in English; the others occur with every theme.
-WORDS = (("vasija", "jar"), ("santo", "saint"), ("espada", "sword"), ("muñeca", "doll"), ("flauta", "flute"),
-         ("barco", "ship"), ("máscara", "mask"), ("manto", "cloak"))  # fmt: skip
+WORDS = (
+    ("vasija", "jar"),
+    ("santo", "saint"),
+    ("espada", "sword"),
+    ("muñeca", "doll"),
+    ("flauta", "flute"),
+    ("barco", "ship"),
+    ("máscara", "mask"),
+    ("manto", "cloak"),
+)
 PLAIN = (("pintada", "painted"), ("antigua", "old"), ("fragmento de", "fragment of"), ("pequeña", "small"))
 MATERIALS = ("madera", "arcilla", "lana", "hierro", "piedra", "hueso", "plata")
-NAMES = ["Inventario", "Título", "Taller", "Medida", "Medida", "Peso", "Valor", "Material", "Firmado", "Ingreso",
-         "Revisión", "Foto", "Estado", "Moneda", "Etiquetas A", "Etiquetas B", "Etiquetas C", "Certeza",
-         "Temas"]  # fmt: skip
+NAMES = [
+    "Inventario",
+    "Título",
+    "Taller",
+    "Medida",
+    "Medida",
+    "Peso",
+    "Valor",
+    "Material",
+    "Firmado",
+    "Ingreso",
+    "Revisión",
+    "Foto",
+    "Estado",
+    "Moneda",
+    "Etiquetas A",
+    "Etiquetas B",
+    "Etiquetas C",
+    "Certeza",
+    "Temas",
+]
 ANNOTATED = NAMES[14:]
 MISSING = ("s/d", "--", "")
 

@@ -52,8 +52,20 @@ _NO_CODE = {
     ".js": re.compile(_STRINGS + r"|`[^`]*`|//[^\n]*|/\*[\s\S]*?\*/"),
     ".h": re.compile(_STRINGS + r"|^\s*#(?:[^\n]*\\\n)*[^\n]*|//[^\n]*|/\*[\s\S]*?\*/", re.M),
 }
-_PAIRS = ["< <=", "> >=", "== !=", "+ -", "* /", "&& ||", "and or", "any all", "min max", "True False", "true false",
-          "break continue"]
+_PAIRS = [
+    "< <=",
+    "> >=",
+    "== !=",
+    "+ -",
+    "* /",
+    "&& ||",
+    "and or",
+    "any all",
+    "min max",
+    "True False",
+    "true false",
+    "break continue",
+]
 _OTHER = {a: b for pair in map(str.split, _PAIRS) for a, b in (pair, pair[::-1])}
 # (what is found, what it becomes); the function gets the match
 EDITS = [

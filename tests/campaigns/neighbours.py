@@ -167,7 +167,7 @@ FAMILIES: dict[str, Callable[[np.random.Generator, tuple[int, int]], np.ndarray]
     "constant columns": lambda rng, shape: np.where(rng.random(shape[1]) < 0.5, rng.standard_normal(shape), 7.3),
     "all errors of rounding to integers add up": rounded_apart,
     "mostly zeros": lambda rng, shape: rng.standard_normal(shape) * (rng.random(shape) < 0.15),
-}  # fmt: skip
+}
 
 
 class Problem(NamedTuple):

@@ -100,8 +100,11 @@ def plans(columns, folder):
             continue
         yield name, table.plan.columns, table.data
     objects = {name: pandas.Series(cells, dtype=object) for name, cells in columns.items()}
-    frames = {"objects": pandas.DataFrame(objects), "nullable": pandas.DataFrame(objects).convert_dtypes(),
-              "polars": polars.DataFrame(columns)}  # fmt: skip
+    frames = {
+        "objects": pandas.DataFrame(objects),
+        "nullable": pandas.DataFrame(objects).convert_dtypes(),
+        "polars": polars.DataFrame(columns),
+    }
     for name, frame in frames.items():
         encoder = TableEncoder()
         try:
@@ -150,8 +153,20 @@ def run(numbers, folder):
 
 # ---------------------------------------------------------------- fit and tomorrow
 
-MONTHS = ["janeiro", "fevereiro", "março", "abril", "maio", "junho", "julho", "agosto", "setembro", "outubro",
-          "novembro", "dezembro"]  # fmt: skip
+MONTHS = [
+    "janeiro",
+    "fevereiro",
+    "março",
+    "abril",
+    "maio",
+    "junho",
+    "julho",
+    "agosto",
+    "setembro",
+    "outubro",
+    "novembro",
+    "dezembro",
+]
 #: How a whole number x is written, and what it then is; the first notation of a column is the usual one.
 WRITTEN = {
     "plain": (lambda x: f"{x}", lambda x: x),
@@ -219,8 +234,9 @@ def main():
         found = run(numbers, Path(folder)) + [line for line in map(tomorrow, numbers) if line]
     print(*found[:50], f"{args.tables} tables and pairs, {len(found)} differences", sep="\n")
     if args.record:
-        record.save(f"notations.py --tables {args.tables} --first {args.first}",
-                    {"tables": args.tables, "failed": len(found)})  # fmt: skip
+        record.save(
+            f"notations.py --tables {args.tables} --first {args.first}", {"tables": args.tables, "failed": len(found)}
+        )
     return int(bool(found))
 
 

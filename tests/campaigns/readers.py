@@ -45,8 +45,15 @@ __all__ = ["KINDS", "SEEDS", "Found", "read", "run"]
 SECONDS = 10
 MORE_BYTES = 256 << 20  # that a command may take for a table of 40 rows
 LABELS = ["y1", "y2"]
-NAMES = {"arff-dense": "f.arff", "arff-sparse": "f.arff", "csv": "f.csv", "svmlight": "f.svm", "npz": "f.npz",
-         "parquet": "f.parquet", "model": "f.skops"}  # fmt: skip
+NAMES = {
+    "arff-dense": "f.arff",
+    "arff-sparse": "f.arff",
+    "csv": "f.csv",
+    "svmlight": "f.svm",
+    "npz": "f.npz",
+    "parquet": "f.parquet",
+    "model": "f.skops",
+}
 
 
 class Found(NamedTuple):
@@ -148,12 +155,34 @@ def run_command(files, folder, rng):
             ["evaluate", model, *data],
             ["review", *data, "--n-neighbors", "2", "--out", out],
             ["fit", *data, "--n-neighbors", "2", "--out", str(folder / "out.skops")],
-            ["fit", str(folder / "d.csv"), "--labels", str(folder / "l.xml"), "--n-neighbors", "2",
-             "--out", str(folder / "out.skops")],
-            ["fit", str(folder / "d.csv"), "--label-file", str(folder / "l.csv"), "--mask", str(folder / "k.txt"),
-             "--drop", "y1,y2", "--classifier", "mlknn", "--n-neighbors", "2", "--out", str(folder / "out.skops")],
+            [
+                "fit",
+                str(folder / "d.csv"),
+                "--labels",
+                str(folder / "l.xml"),
+                "--n-neighbors",
+                "2",
+                "--out",
+                str(folder / "out.skops"),
+            ],
+            [
+                "fit",
+                str(folder / "d.csv"),
+                "--label-file",
+                str(folder / "l.csv"),
+                "--mask",
+                str(folder / "k.txt"),
+                "--drop",
+                "y1,y2",
+                "--classifier",
+                "mlknn",
+                "--n-neighbors",
+                "2",
+                "--out",
+                str(folder / "out.skops"),
+            ],
         ]
-    )  # fmt: skip
+    )
     status, _, said = run_words([*words, "--jobs", "1"] if words[0] != "info" else words)
     if status:
         raise InputError(said)

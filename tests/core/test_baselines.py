@@ -1,6 +1,5 @@
 """The supervised projections and SSMLDR as estimators: label rule, invariance, degenerate input, transformer API."""
 
-
 import numpy as np
 import pytest
 import reference
@@ -51,6 +50,7 @@ def widen(X, rng, n_features=80):
 def invariant(name, shape):
     """The method; with a ridge that tells the correlations of a wide X, which are all 1 otherwise, apart."""
     return clone(EVERY[name]).set_params(**({"ridge": 100.0} if (name, shape) == ("CCA", "wide") else {}))
+
 
 @pytest.mark.parametrize("name", EVERY)
 @pytest.mark.parametrize("shape", ["tall", "wide"])

@@ -21,9 +21,26 @@ def contest(monkeypatch, *contest):
     monkeypatch.setattr(_boosting, "_CONTEST", contest)
 
 
-NAMES = ("bell-shaped", "one label", "votes", "thirty labels", "ties", "mostly 0", "one feature", "one of many varies",
-         "constant", "equal rows", "pure", "seven rows", "huge", "denormal", "heavy tails", "neighbouring floats",
-         "signs of 0", "a chain")  # fmt: skip
+NAMES = (
+    "bell-shaped",
+    "one label",
+    "votes",
+    "thirty labels",
+    "ties",
+    "mostly 0",
+    "one feature",
+    "one of many varies",
+    "constant",
+    "equal rows",
+    "pure",
+    "seven rows",
+    "huge",
+    "denormal",
+    "heavy tails",
+    "neighbouring floats",
+    "signs of 0",
+    "a chain",
+)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -168,9 +185,14 @@ def test_boosted_trees_are_made_again_of_their_arrays(rng):
     arrays["values"] = arrays["values"] - np.float32(3)
     with pytest.raises(InputError, match=r"outside \[-2, 2\]"):
         checked_trees(BoostedTrees, arrays, 6, 2)
-    three = {"roots": np.arange(4), "feature": np.full(3, -1, np.int32), "threshold": np.zeros(3, np.float32),
-             "left": np.arange(3, dtype=np.int32), "values": np.zeros((3, 1), np.float32),
-             "weights": np.ones(3, np.int32)}  # fmt: skip
+    three = {
+        "roots": np.arange(4),
+        "feature": np.full(3, -1, np.int32),
+        "threshold": np.zeros(3, np.float32),
+        "left": np.arange(3, dtype=np.int32),
+        "values": np.zeros((3, 1), np.float32),
+        "weights": np.ones(3, np.int32),
+    }
     with pytest.raises(InputError, match="3 trees in 4 models"):
         checked_trees(BoostedTrees, three, 1, 1)
 

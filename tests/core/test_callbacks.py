@@ -44,6 +44,7 @@ def test_cross_fit_reports_each_of_its_folds_once(rng):
 
 # ---------------------------------------------------------------- scikit-learn 1.9
 
+
 class Recorder:
     """Keeps the tasks as (hook, path of names)."""
 
@@ -113,9 +114,16 @@ STEPS = [
     (SSMLDR(), [*SEARCHED, "projection"]),
     (
         ResidualPropagation(n_estimators=4),
-        ["cross-validation", *SEARCHED, "projection", "forests",
-         "neighbors in the embedding", "propagation of residuals in the embedding",
-         "neighbors in the ridge scores", "propagation of residuals in the ridge scores"],
+        [
+            "cross-validation",
+            *SEARCHED,
+            "projection",
+            "forests",
+            "neighbors in the embedding",
+            "propagation of residuals in the embedding",
+            "neighbors in the ridge scores",
+            "propagation of residuals in the ridge scores",
+        ],
     ),
 ]
 each_estimator = pytest.mark.parametrize(("estimator", "steps"), STEPS, ids=lambda value: str(value)[:40])

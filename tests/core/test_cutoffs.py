@@ -210,11 +210,14 @@ def test_classes_do_not_need_a_cut_off(data, Classifier):
 
 
 @pytest.mark.parametrize("Classifier", CLASSIFIERS)
-@pytest.mark.parametrize(("threshold", "sentence"), [
-    ("half", 'threshold must be a number, "f1", "macro", "prior", or one number per label, got .half.'),
-    ((0.5, 2.0, 0.1), r"each threshold must be a number in \[0, 1\], got 2"),
-    ((0.5, 0.5), "threshold has 2 numbers for 3 labels; give one per label"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("threshold", "sentence"),
+    [
+        ("half", 'threshold must be a number, "f1", "macro", "prior", or one number per label, got .half.'),
+        ((0.5, 2.0, 0.1), r"each threshold must be a number in \[0, 1\], got 2"),
+        ((0.5, 0.5), "threshold has 2 numbers for 3 labels; give one per label"),
+    ],
+)
 def test_bad_cut_offs_raise_a_clear_error(data, Classifier, threshold, sentence):
     with pytest.raises(ValueError, match=sentence):
         Classifier(8, threshold=threshold).fit(*data)

@@ -80,11 +80,14 @@ def test_columns_may_be_cut_and_blocks_may_be_empty_or_sparse(rows):
     assert_lists(search(csr, 5), squared_neighbors(sparse.csr_array(rows), 5))
 
 
-@pytest.mark.parametrize(("call", "message"), [
-    (lambda X: search(X, 120), "n_neighbors=120 needs more than 120 samples, got 120"),
-    (lambda X: search(X, 121, X), "n_neighbors=121 needs at least 121 samples, got 120"),
-    (lambda X: search(X, 3, X[:, :2]), "queries has 2 features, but X has 4"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda X: search(X, 120), "n_neighbors=120 needs more than 120 samples, got 120"),
+        (lambda X: search(X, 121, X), "n_neighbors=121 needs at least 121 samples, got 120"),
+        (lambda X: search(X, 3, X[:, :2]), "queries has 2 features, but X has 4"),
+    ],
+)
 def test_wrong_arguments_of_a_search_are_refused(rows, call, message):
     with pytest.raises(ValueError, match=message):
         call(in_blocks(rows, 50))

@@ -29,10 +29,24 @@ from nmlsdr.propagation import propagate
 dask = pytest.importorskip("dask", reason="needs Dask: pip install 'nmlsdr[dask]'")
 da = pytest.importorskip("dask.array", reason="needs Dask: pip install 'nmlsdr[dask]'")
 
-SAID = ("label_distributions_", "transduction_", "label_flips_", "flip_scores_", "n_neighbors_", "n_iter_", "residual_",
-        "n_unreached_", "propagation_solver_", "prior_", "likelihoods_with_label_", "likelihoods_without_label_",
-        "posterior_", "training_labels_",
-        "row_weights_", "labeled_rows_")  # fmt: skip
+SAID = (
+    "label_distributions_",
+    "transduction_",
+    "label_flips_",
+    "flip_scores_",
+    "n_neighbors_",
+    "n_iter_",
+    "residual_",
+    "n_unreached_",
+    "propagation_solver_",
+    "prior_",
+    "likelihoods_with_label_",
+    "likelihoods_without_label_",
+    "posterior_",
+    "training_labels_",
+    "row_weights_",
+    "labeled_rows_",
+)
 MAPS = ("components_", "eigenvalues_", "mean_", "dependence_ratio_")
 FITS = {  # of nmlsdr.dask or, for what one process says, of nmlsdr
     "NMLSDR": lambda of: of.NMLSDR(2, n_neighbors=5),
@@ -202,20 +216,25 @@ def test_classes_float32_masks_trust_and_sparse_labels(rng):
     labeled, alpha = rng.random(len(X)) < 0.6, rng.random(len(X)) * 0.9
     given = sparse.csr_array(np.where(Y < 0, 0, Y))
     found = nmlsdr.dask.NMLSDR(n_neighbors=5).fit(
-        dX, da.from_array(given.toarray(), chunks=(40, -1)).map_blocks(sparse.csr_array),
-        alpha=da.from_array(alpha, chunks=30), labeled=da.from_array(labeled, chunks=20),
-    )  # fmt: skip
+        dX,
+        da.from_array(given.toarray(), chunks=(40, -1)).map_blocks(sparse.csr_array),
+        alpha=da.from_array(alpha, chunks=30),
+        labeled=da.from_array(labeled, chunks=20),
+    )
     assert_same_fit(found, nmlsdr.NMLSDR(n_neighbors=5).fit(X, given, alpha=alpha, labeled=labeled))
     W = graph.neighbor_graph(X, 4)
     assert_same_fit(nmlsdr.dask.NMLSDR().fit(dX, Y, graph=W), nmlsdr.NMLSDR().fit(X, Y, graph=W))
 
 
 @pytest.mark.parametrize("kind", ["even", "csr"])
-@pytest.mark.parametrize("make", [
-    lambda of: of.ResidualPropagation(n_neighbors=5),
-    lambda of: of.NMLSDR(shrinkage="cv"),
-    lambda of: of.NMLSDR(shrinkage=0.5),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda of: of.ResidualPropagation(n_neighbors=5),
+        lambda of: of.NMLSDR(shrinkage="cv"),
+        lambda of: of.NMLSDR(shrinkage=0.5),
+    ],
+)
 def test_a_trend_and_residuals_from_sums(rng, kind, make):
     """Weights and ridge come from sums over blocks, so the embedding agrees to rounding, and with it what follows.
 
@@ -272,24 +291,30 @@ def test_warnings_are_issued_once(rng):
     assert len(said) == 1
 
 
-@pytest.mark.parametrize(("call", "message"), [
-    (lambda X, Y: nmlsdr.dask.NMLSDR(n_neighbors=5).fit(X / 0, Y), "X contains NaN or infinity"),
-    (lambda X, Y: nmlsdr.dask.NMLSDR().fit(X[X[:, 0] > 0], Y), "X has chunks of unknown size; call its compute_chunk"),
-    (lambda X, Y: nmlsdr.dask.NMLSDR().fit(X[:, 0], Y), "X must be a 2-D array"),
-    (lambda X, Y: nmlsdr.MVMD().fit(X, Y), r"MVMD takes rows in memory, .* or X\.compute\(\)"),
-    (lambda X, Y: nmlsdr.dask.MLkNN(neighbors="precomputed").fit(X, Y), "needs distances in memory"),
-    (lambda X, Y: nmlsdr.dask.NMLSDR(neighbors=Proposer()).fit(X, Y), "searches rows in memory"),
-    (lambda X, Y: nmlsdr.dask.MLkNN(5).fit(X, Y).predict(X[:, :3]), "X has 3 features, but MLkNN is expecting 6"),
-    (
-        lambda X, Y: nmlsdr.dask.MDDM(constraint="features").fit(X[:5], np.eye(5, dtype=int)),
-        "needs rows in memory where it is fitted",
-    ),
-    (
-        lambda X, Y: nmlsdr.dask.ResidualPropagation(n_neighbors=3).fit(X[:10], Y[:10]),
-        "The ridge regression needs rows in memory",
-    ),
-    (lambda X, Y: nmlsdr.dask.NMLSDR().fit(X, Y[:9]), "X has 150 rows, y has 9"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda X, Y: nmlsdr.dask.NMLSDR(n_neighbors=5).fit(X / 0, Y), "X contains NaN or infinity"),
+        (
+            lambda X, Y: nmlsdr.dask.NMLSDR().fit(X[X[:, 0] > 0], Y),
+            "X has chunks of unknown size; call its compute_chunk",
+        ),
+        (lambda X, Y: nmlsdr.dask.NMLSDR().fit(X[:, 0], Y), "X must be a 2-D array"),
+        (lambda X, Y: nmlsdr.MVMD().fit(X, Y), r"MVMD takes rows in memory, .* or X\.compute\(\)"),
+        (lambda X, Y: nmlsdr.dask.MLkNN(neighbors="precomputed").fit(X, Y), "needs distances in memory"),
+        (lambda X, Y: nmlsdr.dask.NMLSDR(neighbors=Proposer()).fit(X, Y), "searches rows in memory"),
+        (lambda X, Y: nmlsdr.dask.MLkNN(5).fit(X, Y).predict(X[:, :3]), "X has 3 features, but MLkNN is expecting 6"),
+        (
+            lambda X, Y: nmlsdr.dask.MDDM(constraint="features").fit(X[:5], np.eye(5, dtype=int)),
+            "needs rows in memory where it is fitted",
+        ),
+        (
+            lambda X, Y: nmlsdr.dask.ResidualPropagation(n_neighbors=3).fit(X[:10], Y[:10]),
+            "The ridge regression needs rows in memory",
+        ),
+        (lambda X, Y: nmlsdr.dask.NMLSDR().fit(X, Y[:9]), "X has 150 rows, y has 9"),
+    ],
+)
 @pytest.mark.filterwarnings("ignore:divide by zero", "ignore:invalid value")
 def test_wrong_arguments_of_dask_estimators_are_refused(rng, call, message):
     X, Y = draw(rng)

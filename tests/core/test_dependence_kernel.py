@@ -23,8 +23,11 @@ def sweep(X, visited, place, mean, indptr, indices, share, A):
     return dependence_sweep(X, mean, visited, place, indptr, indices, share, A, scratch)
 
 
-@pytest.mark.parametrize("run", [sweep, lambda X, visited, place, mean, *rest: reference.dependence_sweep(
-    X, mean, visited, place, *rest)], ids=["kernel", "twin"])  # fmt: skip
+@pytest.mark.parametrize(
+    "run",
+    [sweep, lambda X, visited, place, mean, *rest: reference.dependence_sweep(X, mean, visited, place, *rest)],
+    ids=["kernel", "twin"],
+)
 def test_a_row_is_assigned_to_the_label_with_the_largest_gain(run):
     """Rows -1, -1, 1, 1, 1; the last carries both labels: A = (-1.5 + ..), by hand."""
     X, Y = np.array([[-1.0], [-1.0], [0.0], [1.0], [1.0]]), np.array([[1.0, 0], [1, 0], [0, 0], [0, 1], [1, 1]])

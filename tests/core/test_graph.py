@@ -139,25 +139,31 @@ def test_isolated_node_has_a_zero_row():
     np.testing.assert_array_equal(T, [[0, 1, 0], [1, 0, 0], [0, 0, 0]])
 
 
-@pytest.mark.parametrize(("X", "k", "message"), [
-    (np.ones((5, 2)), 5, "n_neighbors=5 needs more than 5 samples, got 5; lower n_neighbors"),
-    (np.ones((5, 2)), 0, "n_neighbors must be an integer of at least 1, got 0"),
-    (np.ones(5), 1, "2-D"),
-    (np.array([[np.nan], [1.0]]), 1, "NaN or infinity in row 0"),
-    (np.array([[1e200], [1.0]]), 1, "magnitudes above 1e\\+150"),
-    ([["a"], ["b"]], 1, "column 0 holds text"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("X", "k", "message"),
+    [
+        (np.ones((5, 2)), 5, "n_neighbors=5 needs more than 5 samples, got 5; lower n_neighbors"),
+        (np.ones((5, 2)), 0, "n_neighbors must be an integer of at least 1, got 0"),
+        (np.ones(5), 1, "2-D"),
+        (np.array([[np.nan], [1.0]]), 1, "NaN or infinity in row 0"),
+        (np.array([[1e200], [1.0]]), 1, "magnitudes above 1e\\+150"),
+        ([["a"], ["b"]], 1, "column 0 holds text"),
+    ],
+)
 def test_bad_rows_raise_a_clear_error(X, k, message):
     with pytest.raises(ValueError, match=message):
         graph.kneighbors(X, k)
 
 
-@pytest.mark.parametrize(("W", "message"), [
-    (np.array([[0.0, 1.0], [0.5, 0.0]]), "not symmetric.*maximum"),
-    (np.array([[0.0, -1.0], [-1.0, 0.0]]), "negative"),
-    (np.array([[0.0, np.nan], [np.nan, 0.0]]), "NaN"),
-    (np.ones((2, 3)), "square"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("W", "message"),
+    [
+        (np.array([[0.0, 1.0], [0.5, 0.0]]), "not symmetric.*maximum"),
+        (np.array([[0.0, -1.0], [-1.0, 0.0]]), "negative"),
+        (np.array([[0.0, np.nan], [np.nan, 0.0]]), "NaN"),
+        (np.ones((2, 3)), "square"),
+    ],
+)
 def test_bad_graphs_raise_a_clear_error(W, message):
     with pytest.raises(ValueError, match=message):
         graph.transition_matrix(W)

@@ -218,15 +218,19 @@ def test_every_kind_of_classes_means_the_same_to_every_estimator(name, kind, fit
 DATES = unlabelled(pd.to_datetime(CODES, unit="D"))
 
 
-@pytest.mark.parametrize("dates", [
-    pd.Series(DATES, dtype="M8[ns]"),
-    pd.Series(DATES, dtype="M8[ns, UTC]"),
-    pd.Series(DATES, dtype="M8[ns]") - pd.Timestamp(2000, 1, 1),
-    np.array([None if date is None else date.to_datetime64() for date in DATES], "M8[D]"),
-    np.array([np.datetime64("NaT") if date is None else date.to_datetime64() for date in DATES], dtype=object),
-    pl.Series(DATES),
-    pl.Series(DATES, dtype=pl.Date),
-], ids=["pandas", "with a time zone", "durations", "numpy", "objects", "polars", "polars dates"])  # fmt: skip
+@pytest.mark.parametrize(
+    "dates",
+    [
+        pd.Series(DATES, dtype="M8[ns]"),
+        pd.Series(DATES, dtype="M8[ns, UTC]"),
+        pd.Series(DATES, dtype="M8[ns]") - pd.Timestamp(2000, 1, 1),
+        np.array([None if date is None else date.to_datetime64() for date in DATES], "M8[D]"),
+        np.array([np.datetime64("NaT") if date is None else date.to_datetime64() for date in DATES], dtype=object),
+        pl.Series(DATES),
+        pl.Series(DATES, dtype=pl.Date),
+    ],
+    ids=["pandas", "with a time zone", "durations", "numpy", "objects", "polars", "polars dates"],
+)
 def test_classes_that_are_dates_are_unlabelled_where_they_are_nulls(dates):
     labels = check_labels(dates)
     np.testing.assert_array_equal(labels.labeled, ROWS[:, 0])
@@ -239,9 +243,12 @@ def test_a_lazy_frame_of_polars_is_to_be_collected():
     rows, labels = pl.DataFrame(X).lazy(), polars_frame(pl.Int64).lazy()
     model = make("MultiLabelPropagation").fit(X, Y)
     for name, call in [
-        ("X", lambda: make("NMLSDR").fit(rows, Y)), ("X", lambda: model.predict(rows)),
-        ("X", lambda: nmlsdr.graph.kneighbors(rows, 3)), ("X", lambda: nmlsdr.tables.TableEncoder().fit(rows)),
-        ("y", lambda: make("NMLSDR").fit(X, labels)), ("y", lambda: model.score(X, labels)),
+        ("X", lambda: make("NMLSDR").fit(rows, Y)),
+        ("X", lambda: model.predict(rows)),
+        ("X", lambda: nmlsdr.graph.kneighbors(rows, 3)),
+        ("X", lambda: nmlsdr.tables.TableEncoder().fit(rows)),
+        ("y", lambda: make("NMLSDR").fit(X, labels)),
+        ("y", lambda: model.score(X, labels)),
         ("Y", lambda: nmlsdr.metrics.hamming_loss(labels, Y)),
     ]:
         with pytest.raises(InputError, match=rf"^{name} is a polars LazyFrame.*; pass {name}.collect\(\)"):
@@ -260,35 +267,41 @@ def test_propagating_methods_accept_votes(name):
         make(name).fit(X, votes)
 
 
-@pytest.mark.parametrize(("y", "sentence"), [
-    (pd.Series([[0, 1], [1, 0]]), "contains lists of 0 and 1 .or yes and no.: if columns, use an array"),
-    ([["0", "1"], ["1", "0"]], "contains lists of 0 and 1"),
-    ([[0, 1], [1]], "contains lists of 0 and 1"),
-    ([{"a"}, "b"], "y holds str 'b' among label sets; write every row as a set"),
-    ([{"a", 1}, {"b"}], "mixes labels that cannot be ordered"),
-    ([{"a", None}, {"b"}], "has a null in the label set of row 0; remove it"),
-    ([set(), set()], "has no label in any of its 2 label sets"),
-    ([None, None, {"a"}][:2], "no labelled row"),
-    (np.array([["cough", "rash"], ["cough", "fever"]]), "column 0 holds text: 'cough' in row 0; .*names as a set"),
-    (pd.DataFrame({"rash": [0, 1], "flu": ["no", "perhaps"]}), "column 'flu' holds text: 'perhaps' in row 1"),
-    (pd.DataFrame({"rash": [0, 1], "flu": ["no", "x"]}), "column 'flu' of y mixes crosses"),
-    ([["yes", "no"], ["no", "no"]], "contains lists of 0 and 1 .or yes and no."),
-    ([[1, 0], [0, 2]], "must contain only 0, 1 or -1 .unknown., got 2 in row 1, label 1"),
-    ([[1, 0], [0, -0.5]], "got -0.5 in row 1, label 1"),
-    ([[1, 0], [0, np.inf]], "got inf in row 1, label 1"),
-    ([[1, 0], [0, 1j]], "Complex data not supported"),
-    (np.array(["2020-01-01"], dtype="M8[D]")[:, None], "must be a 0/1 array.* holds dates: '2020-01-01' in row 0"),
-    ([{"a": 1}, {"b": 2}], "cannot be ordered"),
-    (pd.Series([{"a"}, {"b"}, 3]), "holds int 3 among label sets"),
-    ([[1, -1], [-1, 1]], r"contains -1 and \+1 \(row 0\).*\(y \+ 1\) // 2"),
-    (np.array([[1.0, -1.0], [-1.0, 1.0]], dtype=object), r"contains -1 and \+1 \(row 0\)"),  # as frames of mixed types
-    ([1, -1, 1], r"contains -1 and \+1 \(row 1\), but -1 means unknown"),
-    ([0.0, np.inf], r"y is inf in row 1; give classes \(-1: unknown"),
-    ([0.5, 1.5], "Unknown label type: continuous"),
-    (np.zeros((2, 0)), "no columns"),
-    (np.zeros((2, 2, 2)), "3 dimensions"),
-    (None, "target y is None"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("y", "sentence"),
+    [
+        (pd.Series([[0, 1], [1, 0]]), "contains lists of 0 and 1 .or yes and no.: if columns, use an array"),
+        ([["0", "1"], ["1", "0"]], "contains lists of 0 and 1"),
+        ([[0, 1], [1]], "contains lists of 0 and 1"),
+        ([{"a"}, "b"], "y holds str 'b' among label sets; write every row as a set"),
+        ([{"a", 1}, {"b"}], "mixes labels that cannot be ordered"),
+        ([{"a", None}, {"b"}], "has a null in the label set of row 0; remove it"),
+        ([set(), set()], "has no label in any of its 2 label sets"),
+        ([None, None, {"a"}][:2], "no labelled row"),
+        (np.array([["cough", "rash"], ["cough", "fever"]]), "column 0 holds text: 'cough' in row 0; .*names as a set"),
+        (pd.DataFrame({"rash": [0, 1], "flu": ["no", "perhaps"]}), "column 'flu' holds text: 'perhaps' in row 1"),
+        (pd.DataFrame({"rash": [0, 1], "flu": ["no", "x"]}), "column 'flu' of y mixes crosses"),
+        ([["yes", "no"], ["no", "no"]], "contains lists of 0 and 1 .or yes and no."),
+        ([[1, 0], [0, 2]], "must contain only 0, 1 or -1 .unknown., got 2 in row 1, label 1"),
+        ([[1, 0], [0, -0.5]], "got -0.5 in row 1, label 1"),
+        ([[1, 0], [0, np.inf]], "got inf in row 1, label 1"),
+        ([[1, 0], [0, 1j]], "Complex data not supported"),
+        (np.array(["2020-01-01"], dtype="M8[D]")[:, None], "must be a 0/1 array.* holds dates: '2020-01-01' in row 0"),
+        ([{"a": 1}, {"b": 2}], "cannot be ordered"),
+        (pd.Series([{"a"}, {"b"}, 3]), "holds int 3 among label sets"),
+        ([[1, -1], [-1, 1]], r"contains -1 and \+1 \(row 0\).*\(y \+ 1\) // 2"),
+        (
+            np.array([[1.0, -1.0], [-1.0, 1.0]], dtype=object),
+            r"contains -1 and \+1 \(row 0\)",
+        ),  # as frames of mixed types
+        ([1, -1, 1], r"contains -1 and \+1 \(row 1\), but -1 means unknown"),
+        ([0.0, np.inf], r"y is inf in row 1; give classes \(-1: unknown"),
+        ([0.5, 1.5], "Unknown label type: continuous"),
+        (np.zeros((2, 0)), "no columns"),
+        (np.zeros((2, 2, 2)), "3 dimensions"),
+        (None, "target y is None"),
+    ],
+)
 def test_ambiguous_labels_raise_a_clear_error(y, sentence):
     with pytest.raises(InputError, match=sentence) as error:
         check_labels(y)
@@ -466,8 +479,11 @@ def test_marking_every_entry_known_changes_no_bit():
 # ---------------------------------------------------------------- data frames
 
 
-ORDERS = {"another order": lambda y: y.iloc[::-1], "other entries": lambda y: y.set_axis(range(100, 100 + len(y))),
-          "text": lambda y: y.set_axis([f"p{i}" for i in range(len(y))])}  # fmt: skip
+ORDERS = {
+    "another order": lambda y: y.iloc[::-1],
+    "other entries": lambda y: y.set_axis(range(100, 100 + len(y))),
+    "text": lambda y: y.set_axis([f"p{i}" for i in range(len(y))]),
+}
 
 
 @pytest.fixture
@@ -477,8 +493,9 @@ def frames(rng):
 
 
 @pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("name", ["NMLSDR", "MLkNN", "MDDM", "MultiLabelPropagation", "SemiSupervisedMLkNN",
-                                  "ResidualPropagation", "MLDA"])  # fmt: skip
+@pytest.mark.parametrize(
+    "name", ["NMLSDR", "MLkNN", "MDDM", "MultiLabelPropagation", "SemiSupervisedMLkNN", "ResidualPropagation", "MLDA"]
+)
 def test_different_indexes_cause_a_warning_that_names_them(frames, name, order):
     """Rows are matched by position, which is wrong where y stands in another order."""
     X, y = frames
@@ -521,10 +538,15 @@ def test_texts_that_list_labels_cause_a_warning(separator):
     assert list(check_labels(series.str.split(separator)).names) == ["a", "b", "c"]
 
 
-@pytest.mark.parametrize("texts", [
-    ["a", "b", "c"], ["New York, NY", "Albany, NY"], [f"{letter},{i}" for letter in "xyz" for i in range(3)],
-    ["a|b", "c"],
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["a", "b", "c"],
+        ["New York, NY", "Albany, NY"],
+        [f"{letter},{i}" for letter in "xyz" for i in range(3)],
+        ["a|b", "c"],
+    ],
+)
 def test_texts_that_are_classes_are_not(texts):
     assert len(check_labels(texts).classes) == len(set(texts))
 
@@ -579,15 +601,18 @@ def test_score_matches_labels_by_name():
     assert model.score(X, [row | {"flu"} if i % 2 else row for i, row in enumerate(SETS)]) == expected[::2].sum() / N
 
 
-@pytest.mark.parametrize(("fitted_on", "y", "sentence"), [
-    (frame("int64"), frame("int64")[NAMES[:2]], "y lacks the column 'rash'; pass the 3 columns that the model"),
-    (frame("int64"), frame("int64").assign(flu=0), "y has the column 'flu' in addition; pass the 3 columns"),
-    (frame("int64"), Y[:, :2], r"y has shape \(40, 2\), but the predictions have shape \(40, 3\); give the labels"),
-    (frame("int64"), CODES, r"y has shape \(40,\), but the predictions have shape"),
-    (Y, Y[:-1], r"y has shape \(39, 3\), but the predictions have shape"),
-    (Y, SETS, "y has label sets, but fit received no names of labels; give y in the form given to fit"),
-    (CODES, CLASSES[CODES], "y holds '.*', but fit received classes such as [0-2]; give y the same classes"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("fitted_on", "y", "sentence"),
+    [
+        (frame("int64"), frame("int64")[NAMES[:2]], "y lacks the column 'rash'; pass the 3 columns that the model"),
+        (frame("int64"), frame("int64").assign(flu=0), "y has the column 'flu' in addition; pass the 3 columns"),
+        (frame("int64"), Y[:, :2], r"y has shape \(40, 2\), but the predictions have shape \(40, 3\); give the labels"),
+        (frame("int64"), CODES, r"y has shape \(40,\), but the predictions have shape"),
+        (Y, Y[:-1], r"y has shape \(39, 3\), but the predictions have shape"),
+        (Y, SETS, "y has label sets, but fit received no names of labels; give y in the form given to fit"),
+        (CODES, CLASSES[CODES], "y holds '.*', but fit received classes such as [0-2]; give y the same classes"),
+    ],
+)
 def test_score_refuses_labels_of_another_fit(fitted_on, y, sentence):
     with pytest.raises(InputError, match=sentence):
         nmlsdr.MLkNN(3).fit(X, fitted_on).score(X, y)
@@ -610,9 +635,16 @@ def test_score_takes_one_label_as_a_column_or_as_classes():
 # ---------------------------------------------------------------- one column: a label, or classes
 
 
-@pytest.mark.parametrize("column", [
-    [0, 1, 2, 1], [1, 2, -1, 2], [3.0, np.nan, 4.0, 4.0], ["flu", "cold", "flu", None], [-2, 5, 5, 7],
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "column",
+    [
+        [0, 1, 2, 1],
+        [1, 2, -1, 2],
+        [3.0, np.nan, 4.0, 4.0],
+        ["flu", "cold", "flu", None],
+        [-2, 5, 5, 7],
+    ],
+)
 @pytest.mark.parametrize("form", [np.array, pd.Series], ids=["array", "frame"])
 def test_a_column_of_classes_is_raveled_with_the_warning_of_scikit_learn(column, form):
     one = np.array(column) if not isinstance(column[0], str) else np.array(column, object)

@@ -188,11 +188,14 @@ def test_a_build_for_arm_is_described_by_its_own_vectors(caplog, all_is_large, b
     assert not any("without NEON" in message for message in caplog.messages)
 
 
-@pytest.mark.parametrize(("openmp", "levels", "without"), [
-    (0, 3, "without OpenMP (one thread does all);"),
-    (201511, 1, "without AVX2 and AVX-512;"),
-    (0, 1, "without OpenMP (one thread does all) and without AVX2 and AVX-512;"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("openmp", "levels", "without"),
+    [
+        (0, 3, "without OpenMP (one thread does all);"),
+        (201511, 1, "without AVX2 and AVX-512;"),
+        (0, 1, "without OpenMP (one thread does all) and without AVX2 and AVX-512;"),
+    ],
+)
 def test_the_first_large_search_of_a_slow_build_warns_once(caplog, all_is_large, built, rng, openmp, levels, without):
     built(openmp=openmp, n_simd_levels=levels)
     caplog.set_level(logging.WARNING, "nmlsdr")

@@ -141,9 +141,11 @@ def golden():
 def test_authors_program_row_by_row(golden, name):
     """Zhang's MATLAB functions; NaN marks a row that they drop; their coverage counts an empty row as -1."""
     measure, options = {
-        "RL": (metrics.ranking_loss, {}), "OE": (metrics.one_error, {}), "AP": (metrics.average_precision, {}),
+        "RL": (metrics.ranking_loss, {}),
+        "OE": (metrics.one_error, {}),
+        "AP": (metrics.average_precision, {}),
         "COV": (metrics.coverage, {"empty": -1}),
-    }[name]  # fmt: skip
+    }[name]
     rows = by_row(measure, golden["truth"], golden["scores"], **options)
     assert np.isin(golden["kind"][np.isnan(rows)], ["empty", "full"]).all()
     np.testing.assert_allclose(rows, golden[name], rtol=0, atol=3e-16)  # AP: another order of summation
@@ -264,22 +266,25 @@ def test_measures_accept_every_form_of_array(name):
     assert np.array_equal(scores, kept[1])
 
 
-@pytest.mark.parametrize(("truth", "scores", "sentence"), [
-    ([1, 0], [0.1, 0.2], r"must be 2-D .*, got 1-D; one label: Y"),
-    ([[1, 0]], [0.1, 0.2], r"Y has shape \(1, 2\) but scores has shape \(2,\)"),
-    ([[1, 0]], [[0.1], [0.2]], r"shape \(1, 2\) but scores has shape \(2, 1\)"),
-    (np.zeros((0, 3)), np.zeros((0, 3)), "no known entry in its 0 rows"),
-    (np.zeros((3, 0)), np.zeros((3, 0)), "Y has no columns; give one column"),
-    ([[1, 0], [0, 2]], np.zeros((2, 2)), r"got 2 in row 1, label 1; give one column of 0 and 1"),
-    ([[-1, -1], [-1, -1]], np.zeros((2, 2)), r"Y has no known entry in its 2 rows"),
-    ([[1, -1], [-1, 1]], np.zeros((2, 2)), r"contains -1 and \+1 \(row 0\)"),
-    ([[0.5, 0]], np.zeros((1, 2)), r"got 0.5 in row 0, label 0; round votes first"),
-    ([[1, 0]], [[0.1, np.nan]], r"scores holds NaN, first in row 0, label 1"),
-    ([["a", "b"]], np.zeros((1, 2)), r"column 0 holds text: 'a' in row 0; turn label names into columns"),
-    ([[1, 0]], np.ones((1, 2)) * 1j, r"scores has dtype complex128"),
-    ([[1, 0], [1]], np.zeros((2, 2)), r"Y has rows of different lengths"),
-    ([[1, 0]], np.ma.masked_array([[0.1, 0.2]], mask=[[True, False]]), r"scores is a masked array"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("truth", "scores", "sentence"),
+    [
+        ([1, 0], [0.1, 0.2], r"must be 2-D .*, got 1-D; one label: Y"),
+        ([[1, 0]], [0.1, 0.2], r"Y has shape \(1, 2\) but scores has shape \(2,\)"),
+        ([[1, 0]], [[0.1], [0.2]], r"shape \(1, 2\) but scores has shape \(2, 1\)"),
+        (np.zeros((0, 3)), np.zeros((0, 3)), "no known entry in its 0 rows"),
+        (np.zeros((3, 0)), np.zeros((3, 0)), "Y has no columns; give one column"),
+        ([[1, 0], [0, 2]], np.zeros((2, 2)), r"got 2 in row 1, label 1; give one column of 0 and 1"),
+        ([[-1, -1], [-1, -1]], np.zeros((2, 2)), r"Y has no known entry in its 2 rows"),
+        ([[1, -1], [-1, 1]], np.zeros((2, 2)), r"contains -1 and \+1 \(row 0\)"),
+        ([[0.5, 0]], np.zeros((1, 2)), r"got 0.5 in row 0, label 0; round votes first"),
+        ([[1, 0]], [[0.1, np.nan]], r"scores holds NaN, first in row 0, label 1"),
+        ([["a", "b"]], np.zeros((1, 2)), r"column 0 holds text: 'a' in row 0; turn label names into columns"),
+        ([[1, 0]], np.ones((1, 2)) * 1j, r"scores has dtype complex128"),
+        ([[1, 0], [1]], np.zeros((2, 2)), r"Y has rows of different lengths"),
+        ([[1, 0]], np.ma.masked_array([[0.1, 0.2]], mask=[[True, False]]), r"scores is a masked array"),
+    ],
+)
 @pytest.mark.parametrize("name", NAMES)
 def test_bad_input_raises_a_clear_error(name, truth, scores, sentence):
     with pytest.raises(ValueError, match=sentence) as error:

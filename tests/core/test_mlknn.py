@@ -37,10 +37,15 @@ def draw(rng, n, C, k, q=7, p=0.3):
 
 
 CASES = {
-    "small": {"n": 12, "C": 3, "k": 4}, "two rows": {"n": 2, "C": 2, "k": 1}, "k = n - 1": {"n": 9, "C": 4, "k": 8},
-    "one label": {"n": 20, "C": 1, "k": 5}, "16 labels, one task": {"n": 30, "C": 16, "k": 3},
-    "17 labels, two tasks": {"n": 30, "C": 17, "k": 3}, "33 labels": {"n": 25, "C": 33, "k": 10},
-    "no query": {"n": 8, "C": 2, "k": 3, "q": 0}, "no positive": {"n": 10, "C": 3, "k": 3, "p": 0.0},
+    "small": {"n": 12, "C": 3, "k": 4},
+    "two rows": {"n": 2, "C": 2, "k": 1},
+    "k = n - 1": {"n": 9, "C": 4, "k": 8},
+    "one label": {"n": 20, "C": 1, "k": 5},
+    "16 labels, one task": {"n": 30, "C": 16, "k": 3},
+    "17 labels, two tasks": {"n": 30, "C": 17, "k": 3},
+    "33 labels": {"n": 25, "C": 33, "k": 10},
+    "no query": {"n": 8, "C": 2, "k": 3, "q": 0},
+    "no positive": {"n": 10, "C": 3, "k": 3, "p": 0.0},
     "all positive": {"n": 10, "C": 3, "k": 3, "p": 1.0},
 }
 
@@ -62,9 +67,12 @@ def test_mlknn_equals_the_plain_implementation_bit_for_bit(case, n_jobs, rng):
 
 @settings(deadline=None, max_examples=60)
 @given(
-    n=st.integers(2, 24), C=st.sampled_from([1, 2, 15, 16, 17, 32]), k=st.integers(1, 23),
-    s=st.floats(1e-6, 1e6), seed=st.integers(0, 2**20),
-)  # fmt: skip
+    n=st.integers(2, 24),
+    C=st.sampled_from([1, 2, 15, 16, 17, 32]),
+    k=st.integers(1, 23),
+    s=st.floats(1e-6, 1e6),
+    seed=st.integers(0, 2**20),
+)
 def test_mlknn_equals_the_plain_implementation_on_random_cases(n, C, k, s, seed):
     Y, indices, queries = draw(np.random.default_rng(seed), n, C, min(k, n - 1))
     table = mlknn.fit_posterior(Y, indices, smoothing=s)
@@ -83,10 +91,19 @@ def test_blocks_do_not_change_the_result(rng, monkeypatch):
     assert_same_bits(mlknn.posterior(again, Y, queries), scores)
 
 
-@pytest.mark.parametrize("convert", [
-    lambda Y: Y.astype(bool), lambda Y: Y.astype(float), lambda Y: np.asfortranarray(Y), lambda Y: Y.tolist(),
-    sparse.csr_array, sparse.csc_matrix, lambda Y: np.repeat(Y, 2, axis=1)[:, ::2],
-], ids=["bool", "float", "F order", "list", "csr_array", "csc_matrix", "strided"])  # fmt: skip
+@pytest.mark.parametrize(
+    "convert",
+    [
+        lambda Y: Y.astype(bool),
+        lambda Y: Y.astype(float),
+        lambda Y: np.asfortranarray(Y),
+        lambda Y: Y.tolist(),
+        sparse.csr_array,
+        sparse.csc_matrix,
+        lambda Y: np.repeat(Y, 2, axis=1)[:, ::2],
+    ],
+    ids=["bool", "float", "F order", "list", "csr_array", "csc_matrix", "strided"],
+)
 def test_any_form_of_labels_and_indices(convert, rng):
     Y, indices, queries = draw(rng, n=15, C=3, k=4)
     table = mlknn.fit_posterior(Y, indices)
@@ -109,26 +126,29 @@ def test_extreme_smoothing_is_never_nan(smoothing, rng):
 # ---------------------------------------------------------------- errors
 
 
-@pytest.mark.parametrize(("change", "sentence"), [
-    ({"smoothing": 0}, "smoothing must be a number in .0, 1e.100., got 0"),
-    ({"smoothing": -1.0}, "smoothing must be"),
-    ({"smoothing": np.nan}, "smoothing must be"),
-    ({"smoothing": np.inf}, "smoothing must be"),
-    ({"indices": [[1, 2, 0]] * 3}, "n_neighbors=3 needs more than 3 samples, got 3; lower n_neighbors"),
-    ({"indices": [[1], [3], [0]]}, "indices must be rows of Y, 0 to 2, got 0 to 3"),
-    ({"indices": [[1], [-1], [0]]}, "indices must be rows of Y, 0 to 2, got -1 to 1"),
-    ({"indices": [[1], [1], [0]]}, "Row 1 is among its own neighbours"),
-    ({"indices": [[1], [0]]}, "indices has 2 rows, but Y has 3"),
-    ({"indices": [[1.0], [0.0], [0.0]]}, "indices must be integers"),
-    ({"indices": [1, 0, 0]}, "indices must be integers"),
-    ({"indices": np.empty((3, 0), dtype=int)}, "the number of neighbours must be an integer of at least 1, got 0"),
-    ({"Y": [[0, 1], [1, -1], [0, 0]]}, "Y must contain only 0 and 1, got -1 in row 1, label 1"),
-    ({"Y": [[0.5], [1], [0]]}, "in row 0"),
-    ({"Y": [[np.nan], [1], [0]]}, "in row 0"),
-    ({"Y": [0, 1, 1]}, "got 1 dimension"),
-    ({"Y": [["a"], ["b"], ["c"]]}, r"Y must be an array of 0 and 1 .*, got 2 dimension\(s\) of dtype"),
-    ({"n_jobs": 0}, "n_jobs must be"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"smoothing": 0}, "smoothing must be a number in .0, 1e.100., got 0"),
+        ({"smoothing": -1.0}, "smoothing must be"),
+        ({"smoothing": np.nan}, "smoothing must be"),
+        ({"smoothing": np.inf}, "smoothing must be"),
+        ({"indices": [[1, 2, 0]] * 3}, "n_neighbors=3 needs more than 3 samples, got 3; lower n_neighbors"),
+        ({"indices": [[1], [3], [0]]}, "indices must be rows of Y, 0 to 2, got 0 to 3"),
+        ({"indices": [[1], [-1], [0]]}, "indices must be rows of Y, 0 to 2, got -1 to 1"),
+        ({"indices": [[1], [1], [0]]}, "Row 1 is among its own neighbours"),
+        ({"indices": [[1], [0]]}, "indices has 2 rows, but Y has 3"),
+        ({"indices": [[1.0], [0.0], [0.0]]}, "indices must be integers"),
+        ({"indices": [1, 0, 0]}, "indices must be integers"),
+        ({"indices": np.empty((3, 0), dtype=int)}, "the number of neighbours must be an integer of at least 1, got 0"),
+        ({"Y": [[0, 1], [1, -1], [0, 0]]}, "Y must contain only 0 and 1, got -1 in row 1, label 1"),
+        ({"Y": [[0.5], [1], [0]]}, "in row 0"),
+        ({"Y": [[np.nan], [1], [0]]}, "in row 0"),
+        ({"Y": [0, 1, 1]}, "got 1 dimension"),
+        ({"Y": [["a"], ["b"], ["c"]]}, r"Y must be an array of 0 and 1 .*, got 2 dimension\(s\) of dtype"),
+        ({"n_jobs": 0}, "n_jobs must be"),
+    ],
+)
 def test_errors_name_the_problem_and_the_fix(change, sentence):
     arguments = {"Y": [[0, 1], [1, 1], [0, 0]], "indices": [[1], [2], [0]]}
     with pytest.raises(ValueError, match=sentence):

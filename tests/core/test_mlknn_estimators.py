@@ -58,8 +58,11 @@ def test_semi_supervised_is_its_three_steps(rng, edge_weights):
     hard = (result.F > 0.5).astype(int)
     np.testing.assert_array_equal(model.transduction_, hard)
     assert (model.n_iter_, model.residual_, model.n_unreached_, model.propagation_solver_) == (
-        result.n_iter, result.residual, result.n_unreached, result.solver,
-    )  # fmt: skip
+        result.n_iter,
+        result.residual,
+        result.n_unreached,
+        result.solver,
+    )
     assert_same_model(model, MLkNN(6).fit(X, hard), rng.normal(size=(20, 4)))
 
 
@@ -152,9 +155,15 @@ class OwnSearch:
 
 
 @BOTH
-@pytest.mark.parametrize("search", [
-    KNeighborsTransformer(n_neighbors=7), KNeighborsTransformer(n_neighbors=20, algorithm="kd_tree"), OwnSearch(),
-], ids=["brute", "kd_tree", "duck"])  # fmt: skip
+@pytest.mark.parametrize(
+    "search",
+    [
+        KNeighborsTransformer(n_neighbors=7),
+        KNeighborsTransformer(n_neighbors=20, algorithm="kd_tree"),
+        OwnSearch(),
+    ],
+    ids=["brute", "kd_tree", "duck"],
+)
 def test_transformer_proposes_the_neighbours(Classifier, search, rng):
     X, Y = draw(seed=rng, hidden=10)
     X[40:50] = X[:10]  # duplicates: explicit zeros that must stay candidates
@@ -255,18 +264,21 @@ def test_one_search_serves_a_whole_grid(rng, tmp_path):
 
 
 @BOTH
-@pytest.mark.parametrize(("parameters", "sentence"), [
-    ({"n_neighbors": 0}, "n_neighbors must be an integer of at least 1, got 0"),
-    ({"n_neighbors": 2.5}, "n_neighbors must be an integer"),
-    ({"smoothing": 0.0}, "smoothing must be a number in"),
-    ({"threshold": 1.5}, r"threshold must be a number in \[0, 1\], got 1.5"),
-    ({"at_least_one": "yes"}, "at_least_one must be True or False, got 'yes'"),
-    ({"neighbors": "approximate"}, 'neighbors must be "exact".*got .approximate.'),
-    ({"neighbors": KNeighborsTransformer}, 'neighbors must be "exact"'),
-    ({"neighbors": KNeighborsTransformer(n_neighbors=3)}, "gave row 0 only 3 other rows, but 5 are needed"),
-    ({"neighbors": "precomputed"}, r"needs a square matrix of distances, X has shape \(60, 4\)"),
-    ({"n_jobs": 0}, "n_jobs must be"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("parameters", "sentence"),
+    [
+        ({"n_neighbors": 0}, "n_neighbors must be an integer of at least 1, got 0"),
+        ({"n_neighbors": 2.5}, "n_neighbors must be an integer"),
+        ({"smoothing": 0.0}, "smoothing must be a number in"),
+        ({"threshold": 1.5}, r"threshold must be a number in \[0, 1\], got 1.5"),
+        ({"at_least_one": "yes"}, "at_least_one must be True or False, got 'yes'"),
+        ({"neighbors": "approximate"}, 'neighbors must be "exact".*got .approximate.'),
+        ({"neighbors": KNeighborsTransformer}, 'neighbors must be "exact"'),
+        ({"neighbors": KNeighborsTransformer(n_neighbors=3)}, "gave row 0 only 3 other rows, but 5 are needed"),
+        ({"neighbors": "precomputed"}, r"needs a square matrix of distances, X has shape \(60, 4\)"),
+        ({"n_jobs": 0}, "n_jobs must be"),
+    ],
+)
 def test_parameters_are_checked_in_fit(Classifier, parameters, sentence, rng):
     X, Y = draw(seed=rng)
     model = Classifier(**{"n_neighbors": 5, **parameters})
@@ -274,13 +286,16 @@ def test_parameters_are_checked_in_fit(Classifier, parameters, sentence, rng):
         model.fit(X, Y)
 
 
-@pytest.mark.parametrize(("parameters", "sentence"), [
-    ({"alpha_labeled": 1.0}, r"alpha_labeled must lie in \[0, 1\), got 1.0"),
-    ({"alpha_unlabeled": -0.1}, "alpha_unlabeled must lie in"),
-    ({"edge_weights": "cosine"}, 'edge_weights must be "binary" or .*, got .cosine.'),
-    ({"edge_weights": "rbf", "sigma": 0.0}, "sigma, if not None, must be a number in"),
-    ({"propagation_solver": "qr"}, "qr"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("parameters", "sentence"),
+    [
+        ({"alpha_labeled": 1.0}, r"alpha_labeled must lie in \[0, 1\), got 1.0"),
+        ({"alpha_unlabeled": -0.1}, "alpha_unlabeled must lie in"),
+        ({"edge_weights": "cosine"}, 'edge_weights must be "binary" or .*, got .cosine.'),
+        ({"edge_weights": "rbf", "sigma": 0.0}, "sigma, if not None, must be a number in"),
+        ({"propagation_solver": "qr"}, "qr"),
+    ],
+)
 def test_parameters_of_the_propagation(parameters, sentence, rng):
     X, Y = draw(seed=rng, hidden=10)
     with pytest.raises(ValueError, match=sentence):

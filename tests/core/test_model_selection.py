@@ -82,8 +82,13 @@ def assert_fair(splits, y):
 # ---------------------------------------------------------------- the splitter
 
 SPLITTERS = [
-    2, 5, KFold(3), KFold(3, shuffle=True, random_state=0), LeaveOneOut(), ShuffleSplit(4, random_state=1),
-]  # fmt: skip
+    2,
+    5,
+    KFold(3),
+    KFold(3, shuffle=True, random_state=0),
+    LeaveOneOut(),
+    ShuffleSplit(4, random_state=1),
+]
 
 
 @pytest.mark.parametrize("cv", SPLITTERS, ids=str)
@@ -157,14 +162,17 @@ def test_every_form_of_y_gives_the_same_folds(rng, form):
         assert np.array_equal(test, same_test)
 
 
-@pytest.mark.parametrize(("cv", "y", "sentence"), [
-    (2, None, "needs y to find the labelled rows, got None"),
-    (2, np.full((6, 2), -1), "no labelled row"),
-    (2, np.array([[0, 1], [2, 1], [1, 0], [0, 0], [1, 1], [0, 1]]), "got 2 in row 1, label 0"),
-    (2, np.zeros((5, 2), dtype=int), "inconsistent numbers of samples|X has 6 rows"),
-    ([(range(5), [5])], np.array([[0, 1]] * 5 + [[-1, -1]]), "no labelled row, so nothing can be scored"),
-    ([(range(5), [6])], np.array([[0, 1]] * 6), "cv returned row 6, but received 6 rows to split"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("cv", "y", "sentence"),
+    [
+        (2, None, "needs y to find the labelled rows, got None"),
+        (2, np.full((6, 2), -1), "no labelled row"),
+        (2, np.array([[0, 1], [2, 1], [1, 0], [0, 0], [1, 1], [0, 1]]), "got 2 in row 1, label 0"),
+        (2, np.zeros((5, 2), dtype=int), "inconsistent numbers of samples|X has 6 rows"),
+        ([(range(5), [5])], np.array([[0, 1]] * 5 + [[-1, -1]]), "no labelled row, so nothing can be scored"),
+        ([(range(5), [6])], np.array([[0, 1]] * 6), "cv returned row 6, but received 6 rows to split"),
+    ],
+)
 def test_bad_requests_raise_a_clear_error(cv, y, sentence):
     with pytest.raises(ValueError, match=sentence):
         list(LabeledRowsSplit(cv).split(np.zeros((6, 2)), y))
@@ -249,9 +257,7 @@ def test_groups_reach_the_splitter(rng, routing):
     cv = LabeledRowsSplit(GroupKFold(3))
     with sklearn.config_context(enable_metadata_routing=routing):
         passed = {"params": {"groups": groups}} if routing else {"groups": groups}
-        scores = cross_val_score(
-            NearestRow(), X, y, cv=cv, scoring=SCORERS["macro_f1"], error_score="raise", **passed
-        )  # fmt: skip
+        scores = cross_val_score(NearestRow(), X, y, cv=cv, scoring=SCORERS["macro_f1"], error_score="raise", **passed)
         search = GridSearchCV(NearestRow(), {"certainty": [0.9]}, cv=cv, scoring=SCORERS["macro_f1"])
         search.fit(X, y, groups=groups)
     assert np.array_equal(scores, [search.cv_results_[f"split{i}_test_score"][0] for i in range(3)])
@@ -263,7 +269,7 @@ def test_routing_works_with_folds_without_metadata(rng):
         for cv in (3, [(range(30), range(30, 60))]):
             scores = cross_val_score(
                 NearestRow(), X, y, cv=LabeledRowsSplit(cv), scoring=SCORERS["macro_f1"], error_score="raise"
-            )  # fmt: skip
+            )
             assert np.isfinite(scores).all()
 
 
@@ -275,9 +281,13 @@ def test_search_over_the_whole_framework(rng):
     X, y = make_data(rng, 3, n_samples=90)
     framework = make_pipeline(StandardScaler(), NMLSDR(n_jobs=1), SemiSupervisedMLkNN(5, n_jobs=1))
     search = GridSearchCV(
-        framework, {"nmlsdr__n_components": [1, 2]}, scoring=SCORERS, refit="average_precision",
-        cv=LabeledRowsSplit(3), error_score="raise",
-    ).fit(X, y)  # fmt: skip
+        framework,
+        {"nmlsdr__n_components": [1, 2]},
+        scoring=SCORERS,
+        refit="average_precision",
+        cv=LabeledRowsSplit(3),
+        error_score="raise",
+    ).fit(X, y)
     assert search.best_params_["nmlsdr__n_components"] in (1, 2)
     assert search.best_score_ > 0.7
     assert search.predict_proba(X).shape == (90, 3)

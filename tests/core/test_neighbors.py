@@ -260,9 +260,16 @@ def test_a_level_that_the_processor_lacks_is_refused(monkeypatch):
 @pytest.mark.shared
 @pytest.mark.parametrize(
     "name",
-    ["birds", "emotions", "enron", "genbase", "scene", "yeast",
-     *(pytest.param(name, marks=pytest.mark.slow) for name in ("corel16k001", "medical", "tmc2007-500"))],
-)  # fmt: skip
+    [
+        "birds",
+        "emotions",
+        "enron",
+        "genbase",
+        "scene",
+        "yeast",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("corel16k001", "medical", "tmc2007-500")),
+    ],
+)
 def test_mulan_sets_are_the_same_everywhere(shared, name):
     from nmlsdr.datasets import load_mulan
 

@@ -41,9 +41,14 @@ def test_the_bound_of_sparse_products(window_bytes, copies, level):
     assert_swamped(query, rows, copies)
     for postings in (0, 1):
         found = by_products(
-            sparse.csr_array(rows), 1, queries=sparse.csr_array(query), postings=postings, level=level,
-            window_bytes=window_bytes, n_threads=1,
-        )  # fmt: skip
+            sparse.csr_array(rows),
+            1,
+            queries=sparse.csr_array(query),
+            postings=postings,
+            level=level,
+            window_bytes=window_bytes,
+            n_threads=1,
+        )
         assert found[2]["sparse"] == bool(postings)
         assert_same(found, scan(rows, 1, query))
 

@@ -32,9 +32,14 @@ def test_float32_rows_give_the_bits_of_the_same_values(name, d):
 
 @settings(max_examples=60, deadline=None)
 @given(
-    name=st.sampled_from(sorted(MAKERS)), n=st.integers(1, 150), d=st.integers(1, 30), q=st.integers(1, 24),
-    k=st.integers(1, 70), n_threads=st.integers(1, 5), budget=st.sampled_from([0.01, 0.5, 1e9]),
-)  # fmt: skip
+    name=st.sampled_from(sorted(MAKERS)),
+    n=st.integers(1, 150),
+    d=st.integers(1, 30),
+    q=st.integers(1, 24),
+    k=st.integers(1, 70),
+    n_threads=st.integers(1, 5),
+    budget=st.sampled_from([0.01, 0.5, 1e9]),
+)
 def test_any_sizes_equal_the_plain_implementation(name, n, d, q, k, n_threads, budget):
     X, k = make(name, (n, d), 1), min(k, n)
     Q = np.concatenate([X, 0.75 * X, make("gauss", (24, d), 3)])

@@ -63,9 +63,14 @@ def test_packed_rows_find_the_same_bits(name, d):
 
 @settings(max_examples=60, deadline=None)
 @given(
-    name=st.sampled_from(sorted(MAKERS)), n=st.integers(1, 400), d=st.integers(1, 30), q=st.integers(1, 120),
-    k=st.integers(1, 70), n_threads=st.integers(1, 5), budget=st.sampled_from([0.01, 0.5, 1e9]),
-)  # fmt: skip
+    name=st.sampled_from(sorted(MAKERS)),
+    n=st.integers(1, 400),
+    d=st.integers(1, 30),
+    q=st.integers(1, 120),
+    k=st.integers(1, 70),
+    n_threads=st.integers(1, 5),
+    budget=st.sampled_from([0.01, 0.5, 1e9]),
+)
 def test_any_sizes_equal_the_plain_implementation(name, n, d, q, k, n_threads, budget):
     X, k = make(name, (n, d), 1), min(k, n)
     Q = queries_of(X, make(name, (q, d), 1))[:q]
@@ -130,9 +135,13 @@ def test_few_queries_use_the_packed_rows_and_others_do_not(rng):
     X, Q = rng.standard_normal((600, 20)), rng.standard_normal((300, 20))
     index = ExactIndex(X)
     for some, method in (
-        (Q[:1], "prepared"), (Q[: prepared.MOST_QUERIES], "prepared"), (Q, "products"),
-        (1e6 * Q[:3], "few"), (1e6 * Q[:30], "products"), (np.empty((0, 20)), None),  # too far for the bounds; none
-    ):  # fmt: skip
+        (Q[:1], "prepared"),
+        (Q[: prepared.MOST_QUERIES], "prepared"),
+        (Q, "products"),
+        (1e6 * Q[:3], "few"),
+        (1e6 * Q[:30], "products"),
+        (np.empty((0, 20)), None),  # too far for the bounds; none
+    ):
         assert_same(index.query(some, 4), kneighbors(X, 4, queries=some))
         if method:
             assert method_of(X, some, 4, packed=True) == method

@@ -66,14 +66,17 @@ def test_repeated_and_unsorted_candidates_count_once():
     np.testing.assert_array_equal(squared, [[1.0], [1.0], [4.0]])
 
 
-@pytest.mark.parametrize(("plugin", "message"), [
-    ("annoy", 'must be "exact" or a transformer'),
-    (KNeighborsTransformer, 'must be "exact" or a transformer'),
-    (3, 'must be "exact" or a transformer'),
-    (Given(np.zeros((3, 3))), "sparse matrix of shape"),
-    (Given(sparse.csr_array((3, 2))), "sparse matrix of shape"),
-    (Given(sparse.csr_array(sparse.identity(3))), "gave row 0 only 0 other rows, but 1 are needed"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("plugin", "message"),
+    [
+        ("annoy", 'must be "exact" or a transformer'),
+        (KNeighborsTransformer, 'must be "exact" or a transformer'),
+        (3, 'must be "exact" or a transformer'),
+        (Given(np.zeros((3, 3))), "sparse matrix of shape"),
+        (Given(sparse.csr_array((3, 2))), "sparse matrix of shape"),
+        (Given(sparse.csr_array(sparse.identity(3))), "gave row 0 only 0 other rows, but 1 are needed"),
+    ],
+)
 def test_bad_plugins_raise_a_clear_error(plugin, message):
     with pytest.raises(ValueError, match=message):
         graph.neighbor_graph(np.arange(3.0)[:, None], 1, neighbors=plugin)

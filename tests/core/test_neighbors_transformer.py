@@ -75,8 +75,10 @@ def test_scikit_learns_names_of_metrics_and_modes(metric, same, mode, rng):
     k = 3 + (mode == "distance")
     pairs = [(ours.fit_transform(X), theirs.fit_transform(X))]
     pairs += [(ours.transform(some), theirs.transform(some)) for some in (X, Q, Q, Q)]
-    pairs += [(ours.kneighbors_graph(*given, mode=mode), theirs.kneighbors_graph(*given, mode=mode))
-              for given in ((), (Q,), (Q, 2), (None, 59))]  # fmt: skip
+    pairs += [
+        (ours.kneighbors_graph(*given, mode=mode), theirs.kneighbors_graph(*given, mode=mode))
+        for given in ((), (Q,), (Q, 2), (None, 59))
+    ]
     for i, (found, expected) in enumerate(pairs):
         assert found.shape == expected.shape
         np.testing.assert_allclose(found.toarray(), expected.toarray(), atol=1e-7)
@@ -120,11 +122,14 @@ def test_as_many_neighbours_as_rows_where_a_row_is_its_own(rng):
         transformer.kneighbors(X, 6)
 
 
-@pytest.mark.parametrize(("parameters", "words"), [
-    ({"metric": "l1"}, 'metric must be "euclidean", "l2", "minkowski", "sqeuclidean" or "cosine", got .l1.'),
-    ({"mode": "both"}, 'mode must be "distance" or "connectivity", got .both.'),
-    ({"n_neighbors": 0}, "n_neighbors must be an integer of at least 1, got 0"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"metric": "l1"}, 'metric must be "euclidean", "l2", "minkowski", "sqeuclidean" or "cosine", got .l1.'),
+        ({"mode": "both"}, 'mode must be "distance" or "connectivity", got .both.'),
+        ({"n_neighbors": 0}, "n_neighbors must be an integer of at least 1, got 0"),
+    ],
+)
 def test_it_refuses_other_parameters(parameters, words, rng):
     X = rng.standard_normal((9, 2))
     with pytest.raises(ValueError, match=words):
@@ -141,15 +146,23 @@ def test_scikit_learns_own_tests_pass_with_it_in_place_of_theirs(tmp_path):
         "import sklearn.neighbors as theirs, nmlsdr as ours\n"
         "theirs.KNeighborsTransformer = ours.ExactNeighborsTransformer\n"
     )
-    tests = ["neighbors.tests.test_graph", "neighbors.tests.test_neighbors_pipeline", "neighbors.tests.test_neighbors",
-             "manifold.tests.test_isomap"]  # fmt: skip
+    tests = [
+        "neighbors.tests.test_graph",
+        "neighbors.tests.test_neighbors_pipeline",
+        "neighbors.tests.test_neighbors",
+        "manifold.tests.test_isomap",
+    ]
     command = [sys.executable, "-P", "-m", "pytest", "-q", "-p", "in_place", "-p", "no:cacheprovider", "-c", os.devnull]
     which = "test_graph or pipeline or test_pipeline_with_nearest_neighbors_transformer"
     modules = [f"sklearn.{name}" for name in tests]
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     done = subprocess.run(
         [*command, "--pyargs", *modules, "-k", which],
-        cwd=tmp_path, env=environment, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout[-3000:]
     assert int(re.search(r"(\d+) passed", done.stdout)[1]) >= 12

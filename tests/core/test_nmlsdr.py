@@ -1,6 +1,5 @@
 """NMLSDR: the twin of the whole method, its attributes, the parameters of fit, invariance, degenerate input."""
 
-
 import numpy as np
 import pytest
 import reference
@@ -126,10 +125,13 @@ def test_too_few_iterations_warn_with_the_residual(data):
 def test_impossible_input_raises_a_clear_error(data):
     X, Y = data
     for parameters, message in [
-        ({"propagation_solver": "qr"}, "solver must be .auto"), ({"eigen_solver": "qr"}, "solver must be"),
-        ({"tol": 0}, "tol must be"), ({"neighbors": "fast"}, "neighbors must be"),
-        ({"n_neighbors": 0}, "n_neighbors must be"), ({"edge_weights": "gauss"}, "edge_weights must be"),
-    ]:  # fmt: skip
+        ({"propagation_solver": "qr"}, "solver must be .auto"),
+        ({"eigen_solver": "qr"}, "solver must be"),
+        ({"tol": 0}, "tol must be"),
+        ({"neighbors": "fast"}, "neighbors must be"),
+        ({"n_neighbors": 0}, "n_neighbors must be"),
+        ({"edge_weights": "gauss"}, "edge_weights must be"),
+    ]:
         with pytest.raises(ValueError, match=message):
             NMLSDR(**parameters).fit(X, Y)
 

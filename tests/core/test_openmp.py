@@ -48,9 +48,14 @@ def test_the_environment_is_as_it_was():
     assert run(program, OMP_WAIT_POLICY="ACTIVE") == ["same"]
 
 
-@pytest.mark.parametrize(("setting", "policy"), [
-    ({}, "PASSIVE"), ({"OMP_WAIT_POLICY": "ACTIVE"}, "ACTIVE"), ({"GOMP_SPINCOUNT": "10"}, "None"),
-])
+@pytest.mark.parametrize(
+    ("setting", "policy"),
+    [
+        ({}, "PASSIVE"),
+        ({"OMP_WAIT_POLICY": "ACTIVE"}, "ACTIVE"),
+        ({"GOMP_SPINCOUNT": "10"}, "None"),
+    ],
+)
 def test_threads_sleep_unless_the_user_says_how_they_wait(setting, policy):
     program = (
         "import os; from nmlsdr._process.openmp import sleeping_threads\n"

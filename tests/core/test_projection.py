@@ -15,7 +15,11 @@ from nmlsdr.projection import hsic_directions, hsic_projection
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 SHAPES = {
-    "tall": (60, 9, 4), "wide": (20, 50, 4), "many labels": (40, 6, 12), "one label": (30, 5, 1), "two rows": (2, 3, 2),
+    "tall": (60, 9, 4),
+    "wide": (20, 50, 4),
+    "many labels": (40, 6, 12),
+    "one label": (30, 5, 1),
+    "two rows": (2, 3, 2),
 }
 
 

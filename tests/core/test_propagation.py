@@ -99,8 +99,18 @@ def nearly_symmetric(W):
     return W
 
 
-FORMS = [as_matrix, with_long_indices, unsorted, with_loops, split_entries, read_only, nearly_symmetric,
-         sparse.coo_array, sparse.csc_array, sparse.csr_array.toarray]  # fmt: skip
+FORMS = [
+    as_matrix,
+    with_long_indices,
+    unsorted,
+    with_loops,
+    split_entries,
+    read_only,
+    nearly_symmetric,
+    sparse.coo_array,
+    sparse.csc_array,
+    sparse.csr_array.toarray,
+]
 
 
 @pytest.mark.parametrize("form", FORMS, ids=lambda f: f.__name__)
@@ -133,14 +143,17 @@ def test_explicit_zeros_are_no_edges():
     assert result.F[2, 0] == 0
 
 
-@pytest.mark.parametrize(("W", "message"), [
-    ([[0.0, 1.0], [0.0, 0.0]], r"not symmetric .*W\.maximum\(W\.T\)"),
-    ([[0.0, 1.0], [1.0 + 1e-9, 0.0]], "not symmetric"),
-    ([[0.0, -1.0], [-1.0, 0.0]], "negative weight"),
-    ([[0.0, np.nan], [np.nan, 0.0]], "NaN or infinite"),
-    ([[0.0, np.inf], [np.inf, 0.0]], "NaN or infinite"),
-    ([[0.0, 1.0]], "square"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("W", "message"),
+    [
+        ([[0.0, 1.0], [0.0, 0.0]], r"not symmetric .*W\.maximum\(W\.T\)"),
+        ([[0.0, 1.0], [1.0 + 1e-9, 0.0]], "not symmetric"),
+        ([[0.0, -1.0], [-1.0, 0.0]], "negative weight"),
+        ([[0.0, np.nan], [np.nan, 0.0]], "NaN or infinite"),
+        ([[0.0, np.inf], [np.inf, 0.0]], "NaN or infinite"),
+        ([[0.0, 1.0]], "square"),
+    ],
+)
 def test_wrong_graphs_are_refused(W, message):
     with pytest.raises(ValueError, match=message):
         propagate(W, [[1.0], [0.0]], 0.5)
@@ -212,23 +225,26 @@ def test_a_row_of_zeros_can_be_labelled():
     assert unknown[2, 0] > 0.5
 
 
-@pytest.mark.parametrize(("options", "message"), [
-    ({"solver": "amg"}, 'solver must be "auto", "cg", "lu" or "fixed_point"'),
-    ({"tol": 0}, r"tol must be a number in \(0, inf\), got 0"),
-    ({"tol": np.nan}, r"tol must be a number in \(0, inf\), got nan"),
-    ({"tol": np.inf}, r"tol must be a number in \(0, inf\), got inf"),
-    ({"tol": True}, "tol must be"),
-    ({"max_iter": 0}, "max_iter must be an integer of at least 1, got 0"),
-    ({"max_iter": 2.5}, "max_iter must be an integer of at least 1, got 2.5"),
-    ({"alpha": 1.0}, r"alpha must lie in \[0, 1\)"),
-    ({"alpha": [0.5, np.nan]}, r"alpha must lie in \[0, 1\)"),
-    ({"alpha": [0.5]}, "alpha must be"),
-    ({"labeled": [1, 0]}, "labeled must be a boolean array"),
-    ({"init": [[0.0]]}, "init must be a finite array"),
-    ({"init": [[0.0], [np.nan]]}, "init must be a finite array"),
-    ({"n_jobs": 0}, "n_jobs must be"),
-    ({"Y": [1.0, 0.0]}, "Y must have shape"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"solver": "amg"}, 'solver must be "auto", "cg", "lu" or "fixed_point"'),
+        ({"tol": 0}, r"tol must be a number in \(0, inf\), got 0"),
+        ({"tol": np.nan}, r"tol must be a number in \(0, inf\), got nan"),
+        ({"tol": np.inf}, r"tol must be a number in \(0, inf\), got inf"),
+        ({"tol": True}, "tol must be"),
+        ({"max_iter": 0}, "max_iter must be an integer of at least 1, got 0"),
+        ({"max_iter": 2.5}, "max_iter must be an integer of at least 1, got 2.5"),
+        ({"alpha": 1.0}, r"alpha must lie in \[0, 1\)"),
+        ({"alpha": [0.5, np.nan]}, r"alpha must lie in \[0, 1\)"),
+        ({"alpha": [0.5]}, "alpha must be"),
+        ({"labeled": [1, 0]}, "labeled must be a boolean array"),
+        ({"init": [[0.0]]}, "init must be a finite array"),
+        ({"init": [[0.0], [np.nan]]}, "init must be a finite array"),
+        ({"n_jobs": 0}, "n_jobs must be"),
+        ({"Y": [1.0, 0.0]}, "Y must have shape"),
+    ],
+)
 def test_wrong_arguments_are_refused(options, message):
     arguments = {"W": [[0, 1], [1, 0]], "Y": [[1.0], [0.0]], "alpha": 0.5, **options}
     with pytest.raises(ValueError, match=message):

@@ -44,9 +44,14 @@ def test_results_are_those_of_one_thread_alone(rng, weights, per_entry, monkeypa
         assert again.F.tobytes() == one.F.tobytes()
     some = [3, 34, 0]
     part = propagate(
-        W, Y[:, some], alpha[:, some] if per_entry else alpha, labeled=labeled, solver="cg", tol=1e-10,
+        W,
+        Y[:, some],
+        alpha[:, some] if per_entry else alpha,
+        labeled=labeled,
+        solver="cg",
+        tol=1e-10,
         callback=lambda _: None,
-    )  # fmt: skip
+    )
     np.testing.assert_array_equal(part.F, one.F[:, some])
     monkeypatch.setenv("NMLSDR_SIMD", SIMD_LEVELS[0])
     again = propagate(W, Y, alpha, labeled=labeled, solver="cg", tol=1e-10)

@@ -68,8 +68,10 @@ def test_equal_columns_are_the_path_of_rows_bit_for_bit(rng, solver):
         result = propagate(W, Y, given, labeled=which, solver=solver)
         assert result.F.tobytes() == by_row.F.tobytes()
         assert (result.n_iter, result.residual, result.n_unreached) == (
-            by_row.n_iter, by_row.residual, by_row.n_unreached
-        )  # fmt: skip
+            by_row.n_iter,
+            by_row.residual,
+            by_row.n_unreached,
+        )
 
 
 @unreached
@@ -157,12 +159,15 @@ def test_warm_start_and_warnings(rng):
             propagate(W, Y, alpha, labeled=known, solver=solver, max_iter=1)
 
 
-@pytest.mark.parametrize(("options", "message"), [
-    ({"alpha": [[0.5, 0.5]]}, r"alpha must be a number or of shape \(2,\) or \(2, 1\), got shape \(1, 2\)"),
-    ({"alpha": [[0.5], [1.0]]}, r"alpha must lie in \[0, 1\), got 1.0 in row 1, label 0; 0 keeps"),
-    ({"labeled": [[True, False], [True, True]]}, "labeled must be a boolean array"),
-    ({"labeled": [[1], [0]]}, "labeled must be a boolean array"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"alpha": [[0.5, 0.5]]}, r"alpha must be a number or of shape \(2,\) or \(2, 1\), got shape \(1, 2\)"),
+        ({"alpha": [[0.5], [1.0]]}, r"alpha must lie in \[0, 1\), got 1.0 in row 1, label 0; 0 keeps"),
+        ({"labeled": [[True, False], [True, True]]}, "labeled must be a boolean array"),
+        ({"labeled": [[1], [0]]}, "labeled must be a boolean array"),
+    ],
+)
 def test_wrong_arguments_are_refused(options, message):
     arguments = {"W": [[0, 1], [1, 0]], "Y": [[1.0], [0.0]], "alpha": 0.5, **options}
     with pytest.raises(ValueError, match=message):

@@ -151,9 +151,21 @@ def test_a_step_beyond_float32_leaves_the_result_unchanged(along):
         if made == 1:
             assert not x.any()
     twin = reference.cg_sweeps(
-        *PAIR, np.empty(0, np.float32), k, m, e, np.zeros((2, 4), np.float32), np.ones((2, 4), np.float32),
-        np.ones((2, 4), np.float32), np.full(4, 2.0), np.full(4, along), np.ones(4), 1e-8, 256, 3,
-    )  # fmt: skip
+        *PAIR,
+        np.empty(0, np.float32),
+        k,
+        m,
+        e,
+        np.zeros((2, 4), np.float32),
+        np.ones((2, 4), np.float32),
+        np.ones((2, 4), np.float32),
+        np.full(4, 2.0),
+        np.full(4, along),
+        np.ones(4),
+        1e-8,
+        256,
+        3,
+    )
     same_bits(*zip((x, z, expanded(p), rho, given, peak), twin, strict=True))
 
 
@@ -164,9 +176,14 @@ def test_no_step_for_a_finished_column_nor_uphill(factor):
     p, peak, one = upper(z), np.array([1e-9, 1, 1, 1]), np.ones(2)
     rho, along = np.full((2, 4), 2.0)
     bound = kernels(
-        (*PAIR, NO, NO32, one, one.astype(np.float32)), (one, one, np.full(2, factor, np.float32)), np.zeros((2, 4)),
-        np.zeros((2, 4)), x, z, p,
-    )  # fmt: skip
+        (*PAIR, NO, NO32, one, one.astype(np.float32)),
+        (one, one, np.full(2, factor, np.float32)),
+        np.zeros((2, 4)),
+        np.zeros((2, 4)),
+        x,
+        z,
+        p,
+    )
     sweep(bound, 1e-8, 1, rho, along, peak)
     assert not x[:, 0].any()
     assert x[:, 1:].all() if factor < 1 else not x.any()
@@ -199,9 +216,16 @@ def test_a_direction_is_rounded_to_the_nearest_of_16_bits(width, level):
     out, p = np.empty((n, width), np.float32), np.zeros((n, width), np.uint16)
     graph = np.zeros(n + 1, np.int64), np.empty(0, np.int32), NO, NO32, one, one.astype(np.float32)
     bound = kernels(
-        graph, (one, one, one.astype(np.float32)), z.astype(float), np.zeros((n, width)), out.copy(), out, p,
-        n_threads=2, level=level,
-    )  # fmt: skip
+        graph,
+        (one, one, one.astype(np.float32)),
+        z.astype(float),
+        np.zeros((n, width)),
+        out.copy(),
+        out,
+        p,
+        n_threads=2,
+        level=level,
+    )
     bound.residual(np.ones(width, np.int32), True, *np.empty((3, width)))
     np.testing.assert_array_equal(out, z)
     z = out  # its zeros have no sign
@@ -224,9 +248,21 @@ def test_a_step_may_go_back():
     k, m, e = np.full(2, np.float32(0.5)), np.ones(2), np.ones(2, np.float32)
     along, rho = (p.astype(float) * z).sum(axis=0), (z.astype(float) ** 2).sum(axis=0)
     twin = reference.cg_sweeps(
-        *PAIR, np.empty(0, np.float32), k, m, e, np.zeros_like(z), z, p, rho, along, np.full(4, 2.0), 1e-8,
-        256, 1,
-    )  # fmt: skip
+        *PAIR,
+        np.empty(0, np.float32),
+        k,
+        m,
+        e,
+        np.zeros_like(z),
+        z,
+        p,
+        rho,
+        along,
+        np.full(4, 2.0),
+        1e-8,
+        256,
+        1,
+    )
     assert along.min() < 0 < along.max()
     x, halves, peak = np.zeros_like(z), upper(p), np.full(4, 2.0)
     bound = kernels((*PAIR, NO, NO32, m, e), (m, m, k), np.zeros((2, 4)), np.zeros((2, 4)), x, z, halves)

@@ -65,9 +65,12 @@ def same_alone(W, Y, alpha, known, columns, whole, **options):
     for some in columns:
         some = list(some)
         part = propagate(
-            W, Y[:, some], alpha[:, some] if np.ndim(alpha) == 2 else alpha,
-            labeled=known[:, some] if known.ndim == 2 else known, **options,
-        )  # fmt: skip
+            W,
+            Y[:, some],
+            alpha[:, some] if np.ndim(alpha) == 2 else alpha,
+            labeled=known[:, some] if known.ndim == 2 else known,
+            **options,
+        )
         assert part.F.tobytes() == np.ascontiguousarray(whole.F[:, some]).tobytes(), some
 
 

@@ -122,9 +122,7 @@ def test_a_label_keeps_its_result_if_another_solver_makes_it_worse(rng):
 
     def worse(part, tried, goal):
         tried[:, 0] = 5.0
-        tried[:, 1:] = reference.propagate(
-            part.W.toarray(), part.Y[:, 1:], part.alpha[:, 0], np.ones(len(tried), bool)
-        )  # fmt: skip
+        tried[:, 1:] = reference.propagate(part.W.toarray(), part.Y[:, 1:], part.alpha[:, 0], np.ones(len(tried), bool))
         return Solved(np.full(3, 3), part.sweep(tried)[1])
 
     solved = Solved(np.array([2, 1, 1]), residuals.copy())

@@ -440,16 +440,19 @@ def test_threads_change_no_bit(data):
         np.testing.assert_array_equal(one.flip_scores_, two.flip_scores_)
 
 
-@pytest.mark.parametrize(("parameters", "sentence"), [
-    ({"threshold": "half"}, 'a number, "f1", "macro", "prior", or one number per label, got \'half\''),
-    ({"threshold": (0.5, 0.2)}, "threshold has 2 numbers for 4 labels; give one per label"),
-    ({"shrinkage": 2}, r'shrinkage, if not "cv", must be a number in \[0, 1\], got 2'),
-    ({"ridge": 0}, r"ridge must be a number in \(0, inf\)"),
-    ({"random_state": "x"}, "random_state must be None, an integer of at least 0"),
-    ({"n_estimators": -1}, "n_estimators must be an integer of at least 0, got -1"),
-    ({"residual_weight": 1.5}, r"residual_weight must be a number in \[0, 1\], got 1.5"),
-    ({"alpha_labeled": 1}, r"alpha_labeled must lie in \[0, 1\)"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("parameters", "sentence"),
+    [
+        ({"threshold": "half"}, 'a number, "f1", "macro", "prior", or one number per label, got \'half\''),
+        ({"threshold": (0.5, 0.2)}, "threshold has 2 numbers for 4 labels; give one per label"),
+        ({"shrinkage": 2}, r'shrinkage, if not "cv", must be a number in \[0, 1\], got 2'),
+        ({"ridge": 0}, r"ridge must be a number in \(0, inf\)"),
+        ({"random_state": "x"}, "random_state must be None, an integer of at least 0"),
+        ({"n_estimators": -1}, "n_estimators must be an integer of at least 0, got -1"),
+        ({"residual_weight": 1.5}, r"residual_weight must be a number in \[0, 1\], got 1.5"),
+        ({"alpha_labeled": 1}, r"alpha_labeled must lie in \[0, 1\)"),
+    ],
+)
 def test_bad_parameters_raise_a_clear_error(data, parameters, sentence):
     with pytest.raises(ValueError, match=sentence):
         fit(data[0], data[1], **parameters)

@@ -235,8 +235,10 @@ def test_cutoffs_move_decisions_and_no_ranking(data):
     search = GridSearchCV(
         make_pipeline(StandardScaler(), ResidualPropagation(n_neighbors=6, n_estimators=5)),
         {"residualpropagation__threshold": ["f1", "prior", 0.2, 0.5, (0.1, 0.4, 0.6, 0.9)]},
-        scoring=SCORERS, refit="macro_f1", cv=LabeledRowsSplit(3),
-    ).fit(X, Y)  # fmt: skip
+        scoring=SCORERS,
+        refit="macro_f1",
+        cv=LabeledRowsSplit(3),
+    ).fit(X, Y)
     for name in ("ranking_loss", "average_precision", "one_error", "coverage"):
         assert len(set(search.cv_results_[f"mean_test_{name}"])) == 1, name
     for name in ("hamming_loss", "macro_f1", "micro_f1"):

@@ -9,9 +9,12 @@ from nmlsdr._moments import sparse_gram
 from nmlsdr._ridge import cross_fit, regression, ridge_regression, selection
 
 SHAPES = {
-    "primal": (60, 12), "primal, errors by sums": (60, 12), "dual": (30, 50), "sweeps, tall": (60, 12),
+    "primal": (60, 12),
+    "primal, errors by sums": (60, 12),
+    "dual": (30, 50),
+    "sweeps, tall": (60, 12),
     "sweeps, wide": (30, 50),
-}  # fmt: skip
+}
 
 
 @pytest.fixture(params=SHAPES)
@@ -343,15 +346,18 @@ def test_regression_survives_a_large_offset(rng, path):
     np.testing.assert_allclose(ridge_regression(sparse.csr_array(X + 1e6), Y, 2.0)[0], coef, atol=1e-7)
 
 
-@pytest.mark.parametrize(("arguments", "sentence"), [
-    ({"shrinkage": 1.5}, r"shrinkage must be a number in \[0, 1\], got 1.5"),
-    ({"shrinkage": "cv"}, "shrinkage must be a number"),
-    ({"shrinkage": []}, "shrinkage is empty"),
-    ({"shrinkage": None}, "shrinkage must be a number or a sequence"),
-    ({"ridge": 0}, r"ridge must be a number in \(0, inf\), got 0"),
-    ({"ridge": (1, -1)}, "ridge must be a number"),
-    ({"n_splits": 1}, "n_splits must be an integer of at least 2, got 1"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"shrinkage": 1.5}, r"shrinkage must be a number in \[0, 1\], got 1.5"),
+        ({"shrinkage": "cv"}, "shrinkage must be a number"),
+        ({"shrinkage": []}, "shrinkage is empty"),
+        ({"shrinkage": None}, "shrinkage must be a number or a sequence"),
+        ({"ridge": 0}, r"ridge must be a number in \(0, inf\), got 0"),
+        ({"ridge": (1, -1)}, "ridge must be a number"),
+        ({"n_splits": 1}, "n_splits must be an integer of at least 2, got 1"),
+    ],
+)
 def test_bad_parameters_raise_a_clear_error(rng, arguments, sentence):
     with pytest.raises(ValueError, match=sentence):
         cross_fit(*draw(rng), **arguments)

@@ -200,11 +200,14 @@ def test_constant_features_get_no_part_under_a_ridge(rng):
         assert_same_directions((found.components[:, :9], found.eigenvalues), pair(solve(X, Y)), 1e-8)
 
 
-@pytest.mark.parametrize(("call", "message"), [
-    (lambda X, Y: scatter.cca(X, Y, ridge=-1.0), "ridge must be"),
-    (lambda X, Y: scatter.mddm_features(X, Y, mu=1.5), "mu must be"),
-    (lambda X, Y: scatter.mvmd(X, Y, beta=np.nan), "beta must be"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda X, Y: scatter.cca(X, Y, ridge=-1.0), "ridge must be"),
+        (lambda X, Y: scatter.mddm_features(X, Y, mu=1.5), "mu must be"),
+        (lambda X, Y: scatter.mvmd(X, Y, beta=np.nan), "beta must be"),
+    ],
+)
 def test_errors_describe_bad_input(rng, call, message):
     X, Y = draw_binary(rng, 60, 9, 4)
     with pytest.raises(ValueError, match=message):

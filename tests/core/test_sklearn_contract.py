@@ -39,11 +39,33 @@ from nmlsdr import MLkNN
 from nmlsdr.model_selection import SCORERS, LabeledRowsSplit
 
 PARAMETERS = [
-    "n_components", "n_neighbors", "edge_weights", "sigma", "metric", "alpha_labeled", "alpha_unlabeled",
-    "neighbors", "propagation_solver", "tol", "max_iter", "constraint", "mu", "beta", "labels", "label_weights",
-    "shrinkage", "ridge", "smoothing", "eigen_solver", "n_estimators", "residual_weight", "threshold",
-    "at_least_one", "random_state", "n_jobs",
-]  # fmt: skip
+    "n_components",
+    "n_neighbors",
+    "edge_weights",
+    "sigma",
+    "metric",
+    "alpha_labeled",
+    "alpha_unlabeled",
+    "neighbors",
+    "propagation_solver",
+    "tol",
+    "max_iter",
+    "constraint",
+    "mu",
+    "beta",
+    "labels",
+    "label_weights",
+    "shrinkage",
+    "ridge",
+    "smoothing",
+    "eigen_solver",
+    "n_estimators",
+    "residual_weight",
+    "threshold",
+    "at_least_one",
+    "random_state",
+    "n_jobs",
+]
 
 
 # ---------------------------------------------------------------- scikit-learn's own checks
@@ -57,6 +79,7 @@ def expected_failed_checks(estimator):
         if hasattr(estimator, "decision_function"):
             reasons["check_classifier_multioutput"] = "classes_ is a list of one array for each label, not one array"
     return reasons
+
 
 @pytest.mark.quick_cases("NMLSDR()-")
 @pytest.mark.filterwarnings("ignore:n_neighbors=:UserWarning")  # some checks fit 10 rows with the default k = 10
@@ -132,9 +155,13 @@ def test_grid_search_with_a_cache(name, tmp_path):
     found = []
     for memory in (None, str(tmp_path)):
         search = GridSearchCV(
-            Pipeline(steps, memory=memory), grid, scoring=SCORERS, refit=next(iter(SCORERS)), cv=LabeledRowsSplit(3),
+            Pipeline(steps, memory=memory),
+            grid,
+            scoring=SCORERS,
+            refit=next(iter(SCORERS)),
+            cv=LabeledRowsSplit(3),
             error_score="raise",
-        ).fit(X, Y)  # fmt: skip
+        ).fit(X, Y)
         found.append([search.cv_results_[f"mean_test_{measure}"] for measure in SCORERS])
     assert np.isfinite(found[0]).all()
     np.testing.assert_array_equal(found[0], found[1])
@@ -362,10 +389,17 @@ def test_read_only_memory_maps(name, dtype, tmp_path):
 
 
 @every_estimator
-@pytest.mark.parametrize("change", [
-    np.asfortranarray, lambda X: np.repeat(X, 2, axis=0)[::2], lambda X: X[:, ::-1][:, ::-1],
-    lambda X: X.astype(">f8"), lambda X: X.astype(object),
-], ids=["F order", "strided", "negative strides", "big-endian", "object"])  # fmt: skip
+@pytest.mark.parametrize(
+    "change",
+    [
+        np.asfortranarray,
+        lambda X: np.repeat(X, 2, axis=0)[::2],
+        lambda X: X[:, ::-1][:, ::-1],
+        lambda X: X.astype(">f8"),
+        lambda X: X.astype(object),
+    ],
+    ids=["F order", "strided", "negative strides", "big-endian", "object"],
+)
 def test_layout_does_not_matter(name, change):
     X, Y = draw()
     np.testing.assert_array_equal(outcome(make(name).fit(change(X), Y), change(X)), outcome(make(name).fit(X, Y), X))

@@ -103,6 +103,7 @@ def test_measures_have_no_loop_over_rows(rng):
     Y, scores = rng.random((3000, 20)) < 0.2, rng.random((3000, 20))
     ours = speedup(
         lambda: metrics.ranking_loss(Y, scores),
-        lambda: [np.argsort(-scores[i], kind="stable")[Y[i]] for i in range(len(Y))], rounds=3,
-    )  # fmt: skip
+        lambda: [np.argsort(-scores[i], kind="stable")[Y[i]] for i in range(len(Y))],
+        rounds=3,
+    )
     assert ours > 1.2  # the loop only sorts

@@ -24,8 +24,11 @@ from nmlsdr.graph import ExactIndex, kneighbors, neighbor_graph
 from nmlsdr.tables import TableEncoder
 
 STORED = {
-    "dense": lambda X: X.copy(), "float32": lambda X: X.astype(np.float32), "Fortran": np.asfortranarray,
-    "CSR": sparse.csr_array, "CSR matrix": sparse.csr_matrix,
+    "dense": lambda X: X.copy(),
+    "float32": lambda X: X.astype(np.float32),
+    "Fortran": np.asfortranarray,
+    "CSR": sparse.csr_array,
+    "CSR matrix": sparse.csr_matrix,
 }
 KEEP_ROWS = [*CLASSIFIERS, "ExactNeighborsTransformer", "ExactIndex"]
 EVERY = [*ESTIMATORS, "ExactNeighborsTransformer", "ExactIndex"]
@@ -105,8 +108,11 @@ def models_to_fit_again():
     found = {name: make(name, n_jobs=1) for name in ESTIMATORS}
     found["ExactNeighborsTransformer"], found["TableEncoder"] = ExactNeighborsTransformer(n_jobs=1), TableEncoder()
     if importlib.util.find_spec("dask") is not None:
-        found |= {f"dask.{name}": getattr(nmlsdr.dask, name)().set_params(**found[name].get_params())
-                  for name in nmlsdr.dask.__all__ if name in ESTIMATORS}  # fmt: skip
+        found |= {
+            f"dask.{name}": getattr(nmlsdr.dask, name)().set_params(**found[name].get_params())
+            for name in nmlsdr.dask.__all__
+            if name in ESTIMATORS
+        }
     return found
 
 

@@ -23,9 +23,18 @@ def cores(monkeypatch):
 
 @pytest.mark.parametrize(
     ("allowed", "n_jobs", "threads"),
-    [(2, None, 2), (2, 1, 1), (2, 64, 64), (16, 64, 64), (17, 68, 68), (100, 400, 400), (2, -1, 2), (2, -2, 1),
-     (2, -(2**40), 1)],
-)  # fmt: skip
+    [
+        (2, None, 2),
+        (2, 1, 1),
+        (2, 64, 64),
+        (16, 64, 64),
+        (17, 68, 68),
+        (100, 400, 400),
+        (2, -1, 2),
+        (2, -2, 1),
+        (2, -(2**40), 1),
+    ],
+)
 def test_n_jobs_gives_the_number_of_threads(cores, allowed, n_jobs, threads):
     cores(allowed)
     assert check_n_jobs(n_jobs) == threads
@@ -37,9 +46,20 @@ def test_n_jobs_gives_the_number_of_threads(cores, allowed, n_jobs, threads):
 
 @pytest.mark.parametrize(
     ("allowed", "n_jobs", "most"),
-    [(2, 65, 64), (16, 65, 64), (17, 69, 68), (100, 401, 400), (2, 5000, 64), (2, 2**31, 64), (2, 2**32, 64),
-     (2, 2**32 + 1, 64), (2, 2**64, 64), (2, np.int64(2**40), 64), (2, np.uint64(2**63), 64)],
-)  # fmt: skip
+    [
+        (2, 65, 64),
+        (16, 65, 64),
+        (17, 69, 68),
+        (100, 401, 400),
+        (2, 5000, 64),
+        (2, 2**31, 64),
+        (2, 2**32, 64),
+        (2, 2**32 + 1, 64),
+        (2, 2**64, 64),
+        (2, np.int64(2**40), 64),
+        (2, np.uint64(2**63), 64),
+    ],
+)
 def test_absurd_counts_raise_a_clear_error(cores, allowed, n_jobs, most):
     cores(allowed)
     with pytest.raises(ValueError) as caught:

@@ -108,10 +108,14 @@ def test_macro_takes_the_verdicts_of_a_label_that_only_they_give(data):
     with pytest.warns(UserWarning, match="1 of 4 labels is never predicted"):
         assert clone(model).fit(X, given).thresholds_[2] == np.finfo(float).max
     after = model.fit(X, given, verdicts=verdicts)
-    V = after.ridge_scores_[:45] + 0.375 * sum(
-        reference.transition_matrix(neighbor_graph(at, 12)) @ E
-        for at, E in zip((after.embedding_, after.ridge_scores_), after.propagated_errors_, strict=True)
-    )[:45]  # fmt: skip
+    V = (
+        after.ridge_scores_[:45]
+        + 0.375
+        * sum(
+            reference.transition_matrix(neighbor_graph(at, 12)) @ E
+            for at, E in zip((after.embedding_, after.ridge_scores_), after.propagated_errors_, strict=True)
+        )[:45]
+    )
     assert after.thresholds_[2] == pytest.approx(reference.f1_cutoff(V[:, 2], after.flip_rate_), abs=1e-9)
 
 
@@ -153,11 +157,14 @@ def test_verdicts_on_classes_replace_them(data):
         plain().fit(X, names, verdicts=["none"] * 90)
 
 
-@pytest.mark.parametrize(("verdicts", "sentence"), [
-    (np.zeros((90, 3)), r"verdicts must have the shape of y, \(90, 4\), got \(90, 3\)"),
-    (np.full((90, 4), 0.5), "verdicts must contain 1, 0, and -1 or NaN where nobody decided, got 0.5 in row 0"),
-    (sparse.csr_array((90, 4)), "verdicts is sparse, and its empty cells would be verdicts of 0"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("verdicts", "sentence"),
+    [
+        (np.zeros((90, 3)), r"verdicts must have the shape of y, \(90, 4\), got \(90, 3\)"),
+        (np.full((90, 4), 0.5), "verdicts must contain 1, 0, and -1 or NaN where nobody decided, got 0.5 in row 0"),
+        (sparse.csr_array((90, 4)), "verdicts is sparse, and its empty cells would be verdicts of 0"),
+    ],
+)
 def test_verdicts_of_another_form_are_refused(data, verdicts, sentence):
     with pytest.raises(ValueError, match=sentence):
         plain().fit(data[0], data[1], verdicts=verdicts)

@@ -44,8 +44,12 @@ def small_package(tmp_path_factory):
     environment = {**os.environ, "PYTHONPATH": str(Path(nmlsdr.__file__).parent.parent), "CFLAGS": "-O0"}
     built = subprocess.run(
         [sys.executable, "setup.py", "-q", "build_ext", "--inplace"],
-        cwd=folder, env=environment, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert built.returncode == 0, built.stderr
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(folder))
@@ -266,8 +270,17 @@ def table():
     kinds += [ctypes.CFUNCTYPE(number, P, number, P, size, size, size, P, P, number)]
     kinds += [ctypes.CFUNCTYPE(None, P)]
     kinds += [ctypes.CFUNCTYPE(ctypes.c_char_p, number)]
-    names = ["version", "nearest", "neighbor_graph", "transition_matrix", "propagate", "index_new", "index_query",
-             "index_free", "message"]  # fmt: skip
+    names = [
+        "version",
+        "nearest",
+        "neighbor_graph",
+        "transition_matrix",
+        "propagate",
+        "index_new",
+        "index_query",
+        "index_free",
+        "message",
+    ]
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = P, [ctypes.py_object, ctypes.c_char_p]
     kind = type("Table", (ctypes.Structure,), {"_fields_": list(zip(names, kinds, strict=True))})
@@ -305,8 +318,20 @@ def propagate(W, Y, alpha, labeled=None, tol=1e-8, quality=None, n_threads=2):
     F = np.full_like(Y, np.nan)
     indptr, columns = W.indptr.astype(np.int64), W.indices.astype(np.int32)
     told = None if quality is None else ctypes.addressof(quality)
-    code = table().propagate(at(indptr), at(columns), at(W.data), len(Y), at(Y), Y.shape[1], at(alpha), at(labeled),
-                             tol, at(F), told, n_threads)  # fmt: skip
+    code = table().propagate(
+        at(indptr),
+        at(columns),
+        at(W.data),
+        len(Y),
+        at(Y),
+        Y.shape[1],
+        at(alpha),
+        at(labeled),
+        tol,
+        at(F),
+        told,
+        n_threads,
+    )
     return code, F
 
 
@@ -316,10 +341,22 @@ def test_get_include_returns_the_folder_of_the_header_with_the_version_of_the_ta
 
 
 FLOAT32, FLOAT64, EUCLIDEAN, COSINE = 0, 1, 0, 1
-CODES = ["OK", "NO_MEMORY", "NULL_POINTER", "NOT_FINITE", "BAD_K", "BAD_SIZE", "UNKNOWN_NAME", "BAD_GRAPH", "BAD_VALUE",
-         "INTERRUPTED", "FAILED"]  # fmt: skip
-(OK, NO_MEMORY, NULL_POINTER, NOT_FINITE, BAD_K, BAD_SIZE, UNKNOWN_NAME, BAD_GRAPH, BAD_VALUE, INTERRUPTED,
- FAILED) = range(0, -len(CODES), -1)  # fmt: skip
+CODES = [
+    "OK",
+    "NO_MEMORY",
+    "NULL_POINTER",
+    "NOT_FINITE",
+    "BAD_K",
+    "BAD_SIZE",
+    "UNKNOWN_NAME",
+    "BAD_GRAPH",
+    "BAD_VALUE",
+    "INTERRUPTED",
+    "FAILED",
+]
+(OK, NO_MEMORY, NULL_POINTER, NOT_FINITE, BAD_K, BAD_SIZE, UNKNOWN_NAME, BAD_GRAPH, BAD_VALUE, INTERRUPTED, FAILED) = (
+    range(0, -len(CODES), -1)
+)
 
 
 def search(rows, k, queries=None, metric=EUCLIDEAN, *, kind=None, index=None, n_threads=2):
@@ -472,19 +509,22 @@ def test_rows_without_edges_and_graphs_without_edges():
     assert (code, F.tolist()) == (0, [[0.5], [0.0]])  # (1 - alpha) Y
 
 
-@pytest.mark.parametrize(("indptr", "columns", "weights", "answer"), [
-    ([1, 1, 2], [0, 1], None, BAD_GRAPH),  # does not begin at 0
-    ([0, 2, 1], [1, 0], None, BAD_GRAPH),  # falls
-    ([0, 1, 2], [1, 2], None, BAD_GRAPH),  # no such row
-    ([0, 1, 2], [-1, 0], None, BAD_GRAPH),
-    ([0, 1, 2], [0, 1], None, BAD_GRAPH),  # a diagonal
-    ([0, 2, 3, 4], [2, 1, 0, 0], None, BAD_GRAPH),  # not increasing
-    ([0, 2, 2], [1, 1], None, BAD_GRAPH),  # twice
-    ([0, 1, 1], [1], None, BAD_VALUE),  # one direction only
-    ([0, 1, 2], [1, 0], [1.0, 2.0], BAD_VALUE),  # not symmetric
-    ([0, 1, 2], [1, 0], [-1.0, -1.0], BAD_VALUE),
-    ([0, 1, 2], [1, 0], [np.nan, np.nan], NOT_FINITE),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("indptr", "columns", "weights", "answer"),
+    [
+        ([1, 1, 2], [0, 1], None, BAD_GRAPH),  # does not begin at 0
+        ([0, 2, 1], [1, 0], None, BAD_GRAPH),  # falls
+        ([0, 1, 2], [1, 2], None, BAD_GRAPH),  # no such row
+        ([0, 1, 2], [-1, 0], None, BAD_GRAPH),
+        ([0, 1, 2], [0, 1], None, BAD_GRAPH),  # a diagonal
+        ([0, 2, 3, 4], [2, 1, 0, 0], None, BAD_GRAPH),  # not increasing
+        ([0, 2, 2], [1, 1], None, BAD_GRAPH),  # twice
+        ([0, 1, 1], [1], None, BAD_VALUE),  # one direction only
+        ([0, 1, 2], [1, 0], [1.0, 2.0], BAD_VALUE),  # not symmetric
+        ([0, 1, 2], [1, 0], [-1.0, -1.0], BAD_VALUE),
+        ([0, 1, 2], [1, 0], [np.nan, np.nan], NOT_FINITE),
+    ],
+)
 def test_an_invalid_graph_is_refused(indptr, columns, weights, answer):
     weights = None if weights is None else np.array(weights)
     code, values = transition(indptr, columns, weights)
@@ -593,9 +633,13 @@ def test_every_code_has_a_name_in_both_headers_and_a_sentence():
     header, pxd = (include / "nmlsdr" / "codes.h").read_text(), (include.parent / "c_api.pxd").read_text()
     codes = dict(zip(CODES, range(0, -len(CODES), -1), strict=True))
     assert {name: int(code) for name, code in re.findall(r"NMLSDR_(\w+) = (0|-\d+)\b", header)} == codes | {
-        "FLOAT32": 0, "EUCLIDEAN": 0}  # fmt: skip
+        "FLOAT32": 0,
+        "EUCLIDEAN": 0,
+    }
     assert {name: int(code) for name, code in re.findall(r"^    (\w+) = (0|-\d+)$", pxd, re.MULTILINE)} == codes | {
-        "FLOAT32": 0, "EUCLIDEAN": 0}  # fmt: skip
+        "FLOAT32": 0,
+        "EUCLIDEAN": 0,
+    }
     words = "Success memory NULL NaN k n_labels NMLSDR_SIMD indptr symmetric Ctrl-C error"
     for code, word in zip(codes.values(), words.split(), strict=True):
         sentence = table().message(code).decode()

@@ -277,17 +277,26 @@ def test_the_header_refuses_what_is_out_of_range(library, rng, monkeypatch):
 
     held, wrong = ctypes.c_void_p(7), np.full_like(Q, np.nan)
     for rows, metric, code in (
-        (None, 0, NULL_POINTER), (described(X, n=0), 0, BAD_SIZE), (described(wrong), 1, NOT_FINITE),
-        (described(X), 2, UNKNOWN_NAME), (described(X, kind=4), 0, UNKNOWN_NAME), (described(X), 1, OK),
-    ):  # fmt: skip
+        (None, 0, NULL_POINTER),
+        (described(X, n=0), 0, BAD_SIZE),
+        (described(wrong), 1, NOT_FINITE),
+        (described(X), 2, UNKNOWN_NAME),
+        (described(X, kind=4), 0, UNKNOWN_NAME),
+        (described(X), 1, OK),
+    ):
         assert held.value == 7  # what it was before
         given = None if rows is None else ctypes.byref(rows)
         assert library.nmlsdr_index_new(given, metric, ctypes.byref(held), 1) == code
     for rows, k, outputs, code in (
-        (Q, 20, {}, OK), (Q, 21, {}, BAD_K), (Q, 0, {}, BAD_K), (Q[:, :8].copy(), 2, {}, BAD_SIZE),
-        (S, 2, {}, BAD_SIZE), (wrong, 2, {}, NOT_FINITE), (Q, 2, {"neighbors": None}, NULL_POINTER),
+        (Q, 20, {}, OK),
+        (Q, 21, {}, BAD_K),
+        (Q, 0, {}, BAD_K),
+        (Q[:, :8].copy(), 2, {}, BAD_SIZE),
+        (S, 2, {}, BAD_SIZE),
+        (wrong, 2, {}, NOT_FINITE),
+        (Q, 2, {"neighbors": None}, NULL_POINTER),
         (Q[:0], 2, nothing, OK),
-    ):  # fmt: skip
+    ):
         assert nearest(library, held, described(rows), k=k, **outputs) == code
     assert nearest(library, held, None) == NULL_POINTER
     monkeypatch.setenv("NMLSDR_SIMD", "sse9")
@@ -306,9 +315,13 @@ def test_broken_csr_rows_are_refused(library):
 
     assert code([0, 2, 4], [0, 3, 1, 2]) == OK
     for indptr, columns in (
-        ([1, 2, 4], [0, 3, 1, 2]), ([0, 3, 2], [0, 1, 2, 3]), ([0, 2, 4], [3, 0, 1, 2]),
-        ([0, 2, 4], [0, 3, 1, 1]), ([0, 2, 4], [0, 4, 1, 2]), ([0, 2, 4], [-1, 3, 1, 2]),
-    ):  # fmt: skip
+        ([1, 2, 4], [0, 3, 1, 2]),
+        ([0, 3, 2], [0, 1, 2, 3]),
+        ([0, 2, 4], [3, 0, 1, 2]),
+        ([0, 2, 4], [0, 3, 1, 1]),
+        ([0, 2, 4], [0, 4, 1, 2]),
+        ([0, 2, 4], [-1, 3, 1, 2]),
+    ):
         assert code(indptr, columns) == BAD_GRAPH, (indptr, columns)
     assert code([0, 2, 4], [0, 3, 1, 2], indptr=None) == NULL_POINTER
     assert code([0, 2, 4], [0, 3, 1, 2], columns=None) == NULL_POINTER

@@ -97,8 +97,9 @@ def test_fit_predict_evaluate_in_every_format(run, tmp_path, rng, suffix):
         assert [row["label"], row["positives"], row["predicted"]] == [name, *counts]
         assert [row["precision"], row["recall"], row["f1"], row["ap"]] == pytest.approx([precision, recall, f1, ap])
         assert shown[len(max([*expected, "label"], key=len)) :].split() == [
-            *map(str, map(int, counts)), *(f"{share:.3f}" for share in (precision, recall, f1, ap)),
-        ]  # fmt: skip
+            *map(str, map(int, counts)),
+            *(f"{share:.3f}" for share in (precision, recall, f1, ap)),
+        ]
     assert head.split() == list(measures)
     assert line.split() == [f"{value:.3f}" for value in measures.values()]
 
@@ -112,8 +113,21 @@ def test_a_fitted_model_predicts_far_better_than_chance(run, tables, model):
 @pytest.mark.quick_cases("NMLSDR", "CCA")
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_fits_and_predicts_on_the_command_line(run, tables, method):
-    assert_done(run("fit", "train.csv", *COLUMNS, "--method", method.lower(), "--seed", "1", "--classifier",
-                   "semi-supervised", "--out", "model.skops"))  # fmt: skip
+    assert_done(
+        run(
+            "fit",
+            "train.csv",
+            *COLUMNS,
+            "--method",
+            method.lower(),
+            "--seed",
+            "1",
+            "--classifier",
+            "semi-supervised",
+            "--out",
+            "model.skops",
+        )
+    )
     assert_done(run("predict", "model.skops", "test.csv", *COLUMNS, "--out", "labels.csv"))
     X, Y, X_test, _ = tables
     projection = METHODS[method](random_state=1)
@@ -136,8 +150,10 @@ def test_cells_of_any_text_are_read_back_from_a_result(delimiter):
     np.testing.assert_array_equal([float(row[2]) for row in rows], numbers)
     np.testing.assert_array_equal(np.array([row[3] for row in rows], dtype=np.float32), single)
     lines = file.getvalue().splitlines(keepends=True)
-    assert lines[1:3] == [delimiter.join(["0", "", "0.1", "0.100000001\n"]).encode(),
-                          delimiter.join(["1", "a", "0.3333333333333333", "1.10000002\n"]).encode()]  # fmt: skip
+    assert lines[1:3] == [
+        delimiter.join(["0", "", "0.1", "0.100000001\n"]).encode(),
+        delimiter.join(["1", "a", "0.3333333333333333", "1.10000002\n"]).encode(),
+    ]
 
 
 def test_a_fit_without_a_seed_has_the_seed_0(run, tables):
@@ -168,10 +184,27 @@ def test_every_other_method_is_followed_by_the_semi_supervised_classifier(run, t
 @pytest.mark.parametrize("classifier", ["semi-supervised", "mlknn", "none"])
 def test_options_reach_the_estimators(run, tables, classifier):
     outcome = run(
-        "fit", "train.csv", *COLUMNS, "--method", "NMLSDR", "--n-components", "2", "--n-neighbors", "4",
-        "--alpha-labeled", "0.3", "--alpha-unlabeled", "0.9", "--jobs", "1", "--no-standardize",
-        "--classifier", classifier, "--out", "model.skops",
-    )  # fmt: skip
+        "fit",
+        "train.csv",
+        *COLUMNS,
+        "--method",
+        "NMLSDR",
+        "--n-components",
+        "2",
+        "--n-neighbors",
+        "4",
+        "--alpha-labeled",
+        "0.3",
+        "--alpha-unlabeled",
+        "0.9",
+        "--jobs",
+        "1",
+        "--no-standardize",
+        "--classifier",
+        classifier,
+        "--out",
+        "model.skops",
+    )
     assert_done(outcome)
     steps = load_model("model.skops").steps
     assert [name for name, _ in steps] == ["projection", *["classifier"] * (classifier != "none")]
@@ -416,7 +449,7 @@ def test_info_shows_how_the_kernels_were_built(run, monkeypatch):
         ({"debug": True}, "debug build", "yes (NMLSDR_DEBUG=1)"),
         ({"debug": False}, "debug build", "no"),
         ({"compiler": "MSVC 1"}, "compiler", "MSVC 1"),
-    ):  # fmt: skip
+    ):
         monkeypatch.setattr(_graph, "build_facts", lambda changes=changes: {**facts, **changes})
         assert info_lines(run)[name] == text
 

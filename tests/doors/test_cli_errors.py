@@ -151,8 +151,11 @@ MODELS = [
 
 
 def cases(verb, *lists, before=()):
-    return [pytest.param([verb, *before, *arguments], words, id=" ".join([verb, *arguments])[:60]) for given in lists
-            for arguments, words in given]  # fmt: skip
+    return [
+        pytest.param([verb, *before, *arguments], words, id=" ".join([verb, *arguments])[:60])
+        for given in lists
+        for arguments, words in given
+    ]
 
 
 MATCHING = [
@@ -163,27 +166,30 @@ MATCHING = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "words"), [
-    *cases("fit", READING, MASKS, NO_LABELS, GRAPH, FIT),
-    *cases("review", READING, MASKS, NO_LABELS, GRAPH),
-    *cases("report", READING, MASKS, NO_LABELS, GRAPH),
-    *cases("transform", READING, before=["model.skops"]),
-    *cases("predict", READING, before=["model.skops"]),
-    *cases("evaluate", READING, MASKS, NO_LABELS, before=["model.skops"]),
-    *cases("transform", MODELS, MATCHING, [(["scaler.skops", "test.csv"], ["no projection"])]),
-    *cases("predict", MODELS, MATCHING, [(["scaler.skops", "test.csv"], ["no classifier", "--classifier"])]),
-    *cases(
-        "evaluate",
-        MODELS,
-        MATCHING,
-        [
-            (["model.skops", "few-labels.npz"], ["few-labels.npz", "2 labels", "model has 3"]),
-            (["model.skops", "other.csv", "--label-columns", "x,y,z"], ["lacks 3 of the 3 labels", "'flu'"]),
-            (["model.skops", "unlabelled.csv", *COLUMNS], ["unlabelled.csv", "no labelled row"]),
-            (["scaler.skops", "test.csv", *COLUMNS], ["no classifier"]),
-        ],
-    ),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        *cases("fit", READING, MASKS, NO_LABELS, GRAPH, FIT),
+        *cases("review", READING, MASKS, NO_LABELS, GRAPH),
+        *cases("report", READING, MASKS, NO_LABELS, GRAPH),
+        *cases("transform", READING, before=["model.skops"]),
+        *cases("predict", READING, before=["model.skops"]),
+        *cases("evaluate", READING, MASKS, NO_LABELS, before=["model.skops"]),
+        *cases("transform", MODELS, MATCHING, [(["scaler.skops", "test.csv"], ["no projection"])]),
+        *cases("predict", MODELS, MATCHING, [(["scaler.skops", "test.csv"], ["no classifier", "--classifier"])]),
+        *cases(
+            "evaluate",
+            MODELS,
+            MATCHING,
+            [
+                (["model.skops", "few-labels.npz"], ["few-labels.npz", "2 labels", "model has 3"]),
+                (["model.skops", "other.csv", "--label-columns", "x,y,z"], ["lacks 3 of the 3 labels", "'flu'"]),
+                (["model.skops", "unlabelled.csv", *COLUMNS], ["unlabelled.csv", "no labelled row"]),
+                (["scaler.skops", "test.csv", *COLUMNS], ["no classifier"]),
+            ],
+        ),
+    ],
+)
 def test_wrong_input_is_answered_by_one_sentence(run, bad, arguments, words):
     out = {"fit": "old.skops", "evaluate": "measures.json", "report": "page.html"}.get(arguments[0], "result.csv")
     assert_refused(run(*arguments, "--out", out), *words)
@@ -315,21 +321,24 @@ def test_an_interrupt_keeps_the_old_result(run, full, verb, monkeypatch):
     assert listing(full) == before
 
 
-@pytest.mark.parametrize(("arguments", "words"), [
-    (["fti"], ["no command 'fti'", "did you mean 'fit'?"]),
-    (["--out"], ["no option --out", "nmlsdr --help"]),
-    (["--"], ["COMMAND"]),
-    (["info", "absent.npz"], ["absent.npz"]),
-    (["info", "train.csv"], ["train.csv", "not a model file"]),
-    (["info", "a", "b"], ["b"]),
-    (["datasets"], ["list|info|fetch"]),
-    (["datasets", "erase"], ["'erase'"]),
-    (["datasets", "info", "birdz"], ["'birdz'", "Birds"]),
-    (["datasets", "fetch", "birdz"], ["'birdz'", "Birds"]),
-    (["datasets", "verify", "birds"], ["did you mean 'info'?"]),
-    (["datasets", "info", "toy"], ["Toy", "make_toy"]),
-    (["datasets", "list", "--data-home"], ["--data-home"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["fti"], ["no command 'fti'", "did you mean 'fit'?"]),
+        (["--out"], ["no option --out", "nmlsdr --help"]),
+        (["--"], ["COMMAND"]),
+        (["info", "absent.npz"], ["absent.npz"]),
+        (["info", "train.csv"], ["train.csv", "not a model file"]),
+        (["info", "a", "b"], ["b"]),
+        (["datasets"], ["list|info|fetch"]),
+        (["datasets", "erase"], ["'erase'"]),
+        (["datasets", "info", "birdz"], ["'birdz'", "Birds"]),
+        (["datasets", "fetch", "birdz"], ["'birdz'", "Birds"]),
+        (["datasets", "verify", "birds"], ["did you mean 'info'?"]),
+        (["datasets", "info", "toy"], ["Toy", "make_toy"]),
+        (["datasets", "list", "--data-home"], ["--data-home"]),
+    ],
+)
 def test_wrong_input_of_the_other_verbs(run, tables, arguments, words):
     assert_refused(run(*arguments), *words)
 

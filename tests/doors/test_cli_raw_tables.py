@@ -51,8 +51,14 @@ def test_missing_values_and_texts_are_read(tmp_path, raw):
         tmp_path / "train.csv", label_columns=["flu", "cold"], id_column="id", drop=["note"], plan=Choices()
     )
     kinds = {column.name: column.kind for column in table.plan.columns}
-    assert kinds == {"ward": "category", "age": "number", "visits": "number", "smoker": "yes/no", "id": "identifier",
-                     "note": "dropped"}  # fmt: skip
+    assert kinds == {
+        "ward": "category",
+        "age": "number",
+        "visits": "number",
+        "smoker": "yes/no",
+        "id": "identifier",
+        "note": "dropped",
+    }
     names = ["ward=east", "ward=Süd", "ward=west", "ward=(missing)", "age", "visits", "smoker"]
     assert table.feature_names == names
     rows = raw[0]
@@ -88,12 +94,15 @@ def test_an_empty_label_stays_unknown(tmp_path):
     assert table.feature_names == ["a", "w=u", "w=v"]
 
 
-@pytest.mark.parametrize(("arguments", "words"), [
-    (["--one-hot", "wards"], ["no column 'wards'", "did you mean 'ward'"]),
-    (["--one-hot", "flu"], ["'flu' is a label and a category"]),
-    (["--one-hot", "note"], ["note", "and a category; choose one"]),
-    (["--impute", "mode"], ["mode"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--one-hot", "wards"], ["no column 'wards'", "did you mean 'ward'"]),
+        (["--one-hot", "flu"], ["'flu' is a label and a category"]),
+        (["--one-hot", "note"], ["note", "and a category; choose one"]),
+        (["--impute", "mode"], ["mode"]),
+    ],
+)
 def test_columns_that_do_not_fit_raise_a_clear_error(run, raw, arguments, words):
     assert_refused(run("fit", "train.csv", *TAIL, *arguments, "-o", "m.skops"), *words)
 
@@ -105,16 +114,27 @@ def test_a_raw_table_is_read_with_the_label_column_named_and_nothing_else(run, t
         tags = ["", "none", "flu", "cold", "flu;cold"][i % 5]
         day = f"2024-01-{i % 28 + 1:02d}"
         cells = [f"p{i}", day, f"seen on day {i % 9} again", ["east", "west"][i % 2], tags]
-        rows.append([*cells, "" if i == 7 else f"{2 * ('flu' in tags) + rng.normal():.3f}",
-                     "NA" if i == 9 else f"{2 * ('cold' in tags) + rng.normal():.3f}"])  # fmt: skip
+        rows.append(
+            [
+                *cells,
+                "" if i == 7 else f"{2 * ('flu' in tags) + rng.normal():.3f}",
+                "NA" if i == 9 else f"{2 * ('cold' in tags) + rng.normal():.3f}",
+            ]
+        )
     write_csv(tmp_path / "raw.csv", ["who", "day", "note", "ward", "tags", "a", "b"], rows)
     done = ran(run("fit", "raw.csv", "--label-list", "tags", "-o", "m.skops"))
     assert "'none' stands for a row without labels" in done.err
     assert "2 labels, 24 unlabelled" in done.err
     assert open_model(tmp_path / "m.skops").label_names == ["cold", "flu"]
     kinds = {column.name: column.kind for column in open_model(tmp_path / "m.skops").plan.columns}
-    assert kinds == {"who": "identifier", "day": "date", "note": "category", "ward": "category", "a": "number",
-                     "b": "number"}  # fmt: skip
+    assert kinds == {
+        "who": "identifier",
+        "day": "date",
+        "note": "category",
+        "ward": "category",
+        "a": "number",
+        "b": "number",
+    }
     assert_done(run("predict", "m.skops", "raw.csv", "-o", "p.csv"))
     names, found = read_csv(tmp_path / "p.csv")
     assert names == ["who", "row", "cold", "flu"]
@@ -137,8 +157,21 @@ def test_all_bad_cells_are_in_one_answer(run, tmp_path):
 
 
 def test_drop_and_one_hot_may_be_given_twice(run, raw):
-    assert_done(run("fit", "train.csv", *TAIL, "--drop", "visits,age", "--one-hot", "ward", "--one-hot", "smoker",
-                    "-o", "m.skops"))  # fmt: skip
+    assert_done(
+        run(
+            "fit",
+            "train.csv",
+            *TAIL,
+            "--drop",
+            "visits,age",
+            "--one-hot",
+            "ward",
+            "--one-hot",
+            "smoker",
+            "-o",
+            "m.skops",
+        )
+    )
 
 
 @pytest.mark.parametrize("separator", ["|", ";"])

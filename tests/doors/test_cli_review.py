@@ -180,11 +180,14 @@ def test_verdicts_are_used_by_the_next_review_and_fit(run, groups):
         assert F[i, c] == pytest.approx(1 - given[i, c], abs=1e-7)
 
 
-@pytest.mark.parametrize(("line", "words"), [
-    ([0, "flu", "1"], ["line 2", "has no label 'flu'"]),
-    ([0, "label_0", "perhaps"], ["line 2", "'perhaps' is not a verdict", "1, yes or add"]),
-    ([0, "label_0"], ["line 2", "2 cells, but the header has 3"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ([0, "flu", "1"], ["line 2", "has no label 'flu'"]),
+        ([0, "label_0", "perhaps"], ["line 2", "'perhaps' is not a verdict", "1, yes or add"]),
+        ([0, "label_0"], ["line 2", "2 cells, but the header has 3"]),
+    ],
+)
 def test_an_impossible_verdict_raises_a_clear_error(run, groups, line, words):
     decide(groups, line)
     outcome = run("review", "wrong.npz", "--reviewed", "checked.csv", "--out", "a.csv")
@@ -233,12 +236,15 @@ class Recorder:
         return self
 
 
-@pytest.mark.parametrize(("settings", "expected"), [
-    ({}, [[0.6, 0.6], [0.0, 0.6], [0.999, 0.999]]),
-    ({"alpha_labeled": 0.5, "alpha_unlabeled": 0.9}, [[0.5, 0.5], [0.0, 0.5], [0.9, 0.9]]),
-    ({"alpha_labeled": (0.9, 0.1)}, [[0.1, 0.9], [0.0, 0.1], [0.999, 0.999]]),  # by the entry, not by the column
-    ({"alpha_labeled": 0.0}, [[0.0, 0.0], [0.0, 0.0], [0.999, 0.999]]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, [[0.6, 0.6], [0.0, 0.6], [0.999, 0.999]]),
+        ({"alpha_labeled": 0.5, "alpha_unlabeled": 0.9}, [[0.5, 0.5], [0.0, 0.5], [0.9, 0.9]]),
+        ({"alpha_labeled": (0.9, 0.1)}, [[0.1, 0.9], [0.0, 0.1], [0.999, 0.999]]),  # by the entry, not by the column
+        ({"alpha_labeled": 0.0}, [[0.0, 0.0], [0.0, 0.0], [0.999, 0.999]]),
+    ],
+)
 def test_reviewed_entries_alone_have_alpha_zero(settings, expected):
     given = np.array([[1, 0], [0, 1], [-1, -1]])
     table = Table(data=None, target=None, labeled=None, given=given, verdicts=np.full((3, 2), -1))
@@ -405,8 +411,35 @@ def test_a_column_that_appears_twice_is_refused(run, groups):
 
 FORMULAS = ["=", "@", "\t", "\r", "+", "-"]
 NUMBERS = ["-1", "+1.5", "-.5", "-2.", "+1e-3", "-1E5"]
-HOSTILE = ["=1+1", "@SUM(A1)", "\tx", "\rx", "+x", "-x", "-1-2", "+", "-", "--1", "-1_0", "-\u0661", "+inf", "-1\n",
-           "'=1+1", "''=1+1", "'-1", "'", "''", "'n Abend", "x", "", '"=1"', "a,b", "=a;b", "\t\r", "'\t"]  # fmt: skip
+HOSTILE = [
+    "=1+1",
+    "@SUM(A1)",
+    "\tx",
+    "\rx",
+    "+x",
+    "-x",
+    "-1-2",
+    "+",
+    "-",
+    "--1",
+    "-1_0",
+    "-\u0661",
+    "+inf",
+    "-1\n",
+    "'=1+1",
+    "''=1+1",
+    "'-1",
+    "'",
+    "''",
+    "'n Abend",
+    "x",
+    "",
+    '"=1"',
+    "a,b",
+    "=a;b",
+    "\t\r",
+    "'\t",
+]
 
 
 def is_formula(cell):

@@ -10,6 +10,7 @@ from nmlsdr._checks.words import LABEL_WORDS, LANGUAGES
 
 PAIRS = [[next(word for word in LABEL_WORDS if words.get(word) == value) for value in (1, 0)] for words in LANGUAGES]
 
+
 @pytest.fixture
 def table(run, tmp_path):
     """A table with the columns age, flu, cold and Tags; a file that is no table; a folder."""
@@ -92,7 +93,7 @@ SLIPS = [
     ("predict model.skops", ["DATA, -o/--out", "for example: nmlsdr predict model.skops test.csv"]),
     ("predict train.csv --out p.csv", ["DATA", "for example: nmlsdr predict model.skops test.csv"]),
     ("datasets", ["for example: nmlsdr datasets fetch Birds"]),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("written", "words"), SLIPS, ids=[written for written, _ in SLIPS])
@@ -105,9 +106,14 @@ def test_a_slip_gets_an_answer_that_says_what_to_write(run, table, written, word
 
 @pytest.mark.parametrize(
     ("written", "same"),
-    [("help", "--help"), ("help fit", "fit --help"), ("version", "--version"), ("-V", "--version"),
-     ("help datasets fetch", "datasets fetch --help")],
-)  # fmt: skip
+    [
+        ("help", "--help"),
+        ("help fit", "fit --help"),
+        ("version", "--version"),
+        ("-V", "--version"),
+        ("help datasets fetch", "datasets fetch --help"),
+    ],
+)
 def test_help_and_version_are_found_under_their_other_names(run, written, same):
     outcome = run(*written.split(" "))
     assert_done(outcome)

@@ -55,15 +55,18 @@ def kinds(table):
 # ---------------------------------------------------------------- above and below the rows
 
 
-@pytest.mark.parametrize(("above", "lines"), [
-    (["Bericht 2024;;;;", ""], [1]),
-    (["Bericht 2024"], [1]),
-    (["Bericht, Stand 2024"], [1]),  # which has another character that stands between cells
-    ([";;Messung;;"], [1]),
-    (["Anlage;;Messung;;Befund"], [1]),
-    (["Anlage;Anlage;Messung;Messung;Befund"], [1]),
-    (["sep=;", "Bericht;;;;"], [1, 2]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("above", "lines"),
+    [
+        (["Bericht 2024;;;;", ""], [1]),
+        (["Bericht 2024"], [1]),
+        (["Bericht, Stand 2024"], [1]),  # which has another character that stands between cells
+        ([";;Messung;;"], [1]),
+        (["Anlage;;Messung;;Befund"], [1]),
+        (["Anlage;Anlage;Messung;Messung;Befund"], [1]),
+        (["sep=;", "Bericht;;;;"], [1, 2]),
+    ],
+)
 def test_titles_and_merged_names_stand_above_names_of_which_two_are_equal(write, rows, above, lines):
     names = ["Nr", "Ort", "Wert", "Wert", "Schaden"]
     table = read(write("t.csv", *above, names, *rows))
@@ -81,15 +84,18 @@ def test_a_cell_that_is_the_name_of_a_label_is_no_head(write):
         read(path, label_list="leck")
 
 
-@pytest.mark.parametrize("below", [
-    ["TOTAL;;;5.726.003,81;"],
-    ["Summe: ;;1,5;5.726.003,81;", ";;;;", "Erstellt am 3.4.2024;;;;"],
-    ["", "Erstellt am 3.4.2024"],
-    ["Total general;;;7"],
-    ["Quelle: SAP"],
-    [";;;;", ";;;;", ";;;;"],
-    ["", ";;;5,0;"],
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "below",
+    [
+        ["TOTAL;;;5.726.003,81;"],
+        ["Summe: ;;1,5;5.726.003,81;", ";;;;", "Erstellt am 3.4.2024;;;;"],
+        ["", "Erstellt am 3.4.2024"],
+        ["Total general;;;7"],
+        ["Quelle: SAP"],
+        [";;;;", ";;;;", ";;;;"],
+        ["", ";;;5,0;"],
+    ],
+)
 def test_totals_remarks_and_empty_rows_below_a_table_are_no_rows(write, rows, below):
     whole = read(write("whole.csv", NAMES, *rows))
     table = read(write("t.csv", NAMES, *rows, *below))

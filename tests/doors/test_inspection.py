@@ -88,8 +88,13 @@ def plain_audit(s, Y, kinds, r, h, verdicts, n_each):
     """The Notes of the docstring, entry by entry; no rate reaches 1 / (2 M), and no label is left out."""
     n, C = Y.shape
     e = 1 / (2 * np.sqrt((Y != -1).any(axis=1).sum()))
-    v = {(i, c): (r if Y[i, c] else h) * x / (1 - x) for i in range(n) for c in range(C)
-         if Y[i, c] in kinds for x in [min(max(s[i, c], e), 1 - e)]}  # fmt: skip
+    v = {
+        (i, c): (r if Y[i, c] else h) * x / (1 - x)
+        for i in range(n)
+        for c in range(C)
+        if Y[i, c] in kinds
+        for x in [min(max(s[i, c], e), 1 - e)]
+    }
     plain = sorted((p for p in v if verdicts[p] == -1), key=lambda p: (-v[p], -s[p], *p))
     decided = [p for p in v if verdicts[p] >= 0]
     wrong = {p: verdicts[p] != Y[p] for p in decided}
@@ -172,22 +177,25 @@ def test_forgotten_labels_lead_their_own_list(rng):
     assert forgotten[found.row, found.label].mean() > 0.9
 
 
-@pytest.mark.parametrize(("scores", "y", "options", "words"), [
-    ([[0.5, 0.1]], [[1, 0]], {"kind": "x"}, 'kind must be "all", "forgotten" or "wrong", got .x.'),
-    ([[0.5, 0.1]], [[1, 0]], {"flip_rate": 0.1}, "flip_rate and forget_rate belong together"),
-    ([[0.5, 0.1]], [[1, 0]], {"flip_rate": 0.4, "forget_rate": 0.1}, r"flip_rate must be a number in \[0, 0.3\]"),
-    ([[0.5, 0.1]], [[1, 0]], {"flip_rate": 0.1, "forget_rate": 1.1}, r"forget_rate must be a number in \[0, 1\]"),
-    ([[0.5, 0.1]], [[1, 0]], {"audit": -1}, "audit must be an integer of at least 0, got -1"),
-    ([[0.5, 0.1]], [[1, 0]], {"verdicts": [1, 0]}, r"verdicts must have the shape .* \(1, 2\), got \(2,\)"),
-    ([[0.5]], [[1, 0]], {}, r"shape of the labels, \(1, 2\), got \(1, 1\)"),
-    ([[0.5, np.nan]], [[1, 0]], {}, r"flip_scores must lie in \[0, 1\], got nan in row 0, label 1"),
-    ([[0.5, 0.1], [-3, 5]], [[1, 0], [1, 0]], {}, r"flip_scores must lie in \[0, 1\], got -3 in row 1, label 0"),
-    ([[0.5, np.inf]], [[1, 0]], {}, "got inf in row 0, label 1"),
-    ([[1, 0], [-1, -1]], [[0.9, 0.2], [0, 0]], {}, "flip_scores holds 0, 1 and -1, y holds fractions"),
-    ([{"flu"}, {"cold"}], [[0.9, 0.2], [0, 0]], {}, "flip_scores must hold numbers, got .{'flu'}, .*scores first"),
-    (StandardScaler(), [[1, 0]], {}, "StandardScaler has no flip_scores_; pass a fitted ResidualPropagation"),
-    (MultiLabelPropagation(), [[1, 0]], {}, "MultiLabelPropagation has no flip_scores_"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("scores", "y", "options", "words"),
+    [
+        ([[0.5, 0.1]], [[1, 0]], {"kind": "x"}, 'kind must be "all", "forgotten" or "wrong", got .x.'),
+        ([[0.5, 0.1]], [[1, 0]], {"flip_rate": 0.1}, "flip_rate and forget_rate belong together"),
+        ([[0.5, 0.1]], [[1, 0]], {"flip_rate": 0.4, "forget_rate": 0.1}, r"flip_rate must be a number in \[0, 0.3\]"),
+        ([[0.5, 0.1]], [[1, 0]], {"flip_rate": 0.1, "forget_rate": 1.1}, r"forget_rate must be a number in \[0, 1\]"),
+        ([[0.5, 0.1]], [[1, 0]], {"audit": -1}, "audit must be an integer of at least 0, got -1"),
+        ([[0.5, 0.1]], [[1, 0]], {"verdicts": [1, 0]}, r"verdicts must have the shape .* \(1, 2\), got \(2,\)"),
+        ([[0.5]], [[1, 0]], {}, r"shape of the labels, \(1, 2\), got \(1, 1\)"),
+        ([[0.5, np.nan]], [[1, 0]], {}, r"flip_scores must lie in \[0, 1\], got nan in row 0, label 1"),
+        ([[0.5, 0.1], [-3, 5]], [[1, 0], [1, 0]], {}, r"flip_scores must lie in \[0, 1\], got -3 in row 1, label 0"),
+        ([[0.5, np.inf]], [[1, 0]], {}, "got inf in row 0, label 1"),
+        ([[1, 0], [-1, -1]], [[0.9, 0.2], [0, 0]], {}, "flip_scores holds 0, 1 and -1, y holds fractions"),
+        ([{"flu"}, {"cold"}], [[0.9, 0.2], [0, 0]], {}, "flip_scores must hold numbers, got .{'flu'}, .*scores first"),
+        (StandardScaler(), [[1, 0]], {}, "StandardScaler has no flip_scores_; pass a fitted ResidualPropagation"),
+        (MultiLabelPropagation(), [[1, 0]], {}, "MultiLabelPropagation has no flip_scores_"),
+    ],
+)
 def test_invalid_arguments_raise_a_clear_error(scores, y, options, words):
     with pytest.raises(InputError, match=words):
         rank_suspects(scores, y, **options)
@@ -291,12 +299,15 @@ def test_axes_of_the_caller_are_drawn_on(two_groups):
     assert ax.get_legend() is None  # one colour needs no legend
 
 
-@pytest.mark.parametrize(("options", "words"), [
-    ({"color_by": 2}, "color_by=2 is above 1"),
-    ({"color_by": "flu"}, "color_by='flu' is no label; the labels are label 0, label 1"),
-    ({"suspects": [3, 40]}, "suspects must be a boolean array"),
-    ({"suspects": [True]}, r"suspects must be a boolean array of shape \(60,\), got shape \(1,\)"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"color_by": 2}, "color_by=2 is above 1"),
+        ({"color_by": "flu"}, "color_by='flu' is no label; the labels are label 0, label 1"),
+        ({"suspects": [3, 40]}, "suspects must be a boolean array"),
+        ({"suspects": [True]}, r"suspects must be a boolean array of shape \(60,\), got shape \(1,\)"),
+    ],
+)
 def test_an_impossible_plot_raises_a_clear_error(two_groups, options, words):
     X, Y = two_groups
     model = NMLSDR(2, n_neighbors=5).fit(X, Y)
@@ -360,8 +371,10 @@ def test_the_colour_of_a_label_leaves_rows_grey_whose_label_is_unknown(rng):
     X, Y = rng.normal(size=(6, 3)), np.array([[1, 1], [0, 1], [1, 0], [0, -1], [1, -1], [-1, -1]])
     display = EmbeddingDisplay.from_estimator(NMLSDR(1, n_neighbors=3).fit(X, Y), X, Y, color_by=1)
     assert [(name, np.flatnonzero(rows).tolist()) for name, rows in display.groups] == [
-        ("label 1", [0, 1]), ("not given", [2]), ("unlabelled", [3, 4, 5])
-    ]  # fmt: skip
+        ("label 1", [0, 1]),
+        ("not given", [2]),
+        ("unlabelled", [3, 4, 5]),
+    ]
 
 
 def test_suspects_are_columns_and_those_of_other_labels_are_refused(rng):

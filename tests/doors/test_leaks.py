@@ -79,11 +79,14 @@ def test_columns_of_annotators_are_found_also_when_label_columns_are_given(run, 
     flu, cold = (rng.random((2, n)) < 0.4).astype(int)
     labelled = rng.random(n) < 0.4
     columns = {
-        "a": flu + rng.normal(size=n), "b": np.where(rng.random(n) < 0.1, np.nan, rng.normal(size=n)),
-        "flu by A": np.where(labelled, flu, np.nan), "second": np.where(labelled, np.where(flu, "flu", "cold"), ""),
+        "a": flu + rng.normal(size=n),
+        "b": np.where(rng.random(n) < 0.1, np.nan, rng.normal(size=n)),
+        "flu by A": np.where(labelled, flu, np.nan),
+        "second": np.where(labelled, np.where(flu, "flu", "cold"), ""),
         "ward": np.array(["east", "west"])[rng.integers(2, size=n)],
-        "flu": np.where(labelled, flu, np.nan), "cold": np.where(labelled, cold, np.nan),
-    }  # fmt: skip
+        "flu": np.where(labelled, flu, np.nan),
+        "cold": np.where(labelled, cold, np.nan),
+    }
     if suffix == ".csv":
         rows = zip(*([("" if v != v else v) for v in values.tolist()] for values in columns.values()), strict=True)
         write_csv(tmp_path / "t.csv", list(columns), [list(row) for row in rows])
@@ -107,9 +110,16 @@ def test_columns_that_look_like_labels_are_recognised(tmp_path):
     rows = []
     for i in range(80):
         labelled = i % 2 == 0
-        rows.append([i if labelled and i < 40 else "", i if labelled and i < 38 else "",
-                     i if labelled or i == 1 else "", ["east", "flu", "west"][i % 3], ["Flu", "-"][i % 2],
-                     i % 4 // 2 if labelled else ""])  # fmt: skip
+        rows.append(
+            [
+                i if labelled and i < 40 else "",
+                i if labelled and i < 38 else "",
+                i if labelled or i == 1 else "",
+                ["east", "flu", "west"][i % 3],
+                ["Flu", "-"][i % 2],
+                i % 4 // 2 if labelled else "",
+            ]
+        )
     says = {"says": "it holds the words of the labels; left out"}
     assert kinds(tmp_path, names, rows) == {"twenty": "it is filled only where labels are; left out", **says}
     rows = [[*row[:-1], i % 2] for i, row in enumerate(rows)]  # no row is unlabelled

@@ -98,11 +98,14 @@ def test_without_a_given_1_every_given_0_may_be_a_forgotten_label():
     assert estimate_mistakes(np.arange(20.0).reshape(10, 2), np.zeros((10, 2))).forgotten == (0.0, 20.0)
 
 
-@pytest.mark.parametrize(("scores", "y", "message"), [
-    ([[0.1, 0.2]], [[1], [0]], "y has 2"),
-    ([[0.1, 0.2], [0.3, 0.4]], [[1], [0]], r"scores must have the shape of the labels, \(2, 1\), got \(2, 2\)"),
-    ([[0.1], [np.nan]], [[1], [0]], "scores of labelled rows must be finite"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("scores", "y", "message"),
+    [
+        ([[0.1, 0.2]], [[1], [0]], "y has 2"),
+        ([[0.1, 0.2], [0.3, 0.4]], [[1], [0]], r"scores must have the shape of the labels, \(2, 1\), got \(2, 2\)"),
+        ([[0.1], [np.nan]], [[1], [0]], "scores of labelled rows must be finite"),
+    ],
+)
 def test_what_cannot_be_used_is_refused_in_a_sentence(scores, y, message):
     with pytest.raises(ValueError, match=message):
         estimate_mistakes(scores, y)

@@ -152,10 +152,16 @@ def test_an_unfitted_estimator_is_not_saved(tmp_path):
         save_model(tmp_path / "m.skops", StandardScaler())
 
 
-@pytest.mark.parametrize(("make", "message"), [
-    (lambda X: PCA(2).fit(X), "cannot be written to .*: it is a PCA, and a model file holds only Pipeline, Standard"),
-    (lambda X: make_pipeline(StandardScaler(), PCA(2)).fit(X), "it is a PCA"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda X: PCA(2).fit(X),
+            "cannot be written to .*: it is a PCA, and a model file holds only Pipeline, Standard",
+        ),
+        (lambda X: make_pipeline(StandardScaler(), PCA(2)).fit(X), "it is a PCA"),
+    ],
+)
 def test_objects_that_cannot_be_written_are_refused(tmp_path, rng, make, message):
     (tmp_path / "m.skops").write_bytes(b"old")
     with pytest.raises(ModelFileError, match=message):
@@ -250,25 +256,28 @@ def test_pickle_inside_is_never_run(tmp_path, scaler):
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.parametrize("make", [
-    lambda: FunctionTransformer(),
-    lambda: FunctionTransformer(np.exp),
-    lambda: PCA(2).fit(np.eye(3)),
-    lambda: functools.partial(int, "7"),
-    lambda: np.sin,
-    lambda: np.random.default_rng(0),
-    lambda: np.dtype(float),
-    lambda: StandardScaler,
-    lambda: [].append,
-    lambda: operator.itemgetter(0),
-    lambda: slice(1, 2),
-    lambda: {1},
-    lambda: b"bytes",
-    lambda: np.ma.MaskedArray([1]),
-    lambda: {"a": datetime.UTC},
-    lambda: sparse.csr_array(np.eye(2)),
-    lambda: DecisionTreeRegressor().fit(np.eye(3), [0, 1, 2]).tree_,
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: FunctionTransformer(),
+        lambda: FunctionTransformer(np.exp),
+        lambda: PCA(2).fit(np.eye(3)),
+        lambda: functools.partial(int, "7"),
+        lambda: np.sin,
+        lambda: np.random.default_rng(0),
+        lambda: np.dtype(float),
+        lambda: StandardScaler,
+        lambda: [].append,
+        lambda: operator.itemgetter(0),
+        lambda: slice(1, 2),
+        lambda: {1},
+        lambda: b"bytes",
+        lambda: np.ma.MaskedArray([1]),
+        lambda: {"a": datetime.UTC},
+        lambda: sparse.csr_array(np.eye(2)),
+        lambda: DecisionTreeRegressor().fit(np.eye(3), [0, 1, 2]).tree_,
+    ],
+)
 def test_untrusted_types_are_refused_before_skops_creates_objects(tmp_path, scaler, monkeypatch, make):
     """skops itself trusts most of these; a file with one of them is not even given to it."""
     skops.io.dump({"format": "nmlsdr-model 6", "model": make()}, tmp_path / "m.skops")
@@ -302,33 +311,39 @@ def at_model(**changes):
     return lambda schema, arrays: part(schema, "model").update(changes)
 
 
-@pytest.mark.parametrize(("change", "message"), [
-    (lambda s, a: s.update(protocol=0), "is of the protocol 0 of skops"),
-    (lambda s, a: s.update(protocol=True), "is of the protocol True of skops"),
-    (at_model(__class__="system", __module__="os"), r"holds os\.system \(ObjectNode\), which is not on the list"),
-    (at_model(__loader__="FunctionNode"), r"StandardScaler \(FunctionNode\), which is not on the list"),
-    (lambda s, a: s["key_types"]["content"][0].update(__class__="eval"), r"holds builtins\.eval \(TypeNode\)"),
-    (lambda s, a: s["key_types"]["content"].__setitem__(0, plain("abc")), "the keys of a dictionary are no text"),
-    (same_id, "refers to other parts of itself"),
-    (lambda s, a: part(s, "model").pop("__id__"), "is damaged"),
-    (deep, "refers to other parts of itself"),
-    (same_member, "an array has no member of its own"),
-    (lambda s, a: a.update({"more.npy": np.eye(2)}), "its members are not those that its schema names"),
-    (lambda s, a: a.pop(part(s, "model", "mean_")["file"]), "its members are not those that its schema names"),
-    (lambda s, a: part(s, "model", "mean_").update(type="json", content=[], shape=plain([5])), "no member of its own"),
-    (lambda s, a: s["content"].pop("model"), "its members are not those"),
-    (lambda s, a: s["content"].update(model=plain("model")), "its members are not those"),
-    (lambda s, a: s["content"].update(feature_names=plain([1, 2])), "is damaged"),
-    (many_rows, "it contains 30 rows for checking its predictions"),
-    (attribute("command", "x"), r"holds StandardScaler\.command, which this version does not know; write"),
-    (attribute("copy", [1]), r"StandardScaler\(copy=\.\.\.\) is no number or text"),
-    (attribute("transform", "a0"), r"holds StandardScaler\.transform, which"),
-    (attribute("mean_", lambda a: np.zeros(6)), r"mean_ has shape \(6,\) where the others need \(5\)"),
-    (attribute("var_", lambda a: a[:, None]), r"StandardScaler\.var_ has shape \(5, 1\)"),
-    (attribute("var_", lambda a: np.array(list("abcde"))), r"var_ holds <U1, not float64 or float32"),
-    (attribute("n_features_in_", -5), "n_features_in_ cannot be this value of the type int"),
-    (attribute("n_features_in_", True), "n_features_in_ cannot be this value of the type bool"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda s, a: s.update(protocol=0), "is of the protocol 0 of skops"),
+        (lambda s, a: s.update(protocol=True), "is of the protocol True of skops"),
+        (at_model(__class__="system", __module__="os"), r"holds os\.system \(ObjectNode\), which is not on the list"),
+        (at_model(__loader__="FunctionNode"), r"StandardScaler \(FunctionNode\), which is not on the list"),
+        (lambda s, a: s["key_types"]["content"][0].update(__class__="eval"), r"holds builtins\.eval \(TypeNode\)"),
+        (lambda s, a: s["key_types"]["content"].__setitem__(0, plain("abc")), "the keys of a dictionary are no text"),
+        (same_id, "refers to other parts of itself"),
+        (lambda s, a: part(s, "model").pop("__id__"), "is damaged"),
+        (deep, "refers to other parts of itself"),
+        (same_member, "an array has no member of its own"),
+        (lambda s, a: a.update({"more.npy": np.eye(2)}), "its members are not those that its schema names"),
+        (lambda s, a: a.pop(part(s, "model", "mean_")["file"]), "its members are not those that its schema names"),
+        (
+            lambda s, a: part(s, "model", "mean_").update(type="json", content=[], shape=plain([5])),
+            "no member of its own",
+        ),
+        (lambda s, a: s["content"].pop("model"), "its members are not those"),
+        (lambda s, a: s["content"].update(model=plain("model")), "its members are not those"),
+        (lambda s, a: s["content"].update(feature_names=plain([1, 2])), "is damaged"),
+        (many_rows, "it contains 30 rows for checking its predictions"),
+        (attribute("command", "x"), r"holds StandardScaler\.command, which this version does not know; write"),
+        (attribute("copy", [1]), r"StandardScaler\(copy=\.\.\.\) is no number or text"),
+        (attribute("transform", "a0"), r"holds StandardScaler\.transform, which"),
+        (attribute("mean_", lambda a: np.zeros(6)), r"mean_ has shape \(6,\) where the others need \(5\)"),
+        (attribute("var_", lambda a: a[:, None]), r"StandardScaler\.var_ has shape \(5, 1\)"),
+        (attribute("var_", lambda a: np.array(list("abcde"))), r"var_ holds <U1, not float64 or float32"),
+        (attribute("n_features_in_", -5), "n_features_in_ cannot be this value of the type int"),
+        (attribute("n_features_in_", True), "n_features_in_ cannot be this value of the type bool"),
+    ],
+)
 def test_a_model_file_with_changed_content_is_refused(tmp_path, scaler, change, message):
     save_model(tmp_path / "m.skops", scaler)
     assert_forgery_is_refused(tmp_path / "m.skops", change, message)

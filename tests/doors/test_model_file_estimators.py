@@ -155,17 +155,20 @@ def with_nan(array):
     return array
 
 
-@pytest.mark.parametrize(("position", "change"), [
-    (0, with_nan),
-    (0, lambda data: data[:-1]),
-    (0, lambda data: data.astype(complex)),
-    (1, lambda indices: indices + 1),
-    (1, lambda indices: indices - 1),
-    (2, lambda indptr: indptr[:-1]),
-    (2, lambda indptr: np.r_[indptr[:-1], 0].astype(indptr.dtype)),  # sorting such rows wrote past their end
-    (2, lambda indptr: np.r_[indptr[:-1], 10**6].astype(indptr.dtype)),
-    (2, lambda indptr: np.r_[0, indptr[:0:-1]].astype(indptr.dtype)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("position", "change"),
+    [
+        (0, with_nan),
+        (0, lambda data: data[:-1]),
+        (0, lambda data: data.astype(complex)),
+        (1, lambda indices: indices + 1),
+        (1, lambda indices: indices - 1),
+        (2, lambda indptr: indptr[:-1]),
+        (2, lambda indptr: np.r_[indptr[:-1], 0].astype(indptr.dtype)),  # sorting such rows wrote past their end
+        (2, lambda indptr: np.r_[indptr[:-1], 10**6].astype(indptr.dtype)),
+        (2, lambda indptr: np.r_[0, indptr[:0:-1]].astype(indptr.dtype)),
+    ],
+)
 @pytest.mark.parametrize("form", [sparse.csr_array, sparse.csr_matrix])
 def test_invalid_sparse_rows_are_refused(tmp_path, samples, form, position, change):
     X, Y, _ = samples

@@ -72,61 +72,64 @@ def put(value):
     return change
 
 
-@pytest.mark.parametrize(("name", "what", "change", "message"), [
-    ("MLkNN", "n_jobs", 100_000, r"MLkNN\(n_jobs=100000\) .* must be None or a whole number from 1 to 1024"),
-    ("MLkNN", "n_jobs", -(2**40), "n_jobs"),
-    ("MLkNN", "n_jobs", 0, "n_jobs"),
-    ("MLkNN", "n_jobs", True, "n_jobs"),
-    ("MLkNN", "n_jobs", 2.0, "n_jobs"),
-    ("NMLSDR", "n_jobs", 2**32, r"NMLSDR\(n_jobs=4294967296\)"),
-    ("MLkNN", "threshold", 1.5, "threshold=1.5"),
-    ("MLkNN", "threshold", "half", "threshold='half'"),
-    ("MLkNN", "threshold", None, "threshold=None"),
-    ("MLkNN", "at_least_one", 1, "at_least_one=1"),
-    ("MLkNN", "neighbors", None, "neighbors=None"),
-    ("MLkNN", "neighbors", "annoy", "neighbors='annoy'"),
-    ("MLkNN", "neighbors", "precomputed", "differently|damaged"),
-    ("MultiLabelPropagation", "neighbors", "precomputed", "neighbors='precomputed'"),
-    ("NMLSDR", "neighbors", "precomputed", "neighbors='precomputed'"),
-    ("StandardScaler", "with_mean", 1, "with_mean"),
-    ("StandardScaler", "with_mean", None, "with_mean"),
-    ("StandardScaler", "mean_", lambda array: None, "damaged"),
-    ("StandardScaler", "scale_", lambda array: None, "damaged|differently"),
-    ("StandardScaler", "scale_", put(0.0), "scale_ holds 0.0, which lies outside"),
-    ("StandardScaler", "scale_", put(np.nan), "scale_ holds a value that is not finite"),
-    ("StandardScaler", "var_", put(-1.0), "var_ holds -1.0"),
-    ("StandardScaler", "mean_", lambda array: array.astype(">f8"), "mean_ holds >f8"),
-    ("StandardScaler", "mean_", lambda array: array.astype(int), "mean_ holds <i8, not float64 or float32"),
-    ("MaxAbsScaler", "scale_", put(-1.0), "scale_ holds -1.0"),
-    ("Normalizer", "norm", "l3", "norm"),
-    ("NMLSDR", "components_", put(np.inf), "components_ holds a value that is not finite"),
-    ("NMLSDR", "mean_", put(np.nan), "mean_ holds a value that is not finite"),
-    ("NMLSDR", "label_distributions_", put(1.5), "label_distributions_ holds 1.5, which lies outside 0 to 1"),
-    ("NMLSDR", "label_flips_", lambda array: array.astype(int), "label_flips_ holds <i8"),
-    ("NMLSDR", "residual_", lambda value: -1.0, "residual_ holds -1.0"),
-    ("MultiLabelPropagation", "label_distributions_", put(np.nan), "label_distributions_ holds a value that is"),
-    ("MultiLabelPropagation", "label_distributions_", np.asfortranarray, "label_distributions_ is not in C order"),
-    ("MultiLabelPropagation", "row_weights_", put(-1.0), "row_weights_ holds -1.0"),
-    ("MultiLabelPropagation", "row_weights_", put(0.0), "row_weights_ holds 0.0"),
-    ("MultiLabelPropagation", "row_weights_", put(1e300), r"row_weights_ holds 1e\+300"),
-    ("MLkNN", "posterior_", lambda array: array * 1000, "posterior_ holds .*, which lies outside 0 to 1"),
-    ("MLkNN", "posterior_", lambda array: array.astype(np.float32), "posterior_ holds <f4, not float64"),
-    ("MLkNN", "posterior_", np.asfortranarray, "posterior_ is not in C order"),
-    ("MLkNN", "prior_", put(-0.1), "prior_ holds -0.1"),
-    ("MLkNN", "training_labels_", put(2), "training_labels_ holds 2"),
-    ("MLkNN", "training_labels_", lambda array: array.astype(bool), r"training_labels_ holds \|b1, not uint8"),
-    ("MLkNN", "labeled_rows_", put(-1), "labeled_rows_ holds -1"),
-    ("MLkNN", "training_rows_", lambda array: None, "damaged"),
-    ("MLkNN", "n_neighbors_", lambda value: 10**9, "n_neighbors_ is 1000000000 with 30 training rows"),
-    ("MLDA", "label_weights_", put(np.nan), "label_weights_ holds a value that is not finite"),
-    ("SemiSupervisedMLkNN", "posterior_", put(-1e-9), "posterior_ holds -1e-09"),
-    ("MLkNN", "posterior_", put(1e300), r"posterior_ holds 1e\+300, which lies outside 0 to 1"),
-    ("MLkNN", "thresholds_", put(-0.1), r"thresholds_ holds -0.1, which lies outside"),
-    ("ResidualPropagation", "flip_rate_", lambda given: 0.4, "flip_rate_ holds 0.4, which lies outside 0 to 0.3"),
-    ("ResidualPropagation", "n_labeled_", lambda given: 0, "n_labeled_ holds 0.0"),
-    ("MLkNN", "thresholds_", put(-np.inf), "thresholds_ holds a value that is not finite"),
-    ("NMLSDR", "components_", put(1e300), r"components_ holds 1e\+300"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "what", "change", "message"),
+    [
+        ("MLkNN", "n_jobs", 100_000, r"MLkNN\(n_jobs=100000\) .* must be None or a whole number from 1 to 1024"),
+        ("MLkNN", "n_jobs", -(2**40), "n_jobs"),
+        ("MLkNN", "n_jobs", 0, "n_jobs"),
+        ("MLkNN", "n_jobs", True, "n_jobs"),
+        ("MLkNN", "n_jobs", 2.0, "n_jobs"),
+        ("NMLSDR", "n_jobs", 2**32, r"NMLSDR\(n_jobs=4294967296\)"),
+        ("MLkNN", "threshold", 1.5, "threshold=1.5"),
+        ("MLkNN", "threshold", "half", "threshold='half'"),
+        ("MLkNN", "threshold", None, "threshold=None"),
+        ("MLkNN", "at_least_one", 1, "at_least_one=1"),
+        ("MLkNN", "neighbors", None, "neighbors=None"),
+        ("MLkNN", "neighbors", "annoy", "neighbors='annoy'"),
+        ("MLkNN", "neighbors", "precomputed", "differently|damaged"),
+        ("MultiLabelPropagation", "neighbors", "precomputed", "neighbors='precomputed'"),
+        ("NMLSDR", "neighbors", "precomputed", "neighbors='precomputed'"),
+        ("StandardScaler", "with_mean", 1, "with_mean"),
+        ("StandardScaler", "with_mean", None, "with_mean"),
+        ("StandardScaler", "mean_", lambda array: None, "damaged"),
+        ("StandardScaler", "scale_", lambda array: None, "damaged|differently"),
+        ("StandardScaler", "scale_", put(0.0), "scale_ holds 0.0, which lies outside"),
+        ("StandardScaler", "scale_", put(np.nan), "scale_ holds a value that is not finite"),
+        ("StandardScaler", "var_", put(-1.0), "var_ holds -1.0"),
+        ("StandardScaler", "mean_", lambda array: array.astype(">f8"), "mean_ holds >f8"),
+        ("StandardScaler", "mean_", lambda array: array.astype(int), "mean_ holds <i8, not float64 or float32"),
+        ("MaxAbsScaler", "scale_", put(-1.0), "scale_ holds -1.0"),
+        ("Normalizer", "norm", "l3", "norm"),
+        ("NMLSDR", "components_", put(np.inf), "components_ holds a value that is not finite"),
+        ("NMLSDR", "mean_", put(np.nan), "mean_ holds a value that is not finite"),
+        ("NMLSDR", "label_distributions_", put(1.5), "label_distributions_ holds 1.5, which lies outside 0 to 1"),
+        ("NMLSDR", "label_flips_", lambda array: array.astype(int), "label_flips_ holds <i8"),
+        ("NMLSDR", "residual_", lambda value: -1.0, "residual_ holds -1.0"),
+        ("MultiLabelPropagation", "label_distributions_", put(np.nan), "label_distributions_ holds a value that is"),
+        ("MultiLabelPropagation", "label_distributions_", np.asfortranarray, "label_distributions_ is not in C order"),
+        ("MultiLabelPropagation", "row_weights_", put(-1.0), "row_weights_ holds -1.0"),
+        ("MultiLabelPropagation", "row_weights_", put(0.0), "row_weights_ holds 0.0"),
+        ("MultiLabelPropagation", "row_weights_", put(1e300), r"row_weights_ holds 1e\+300"),
+        ("MLkNN", "posterior_", lambda array: array * 1000, "posterior_ holds .*, which lies outside 0 to 1"),
+        ("MLkNN", "posterior_", lambda array: array.astype(np.float32), "posterior_ holds <f4, not float64"),
+        ("MLkNN", "posterior_", np.asfortranarray, "posterior_ is not in C order"),
+        ("MLkNN", "prior_", put(-0.1), "prior_ holds -0.1"),
+        ("MLkNN", "training_labels_", put(2), "training_labels_ holds 2"),
+        ("MLkNN", "training_labels_", lambda array: array.astype(bool), r"training_labels_ holds \|b1, not uint8"),
+        ("MLkNN", "labeled_rows_", put(-1), "labeled_rows_ holds -1"),
+        ("MLkNN", "training_rows_", lambda array: None, "damaged"),
+        ("MLkNN", "n_neighbors_", lambda value: 10**9, "n_neighbors_ is 1000000000 with 30 training rows"),
+        ("MLDA", "label_weights_", put(np.nan), "label_weights_ holds a value that is not finite"),
+        ("SemiSupervisedMLkNN", "posterior_", put(-1e-9), "posterior_ holds -1e-09"),
+        ("MLkNN", "posterior_", put(1e300), r"posterior_ holds 1e\+300, which lies outside 0 to 1"),
+        ("MLkNN", "thresholds_", put(-0.1), r"thresholds_ holds -0.1, which lies outside"),
+        ("ResidualPropagation", "flip_rate_", lambda given: 0.4, "flip_rate_ holds 0.4, which lies outside 0 to 0.3"),
+        ("ResidualPropagation", "n_labeled_", lambda given: 0, "n_labeled_ holds 0.0"),
+        ("MLkNN", "thresholds_", put(-np.inf), "thresholds_ holds a value that is not finite"),
+        ("NMLSDR", "components_", put(1e300), r"components_ holds 1e\+300"),
+    ],
+)
 def test_values_that_no_fit_produces_are_refused(refused, name, what, change, message):
     refused(name, what, change, message)
 
@@ -187,11 +190,14 @@ def test_steps_that_do_not_follow_each_other(tmp_path, samples, order):
     assert_forgery_is_refused(tmp_path / "m.skops", shuffle, r"is damaged|is refused")
 
 
-@pytest.mark.parametrize(("key", "names", "message"), [
-    ("feature_names", list("abcd"), "4 feature_names for 5 columns"),
-    ("feature_names", list("abcda"), "a name appears twice in its feature_names"),
-    ("label_names", ["p", "q"], "2 label_names for 3 columns"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("key", "names", "message"),
+    [
+        ("feature_names", list("abcd"), "4 feature_names for 5 columns"),
+        ("feature_names", list("abcda"), "a name appears twice in its feature_names"),
+        ("label_names", ["p", "q"], "2 label_names for 3 columns"),
+    ],
+)
 def test_names_of_other_columns(tmp_path, samples, key, names, message):
     fitted = nmlsdr.MLkNN(4).fit(*samples)
     save_model(tmp_path / "m.skops", fitted, feature_names=list("abcde"), label_names=list("pqr"))
@@ -348,59 +354,62 @@ BELOW = "not the child of one node before it in its tree"
 TOGETHER = "its arrays do not fit together"
 
 
-@pytest.mark.parametrize(("change", "message"), [
-    (forest(child_before_parent), BELOW),
-    (put("left", 0, 0), BELOW),  # an endless loop
-    (put("left", 0, 10**9), BELOW),  # a crash
-    (put("left", 0, 2**31 - 1), BELOW),
-    (put("left", 0, -2), BELOW),
-    (put("left", 0, 2), BELOW),
-    (forest(children_in_the_next_tree), BELOW),  # nodes of another tree
-    (put("feature", 0, -1), BELOW),
-    (put("feature", 0, 5), "asks for a feature beyond the 5"),
-    (put("feature", 0, -2), "asks for a feature beyond the 5"),
-    (put("left", -1, 0), "not numbered each once"),
-    (put("left", -1, 10**9), "not numbered each once"),
-    (forest(leaves_in_the_next_tree), "not numbered tree by tree"),  # values of another tree
-    (put("threshold", 0, np.nan), "thresholds that are not finite"),
-    (put("threshold", 0, np.inf), "thresholds that are not finite"),
-    (put("labels", (0, 0), 1025), "labels outside"),
-    (put("labels", (0, 0), -1), "labels outside"),
-    (put_in("labels", lambda labels: labels[:0]), "rows beyond the 0 "),
-    (put_in("labels", lambda labels: labels[:-1]), "rows beyond the 39 "),
-    (put("rows", 0, 40), "rows beyond the 40 "),  # beyond the memory of the labels
-    (put("rows", 0, -1), "rows beyond the 40 "),
-    (put("times", 0, 0), "rows that were not drawn"),
-    (put("times", 0, 10_001), "more than 10000 draws"),
-    (put("ends", 0, 1), "leaves without rows"),
-    (put("ends", 1, 0), "leaves without rows"),
-    (put("ends", 1, 2**31 - 1), "leaves without rows"),
-    (put("ends", -1, 10**9), "leaves without rows"),
-    (put("ends", slice(1, 4), [2**31 - 1, -(2**31), -1]), "leaves without rows"),  # all differences are above 0
-    (put_in("labels", lambda labels: 1024 - labels), "predicts differently"),
-    (put_in("rows", lambda rows: rows[::-1].copy()), "predicts differently"),
-    (put_in("times", lambda times: times + (np.arange(len(times)) % 3 == 0).astype("i2")), "predicts differently"),
-    (put_in("rows", lambda rows: rows[:-1]), TOGETHER),
-    (put_in("times", lambda times: times[:-1]), TOGETHER),
-    (put_in("ends", lambda ends: ends[:-1]), "not numbered each once"),
-    (put_in("labels", lambda labels: labels[:, :1]), TOGETHER),
-    (put_in("labels", np.asfortranarray), TOGETHER),
-    (put_in("labels", lambda labels: labels.astype(float)), TOGETHER),
-    (put_in("rows", lambda rows: rows.astype(np.int64)), TOGETHER),
-    (put_in("times", lambda times: times.astype(np.int32)), TOGETHER),
-    (put_in("ends", lambda ends: ends.astype(np.int64)), TOGETHER),
-    (put_in("feature", lambda feature: feature[:-1]), TOGETHER),
-    (put_in("left", lambda left: left[:-1]), TOGETHER),
-    (put_in("threshold", lambda threshold: threshold[:, None]), TOGETHER),
-    (put_in("roots", lambda roots: roots[:, None]), TOGETHER),
-    (put_in("roots", lambda roots: roots[1:]), TOGETHER),
-    (put_in("roots", lambda roots: np.insert(roots, 1, 0)), TOGETHER),  # a tree without nodes
-    (put_in("roots", lambda roots: roots + [0, 1, 0]), BELOW),
-    (put("roots", -1, 1), TOGETHER),
-    (forest(no_nodes), TOGETHER),
-    (forest(roots_beyond_int64), TOGETHER),
-    (attribute("n_features_in_", lambda value: 3), "where the others need"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (forest(child_before_parent), BELOW),
+        (put("left", 0, 0), BELOW),  # an endless loop
+        (put("left", 0, 10**9), BELOW),  # a crash
+        (put("left", 0, 2**31 - 1), BELOW),
+        (put("left", 0, -2), BELOW),
+        (put("left", 0, 2), BELOW),
+        (forest(children_in_the_next_tree), BELOW),  # nodes of another tree
+        (put("feature", 0, -1), BELOW),
+        (put("feature", 0, 5), "asks for a feature beyond the 5"),
+        (put("feature", 0, -2), "asks for a feature beyond the 5"),
+        (put("left", -1, 0), "not numbered each once"),
+        (put("left", -1, 10**9), "not numbered each once"),
+        (forest(leaves_in_the_next_tree), "not numbered tree by tree"),  # values of another tree
+        (put("threshold", 0, np.nan), "thresholds that are not finite"),
+        (put("threshold", 0, np.inf), "thresholds that are not finite"),
+        (put("labels", (0, 0), 1025), "labels outside"),
+        (put("labels", (0, 0), -1), "labels outside"),
+        (put_in("labels", lambda labels: labels[:0]), "rows beyond the 0 "),
+        (put_in("labels", lambda labels: labels[:-1]), "rows beyond the 39 "),
+        (put("rows", 0, 40), "rows beyond the 40 "),  # beyond the memory of the labels
+        (put("rows", 0, -1), "rows beyond the 40 "),
+        (put("times", 0, 0), "rows that were not drawn"),
+        (put("times", 0, 10_001), "more than 10000 draws"),
+        (put("ends", 0, 1), "leaves without rows"),
+        (put("ends", 1, 0), "leaves without rows"),
+        (put("ends", 1, 2**31 - 1), "leaves without rows"),
+        (put("ends", -1, 10**9), "leaves without rows"),
+        (put("ends", slice(1, 4), [2**31 - 1, -(2**31), -1]), "leaves without rows"),  # all differences are above 0
+        (put_in("labels", lambda labels: 1024 - labels), "predicts differently"),
+        (put_in("rows", lambda rows: rows[::-1].copy()), "predicts differently"),
+        (put_in("times", lambda times: times + (np.arange(len(times)) % 3 == 0).astype("i2")), "predicts differently"),
+        (put_in("rows", lambda rows: rows[:-1]), TOGETHER),
+        (put_in("times", lambda times: times[:-1]), TOGETHER),
+        (put_in("ends", lambda ends: ends[:-1]), "not numbered each once"),
+        (put_in("labels", lambda labels: labels[:, :1]), TOGETHER),
+        (put_in("labels", np.asfortranarray), TOGETHER),
+        (put_in("labels", lambda labels: labels.astype(float)), TOGETHER),
+        (put_in("rows", lambda rows: rows.astype(np.int64)), TOGETHER),
+        (put_in("times", lambda times: times.astype(np.int32)), TOGETHER),
+        (put_in("ends", lambda ends: ends.astype(np.int64)), TOGETHER),
+        (put_in("feature", lambda feature: feature[:-1]), TOGETHER),
+        (put_in("left", lambda left: left[:-1]), TOGETHER),
+        (put_in("threshold", lambda threshold: threshold[:, None]), TOGETHER),
+        (put_in("roots", lambda roots: roots[:, None]), TOGETHER),
+        (put_in("roots", lambda roots: roots[1:]), TOGETHER),
+        (put_in("roots", lambda roots: np.insert(roots, 1, 0)), TOGETHER),  # a tree without nodes
+        (put_in("roots", lambda roots: roots + [0, 1, 0]), BELOW),
+        (put("roots", -1, 1), TOGETHER),
+        (forest(no_nodes), TOGETHER),
+        (forest(roots_beyond_int64), TOGETHER),
+        (attribute("n_features_in_", lambda value: 3), "where the others need"),
+    ],
+)
 def test_forged_trees_are_refused(tmp_path, rng, change, message):
     X = rng.normal(size=(40, 5))
     Y = (X[:, :2] > 0).astype(int)
@@ -422,16 +431,19 @@ def one_forest_twice(schema, arrays):
     forests.append(forests[0])
 
 
-@pytest.mark.parametrize(("change", "message"), [
-    (forest(lambda stored: stored["values"].__setitem__((0, 0), 2.5), 2), r"values outside \[-2, 2\]"),
-    (forest(lambda stored: stored["values"].__setitem__((0, 0), -0.5), 2), "predicts differently"),
-    (forest(lambda stored: stored["values"].__setitem__((0, 0), np.nan), 2), r"values outside \[-2, 2\]"),
-    (forest(lambda stored: stored["weights"].__setitem__(0, 0), 2), "leaves without rows"),
-    (forest(lambda stored: stored["left"].__setitem__(1, 0), 2), BELOW),
-    (forest(two_trees_each, 2), "trees in 4 models"),
-    (attribute("learner_weights_", lambda weights: weights[:3]), "where the others need"),
-    (one_forest_twice, "holds 4 forests"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (forest(lambda stored: stored["values"].__setitem__((0, 0), 2.5), 2), r"values outside \[-2, 2\]"),
+        (forest(lambda stored: stored["values"].__setitem__((0, 0), -0.5), 2), "predicts differently"),
+        (forest(lambda stored: stored["values"].__setitem__((0, 0), np.nan), 2), r"values outside \[-2, 2\]"),
+        (forest(lambda stored: stored["weights"].__setitem__(0, 0), 2), "leaves without rows"),
+        (forest(lambda stored: stored["left"].__setitem__(1, 0), 2), BELOW),
+        (forest(two_trees_each, 2), "trees in 4 models"),
+        (attribute("learner_weights_", lambda weights: weights[:3]), "where the others need"),
+        (one_forest_twice, "holds 4 forests"),
+    ],
+)
 def test_forged_boosted_trees_are_refused(tmp_path, rng, monkeypatch, change, message):
     monkeypatch.setattr("nmlsdr._estimators._learners.MANY_ROWS", 30)
     X = rng.normal(size=(60, 5))
@@ -445,15 +457,18 @@ def test_forged_boosted_trees_are_refused(tmp_path, rng, monkeypatch, change, me
 # ------------------------------------------------------------------------------------------- names by default
 
 
-@pytest.mark.parametrize(("position", "change", "message"), [
-    (0, lambda data: data * 3, "labels outside"),
-    (0, lambda data: data * 0, "labels outside"),
-    (0, lambda data: data.astype(float), TOGETHER),
-    (1, lambda columns: columns + 4, "broken CSR"),
-    (1, lambda columns: columns.astype(np.float64), "broken CSR|together"),
-    (2, lambda ends: ends[::-1], "broken CSR|index pointer|must"),
-    (2, lambda ends: ends[:-1], "broken CSR|index pointer|together"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("position", "change", "message"),
+    [
+        (0, lambda data: data * 3, "labels outside"),
+        (0, lambda data: data * 0, "labels outside"),
+        (0, lambda data: data.astype(float), TOGETHER),
+        (1, lambda columns: columns + 4, "broken CSR"),
+        (1, lambda columns: columns.astype(np.float64), "broken CSR|together"),
+        (2, lambda ends: ends[::-1], "broken CSR|index pointer|must"),
+        (2, lambda ends: ends[:-1], "broken CSR|index pointer|together"),
+    ],
+)
 def test_forged_labels_that_are_rare_are_refused(tmp_path, rng, monkeypatch, position, change, message):
     """Of trees that are split by random sums: CSR rows."""
     monkeypatch.setattr(forests, "MOST_LABELS", 3)

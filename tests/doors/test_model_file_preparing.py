@@ -89,14 +89,17 @@ def test_a_pipeline_from_raw_rows_predicts_the_same(tmp_path, mixed):
         assert_same(getattr(fitted, method)(X[:20]), getattr(back, method)(X[:20]), method)
 
 
-@pytest.mark.parametrize(("make", "message"), [
-    (
-        lambda X: SimpleImputer(add_indicator=True).fit(X[:, :2]),
-        r"add_indicator=True\) cannot be used: it must be False",
-    ),
-    (lambda X: OneHotEncoder().fit(X[:, 2:3]), "it is a OneHotEncoder, and a model file holds only Pipeline, "),
-    (lambda X: SimpleImputer(strategy="most_frequent").fit(np.array([[1, "a"]], object)), "neither all numbers"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda X: SimpleImputer(add_indicator=True).fit(X[:, :2]),
+            r"add_indicator=True\) cannot be used: it must be False",
+        ),
+        (lambda X: OneHotEncoder().fit(X[:, 2:3]), "it is a OneHotEncoder, and a model file holds only Pipeline, "),
+        (lambda X: SimpleImputer(strategy="most_frequent").fit(np.array([[1, "a"]], object)), "neither all numbers"),
+    ],
+)
 def test_attributes_that_are_not_data_are_not_written(tmp_path, mixed, make, message):
     with pytest.raises(ModelFileError, match=message):
         save_model(tmp_path / "m.skops", make(mixed[0]))
@@ -131,7 +134,7 @@ FORGERIES = [
     ("SimpleImputer", attribute("add_indicator", True), "add_indicator=True"),
     ("SimpleImputer", attribute("callback", 1), "does not know"),
     ("imputer of text", attribute("strategy", "mean"), REFUSED),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("name", "change", "message"), FORGERIES)
@@ -205,22 +208,25 @@ def test_a_plan_takes_no_value_of_another_type(value):
     assert n_refused > 6
 
 
-@pytest.mark.parametrize(("column", "changes", "message"), [
-    (0, {"kind": "eval"}, "impossible values of the column 'age'"),
-    (0, {"fill": [1.0, 2.0]}, "impossible values of the column 'age'"),
-    (1, {"fill": [1.0]}, "impossible values of the column 'seen'"),
-    (3, {"fill": [1.0]}, "impossible values of the column 'ward'"),
-    (5, {"fill": [1.0]}, "impossible values of the column 'id'"),
-    (0, {"fill": [float("nan")]}, "impossible values"),
-    (0, {"fill": [1e170]}, "impossible values"),
-    (0, {"decimal": ",", "thousands": ","}, "impossible values"),
-    (2, {"levels": {"yes": "2"}}, "impossible values of the column 'smoker'"),
-    (3, {"levels": {}, "has_missing": False}, "impossible values of the column 'ward'"),
-    (4, {"levels": {}}, "impossible values of the column 'note'"),
-    (4, {"name": "ward"}, "two columns of one name"),
-    (4, {"weight": 1}, "the unknown key 'weight'"),
-    (4, {"name": None}, "None is no str"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("column", "changes", "message"),
+    [
+        (0, {"kind": "eval"}, "impossible values of the column 'age'"),
+        (0, {"fill": [1.0, 2.0]}, "impossible values of the column 'age'"),
+        (1, {"fill": [1.0]}, "impossible values of the column 'seen'"),
+        (3, {"fill": [1.0]}, "impossible values of the column 'ward'"),
+        (5, {"fill": [1.0]}, "impossible values of the column 'id'"),
+        (0, {"fill": [float("nan")]}, "impossible values"),
+        (0, {"fill": [1e170]}, "impossible values"),
+        (0, {"decimal": ",", "thousands": ","}, "impossible values"),
+        (2, {"levels": {"yes": "2"}}, "impossible values of the column 'smoker'"),
+        (3, {"levels": {}, "has_missing": False}, "impossible values of the column 'ward'"),
+        (4, {"levels": {}}, "impossible values of the column 'note'"),
+        (4, {"name": "ward"}, "two columns of one name"),
+        (4, {"weight": 1}, "the unknown key 'weight'"),
+        (4, {"name": None}, "None is no str"),
+    ],
+)
 def test_values_that_no_plan_has_are_refused(column, changes, message):
     plan = json.loads(PLAN.to_json())
     kept = plan["columns"][column]
@@ -229,20 +235,24 @@ def test_values_that_no_plan_has_are_refused(column, changes, message):
     assert_no_plan(plan, message)
 
 
-@pytest.mark.parametrize("labels", [
-    *({"label_columns": ["a"], name: "x"} for name in ("out", "mask", "label_file", "separator")),
-    {"label_list": "a"},
-    {"label_list": "a", "separator": ";"},
-    {"label_list": "a", "annotators": ["a"], "separator": ";", "no_label": ""},
-    {"separator": ";", "no_label": ""},
-    {"label_columns": "a"},
-    {"label_columns": [1]},
-    {"label_list": ["a"], "separator": ";", "no_label": ""},
-    {"annotators": "a", "separator": ";", "no_label": ""},
-    {"label_list": "a", "separator": None, "no_label": ""},
-    {"label_list": "a", "separator": ";", "no_label": 10**9},
-    {"label_list": "\ud800", "separator": ";", "no_label": ""},
-], ids=str)  # fmt: skip
+@pytest.mark.parametrize(
+    "labels",
+    [
+        *({"label_columns": ["a"], name: "x"} for name in ("out", "mask", "label_file", "separator")),
+        {"label_list": "a"},
+        {"label_list": "a", "separator": ";"},
+        {"label_list": "a", "annotators": ["a"], "separator": ";", "no_label": ""},
+        {"separator": ";", "no_label": ""},
+        {"label_columns": "a"},
+        {"label_columns": [1]},
+        {"label_list": ["a"], "separator": ";", "no_label": ""},
+        {"annotators": "a", "separator": ";", "no_label": ""},
+        {"label_list": "a", "separator": None, "no_label": ""},
+        {"label_list": "a", "separator": ";", "no_label": 10**9},
+        {"label_list": "\ud800", "separator": ";", "no_label": ""},
+    ],
+    ids=str,
+)
 def test_of_labels_a_plan_holds_what_a_fit_writes(labels):
     """Each of these would be set as an option of the command that uses the model."""
     assert_no_plan({**json.loads(PLAN.to_json()), "labels": labels}, "")
@@ -271,15 +281,17 @@ def test_a_text_that_is_no_plan_is_refused(text):
 
 def test_skops_alone_reads_an_encoder_of_every_kind_of_column_if_it_trusts_the_list_of_types():
     pd = pytest.importorskip("pandas")
-    table = pd.DataFrame({
-        "age": [31, 44, np.nan, 52] * 5,
-        "weight": ["71 kg", "80.5 kg", "", "64 kg"] * 5,
-        "seen": pd.to_datetime(["2020-01-01", "2020-03-01", "2021-02-03", None] * 5),
-        "smoker": ["yes", "no", "", "yes"] * 5,
-        "ward": ["east", "west", "south", "east"] * 5,
-        "codes": ["a;b", "b", "c;a", ""] * 5,
-        "fixed": [1] * 20,
-    })  # fmt: skip
+    table = pd.DataFrame(
+        {
+            "age": [31, 44, np.nan, 52] * 5,
+            "weight": ["71 kg", "80.5 kg", "", "64 kg"] * 5,
+            "seen": pd.to_datetime(["2020-01-01", "2020-03-01", "2021-02-03", None] * 5),
+            "smoker": ["yes", "no", "", "yes"] * 5,
+            "ward": ["east", "west", "south", "east"] * 5,
+            "codes": ["a;b", "b", "c;a", ""] * 5,
+            "fixed": [1] * 20,
+        }
+    )
     fitted = TableEncoder().fit(table)
     written = skops.io.dumps(fitted)
     assert {*skops.io.get_untrusted_types(data=written)} <= {*TRUSTED_TYPES}

@@ -89,11 +89,20 @@ def test_a_file_name_of_the_largest_length_can_be_written(tmp_path):
     assert os.listdir(tmp_path) == [name]
 
 
-@pytest.mark.parametrize(("name", "message"), [
-    ("in", "same file as the input"), ("link", "same file as the input"), ("hard", "same file as the input"),
-    ("there", "is a folder"), ("away/", "is not a file name"), ("nowhere/a", "does not exist; make it first"),
-    ("in/a", "cannot be used"), ("circle", "cannot be used"), ("a" * 300, "cannot be used"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("in", "same file as the input"),
+        ("link", "same file as the input"),
+        ("hard", "same file as the input"),
+        ("there", "is a folder"),
+        ("away/", "is not a file name"),
+        ("nowhere/a", "does not exist; make it first"),
+        ("in/a", "cannot be used"),
+        ("circle", "cannot be used"),
+        ("a" * 300, "cannot be used"),
+    ],
+)
 def test_an_output_that_cannot_be_written_is_refused_and_nothing_changes(tmp_path, name, message):
     (tmp_path / "in").write_bytes(b"old")
     (tmp_path / "link").symlink_to("in")

@@ -453,11 +453,14 @@ def test_the_answers_say_what_is_labelled_and_how_well_rare_labels_are_found(fac
     assert "With --threshold prior 20 of 40 (50 %) are found" in said
 
 
-@pytest.mark.parametrize(("gap", "std", "words"), [
-    (0.05, 0.02, "yes. ResidualPropagation reaches 60.0 %. The best of the other methods, a forest, reaches 55"),
-    (0.01, 0.02, "no difference that matters."),
-    (-0.05, 0.02, "so a forest is the better choice here"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("gap", "std", "words"),
+    [
+        (0.05, 0.02, "yes. ResidualPropagation reaches 60.0 %. The best of the other methods, a forest, reaches 55"),
+        (0.01, 0.02, "no difference that matters."),
+        (-0.05, 0.02, "so a forest is the better choice here"),
+    ],
+)
 def test_the_answers_compare_a_difference_with_the_spread_between_folds(facts, gap, std, words):
     one = {"rival": "a forest", "ours": 0.6, "theirs": 0.6 - gap, "gap": gap, "std": std}
     one |= {"folds": 5, "matters": abs(gap) > std}
@@ -467,11 +470,18 @@ def test_the_answers_compare_a_difference_with_the_spread_between_folds(facts, g
     assert "not defined in every fold" in said
 
 
-@pytest.mark.parametrize(("forgotten", "invented", "words"), [
-    ([0, 90], [20, 1100], "of 2 000 annotations, at most 90 are forgotten labels (given 0, truly 1), and "
-     "between 20 and 1 100 are labels given wrongly (given 1, truly 0)."),
-    ([29.7, 90.2], [0.4, 11], "between 30 and 90 are forgotten labels (given 0, truly 1), and at most 11 are"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("forgotten", "invented", "words"),
+    [
+        (
+            [0, 90],
+            [20, 1100],
+            "of 2 000 annotations, at most 90 are forgotten labels (given 0, truly 1), and "
+            "between 20 and 1 100 are labels given wrongly (given 1, truly 0).",
+        ),
+        ([29.7, 90.2], [0.4, 11], "between 30 and 90 are forgotten labels (given 0, truly 1), and at most 11 are"),
+    ],
+)
 def test_forgotten_and_invented_labels_are_two_intervals_with_their_condition(facts, forgotten, invented, words):
     said = sentences(render({**facts, "wrong": {"n": 2000, "forgotten": forgotten, "wrong": invented}}))
     assert words in said

@@ -349,9 +349,12 @@ def test_the_file_is_what_reviewed_takes(visit, frame):
     verdicts = read_verdicts(path, frame[2], table=frame[0], ids=[f"P{i // 2}" for i in range(90)])
     assert (verdicts >= 0).sum() == 4
     listed = rank_suspects(ResidualPropagation(n_neighbors=6).fit(*frame[1:]), frame[2])
-    ranks = {(row, label): [kind, str(rank)] for row, label, kind, rank in zip(
-        listed.row.tolist(), listed.label.tolist(), listed.kind.tolist(), listed.rank.tolist(), strict=True
-    )}  # fmt: skip
+    ranks = {
+        (row, label): [kind, str(rank)]
+        for row, label, kind, rank in zip(
+            listed.row.tolist(), listed.label.tolist(), listed.kind.tolist(), listed.rank.tolist(), strict=True
+        )
+    }
     assert len({line["kind"] for line in found}) == 2
     for line in found:
         label = LABELS.index(line["label"].removeprefix("'"))
@@ -790,9 +793,12 @@ def test_the_estimate_counts_what_was_decided_from_the_top(visit):
     assert two.text("estimate").startswith("After 30 verdicts from the top of a list")
     assert f"So far: 0. {apart} 35." in two.text("estimate")
     labels = two.page.locator("#rv-list .rv-what").all_inner_texts()[:75]
-    two.page.select_option("#rv-label", label=next(  # the entries of one label are a list, too
-        text for text in two.page.locator("#rv-label option").all_inner_texts() if text.startswith(labels[0])
-    ))  # fmt: skip
+    two.page.select_option(
+        "#rv-label",
+        label=next(  # the entries of one label are a list, too
+            text for text in two.page.locator("#rv-label option").all_inner_texts() if text.startswith(labels[0])
+        ),
+    )
     two.page.evaluate("document.activeElement.blur()")
     two.press(*"0" * labels[:40].count(labels[0]))
     assert two.text("estimate").endswith(f"So far: {labels.count(labels[0])}.")
@@ -823,9 +829,14 @@ def test_neighbours_that_are_doubtful_themselves_say_so_and_what_was_said_of_the
         given = y.loc[int(row), label]
         key = "x" if len(said) % 5 == 4 else "0" if len(said) % 2 else "1"
         said[int(row), c] = (
-            "you could not tell" if key == "x" else "you said: right" if int(key) == given
-            else "you said: given wrongly" if given else "you said: forgotten"
-        )  # fmt: skip
+            "you could not tell"
+            if key == "x"
+            else "you said: right"
+            if int(key) == given
+            else "you said: given wrongly"
+            if given
+            else "you said: forgotten"
+        )
         one.press(key)
     one.press("u", "j", "k")
     verdicts = {"you said: right", "you said: given wrongly", "you said: forgotten"}
@@ -919,8 +930,13 @@ BROKEN = """() => {
 
 
 HOSTILE = [
-    "<script>document.title='taken'</script>", "</script><img src=x onerror=\"document.title='taken'\">",
-    "\u202egnp.exe\u2066 end", "שלום עולם", "👩‍👩‍👧‍👦 family", "line one\nline two\ttab", "x" * 10_000,
+    "<script>document.title='taken'</script>",
+    "</script><img src=x onerror=\"document.title='taken'\">",
+    "\u202egnp.exe\u2066 end",
+    "שלום עולם",
+    "👩‍👩‍👧‍👦 family",
+    "line one\nline two\ttab",
+    "x" * 10_000,
     "{{ 7 * 7 }} ${7 * 7}",
 ]
 

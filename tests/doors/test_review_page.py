@@ -160,13 +160,16 @@ def test_the_page_loads_nothing_and_its_policy_names_its_own_script_and_style(fi
     assert not re.search(r"url\(|@import|fetch\(|XMLHttpRequest|eval\(|innerHTML|unsafe|https?:| style=", page)
 
 
-@pytest.mark.parametrize(("change", "words"), [
-    (lambda X, y: {"ids": ["a"]}, "ids needs one entry for each of the 60 rows, got 1"),
-    (lambda X, y: {"table": X[:5]}, "table needs one entry for each of the 60 rows, got 5"),
-    (lambda X, y: {"kind": "x"}, "kind must be"),
-    (lambda X, y: {"top": 0}, "top must be"),
-    (lambda X, y: {"verdicts": y[:5]}, "verdicts must have"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda X, y: {"ids": ["a"]}, "ids needs one entry for each of the 60 rows, got 1"),
+        (lambda X, y: {"table": X[:5]}, "table needs one entry for each of the 60 rows, got 5"),
+        (lambda X, y: {"kind": "x"}, "kind must be"),
+        (lambda X, y: {"top": 0}, "top must be"),
+        (lambda X, y: {"verdicts": y[:5]}, "verdicts must have"),
+    ],
+)
 def test_arguments_that_do_not_fit_are_refused(fitted, tmp_path, change, words):
     model, X, y = fitted
     with pytest.raises(ValueError, match=words):
@@ -228,15 +231,27 @@ def table(rng):
 def write_lines(path, X, y, rows, verdict="0", **columns):
     """A list with a verdict on label r % 3 of each of some rows; `columns` take the place of its own."""
     checks = check_rows(X, np.asarray(y))
-    own = {"row": rows, "label": [f"label_{i % 3}" for i in rows], "check": [checks[i] for i in rows],
-           "suggest": [["add", "remove"][y[i, i % 3]] for i in rows], "verdict": [verdict] * len(rows)}  # fmt: skip
+    own = {
+        "row": rows,
+        "label": [f"label_{i % 3}" for i in rows],
+        "check": [checks[i] for i in rows],
+        "suggest": [["add", "remove"][y[i, i % 3]] for i in rows],
+        "verdict": [verdict] * len(rows),
+    }
     lines = pd.DataFrame({name: value for name, value in (own | columns).items() if value is not None})
     lines.to_csv(path, index=False)
     return path
 
 
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, lambda X: pd.DataFrame(X, columns=list("abc")),
-                                  lambda X: pd.DataFrame(X.astype(str), columns=list("abc"))])  # fmt: skip
+@pytest.mark.parametrize(
+    "form",
+    [
+        np.asarray,
+        sparse.csr_array,
+        lambda X: pd.DataFrame(X, columns=list("abc")),
+        lambda X: pd.DataFrame(X.astype(str), columns=list("abc")),
+    ],
+)
 def test_a_verdict_finds_its_row_wherever_it_stands(table, tmp_path, rng, form):
     """In a table that was sorted and grew; a row that is gone is named, and not another one taken for it."""
     X, y = table
@@ -389,8 +404,17 @@ def test_where_an_empty_cell_means_no_it_is_not_missing():
     used = Column("a", "yes/no", levels=answers), Column("b", "category", levels=codes)
     plan = Plan(used, missing=("k.a.",))
     cells = np.array([["", ""], ["yes", "k.A."], ["yes", "1"]], dtype=object)
-    shown = _page.Shown(source="", label_names=[], verdicts=None, given=None, named=[], columns=[], read=cells,
-                        names=["a", "b"], plan=plan)  # fmt: skip
+    shown = _page.Shown(
+        source="",
+        label_names=[],
+        verdicts=None,
+        given=None,
+        named=[],
+        columns=[],
+        read=cells,
+        names=["a", "b"],
+        plan=plan,
+    )
     assert shown.absent("a").tolist() == [False] * 3
     assert shown.absent("b").tolist() == [True, True, False]
     assert shown.cells([2, 0], ["b"]) == [["1", ""]]
@@ -566,8 +590,13 @@ def test_what_the_page_writes_is_taken_by_fit_review_and_python(run, hospital):
     assert len(read_csv("next.csv")[1]) == 77
     given = np.array([[int(v or -1) for v in row[-2:]] for row in hospital])
     cells = pd.read_csv("t.csv", sep=";")[["size", "ward", "day", "note", "photo", "certainty"]]
-    verdicts = read_verdicts("v.csv", pd.DataFrame(given, columns=["flu", "=cold"]), table=cells,
-                             ids=[row[0] for row in hospital], id_name="patient")  # fmt: skip
+    verdicts = read_verdicts(
+        "v.csv",
+        pd.DataFrame(given, columns=["flu", "=cold"]),
+        table=cells,
+        ids=[row[0] for row in hospital],
+        id_name="patient",
+    )
     assert (verdicts >= 0).sum() == 3
     for i, c, value, verdict in later["earlier"]:  # what was given before the verdict, not the verdict
         assert (value, verdict) == (given[i, c], verdicts[i, c])
@@ -662,9 +691,25 @@ def test_pictures_are_small_data_of_four_kinds(pictures):
 
 @pytest.mark.parametrize(
     "name",
-    ["../outside.png", "deep/../../outside.png", "link.png", "linked/outside.png", "http://example.org/a.png",
-     "file:a.png", "e.bmp", "f.svg", "g.png", "deep", "no.png", "..\\outside.png", "\0", "C:\\a.png", "a.png/", "."],
-)  # fmt: skip
+    [
+        "../outside.png",
+        "deep/../../outside.png",
+        "link.png",
+        "linked/outside.png",
+        "http://example.org/a.png",
+        "file:a.png",
+        "e.bmp",
+        "f.svg",
+        "g.png",
+        "deep",
+        "no.png",
+        "..\\outside.png",
+        "\0",
+        "C:\\a.png",
+        "a.png/",
+        ".",
+    ],
+)
 def test_nothing_else_is_read(pictures, name):
     ((said, uri),) = thumbnails(str(pictures), [name])
     assert uri == "" or name == "a.png/"

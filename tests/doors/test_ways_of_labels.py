@@ -59,9 +59,12 @@ WAYS = [
     (["--label-file", "labels.csv", "--drop", "anna,ben,eva,a,b"], OF_ANNA, OF_ANNA),
     (LISTS, OF_ANNA, OF_ANNA),
     (VOTED, VOTES, MOST),  # who propagates gets the shares
-    *(([*way, *more], y, whole) for way, y, whole in ((COLUMNS, OF_ANNA, OF_ANNA), (VOTED, VOTES, MOST))
-      for more in (["--mask", "mask.txt"], ["--reviewed", "v.csv"], ["--mask", "mask.txt", "--reviewed", "v.csv"])),
-]  # fmt: skip
+    *(
+        ([*way, *more], y, whole)
+        for way, y, whole in ((COLUMNS, OF_ANNA, OF_ANNA), (VOTED, VOTES, MOST))
+        for more in (["--mask", "mask.txt"], ["--reviewed", "v.csv"], ["--mask", "mask.txt", "--reviewed", "v.csv"])
+    ),
+]
 
 
 @pytest.fixture
@@ -103,11 +106,14 @@ def test_the_labels_of_every_way_reach_fit(run, tables, seen, way, y, whole):
         np.testing.assert_allclose(given, expected, rtol=0, atol=1e-12, err_msg=f"{kind.__name__}")
 
 
-@pytest.mark.parametrize(("roles", "target", "votes"), [
-    ({"label_columns": NAMES}, OF_ANNA, None),
-    ({"label_list": "anna", "separator": ";", "no_label": "none"}, OF_ANNA, None),
-    ({"annotators": ["anna", "ben", "eva"], "separator": ";", "no_label": "none"}, MOST, VOTES),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("roles", "target", "votes"),
+    [
+        ({"label_columns": NAMES}, OF_ANNA, None),
+        ({"label_list": "anna", "separator": ";", "no_label": "none"}, OF_ANNA, None),
+        ({"annotators": ["anna", "ben", "eva"], "separator": ";", "no_label": "none"}, MOST, VOTES),
+    ],
+)
 def test_the_reader_gives_the_labels_that_python_fits(tables, tmp_path, roles, target, votes):
     pytest.importorskip("pyarrow")
     found = read_table(tmp_path / "t.csv", feature_columns=["x", "z"], **roles)

@@ -1,6 +1,6 @@
 """Make model.skops, and model.json with rows and what the model said of them; run it again when the format changes.
 
-    python tests/golden/make_model.py
+python tests/golden/make_model.py
 """
 
 import json

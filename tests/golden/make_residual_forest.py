@@ -38,13 +38,17 @@ def case(old):
     table = score_table(truth, scores, predictions=scores >= found["f1"], coverage_empty=-1)
     values = {
         **dict(zip(("ridge", "extra", "forest"), found["weights"], strict=True)),
-        "missed": ((Y[mask] - found["O"]) ** 2).mean(), "r": r, "t": found["f1"], "mean_score": scores.mean(),
+        "missed": ((Y[mask] - found["O"]) ** 2).mean(),
+        "r": r,
+        "t": found["f1"],
+        "mean_score": scores.mean(),
         "mean4": np.mean([table[name] for name in ("RL'", "AP", "OE'", "Cov'")]),
         "mean7": np.mean(list(table.values())),
         **{name: table[name] for name in ("AP", "HL'", "MaF1", "MiF1")},
-        "brier": ((p - truth) ** 2).mean(), "log_loss": -np.log(np.where(truth == 1, p, 1 - p)).mean(),
+        "brier": ((p - truth) ** 2).mean(),
+        "log_loss": -np.log(np.where(truth == 1, p, 1 - p)).mean(),
         "review": average_precision_score((d.given != d.target)[mask].ravel(), found["flip_scores"][mask].ravel()),
-    }  # fmt: skip
+    }
     print(old["dataset"], old["seed"], values, flush=True)
     return {**old, "l": int(mask.sum()), "values": {name: round(float(value), 6) for name, value in values.items()}}
 

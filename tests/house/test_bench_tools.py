@@ -82,8 +82,13 @@ def test_scripts_choose_the_kernels_before_numpy_loads():
 
 
 def test_rows_of_a_table_keep_the_run_that_made_them(harness, tables, tmp_path, capsys):
-    settings = {"title": "X", "command": "x.py", "columns": [("n", "rows", "d"), ("ratio", "ratio", ".1f x")],
-                "values": {"best": np.float32(2)}, "folder": tmp_path}  # fmt: skip
+    settings = {
+        "title": "X",
+        "command": "x.py",
+        "columns": [("n", "rows", "d"), ("ratio", "ratio", ".1f x")],
+        "values": {"best": np.float32(2)},
+        "folder": tmp_path,
+    }
     path = harness.save_table("x", rows=[{"n": np.int64(3), "ratio": np.float64(1.5)}], **settings)
     shown = capsys.readouterr().out
     assert "1 rows -> x.json" in shown
@@ -149,12 +154,21 @@ def test_a_bound_far_from_the_median_decides_nothing(compare):
     assert (wide.median, wide.low, wide.outcome) == (1.5, 1.14, "unclear")
 
 
-@pytest.mark.parametrize(("slowdown", "kind", "instructions", "outcome"), [
-    (1.5, "kernel", 1.06, "REGRESSION"), (1.5, "kernel", 1.05, "slower"), (1.5, "kernel", 0.8, "slower"),
-    (1.5, "kernel", None, "REGRESSION"), (1.5, "core", None, "REGRESSION"), (1.5, "estimator", 1.0, "REGRESSION"),
-    (1.09, "kernel", 2.0, "ok"), (1.10, "estimator", None, "ok"), (1.12, "estimator", None, "REGRESSION"),
-    (0.5, "kernel", 0.5, "faster"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("slowdown", "kind", "instructions", "outcome"),
+    [
+        (1.5, "kernel", 1.06, "REGRESSION"),
+        (1.5, "kernel", 1.05, "slower"),
+        (1.5, "kernel", 0.8, "slower"),
+        (1.5, "kernel", None, "REGRESSION"),
+        (1.5, "core", None, "REGRESSION"),
+        (1.5, "estimator", 1.0, "REGRESSION"),
+        (1.09, "kernel", 2.0, "ok"),
+        (1.10, "estimator", None, "ok"),
+        (1.12, "estimator", None, "REGRESSION"),
+        (0.5, "kernel", 0.5, "faster"),
+    ],
+)
 def test_a_regression_needs_more_time_and_for_kernels_more_instructions(compare, slowdown, kind, instructions, outcome):
     verdict = compare.decide([slowdown] * 15, kind, instructions)
     assert (verdict.outcome, verdict.median, verdict.low) == (outcome, slowdown, slowdown)
@@ -181,12 +195,15 @@ def test_a_pair_is_the_least_of_its_turns(compare):
     assert [pair.ratio for pair in pairs] == [2, 4]
 
 
-@pytest.mark.parametrize(("ratio", "pairs"), [
-    (lambda count: 1.0, 15),
-    (lambda count: 1.3, 15),
-    (lambda count: 0.5 if count % 5 < 2 else 1.3, 45),  # a suspicious median, a bound that does not show it
-    (lambda count: (0.5 if count % 5 < 2 else 1.3) if count < 15 else 1.3, 30),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("ratio", "pairs"),
+    [
+        (lambda count: 1.0, 15),
+        (lambda count: 1.3, 15),
+        (lambda count: 0.5 if count % 5 < 2 else 1.3, 45),  # a suspicious median, a bound that does not show it
+        (lambda count: (0.5 if count % 5 < 2 else 1.3) if count < 15 else 1.3, 30),
+    ],
+)
 def test_an_open_case_gets_more_pairs(compare, monkeypatch, ratio, pairs):
     def add_pairs(sides, case, n_threads, count, pairs):
         pairs += [compare.Pair(1.0, ratio(len(pairs) + more)) for more in range(count)]
@@ -241,13 +258,25 @@ def tables():
 
 def result_file(folder, **more):
     content = {
-        "name": "x", "title": "X", "command": "python x.py", "notes": "Note.", "values": {"best": 1.84, "n": 3},
-        "machine": {"processor": "P", "cores": 2, "memory_gib": 1.0, "python": "3.11", "blas": ["openblas 1 Z"],
-                    "date": "2026-01-02",
-                    "commit": "abc", "versions": {"numpy": "2"}},
+        "name": "x",
+        "title": "X",
+        "command": "python x.py",
+        "notes": "Note.",
+        "values": {"best": 1.84, "n": 3},
+        "machine": {
+            "processor": "P",
+            "cores": 2,
+            "memory_gib": 1.0,
+            "python": "3.11",
+            "blas": ["openblas 1 Z"],
+            "date": "2026-01-02",
+            "commit": "abc",
+            "versions": {"numpy": "2"},
+        },
         "columns": [["work", "work", "s"], ["ratio", "ratio", ".1f x"]],
-        "rows": [{"work": "a", "ratio": 2.25}, {"work": "b", "ratio": 0.5}, {"work": "c"}], **more,
-    }  # fmt: skip
+        "rows": [{"work": "a", "ratio": 2.25}, {"work": "b", "ratio": 0.5}, {"work": "c"}],
+        **more,
+    }
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "x.json").write_text(json.dumps(content))
 
@@ -300,16 +329,19 @@ def test_entries_of_the_study_are_filled_by_row_and_column(tables, tmp_path):
     assert tables.fill(filled, tmp_path, tmp_path) == filled
 
 
-@pytest.mark.parametrize(("text", "sentence"), [
-    ("<!-- bench:table y -->\n<!-- bench:end -->", "no result file bench/results/y.json"),
-    ("<!-- bench:value x worst -->1<!-- bench:end -->", r"no value 'worst'; it has \['best', 'n'\]"),
-    ("<!-- study:table u -->\n<!-- bench:end -->", "no table u.csv of nmlsdr reproduce;"),
-    ("<!-- study:value t | c | a -->1<!-- bench:end -->", r"t.csv has no entry 'c', 'a'; it has rows \['b'\]"),
-    ("<!-- study:value t | b -->1<!-- bench:end -->", "malformed or lacks its <!-- bench:end -->"),
-    ("<!-- bench:table x -->\n| a |", "malformed or lacks its <!-- bench:end -->"),
-    ("<!-- bench:value t\nb -->1<!-- bench:end -->", "malformed or lacks its <!-- bench:end -->"),
-    ("<!--\nbench:value t b -->1<!-- bench:end -->", "malformed or lacks its <!-- bench:end -->"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("<!-- bench:table y -->\n<!-- bench:end -->", "no result file bench/results/y.json"),
+        ("<!-- bench:value x worst -->1<!-- bench:end -->", r"no value 'worst'; it has \['best', 'n'\]"),
+        ("<!-- study:table u -->\n<!-- bench:end -->", "no table u.csv of nmlsdr reproduce;"),
+        ("<!-- study:value t | c | a -->1<!-- bench:end -->", r"t.csv has no entry 'c', 'a'; it has rows \['b'\]"),
+        ("<!-- study:value t | b -->1<!-- bench:end -->", "malformed or lacks its <!-- bench:end -->"),
+        ("<!-- bench:table x -->\n| a |", "malformed or lacks its <!-- bench:end -->"),
+        ("<!-- bench:value t\nb -->1<!-- bench:end -->", "malformed or lacks its <!-- bench:end -->"),
+        ("<!--\nbench:value t b -->1<!-- bench:end -->", "malformed or lacks its <!-- bench:end -->"),
+    ],
+)
 def test_bad_markers_raise_a_clear_error(tables, tmp_path, text, sentence):
     result_file(tmp_path)
     (tmp_path / "t.csv").write_text("m,a\nb,1\n")

@@ -106,12 +106,38 @@ def test_every_parameter_and_attribute_is_described_in_sentences(text):
 
 
 SHARED = {
-    "n_neighbors", "edge_weights", "sigma", "metric", "alpha_labeled", "alpha_unlabeled", "neighbors",
-    "propagation_solver", "tol", "max_iter", "n_jobs", "graph", "alpha", "labeled", "smoothing", "at_least_one",
-    "components_", "effective_rank_", "label_distributions_", "transduction_", "label_flips_", "n_neighbors_",
-    "n_iter_", "residual_", "n_unreached_", "propagation_solver_", "neighbors_", "classes_", "label_names_in_",
-    "n_features_in_", "feature_names_in_",
-}  # fmt: skip
+    "n_neighbors",
+    "edge_weights",
+    "sigma",
+    "metric",
+    "alpha_labeled",
+    "alpha_unlabeled",
+    "neighbors",
+    "propagation_solver",
+    "tol",
+    "max_iter",
+    "n_jobs",
+    "graph",
+    "alpha",
+    "labeled",
+    "smoothing",
+    "at_least_one",
+    "components_",
+    "effective_rank_",
+    "label_distributions_",
+    "transduction_",
+    "label_flips_",
+    "n_neighbors_",
+    "n_iter_",
+    "residual_",
+    "n_unreached_",
+    "propagation_solver_",
+    "neighbors_",
+    "classes_",
+    "label_names_in_",
+    "n_features_in_",
+    "feature_names_in_",
+}
 OWN = {  # what these estimators call by a shared name is something else
     "ExactNeighborsTransformer": {"n_neighbors"},  # not lowered, and it has another default
     "MLDA": {"max_iter", "n_iter_"},  # epochs

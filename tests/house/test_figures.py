@@ -101,8 +101,11 @@ def test_judgements_of_films_are_joined_and_counted(monkeypatch, tmp_path):
     monkeypatch.setattr(sys, "argv", ["films.py", "join", str(tmp_path), *files])
     films.main()
     assert films.read_csv(tmp_path / "judgements.csv")[3] == {
-        "film": "Film 3 (2000)", "label": "Comedy", "judgement 1": "cannot tell", "judgement 2": "right"
-    }  # fmt: skip
+        "film": "Film 3 (2000)",
+        "label": "Comedy",
+        "judgement 1": "cannot tell",
+        "judgement 2": "right",
+    }
     lines = films.read_csv(tmp_path / "tables" / "films-genres.csv")
     counts = {line.pop("Genre"): [*map(int, line.values())] for line in lines}
     assert counts["Comedy, first 30"] == [1, 0, 1, 0, 2, 0, 0, 1, 0]  # the last three: both wrong, told, equal
@@ -126,12 +129,23 @@ RESULT = re.compile(
 )
 # Numbers that are no results: parameters, limits, versions, licences, the noise of an experiment, an example.
 NO_RESULTS = {
-    "README": "3.11 4.0", "article": "0.02 0.05", "cleanlab": "0.1", "coming_from": "0.5 1.0", "glossary": "0.6 0.999",
-    "in_python": "96 %", "install": "1.6 3.11 3.12 3.14", "labels": "0.6 0.999",
+    "README": "3.11 4.0",
+    "article": "0.02 0.05",
+    "cleanlab": "0.1",
+    "coming_from": "0.5 1.0",
+    "glossary": "0.6 0.999",
+    "in_python": "96 %",
+    "install": "1.6 3.11 3.12 3.14",
+    "labels": "0.6 0.999",
     "prepare": "2017.65",
-    "projections": "0.1 0.5 0.6", "propagation": "0.6 0.999", "questions": "1.9",
-    "residual_propagation": "0.6 0.75 0.999", "review": "16.4", "ten_minutes": "4.0", "thresholds": "0.3 0.6",
-}  # fmt: skip
+    "projections": "0.1 0.5 0.6",
+    "propagation": "0.6 0.999",
+    "questions": "1.9",
+    "residual_propagation": "0.6 0.75 0.999",
+    "review": "16.4",
+    "ten_minutes": "4.0",
+    "thresholds": "0.3 0.6",
+}
 
 
 PAGES = [*TOP.glob("docs/[!R]*.md"), TOP / "README.md", TOP / "paper.md"]

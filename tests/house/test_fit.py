@@ -15,8 +15,16 @@ import nmlsdr
 from nmlsdr import ExactNeighborsTransformer, _estimators
 
 ROOM = str(Path(_estimators.__file__).parent)
-DASK = ("NMLSDR", "MDDM", "MultiLabelCCA", "SSMLDR", "MultiLabelPropagation", "MLkNN", "SemiSupervisedMLkNN",
-        "ResidualPropagation")  # fmt: skip
+DASK = (
+    "NMLSDR",
+    "MDDM",
+    "MultiLabelCCA",
+    "SSMLDR",
+    "MultiLabelPropagation",
+    "MLkNN",
+    "SemiSupervisedMLkNN",
+    "ResidualPropagation",
+)
 
 
 def places_of_rows(fit, n_features):

@@ -16,9 +16,7 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 DOCUMENTS = [*sorted(DOCS.glob("*.md")), *DOCS.parent.glob("*.md"), DOCS.parent / "bench" / "README.md"]
 ELSEWHERE = {"give_neighbours"}  # tests/optional runs it, beside the programs that it is about
 PAGES = sorted(
-    page
-    for page in DOCS.glob("*.md")
-    if "```python" in page.read_text(encoding="utf-8") and page.stem not in ELSEWHERE
+    page for page in DOCS.glob("*.md") if "```python" in page.read_text(encoding="utf-8") and page.stem not in ELSEWHERE
 )
 # more than a second each
 LONG_PROGRAMS = {"beside_lightgbm", "coming_from", "how_many_wrong", "open_questions", "review", "verdicts"}

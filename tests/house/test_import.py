@@ -135,15 +135,18 @@ print([name for name in watched if name in sys.modules])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("program", [
-    "import scipy.stats; print(scipy.stats.rankdata([3, 1, 1], method='max').tolist())",
-    "from scipy.stats import gmean, rankdata; print(rankdata([3, 1, 1], method='max'), gmean([1, 4]))",
-    "import scipy.stats.mstats; print(scipy.stats.mstats.rankdata([3, 1]), scipy.stats.distributions.norm.std())",
-    "from scipy.stats import chi2, spearmanr; print(chi2(3).isf(0.5), chi2.cdf(1, 2), spearmanr([1, 2], [3, 5]))",
-    "from scipy import stats; print(stats.norm.ppf(0.5), hasattr(stats, 'foo'), hasattr(stats, '__foo__'))",
-    "from scipy.stats import *; print(ks_2samp([1, 2], [1, 2]).pvalue, mode([4, 4, 1]).mode)",
-    "import sklearn.metrics, scipy; print(scipy.stats.binom(3, 0.5).mean())",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "program",
+    [
+        "import scipy.stats; print(scipy.stats.rankdata([3, 1, 1], method='max').tolist())",
+        "from scipy.stats import gmean, rankdata; print(rankdata([3, 1, 1], method='max'), gmean([1, 4]))",
+        "import scipy.stats.mstats; print(scipy.stats.mstats.rankdata([3, 1]), scipy.stats.distributions.norm.std())",
+        "from scipy.stats import chi2, spearmanr; print(chi2(3).isf(0.5), chi2.cdf(1, 2), spearmanr([1, 2], [3, 5]))",
+        "from scipy import stats; print(stats.norm.ppf(0.5), hasattr(stats, 'foo'), hasattr(stats, '__foo__'))",
+        "from scipy.stats import *; print(ks_2samp([1, 2], [1, 2]).pvalue, mode([4, 4, 1]).mode)",
+        "import sklearn.metrics, scipy; print(scipy.stats.binom(3, 0.5).mean())",
+    ],
+)
 def test_scipy_stats_is_the_real_one_as_soon_as_a_command_uses_it(program, capsys):
     exec(program, {})
     prepared = f"from nmlsdr._cli.startup import load_little; load_little(); {program}"
@@ -172,15 +175,18 @@ except ImportError as error:
 
 def test_names_are_there_on_first_use_and_the_core_does_without_scikit_learn():
     """The first line names the first module of the core that loads scikit-learn, used as `nmlsdr.NAME`."""
-    program = f"""
+    program = (
+        f"""
 import sys, nmlsdr
 print(next((name for name in {CORE} if getattr(nmlsdr, name) and "sklearn" in sys.modules), "none"))
-""" + """
+"""
+        + """
 print(hasattr(nmlsdr, "_methods"), hasattr(nmlsdr, "nothing"))
 print(nmlsdr.metrics.hamming_loss([[1, 0]], [[1, 1]]), nmlsdr.NMLSDR(2))
 from nmlsdr import *
 print(MLkNN.__name__, __version__)
 """
+    )
     assert run(program, lines=4) == f"none\nFalse False\n0.5 NMLSDR(n_components=2)\nMLkNN {nmlsdr.__version__}"
 
 
@@ -195,10 +201,13 @@ def test_unknown_names_are_attribute_errors(name):
         getattr(nmlsdr, name)
 
 
-@pytest.mark.parametrize(("cause", "told"), [
-    ("no such file", "The compiled part of nmlsdr is missing or does not load ("),
-    ("module nmlsdr._graph does not support loading in subinterpreters", "An isolated subinterpreter cannot load"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("cause", "told"),
+    [
+        ("no such file", "The compiled part of nmlsdr is missing or does not load ("),
+        ("module nmlsdr._graph does not support loading in subinterpreters", "An isolated subinterpreter cannot load"),
+    ],
+)
 def test_a_kernel_that_does_not_load_raises_a_clear_error(cause, told):
     program = f"""
 import importlib.abc, sys

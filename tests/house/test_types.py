@@ -50,8 +50,12 @@ def test_mypy_finds_misspelt_parameters_unknown_choices_and_wrong_results(tmp_pa
     where = {**os.environ, "MYPYPATH": str(Path(nmlsdr.__file__).parent.parent)}
     done = subprocess.run(
         [sys.executable, "-P", "-m", "mypy", "--config-file=", f"--cache-dir={tmp_path}", "program.py"],
-        cwd=tmp_path, env=where, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=tmp_path,
+        env=where,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     found = re.findall(r"^program.py:(\d+): error: .*\[([\w-]+)\]$", done.stdout, re.MULTILINE)
     expected = [
         (str(number), line.rpartition("# error: ")[2])

@@ -52,11 +52,23 @@ def test_this_study_does_not_change_the_settings_of_the_articles_studies(monkeyp
     monkeypatch.setattr(protocol, "versions", lambda: {"nmlsdr": "0"})
     settings = {
         "toy": {"name": "toy", "flip": 0.1, "labeled": 0.5, "n_components": 3, "end_to_end": True, "drawn": ()},
-        "benchmarks": {"name": "benchmarks", "flip": 0.1, "labeled": 0.3, "n_components": None, "end_to_end": False,
-                       "drawn": ()},
-        "case-study": {"name": "case-study", "flip": 0.0, "labeled": 1.0, "n_components": 2, "end_to_end": True,
-                       "drawn": (1000, 1000)},
-    }  # fmt: skip
+        "benchmarks": {
+            "name": "benchmarks",
+            "flip": 0.1,
+            "labeled": 0.3,
+            "n_components": None,
+            "end_to_end": False,
+            "drawn": (),
+        },
+        "case-study": {
+            "name": "case-study",
+            "flip": 0.0,
+            "labeled": 1.0,
+            "n_components": 2,
+            "end_to_end": True,
+            "drawn": (1000, 1000),
+        },
+    }
     assert settings.keys() == protocol.STUDIES.keys()
     for name, study in protocol.STUDIES.items():
         told = {**settings[name], "dropped": 0.0, "noise": ""}  # and no revision
@@ -76,8 +88,17 @@ def test_cells_of_other_methods_by_the_same_names_are_not_mixed_with_these(tmp_p
     marks = {protocol.fingerprint(replace(BASE, revision=n), "Toy", "small", None) for n in (0, 1, BASE.revision)}
     assert len(marks) == 3
     earlier = protocol.fingerprint(replace(BASE, revision=0), "Toy", "small", None)
-    CellFolder(tmp_path).write({"study": "beyond", "dataset": "Toy", "method": "Ridge", "seed": 0, "error": None,
-                                "fingerprint": earlier, "times": {}})  # fmt: skip
+    CellFolder(tmp_path).write(
+        {
+            "study": "beyond",
+            "dataset": "Toy",
+            "method": "Ridge",
+            "seed": 0,
+            "error": None,
+            "fingerprint": earlier,
+            "times": {},
+        }
+    )
     assert reproduce("--size", "small", "--seeds", 1, "--datasets", "toy", "--methods", "ridge", "--out", tmp_path) == 2
     assert "have other settings, data or versions" in capfd.readouterr().err
 
@@ -144,10 +165,13 @@ def test_every_method_sees_given_labels_only(toy, method):
     assert seen.shape == toy.test_target.shape
 
 
-@pytest.mark.parametrize(("method", "settings"), [
-    ("Residual", {}),
-    ("Residual-no-forest", {"n_estimators": 0}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("method", "settings"),
+    [
+        ("Residual", {}),
+        ("Residual-no-forest", {"n_estimators": 0}),
+    ],
+)
 def test_the_method_is_measured_with_its_defaults_and_others(toy, method, settings):
     model = ResidualPropagation(n_jobs=1, **settings).fit(toy.train, toy.given)
     found = BEYOND_METHODS[method](toy)
@@ -261,8 +285,12 @@ def test_a_small_run_resumes_and_reports(tmp_path, capfd):
     assert len(lines(tmp_path, "beyond-cells")) == 1 + 7 * (6 + 1 + 3)
     assert (tmp_path / "times.csv").read_text().count("\nbeyond,Toy,") == 6
     page = (tmp_path / "report.html").read_text()
-    for said in ("was designed on these ten data sets", "loses on",
-                 "to say that it is better than forests in general", "A reduced run"):  # fmt: skip
+    for said in (
+        "was designed on these ten data sets",
+        "loses on",
+        "to say that it is better than forests in general",
+        "A reduced run",
+    ):
         assert said in page
     assert '<li class="yes">' not in page
     assert str(tmp_path) not in page
@@ -331,10 +359,14 @@ def test_wilcoxon_tests_are_scipy_s_and_corrected_together():
     for j, (name, entries) in enumerate(table.rows):
         assert name == METHODS[j + 1]
         assert [e.text for e in entries] == [
-            f"{gains[j].mean():+.2f}", f"{gains[j].std(ddof=1):.2f}", str((gains[j] > 0).sum()),
-            str((gains[j] < 0).sum()), f"{p[j]:.3g}", f"{min(1, corrected[j]):.3g}",
+            f"{gains[j].mean():+.2f}",
+            f"{gains[j].std(ddof=1):.2f}",
+            str((gains[j] > 0).sum()),
+            str((gains[j] < 0).sum()),
+            f"{p[j]:.3g}",
+            f"{min(1, corrected[j]):.3g}",
             ", ".join(name for name, gain in zip(BASE.datasets, gains[j], strict=True) if gain < 0) or "none",
-        ]  # fmt: skip
+        ]
 
 
 def test_ranking_measures_are_separate_and_only_complete_methods_are_compared():

@@ -44,8 +44,17 @@ def bunch(*_, **__):
 
 
 def test_mistakes(run):
-    kept = run(mistakes, "test", "--draws", "1", "--tables", "machines", TREES=5,
-               RATES={"none": (0.0,), "mixed": (0.3,)}, BLIND={})  # fmt: skip
+    kept = run(
+        mistakes,
+        "test",
+        "--draws",
+        "1",
+        "--tables",
+        "machines",
+        TREES=5,
+        RATES={"none": (0.0,), "mixed": (0.3,)},
+        BLIND={},
+    )
     assert kept.keys() == {"mistakes_test", "mistakes_test_rules", "mistakes_test_each"}
     rows, values = kept["mistakes_test"]
     assert values["cells"] == 2 == rows[0]["cells"]
@@ -55,8 +64,18 @@ def test_mistakes(run):
 def test_rivals(run, tmp_path):
     tables = {name: rivals.TABLES[name] for name in ("shifted means", "groups")}
     methods = (rivals.OURS, "Ridge", "NMLSDR")
-    kept = run(rivals, "--sets", "--draws", "1", TABLES=tables, METHODS=methods, FOREST="Ridge", ROWS=150,
-               KEPT=tmp_path / "kept.jsonl", commit=lambda: "here")  # fmt: skip
+    kept = run(
+        rivals,
+        "--sets",
+        "--draws",
+        "1",
+        TABLES=tables,
+        METHODS=methods,
+        FOREST="Ridge",
+        ROWS=150,
+        KEPT=tmp_path / "kept.jsonl",
+        commit=lambda: "here",
+    )
     assert kept.keys() == {"rivals", "rivals_rankings", "rivals_tests", "rivals_gains"}
     assert len(kept["rivals"][0]) == len(tables) * len(rivals.NOISES)
     assert kept["rivals_tests"][1]["flips_NMLSDR_seven_won"] in (0, 1, 2)
@@ -65,8 +84,15 @@ def test_rivals(run, tmp_path):
 
 
 def test_review(run):
-    kept = run(review, "--seeds", "1", SETS=("Toy",), paper_split=bunch, cleanlab_scores=lambda y, p: abs(y - p),
-               cleanlab_mask=lambda y, p: abs(y - p) > 0.5)  # fmt: skip
+    kept = run(
+        review,
+        "--seeds",
+        "1",
+        SETS=("Toy",),
+        paper_split=bunch,
+        cleanlab_scores=lambda y, p: abs(y - p),
+        cleanlab_mask=lambda y, p: abs(y - p) > 0.5,
+    )
     assert kept.keys() == {"review", "review_cleanlab", "review_masks"}
     assert all(len(rows) == len(review.NOISES) for rows, _ in kept.values())
 

@@ -119,9 +119,24 @@ def test_cells_of_the_review(monkeypatch):
 @pytest.mark.shared
 def test_a_small_review_resumes_when_cleanlab_is_there(tmp_path, capfd, shared, monkeypatch):
     pytest.importorskip("cleanlab")
-    words = ["beyond", "--size", "small", "--seeds", "1", "--jobs", "1", "--datasets", "emotions",
-             "--methods", "cleanlab-logistic", "Propagation", "--out", str(tmp_path),
-             "--data-home", str(shared / "data")]  # fmt: skip
+    words = [
+        "beyond",
+        "--size",
+        "small",
+        "--seeds",
+        "1",
+        "--jobs",
+        "1",
+        "--datasets",
+        "emotions",
+        "--methods",
+        "cleanlab-logistic",
+        "Propagation",
+        "--out",
+        str(tmp_path),
+        "--data-home",
+        str(shared / "data"),
+    ]
     with monkeypatch.context() as patch:
         patch.setattr(beyond, "has_cleanlab", lambda: False)
         assert run.main(words) == 0
@@ -134,18 +149,20 @@ def test_a_small_review_resumes_when_cleanlab_is_there(tmp_path, capfd, shared, 
     assert "4 cells, 0 failed" in said.out
     table = (tmp_path / "tables" / "beyond-review.csv").read_text().splitlines()
     assert table[0] == '"Noise, list",Propagation,cleanlab-logistic,cleanlab-logistic-adjusted,chance'
-    assert [line.split(",")[0] for line in table[1:]] == [
-        *['"10 % flips'] * 3, *['"40 % of the positives dropped'] * 2
-    ]  # fmt: skip
+    assert [line.split(",")[0] for line in table[1:]] == [*['"10 % flips'] * 3, *['"40 % of the positives dropped'] * 2]
 
 
 # ---- what the report says
 
 
 def test_records_become_arrays_and_failures_are_reported():
-    good = {"metrics": {"both": 0.5, "unknown": None, "missing": 0.25, "spurious": None},
-            "adjusted": None, "chance": {"both": 0.1, "unknown": 0.1, "missing": 0.1, "spurious": None},
-            "times": {}, "error": None}  # fmt: skip
+    good = {
+        "metrics": {"both": 0.5, "unknown": None, "missing": 0.25, "spurious": None},
+        "adjusted": None,
+        "chance": {"both": 0.1, "unknown": 0.1, "missing": 0.1, "spurious": None},
+        "times": {},
+        "error": None,
+    }
     records = {
         CellKey(FLIPS.name, "Birds", "Residual", 0): good,
         CellKey(FLIPS.name, "Yeast", "Propagation", 0): {**good, "error": "ValueError: no"},

@@ -54,8 +54,11 @@ def test_what_a_column_is_does_not_depend_on_the_order_of_the_rows(cells, random
         cells = random.sample(cells, len(cells))
     (one,), (other,) = (plan.columns for plan in plans)
     assert (one.kind, one.levels, one.decimal, one.thousands) == (
-        other.kind, other.levels, other.decimal, other.thousands
-    )  # fmt: skip
+        other.kind,
+        other.levels,
+        other.decimal,
+        other.thousands,
+    )
     assert plans[0].missing == plans[1].missing
     assert one.reason == other.reason or one.kind == "date"
 
@@ -64,9 +67,15 @@ def test_what_a_column_is_does_not_depend_on_the_order_of_the_rows(cells, random
 
 
 FRAME = {
-    "flag": [True, False] * 20, "gaps": [True, None, False, True] * 10, "wood": ["oak", "ash"] * 20,
-    "few": ["u", "v", None, "u"] * 10, "age": [7 * i % 31 for i in range(40)], "holes": [1, None, 3, 4] * 10,
-    "size": [i / 8 if i % 3 else 0.5 for i in range(40)], "comma": ["1,5", "2,25"] * 20, "code": ["007", "012"] * 20,
+    "flag": [True, False] * 20,
+    "gaps": [True, None, False, True] * 10,
+    "wood": ["oak", "ash"] * 20,
+    "few": ["u", "v", None, "u"] * 10,
+    "age": [7 * i % 31 for i in range(40)],
+    "holes": [1, None, 3, 4] * 10,
+    "size": [i / 8 if i % 3 else 0.5 for i in range(40)],
+    "comma": ["1,5", "2,25"] * 20,
+    "code": ["007", "012"] * 20,
 }
 
 
@@ -95,9 +104,17 @@ def test_frames_of_every_dtype_give_the_same_plan_and_values():
     features = {name: encoder.fit_transform(frame) for name, (encoder, frame) in found.items()}
     first = found["pandas"][0].plan_
     assert {column.name: column.kind for column in first.columns} == {
-        "flag": "yes/no", "gaps": "yes/no", "wood": "category", "few": "category", "age": "number", "holes": "number",
-        "size": "number", "comma": "number", "code": "number", "day": "date",
-    }  # fmt: skip
+        "flag": "yes/no",
+        "gaps": "yes/no",
+        "wood": "category",
+        "few": "category",
+        "age": "number",
+        "holes": "number",
+        "size": "number",
+        "comma": "number",
+        "code": "number",
+        "day": "date",
+    }
     for name, (encoder, _) in found.items():
         assert encoder.plan_ == first, name
         np.testing.assert_array_equal(features[name], features["pandas"], name)

@@ -166,23 +166,26 @@ def test_the_ends_and_quantiles_of_a_column_are_kept():
     assert profile_of(Column("v", "number"), Numbers(np.array([np.nan])), np.array([np.nan]), HOW).missing == 1
 
 
-@pytest.mark.parametrize(("far", "drift", "is_told"), [
-    ([-100] * 3, 0, False),  # no further beyond the end than the ends lie apart
-    ([-101] * 3, 0, True),
-    ([-101] * 2, 0, False),  # 2 of 1000 rows are chance, as none of 100 was
-    ([-101, -102, -103], 0, False),  # so many values are a tail
-    ([-101] * 3 + [-500, 900], 0, True),
-    ([-101] * 3 + [-500, 900, 901], 0, False),
-    ([200] * 3, 0, False),
-    ([201] * 3, 0, True),
-    ([1e30] * 3, 1, True),
-    ([2200] * 3, 1, False),  # rising values go on 10 times as far, and once more for each 100 of the 1000 rows
-    ([2201] * 3, 1, True),
-    ([-101] * 3, 1, True),
-    ([-2100] * 3, -1, False),
-    ([-2101] * 3, -1, True),
-    ([201] * 3, -1, True),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("far", "drift", "is_told"),
+    [
+        ([-100] * 3, 0, False),  # no further beyond the end than the ends lie apart
+        ([-101] * 3, 0, True),
+        ([-101] * 2, 0, False),  # 2 of 1000 rows are chance, as none of 100 was
+        ([-101, -102, -103], 0, False),  # so many values are a tail
+        ([-101] * 3 + [-500, 900], 0, True),
+        ([-101] * 3 + [-500, 900, 901], 0, False),
+        ([200] * 3, 0, False),
+        ([201] * 3, 0, True),
+        ([1e30] * 3, 1, True),
+        ([2200] * 3, 1, False),  # rising values go on 10 times as far, and once more for each 100 of the 1000 rows
+        ([2201] * 3, 1, True),
+        ([-101] * 3, 1, True),
+        ([-2100] * 3, -1, False),
+        ([-2101] * 3, -1, True),
+        ([201] * 3, -1, True),
+    ],
+)
 def test_few_values_far_beyond_the_ends_are_told(far, drift, is_told):
     new = [*far, *np.linspace(0, 100, 1000 - len(far))]
     found, is_elsewhere, _ = told("number", (0, SEVEN, drift, {"0": 0.01, "decimals": 0.9}), new)
@@ -264,12 +267,21 @@ def test_a_file_of_one_level_says_that_once():
     assert "a level that the fit has not seen, such as 'south'" in comparison.lines(encoder, frame(["south"] * 60))[0]
 
 
-@pytest.mark.parametrize(("new", "is_told"), [
-    (range(16), False),  # four rows of 100 were alone with their level; 16 or more of 20 are new with probability .0059
-    (range(17), True),
-    ([0] * 9, False),  # one new level has all 9 of its rows in the later half with probability .002, and there are 5
-    ([0] * 10, True),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("new", "is_told"),
+    [
+        (
+            range(16),
+            False,
+        ),  # four rows of 100 were alone with their level; 16 or more of 20 are new with probability .0059
+        (range(17), True),
+        (
+            [0] * 9,
+            False,
+        ),  # one new level has all 9 of its rows in the later half with probability .002, and there are 5
+        ([0] * 10, True),
+    ],
+)
 def test_new_levels_are_chance_where_the_fit_has_such_that_stand_in_one_row(new, is_told):
     levels = {level: level.upper() for level in "abcde"}
     later = [*(f"new {k}" for k in new), *["a"] * (100 - len(new))]

@@ -18,16 +18,35 @@ from nmlsdr.tables._files import Lines
 
 #: Names of columns as people of a country write them, and the Windows page of the country.
 HEADERS = [
-    ("płeć;wiek", "cp1250"), ("województwo;łódź", "cp1250"), ("zażółć gęślą jaźń", "cp1250"),
-    ("věk;pohlaví", "cp1250"), ("počet", "cp1250"), ("père", "cp1252"),
-    ("příznaky;horečka;kašel", "cp1250"), ("teplota °C;diagnóza;zánět", "cp1250"),
-    ("dĺžka;kašeľ", "cp1250"), ("köhögés;hőmérséklet", "cp1250"), ("groznica;šećer", "cp1250"),
-    ("înălţime;greaţă", "cp1250"), ("fièvre;père;élève", "cp1252"), ("où;à;n°", "cp1252"), ("cœur", "cp1252"),
-    ("Größe;Fläche m²;Volumen m³", "cp1252"), ("¿dolor?;año;tamaño", "cp1252"), ("città;perché;sì", "cp1252"),
-    ("região;não;pressão", "cp1252"), ("køn;vægt;år", "cp1252"), ("ålder;kön", "cp1252"), ("þyngd;hæð", "cp1252"),
-    ("zoë;coördinaat", "cp1252"), ("возраст;пол", "cp1251"), ("вік;стать", "cp1251"), ("ηλικία;φύλο", "cp1253"),
-    ("öksürük;ateş", "cp1254"), ("vecums;svars;klepus;ģimene;ārsts", "cp1257"),
-]  # fmt: skip
+    ("płeć;wiek", "cp1250"),
+    ("województwo;łódź", "cp1250"),
+    ("zażółć gęślą jaźń", "cp1250"),
+    ("věk;pohlaví", "cp1250"),
+    ("počet", "cp1250"),
+    ("père", "cp1252"),
+    ("příznaky;horečka;kašel", "cp1250"),
+    ("teplota °C;diagnóza;zánět", "cp1250"),
+    ("dĺžka;kašeľ", "cp1250"),
+    ("köhögés;hőmérséklet", "cp1250"),
+    ("groznica;šećer", "cp1250"),
+    ("înălţime;greaţă", "cp1250"),
+    ("fièvre;père;élève", "cp1252"),
+    ("où;à;n°", "cp1252"),
+    ("cœur", "cp1252"),
+    ("Größe;Fläche m²;Volumen m³", "cp1252"),
+    ("¿dolor?;año;tamaño", "cp1252"),
+    ("città;perché;sì", "cp1252"),
+    ("região;não;pressão", "cp1252"),
+    ("køn;vægt;år", "cp1252"),
+    ("ålder;kön", "cp1252"),
+    ("þyngd;hæð", "cp1252"),
+    ("zoë;coördinaat", "cp1252"),
+    ("возраст;пол", "cp1251"),
+    ("вік;стать", "cp1251"),
+    ("ηλικία;φύλο", "cp1253"),
+    ("öksürük;ateş", "cp1254"),
+    ("vecums;svars;klepus;ģimene;ārsts", "cp1257"),
+]
 
 
 @pytest.mark.parametrize(("text", "encoding"), HEADERS)
@@ -127,16 +146,22 @@ def test_the_encoding_of_the_fit_reaches_the_next_files(run, rng, tmp_path):
 
 @pytest.mark.parametrize(
     ("encoding", "yes", "no", "labels"),
-    [("cp1252", "ja", "nein", ["Grösse", "Übelkeit"]), ("cp1250", "tak", "nie", ["tętno", "płeć"]),
-     ("cp1250", "TAK", "Nie", ["żelazo", "był"]), ("utf-16", "ano", "ne", ["věk", "ø"]),
-     ("utf-8-sig", "1", "0", ["é", "b"])],
-)  # fmt: skip
+    [
+        ("cp1252", "ja", "nein", ["Grösse", "Übelkeit"]),
+        ("cp1250", "tak", "nie", ["tętno", "płeć"]),
+        ("cp1250", "TAK", "Nie", ["żelazo", "był"]),
+        ("utf-16", "ano", "ne", ["věk", "ø"]),
+        ("utf-8-sig", "1", "0", ["é", "b"]),
+    ],
+)
 @pytest.mark.parametrize("delimiter", [";", "\t"])
 def test_a_list_that_a_spreadsheet_saved_is_read(tmp_path, encoding, yes, no, labels, delimiter):
-    rows = [["id", "label", "score", "suggest", "kind", "rank", "check", "verdict"],
-            ["2", labels[1], "0,974", "add", "forgotten", "1", "a1", yes],
-            ["0", labels[0], "0,5", "remove", "wrong", "1", "a2", no],
-            ["1", labels[0], "0,25", "", "", "2", "", ""]]  # fmt: skip
+    rows = [
+        ["id", "label", "score", "suggest", "kind", "rank", "check", "verdict"],
+        ["2", labels[1], "0,974", "add", "forgotten", "1", "a1", yes],
+        ["0", labels[0], "0,5", "remove", "wrong", "1", "a2", no],
+        ["1", labels[0], "0,25", "", "", "2", "", ""],
+    ]
     text = "\r\n".join(delimiter.join(row) for row in rows) + "\r\n" + delimiter * 7 + "\r\n"
     (tmp_path / "checked.csv").write_bytes(text.encode(encoding))
     y = np.array([[1, 0], [1, 0], [0, 0]])

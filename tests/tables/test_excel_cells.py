@@ -24,15 +24,22 @@ def write_book(path, rows, form="General"):
 
 @pytest.mark.parametrize(
     ("form", "text", "factor"),
-    [("0%", "{:g}%", 100), ("0.0%", "{:g} %", 100), ('0.00" kg"', "{:g} kg", 1), ("#,##0.00\\ [$€-407]", "{:g} €", 1),
-     ("[$$-409]#,##0.00", "${:g}", 1)],
-)  # fmt: skip
+    [
+        ("0%", "{:g}%", 100),
+        ("0.0%", "{:g} %", 100),
+        ('0.00" kg"', "{:g} kg", 1),
+        ("#,##0.00\\ [$€-407]", "{:g} €", 1),
+        ("[$$-409]#,##0.00", "${:g}", 1),
+    ],
+)
 @pytest.mark.parametrize("mark", [".", ","])
 def test_what_a_format_shows_is_the_unit_of_a_number(tmp_path, form, text, factor, mark):
     values = [round((i * 37 % 60 + 1) / 8, 4) for i in range(60)]
     write_book(tmp_path / "t.xlsx", [[value, i * 1.5, i % 2] for i, value in enumerate(values)], form)
-    cells = [[text.format(v * factor).replace(".", mark), f"{i * 1.5}".replace(".", mark), i % 2]
-             for i, v in enumerate(values)]  # fmt: skip
+    cells = [
+        [text.format(v * factor).replace(".", mark), f"{i * 1.5}".replace(".", mark), i % 2]
+        for i, v in enumerate(values)
+    ]
     lines = ["share;w;flu", *(";".join(map(str, row)) for row in cells)]
     (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
     fit = read_table(tmp_path / "t.csv", ROLES, plan=Choices())

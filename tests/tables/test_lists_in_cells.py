@@ -28,19 +28,22 @@ def test_lists_of_few_words_are_found_with_any_separator(cells, separator, blank
     assert found == find_items(dict(reversed(texts.items())))
 
 
-@pytest.mark.parametrize("texts", [
-    {"A+": 40, "A-": 9, "B+": 20, "0+": 30, "AB+": 5},
-    {"Bonn, Germany": 30, "Rome, Italy": 20, "Ulm, Germany": 30},
-    {f"Smith, {name}": 1 for name in "abcdefghijklmnop"},
-    {"seen by her, and then sent home again at once": 9, "sent home again at once": 9, "seen by her": 9},
-    {"oil": 30, "wood": 20},
-    {"oil/canvas": 20, "wood": 30, "stone": 20},
-    {"a, b": 1, "a": 30, "b": 30},
-    {"A+": 50, "B+": 30, "A": 20, "B": 20, "A+B": 20},
-    {"a, b": 20, "a": 20},
-    {"seen by her today again, sent home at once": 9, "sent home at once": 9, "seen by her today again": 9},
-    {f"{i},{j}": 9 for i in range(9) for j in range(9)},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "texts",
+    [
+        {"A+": 40, "A-": 9, "B+": 20, "0+": 30, "AB+": 5},
+        {"Bonn, Germany": 30, "Rome, Italy": 20, "Ulm, Germany": 30},
+        {f"Smith, {name}": 1 for name in "abcdefghijklmnop"},
+        {"seen by her, and then sent home again at once": 9, "sent home again at once": 9, "seen by her": 9},
+        {"oil": 30, "wood": 20},
+        {"oil/canvas": 20, "wood": 30, "stone": 20},
+        {"a, b": 1, "a": 30, "b": 30},
+        {"A+": 50, "B+": 30, "A": 20, "B": 20, "A+B": 20},
+        {"a, b": 20, "a": 20},
+        {"seen by her today again, sent home at once": 9, "sent home at once": 9, "seen by her today again": 9},
+        {f"{i},{j}": 9 for i in range(9) for j in range(9)},
+    ],
+)
 def test_what_is_no_list(texts):
     assert find_items(texts) is None
 

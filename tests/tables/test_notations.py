@@ -35,11 +35,17 @@ def mixed(rare, usual=str, every=3):
 MIDDLE = [i + 1 if i % 3 == 0 else i for i in range(N)]
 
 
-@pytest.mark.parametrize(("rare", "mark", "values"), [
-    (lambda i: f"aprox. {i}", "~", [*range(N)]), (lambda i: f"Ca {i}", "~", [*range(N)]),
-    (lambda i: f"~{i}", "~", [*range(N)]), (lambda i: f"{i}-{i + 2}", "between", MIDDLE),
-    (lambda i: f"{i} – {i + 2}", "between", MIDDLE), (lambda i: f"{i} a {i + 2}", "between", MIDDLE),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("rare", "mark", "values"),
+    [
+        (lambda i: f"aprox. {i}", "~", [*range(N)]),
+        (lambda i: f"Ca {i}", "~", [*range(N)]),
+        (lambda i: f"~{i}", "~", [*range(N)]),
+        (lambda i: f"{i}-{i + 2}", "between", MIDDLE),
+        (lambda i: f"{i} – {i + 2}", "between", MIDDLE),
+        (lambda i: f"{i} a {i + 2}", "between", MIDDLE),
+    ],
+)
 def test_an_estimate_and_a_range_have_a_mark_beside_the_number(rare, mark, values):
     column, X, _ = encoded(mixed(rare))
     assert (column.kind, column.marks) == ("number", (mark,))
@@ -97,10 +103,17 @@ def test_the_hours_of_a_date_may_have_an_h(form):
 
 
 WRITTEN = {
-    "pt": "{d} de {m} de {y}", "es": "{d} de {m} de {y}", "en": "{m} {d}, {y}", "cs": "{d}. {m} {y}",
-    "fr": "{d} {m} {y}", "de": "{d}. {m} {y} 12:30", "tr": "{d} {m} {y}", "ru": "{d} {m} {y}", "hu": "{y}. {m} {d}.",
+    "pt": "{d} de {m} de {y}",
+    "es": "{d} de {m} de {y}",
+    "en": "{m} {d}, {y}",
+    "cs": "{d}. {m} {y}",
+    "fr": "{d} {m} {y}",
+    "de": "{d}. {m} {y} 12:30",
+    "tr": "{d} {m} {y}",
+    "ru": "{d} {m} {y}",
+    "hu": "{y}. {m} {d}.",
     "fi": "{d}. {m} {y}",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("language", WRITTEN)

@@ -187,8 +187,9 @@ def test_the_usual_decimal_mark_is_that_of_most_cells():
     assert usual_decimal([{"1.5": 2}, {"1,5": 2}]) == "."
 
 
-@pytest.mark.parametrize("text", ["5²", "1_000", "½", "1–2", "12 34", "−", "", "1e999", "0x10", "nan", "inf",
-                                  "+48 123 456"])  # fmt: skip
+@pytest.mark.parametrize(
+    "text", ["5²", "1_000", "½", "1–2", "12 34", "−", "", "1e999", "0x10", "nan", "inf", "+48 123 456"]
+)
 def test_what_is_no_number(text):
     assert not is_number(text)
 

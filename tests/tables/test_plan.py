@@ -80,16 +80,19 @@ def test_several_words_for_a_missing_value_are_found_and_counted(decide):
     assert again.plan == table.plan
 
 
-@pytest.mark.parametrize(("cells", "values"), [
-    (["1.5", "2.25", "1e3"], [1.5, 2.25, 1000]),
-    (["1,5", "2,25", "3"], [1.5, 2.25, 3]),
-    (["2.535,00", "12", "1.000.000,5"], [2535, 12, 1000000.5]),
-    (["2,535.00", "12", "1,000.5"], [2535, 12, 1000.5]),
-    (["2 535,5", "12", "1\u00a0000"], [2535.5, 12, 1000]),
-    (["2'535.5", "12", "1'000"], [2535.5, 12, 1000]),
-    (["0.123", "1.234", "2.345"], [0.123, 1.234, 2.345]),
-    (["1.234", "2.345", "5,5"], [1234, 2345, 5.5]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("cells", "values"),
+    [
+        (["1.5", "2.25", "1e3"], [1.5, 2.25, 1000]),
+        (["1,5", "2,25", "3"], [1.5, 2.25, 3]),
+        (["2.535,00", "12", "1.000.000,5"], [2535, 12, 1000000.5]),
+        (["2,535.00", "12", "1,000.5"], [2535, 12, 1000.5]),
+        (["2 535,5", "12", "1\u00a0000"], [2535.5, 12, 1000]),
+        (["2'535.5", "12", "1'000"], [2535.5, 12, 1000]),
+        (["0.123", "1.234", "2.345"], [0.123, 1.234, 2.345]),
+        (["1.234", "2.345", "5,5"], [1234, 2345, 5.5]),
+    ],
+)
 def test_numbers_are_read_in_the_notation_that_reads_them_all(decide, cells, values):
     table, kinds = decide("a;b\n" + "".join(f"{cell};{i / 7}\n" for i, cell in enumerate(cells)))
     assert kinds["a"] == "number"
@@ -116,11 +119,22 @@ def test_dates_are_read_in_three_forms(decide):
 
 def test_every_kind_of_column(decide):
     words = ["old jar", "red jar", "old lamp", "small lamp"]
-    rows = [f"{i},P-{i},{['ja', 'nein'][i % 2]},x,{i / 4},{i / 4},,{words[i % 4]} number {i},{'x' if i % 3 else ''}"
-            for i in range(60)]  # fmt: skip
+    rows = [
+        f"{i},P-{i},{['ja', 'nein'][i % 2]},x,{i / 4},{i / 4},,{words[i % 4]} number {i},{'x' if i % 3 else ''}"
+        for i in range(60)
+    ]
     table, kinds = decide("row,id,glazed,museum,a,same,nothing,title,seen\n" + "\n".join(rows))
-    assert kinds == {"row": "identifier", "id": "text", "glazed": "yes/no", "museum": "constant", "a": "number",
-                     "same": "duplicate", "nothing": "empty", "title": "words", "seen": "yes/no"}  # fmt: skip
+    assert kinds == {
+        "row": "identifier",
+        "id": "text",
+        "glazed": "yes/no",
+        "museum": "constant",
+        "a": "number",
+        "same": "duplicate",
+        "nothing": "empty",
+        "title": "words",
+        "seen": "yes/no",
+    }
     words = [f"title={word}" for word in ("jar", "lamp", "old", "red", "small")]
     assert table.feature_names == ["glazed", "a", *words, "seen"]
     assert table.data[0].tolist() == [1, 0, 1, 0, 1, 0, 0, 0]
@@ -172,15 +186,18 @@ def test_rows_that_appear_twice_or_have_one_id_are_one_group(decide):
     assert decide("a,b\n1,2\n3,4\n")[0].groups is None
 
 
-@pytest.mark.parametrize(("cells", "found"), [
-    (["a;b", "a", "b", ""], Lists(";", None)),
-    (["a, b", "c, a", "b", "a, c"], Lists(",", None)),
-    (["red, dark|b", "b|c", "red, dark", "c"], Lists("|", None)),
-    (["oil/canvas", "oil/canvas", "wood"], Lists(";", None)),
-    (["a/b", "b/c", "a/c", "rien"] * 5, Lists("/", "rien")),
-    (["a", "b", "c", "none"] * 50, Lists(";", "none")),
-    (["a", "b", "c"] * 50, Lists(";", None)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("cells", "found"),
+    [
+        (["a;b", "a", "b", ""], Lists(";", None)),
+        (["a, b", "c, a", "b", "a, c"], Lists(",", None)),
+        (["red, dark|b", "b|c", "red, dark", "c"], Lists("|", None)),
+        (["oil/canvas", "oil/canvas", "wood"], Lists(";", None)),
+        (["a/b", "b/c", "a/c", "rien"] * 5, Lists("/", "rien")),
+        (["a", "b", "c", "none"] * 50, Lists(";", "none")),
+        (["a", "b", "c"] * 50, Lists(";", None)),
+    ],
+)
 def test_separator_and_word_for_no_label_are_found_by_what_they_do(cells, found):
     assert find_lists(cells, None, None) == found
 
@@ -220,34 +237,48 @@ def test_a_category_collapses_to_the_number_of_its_level():
     np.testing.assert_array_equal(plan.collapsed(np.eye(3))[0], [[0], [1], [np.nan]])
 
 
-@pytest.mark.parametrize(("column", "message"), [
-    (Column("a", "image"), "impossible values"),
-    (Column("a", "number", decimal="x"), "impossible values"),
-    (Column("a", "number", fill=(1.0, 2.0)), "impossible values"),
-    (Column("a", "category", levels={"b": "b"}, fill=(1.0,)), "impossible values"),
-    (Column("a", "JSON", levels={"b": "b"}, fill=(1.0,)), ""),
-    (Column("a", "number", fill=(float("inf"),)), "impossible values"),
-    (Column("a", "number", fill=(1e170,)), "impossible values"),
-    (Column("a", "number", fill=(9e169,), factors={"g": 0.5, "": 9e169}), ""),
-    (Column("a", "number", factors={"g": 0.0}), "impossible values"),
-    (Column("a", "number", factors={"g": 1e170}), "impossible values"),
-    (Column("\ud800", "number"), "surrogates"),
-    (Column("a", "category", levels={"b": 1}), "1 is no str"),
-    (Column("a", "yes/no", levels={"y": "2"}), "impossible values"),
-    (Column("a", "date", levels={"may": "13"}), "impossible values"),
-    (Column("a", "date", levels={"may": "12"}), ""),
-    (Column("a", "list", levels={"b": "b"}), "impossible values"),
-    (Column("a", "list", levels={"b": "b"}, separator=";"), ""),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        (Column("a", "image"), "impossible values"),
+        (Column("a", "number", decimal="x"), "impossible values"),
+        (Column("a", "number", fill=(1.0, 2.0)), "impossible values"),
+        (Column("a", "category", levels={"b": "b"}, fill=(1.0,)), "impossible values"),
+        (Column("a", "JSON", levels={"b": "b"}, fill=(1.0,)), ""),
+        (Column("a", "number", fill=(float("inf"),)), "impossible values"),
+        (Column("a", "number", fill=(1e170,)), "impossible values"),
+        (Column("a", "number", fill=(9e169,), factors={"g": 0.5, "": 9e169}), ""),
+        (Column("a", "number", factors={"g": 0.0}), "impossible values"),
+        (Column("a", "number", factors={"g": 1e170}), "impossible values"),
+        (Column("\ud800", "number"), "surrogates"),
+        (Column("a", "category", levels={"b": 1}), "1 is no str"),
+        (Column("a", "yes/no", levels={"y": "2"}), "impossible values"),
+        (Column("a", "date", levels={"may": "13"}), "impossible values"),
+        (Column("a", "date", levels={"may": "12"}), ""),
+        (Column("a", "list", levels={"b": "b"}), "impossible values"),
+        (Column("a", "list", levels={"b": "b"}, separator=";"), ""),
+    ],
+)
 def test_a_forged_plan_is_refused(column, message):
     assert_refused_plan(Plan((column,)), message)
 
 
-@pytest.mark.parametrize(("profile", "is_sound"), [
-    ((0, 0.0), True), ((2**53 - 1, 1.0), True), ((2**53, 0.0), False), ((-1, 0.0), False), ((1, 1.5), False),
-    ((1, 0.0, (0.0,) * 7, -1.0), True), ((1, 0.0, (0.0,) * 6), False), ((1, 0.0, (float("nan"),) * 7), False),
-    ((1, 0.0, (), -1.5), False), ((1, 0.0, (), 0.0, {"a": 1.5}), False), ((1, 0.0, (), 0.0, {"a": -0.5}), False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("profile", "is_sound"),
+    [
+        ((0, 0.0), True),
+        ((2**53 - 1, 1.0), True),
+        ((2**53, 0.0), False),
+        ((-1, 0.0), False),
+        ((1, 1.5), False),
+        ((1, 0.0, (0.0,) * 7, -1.0), True),
+        ((1, 0.0, (0.0,) * 6), False),
+        ((1, 0.0, (float("nan"),) * 7), False),
+        ((1, 0.0, (), -1.5), False),
+        ((1, 0.0, (), 0.0, {"a": 1.5}), False),
+        ((1, 0.0, (), 0.0, {"a": -0.5}), False),
+    ],
+)
 def test_a_forged_profile_is_refused(profile, is_sound):
     plan = Plan((Column("a", "number"),), profiles=(Profile(*profile),))
     assert_refused_plan(plan, "" if is_sound else "impossible shares")
@@ -384,10 +415,13 @@ def test_the_plan_of_a_wide_table_of_numbers_is_short():
 
 @pytest.mark.parametrize(
     "plan",
-    [Plan((Column("a", "number", fill=(0.0,)),)), Plan((Column("a", "number", fill=(0.0,)), Column("b", "number"))),
-     Plan((Column("a", "number", fill=(0.0,)), Column("b", "yes/no", fill=(0.0,))))],
+    [
+        Plan((Column("a", "number", fill=(0.0,)),)),
+        Plan((Column("a", "number", fill=(0.0,)), Column("b", "number"))),
+        Plan((Column("a", "number", fill=(0.0,)), Column("b", "yes/no", fill=(0.0,)))),
+    ],
     ids=["a column too few", "nothing to fill with", "not a number"],
-)  # fmt: skip
+)
 def test_a_plan_that_does_not_give_the_features_of_the_model_is_refused(tmp_path, plan):
     scaler = StandardScaler().fit([[0.0, 1.0], [2.0, 3.0]])
     with pytest.raises(ModelFileError, match="does not give the features"):
@@ -432,8 +466,10 @@ def test_an_id_that_repeats_is_proposed_where_other_columns_depend_on_it(run, tm
     of, ward = rng.integers(0, 60, 240), rng.integers(0, 60, 240)
     sex, born = rng.integers(0, 2, 60), rng.integers(1950, 1990, 60)
     names = [f"P-{i}" if kind == "texts" else 4000 + i for i in of]
-    rows = [[name, f"W{w}", "fm"[sex[i]], born[i], f"{x:.3f}", int(x > 0)]
-            for i, w, x, name in zip(of, ward, rng.normal(size=240), names, strict=True)]  # fmt: skip
+    rows = [
+        [name, f"W{w}", "fm"[sex[i]], born[i], f"{x:.3f}", int(x > 0)]
+        for i, w, x, name in zip(of, ward, rng.normal(size=240), names, strict=True)
+    ]
     write_csv(tmp_path / "t.csv", ["the patient", "ward", "sex", "born", "x", "y"], rows)
     found = run("plan", "t.csv", "--label-columns", "y")
     assert "rows with the same 'the patient' (" in found.out
@@ -457,8 +493,10 @@ def test_predict_names_columns_that_lack_more_values_than_chance_explains(run, t
     """
     n, names = 100, ["a", "b", "c", "d", "y"]
     wards, words = rng.choice(["east", "west"], n), rng.choice(["yes", "no"], n)
-    rows = [[f"{x:.2f}", "" if i < 10 else f"{x:.1f}", "" if i < 60 else ward, word, int(x > 0)]
-            for i, (x, ward, word) in enumerate(zip(rng.normal(size=n), wards, words, strict=True))]  # fmt: skip
+    rows = [
+        [f"{x:.2f}", "" if i < 10 else f"{x:.1f}", "" if i < 60 else ward, word, int(x > 0)]
+        for i, (x, ward, word) in enumerate(zip(rng.normal(size=n), wards, words, strict=True))
+    ]
     write_csv(tmp_path / "t.csv", names, rows)
     assert run("fit", "t.csv", "--label-columns", "y", "-q", "-o", "m.skops").status == 0
     plan = open_model(tmp_path / "m.skops").plan
@@ -505,8 +543,10 @@ def test_predict_says_where_thresholds_are_chosen(run, verb):
 
 
 def test_plan_without_features_is_that_of_fit_and_finds_the_same_cells(tmp_path, rng):
-    rows = [[f"{x:.2f}", "yes" if x > 0 else "no", f"2020-01-{i % 28 + 1:02d}", "ab"[i % 2]] for i, x in
-            enumerate(rng.normal(size=60))]  # fmt: skip
+    rows = [
+        [f"{x:.2f}", "yes" if x > 0 else "no", f"2020-01-{i % 28 + 1:02d}", "ab"[i % 2]]
+        for i, x in enumerate(rng.normal(size=60))
+    ]
     write_csv(tmp_path / "t.csv", ["age", "smoker", "day", "ward"], rows)
     whole, checked = (tables.read_table(tmp_path / "t.csv", plan=Choices(only_checks=how)) for how in (False, True))
     assert checked.plan.columns == whole.plan.columns

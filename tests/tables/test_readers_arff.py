@@ -110,14 +110,31 @@ def test_sparse_file_with_crlf_and_no_final_newline(load):
 
 def test_unusual_names_of_attributes_are_read(load):
     names = [
-        "-", "/", "0;", "1/2/01", "'Swainson\\'s Thrush'", '"a \\"b\\" {c}, d"', "back\\slash", "don't", "'100 %'",
+        "-",
+        "/",
+        "0;",
+        "1/2/01",
+        "'Swainson\\'s Thrush'",
+        '"a \\"b\\" {c}, d"',
+        "back\\slash",
+        "don't",
+        "'100 %'",
         "@data",
     ]
     head = "@relation 'a: -C 45'\n" + "".join(f"@attribute {name} numeric\n" for name in names)
     read = load(head + "@attribute y {0,1}\n@data\n" + "1," * len(names) + "0\n")
     assert read.feature_names == [
-        "-", "/", "0;", "1/2/01", "Swainson's Thrush", 'a "b" {c}, d', "back\\slash", "don't", "100 %", "@data",
-    ]  # fmt: skip
+        "-",
+        "/",
+        "0;",
+        "1/2/01",
+        "Swainson's Thrush",
+        'a "b" {c}, d',
+        "back\\slash",
+        "don't",
+        "100 %",
+        "@data",
+    ]
 
 
 def test_label_with_a_quoted_name(load):
@@ -164,83 +181,92 @@ def test_a_cell_that_is_not_a_number_is_refused(refused, cell):
         refused(["a.arff, line 7", "column 'x'"], HEAD + f"{{0 1}}\n{{0 {cell},2 1}}\n")
 
 
-@pytest.mark.parametrize(("rows", "words"), [
-    ("1,3,1\n1,4,1\n", ["line 7", "column 'n'", "'4'", "declared"]),
-    ("1,?,1\n", ["line 6", "column 'n'", "missing"]),
-    ("1,3,?\n", ["line 6", "column 'y'", "missing"]),
-    ("1,3,2\n", ["line 6", "column 'y'", "'2'"]),
-    ("1,3\n", ["line 6", "2 values", "3 attributes"]),
-    ("1,3,1,1\n", ["line 6", "4 values"]),
-    ("1,3,1\n{0 1}\n", ["line 7", "mixed"]),
-    ("{0 1}\n1,3,1\n", ["line 7", "mixed"]),
-    ("{0 1,0 2}\n", ["line 6", "index 0", "twice"]),
-    ("{0 1,2 1,0 1}\n", ["line 6", "index 0", "twice"]),
-    ("{0 '1',0 '2'}\n", ["line 6", "index 0", "twice"]),
-    ("{2 1,2 1}\n", ["line 6", "index 2", "twice"]),
-    ("{3 1}\n", ["line 6", "index 3", "3 attributes"]),
-    ("{-1 1}\n", ["line 6", "sparse row"]),
-    ("{0 1 2 1}\n", ["line 6", "sparse row"]),
-    ("{0 1\n", ["line 6", "sparse row"]),
-    ("{0 1} 2\n", ["line 6", "sparse row"]),
-    ("{0 1},{2 1}\n", ["line 6", "sparse row"]),
-    ("{0}\n", ["line 6", "sparse row"]),
-    ("{1 ?}\n", ["line 6", "column 'n'"]),
-    ("{2 ?}\n", ["line 6", "column 'y'", "missing"]),
-    ("'1,3,1\n", ["line 6", "quote"]),
-    ("'1'2,3,1\n", ["line 6", "close each quote"]),
-    ("'1''2',3,1\n", ["line 6", "close each quote"]),
-    ("{0 '1'2}\n", ["line 6", "sparse row"]),
-    ("1,3,don't\n", ["line 6", "quote"]),
-    ("1,3,\0001\n", ["line 6", "NUL"]),
-    ("{" + "1" * 5000 + " 1}\n", ["line 6", "sparse row"]),
-    ("1,3,{1}\n", ["line 6"]),
-    ("", ["a.arff", "0 rows"]),
-    ("% only a comment\n\n", ["a.arff", "0 rows"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        ("1,3,1\n1,4,1\n", ["line 7", "column 'n'", "'4'", "declared"]),
+        ("1,?,1\n", ["line 6", "column 'n'", "missing"]),
+        ("1,3,?\n", ["line 6", "column 'y'", "missing"]),
+        ("1,3,2\n", ["line 6", "column 'y'", "'2'"]),
+        ("1,3\n", ["line 6", "2 values", "3 attributes"]),
+        ("1,3,1,1\n", ["line 6", "4 values"]),
+        ("1,3,1\n{0 1}\n", ["line 7", "mixed"]),
+        ("{0 1}\n1,3,1\n", ["line 7", "mixed"]),
+        ("{0 1,0 2}\n", ["line 6", "index 0", "twice"]),
+        ("{0 1,2 1,0 1}\n", ["line 6", "index 0", "twice"]),
+        ("{0 '1',0 '2'}\n", ["line 6", "index 0", "twice"]),
+        ("{2 1,2 1}\n", ["line 6", "index 2", "twice"]),
+        ("{3 1}\n", ["line 6", "index 3", "3 attributes"]),
+        ("{-1 1}\n", ["line 6", "sparse row"]),
+        ("{0 1 2 1}\n", ["line 6", "sparse row"]),
+        ("{0 1\n", ["line 6", "sparse row"]),
+        ("{0 1} 2\n", ["line 6", "sparse row"]),
+        ("{0 1},{2 1}\n", ["line 6", "sparse row"]),
+        ("{0}\n", ["line 6", "sparse row"]),
+        ("{1 ?}\n", ["line 6", "column 'n'"]),
+        ("{2 ?}\n", ["line 6", "column 'y'", "missing"]),
+        ("'1,3,1\n", ["line 6", "quote"]),
+        ("'1'2,3,1\n", ["line 6", "close each quote"]),
+        ("'1''2',3,1\n", ["line 6", "close each quote"]),
+        ("{0 '1'2}\n", ["line 6", "sparse row"]),
+        ("1,3,don't\n", ["line 6", "quote"]),
+        ("1,3,\0001\n", ["line 6", "NUL"]),
+        ("{" + "1" * 5000 + " 1}\n", ["line 6", "sparse row"]),
+        ("1,3,{1}\n", ["line 6"]),
+        ("", ["a.arff", "0 rows"]),
+        ("% only a comment\n\n", ["a.arff", "0 rows"]),
+    ],
+)
 def test_a_row_of_the_wrong_form_is_refused(refused, rows, words):
     refused(words, HEAD + rows)
 
 
-@pytest.mark.parametrize(("head", "words"), [
-    ("", ["line 1", "@data"]),
-    ("@relation r\n@attribute x numeric\n", ["line 2", "@data"]),
-    ("@relation r\n@data\n1\n", ["line 2", "no @attribute"]),
-    ("hello\n", ["line 1", "'hello'"]),
-    ("@relation r\n@attribute x\n@data\n", ["line 2", "type"]),
-    ("@relation r\n@attribute 'x numeric\n@data\n", ["line 2"]),
-    ("@relation r\n@attribute x complex\n@data\n", ["line 2", "'complex'"]),
-    ("@relation r\n@attribute x {a,b\n@data\n", ["line 2", "column 'x'"]),
-    ("@relation r\n@attribute x {}\n@data\n", ["line 2", "column 'x'"]),
-    ("@relation r\n@attribute x {1,,2}\n@data\n", ["line 2", "column 'x'"]),
-    ("@relation r\n@attribute x {1,2,1}\n@data\n", ["line 2", "twice"]),
-    ("@relation r\n@attribute x {1} {2}\n@data\n", ["line 2", "follows"]),
-    (
-        "@relation r\n@attribute x real\n@attribute x real\n@attribute y {0,1}\n@data\n",
-        ["line 3", "'x'", "twice", "line 2"],
-    ),
-    ("@relation r\n@attribute x string\n@attribute y {0,1}\n@data\na,1\n", ["line 2", "column 'x'", "drop"]),
-    ("@relation r\n@attribute x {red,blue}\n@attribute y {0,1}\n@data\nred,1\n", ["line 2", "'red'", "drop"]),
-    ("@relation r\n@attribute x real\n@data\n1\n", ["a.arff", "'y'", "no column"]),
-    ("@relation r\n@attribute y {0,1}\n@attribute 'y' {0,1}\n@data\n1,1\n", ["line 3", "'y'", "twice"]),
-    ("@relation r\n@attribute y {0,1}\n@data\n1\n", ["0 features"]),
-    ("@relation r\n@attribute x real\n@attribute y {a,b}\n@data\n1,a\n", ["line 3", "column 'y'"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("head", "words"),
+    [
+        ("", ["line 1", "@data"]),
+        ("@relation r\n@attribute x numeric\n", ["line 2", "@data"]),
+        ("@relation r\n@data\n1\n", ["line 2", "no @attribute"]),
+        ("hello\n", ["line 1", "'hello'"]),
+        ("@relation r\n@attribute x\n@data\n", ["line 2", "type"]),
+        ("@relation r\n@attribute 'x numeric\n@data\n", ["line 2"]),
+        ("@relation r\n@attribute x complex\n@data\n", ["line 2", "'complex'"]),
+        ("@relation r\n@attribute x {a,b\n@data\n", ["line 2", "column 'x'"]),
+        ("@relation r\n@attribute x {}\n@data\n", ["line 2", "column 'x'"]),
+        ("@relation r\n@attribute x {1,,2}\n@data\n", ["line 2", "column 'x'"]),
+        ("@relation r\n@attribute x {1,2,1}\n@data\n", ["line 2", "twice"]),
+        ("@relation r\n@attribute x {1} {2}\n@data\n", ["line 2", "follows"]),
+        (
+            "@relation r\n@attribute x real\n@attribute x real\n@attribute y {0,1}\n@data\n",
+            ["line 3", "'x'", "twice", "line 2"],
+        ),
+        ("@relation r\n@attribute x string\n@attribute y {0,1}\n@data\na,1\n", ["line 2", "column 'x'", "drop"]),
+        ("@relation r\n@attribute x {red,blue}\n@attribute y {0,1}\n@data\nred,1\n", ["line 2", "'red'", "drop"]),
+        ("@relation r\n@attribute x real\n@data\n1\n", ["a.arff", "'y'", "no column"]),
+        ("@relation r\n@attribute y {0,1}\n@attribute 'y' {0,1}\n@data\n1,1\n", ["line 3", "'y'", "twice"]),
+        ("@relation r\n@attribute y {0,1}\n@data\n1\n", ["0 features"]),
+        ("@relation r\n@attribute x real\n@attribute y {a,b}\n@data\n1,a\n", ["line 3", "column 'y'"]),
+    ],
+)
 def test_a_wrong_arff_header_is_refused(refused, head, words):
     refused(words, head)
 
 
-@pytest.mark.parametrize(("xml", "words"), [
-    ("", ["a.xml", "not well-formed"]),
-    ("<labels>\n<label name='y'>", ["a.xml, line 2", "not well-formed"]),
-    ("<labels></labels>", ["a.xml", "no label"]),
-    ("<labels><label/></labels>", ["a.xml, line 1", "no name"]),
-    ("<labels><label name='y'/>\n<label name='y'/></labels>", ["a.xml, line 2", "'y'", "twice", "line 1"]),
-    ("<!DOCTYPE labels>\n<labels><label name='y'/></labels>", ["a.xml, line 1", "DOCTYPE"]),
-    ("<!DOCTYPE l [<!ENTITY a 'y'>]><labels><label name='&a;'/></labels>", ["a.xml", "DOCTYPE"]),
-    ("<!DOCTYPE l SYSTEM 'file:///etc/passwd'><labels/>", ["a.xml", "DOCTYPE"]),
-    ("<labels><label name='&a;'/></labels>", ["a.xml, line 1", "not well-formed"]),
-    ("<labels><label name='y'/><label name='z'/></labels>", ["a.xml, line 1", "a.arff", "'z'"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("xml", "words"),
+    [
+        ("", ["a.xml", "not well-formed"]),
+        ("<labels>\n<label name='y'>", ["a.xml, line 2", "not well-formed"]),
+        ("<labels></labels>", ["a.xml", "no label"]),
+        ("<labels><label/></labels>", ["a.xml, line 1", "no name"]),
+        ("<labels><label name='y'/>\n<label name='y'/></labels>", ["a.xml, line 2", "'y'", "twice", "line 1"]),
+        ("<!DOCTYPE labels>\n<labels><label name='y'/></labels>", ["a.xml, line 1", "DOCTYPE"]),
+        ("<!DOCTYPE l [<!ENTITY a 'y'>]><labels><label name='&a;'/></labels>", ["a.xml", "DOCTYPE"]),
+        ("<!DOCTYPE l SYSTEM 'file:///etc/passwd'><labels/>", ["a.xml", "DOCTYPE"]),
+        ("<labels><label name='&a;'/></labels>", ["a.xml, line 1", "not well-formed"]),
+        ("<labels><label name='y'/><label name='z'/></labels>", ["a.xml, line 1", "a.arff", "'z'"]),
+    ],
+)
 def test_a_wrong_xml_file_of_labels_is_refused(refused, xml, words):
     refused(words, HEAD + "1,3,1\n", xml)
 
@@ -282,10 +308,18 @@ def test_a_malicious_row_takes_linear_time(refused, row):
 
 
 @pytest.mark.timeout(60)
-@pytest.mark.parametrize("line", [
-    "@attribute x {" + "a " * 30000, "@attribute x {" + " " * 60000, "@attribute x {" + "'" * 60001,
-    "@attribute x {" + "\\" * 60000, "@attribute '" + "\\'" * 30000, "@attribute x" + " " * 60000 + "?",
-], ids=["words", "blanks", "quotes", "backslashes", "escaped quotes", "blanks before the type"])  # fmt: skip
+@pytest.mark.parametrize(
+    "line",
+    [
+        "@attribute x {" + "a " * 30000,
+        "@attribute x {" + " " * 60000,
+        "@attribute x {" + "'" * 60001,
+        "@attribute x {" + "\\" * 60000,
+        "@attribute '" + "\\'" * 30000,
+        "@attribute x" + " " * 60000 + "?",
+    ],
+    ids=["words", "blanks", "quotes", "backslashes", "escaped quotes", "blanks before the type"],
+)
 def test_a_malicious_header_takes_linear_time(refused, line):
     refused(["line 2"], f"@relation r\n{line}\n@data\n")  # a quadratic pattern takes minutes
 

@@ -22,9 +22,18 @@ def book(tmp_path):
 DAY = datetime.datetime
 ROWS = [
     ["who", "size", "seen", "day", "wood", "y"],
-    *(["ab"[i % 2] + str(i), i / 8 if i % 9 else "n/a", bool(i % 2), DAY(2020, 1 + i % 9, 5), ["oak", "ash"][i % 2],
-       i % 2] for i in range(40)),
-]  # fmt: skip
+    *(
+        [
+            "ab"[i % 2] + str(i),
+            i / 8 if i % 9 else "n/a",
+            bool(i % 2),
+            DAY(2020, 1 + i % 9, 5),
+            ["oak", "ash"][i % 2],
+            i % 2,
+        ]
+        for i in range(40)
+    ),
+]
 
 
 def test_a_sheet_is_read_with_typed_dates_and_booleans(book):
@@ -83,14 +92,17 @@ def test_an_excel_file_by_another_name_is_recognised(book, tmp_path):
     refused(["an old Excel file", "save the sheet as CSV"], tmp_path / "old.csv")
 
 
-@pytest.mark.parametrize(("rows", "words"), [
-    ([], ["sheet is empty"]),
-    ([["a", None, "b"], [1, 2, 3]], ["column 2 has no name"]),
-    ([["a", "b"], [1, 2], [], [3, 4]], ["row 3", "the row is blank"]),
-    ([["a", "b"], [1, 2, 3]], ["row 2", "3 cells"]),
-    ([["a", "b"], [1, "x"]], ["row 2", "column 'b'", "'x' is not a number"]),
-    ([["a", "a"], [1, 2]], ["'a'", "twice"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        ([], ["sheet is empty"]),
+        ([["a", None, "b"], [1, 2, 3]], ["column 2 has no name"]),
+        ([["a", "b"], [1, 2], [], [3, 4]], ["row 3", "the row is blank"]),
+        ([["a", "b"], [1, 2, 3]], ["row 2", "3 cells"]),
+        ([["a", "b"], [1, "x"]], ["row 2", "column 'b'", "'x' is not a number"]),
+        ([["a", "a"], [1, 2]], ["'a'", "twice"]),
+    ],
+)
 def test_wrong_sheets_are_refused(book, rows, words):
     refused(words, book(A=rows))
 

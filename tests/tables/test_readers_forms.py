@@ -59,10 +59,36 @@ CELLS = st.one_of(
     st.floats(allow_nan=False, allow_infinity=False).map(repr),
     st.integers(-(10**6), 10**6).map(str),
     st.sampled_from(
-        ["0", "1", "-0", "+1", " 2", "3 ", "1e5", "1E-3", ".5", "5.", "1e400", "1e-400", "nan", "inf", "NA", "null", "",
-         "0x1p3", "1_0", "1,5", "true", '"7"', "٣", "1\x1c", "5e-324", "123456789012345678901234567890"]
+        [
+            "0",
+            "1",
+            "-0",
+            "+1",
+            " 2",
+            "3 ",
+            "1e5",
+            "1E-3",
+            ".5",
+            "5.",
+            "1e400",
+            "1e-400",
+            "nan",
+            "inf",
+            "NA",
+            "null",
+            "",
+            "0x1p3",
+            "1_0",
+            "1,5",
+            "true",
+            '"7"',
+            "٣",
+            "1\x1c",
+            "5e-324",
+            "123456789012345678901234567890",
+        ]
     ),
-)  # fmt: skip
+)
 LABELS = {"0": 0, "1": 1, "": -1, "-1": -1, "?": -1, "yes": 1, "no": 0, "y": 1, "true": 1, "1.0": 1}
 ODD_LABELS = st.sampled_from([*LABELS, "No", "2", " 1"])
 
@@ -76,7 +102,7 @@ ODD_LABELS = st.sampled_from([*LABELS, "No", "2", " 1"])
     line_break=st.sampled_from(["\n", "\n", "\r\n", "\n\n"]),
     how=st.sampled_from([{}, {"id_column": "id"}, {"drop": ["id"]}, {"feature_columns": ["p"]}]),
     block=st.sampled_from([1, 20, 1 << 16]),
-)  # fmt: skip
+)
 def test_a_table_is_read_as_by_hand(tmp_path_factory, rows, all_sound, delimiter, end, line_break, how, block):
     """However many cells are turned into numbers at once."""
     if all_sound:
@@ -158,12 +184,15 @@ def test_a_missing_value_of_one_column_is_written_out(read):
         read("a\n1\n\n3\n")
 
 
-@pytest.mark.parametrize(("text", "target"), [
-    ("y,z\n1,0\n\n0,1\n\n\n", [[1, 0], [-1, -1], [0, 1], [-1, -1], [-1, -1]]),
-    ("y\n1\n\n0\n", [[1], [-1], [0]]),
-    ("y\n\n1\n0\n \n", [[-1], [1], [0], [-1]]),
-    ("y,z\n,\n1,1\n", [[-1, -1], [1, 1]]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "target"),
+    [
+        ("y,z\n1,0\n\n0,1\n\n\n", [[1, 0], [-1, -1], [0, 1], [-1, -1], [-1, -1]]),
+        ("y\n1\n\n0\n", [[1], [-1], [0]]),
+        ("y\n\n1\n0\n \n", [[-1], [1], [0], [-1]]),
+        ("y,z\n,\n1,1\n", [[-1, -1], [1, 1]]),
+    ],
+)
 def test_a_blank_line_of_a_label_file_is_an_unlabelled_row(read, tmp_path, text, target):
     (tmp_path / "l.csv").write_text(text)
     assert read("a\n" + "1\n" * len(target), label_file=tmp_path / "l.csv").target.tolist() == target
@@ -201,12 +230,21 @@ def test_a_row_of_far_too_many_cells_is_refused_before_it_is_split(read, monkeyp
 # --------------------------------------------------------------------------------------------------------- the form
 
 
-@pytest.mark.parametrize(("text", "how"), [
-    ("a,b,y\n1.5,2,1\n", {}), ("a;b;y\n1.5;2;1\n", {}), ("a;b;y\n1,5;2;1\n", {}), ("a\tb\ty\n1,5\t2\t1\n", {}),
-    ("a|b|y\n1.5|2|1\n", {}), ("a;b;y\n1,5;2;1\n", {"delimiter": ";", "decimal": ","}),
-    ('"a";"b";"y"\n"1,5";"2";"1"\n', {}), ('"a,x";"b";"y"\n1,5;2;1\n', {}),
-    ('a,b,y\n"1,5",2,1\n', {}), ("a§b§y\n1,5§2§1\n", {"delimiter": "§"}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "how"),
+    [
+        ("a,b,y\n1.5,2,1\n", {}),
+        ("a;b;y\n1.5;2;1\n", {}),
+        ("a;b;y\n1,5;2;1\n", {}),
+        ("a\tb\ty\n1,5\t2\t1\n", {}),
+        ("a|b|y\n1.5|2|1\n", {}),
+        ("a;b;y\n1,5;2;1\n", {"delimiter": ";", "decimal": ","}),
+        ('"a";"b";"y"\n"1,5";"2";"1"\n', {}),
+        ('"a,x";"b";"y"\n1,5;2;1\n', {}),
+        ('a,b,y\n"1,5",2,1\n', {}),
+        ("a§b§y\n1,5§2§1\n", {"delimiter": "§"}),
+    ],
+)
 def test_delimiter_and_decimal_mark(tmp_path, text, how):
     (tmp_path / "t.csv").write_text(text, encoding="utf-8")
     assert read_table(tmp_path / "t.csv", label_columns=["y"], **how).data.tolist() == [[1.5, 2]]
@@ -240,15 +278,26 @@ def test_points_and_commas_in_one_file_are_not_guessed(read):
 
 @pytest.mark.parametrize(
     ("encoding", "said", "found"),
-    [("utf-8", None, "utf-8"), ("utf-8-sig", None, "utf-8"), ("utf-16", None, "utf-16"), ("cp1252", None, "cp1252"),
-     ("latin-1", "latin-1", "latin-1"), ("cp1251", "cp1251", "cp1251"), ("utf-16-le", "utf-16-le", "utf-16-le")],
-)  # fmt: skip
+    [
+        ("utf-8", None, "utf-8"),
+        ("utf-8-sig", None, "utf-8"),
+        ("utf-16", None, "utf-16"),
+        ("cp1252", None, "cp1252"),
+        ("latin-1", "latin-1", "latin-1"),
+        ("cp1251", "cp1251", "cp1251"),
+        ("utf-16-le", "utf-16-le", "utf-16-le"),
+    ],
+)
 def test_encodings_are_guessed_or_given(read, encoding, said, found):
     name = "Größe" if encoding != "cp1251" else "рост"
     for packed in (False, True):
         content = f"{name},y\r\n1,0\r\n2,1\r\n".encode(encoding)
-        table = read(gzip.compress(content) if packed else content, "t.csv.gz" if packed else "t.csv",
-                     label_columns=["y"], encoding=said)  # fmt: skip
+        table = read(
+            gzip.compress(content) if packed else content,
+            "t.csv.gz" if packed else "t.csv",
+            label_columns=["y"],
+            encoding=said,
+        )
         assert table.feature_names == [name]
         assert table.data.tolist() == [[1], [2]]
         assert table.encoding == found
@@ -288,15 +337,18 @@ def test_ids_in_other_kinds(tmp_path, kind):
     assert table.data.tolist() == [[1], [2]]
 
 
-@pytest.mark.parametrize(("how", "words"), [
-    ({"id_column": "nam"}, "there is no column 'nam' .*; did you mean 'name'"),
-    ({"id_column": "y", "label_columns": ["y"]}, "'y' is a label and the id column; choose one"),
-    ({"id_column": "name", "drop": ["name"]}, "'name' is dropped and the id column"),
-    ({"label_columns": ["y", "y"]}, "the label 'y' is given twice; name it once"),
-    ({"label_list": "name", "id_column": "name"}, "the id column and a column of label lists"),
-    ({"label_list": "name", "label_columns": ["y"]}, "choose one source of labels"),
-    ({"label_list": "name", "separator": ""}, "the separator .* is empty"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ({"id_column": "nam"}, "there is no column 'nam' .*; did you mean 'name'"),
+        ({"id_column": "y", "label_columns": ["y"]}, "'y' is a label and the id column; choose one"),
+        ({"id_column": "name", "drop": ["name"]}, "'name' is dropped and the id column"),
+        ({"label_columns": ["y", "y"]}, "the label 'y' is given twice; name it once"),
+        ({"label_list": "name", "id_column": "name"}, "the id column and a column of label lists"),
+        ({"label_list": "name", "label_columns": ["y"]}, "choose one source of labels"),
+        ({"label_list": "name", "separator": ""}, "the separator .* is empty"),
+    ],
+)
 def test_columns_that_contradict_each_other_are_refused(read, how, words):
     with pytest.raises(DataFileError, match=words):
         read("name,x,y\na,1,1\n", **how)
@@ -316,10 +368,15 @@ def test_a_column_of_label_lists_becomes_one_column_for_each_label(read):
         read(many, label_list="tags")
 
 
-@pytest.mark.parametrize(("cells", "target"), [
-    ("yes no Y n TRUE false", [1, 0, 1, 0, 1, 0]), ("x . x .", [1, 0, 1, 0]), ("X . . x", [1, 0, 0, 1]),
-    ("1 . 0 .", [1, -1, 0, -1]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("cells", "target"),
+    [
+        ("yes no Y n TRUE false", [1, 0, 1, 0, 1, 0]),
+        ("x . x .", [1, 0, 1, 0]),
+        ("X . . x", [1, 0, 0, 1]),
+        ("1 . 0 .", [1, -1, 0, -1]),
+    ],
+)
 def test_yes_and_no_are_read_as_labels(tmp_path, cells, target):
     rows = "".join(f"{i},{'' if cell == '.' else cell}\n" for i, cell in enumerate(cells.split(" ")))
     (tmp_path / "t.csv").write_text("a,y\n" + rows)

@@ -38,12 +38,18 @@ def read(tmp_path):
 
 
 @pytest.mark.parametrize("value", ODD, ids=ascii)
-@pytest.mark.parametrize(("name", "text"), [
-    ("t.csv", 'a,b,c,y\n7,2,"VALUE",1\n'), ("t.csv", "a,b,c,y\n7,2,VALUE,1\n"),
-    ("t.tsv", "a\tb\tc\ty\n7\t2\tVALUE\t1\n"), ("t.arff", HEAD + "7,2,'VALUE',1\n"),
-    ("t.arff", HEAD + "7,2,VALUE,1\n"), ("t.arff", HEAD + "{0 7,1 2,2 'VALUE',3 1}\n"),
-    ("t.arff", HEAD + "{0 7,2 VALUE,3 1}\n"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("t.csv", 'a,b,c,y\n7,2,"VALUE",1\n'),
+        ("t.csv", "a,b,c,y\n7,2,VALUE,1\n"),
+        ("t.tsv", "a\tb\tc\ty\n7\t2\tVALUE\t1\n"),
+        ("t.arff", HEAD + "7,2,'VALUE',1\n"),
+        ("t.arff", HEAD + "7,2,VALUE,1\n"),
+        ("t.arff", HEAD + "{0 7,1 2,2 'VALUE',3 1}\n"),
+        ("t.arff", HEAD + "{0 7,2 VALUE,3 1}\n"),
+    ],
+)
 def test_what_only_looks_like_a_number_is_refused(read, name, text, value):
     """Never read as a number, never dropped, and no later cell of the row with it."""
     with pytest.raises(DataFileError, match=r"line \d+, column 'c': .* is not a number"):
@@ -68,8 +74,10 @@ def test_escapes_of_half_a_character_do_not_reach_a_name(read):
 
 
 def test_an_unexpected_error_names_the_file_and_its_cause(tmp_path):
-    with pytest.raises(DataFileError, match=r"t\.csv: it cannot be read \(KeyError: 'x'\); get the file again\."), \
-         foreign_bytes(tmp_path / "t.csv"):  # fmt: skip
+    with (
+        pytest.raises(DataFileError, match=r"t\.csv: it cannot be read \(KeyError: 'x'\); get the file again\."),
+        foreign_bytes(tmp_path / "t.csv"),
+    ):
         raise KeyError("x")
     for error in (MemoryError, KeyboardInterrupt, ImportError):
         with pytest.raises(error), foreign_bytes(tmp_path / "t.csv"):
@@ -92,27 +100,30 @@ def npz_of(header, name="X", data=b"\0" * 64):
     return packed.getvalue()
 
 
-@pytest.mark.parametrize("header", [
-    "{'descr': '<f8', 'fortran_order': False, 'shape': (-2, 4), }",
-    "{'descr': '<f8', 'fortran_order': False, 'shape': (9**9**9, 4), }",
-    "{'descr': '<f8', 'fortran_order': False, 'shape': (8,), 'more': 1}",
-    "{'descr': '<f8', 'fortran_order': False, 'shape': (8,)",
-    "{'descr': '<f8', 'fortran_order': False, 'shape': 8}",
-    "{'descr': '|O', 'fortran_order': False, 'shape': (8,), }",
-    "{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (8,), }",
-    "{'descr': '<Q99', 'fortran_order': False, 'shape': (8,), }",
-    "{'descr': '<U0', 'fortran_order': False, 'shape': (99999999999,), }",
-    "{'descr': '<f8', 'fortran_order': 1, 'shape': (8,), }",
-    "{'descr': '<M8', 'fortran_order': False, 'shape': (8,), }",
-    "(" * 110,
-    "-" * 9000 + "1",
-    "[" * 9000,
-    "{'descr': '<f8', 'fortran_order': False, 'shape': (-8, -1), }",
-    "{'descr': '<f8', 'fortran_order': False, 'shape': (-8,), }",
-    "{'descr': '<f8', 'fortran_order': False, 'shape': (8, " + "1, " * 70 + "), }",
-    "'''",
-    "\x0c\x00\xff",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "header",
+    [
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (-2, 4), }",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (9**9**9, 4), }",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (8,), 'more': 1}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (8,)",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': 8}",
+        "{'descr': '|O', 'fortran_order': False, 'shape': (8,), }",
+        "{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (8,), }",
+        "{'descr': '<Q99', 'fortran_order': False, 'shape': (8,), }",
+        "{'descr': '<U0', 'fortran_order': False, 'shape': (99999999999,), }",
+        "{'descr': '<f8', 'fortran_order': 1, 'shape': (8,), }",
+        "{'descr': '<M8', 'fortran_order': False, 'shape': (8,), }",
+        "(" * 110,
+        "-" * 9000 + "1",
+        "[" * 9000,
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (-8, -1), }",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (-8,), }",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (8, " + "1, " * 70 + "), }",
+        "'''",
+        "\x0c\x00\xff",
+    ],
+)
 def test_damaged_headers_of_npz_arrays_are_refused(read, header):
     """NumPy answers these with TokenError, TypeError, SyntaxError, MemoryError ..."""
     with pytest.raises(DataFileError, match=r"t\.npz: not a readable \.npz file \("):

@@ -86,33 +86,48 @@ def test_npz_float_labels_with_nan(tmp_path):
     assert np.array_equal(read_table(tmp_path / "t.npz").target, Y)
 
 
-@pytest.mark.parametrize(("arrays", "words"), [
-    ({"Z": X}, ["X or data", "Z"]),
-    ({"X": X[0]}, ["shape (3,)"]),
-    ({"X": X.astype(complex)}, ["'X'", "complex"]),
-    ({"X": X.astype(str)}, ["dtype"]),
-    ({"X": [[1, np.inf]]}, ["row 1", "column '1'", "not finite"]),
-    ({"X": [[1, 2], [np.inf, 2]], "feature_names": ["a", "b"]}, ["row 2", "column 'a'"]),
-    ({"X": X, "y": Y[:1]}, ["1 rows", "2"]),
-    ({"X": X, "y": Y[:, 0]}, ["shape (2,)"]),
-    ({"X": X, "y": [[0, 2], [0, 0]]}, ["row 1", "column '1'", "is 2"]),
-    ({"X": X, "y": [[0, 1], [0, 3]], "label_names": ["u", "v"]}, ["row 2", "column 'v'", "is 3"]),
-    ({"X": X, "feature_names": ["a"]}, ["feature_names", "3"]),
-    ({"X": X, "feature_names": ["a", "b", "a"]}, ["feature_names"]),
-    ({"X": X[:0]}, ["0 rows"]),
-    ({"X": X[:, :0]}, ["0 features"]),
-    ({}, ["X or data"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("arrays", "words"),
+    [
+        ({"Z": X}, ["X or data", "Z"]),
+        ({"X": X[0]}, ["shape (3,)"]),
+        ({"X": X.astype(complex)}, ["'X'", "complex"]),
+        ({"X": X.astype(str)}, ["dtype"]),
+        ({"X": [[1, np.inf]]}, ["row 1", "column '1'", "not finite"]),
+        ({"X": [[1, 2], [np.inf, 2]], "feature_names": ["a", "b"]}, ["row 2", "column 'a'"]),
+        ({"X": X, "y": Y[:1]}, ["1 rows", "2"]),
+        ({"X": X, "y": Y[:, 0]}, ["shape (2,)"]),
+        ({"X": X, "y": [[0, 2], [0, 0]]}, ["row 1", "column '1'", "is 2"]),
+        ({"X": X, "y": [[0, 1], [0, 3]], "label_names": ["u", "v"]}, ["row 2", "column 'v'", "is 3"]),
+        ({"X": X, "feature_names": ["a"]}, ["feature_names", "3"]),
+        ({"X": X, "feature_names": ["a", "b", "a"]}, ["feature_names"]),
+        ({"X": X[:0]}, ["0 rows"]),
+        ({"X": X[:, :0]}, ["0 features"]),
+        ({}, ["X or data"]),
+    ],
+)
 def test_wrong_npz_files_are_refused(tmp_path, arrays, words):
     np.savez(tmp_path / "t.npz", **arrays)
     refused(words, tmp_path / "t.npz")
 
 
-@pytest.mark.parametrize("change", [
-    {"indices": [0, 2, 3]}, {"indices": [0, -1, 2]}, {"indptr": [0, 3, 2]}, {"indptr": [0, 2]}, {"indptr": [1, 2, 3]},
-    {"indices": [0, 0, 2]}, {"indices": [0.0, 2.0, 2.0]}, {"shape": [2]}, {"shape": [-2, 3]}, {"format": b"coo"},
-    {"data": [1.0, np.nan, 1.0]}, {"data": [[1.0, 1.0, 1.0]]},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"indices": [0, 2, 3]},
+        {"indices": [0, -1, 2]},
+        {"indptr": [0, 3, 2]},
+        {"indptr": [0, 2]},
+        {"indptr": [1, 2, 3]},
+        {"indices": [0, 0, 2]},
+        {"indices": [0.0, 2.0, 2.0]},
+        {"shape": [2]},
+        {"shape": [-2, 3]},
+        {"format": b"coo"},
+        {"data": [1.0, np.nan, 1.0]},
+        {"data": [[1.0, 1.0, 1.0]]},
+    ],
+)
 def test_npz_sparse_parts_refused(tmp_path, change):
     parts = {"format": b"csr", "shape": (2, 3), "data": [1.0, 2, 3], "indices": [0, 2, 2], "indptr": [0, 2, 3]}
     np.savez(tmp_path / "t.npz", **parts)
@@ -227,18 +242,21 @@ def test_a_parquet_file_can_be_the_label_file(parquet, tmp_path):
     assert table.label_names == ["u", "v"]
 
 
-@pytest.mark.parametrize(("columns", "how", "words"), [
-    ({"a": ["x", "y"]}, {}, ["row 1", "column 'a'", "'x' is not a number"]),
-    ({"a": [["x", "y"], ["z"]]}, {}, ["row 1", "column 'a'", "'x;y' is not a number"]),
-    ({"a": [[1.5], [2.5]]}, {}, ["column 'a'", "list"]),
-    ({"a": [float("inf"), 1.0]}, {}, ["row 1", "column 'a'"]),
-    ({"a": [1, 2], "y": [0, 2]}, {"label_columns": ["y"]}, ["row 2", "column 'y'"]),
-    ({"a": [1, 2], "y": [0, 1], "z": [0, 5]}, {"label_columns": ["y", "z"]}, ["row 2", "column 'z'"]),
-    ({"a": [1, 2]}, {"label_columns": ["y"]}, ["'y'", "no column"]),
-    ({"a": [1, 2], "b": [1, 2]}, {"max_features": 1}, ["max_features=1"]),
-    ({"a": [0.0] * 1000}, {"max_bytes": 1000}, ["max_bytes=1000"]),
-    ({"a": np.zeros(0)}, {}, ["0 rows"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("columns", "how", "words"),
+    [
+        ({"a": ["x", "y"]}, {}, ["row 1", "column 'a'", "'x' is not a number"]),
+        ({"a": [["x", "y"], ["z"]]}, {}, ["row 1", "column 'a'", "'x;y' is not a number"]),
+        ({"a": [[1.5], [2.5]]}, {}, ["column 'a'", "list"]),
+        ({"a": [float("inf"), 1.0]}, {}, ["row 1", "column 'a'"]),
+        ({"a": [1, 2], "y": [0, 2]}, {"label_columns": ["y"]}, ["row 2", "column 'y'"]),
+        ({"a": [1, 2], "y": [0, 1], "z": [0, 5]}, {"label_columns": ["y", "z"]}, ["row 2", "column 'z'"]),
+        ({"a": [1, 2]}, {"label_columns": ["y"]}, ["'y'", "no column"]),
+        ({"a": [1, 2], "b": [1, 2]}, {"max_features": 1}, ["max_features=1"]),
+        ({"a": [0.0] * 1000}, {"max_bytes": 1000}, ["max_bytes=1000"]),
+        ({"a": np.zeros(0)}, {}, ["0 rows"]),
+    ],
+)
 def test_wrong_parquet_files_are_refused(parquet, columns, how, words):
     refused(words, parquet(columns), **how)
 

@@ -57,30 +57,38 @@ def test_columns_to_drop_are_not_read(tmp_path):
     assert table.data.tolist() == [[1], [2]]
 
 
-@pytest.mark.parametrize(("text", "words"), [
-    ("", ["line 1", "empty"]),
-    ("\n1,2\n", ["line 1", "blank"]),
-    ("1,2.5\n3,4\n", ["line 1", "only numbers"]),
-    ("a,,b\n1,2,3\n", ["line 1", "column 2 has no name"]),
-    ("a,b,a\n1,2,3\n", ["line 1", "'a'", "twice"]),
-    ("a,b\n1,2\n3\n", ["line 3", "1 cells", "2"]),
-    ("a,b\n1,2,3\n", ["line 2", "3 cells"]),
-    ("a,b\n1,x\n", ["line 2", "column 'b'", "'x'"]),
-    ("a,b\n-inf,2\n", ["line 2", "column 'a'", "finite"]),
-    ("a,b\n1e999,2\n", ["line 2", "column 'a'", "finite"]),
-    ("a,b\n1,1_0\n", ["line 2", "column 'b'", "'1_0'"]),
-    ("a,b\n1,2\n\n3,4\n", ["line 3", "the line is blank, and rows follow it"]),
-    ('a,b\n1,"2\n', ["CSV"]),
-    (b"a,b\n1,\xff\n", ["line 2", "is not a number"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", ["line 1", "empty"]),
+        ("\n1,2\n", ["line 1", "blank"]),
+        ("1,2.5\n3,4\n", ["line 1", "only numbers"]),
+        ("a,,b\n1,2,3\n", ["line 1", "column 2 has no name"]),
+        ("a,b,a\n1,2,3\n", ["line 1", "'a'", "twice"]),
+        ("a,b\n1,2\n3\n", ["line 3", "1 cells", "2"]),
+        ("a,b\n1,2,3\n", ["line 2", "3 cells"]),
+        ("a,b\n1,x\n", ["line 2", "column 'b'", "'x'"]),
+        ("a,b\n-inf,2\n", ["line 2", "column 'a'", "finite"]),
+        ("a,b\n1e999,2\n", ["line 2", "column 'a'", "finite"]),
+        ("a,b\n1,1_0\n", ["line 2", "column 'b'", "'1_0'"]),
+        ("a,b\n1,2\n\n3,4\n", ["line 3", "the line is blank, and rows follow it"]),
+        ('a,b\n1,"2\n', ["CSV"]),
+        (b"a,b\n1,\xff\n", ["line 2", "is not a number"]),
+    ],
+)
 def test_wrong_csv_files_are_refused(tmp_path, text, words):
     refused(words, put(tmp_path, "t.csv", text))
 
 
-@pytest.mark.parametrize(("text", "words"), [
-    ("a,y\n1,2\n", ["line 2", "column 'y'", "'2'"]), ("a,y\n1,0.5\n", ["line 2", "column 'y'"]),
-    ("a,y\n1,maybe\n", ["line 2", "column 'y'", "'maybe'"]), ("a,b\n1,0\n", ["'y'", "no column"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a,y\n1,2\n", ["line 2", "column 'y'", "'2'"]),
+        ("a,y\n1,0.5\n", ["line 2", "column 'y'"]),
+        ("a,y\n1,maybe\n", ["line 2", "column 'y'", "'maybe'"]),
+        ("a,b\n1,0\n", ["'y'", "no column"]),
+    ],
+)
 def test_wrong_labels_are_refused(tmp_path, text, words):
     refused(words, put(tmp_path, "t.csv", text), label_columns=["y"])
 

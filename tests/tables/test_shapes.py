@@ -17,10 +17,41 @@ from nmlsdr.tables._units import BETWEEN, forms_of, read_quantities, split_numbe
 few = settings(max_examples=150, deadline=None)
 LIKE_NUMBERS = st.text(alphabet="0123456789.,' eE+-/:<$%kgm2²x^10T\u00a0−１", max_size=14)
 WRITTEN = st.sampled_from(
-    ["1.234,5", "0012", "1e400", "1e99", "9" * 250 + "e99", "1" * 320, "25 kg/m2", "25 kg/m3", "5/9", "5/2020",
-     "1e-5 g", "02/01/2020", "2020-02-30", "31.12.99 10:20", "-$5", "$-5", "85+", "１２,5", "4.5 x10^9/l", "", "a\nb",
-     "0", "00", "8-10", "(5)", "5-", "7 a 9 kg", "10-8", "1 ano e 7 meses", "2h 5min", "1h 5min", "ca. 5 kg"]
-)  # fmt: skip
+    [
+        "1.234,5",
+        "0012",
+        "1e400",
+        "1e99",
+        "9" * 250 + "e99",
+        "1" * 320,
+        "25 kg/m2",
+        "25 kg/m3",
+        "5/9",
+        "5/2020",
+        "1e-5 g",
+        "02/01/2020",
+        "2020-02-30",
+        "31.12.99 10:20",
+        "-$5",
+        "$-5",
+        "85+",
+        "１２,5",
+        "4.5 x10^9/l",
+        "",
+        "a\nb",
+        "0",
+        "00",
+        "8-10",
+        "(5)",
+        "5-",
+        "7 a 9 kg",
+        "10-8",
+        "1 ano e 7 meses",
+        "2h 5min",
+        "1h 5min",
+        "ca. 5 kg",
+    ]
+)
 TEXTS = st.lists(LIKE_NUMBERS | WRITTEN | st.text(max_size=6), max_size=12)
 
 

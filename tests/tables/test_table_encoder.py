@@ -42,8 +42,19 @@ def frame(rng):
 def test_a_data_frame_of_every_kind_of_column_is_encoded(frame):
     encoder = TableEncoder(one_hot=["code"]).set_output(transform="pandas")
     found = encoder.fit_transform(frame)
-    names = ["size", "age", "seen (year)", "seen (month)", "ward=east", "ward=west", "ward=(missing)", "smoker",
-             "code=0", "code=1", "code=2"]  # fmt: skip
+    names = [
+        "size",
+        "age",
+        "seen (year)",
+        "seen (month)",
+        "ward=east",
+        "ward=west",
+        "ward=(missing)",
+        "smoker",
+        "code=0",
+        "code=1",
+        "code=2",
+    ]
     assert found.columns.tolist() == names
     assert np.isfinite(found.to_numpy()).all()
     assert found["age"][0] == frame["age"].median()
@@ -131,14 +142,17 @@ def test_a_number_among_texts_is_read_as_itself_whatever_the_decimal_mark():
     np.testing.assert_array_equal(encoder.transform(pandas.DataFrame({"x": numbers}))[:, 0], numbers)
 
 
-@pytest.mark.parametrize(("parameters", "words"), [
-    ({"missing": "n/a"}, r"missing must be a sequence of texts, got the text 'n/a'; write \['n/a'\]"),
-    ({"drop": "ab"}, "drop must be a sequence"),
-    ({"one_hot": "ab"}, "one_hot must be a sequence"),
-    ({"decimal": ";"}, "decimal must be"),
-    ({"thousands": "x"}, "thousands must be"),
-    ({"decimal": ",", "thousands": ","}, "decimal and thousands are both ','"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"missing": "n/a"}, r"missing must be a sequence of texts, got the text 'n/a'; write \['n/a'\]"),
+        ({"drop": "ab"}, "drop must be a sequence"),
+        ({"one_hot": "ab"}, "one_hot must be a sequence"),
+        ({"decimal": ";"}, "decimal must be"),
+        ({"thousands": "x"}, "thousands must be"),
+        ({"decimal": ",", "thousands": ","}, "decimal and thousands are both ','"),
+    ],
+)
 def test_parameters_out_of_range_are_refused(parameters, words):
     with pytest.raises(ValueError, match=words):
         TableEncoder(**parameters).fit([["1,5", "a"], ["2,5", "b"]])

@@ -213,10 +213,12 @@ def test_units_signs_and_lists_become_features(run, tmp_path):
 
 def test_codes_with_digits_stay_categories():
     columns = {
-        "icd": ["E66", "L01", "E11"] * 20, "range": ["3-5", "6-10", "11-20"] * 20,
-        "time": ["8 am", "9 am", "9 pm"] * 20, "blood": ["A+", "0+", "AB-"] * 20,
+        "icd": ["E66", "L01", "E11"] * 20,
+        "range": ["3-5", "6-10", "11-20"] * 20,
+        "time": ["8 am", "9 am", "9 pm"] * 20,
+        "blood": ["A+", "0+", "AB-"] * 20,
         "version": ["1.2.3", "1.2.4", "2.0.1"] * 20,
-    }  # fmt: skip
+    }
     encoder = TableEncoder().fit(pandas.DataFrame(columns))
     assert {column.kind for column in encoder.plan_.columns} == {"category"}
 

@@ -144,7 +144,11 @@ def test_codes_behind_words_are_no_numbers():
 
 
 ALIKE = [
-    ["Flu", "flu"], ["angle left", "left angle"], ["Ménière", "Meniere"], ["anaemia", "anemia"], ["łokieć", "lokieć"],
+    ["Flu", "flu"],
+    ["angle left", "left angle"],
+    ["Ménière", "Meniere"],
+    ["anaemia", "anemia"],
+    ["łokieć", "lokieć"],
 ]
 DIFFERENT = ["gout", "hepatitis A", "hepatitis B", "type 1 diabetes", "type 2 diabetes", "gait"]
 

@@ -41,34 +41,112 @@ def reader(notation, factors, marks):
 few = settings(max_examples=60, deadline=None)
 
 
-@pytest.mark.parametrize(("text", "parts"), [
-    ("12,5 kg", ("12,5", "", "kg")), ("12kg", ("12", "", "kg")), ("12 KG.", ("12", "", "kg")),
-    ("850\u202fg", ("850", "", "g")), ("−5 °C", ("-5", "", "°c")), ("7 lat", ("7", "", "lat")),
-    ("72 %", ("72", "", "%")), ("5/9", ("5", "", "/9")), ("5 / 9", ("5", "", "/9")),
-    ("$1,234.50", ("1,234.50", "", "$")), ("-$5", ("-5", "", "$")), ("$-5", ("-5", "", "$")),
-    ("EUR 12,50", ("12,50", "", "eur")), ("%72", ("72", "", "%")), ("￥1,234", ("1,234", "", "¥")),
-    ("7㎏", ("7", "", "㎏")), ("٧٠٫٥ كجم", ("70.5", "", "كجم")), ("12 500 zł", ("12 500", "", "zł")),
-    ("<0.5", ("0.5", "<", "")), ("< 0,5 mg/l", ("0,5", "<", "mg/l")), ("≥ 100", ("100", ">", "")),
-    ("~12", ("12", "~", "")), ("85+", ("85", ">", "")), ("4.5 x10^9/l", ("4.5", "", "x10^9/l")),
-    ("25 kg/m2", ("25", "", "kg/m2")), ("3 m²", ("3", "", "m²")), ("1.5e3 g", ("1.5e3", "", "g")),
-    ("-3", ("-3", "", "")), ("(5)", ("-5", "", "")), ("1.250,50-", ("-1.250,50", "", "")),
-    ("($5.20)", ("-5.20", "", "$")), ("aprox. 68", ("68", "~", "")), ("Ca 68 kg", ("68", "~", "kg")),
-    ("8-10", ("8", "between", "")), ("7 a 9 anos", ("7", "between", "anos")), ("10–20 km", ("10", "between", "km")),
-    ("5 to 10", ("5", "between", "")), ("1 ano e 7 meses", ("1", "", "ano")), ("1h30min", ("1", "", "h")),
-    ("5 ft, 7 in", ("5", "", "ft")),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("12,5 kg", ("12,5", "", "kg")),
+        ("12kg", ("12", "", "kg")),
+        ("12 KG.", ("12", "", "kg")),
+        ("850\u202fg", ("850", "", "g")),
+        ("−5 °C", ("-5", "", "°c")),
+        ("7 lat", ("7", "", "lat")),
+        ("72 %", ("72", "", "%")),
+        ("5/9", ("5", "", "/9")),
+        ("5 / 9", ("5", "", "/9")),
+        ("$1,234.50", ("1,234.50", "", "$")),
+        ("-$5", ("-5", "", "$")),
+        ("$-5", ("-5", "", "$")),
+        ("EUR 12,50", ("12,50", "", "eur")),
+        ("%72", ("72", "", "%")),
+        ("￥1,234", ("1,234", "", "¥")),
+        ("7㎏", ("7", "", "㎏")),
+        ("٧٠٫٥ كجم", ("70.5", "", "كجم")),
+        ("12 500 zł", ("12 500", "", "zł")),
+        ("<0.5", ("0.5", "<", "")),
+        ("< 0,5 mg/l", ("0,5", "<", "mg/l")),
+        ("≥ 100", ("100", ">", "")),
+        ("~12", ("12", "~", "")),
+        ("85+", ("85", ">", "")),
+        ("4.5 x10^9/l", ("4.5", "", "x10^9/l")),
+        ("25 kg/m2", ("25", "", "kg/m2")),
+        ("3 m²", ("3", "", "m²")),
+        ("1.5e3 g", ("1.5e3", "", "g")),
+        ("-3", ("-3", "", "")),
+        ("(5)", ("-5", "", "")),
+        ("1.250,50-", ("-1.250,50", "", "")),
+        ("($5.20)", ("-5.20", "", "$")),
+        ("aprox. 68", ("68", "~", "")),
+        ("Ca 68 kg", ("68", "~", "kg")),
+        ("8-10", ("8", "between", "")),
+        ("7 a 9 anos", ("7", "between", "anos")),
+        ("10–20 km", ("10", "between", "km")),
+        ("5 to 10", ("5", "between", "")),
+        ("1 ano e 7 meses", ("1", "", "ano")),
+        ("1h30min", ("1", "", "h")),
+        ("5 ft, 7 in", ("5", "", "ft")),
+    ],
+)
 def test_a_text_is_split_into_number_sign_and_unit(text, parts):
     assert split_number(text)[:3] == parts
 
 
 @pytest.mark.parametrize(
     "text",
-    ["L-01", "E66", "E66.0", "P12 kg", "007 kg", "00123 A", "12:30", "12:30 h", "12h30", "8 am", "9 p.m.", "03-05",
-     "3-05 kg", "3-5-7", "5 of 10", "~3-5", "1.2.3", "1.2.3 b", "v1.2", "12/05/2020", "5/2020", "12.5.2020",
-     "12-05-2020", "2020-05-12", "12 May", "3 maja", "12. März 2020", "0048 601", "601-234-567", "(22) 123", "2de03e83",
-     "120x80", "12 x 34 cm", "(-5)", "(5", "5--", "(3-5)", "5 kg 3", "5 m 3 kg", "3 cm 5 m", "5 kg 3-4 g", "1 1/2",
-     "kg", "", "-", "<", "$", "< kg", "--5 kg", "-$-5", "1,2,3 kg", "9" * 99 + " kg"],
-)  # fmt: skip
+    [
+        "L-01",
+        "E66",
+        "E66.0",
+        "P12 kg",
+        "007 kg",
+        "00123 A",
+        "12:30",
+        "12:30 h",
+        "12h30",
+        "8 am",
+        "9 p.m.",
+        "03-05",
+        "3-05 kg",
+        "3-5-7",
+        "5 of 10",
+        "~3-5",
+        "1.2.3",
+        "1.2.3 b",
+        "v1.2",
+        "12/05/2020",
+        "5/2020",
+        "12.5.2020",
+        "12-05-2020",
+        "2020-05-12",
+        "12 May",
+        "3 maja",
+        "12. März 2020",
+        "0048 601",
+        "601-234-567",
+        "(22) 123",
+        "2de03e83",
+        "120x80",
+        "12 x 34 cm",
+        "(-5)",
+        "(5",
+        "5--",
+        "(3-5)",
+        "5 kg 3",
+        "5 m 3 kg",
+        "3 cm 5 m",
+        "5 kg 3-4 g",
+        "1 1/2",
+        "kg",
+        "",
+        "-",
+        "<",
+        "$",
+        "< kg",
+        "--5 kg",
+        "-$-5",
+        "1,2,3 kg",
+        "9" * 99 + " kg",
+    ],
+)
 def test_a_code_a_time_a_range_or_a_date_has_no_unit(text):
     assert split_number(text) is None
 
@@ -109,8 +187,10 @@ def test_units_of_one_dimension_are_converted_to_the_most_frequent():
     read, units = values("12.5 kg", "850 g", "3 kg")
     assert np.allclose(read, [[12.5], [0.85], [3]])
     assert units.note == "unit 'kg' (2), 'g' (1), converted to 'kg'"
-    assert np.allclose(values("6 mies.", "2 lata", "7 lat", "1 rok", "5 lat", "18 miesięcy", "3 miesiące")[0],
-                       [[0.5], [2], [7], [1], [5], [1.5], [0.25]])  # fmt: skip
+    assert np.allclose(
+        values("6 mies.", "2 lata", "7 lat", "1 rok", "5 lat", "18 miesięcy", "3 miesiące")[0],
+        [[0.5], [2], [7], [1], [5], [1.5], [0.25]],
+    )
     assert np.allclose(values("5/9", "4/10", "7/9")[0], [[5], [3.6], [7]])
     assert np.allclose(values("90 mg/dl", "1.1 g/l", "100 mg/dl")[0], [[90], [110], [100]])
     assert np.allclose(values("12 kg", "13 kg", "5 dag")[0], [[12], [13], [0.05]])  # no days
@@ -179,16 +259,51 @@ def test_the_table_is_sound():
 PREFIXES = {"n": 1e-9, "µ": 1e-6, "u": 1e-6, "m": 1e-3, "c": 1e-2, "d": 0.1, "": 1, "da": 10, "h": 100, "k": 1e3,
             "M": 1e6, "G": 1e9, "T": 1e12, "p": 1e-12}  # fmt: skip
 #: A second table: what the base units are in those of the first one.
-BASES = {"g": 1, "m": 1, "l": 1, "mol": 1, "IU": 1, "V": 1, "W": 1, "J": 1, "Pa": 1, "bar": 1e5, "Hz": 1, "B": 1,
-         "cal": constants.calorie, "Wh": constants.hour, "s": 1}  # fmt: skip
+BASES = {
+    "g": 1,
+    "m": 1,
+    "l": 1,
+    "mol": 1,
+    "IU": 1,
+    "V": 1,
+    "W": 1,
+    "J": 1,
+    "Pa": 1,
+    "bar": 1e5,
+    "Hz": 1,
+    "B": 1,
+    "cal": constants.calorie,
+    "Wh": constants.hour,
+    "s": 1,
+}
 OTHERS = {
-    "oz": constants.ounce * 1000, "lb": constants.pound * 1000, "t": 1e6, "in": constants.inch, "ft": constants.foot,
-    "yd": constants.yard, "mi": constants.mile, "a": 100, "ha": constants.hectare, "km2": 1e6, "cm2": 1e-4, "cm3": 1e-3,
-    "cc": 1e-3, "m3": 1e3, "mmHg": constants.mmHg, "mm Hg": constants.mmHg, "min": constants.minute,
-    "h": constants.hour, "d": constants.day, "wk": constants.week,
-    "mo": constants.Julian_year / 12, "y": constants.Julian_year, "%": 0.01,
-    "‰": 0.001, "ppm": 1e-6, "Cal": 1000 * constants.calorie,
-}  # fmt: skip
+    "oz": constants.ounce * 1000,
+    "lb": constants.pound * 1000,
+    "t": 1e6,
+    "in": constants.inch,
+    "ft": constants.foot,
+    "yd": constants.yard,
+    "mi": constants.mile,
+    "a": 100,
+    "ha": constants.hectare,
+    "km2": 1e6,
+    "cm2": 1e-4,
+    "cm3": 1e-3,
+    "cc": 1e-3,
+    "m3": 1e3,
+    "mmHg": constants.mmHg,
+    "mm Hg": constants.mmHg,
+    "min": constants.minute,
+    "h": constants.hour,
+    "d": constants.day,
+    "wk": constants.week,
+    "mo": constants.Julian_year / 12,
+    "y": constants.Julian_year,
+    "%": 0.01,
+    "‰": 0.001,
+    "ppm": 1e-6,
+    "Cal": 1000 * constants.calorie,
+}
 
 
 def test_factors_are_those_of_a_second_table():
@@ -219,9 +334,22 @@ def test_each_name_has_one_meaning():
 
 @pytest.mark.parametrize(
     ("written", "meant"),
-    [("KG", "kg"), ("Kg", "kg"), ("ML", "ml"), ("mL", "ml"), ("dL", "dl"), ("Min", "min"), ("\u03bcg", "µg"),
-     ("\u00b5g", "µg"), ("μήνας", "μήνας"), ("EUR", "eur"), ("Tage.", "tage"), ("mg/dL", "mg/dl"), ("CAL", "cal")],
-)  # fmt: skip
+    [
+        ("KG", "kg"),
+        ("Kg", "kg"),
+        ("ML", "ml"),
+        ("mL", "ml"),
+        ("dL", "dl"),
+        ("Min", "min"),
+        ("\u03bcg", "µg"),
+        ("\u00b5g", "µg"),
+        ("μήνας", "μήνας"),
+        ("EUR", "eur"),
+        ("Tage.", "tage"),
+        ("mg/dL", "mg/dl"),
+        ("CAL", "cal"),
+    ],
+)
 def test_units_in_capitals_are_those_of_the_table(written, meant):
     assert measures(unit_of(written)) == measures(meant) != {}
 
@@ -234,9 +362,21 @@ def test_a_million_is_no_thousandth(written):
 
 @pytest.mark.parametrize(
     ("written", "sign"),
-    [("<", "<"), ("<=", "<"), ("=<", "<"), ("≤", "<"), ("≦", "<"), (">", ">"), (">=", ">"), ("=>", ">"), ("≥", ">"),
-     ("≧", ">"), ("~", "~"), ("≈", "~")],
-)  # fmt: skip
+    [
+        ("<", "<"),
+        ("<=", "<"),
+        ("=<", "<"),
+        ("≤", "<"),
+        ("≦", "<"),
+        (">", ">"),
+        (">=", ">"),
+        ("=>", ">"),
+        ("≥", ">"),
+        ("≧", ">"),
+        ("~", "~"),
+        ("≈", "~"),
+    ],
+)
 def test_every_spelling_of_a_sign(written, sign):
     assert split_number(f"{written}5")[:3] == split_number(f"{written} 5")[:3] == ("5", sign, "")
 

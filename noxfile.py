@@ -78,6 +78,7 @@ def optional(session: nox.Session) -> None:
 def lint(session: nox.Session) -> None:
     session.install(".[cli,parquet]", *group("lint"))
     session.run("ruff", "check", ".")
+    session.run("ruff", "format", "--check", ".")
     session.run("cython-lint", "nmlsdr", "tests/embedding")
     session.run("mypy")
     session.run("python", "-P", ".ci/check_docstrings.py")

@@ -40,7 +40,8 @@ def places():
                         yield f"nmlsdr.{name}.{public}.{member}", value
 
 
-problems, seen = [], set()
+problems = []
+seen = set()
 for place, thing in places():
     if id(thing) in seen:
         continue

@@ -12,7 +12,8 @@ class Page(HTMLParser):
 
     def __init__(self, path: Path) -> None:
         super().__init__()
-        self.anchors, self.targets = set(), []
+        self.anchors = set()
+        self.targets = []
         self.feed(path.read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag, attributes):
@@ -27,7 +28,9 @@ root = Path(sys.argv[1]).resolve()
 # In _modules Sphinx links a class that two modules have to the page of one of them.
 skipped = {"_static", "_modules"}
 pages = {path: Page(path) for path in sorted(root.rglob("*.html")) if not skipped & {*path.parts}}
-broken, external, checked = [], defaultdict(int), 0
+broken = []
+external = defaultdict(int)
+checked = 0
 for path, page in pages.items():
     for target in page.targets:
         parts = urlsplit(target)

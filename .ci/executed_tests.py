@@ -57,7 +57,8 @@ class Collected:
 
 def collect(path: str, *arguments: str) -> None:
     """Write what there is; ``arguments`` go to pytest."""
-    found, text = Collected(), io.StringIO()
+    found = Collected()
+    text = io.StringIO()
     with contextlib.redirect_stdout(text):
         status = pytest.main(["--collect-only", "-q", "-m", "", "-p", "no:cacheprovider", *arguments], plugins=[found])
     if status not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
@@ -70,7 +71,8 @@ def compare(path: str, executed: str) -> None:
     ids, skipped_files, needs_shared = json.loads(Path(path).read_text(encoding="utf-8"))
     ran = set(Path(executed).read_text(encoding="utf-8").splitlines())
     shared_is_here = os.environ.get("NMLSDR_REQUIRE_SHARED") == "1"
-    missed, excused = [], 0
+    missed = []
+    excused = 0
     for name in ids:
         if name in ran:
             continue

@@ -62,7 +62,8 @@ def rows(n: int, D: int, dtype: str = "float64", values: str = "gaussian", seed:
 def labels(n: int, C: int, density: float = 0.1, seed: int = 1) -> np.ndarray:
     """0/1 labels; every label has at least one positive and one negative row."""
     Y = (np.random.default_rng(seed).random((n, C)) < density).astype(np.int64)
-    Y[0], Y[1] = 1, 0
+    Y[0] = 1
+    Y[1] = 0
     return Y
 
 
@@ -104,7 +105,8 @@ def neighbours(n: int, D: int, k: int, dtype: str, values: str = "gaussian") -> 
 def queries(n: int, q: int, D: int, k: int, dtype: str) -> Work:
     from nmlsdr.graph import kneighbors
 
-    X, asked = rows(n, D, dtype), rows(q, D, dtype, seed=7)
+    X = rows(n, D, dtype)
+    asked = rows(q, D, dtype, seed=7)
     return Work(lambda threads: kneighbors(X, k, queries=asked, n_jobs=threads), 2.0 * n * q * D, "sgemm_gflops")
 
 
@@ -125,14 +127,17 @@ def normalise(n: int, k: int) -> Work:
     def alone(threads: int) -> None:
         _weights.normalize(W.data, W.indices, W.indptr, degree, True, values, sums, threads)
 
-    degree, values, sums = W.sum(axis=1), np.empty(W.nnz), np.empty(n)
+    degree = W.sum(axis=1)
+    values = np.empty(W.nnz)
+    sums = np.empty(n)
     return Work(lambda threads: transition_matrix(W, n_jobs=threads), 24.0 * W.nnz, "copy_gbytes", alone)
 
 
 def cg(n: int, C: int, k: int, labeled: float = LABELED) -> Work:
     from nmlsdr.propagation import propagate
 
-    W, Y = graph(n, k), labels(n, C)
+    W = graph(n, k)
+    Y = labels(n, C)
     known = np.random.default_rng(4).random(n) < labeled
     known[:2] = True
     alpha = np.where(known, 0.6, 0.999)
@@ -148,7 +153,8 @@ def cg_entries(n: int, C: int, k: int, labeled: float = LABELED) -> Work:
     """As `cg` with as many entries known as rows there, and an alpha for each: what a sweep per entry costs more."""
     from nmlsdr.propagation import propagate
 
-    W, Y = graph(n, k), labels(n, C)
+    W = graph(n, k)
+    Y = labels(n, C)
     known = np.random.default_rng(4).random(Y.shape) < labeled
     known[:2] = True
     alpha = np.where(known, 0.6, 0.999)
@@ -167,8 +173,10 @@ def mlknn_fit(n: int, C: int, k: int) -> Work:
     from nmlsdr import _mlknn
     from nmlsdr.mlknn import fit_posterior
 
-    Y, indices = labels(n, C).astype(np.uint8), neighbor_indices(n, k)
-    delta, histogram = np.empty(Y.shape, dtype=np.int32), np.zeros((2, C, k + 1), dtype=np.int64)
+    Y = labels(n, C).astype(np.uint8)
+    indices = neighbor_indices(n, k)
+    delta = np.empty(Y.shape, dtype=np.int32)
+    histogram = np.zeros((2, C, k + 1), dtype=np.int64)
 
     def alone(threads: int) -> None:
         _mlknn.count_neighbor_labels(Y, indices, delta, threads)
@@ -182,9 +190,11 @@ def mlknn_posterior(n: int, C: int, k: int) -> Work:
     from nmlsdr import _mlknn
     from nmlsdr.mlknn import fit_posterior, posterior
 
-    Y, indices = labels(n, C).astype(np.uint8), neighbor_indices(n, k)
+    Y = labels(n, C).astype(np.uint8)
+    indices = neighbor_indices(n, k)
     table = fit_posterior(Y, indices)
-    delta, scores = np.empty(Y.shape, dtype=np.int32), np.empty(Y.shape)
+    delta = np.empty(Y.shape, dtype=np.int32)
+    scores = np.empty(Y.shape)
 
     def alone(threads: int) -> None:
         _mlknn.count_neighbor_labels(Y, indices, delta, threads)
@@ -198,7 +208,8 @@ def growing(n: int, D: int, C: int, kind: str) -> Work:
     """Trees of one forest of ResidualPropagation and nothing else."""
     from nmlsdr.forest import grow_forests
 
-    X, Y = rows(n, D, "float32"), labels(n, C).astype(float)
+    X = rows(n, D, "float32")
+    Y = labels(n, C).astype(float)
     return Work(lambda threads: grow_forests(X, Y, kinds=(kind,), n_estimators=20, random_state=0, n_jobs=threads))
 
 
@@ -210,7 +221,8 @@ def boosting(n: int, D: int, C: int) -> Work:
         from nmlsdr import forest as boosted  # until 2026-11-26
     if not hasattr(boosted, "boost_trees"):
         raise NotHere("boosted trees are not in this version.")
-    X, Y = rows(n, D, "float32"), labels(n, C).astype(float)
+    X = rows(n, D, "float32")
+    Y = labels(n, C).astype(float)
     return Work(lambda threads: boosted.boost_trees(X, Y, n_rounds=10, random_state=0, n_jobs=threads))
 
 
@@ -220,7 +232,8 @@ def boosting(n: int, D: int, C: int) -> Work:
 def projection(n: int, D: int, C: int, dtype: str = "float64", values: str = "gaussian") -> Work:
     from nmlsdr.projection import hsic_projection
 
-    X, F = rows(n, D, dtype, values), labels(n, C).astype(float)
+    X = rows(n, D, dtype, values)
+    F = labels(n, C).astype(float)
     flops = 2.0 * n * D * C if values != "csr" else None
     return Work(lambda threads: hsic_projection(X, F), flops, flops and "sgemm_gflops")
 
@@ -228,7 +241,8 @@ def projection(n: int, D: int, C: int, dtype: str = "float64", values: str = "ga
 def measures(n: int, C: int) -> Work:
     from nmlsdr.metrics import score_table
 
-    Y, scores = labels(n, C), np.random.default_rng(5).random((n, C))
+    Y = labels(n, C)
+    scores = np.random.default_rng(5).random((n, C))
     return Work(lambda threads: score_table(Y, scores))
 
 
@@ -246,7 +260,8 @@ def estimator(name: str, call: str, n: int, D: int, C: int, values: str = "gauss
     if not hasattr(nmlsdr, name):
         raise NotHere(f"{name} is not in this version.")
     kind = getattr(nmlsdr, name)
-    X, Y = rows(n, D, "float64", values), labels(n, C)
+    X = rows(n, D, "float64", values)
+    Y = labels(n, C)
     y = partly(Y) if name in SEMI_SUPERVISED else Y
     known = inspect.signature(kind).parameters
     threaded = "n_jobs" in known
@@ -269,7 +284,9 @@ def pipeline(n: int, D: int, C: int) -> Work:
 
     from nmlsdr import NMLSDR, SemiSupervisedMLkNN
 
-    X, Y, X_new = rows(n, D), labels(n, C), rows(n // 2, D, seed=8)
+    X = rows(n, D)
+    Y = labels(n, C)
+    X_new = rows(n // 2, D, seed=8)
 
     def run(threads: int) -> Any:
         model = make_pipeline(StandardScaler(), NMLSDR(n_jobs=threads), SemiSupervisedMLkNN(n_jobs=threads))

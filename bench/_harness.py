@@ -62,7 +62,8 @@ def by_intel(X: np.ndarray, k: int, n_threads: int) -> Callable[[], np.ndarray]:
 
     Raises ImportError if it is not installed.
     """
-    daal4py, sklearnex = importlib.import_module("daal4py"), importlib.import_module("sklearnex.neighbors")
+    daal4py = importlib.import_module("daal4py")
+    sklearnex = importlib.import_module("sklearnex.neighbors")
 
     def search() -> np.ndarray:
         daal4py.daalinit(n_threads)
@@ -128,7 +129,8 @@ def alternate_with_cpu(
             for name in names[first:] + names[:first]:
                 gc.collect()
                 gc.disable()
-                start, cpu = time.perf_counter(), time.process_time()
+                start = time.perf_counter()
+                cpu = time.process_time()
                 contestants[name]()
                 times[name].append(time.perf_counter() - start)
                 worked[name].append(time.process_time() - cpu)

@@ -32,7 +32,9 @@ def serve() -> None:
     import _cases
     from _harness import threads
 
-    work, call, n_threads = None, None, 1
+    work = None
+    call = None
+    n_threads = 1
     for line in sys.stdin:
         asked = json.loads(line)
         if "case" in asked:

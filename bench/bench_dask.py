@@ -80,7 +80,9 @@ class Watch(logging.Handler):
 
     def __init__(self, kill: Any) -> None:
         super().__init__()
-        self.plan, self.kill, self.lines = "", kill, []
+        self.plan = ""
+        self.kill = kill
+        self.lines = []
 
     def emit(self, record: logging.LogRecord) -> None:
         text = record.getMessage()
@@ -126,7 +128,8 @@ def on_workers(n: int, n_features: int, per_block: int, workers: int, memory: fl
         X = rows_by_blocks(n, n_features, per_block)
         planned = make_plan(DaskRows.of(X), K).seconds  # None: seconds
         load = os.getloadavg()[0]
-        began, spent = time.perf_counter(), cpu() + sum(client.run(cpu).values())
+        began = time.perf_counter()
+        spent = cpu() + sum(client.run(cpu).values())
         W = union_graph(neighbors(DaskRows.of(X), K).indices)
         searched = time.perf_counter() - began
         model = NMLSDR().fit(X, labels(n), graph=W)
@@ -160,7 +163,8 @@ def in_one_process(n: int, n_features: int, per_block: int, n_jobs: int | None) 
     for number, first in enumerate(range(0, n, per_block)):
         rows = X[first : first + per_block]
         rows[:] = make_rows(number, first, len(rows), n_features, N_LABELS)
-    began, spent = time.perf_counter(), cpu()
+    began = time.perf_counter()
+    spent = cpu()
     W = neighbor_graph(X, K, n_jobs=n_jobs)
     searched = time.perf_counter() - began
     model = NMLSDR(n_jobs=n_jobs).fit(X, labels(n), graph=W)

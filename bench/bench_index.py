@@ -24,7 +24,9 @@ from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 from nmlsdr import MLkNN
 from nmlsdr.graph import ExactIndex, kneighbors
 
-N_THREADS, K, N_LABELS = 2, 10, 14
+N_THREADS = 2
+K = 10
+N_LABELS = 14
 QUERIES = (1, 4, 16)
 
 
@@ -54,7 +56,8 @@ def predictions(X: np.ndarray) -> dict[str, Callable[[np.ndarray], Any]]:
     ours, cosine = (MLkNN(K, metric=metric, at_least_one=True, n_jobs=N_THREADS) for metric in ("euclidean", "cosine"))
     for model in (ours, cosine):
         model.fit(X[some], Y[some])
-        model.training_rows_, model.training_labels_ = X, Y.astype(np.uint8)
+        model.training_rows_ = X
+        model.training_labels_ = Y.astype(np.uint8)
     peer = KNeighborsClassifier(K, algorithm="brute", n_jobs=N_THREADS).fit(X, Y)
     return {"ours": ours.predict, "cosine": cosine.predict, "sklearn": peer.predict}
 

@@ -54,7 +54,8 @@ def leading(A: np.ndarray, B: np.ndarray | None, d: int) -> np.ndarray:
 
 
 def textbook_cca(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-    X, Y = X - X.mean(axis=0), 2.0 * (Y - Y.mean(axis=0))
+    X = X - X.mean(axis=0)
+    Y = 2.0 * (Y - Y.mean(axis=0))
     M = X.T @ Y
     A = M @ np.linalg.solve(Y.T @ Y + 0.1 * np.eye(Y.shape[1]), M.T)
     return leading((A + A.T) / 2, X.T @ X + 0.1 * np.eye(X.shape[1]), Y.shape[1])
@@ -99,7 +100,8 @@ def textbook_fuzzy(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
         near = Y / np.maximum(np.stack([np.sum((X - c) ** 2, axis=1) for c in centres], axis=1), 1e-290)
         W = near / np.maximum(near.sum(axis=1, keepdims=True), 1e-290)
         moved = (W**2).T @ X / np.maximum(np.sum(W**2, axis=0), 1e-290)[:, None]
-        step, centres = np.linalg.norm(moved - centres), moved
+        step = np.linalg.norm(moved - centres)
+        centres = moved
         if step < 0.01:
             break
     return W
@@ -121,7 +123,8 @@ def textbook_dependence(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
             g = Q[i] @ V[:, labels] - Q[i, i] * V[i, labels]
             best = labels[np.argmax(g)]
             if V[i, best] != 1.0:
-                V[i], changed = 0.0, True
+                V[i] = 0.0
+                changed = True
                 V[i, best] = 1.0
     return textbook_lda(X, V)
 
@@ -136,7 +139,8 @@ def soft_labels(X: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def contestants(X: np.ndarray, Y: np.ndarray) -> dict[str, tuple[Callable[[], Any], Callable[[], Any]]]:
     """Method -> (our fit, the textbook's)."""
     known = (Y != -1).any(axis=1)
-    L, YL = X[known], Y[known].astype(float)
+    L = X[known]
+    YL = Y[known].astype(float)
     supervised = {
         "CCA": (MultiLabelCCA(), lambda: textbook_cca(L, YL)),
         "MVMD": (MVMD(), lambda: textbook_mvmd(L, YL)),
@@ -163,7 +167,8 @@ def fit_table(rounds: int) -> list[dict[str, Any]]:
             for name, (ours, book) in contestants(X, Y).items():
                 with threads(1):
                     times = alternate({"ours": ours, "book": book}, rounds=rounds, budget=8.0)
-                fit, dense = better_half(times["ours"]), better_half(times["book"])
+                fit = better_half(times["ours"])
+                dense = better_half(times["book"])
                 rows.append(
                     {
                         "size": size,

@@ -23,7 +23,8 @@ N_JOBS = 2
 def draw(n, D, C, seed=0):
     """Rows around 50 centres; a label is more frequent near some centres: about 3 labels a row."""
     rng = np.random.default_rng(seed)
-    centres, habits = rng.normal(size=(50, D)), rng.random((50, C)) ** 8 * 27 / C
+    centres = rng.normal(size=(50, D))
+    habits = rng.random((50, C)) ** 8 * 27 / C
     home = rng.integers(50, size=n)
     X = centres[home] + 0.7 * rng.normal(size=(n, D))
     return X, (rng.random((n, C)) < habits[home]).astype(int)
@@ -34,7 +35,9 @@ def peer_row(n, C, D, rounds):
     from skmultilearn.adapt import MLkNN as Peer
 
     X, Y = draw(2 * n, D, C)
-    rows, queries, Y = X[:n], X[n:], Y[:n]
+    rows = X[:n]
+    queries = X[n:]
+    Y = Y[:n]
 
     def peer():
         with warnings.catch_warnings():
@@ -67,8 +70,11 @@ def peer_row(n, C, D, rounds):
 def share_row(n, C, D, rounds):
     """Counting and posterior beside the two neighbour searches that they need."""
     X, Y = draw(2 * n, D, C)
-    rows, queries, Y = X[:n], X[n:], check_binary(Y[:n])
-    inner, outer = (kneighbors(rows, 10, n_jobs=N_JOBS)[1], kneighbors(rows, 10, queries=queries, n_jobs=N_JOBS)[1])
+    rows = X[:n]
+    queries = X[n:]
+    Y = check_binary(Y[:n])
+    inner = kneighbors(rows, 10, n_jobs=N_JOBS)[1]
+    outer = kneighbors(rows, 10, queries=queries, n_jobs=N_JOBS)[1]
     table = mlknn.fit_posterior(Y, inner, n_jobs=N_JOBS)
     times = alternate(
         {

@@ -47,7 +47,8 @@ from nmlsdr._process.threads import simd
 from nmlsdr._search.rows import kernel_rows
 from nmlsdr.datasets import load_mulan
 
-N_THREADS, K = 2, 10
+N_THREADS = 2
+K = 10
 GROUPS = [
     "faiss",
     "brute",
@@ -166,7 +167,8 @@ def groups():
 
 def measure_queries(save, sizes=(1, 16, 100, 1000), n=100_000, n_features=100):
     """Queries against rows: the peers have built their index before, this package looks at the rows at every call."""
-    rows, X = [], gauss(n, n_features)
+    rows = []
+    X = gauss(n, n_features)
     for q in sizes:
         queries = gauss(n + q, n_features)[n:]
         with threads(N_THREADS):
@@ -187,14 +189,16 @@ def measure_queries(save, sizes=(1, 16, 100, 1000), n=100_000, n_features=100):
 def measure_k(save, ks=(5, 10, 20, 40, 80, 160), n=4000, n_features=100):
     """One set, more and more neighbours: the products stay, the selection grows.  All take turns, so that k = 80 may be
     compared with k = 5."""
-    rows, X = [], gauss(n, n_features)
+    rows = []
+    X = gauss(n, n_features)
     makers = {"nmlsdr": ours, "scikit-learn brute": brute, "faiss IndexFlatL2": flat}
     with threads(N_THREADS):
         times = alternate({(k, name): make(X, k) for k in ks for name, make in makers.items()}, rounds=16)
     for k in ks:
         base = better_half(times[k, "nmlsdr"])
         for name in list(makers)[1:]:
-            work, theirs = f"k = {k}: gaussian float32 {n} x {n_features}", better_half(times[k, name])
+            work = f"k = {k}: gaussian float32 {n} x {n_features}"
+            theirs = better_half(times[k, name])
             rows.append(entry("k", work, name, base, theirs, rounds=len(times[k, name])))
             print(rows[-1], flush=True)
     save(rows)
@@ -246,7 +250,8 @@ def measure_approximate(save, sizes=(20_000, 50_000, 100_000, 200_000), n_featur
     which flatters the peers.  Compilation is not timed: a small set goes first.  A peer that took twenty times as long
     is not asked for more rows of that kind.
     """
-    rows, lost = [], set()
+    rows = []
+    lost = set()
     for kind, make in (("folded, 10 inner dimensions,", folded), ("gaussian", gauss)):
         for n in sizes:
             X = make(n, n_features)
@@ -270,7 +275,8 @@ def measure_approximate(save, sizes=(20_000, 50_000, 100_000, 200_000), n_featur
                 start = time.perf_counter()
                 ask(effort, X)
                 spent = time.perf_counter() - start
-                work, peer = f"{kind} float32 {n} x {n_features}", f"{name}, recall {recall:.2f}, effort {effort}"
+                work = f"{kind} float32 {n} x {n_features}"
+                peer = f"{name}, recall {recall:.2f}, effort {effort}"
                 rows.append(entry("approximate", work, peer, base, build + spent, rounds=1))
                 print(rows[-1], flush=True)
                 if build + spent > 20 * base:
@@ -327,9 +333,11 @@ def measure_integers(save):
             with threads(n_threads):
                 contestants = {m: by_products(X, k, m, n_threads) for m in (0, -1)}
                 times = alternate(contestants, rounds=9, budget=4, min_rounds=1 if len(X) > 20_000 else 2)
-            base, theirs = better_half(times[-1]), better_half(times[0])
+            base = better_half(times[-1])
+            theirs = better_half(times[0])
             share = X.shape[0] ** 2 * X.shape[1] / base / 1e9 / gemm_gflops(n_threads=n_threads)
-            work, peer = f"{name}, k = {k}, {n_threads} thread{'s' if n_threads > 1 else ''}", "products of float32"
+            work = f"{name}, k = {k}, {n_threads} thread{'s' if n_threads > 1 else ''}"
+            peer = "products of float32"
             rows.append(entry(INTEGERS, work, peer, base, theirs, rounds=len(times[0]), share=share))
             print(rows[-1], flush=True)
         save(rows)
@@ -367,7 +375,9 @@ def measure_memory():
 def main(wanted, budget, replace):
     choose_folder(replace)
     path = RESULTS / "neighbours.json"
-    rows, runs, values = [], {}, {}
+    rows = []
+    runs = {}
+    values = {}
     if replace and path.exists():  # groups that are not measured now stay, but not those of uncommitted changes
         rows, runs = carried(json.loads(path.read_text()))
         rows = [row for row in rows if not row["run"].endswith("+")]
@@ -398,7 +408,8 @@ def main(wanted, budget, replace):
         if group == "faiss":
             share = X.shape[0] ** 2 * X.shape[1] / base / 1e9 / gemm_gflops(n_threads=N_THREADS)
         for name in peers:
-            theirs, n_rounds = better_half(times[name]), len(times[name])
+            theirs = better_half(times[name])
+            n_rounds = len(times[name])
             rows.append(entry(group, work, name, base, theirs, rounds=n_rounds, share=share))
             print(rows[-1], flush=True)
         save()

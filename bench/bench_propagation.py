@@ -50,7 +50,8 @@ from nmlsdr.propagation import propagate
 
 TOL = 1e-8
 N_THREADS = 2
-ALPHA_L, ALPHA_U = 0.6, 0.999
+ALPHA_L = 0.6
+ALPHA_U = 0.999
 
 
 def mixture(n, n_features=20, seed=0):
@@ -94,7 +95,8 @@ def loosest(solve, W, Y, alpha):
 
 
 def row(work, name, times, ours="nmlsdr", **more):
-    base, peer = better_half(times[ours]), better_half(times[name])
+    base = better_half(times[ours])
+    peer = better_half(times[name])
     print(f"{work}: {name} {peer:.3f} s, nmlsdr {base:.3f} s, ratio {peer / base:.1f}", flush=True)
     return {"work": work, "peer": name, "seconds": base, "peer_seconds": peer, "ratio": peer / base, **more}
 
@@ -211,7 +213,8 @@ def peers():
     X = (toy.data - toy.data.mean(axis=0)) / toy.data.std(axis=0)
     y = datasets.mask_labels(datasets.flip_labels(toy.target, 0.1, random_state=1), 0.5, random_state=2)
     labeled = y[:, 0] != -1
-    Y, alpha = np.where(labeled[:, None], y, 0.0), np.where(labeled, ALPHA_L, ALPHA_U)
+    Y = np.where(labeled[:, None], y, 0.0)
+    alpha = np.where(labeled, ALPHA_L, ALPHA_U)
     W = neighbor_graph(X, 10, n_jobs=N_THREADS)
 
     def lu():
@@ -232,7 +235,8 @@ def peers():
 def label_spreading():
     from sklearn.semi_supervised import LabelSpreading
 
-    n, C = 10_000, 14
+    n = 10_000
+    C = 14
     X = mixture(n)
     rng = np.random.default_rng(3)
     Y = (X @ rng.standard_normal((20, C)) > 0).astype(int)
@@ -268,7 +272,8 @@ def sweep():
             copy.append(copy_gbytes(n_threads=N_THREADS, rounds=3))
             seconds += min(alternate({"sweep": passes(batch)}, rounds=8)["sweep"]) / 8
         bandwidth = max(copy) * 1e9
-        double, single = 12 * W.nnz + 34 * n * C, 4 * W.nnz * len(batches) + 34 * n * C
+        double = 12 * W.nnz + 34 * n * C
+        single = 4 * W.nnz * len(batches) + 34 * n * C
         rows.append(
             {
                 "work": f"n = {n}, C = {C}, {W.nnz / n:.1f} neighbours",
@@ -397,7 +402,8 @@ def small():
             }
             with threads(N_THREADS):
                 times = alternate(contestants, rounds=20, budget=20.0)
-            cg, lu = better_half(times["cg"]), better_half(times["lu"])
+            cg = better_half(times["cg"])
+            lu = better_half(times["lu"])
             rows.append({"n": n, "free": 1 - free, "cg": 1e3 * cg, "lu": 1e3 * lu, "ratio": lu / cg})
             print(rows[-1], flush=True)
     columns = [
@@ -425,7 +431,8 @@ def flips():
                 given = datasets.flip_labels(truth, 0.1, random_state=seed)
                 wrong = (given != truth).ravel()
                 model = MultiLabelPropagation(alpha_labeled=alpha, n_jobs=N_THREADS).fit(X, given)
-                found, scores = model.label_flips_.ravel(), model.flip_scores_.ravel()
+                found = model.label_flips_.ravel()
+                scores = model.flip_scores_.ravel()
                 order = np.argsort(-scores, kind="stable")
                 hits = wrong[order]
                 area = float((np.cumsum(hits) / np.arange(1, len(hits) + 1))[hits].mean())

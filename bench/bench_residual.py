@@ -116,7 +116,8 @@ def memory(n, D, C, n_labeled):
     )
     trees = ResidualPropagation(n_jobs=1).fit(*draw(n, D, C, n_labeled)).forests_[-1]
     boosted = trees.values.nbytes if trees.n_models else 0
-    labelled, m = min(n_labeled, 10_000), min(D, n_labeled, 3000)
+    labelled = min(n_labeled, 10_000)
+    m = min(D, n_labeled, 3000)
     rule = max(n * (160 + 6 * C) + labelled * (500 + 3 * C), 2 * n * D, 9 * m * m)
     rest = found["over"] - boosted
     return {

@@ -23,7 +23,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from nmlsdr import NMLSDR
 
 SIZES = [(200, 20, 6), (500, 50, 6), (2000, 100, 14), (5000, 100, 14)]
-TURNS, ROUNDS = 5, 8
+TURNS = 5
+ROUNDS = 8
 
 
 def data(n: int, d: int, c: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -141,7 +141,8 @@ def checkouts(revisions: Sequence[str], *, top: Path | None = None) -> Iterator[
 def missing_to_build(top: Path | None = None) -> str:
     """What the environment lacks to build the kernels, and the command that installs it, in a sentence; or ""."""
     project = tomllib.loads(((top or HERE.parent) / "pyproject.toml").read_text(encoding="utf-8"))
-    needed, found = [], []
+    needed = []
+    found = []
     for requirement in map(Requirement, project["build-system"]["requires"]):
         try:
             version = metadata.version(requirement.name)
@@ -371,9 +372,11 @@ def compare(
 ) -> list[dict[str, Any]]:
     """Compare two built checkouts, case by case; one record each."""
     wanted = wanted_cases(pattern, thread_counts)
-    records, counts = [], {}
+    records = []
+    counts = {}
     for (case, n_threads), pairs in _measured(base, head, wanted, n_pairs, report):
-        ratios, counted = [pair.ratio for pair in pairs], None
+        ratios = [pair.ratio for pair in pairs]
+        counted = None
         kind = _cases.CASES[case].kind
         if kind == "kernel" and (instructions == "always" or (instructions == "auto" and is_slower(ratios))):
             if case not in counts:  # one thread is counted, whatever was timed

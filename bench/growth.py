@@ -111,7 +111,8 @@ def point(method: str, size: Mapping[str, Any]) -> dict[str, Any]:
         steps["review"] = lambda n_threads: rank_suspects(fitted[0], Y)
     with _harness.threads(N_THREADS):
         for name, step in steps.items():
-            wall, cpu = time.perf_counter(), time.process_time()
+            wall = time.perf_counter()
+            cpu = time.process_time()
             memory = _worker.peak_over(step, N_THREADS)
             found[name] = {"seconds": time.perf_counter() - wall, "cpu": time.process_time() - cpu, "bytes": memory}
     return found

@@ -27,7 +27,9 @@ import growth
 import numpy as np
 from scipy import sparse
 
-N_TRAIN, N_TEST, N_LABELS = 3000, 1000, 1000
+N_TRAIN = 3000
+N_TEST = 1000
+N_LABELS = 1000
 DATA = {"linear": {"D": 100}, "curved": {"D": 100, "values": "curved"}}
 STRENGTHS = (0.1, 1.0, 10.0)
 BEST = 5  # labels of a row that are looked at
@@ -73,7 +75,8 @@ def by_logistic(X: Any, Y: np.ndarray) -> Answer:
         one = LogisticRegression(C=strength, max_iter=1000)  # liblinear took six times as long
         return OneVsRestClassifier(one).fit(X[rows], Y[rows, labels])
 
-    cut, some = len(Y) - len(Y) // 5, slice(None, None, 10)
+    cut = len(Y) - len(Y) // 5
+    some = slice(None, None, 10)
 
     def held_out(strength: float) -> float:
         found = fit(strength, slice(cut), some).predict_proba(X[cut:])
@@ -96,7 +99,8 @@ def measured(name: str, method: str) -> dict[str, Any]:
     with _harness.threads(1):
         begin = time.process_time()
         memory = _worker.peak_over(lambda _: fitted.append(METHODS[method](X[:N_TRAIN], Y[:N_TRAIN])), 0)
-        fit, begin = time.process_time() - begin, time.process_time()
+        fit = time.process_time() - begin
+        begin = time.process_time()
         best = fitted[0](X[N_TRAIN:])
         predict = time.process_time() - begin
     precisions = {f"at_{k}": precision(best, Y[N_TRAIN:], k) for k in (1, BEST)}

@@ -171,7 +171,8 @@ def draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
         here = [row for row in rows if row["who"] == name]
         if not here:
             continue
-        sizes, times = [row["n"] for row in here], [row["seconds"] for row in here]
+        sizes = [row["n"] for row in here]
+        times = [row["seconds"] for row in here]
         label = name if name in EXACT else f"{name} (finds {here[-1]['recall']:.0f} %)"
         axis.loglog(
             sizes,

@@ -131,7 +131,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _harness.choose_folder(options.replace)
     if unknown := sorted(set(options.parts) - set(PARTS)):
         parser.error(f"no part {', '.join(unknown)}; choose from {', '.join(PARTS)}.")
-    began, worst = time.perf_counter(), 0
+    began = time.perf_counter()
+    worst = 0
     flag = " --full" if options.full else ""
     for part in options.parts or PARTS:
         if part == "growth":

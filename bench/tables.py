@@ -135,7 +135,8 @@ def render_study(lines: list[list[str]]) -> str:
 
 def study_entry(lines: list[list[str]], name: str, row: str, column: str) -> str:
     """One entry of a table of the study."""
-    head, rows = lines[0], {line[0]: line for line in lines[1:]}
+    head = lines[0]
+    rows = {line[0]: line for line in lines[1:]}
     if row not in rows or column not in head:
         raise Failure(f"{name}.csv has no entry {row!r}, {column!r}; it has rows {list(rows)} and columns {head[1:]}.")
     return rows[row][head.index(column)]

@@ -80,7 +80,8 @@ def by_twin(X):
 
 
 def propagation_case(n, C):
-    W, Y = _cases.graph(n, K), _cases.labels(n, C).astype(float)
+    W = _cases.graph(n, K)
+    Y = _cases.labels(n, C).astype(float)
     known = np.random.default_rng(4).random(n) < _cases.LABELED
     return W, Y * known[:, None], known, np.where(known, 0.6, 0.999)
 
@@ -232,7 +233,8 @@ def test_peer(benchmark, request, work, make, ours, peer_name, peer):
     if peer is by_pynndescent and not request.config.getoption("--full"):
         pytest.skip("pynndescent compiles for a minute first: --full")
     case = make()
-    call, theirs = ours(case), peer(case)
+    call = ours(case)
+    theirs = peer(case)
     with _harness.threads(N_THREADS):
         times = _harness.alternate({"ours": call, "peer": theirs}, rounds=8, budget=2, min_rounds=3)
         benchmark.pedantic(call, rounds=3)

@@ -21,12 +21,17 @@ from ._process.threads import simd, worthwhile_threads
 # Vakhrushev, "SketchBoost", NeurIPS 2022).  With 30 sums boosted trees for 100 to 200 labels took .4 to .6 of the time
 # of all labels.  Average precision of all entries changed by -1.2 to +.4 points, that of single labels by -.3 to +1.4.
 # With 14 sums the former fell by up to 1.6 points.
-_SUMS, _MOST_LABELS = 30, 62
-_RATE, _PENALTY = 0.07, 5.0  # a leaf adds rate x sum / (draws + penalty)
+_SUMS = 30
+_MOST_LABELS = 62
+# a leaf adds rate x sum / (draws + penalty)
+_RATE = 0.07
+_PENALTY = 5.0
 _CONTEST = ((6, 10), (10, 3))  # largest depth and rows of a leaf, of which the better one after some rounds goes on
 _PATIENCE = 10  # rounds of the contest, and without a new least error before the end
 _ROUNDS_AT_ONCE = 5  # of which up to four are in vain
-_MOST_ROWS, _MOST_FEATURES = 5000, 100  # that a boosted tree draws at most, that a node tries at most
+# that a boosted tree draws at most, that a node tries at most
+_MOST_ROWS = 5000
+_MOST_FEATURES = 100
 _CUTS = 254  # of a column at most, so that codes take one byte
 _CODES = 1 << 25  # bytes of codes, but 1000 columns at least; of more columns those with the most numbers other than 0
 
@@ -94,7 +99,8 @@ def boost_trees(
     """
     n_samples, n_labels = Y.shape
     fold = (np.random.default_rng(0).permutation(n_samples) % forest.FOLDS).astype(np.int32)
-    known, others = ~np.isnan(Y), [fold != a for a in range(forest.FOLDS)]
+    known = ~np.isnan(Y)
+    others = [fold != a for a in range(forest.FOLDS)]
     means = [np.where(known, Y, 0.0)[each].sum(axis=0) / np.maximum(known[each].sum(axis=0), 1) for each in others]
     base = np.array(means, dtype=np.float32)
     columns, codes, cuts = _binned(X, random_state)
@@ -108,15 +114,18 @@ def boost_trees(
 
     def go_on(run: _Boosting, until: int) -> None:
         for first in range(len(run.errors), until, at_once):
-            n_trees, most_leaves = min(at_once, until - first), min(2**run.depth, max(1, n_draws // run.leaf))
+            n_trees = min(at_once, until - first)
+            most_leaves = min(2**run.depth, max(1, n_draws // run.leaf))
             settings = run.seed, n_draws, run.depth, run.leaf, _RATE, _PENALTY, run.F
             shape = n_trees, forest.FOLDS, most_leaves
             (nodes, n_leaves), errors = forest.room(*shape), np.empty(shape[:2])
-            values, weights = np.empty((*shape, n_labels), np.float32), np.empty(shape, np.int32)
+            values = np.empty((*shape, n_labels), np.float32)
+            weights = np.empty(shape, np.int32)
             grown = nodes, n_leaves, values, weights, errors
             if not kernels.boost(*given, *settings, *grown, first, n_threads, simd()):
                 raise MemoryError("There is not enough memory to grow trees.")
-            used, n_before = np.arange(most_leaves) < n_leaves[..., np.newaxis], len(run.values)
+            used = np.arange(most_leaves) < n_leaves[..., np.newaxis]
+            n_before = len(run.values)
             run.values.resize((n_before + n_leaves.sum(), n_labels), refcheck=False)
             run.values[n_before:] = values[used]
             run.weights.append(weights[used])
@@ -126,7 +135,8 @@ def boost_trees(
             if callback is not None:
                 callback()
 
-    leaves, n_rows = [np.array([(-1, 0, 0.0)], forest.NODE)] * forest.FOLDS, np.count_nonzero(others, axis=1)
+    leaves = [np.array([(-1, 0, 0.0)], forest.NODE)] * forest.FOLDS
+    n_rows = np.count_nonzero(others, axis=1)
     runs = []
     for number, (depth, leaf) in enumerate(_CONTEST):
         seed = (random_state + (number + 1) * 2**32) % 2**64  # the forests' is below 2^32
@@ -162,25 +172,29 @@ def _binned(X: Any, random_state: int) -> tuple[NDArray[np.int32], NDArray[np.in
     If a column has more than 255 numbers, the cuts lie evenly among them.
     """
     (n_samples, n_features), is_sparse = X.shape, sparse.issparse(X)
-    columns, most = np.arange(n_features, dtype=np.int32), max(1000, _CODES // n_samples)
+    columns = np.arange(n_features, dtype=np.int32)
+    most = max(1000, _CODES // n_samples)
     if n_features > most:
         filled = np.bincount(X.indices[X.data != 0], minlength=n_features) if is_sparse else np.count_nonzero(X, axis=0)
         order = np.lexsort((np.random.default_rng(random_state).permutation(n_features), -filled))
         columns = np.sort(order[:most]).astype(np.int32)
     stored = X[:, columns].tocsc() if is_sparse else X
-    codes, cuts = np.empty((len(columns), n_samples), np.int8), np.zeros((len(columns), _CUTS), np.float32)
+    codes = np.empty((len(columns), n_samples), np.int8)
+    cuts = np.zeros((len(columns), _CUTS), np.float32)
     varies = np.zeros(len(columns), dtype=bool)
     for at, column in enumerate(columns):
         part = slice(*stored.indptr[at : at + 2]) if is_sparse else slice(None)
         rows = stored.indices[part] if is_sparse else part
         x = in_float32(stored.data[part] if is_sparse else X[:, column]) + np.float32(0)
         values, place = np.unique(x if len(x) == n_samples else np.append(x, np.float32(0)), return_inverse=True)
-        below, above = values[:-1], values[1:]
+        below = values[:-1]
+        above = values[1:]
         middle = below * np.float32(0.5) + above * np.float32(0.5)
         middle = np.where((below < middle) & (middle < above), middle, below)
         if len(middle) > _CUTS:
             middle = middle[(2 * np.arange(_CUTS) + 1) * len(middle) // (2 * _CUTS)]
-        varies[at], cuts[at, : len(middle)] = len(middle), middle
+        varies[at] = len(middle)
+        cuts[at, : len(middle)] = middle
         codes[at] = np.searchsorted(middle, np.float32(0)) - 128
         codes[at, rows] = (np.searchsorted(middle, values) - 128)[place[: len(x)]]
     varies[0] |= not varies.any()

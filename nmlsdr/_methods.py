@@ -131,7 +131,8 @@ def find_method(name: str, known: Iterable[str] = METHODS) -> str:
     >>> find_method("nmlsdr*")
     'NMLSDR*'
     """
-    keys, given = {key.lower(): key for key in known}, name.strip().lower()
+    keys = {key.lower(): key for key in known}
+    given = name.strip().lower()
     if given in keys:
         return keys[given]
     near = difflib.get_close_matches(given, keys, n=1)

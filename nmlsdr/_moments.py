@@ -47,7 +47,9 @@ class RowSums:
     dtype: np.dtype
 
     def __init__(self, rows: Any) -> None:
-        self.rows, self.shape, self.dtype = rows, rows.shape, rows.dtype
+        self.rows = rows
+        self.shape = rows.shape
+        self.dtype = rows.dtype
 
     @property
     def is_sparse(self) -> bool:
@@ -114,7 +116,8 @@ class RowSums:
         stored = np.bincount(X.indices, minlength=X.shape[1])
         total = (X.shape[0] - stored) * mean * mean
         total += np.bincount(X.indices, weights=(X.data - mean[X.indices]) ** 2, minlength=X.shape[1])
-        low, high = X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()
+        low = X.min(axis=0).toarray().ravel()
+        high = X.max(axis=0).toarray().ravel()
         return total, ((low != first) | (high != first)).astype(np.int64)
 
     def norm(self) -> float:
@@ -156,7 +159,8 @@ class RowSums:
 
         It is given by its lower triangle, in Fortran order, with zeros above.
         """
-        X, weights = self.rows, np.asarray(row_weights, dtype=np.float64)
+        X = self.rows
+        weights = np.asarray(row_weights, dtype=np.float64)
         if sparse.issparse(X):
             X, mean = without_offsets(X, mean)
             weights = np.broadcast_to(weights, (X.shape[0],))
@@ -164,7 +168,8 @@ class RowSums:
             # - mean moment' - moment mean' + (sum of the weights) mean mean', in the lower triangle
             shift = moment - 0.5 * weights.sum() * mean
             return blas.dsyr2(-1.0, mean, shift, a=sparse_gram(X.T, weights), lower=1, overwrite_a=1)
-        S, root = np.zeros((X.shape[1], X.shape[1]), order="F"), np.sqrt(weights)
+        S = np.zeros((X.shape[1], X.shape[1]), order="F")
+        root = np.sqrt(weights)
         for rows, block in self.centred_blocks(mean):
             if root.ndim:
                 block *= root[rows, None]
@@ -175,7 +180,9 @@ class RowSums:
 
     def row_gram(self, w: np.ndarray) -> np.ndarray:
         """Xc diag(w) Xc' of rows in memory, in the form of `gram`."""
-        X, mean, kept = self.rows, self.means(), np.flatnonzero(w)
+        X = self.rows
+        mean = self.means()
+        kept = np.flatnonzero(w)
         if sparse.issparse(X):
             X, mean = without_offsets(X, mean)
             offset = X @ (w * mean) - 0.5 * float(w @ mean**2)
@@ -381,10 +388,13 @@ def label_sets(X: RowSums, Y: np.ndarray, known: np.ndarray | None = None) -> li
 
 def _label_set(X: RowSums, Y: np.ndarray, labels: np.ndarray, known: np.ndarray | None) -> LabelSet:
     if len(Y) == 0:  # a label that is nowhere known: every sum is 0
-        nothing, of_labels = np.zeros(X.shape[1]), np.zeros(len(labels))
+        nothing = np.zeros(X.shape[1])
+        of_labels = np.zeros(len(labels))
         return LabelSet(labels, known, 1, nothing, nothing, np.zeros((X.shape[1], len(labels))), of_labels, 0.0)
-    mean, label_mean = X.means(), Y.mean(axis=0)
-    squares, moment = X.squares(mean), X.label_moment(Y, mean)
+    mean = X.means()
+    label_mean = Y.mean(axis=0)
+    squares = X.squares(mean)
+    moment = X.label_moment(Y, mean)
     moment[squares == 0] = 0.0  # of a constant feature it is rounding noise
     centred = Y - label_mean
     centred[:, _constant(Y, Y[0])] = 0.0

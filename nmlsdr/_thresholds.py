@@ -143,7 +143,8 @@ def flip_rate_interval(scores: np.ndarray, labels: Labels) -> tuple[float, float
         At most 1/2; the highest is 1/2 where the estimate is at its largest value.
     """
     (rate, m), (wider, _) = (_clearest_share(*_known(scores, labels), tenths) for tenths in (1, 2))
-    rate, wider = min(_LARGEST_FLIP_RATE, rate), min(_LARGEST_FLIP_RATE, wider)
+    rate = min(_LARGEST_FLIP_RATE, rate)
+    wider = min(_LARGEST_FLIP_RATE, wider)
     error = 2.0 * float(np.sqrt(max(rate * (1.0 - rate), 1.0 / m) / m))
     lowest = max(0.0, rate - error - 0.02 - max(0.0, wider - rate))
     return lowest, 0.5 if rate == _LARGEST_FLIP_RATE else min(0.5, rate + error + 0.005)
@@ -170,7 +171,9 @@ def f1_cutoff(scores: np.ndarray, rate: float) -> float:
     v /= 1.0 - 2.0 * rate
     v.sort()
     np.negative(v, out=v)  # in falling order
-    total, hits, best = max(1.0, float(v.sum())), 0.0, 0.0
+    total = max(1.0, float(v.sum()))
+    hits = 0.0
+    best = 0.0
     for first in range(0, len(v), _AT_ONCE):
         expected_hits = np.minimum(v[first : first + _AT_ONCE], 1.0)
         expected_hits[0] += hits
@@ -242,7 +245,8 @@ def learned_cutoffs(rule: str, labels: Labels, rate: float, scores: np.ndarray, 
     if rule == "f1":
         scores, given = _known(scores, labels)
         return np.full(labels.Y.shape[1], f1_cutoff(scores, rate) if (given > 0).any() else 0.5)
-    Y, known = labels.labeled_part().Y, labels.known[labels.labeled]
+    Y = labels.labeled_part().Y
+    known = labels.known[labels.labeled]
     if rule == "prior":
         given = known_shares(Y, known)
         shares = np.clip(np.clip(unflipped(given, rate), 0.0, 1.0) + more, 0.0, 1.0)
@@ -272,7 +276,8 @@ def cutoffs_with_verdicts(rule: str, before: Scored, after: Scored, rate: float)
     -------
     ndarray of shape (n_labels,), float64
     """
-    labels, rows = before.labels, before.labels.labeled
+    labels = before.labels
+    rows = before.labels.labeled
     known = labels.known[rows]
     added = np.where(known, after.labels.Y[rows] - labels.Y[rows], 0.0)
     if rule == "prior":
@@ -303,7 +308,8 @@ def rank_scores(estimator: Any, X: Any) -> np.ndarray:
 
     while hasattr(estimator, "best_estimator_") or isinstance(estimator, Pipeline):
         if isinstance(estimator, Pipeline):
-            X, estimator = (estimator[:-1].transform(X) if len(estimator) > 1 else X), estimator[-1]
+            X = estimator[:-1].transform(X) if len(estimator) > 1 else X
+            estimator = estimator[-1]
         else:
             estimator = estimator.best_estimator_
     for method in ("_rank_scores", "decision_function", "predict_proba"):

@@ -50,12 +50,15 @@ _TRIES = 10**6
 _LEAF = 3
 _STEPS = 1024  # labels are multiples of 1 / 1024
 # Splits are chosen by so many random sums of the labels, if there are more labels than the other number.
-_SUMS, MOST_LABELS = 62, 256
+_SUMS = 62
+MOST_LABELS = 256
 FOLDS = 4  # of the boosted trees
 WORK = 2e8  # rows x features x labels, about .2 s, between two checks for Ctrl-C
 WORTH_A_THREAD = 2e5  # of the same, about .2 ms
 _WORTH_SCORING = 3e4  # rows x trees
-_ROWS_AT_ONCE, _SCORES = 4096, 1 << 18  # that go down a tree together at most, their scores: 2 MB, features: 16 MB
+# that go down a tree together at most, their scores: 2 MB, features: 16 MB
+_ROWS_AT_ONCE = 4096
+_SCORES = 1 << 18
 _NO_DRAWS = np.empty((0, 0), np.int32)
 NODE = np.dtype([("feature", "i4"), ("left", "i4"), ("threshold", "f4")])
 
@@ -123,7 +126,8 @@ class Forest(Trees):
     @property
     def values(self) -> NDArray[np.float32]:
         """Mean label of the draws of each leaf (n_leaves, n_labels)."""
-        shape, labels = (len(self.ends) - 1, self.labels.shape[0]), self.labels
+        shape = (len(self.ends) - 1, self.labels.shape[0])
+        labels = self.labels
         labels = labels.toarray() if sparse.issparse(labels) else labels
         sums = sparse.csr_array((self.times.astype(np.int32), self.rows, self.ends), shape) @ labels
         return (sums / (_STEPS * self.weights[:, np.newaxis])).astype(np.float32)
@@ -135,7 +139,8 @@ class Forest(Trees):
         if sparse.issparse(self.labels):
             self.labels = check_rows(self.labels, "labels", dtype=np.int16)
         (stored, *_), ends, rows, n_rows = _stored(self.labels), self.ends, self.rows, self.labels.shape[0]
-        least, most = int(sparse.issparse(self.labels)), _ROWS_OF_A_TREE
+        least = int(sparse.issparse(self.labels))
+        most = _ROWS_OF_A_TREE
         yield (ends[0], ends[-1]) != (0, len(rows)) or (ends[1:] <= ends[:-1]).any(), "it has leaves without rows"
         yield (rows < 0).any() or (rows >= n_rows).any(), f"it has rows beyond the {n_rows} whose labels it knows"
         yield (self.times < 1).any(), "it has rows that were not drawn"
@@ -216,7 +221,11 @@ def checked_trees(kind: type[Trees], arrays: Mapping[str, Any], n_features: int,
 
 def _faults(trees: Any, n_features: int, n_labels: int) -> Iterator[tuple[Any, str]]:
     """Whether something is wrong, and what; each fault is looked for if there is none before it."""
-    roots, feature, left, sizes, fit = trees.roots, trees.feature, trees.left, {"C": n_labels}, True
+    roots = trees.roots
+    feature = trees.feature
+    left = trees.left
+    sizes = {"C": n_labels}
+    fit = True
     for name, array in arrays_of(trees).items():
         dtype, letters = _ARRAYS[name]
         parts = _stored(array) if sparse.issparse(array) else (array,)
@@ -225,12 +234,15 @@ def _faults(trees: Any, n_features: int, n_labels: int) -> Iterator[tuple[Any, s
         fit &= all(sizes.setdefault(letter, size) == size for letter, size in zip(letters, array.shape, strict=False))
     fit = fit and len(roots) > 1 and (roots[0], roots[-1]) == (0, len(feature)) and (roots[1:] > roots[:-1]).all()
     yield not fit, "its arrays do not fit together"
-    inner, tree = np.flatnonzero(feature != -1), np.repeat(np.arange(len(roots) - 1), np.diff(roots))
-    children, parents = np.concatenate([left[inner], left[inner] + 1]), np.tile(inner, 2)
+    inner = np.flatnonzero(feature != -1)
+    tree = np.repeat(np.arange(len(roots) - 1), np.diff(roots))
+    children = np.concatenate([left[inner], left[inner] + 1])
+    parents = np.tile(inner, 2)
     each_once = np.array_equal(np.sort(children), np.delete(np.arange(len(feature)), roots[:-1]))
     below = each_once and (children > parents).all() and (tree[children] == tree[parents]).all()
     yield not below, "it has a node that is not the child of one node before it in its tree"
-    n_leaves, leaves = sizes.get("v", sizes.get("e", 0) - 1), np.flatnonzero(feature == -1)
+    n_leaves = sizes.get("v", sizes.get("e", 0) - 1)
+    leaves = np.flatnonzero(feature == -1)
     order = leaves[np.argsort(left[leaves])]
     yield not np.array_equal(left[order], np.arange(n_leaves)), "its leaves are not numbered each once"
     yield not trees.n_models and (np.diff(tree[order]) < 0).any(), "its leaves are not numbered tree by tree"
@@ -362,7 +374,9 @@ def score_by_forests(forests: Sequence[Any], X: Any, n_jobs: int) -> list[np.nda
 def summed(forest: Any, X: Any, n_jobs: int, divisor: Any, draws: NDArray[np.int32] = _NO_DRAWS) -> np.ndarray:
     """The values of each row's leaves, added over the trees, or over those that left it out, and divided."""
     values, *leaves = forest.for_kernel()
-    n_labels, most = values.shape[1], 256 if forest.n_models else _ROWS_AT_ONCE  # values that are there need no sharing
+    # values that are there need no sharing
+    n_labels = values.shape[1]
+    most = 256 if forest.n_models else _ROWS_AT_ONCE
     sums = np.zeros((X.shape[0], n_labels))
     arrays = forest.roots, forest.feature, forest.threshold, forest.left, values, *leaves
     for part, rows in dense_parts(X):
@@ -399,30 +413,41 @@ def to_sklearn(forest: Any) -> Any:
     from sklearn.tree import DecisionTreeRegressor
     from sklearn.tree._tree import Tree
 
-    values, inner, left, trees = forest.values, forest.feature >= 0, forest.left, []
+    values = forest.values
+    inner = forest.feature >= 0
+    left = forest.left
+    trees = []
     n_labels = values.shape[1]
-    draws, depth = np.zeros(len(left)), np.zeros(len(left), dtype=np.int64)
+    draws = np.zeros(len(left))
+    depth = np.zeros(len(left), dtype=np.int64)
     means = np.zeros((len(left), n_labels))
     factor = (len(forest.roots) - 1) / (forest.n_models or len(forest.roots) - 1)  # theirs averages the trees
-    draws[~inner], means[~inner] = forest.weights[left[~inner]], factor * values[left[~inner]]
+    draws[~inner] = forest.weights[left[~inner]]
+    means[~inner] = factor * values[left[~inner]]
     for node in np.flatnonzero(inner)[::-1]:  # children come after their parents
         both = slice(left[node], left[node] + 2)
         draws[node], means[node] = draws[both].sum(), np.average(means[both], axis=0, weights=draws[both])
         depth[node] = 1 + depth[both].max()
     for first, end in zip(forest.roots[:-1].tolist(), forest.roots[1:].tolist(), strict=True):
-        part, tree = slice(first, end), Tree(forest.n_features_in_, np.ones(n_labels, dtype=np.intp), n_labels)
+        part = slice(first, end)
+        tree = Tree(forest.n_features_in_, np.ones(n_labels, dtype=np.intp), n_labels)
         nodes = np.zeros(end - first, dtype=tree.__getstate__()["nodes"].dtype)
         nodes["left_child"] = np.where(inner[part], left[part] - first, -1)
         nodes["right_child"] = np.where(inner[part], left[part] - first + 1, -1)
-        nodes["feature"], nodes["threshold"] = forest.feature[part], forest.threshold[part]
+        nodes["feature"] = forest.feature[part]
+        nodes["threshold"] = forest.threshold[part]
         nodes["impurity"] = (means[part] - means[part] ** 2).mean(axis=1)  # the variance of labels 0 and 1
         nodes["n_node_samples"] = nodes["weighted_n_node_samples"] = draws[part]
         state = {"max_depth": depth[first], "node_count": end - first, "nodes": nodes}
         tree.__setstate__(state | {"values": means[part, :, np.newaxis].copy()})
         estimator = DecisionTreeRegressor()
-        estimator.tree_, estimator.n_features_in_, estimator.n_outputs_ = tree, forest.n_features_in_, n_labels
+        estimator.tree_ = tree
+        estimator.n_features_in_ = forest.n_features_in_
+        estimator.n_outputs_ = n_labels
         trees.append(estimator)
     found = RandomForestRegressor(len(trees))
-    found.estimator_, found.estimators_ = DecisionTreeRegressor(), trees
-    found.n_features_in_, found.n_outputs_ = forest.n_features_in_, n_labels
+    found.estimator_ = DecisionTreeRegressor()
+    found.estimators_ = trees
+    found.n_features_in_ = forest.n_features_in_
+    found.n_outputs_ = n_labels
     return found

@@ -151,7 +151,8 @@ class ExactIndex:
     def __init__(self, X: Any, *, metric: Metric = "euclidean", n_jobs: int | None = None) -> None:
         rows = arguments.check_rows(X)
         self._rows = rows if sparse.issparse(rows) or is_memory_map(rows) else rows.copy()
-        self._metric, self._n_jobs = arguments.check_metric(metric), n_jobs
+        self._metric = arguments.check_metric(metric)
+        self._n_jobs = n_jobs
         # The prepared rows, computed from self._rows and self._metric.  None after unpickling, until they are needed.
         self._prepared: PreparedRows | None = self._prepare()
 
@@ -342,7 +343,8 @@ def _rbf_weights(W: sparse.csr_array, squared: np.ndarray, indices: np.ndarray, 
     n, k = indices.shape
     edge = np.empty(W.nnz)
     keys = np.repeat(np.arange(n, dtype=np.int64), np.diff(W.indptr)) * n + W.indices
-    rows, columns = np.repeat(np.arange(n, dtype=np.int64), k), indices.ravel().astype(np.int64)
+    rows = np.repeat(np.arange(n, dtype=np.int64), k)
+    columns = indices.ravel().astype(np.int64)
     edge[np.searchsorted(keys, rows * n + columns)] = squared.ravel()
     edge[np.searchsorted(keys, columns * n + rows)] = squared.ravel()  # d(i, j) and d(j, i) are the same bits
     return np.exp(-(edge / sigma) / sigma)
@@ -405,7 +407,8 @@ def normalized_weights(
     if exponent:
         W = sparse.csr_array((np.ldexp(W.data, exponent), W.indices, W.indptr), shape=W.shape)
     degree = W @ np.ones(W.shape[0])
-    values, row_sums = np.empty(W.nnz), np.empty(W.shape[0])
+    values = np.empty(W.nnz)
+    row_sums = np.empty(W.shape[0])
     _weights.normalize(W.data, W.indices, W.indptr, degree, stochastic, values, row_sums, n_threads)
     return values, row_sums
 

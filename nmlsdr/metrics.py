@@ -386,7 +386,8 @@ def score_table(
     {"HL'": 0.667, "RL'": 0.75, 'AP': 0.917, "OE'": 1.0, "Cov'": 0.667, 'MaF1': 0.556, 'MiF1': 0.667}
     """
     check_choice(coverage_empty, "coverage_empty", 0, -1)
-    compared, options = Compared(Y, scores, predictions), {"Cov'": {"empty": coverage_empty}}
+    compared = Compared(Y, scores, predictions)
+    options = {"Cov'": {"empty": coverage_empty}}
     values = {name: each.function(compared, scores, **options.get(name, {})) for name, each in MEASURES.items()}
     values["Cov'"] /= compared.truth.shape[1]
     return {name: 1.0 - value if MEASURES[name].is_loss else value for name, value in values.items()}
@@ -432,7 +433,8 @@ class _Ranking:
         self.values = np.take_along_axis(scores[:, ::-1], order, axis=1)  # descending over the known labels
         self.relevant = np.take_along_axis(truth[:, ::-1], order, axis=1)  # whether the label at this depth is relevant
         self.hits = np.cumsum(self.relevant, axis=1, dtype=np.intp)  # relevant labels down to this depth, inclusive
-        self.n_relevant, self.n_known = self.hits[:, -1], known.sum(axis=1)
+        self.n_relevant = self.hits[:, -1]
+        self.n_known = known.sum(axis=1)
         self.counted = (self.n_relevant > 0) & (self.n_relevant < self.n_known)  # rows that can be ranked
 
 

@@ -106,7 +106,8 @@ def fit_posterior(Y: Any, indices: Any, *, smoothing: float = 1.0, n_jobs: int |
     """
     s = check_real(smoothing, "smoothing", 0.0, _LARGEST_SMOOTHING, low_open=True)
     Y, indices = _check_labels_and_indices(Y, indices)
-    n_samples, n_neighbors = len(Y), indices.shape[1]
+    n_samples = len(Y)
+    n_neighbors = indices.shape[1]
     if len(indices) != n_samples:
         raise InputError(f"indices has {len(indices)} rows, but Y has {n_samples}; give the neighbours of every row.")
     check_n_neighbors(n_neighbors, n_samples, exclude_self=True)
@@ -164,7 +165,8 @@ def posterior(table: PosteriorTable, Y: Any, indices: Any, *, n_jobs: int | None
     True
     """
     Y, indices = _check_labels_and_indices(Y, indices)
-    wanted, given = (len(table.prior), table.n_neighbors), (Y.shape[1], indices.shape[1])
+    wanted = (len(table.prior), table.n_neighbors)
+    given = (Y.shape[1], indices.shape[1])
     if given != wanted:
         raise InputError(f"The table was learned from {wanted} labels and neighbours, got {given}; pass as many.")
     return look_up(table.posterior, Y, indices, n_jobs)
@@ -180,7 +182,8 @@ def look_up(posteriors: np.ndarray, Y: np.ndarray, indices: np.ndarray, n_jobs: 
 
 def _check_labels_and_indices(Y: Any, indices: Any) -> tuple[np.ndarray, np.ndarray]:
     """Labels as the kernels read them, and indices of their rows."""
-    Y, rows = check_binary(Y), np.asarray(indices)
+    Y = check_binary(Y)
+    rows = np.asarray(indices)
     if rows.ndim != 2 or (rows.dtype.kind not in "iu" and rows.size):
         raise InputError(f"indices must be integers (n_queries, n_neighbors), got {rows.dtype} of shape {rows.shape}.")
     rows = contiguous(rows, np.intp)

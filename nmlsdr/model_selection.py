@@ -88,7 +88,8 @@ class LabeledRowsSplit:
         labels = _read(X, y)
         labeled = labels.labeled
         if _refers_to_all_rows(self.cv):
-            rows, folds = np.arange(len(labeled)), check_cv(self.cv).split()
+            rows = np.arange(len(labeled))
+            folds = check_cv(self.cv).split()
         else:
             rows, known = _known_rows(X, labels, groups)
             folds = check_cv(self.cv, known[1], classifier=True).split(*known)
@@ -275,7 +276,8 @@ def _columns_of_classes(found: Any, classes: Any, labels: Labels) -> NDArray[np.
         columns[:, np.searchsorted(labels.classes, np.asarray(classes, labels.classes.dtype))] = found
         return columns
     if len(labels.classes) == 1 and isinstance(classes, np.ndarray):  # scikit-learn takes one column for classes
-        found, classes = [found], [classes]
+        found = [found]
+        classes = [classes]
     if not isinstance(found, list):
         return np.asarray(_probabilities(found, len(labels.classes)), dtype=np.float64)
     pairs = zip(found, classes, strict=True)  # one (n, classes seen) for each label, as scikit-learn's classifiers give
@@ -292,7 +294,8 @@ class _Scorer:
     """
 
     def __init__(self, measure: metrics.Measure) -> None:
-        self.measure, self._sign = measure, -1 if measure.is_loss else 1
+        self.measure = measure
+        self._sign = -1 if measure.is_loss else 1
 
     def __call__(self, estimator: Any, X: Any, y_true: Any) -> float:
         found = rank_scores(estimator, X) if self.measure.ranks else estimator.predict(X)

@@ -201,7 +201,9 @@ def kappa_of_sets(sets: list[LabelSet], n_features: int) -> np.ndarray:
     """
     squares = sum((each.squares for each in sets), np.zeros(n_features))
     divisor = np.where(squares > 0, squares, 1.0)
-    h, h0, summed = np.zeros(n_features), np.zeros(n_features), np.zeros(n_features)
+    h = np.zeros(n_features)
+    h0 = np.zeros(n_features)
+    summed = np.zeros(n_features)
     for each in sets:  # all of them over |x_j|^2: h_j itself could overflow
         h += np.sum((each.moment / np.sqrt(divisor)[:, None]) ** 2, axis=1)
         h0 += each.squares / divisor * (each.label_squares / max(each.count - 1, 1))

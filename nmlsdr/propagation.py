@@ -154,7 +154,8 @@ def propagate(
     """
     system = system_of(W, Y, alpha, labeled, n_jobs)
     if init is not None:
-        init, shape = arguments.contiguous(init, np.float64), system.Y.shape
+        init = arguments.contiguous(init, np.float64)
+        shape = system.Y.shape
         if init.shape != shape or not np.isfinite(init).all():
             raise InputError(f"init must be a finite array of shape {shape}, got {init.shape}; pass an earlier F.")
         init = np.clip(init, 0.0, 1.0)
@@ -241,7 +242,8 @@ def propagate_checked(
             "label a row of each component, or connect them by more neighbours for each row.",
             stacklevel=3,
         )
-    residual, n_iter = float(solved.residuals.max(initial=0.0)), int(solved.sweeps.max(initial=0))
+    residual = float(solved.residuals.max(initial=0.0))
+    n_iter = int(solved.sweeps.max(initial=0))
     most = 1.0 if system.clip else math.inf  # clipped, F and the solution lie in [0, 1]
     error_bound = min(_error_bound(system, solved.residuals), most)
     if not (silent or (solved.residuals <= aim).all()):

@@ -25,7 +25,9 @@ class Outcome:
     """Exit status, and what was written."""
 
     def __init__(self, status, out, err):
-        self.status, self.out, self.err = status, out, err
+        self.status = status
+        self.out = out
+        self.err = err
 
     def __repr__(self):
         return f"status {self.status}\n--- stdout\n{self.out}\n--- stderr\n{self.err}"

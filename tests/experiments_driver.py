@@ -68,7 +68,8 @@ def plant(fault):
 
         return at
 
-    os.fsync, os.replace = faulty("flush", os.fsync), faulty("rename", os.replace)
+    os.fsync = faulty("flush", os.fsync)
+    os.replace = faulty("rename", os.replace)
 
 
 def main(words=None):

@@ -69,7 +69,9 @@ def sums_of(Y, n_sums, tree, n_drawn):
 
 def thresholds(x, several, random):
     """Of the values x of a node: one at random, or some of the values, ascending."""
-    low, high, n = x.min(), x.max(), len(x)
+    low = x.min()
+    high = x.max()
+    n = len(x)
     if not several:
         t = low + (high - low) * (np.float32(random >> 8) * np.float32(2.0**-24))
         return [t if t < high else low]
@@ -79,11 +81,17 @@ def thresholds(x, several, random):
 
 def best_split(X, Y, w, tried, several, random, leaf):
     """The column and threshold of the largest |S_L|^2 / w_L + |S_R|^2 / w_R, or None; X are the rows of a node."""
-    D, start, salt = X.shape[1], below(random, X.shape[1]), random
+    D = X.shape[1]
+    start = below(random, X.shape[1])
+    salt = random
     S = (w[:, None] * Y).sum(axis=0)
-    best, found, looked, number = -1.0, None, 0, 0
+    best = -1.0
+    found = None
+    looked = 0
+    number = 0
     while looked < D and found is None:
-        end, columns = looked + 2 * tried, []
+        end = looked + 2 * tried
+        columns = []
         while looked < D and len(columns) < tried and (looked < end or not columns):
             column = (start + looked) % D
             looked += 1
@@ -94,11 +102,14 @@ def best_split(X, Y, w, tried, several, random, leaf):
             for t in thresholds(x, several, hashed(salt + number)):
                 goes = x <= t
                 if leaf <= goes.sum() <= len(x) - leaf:
-                    S_L, w_L = (w[goes, None] * Y[goes]).sum(axis=0), w[goes].sum()
-                    S_R, w_R = S - S_L, w.sum() - w_L
+                    S_L = (w[goes, None] * Y[goes]).sum(axis=0)
+                    w_L = w[goes].sum()
+                    S_R = S - S_L
+                    w_R = w.sum() - w_L
                     score = float((S_L**2).sum()) / float(w_L) + float((S_R**2).sum()) / float(w_R)
                     if score > best:
-                        best, found = score, (column, t)
+                        best = score
+                        found = (column, t)
             number += 1
     if found is not None and several:  # halfway to the next value
         column, t = found
@@ -121,11 +132,16 @@ def grow_tree(X, Y, tree, tried, several, n_draws, leaf=3, most=1 << 62, n_sums=
 def grow_nodes(rows, Y, by, w, columns, tree, tried, several, leaf, most_depth=1 << 62, rate=1.0, penalty=0.0):
     """The nodes of a tree over its drawn rows, whose columns are in its order; ``by``: what splits are chosen by."""
     own = key(~tree & WORD, int(several))
-    feature, threshold, left, values, weights = [-1], [np.float32(0)], [0], [], []
+    feature = [-1]
+    threshold = [np.float32(0)]
+    left = [0]
+    values = []
+    weights = []
     nodes = [(np.arange(len(rows)), 0, 0)]
     while nodes:
         at, node, depth = nodes.pop()
-        y, v = by[at], w[at]
+        y = by[at]
+        v = w[at]
         pure = (y == y[0]).all()
         split = None
         if len(at) >= 2 * leaf and not pure and len(columns) and depth < most_depth:
@@ -136,21 +152,29 @@ def grow_nodes(rows, Y, by, w, columns, tree, tried, several, leaf, most_depth=1
             values.append((sums / (1024.0 * (v.sum() + penalty))).astype(np.float32))
             weights.append(v.sum())
             continue
-        goes, child = rows[at, split[0]] <= split[1], len(feature)
-        feature[node], threshold[node], left[node] = columns[split[0]], split[1], child
-        feature, threshold, left = feature + [-1, -1], threshold + [np.float32(0)] * 2, left + [0, 0]
+        goes = rows[at, split[0]] <= split[1]
+        child = len(feature)
+        feature[node] = columns[split[0]]
+        threshold[node] = split[1]
+        left[node] = child
+        feature = feature + [-1, -1]
+        threshold = threshold + [np.float32(0)] * 2
+        left = left + [0, 0]
         nodes += [(at[~goes], child + 1, depth + 1), (at[goes], child, depth + 1)]
     return feature, threshold, left, values, weights
 
 
 def binned(X):
     """The columns of X that vary, for each number how many cuts are below it, and the cuts of each column."""
-    columns, codes, cuts = [], [], []
+    columns = []
+    codes = []
+    cuts = []
     for j, x in enumerate(X.T):
         values = sorted(set((x + np.float32(0)).tolist()))
         between = []
         for low, high in pairwise(values):
-            low, high = np.float32(low), np.float32(high)
+            low = np.float32(low)
+            high = np.float32(high)
             middle = low * np.float32(0.5) + high * np.float32(0.5)
             between.append(middle if low < middle < high else low)
         if len(between) > 254:
@@ -167,7 +191,9 @@ def boost(X, Y, seed, depth, leaf, n_rounds, number=0, most_draws=5000, n_sums=N
     X = np.clip(X, -1e30, 1e30).astype(np.float32)
     exact, Y, known, fold = Y, Y.astype(np.float32), ~np.isnan(Y), np.random.default_rng(0).permutation(len(X)) % 4
     columns, codes, cuts = binned(X)
-    D, models, errors = len(columns), [], np.zeros((n_rounds, 4))
+    D = len(columns)
+    models = []
+    errors = np.zeros((n_rounds, 4))
     for a in range(4):
         others = np.flatnonzero(fold != a)
         seen = known[others]
@@ -181,7 +207,8 @@ def boost(X, Y, seed, depth, leaf, n_rounds, number=0, most_draws=5000, n_sums=N
             drawn = others[draws > 0]
             gap = np.clip(1024 * (Y[drawn].astype(float) - F[drawn]), -2048, 2048)
             targets = np.where(known[drawn], np.rint(gap), 0).astype(np.int64)
-            order, by = mixed(list(range(D)), tree, n_draws), sums_of(targets, n_sums, tree, n_draws + D)
+            order = mixed(list(range(D)), tree, n_draws)
+            by = sums_of(targets, n_sums, tree, n_draws + D)
             tried = min(max(D // 2, 8), D, 100)
             given = codes[drawn][:, order], targets, by, draws[draws > 0], order, tree, tried, True, leaf
             feature, threshold, left, values, weights = grow_nodes(*given, depth, 0.07, 5.0)
@@ -288,15 +315,20 @@ def assert_equals_twin(found, grown):
 
     The leaves of boosted trees come round by round, those of a tree together.
     """
-    n_nodes, numbers, all_values, all_weights = 0, [], found.values, found.weights
+    n_nodes = 0
+    numbers = []
+    all_values = found.values
+    all_weights = found.weights
     for tree, (feature, threshold, left, values, weights) in enumerate(grown):
-        part, is_leaf = slice(*found.roots[tree : tree + 2]), np.array(feature) < 0
+        part = slice(*found.roots[tree : tree + 2])
+        is_leaf = np.array(feature) < 0
         assert found.feature[part].tolist() == feature
         assert found.threshold[part].tobytes() == np.array(threshold, dtype=np.float32).tobytes()
         leaves = found.left[part][is_leaf].min() + np.arange(len(values))
         np.testing.assert_array_equal(found.left[part], left + np.where(is_leaf, leaves[0], n_nodes))
         assert all_values[leaves].tobytes() == np.array(values).tobytes()
         np.testing.assert_array_equal(all_weights[leaves], weights)
-        n_nodes, numbers = n_nodes + len(feature), [*numbers, *leaves]
+        n_nodes = n_nodes + len(feature)
+        numbers = [*numbers, *leaves]
     assert found.roots[-1] == n_nodes
     assert (sorted(numbers) if found.n_models else numbers) == list(range(len(all_values)))

@@ -109,7 +109,8 @@ def attribute(name, change, *keys):
     def forger(schema, arrays):
         keeper = part(schema, "model", *keys)
         where = keeper["content"]["content"]
-        node, objects = where.get(name), False
+        node = where.get(name)
+        objects = False
         while node is not None and node["__loader__"] in ("ListNode", "DictNode"):
             inner = node["content"]
             objects = "objects" in inner

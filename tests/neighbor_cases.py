@@ -53,7 +53,8 @@ def by_scan(X, k, *, queries=None, n_threads=2):
     for first in range(0, Q.shape[0], step):
         some = min(step, Q.shape[0] - first)
         apart = np.empty(some * n)
-        pointers, candidates = np.arange(some + 1) * n, np.tile(np.arange(n), some)
+        pointers = np.arange(some + 1) * n
+        candidates = np.tile(np.arange(n), some)
         _graph.pair_distances(kernel_rows(X), kernel_rows(Q), first, pointers, candidates, apart, n_threads)
         apart = apart.reshape(some, n)
         if queries is None:
@@ -64,7 +65,8 @@ def by_scan(X, k, *, queries=None, n_threads=2):
             if queries is None:
                 near = near[near != first + i]
             near = near[np.argsort(apart[i, near], kind="stable")[:k]]
-            squared[first + i], indices[first + i] = apart[i, near], near
+            squared[first + i] = apart[i, near]
+            indices[first + i] = near
     return squared, indices
 
 
@@ -76,7 +78,8 @@ def search(method, X, queries, k, *, level=-1, n_threads=2, budget=1e9, packed=F
     """By this method, whatever the sizes: the lists and the facts of the search."""
     level = LEVELS[level]
     index = _graph.Index(kernel_rows(X), packed=packed, level=level, n_threads=n_threads, integers=integers)
-    found, others = _empty(X, queries, k), None if queries is None else kernel_rows(queries)
+    found = _empty(X, queries, k)
+    others = None if queries is None else kernel_rows(queries)
     running = _graph.Search(index, others, *found, n_threads=n_threads, method=method)
     running.start(n_threads, integers=integers, **options)
     while running.step(budget):
@@ -188,7 +191,9 @@ def rounded_apart_rows(d, *, copies=1):
     is rounded to -1, the nearest row at m + 1/2 + e, rounded to m + 1, and the copies at -(m + 3/2 - e), rounded to
     -(m + 1): the distance to the nearest grows by almost sqrt(d), the distance to the copies shrinks by almost sqrt(d).
     """
-    m, e, used = 20, 1e-4, np.arange(d - 3) < 0.98 * (d - 3)
+    m = 20
+    e = 1e-4
+    used = np.arange(d - 3) < 0.98 * (d - 3)
     query = np.where(used, -(0.5 + e), 0)
     nearest = np.where(used, m + 0.5 + e, m)
     copy = np.where(used, -(m + 1.5 - e), -(m + 1))

@@ -15,7 +15,8 @@ def draw_binary(rng, n_samples, n_features, n_labels):
     while True:
         X, F = draw(rng, n_samples, n_features, n_labels)
         Y = (np.linspace(0.4, 0.6, n_labels) < F).astype(float)
-        Y[0], Y[1] = 1.0, 0.0
+        Y[0] = 1.0
+        Y[1] = 0.0
         if np.unique(Y, axis=1).shape[1] == n_labels:
             return X, Y
 
@@ -34,6 +35,7 @@ def assert_same_directions(found, expected, tolerance=1e-8, *, scale=True):
     assert determined.any()
     for p, q in zip(P[determined], Q[determined], strict=True):
         if not scale:
-            p, q = p / np.linalg.norm(p), q / np.linalg.norm(q)
+            p = p / np.linalg.norm(p)
+            q = q / np.linalg.norm(q)
         size = np.abs(q).max()
         np.testing.assert_allclose(p / size, q / size * np.sign(p @ q), rtol=0, atol=max(tolerance, 1e-12))

@@ -90,7 +90,8 @@ def labels_of(n):
 
 
 def worst_error(n, solver, up_to_order):
-    worst, columns = 0.0, 0
+    worst = 0.0
+    columns = 0
     for W in graphs(n, up_to_order=up_to_order):
         T = transition_matrix(W).toarray()
         for labeled, Y in labels_of(n):

@@ -29,7 +29,8 @@ def squared_distance(x, y):
 
 def squared_distances(X, Y):
     """All canonical squared distances (n, m): the same sums, row pairs side by side."""
-    X, Y = _dense64(X), _dense64(Y)
+    X = _dense64(X)
+    Y = _dense64(Y)
     a = np.zeros((8, len(X), len(Y)))
     for j in range(X.shape[1]):
         a[j % 8] += (X[:, j, None] - Y[None, :, j]) ** 2
@@ -54,7 +55,8 @@ def metric_distances(X, Y, metric):
     """Squared distances (n, m); with "cosine" of unit rows, 2 (1 - cos), where a row of 0 is 2 from every row."""
     if metric == "euclidean":
         return squared_distances(X, Y)
-    X, Y = unit_rows(X), unit_rows(Y)
+    X = unit_rows(X)
+    Y = unit_rows(Y)
     return np.where(X.any(axis=1)[:, None] & Y.any(axis=1), squared_distances(X, Y), 2.0)
 
 
@@ -123,7 +125,8 @@ def propagate(W, Y, alpha, labeled=None):
     if np.ndim(alpha) == 2 or np.ndim(labeled) == 2:
         A = np.array(alpha, dtype=np.float64).reshape(-1, Y.shape[1] if np.ndim(alpha) == 2 else 1)
         known = np.ones(Y.shape, bool) if labeled is None else np.reshape(labeled, (len(Y), -1))
-        A, known = np.broadcast_to(A, Y.shape), np.broadcast_to(known, Y.shape)
+        A = np.broadcast_to(A, Y.shape)
+        known = np.broadcast_to(known, Y.shape)
         return np.column_stack([propagate(W, Y[:, [c]], A[:, c], known[:, c]) for c in range(Y.shape[1])])
     if labeled is not None:
         Y = np.where(np.asarray(labeled)[:, None], Y, 0.0)
@@ -145,7 +148,8 @@ def residual(indptr, indices, values, gain, h, m, B, F, p, block, restart):
     (A T F)_i = gain_i sum_j v_ij F_j; an empty ``values`` means v_ij = h_j.  Eliminated rows (gain 0) have z = 0.
     With an alpha per entry, gain and m are (n, width).
     """
-    gain, m = gain.reshape(len(F), -1), m.reshape(len(F), -1).astype(np.float64)
+    gain = gain.reshape(len(F), -1)
+    m = m.reshape(len(F), -1).astype(np.float64)
     v = values if len(values) else h[indices]
     rest = np.where(gain == 0, 0.0, (B + gain * _neighbor_sums(indptr, indices, v, F)) - F)
     z = (h[:, None] * rest).astype(np.float32)
@@ -162,7 +166,8 @@ def cg_sweeps(indptr, indices, values, k, m, e, x, z, p, rho, along, peak, tol, 
     (x, z, p, rho, along, peak) after ``n_sweeps`` sweeps; a column with peak <= tol keeps its x and z.
     With an alpha per entry, k and m are (n, width).
     """
-    k, m = k.reshape(len(p), -1), m.reshape(len(p), -1).astype(np.float64)
+    k = k.reshape(len(p), -1)
+    m = m.reshape(len(p), -1).astype(np.float64)
     for _ in range(n_sweeps):
         v = values if len(values) else np.ones(len(indices), np.float32)
         y = np.where(m == 0, np.float32(0), p - k * _neighbor_sums(indptr, indices, v, p))
@@ -173,8 +178,10 @@ def cg_sweeps(indptr, indices, values, k, m, e, x, z, p, rho, along, peak, tol, 
             wide = z.astype(np.float64)
             fresh = _block_sums((m * wide) * wide, block)
             turn = _float_or_zero(np.where(step != 0, fresh / rho, 0.0))
-        rho, peak = fresh, np.abs(e[:, None] * z).max(axis=0).astype(np.float64)
-        x, p = x + step * p, bfloat16(z + turn * p)
+        rho = fresh
+        peak = np.abs(e[:, None] * z).max(axis=0).astype(np.float64)
+        x = x + step * p
+        p = bfloat16(z + turn * p)
         along = _block_sums((m * p.astype(np.float64)) * wide, block)
     return x, z, p, rho, along, peak
 
@@ -192,7 +199,9 @@ def flush(h, x, F, clip):
 
 def eliminate(P, slack, B):
     """F = P F + B by elimination without a subtraction; ``slack`` is 1 - the row sums of P.  Returns F."""
-    P, slack, B = P.copy(), slack.copy(), B.copy()
+    P = P.copy()
+    slack = slack.copy()
+    B = B.copy()
     n = len(P)
     pivot = np.empty(n)
     for q in range(n - 1, -1, -1):
@@ -263,7 +272,9 @@ def feature_weights(X, Y, known=None):
     """
     X = _dense64(X)
     known = np.ones(np.shape(Y), dtype=bool) if known is None else known
-    h, h0, summed = np.zeros(X.shape[1]), np.zeros(X.shape[1]), np.zeros(X.shape[1])
+    h = np.zeros(X.shape[1])
+    h0 = np.zeros(X.shape[1])
+    summed = np.zeros(X.shape[1])
     for c in range(np.shape(Y)[1]):
         rows = np.flatnonzero(known[:, c])
         if len(rows) < 2:
@@ -285,7 +296,8 @@ def feature_weights(X, Y, known=None):
 @on_one_thread
 def ridge_regression(X, Y, ridge, w):
     """(coef, intercept) on S = Xc diag(w)^1/2, lambda = ridge |S|^2 / l; nothing varies: the mean."""
-    X, l = _dense64(X), len(Y)
+    X = _dense64(X)
+    l = len(Y)
     S = (X - X.mean(axis=0)) * np.sqrt(w) * (np.ptp(X, axis=0) > 0)
     level = ridge * np.sum(S * S) / l
     if level == 0:
@@ -301,16 +313,19 @@ def cross_fit(X, Y, shrinkages=(0.0, 0.5, 1.0), ridges=(0.3, 1.0, 3.0, 10.0, 30.
 
     Each label is fitted and compared on its known rows; a label without any is 0.
     """
-    X, l = _dense64(X), len(Y)
+    X = _dense64(X)
+    l = len(Y)
     known = np.ones(Y.shape, dtype=bool) if known is None else known
     fold = np.random.default_rng(seed).permutation(l) % min(n_splits, l)
     varies = np.array([known[:, c].any() and np.ptp(Y[known[:, c], c]) > 0 for c in range(Y.shape[1])])
-    all_of_it, weights = np.zeros(Y.shape[1]), np.zeros(Y.shape[1])
+    all_of_it = np.zeros(Y.shape[1])
+    weights = np.zeros(Y.shape[1])
     for label in np.flatnonzero(varies):
         given = Y[known[:, label], label]
         all_of_it[label] = np.sum((given - given.mean()) ** 2)
         weights[label] = min(1.0, np.var(given) / 0.04)  # a rare label that nothing predicts has little to say
-    best, errors = None, {}
+    best = None
+    errors = {}
     for b in shrinkages:
         for c in ridges:
             O = np.zeros(Y.shape)
@@ -350,7 +365,9 @@ def label_histogram(Y, delta, n_neighbors):
 
 def mlknn_posterior(Y, indices, query_indices, s=1.0):
     """(Prior, P(d|1), P(d|0), r): ML-kNN with Python's numbers, one row and one label at a time."""
-    n, C, k = len(Y), len(Y[0]), len(indices[0])
+    n = len(Y)
+    C = len(Y[0])
+    k = len(indices[0])
     c = label_histogram(Y, count_neighbor_labels(Y, indices), k)
     prior = [(s + sum(int(y[j]) for y in Y)) / (2 * s + n) for j in range(C)]
     given = [
@@ -360,7 +377,8 @@ def mlknn_posterior(Y, indices, query_indices, s=1.0):
     posterior = np.empty((len(query_indices), C))
     for i, counts in enumerate(count_neighbor_labels(Y, query_indices)):
         for j, d in enumerate(counts):
-            for_it, against = prior[j] * given[1][j][d], (1 - prior[j]) * given[0][j][d]
+            for_it = prior[j] * given[1][j][d]
+            against = (1 - prior[j]) * given[0][j][d]
             posterior[i, j] = for_it / (for_it + against)
     return np.array(prior), np.array(given[1]), np.array(given[0]), posterior
 
@@ -380,7 +398,8 @@ def generalized_projection(A, B, n_components):
 def cca_matrices(X, Y, ridge=0.1):
     """(A, B) of Xc'Yc (Yc'Yc + rI)^-1 Yc'Xc p = lambda (Xc'Xc + rI) p, labels coded -1/+1."""
     H = centring_matrix(len(X))
-    Xc, Yc = H @ X, H @ (2.0 * Y - 1.0)
+    Xc = H @ X
+    Yc = H @ (2.0 * Y - 1.0)
     inner = np.linalg.inv(Yc.T @ Yc + ridge * np.eye(Y.shape[1]))
     return Xc.T @ Yc @ inner @ Yc.T @ Xc, Xc.T @ Xc + ridge * np.eye(X.shape[1])
 
@@ -407,7 +426,8 @@ def weighted_lda_matrices(X, W, ridge=0.1):
     """
     n = W.sum(axis=0)
     m = W.sum(axis=1) @ X / n.sum()
-    S_w, S_b = ridge * np.eye(X.shape[1]), np.zeros((X.shape[1], X.shape[1]))
+    S_w = ridge * np.eye(X.shape[1])
+    S_b = np.zeros((X.shape[1], X.shape[1]))
     for k in np.flatnonzero(n):
         m_k = W[:, k] @ X / n[k]
         S_w += (X - m_k).T * W[:, k] @ (X - m_k)
@@ -470,13 +490,15 @@ def dependence_sweep(X, mean, visited, place, indptr, indices, share, A):
     changed = 0
     for i, at in zip(visited, place, strict=True):
         own = slice(indptr[i], indptr[i + 1])
-        labels, w = indices[own], share[own].copy()
+        labels = indices[own]
+        w = share[own].copy()
         if len(labels) == 0:
             continue
         x = X[at].astype(np.float64) - mean
         square = dot(x, x)
         g = np.array([dot(A[k], x) for k in labels]) - w * square
-        best, current = np.argmax(g), np.argmax(w)
+        best = np.argmax(g)
+        current = np.argmax(w)
         if w[current] == 1.0 and g[best] - g[current] <= 1e-13 * (np.abs(g).max() + square):
             continue  # a gain below rounding is none
         share[own] = np.arange(len(labels)) == best
@@ -559,7 +581,8 @@ def forget_rate(scores, given, rate):
 def f1_cutoff(scores, rate):
     """Half of the best expected F1 of the scores without flips, with the flips again."""
     v = sorted(((s - rate) / (1 - 2 * rate) for s in scores), reverse=True)
-    best, hits = 0.0, 0.0
+    best = 0.0
+    hits = 0.0
     for j, each in enumerate(v, start=1):
         hits += min(each, 1.0)
         best = max(best, 2 * hits / (max(1.0, sum(v)) + j))
@@ -570,7 +593,8 @@ def learner_weights(predictions, Y):
     """Halfway between equal weights and those of the smallest squared error, with weights >= 0 that sum to 1."""
     n_learners = len(predictions)
     misses = np.array([(Y - O).ravel() for O in predictions]).T
-    best, smallest = None, np.inf
+    best = None
+    smallest = np.inf
     for face in itertools.chain.from_iterable(itertools.combinations(range(n_learners), m) for m in (3, 2, 1)):
         first, *others = face  # the weight of the first is what the others leave
         a = np.zeros(n_learners)
@@ -578,7 +602,8 @@ def learner_weights(predictions, Y):
         a[others] = np.linalg.lstsq(differences, misses[:, first], rcond=None)[0] if others else []
         a[first] = 1.0 - a.sum()
         if (a >= 0).all() and np.sum((misses @ a) ** 2) < smallest:
-            best, smallest = a, np.sum((misses @ a) ** 2)
+            best = a
+            smallest = np.sum((misses @ a) ** 2)
     return (best + 1.0 / n_learners) / 2.0
 
 
@@ -612,8 +637,12 @@ def residual_propagation(
     R[labeled] = Y[labeled] - O
     P = X @ coef.T + intercept
     P[labeled] = O1
-    mean, k, A = X.mean(axis=0), min(2 * n_neighbors, len(X) - 1), np.diag(np.where(labeled, a_L, a_U))
-    E, scores, V = [], trend(queries), O.copy()
+    mean = X.mean(axis=0)
+    k = min(2 * n_neighbors, len(X) - 1)
+    A = np.diag(np.where(labeled, a_L, a_U))
+    E = []
+    scores = trend(queries)
+    V = O.copy()
     places = ((X - mean) @ components.T, (queries - mean) @ components.T), (P, queries @ coef.T + intercept)
     for rows, new in places:
         T = transition_matrix(neighbor_graph(rows, k))

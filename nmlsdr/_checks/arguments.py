@@ -46,7 +46,8 @@ def refuse_broken(matrix: Any, name: str) -> None:
     if not sparse.issparse(matrix) or matrix.format not in ("csr", "csc"):
         return
     size, bound = matrix.shape if matrix.format == "csr" else matrix.shape[::-1]
-    indptr, indices = matrix.indptr, matrix.indices
+    indptr = matrix.indptr
+    indices = matrix.indices
     sound = len(indptr) == size + 1 and indptr[0] == 0 and bool((indptr[:-1] <= indptr[1:]).all())
     if sound and indptr[-1] > 0:
         stored = indices[: indptr[-1]]
@@ -59,7 +60,9 @@ def refuse_broken(matrix: Any, name: str) -> None:
 def _with_parts(X: Any, data: np.ndarray, indices: np.ndarray, indptr: np.ndarray) -> Any:
     """X in these arrays; the constructor would choose the type of the indices."""
     changed = sparse.csr_array(X.shape, dtype=X.dtype)
-    changed.data, changed.indices, changed.indptr = data, indices, indptr
+    changed.data = data
+    changed.indices = indices
+    changed.indptr = indptr
     return changed
 
 
@@ -217,14 +220,17 @@ def check_row_pair(X: Any, queries: Any) -> tuple[Any, Any]:
 
 def match_rows(rows: Any, queries: Any) -> tuple[Any, Any]:
     """`check_row_pair` of rows that are checked."""
-    rows, queries = aligned(rows), aligned(queries)
+    rows = aligned(rows)
+    queries = aligned(queries)
     refuse_unequal_features(rows.shape[1], queries.shape[1])
     if sparse.issparse(rows) != sparse.issparse(queries):
-        rows, queries = sparse.csr_array(rows), sparse.csr_array(queries)
+        rows = sparse.csr_array(rows)
+        queries = sparse.csr_array(queries)
     if rows.dtype == np.float32 and queries.dtype == np.float64:
         queries = narrowed(queries)  # a few queries from a list of Python's numbers must not cost a copy of all rows
     if rows.dtype != queries.dtype:
-        rows, queries = rows.astype(np.float64, copy=False), queries.astype(np.float64, copy=False)
+        rows = rows.astype(np.float64, copy=False)
+        queries = queries.astype(np.float64, copy=False)
     return rows, queries
 
 
@@ -242,7 +248,8 @@ def _check_finite(values: np.ndarray, name: str, table: Any = None) -> None:
     step = max(1, _CHECK_VALUES // width)
     for first in range(0, len(values), step):
         block = values[first : first + step]
-        low, high = float(block.min(initial=0.0)), float(block.max(initial=0.0))
+        low = float(block.min(initial=0.0))
+        high = float(block.max(initial=0.0))
         if low >= -LARGEST_VALUE and high <= LARGEST_VALUE:  # false for NaN too
             continue
         if np.isfinite(low) and np.isfinite(high):
@@ -296,7 +303,8 @@ def check_graph(W: Any, name: str = "W", *, n_samples: int | None = None) -> spa
         raise InputError(f"{name} must be a sparse or 2-D numeric matrix, got {what}.")
     W = sparse.csr_array(matrix).astype(np.float64, copy=False)
     if W.shape[0] != W.shape[1] or (n_samples is not None and W.shape[0] != n_samples):
-        wanted, advice = "square", "give one row and one column for each sample"
+        wanted = "square"
+        advice = "give one row and one column for each sample"
         if n_samples is not None:
             wanted = f"of shape ({n_samples}, {n_samples})"
             advice = "cross-validation cannot split a graph: use the parameter neighbors instead"

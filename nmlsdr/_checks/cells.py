@@ -91,11 +91,14 @@ def describe_bad_cell(table: Any, values: np.ndarray, words: Container[str] = ()
             if type(cell) in (float, int, bool):  # most cells, and quickly
                 continue
             if isinstance(cell, (datetime.date, np.datetime64, np.timedelta64)):
-                what, shown = "dates", str(cell)[:10]
+                what = "dates"
+                shown = str(cell)[:10]
             elif is_null(cell) and not isinstance(cell, Number | None):
-                what, shown = "missing values", str(cell)
+                what = "missing values"
+                shown = str(cell)
             elif isinstance(cell, str) and not is_number(cell) and fold(cell) not in words:
-                what, shown = "text", cell
+                what = "text"
+                shown = cell
             else:
                 continue
             return f"{name_column(table, j)} holds {what}: {shown[:60]!r} in row {row}"

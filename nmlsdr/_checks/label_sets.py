@@ -11,7 +11,8 @@ from .._errors import InputError
 from .cells import is_null, refuse_lazy
 from .words import fold, label_words, trim
 
-_SETS, _ROWS = (set, frozenset), (set, frozenset, list, tuple, np.ndarray)
+_SETS = (set, frozenset)
+_ROWS = (set, frozenset, list, tuple, np.ndarray)
 
 
 def rows_of_names(y: Any, name: str) -> list[Any] | None:
@@ -40,7 +41,8 @@ def rows_of_names(y: Any, name: str) -> list[Any] | None:
 def indicator(rows: Sequence[set[str]], names: Sequence[str], dtype: Any = np.int64) -> NDArray[Any]:
     """Labels (n, C): 1 for each of the names that a row has, 0 for the others."""
     # By hand: sklearn.preprocessing takes longer to load than many tables to read.
-    place, labels = {name: j for j, name in enumerate(names)}, np.zeros((len(rows), len(names)), dtype)
+    place = {name: j for j, name in enumerate(names)}
+    labels = np.zeros((len(rows), len(names)), dtype)
     np.put(labels, np.array([i * len(names) + place[name] for i, row in enumerate(rows) for name in row], int), 1)
     return labels
 

@@ -111,14 +111,17 @@ def check_labels(
             DataConversionWarning,
             stacklevel=2,
         )
-        values, labeled = values.ravel(), None if labeled is None else np.ravel(labeled)
+        values = values.ravel()
+        labeled = None if labeled is None else np.ravel(labeled)
     if values.ndim == 1:
         return _single_labels(y, values, labeled, name)
     Y, known = check_entries(y, labeled=labeled, name=name, to_fit=True)
     names = column_names(y)
     if fitted is not None and names is not None and list(names) != list(fitted):
         order = order_of_columns(list(names), list(fitted), name)
-        Y, known, names = Y[:, order], known[:, order], names[order]
+        Y = Y[:, order]
+        known = known[:, order]
+        names = names[order]
     labels = Labels(contiguous(Y), contiguous(known), _two_classes(Y), names, single=False)
     _refuse_no_labels(labels.labeled, name)
     return labels
@@ -126,7 +129,8 @@ def check_labels(
 
 def order_of_columns(given: list[str], fitted: list[str], name: str) -> list[int]:
     """Where each fitted column stands; an error if the columns have other names."""
-    missing, other = [one for one in fitted if one not in given], [one for one in given if one not in fitted]
+    missing = [one for one in fitted if one not in given]
+    other = [one for one in given if one not in fitted]
     if missing or other or len(given) != len(fitted):
         what = f"lacks the column {missing[0]!r}" if missing else f"has the column {(other or given)[0]!r} in addition"
         raise InputError(f"{name} {what}; pass the {len(fitted)} columns that the model was fitted on.")
@@ -153,7 +157,8 @@ def check_entries(
     else:
         mask = check_mask(labeled, *values.shape)
         values = np.where(mask if mask.ndim == 2 else mask[:, None], values, np.nan)
-    present, absent = values == 1, values == -1
+    present = values == 1
+    absent = values == -1
     if absent.any() and present.any() and (present | absent | np.isnan(values)).all():
         # But for whole rows of -1 it is more likely an absent label than one not known.
         one = values.shape[1] == 1
@@ -187,7 +192,8 @@ def some_unknown(known: Any, Y: np.ndarray) -> np.ndarray | None:
 
 def check_binary(Y: Any) -> np.ndarray:
     """0/1 labels without an unknown entry, as the kernels read them: C-contiguous uint8 (n_samples, n_labels)."""
-    given, masked = to_dense(Y), isinstance(Y, np.ma.MaskedArray)
+    given = to_dense(Y)
+    masked = isinstance(Y, np.ma.MaskedArray)
     if given.ndim != 2 or given.dtype.kind not in "biuf" or masked:
         what = "a masked array" if masked else f"{given.ndim} dimension(s) of dtype {given.dtype}"
         raise InputError(f"Y must be an array of 0 and 1 of shape (n_samples, n_labels), got {what}; convert it first.")
@@ -361,7 +367,8 @@ def _single_labels(y: Any, values: np.ndarray, labeled: Any, name: str) -> Label
         values = np.asarray(items)  # as the nullable columns of a frame hold numbers
     whole = np.isfinite(values) & (values == np.floor(values)) if values.dtype.kind == "f" else np.ones(len(rows), bool)
     if not whole.all():
-        row, value = rows[np.argmin(whole)], values[np.argmin(whole)]
+        row = rows[np.argmin(whole)]
+        value = values[np.argmin(whole)]
         raise InputError(f"Unknown label type: continuous, {name} is {value} in row {row}; give classes (-1: unknown).")
     minus_one = np.array([isinstance(one, (Number, str, bytes)) and one in (-1, "-1", b"-1") for one in items], bool)
     given = np.zeros(len(counted), dtype=bool)

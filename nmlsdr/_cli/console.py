@@ -64,7 +64,8 @@ class Console(logging.Handler):
     @contextlib.contextmanager
     def step(self, text: str) -> Iterator[Callable[[str], None]]:
         """Show `text` while the block runs, and its time afterwards; the block may change the text."""
-        begin, shown = time.monotonic(), text
+        begin = time.monotonic()
+        shown = text
 
         def show(text: str, end: str = " ...") -> None:
             nonlocal shown

@@ -42,7 +42,8 @@ def _installation_lines() -> list[tuple[str, str]]:
     facts = _graph.build_facts()  # how the kernels were compiled, and what they use here
     openmp = facts["openmp"]
     used = SIMD_LEVELS[simd()] + " in use" + " (NMLSDR_SIMD)" * bool(os.environ.get("NMLSDR_SIMD", "").strip())
-    compiled, best = SIMD_LEVELS[: facts["n_simd_levels"]], SIMD_LEVELS[_graph.best_simd_level()]
+    compiled = SIMD_LEVELS[: facts["n_simd_levels"]]
+    best = SIMD_LEVELS[_graph.best_simd_level()]
     return [
         *lines,
         ("compiler", facts["compiler"]),

@@ -52,7 +52,8 @@ def measure(X: Any, y: Any, args: argparse.Namespace) -> Pieces | None:
     (n, D), l, C = X.shape, len(rows), y.shape[1]
     if n * D * max(n / 10, 100 * C) < SMALL or l < 20:
         return None
-    near, Y = X[rows], y[rows]
+    near = X[rows]
+    Y = y[rows]
     given = np.where(Y == 1, 1.0, 0.0)
     settings: dict[str, Any] = {"random_state": 0, "n_jobs": 1}
     some = np.arange(l) if l <= TUNING_ROWS else np.linspace(0, l - 1, 2 * TUNING_ROWS // 3).astype(np.intp)
@@ -126,7 +127,8 @@ def fit_and_rank(
     found : Suspects
         The annotations in the order of review.
     """
-    X, scaler = table.data, scaler_for(args, table.data)
+    X = table.data
+    scaler = scaler_for(args, table.data)
     if scaler is not None:
         with console.step("standardize"):
             X = scaler.fit_transform(X)
@@ -134,7 +136,9 @@ def fit_and_rank(
     with console.step(f"fit {NAME}"):
         method = (kind or ResidualPropagation)(n_estimators=TREES, **graph_settings(args))
         method = fit_reviewed(method, X, table)
-    given, verdicts, first = table.given, table.verdicts, getattr(args, "audit", 0)
+    given = table.given
+    verdicts = table.verdicts
+    first = getattr(args, "audit", 0)
     if table.votes is not None:  # what the fit has seen; half of the votes cannot be wrong
         given, verdicts = table.votes, np.where((given == -1) & (verdicts == -1), UNCLEAR, verdicts)
     return method, rank_suspects(method, given, kind=args.kind, verdicts=verdicts, audit=first)

@@ -175,7 +175,8 @@ def evaluate(args: argparse.Namespace, console: Console) -> int:
     """Run ``nmlsdr evaluate``."""
     model, classifier, table, X = apply_model(args, console, need_labels=True)
     with console.step(f"predict {X.shape[0]} rows"):
-        predicted, scores = predicted_labels(classifier, X), classifier.predict_proba(X)
+        predicted = predicted_labels(classifier, X)
+        scores = classifier.predict_proba(X)
         ranking = rank_scores(classifier, X)
     names = names_or_numbers(model.label_names, "label", scores.shape[1])
     target = match_labels(table, args, model, len(names), console)

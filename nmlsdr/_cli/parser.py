@@ -109,7 +109,8 @@ class Parser(argparse.ArgumentParser):
             if word == "--" or (self._subparsers is not None and not word.startswith("-")):
                 break  # what follows a verb is for the parser of the verb
             self._refuse_unknown(word.partition("=")[0])
-            known, short = self._option_string_actions, word[:2] if word[:2] != "--" else ""
+            known = self._option_string_actions
+            short = word[:2] if word[:2] != "--" else ""
             action = known.get(word.partition("=")[0]) or known.get(short)
             if isinstance(action, argparse._StoreAction):
                 if action in given:

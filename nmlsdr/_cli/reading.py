@@ -129,7 +129,8 @@ def standard_input() -> Iterator[str]:
 
 def _labels(table: Table, args: argparse.Namespace) -> dict[str, Any]:
     """Return where the labels of a table are, for the tables that a model is used on."""
-    lists, source = table.lists, "label_list" if args.annotators is None else "annotators"
+    lists = table.lists
+    source = "label_list" if args.annotators is None else "annotators"
     if lists is not None:
         return {source: getattr(args, source), "separator": lists.separator, "no_label": lists.no_label or ""}
     return {} if args.labels is args.label_columns is None else {"label_columns": table.label_names}
@@ -146,7 +147,8 @@ def prepare(table: Table, args: argparse.Namespace) -> tuple[Table, Any]:
         The fitted step that does with new rows what was done with these; None if these were complete numbers. Then
         ``table.plan``, if there is one, needs no step, and says how missing values of new rows are filled.
     """
-    plan, named = table.plan, table.feature_names is not None
+    plan = table.plan
+    named = table.feature_names is not None
     if plan is None and args.impute is not None and isinstance(table.data, np.ndarray):
         names = table.feature_names or map(str, range(table.data.shape[1]))
         plan = Plan(tuple(Column(name, "number") for name in names))
@@ -205,7 +207,8 @@ def match_features(table: Table, source: str, model: Any, console: Console) -> T
         own = {*(model.label_names or ()), *(table.label_names or ()), *lists}
         _note_unknown(console, source, "column", [name for name in table.unused or () if name not in own], "used")
         return table
-    wanted, given = model.feature_names, table.feature_names
+    wanted = model.feature_names
+    given = table.feature_names
     n_features = model.estimator.n_features_in_
     if wanted is not None and given is not None:
         others = [*given, *(table.unused or [])]
@@ -222,7 +225,8 @@ def match_features(table: Table, source: str, model: Any, console: Console) -> T
 
 def match_labels(table: Table, args: argparse.Namespace, model: Any, n_labels: int, console: Console) -> np.ndarray:
     """Return the table's labels (n, C) in the model's order."""
-    given, wanted = table.label_names, model.label_names
+    given = table.label_names
+    wanted = model.label_names
     target: np.ndarray = table.target
     if given is None or wanted is None:
         if target.shape[1] != n_labels:
@@ -275,7 +279,8 @@ def plan_lines(table: Table, source: str, most_labels: int = _MOST_LINES) -> lis
     n_rows, n_features = table.data.shape
     facts = [f"{plural(n_rows, 'row')}; the columns give {plural(n_features, 'feature')}"]
     if table.target is not None:
-        n_labeled, n_partly = int(table.labeled.sum()), int((table.labeled & (table.target == -1).any(axis=1)).sum())
+        n_labeled = int(table.labeled.sum())
+        n_partly = int((table.labeled & (table.target == -1).any(axis=1)).sum())
         partly = f" ({n_partly} of them in part)" if n_partly else ""
         facts.append(f"{plural(table.target.shape[1], 'label')}, {plural(n_labeled, 'row')} labelled{partly}")
     if table.lists is not None:
@@ -319,7 +324,8 @@ def _groups(columns: Sequence[Any]) -> list[tuple[str, str, str]]:
 
 def as_options(table: Table, words: dict[str, Any]) -> str:
     """Return the plan as options of the command line."""
-    plan, lists = table.plan, table.lists
+    plan = table.plan
+    lists = table.lists
     numbers = [column for column in plan.columns if column.kind == "number"]
     options: dict[str, str | list[str] | None] = {
         **{name: words.get(name) for name in SOURCES},

@@ -116,11 +116,15 @@ def check_columns(table: Table, args: argparse.Namespace) -> None:
 
 def page_facts(found: Any, method: Any, table: Table, args: argparse.Namespace) -> dict[str, Any]:
     """What a page shows of these annotations."""
-    X, scaler = table.data, scaler_for(args, table.data)
+    X = table.data
+    scaler = scaler_for(args, table.data)
     columns = names = verdicts.names_or_numbers(table.feature_names, "feature", X.shape[1])
-    read, plan, texts = X, None, list[str]()
+    read = X
+    plan = None
+    texts = list[str]()
     if table.columns is not None:
-        read, plan = table.columns, table.plan
+        read = table.columns
+        plan = table.plan
         texts = [c.name for c in plan.columns if c.kind == "text"]
         columns = [c.name for c in plan.columns if c.kind in (*FEATURES, "text") and c.name != args.image]
     shown = pages.Shown(
@@ -134,7 +138,8 @@ def page_facts(found: Any, method: Any, table: Table, args: argparse.Namespace) 
         names=names,
         plan=plan,
     )
-    X, near = X if scaler is None else scaler.fit_transform(X), {"metric": args.metric, "n_jobs": args.jobs}
+    X = X if scaler is None else scaler.fit_transform(X)
+    near = {"metric": args.metric, "n_jobs": args.jobs}
     facts = pages.describe_entries(method, X, found, shown, kind=args.kind, **near)
     facts["always"] = [j for j, name in enumerate(facts["columns"]) if name in (args.show or texts)]
     if args.image:
@@ -145,7 +150,8 @@ def page_facts(found: Any, method: Any, table: Table, args: argparse.Namespace) 
 
 def next_command(args: argparse.Namespace) -> str:
     """The table and the options that the next commands take too."""
-    kept, skipped = [], False
+    kept = []
+    skipped = False
     for word in args.words:
         name = word.split("=", 1)[0]
         if skipped or name in _OWN:

@@ -23,7 +23,8 @@ def fit_reviewed(step: Any, X: Any, table: Table) -> Any:
     # Imported here and not above: --help need not load scikit-learn.
     from sklearn.utils.validation import has_fit_parameter
 
-    propagates, decided = has_fit_parameter(step, "alpha"), table.verdicts >= 0
+    propagates = has_fit_parameter(step, "alpha")
+    decided = table.verdicts >= 0
     given = table.votes if table.votes is not None and propagates else table.given
     if has_fit_parameter(step, "verdicts"):
         with warnings.catch_warnings():  # all verdicts may confirm; `read_verdicts` knows more and has warned
@@ -40,7 +41,9 @@ def enter_verdicts(table: Table, args: Any, console: Console) -> Table:
     """Return the table with the verdicts of --reviewed, if it is given, in `target` and `verdicts`; say how many."""
     if not hasattr(args, "reviewed"):  # as for evaluate
         return dataclasses.replace(table, given=table.target)
-    given, found, cells = table.target, np.full(table.target.shape, -1), table.data
+    given = table.target
+    found = np.full(table.target.shape, -1)
+    cells = table.data
     if table.columns is not None:
         read = [c.name for c in table.plan.columns if c.kind != "dropped" and c.name != table.id_name]
         cells = {name: table.columns[name] for name in read}
@@ -55,9 +58,11 @@ def enter_verdicts(table: Table, args: Any, console: Console) -> Table:
             encoding=table.encoding,
         )
         if not console.quiet:
-            changed, unclear = ((found >= 0) & (found != given)).sum(), (found == UNCLEAR).sum()
+            changed = ((found >= 0) & (found != given)).sum()
+            unclear = (found == UNCLEAR).sum()
             counts = f"{plural((found >= 0).sum(), 'verdict')}, {plural(changed, 'label')} changed, {unclear} unclear"
             console.note(f"{args.reviewed}: {counts}.")
-    target, checks = np.where(found >= 0, found, given), check_rows(cells, given)
+    target = np.where(found >= 0, found, given)
+    checks = check_rows(cells, given)
     labeled = (target != -1).any(axis=1)
     return dataclasses.replace(table, given=given, verdicts=found, target=target, labeled=labeled, checks=checks)

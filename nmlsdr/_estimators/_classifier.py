@@ -150,7 +150,8 @@ class NeighborClassifier(ClassifierMixin, BaseEstimator):
                 f"y has shape {given.shape}, but the predictions have shape {predicted.shape}; give the labels of "
                 "these rows in the form given to fit."
             )
-        one, other = given.ravel().tolist()[0], predicted.ravel().tolist()[0]
+        one = given.ravel().tolist()[0]
+        other = predicted.ravel().tolist()[0]
         if isinstance(one, str | bytes) != isinstance(other, str | bytes):
             raise InputError(f"y holds {one!r}, but fit received classes such as {other!r}; give y the same classes.")
         return np.asarray((given == predicted).reshape(len(given), -1).all(axis=1))
@@ -212,7 +213,8 @@ class NeighborClassifier(ClassifierMixin, BaseEstimator):
         """What the rule of the fit learned, or the numbers that ``threshold`` is, or was set to since."""
         if "thresholds_" not in vars(self):
             raise NotFittedError(f"{type(self).__name__} has no thresholds_ before its fit; call fit.")
-        learned, rule = vars(self)["thresholds_"], self.threshold
+        learned = vars(self)["thresholds_"]
+        rule = self.threshold
         if not isinstance(rule, str):
             check_threshold(rule)
             return self._given_cutoffs(len(learned))

@@ -53,20 +53,23 @@ def _fit_and_weigh(
     steps: Steps, rows: Any, labels: Labels, w: np.ndarray, chosen: CrossFit
 ) -> tuple[Trend, np.ndarray]:
     """The forests take the predictions of the ridge regression for the unknown entries of a labelled row."""
-    given, O = labels.labeled_part(rows), chosen.predictions
+    given = labels.labeled_part(rows)
+    O = chosen.predictions
     X, Y, known = given
     regression = ridge_regression(X, Y, chosen.ridge, feature_weights=w, known=known)
     forests: list[Any] = []
     predictions = [O]
     if (n_estimators := steps.estimator.n_estimators) > 0 and len(O) >= FEWEST_ROWS:
         with steps.task("forests", "trees", None) as trees_done:
-            X, seed = steps.in_memory(X), forest_seed(steps.estimator.random_state)
+            X = steps.in_memory(X)
+            seed = forest_seed(steps.estimator.random_state)
             n_jobs = check_n_jobs(steps.estimator.n_jobs)
             settings = dict[str, Any](random_state=seed, callback=trees_done, n_jobs=n_jobs)
             boosted: list[tuple[Any, np.ndarray]] = []
             if boosts(*Y.shape):
                 # first, before there are arrays of the forests: this takes the most memory
-                targets, rounds = Y if known is None else np.where(known, Y, np.nan), ROUNDS_OF_A_TREE * n_estimators
+                targets = Y if known is None else np.where(known, Y, np.nan)
+                rounds = ROUNDS_OF_A_TREE * n_estimators
                 boosted = [boost_trees(X, targets, n_rounds=rounds, **settings)]
             targets = Y if known is None else np.where(known, Y, O)
             forests, out_of_bag, left_out = grow_forests(X, targets, n_estimators=n_estimators, **settings)
@@ -92,9 +95,11 @@ def ridge_scores(steps: Any, trend: Any, rows: Any, mean: np.ndarray) -> np.ndar
 
 def trend_scores(steps: Any, trend: Any, rows: Any, by_ridge: np.ndarray, n_jobs: int | None) -> np.ndarray:
     """G of rows, whose scores by the ridge regression are given."""
-    forests, predictions = trend.forests_, [by_ridge]
+    forests = trend.forests_
+    predictions = [by_ridge]
     if forests:
-        shape, sums = (len(forests), by_ridge.shape[1]), RowSums.of(rows, checked=True)
+        shape = (len(forests), by_ridge.shape[1])
+        sums = RowSums.of(rows, checked=True)
         found = steps.in_memory(sums.map(_forest_scores, shape, np.float64, forests=forests, n_jobs=n_jobs))
         predictions += list(np.moveaxis(found, 1, 0))
     return weighted_sum(trend.learner_weights_, predictions, np.empty(by_ridge.shape))
@@ -140,22 +145,26 @@ def learner_weights(predictions: Sequence[np.ndarray], Y: np.ndarray, known: np.
     M = len(predictions)
     G = np.zeros((M, M))
     for part in row_blocks(Y):
-        missed, given = np.empty((M, *Y[part].shape)), ... if known is None else known[part]
+        missed = np.empty((M, *Y[part].shape))
+        given = ... if known is None else known[part]
         for each, out in zip(predictions, missed, strict=True):
             np.subtract(Y[part], each[part], out=out)
         missed = np.ascontiguousarray(missed[:, given]).reshape(M, -1)
         G += np.einsum("ik,jk->ij", missed, missed)  # not by BLAS, whose sums depend on the number of threads
     G /= max(float(np.trace(G)), np.finfo(float).tiny)
-    best, least = np.full(M, 1.0 / M), np.inf
+    best = np.full(M, 1.0 / M)
+    least = np.inf
     for size in range(M, 0, -1):
         for face in map(list, combinations(range(M), size)):
             system = np.ones((size + 1, size + 1))
-            system[:size, :size], system[size, size] = G[np.ix_(face, face)], 0.0
+            system[:size, :size] = G[np.ix_(face, face)]
+            system[size, size] = 0.0
             a = np.zeros(M)
             a[face] = np.linalg.lstsq(system, np.eye(size + 1)[size], rcond=None)[0][:size]
             loss = float(a @ G @ a)
             if a.min() >= 0 and loss < least - _EQUAL:
-                best, least = a, loss
+                best = a
+                least = loss
         if size == M and least < np.inf:  # the minimum of the whole simplex
             break
     equal = min(0.5, 0.5 * MANY_ROWS / len(Y))

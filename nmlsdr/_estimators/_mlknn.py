@@ -53,7 +53,8 @@ class _CountsNeighborLabels(NeighborClassifier):
 
     def _count(self, rows: Any, Y: np.ndarray, indices: np.ndarray, labels: Labels) -> dict[str, Any]:
         """The attributes that follow from the training rows, their labels 0/1 and their neighbours."""
-        table, Y = mlknn.fit_posterior(Y, indices, smoothing=self.smoothing, n_jobs=self.n_jobs), check_binary(Y)
+        table = mlknn.fit_posterior(Y, indices, smoothing=self.smoothing, n_jobs=self.n_jobs)
+        Y = check_binary(Y)
         searched = indices[labels.labeled] if len(Y) == len(labels.Y) else indices  # no row is its own neighbour
         scores = partial(mlknn.look_up, table.posterior, Y, searched, self.n_jobs)
         thresholds = self._cutoffs(labels, scores)
@@ -253,7 +254,8 @@ class MLkNN(_CountsNeighborLabels):
             _steps.refuse_one(self, len(kept), "labelled rows")
             Y = labels.Y
             if len(kept) < rows.shape[0]:
-                rows, Y = rows[kept], Y[kept]
+                rows = rows[kept]
+                Y = Y[kept]
                 if self._is_precomputed():
                     rows = rows[:, kept]
             k = _steps.clip_neighbors(self.n_neighbors, len(kept) - 1)

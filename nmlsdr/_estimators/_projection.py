@@ -72,7 +72,8 @@ def read_labeled(steps: Steps, X: Any, y: Any, labeled: Any, takes: Takes = "who
     rows, labels = steps.read(X, y, labeled, takes)
     Y = centred_over_known(labels.Y, labels.known) if labels.partly.any() else labels.Y
     if not labels.labeled.all():
-        rows, Y = rows[labels.labeled], Y[labels.labeled]
+        rows = rows[labels.labeled]
+        Y = Y[labels.labeled]
         refuse_one(steps.estimator, len(Y), "labelled rows")
     return rows, Y
 

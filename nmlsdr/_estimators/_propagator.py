@@ -224,8 +224,10 @@ class MultiLabelPropagation(CallbackSupportMixin, PropagationParameters, Neighbo
         return self
 
     def _score_neighbors(self, indices: np.ndarray) -> np.ndarray:
-        F, row_weights = self.label_distributions_, self.row_weights_
-        scores, total = np.zeros((len(indices), F.shape[1])), np.zeros((len(indices), 1))
+        F = self.label_distributions_
+        row_weights = self.row_weights_
+        scores = np.zeros((len(indices), F.shape[1]))
+        total = np.zeros((len(indices), 1))
         for nearest in indices.T:  # in the order of the neighbours: the same bits for any block
             weight = row_weights[nearest, None]
             scores += weight * F[nearest]

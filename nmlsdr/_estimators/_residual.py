@@ -270,7 +270,11 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
     n_jobs: int | None = None
 
     # The other settings of the steps, which are no parameters here.
-    edge_weights, sigma, propagation_solver, tol, max_iter = "binary", None, "auto", 1e-8, None
+    edge_weights = "binary"
+    sigma = None
+    propagation_solver = "auto"
+    tol = 1e-8
+    max_iter = None
 
     transduction_ = property(hard_labels)
 
@@ -372,7 +376,8 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
 
         A review corrects the clearest mistakes, so that in the corrected labels alone the others would seem rare.
         """
-        corrected, decided = labels, np.array(False)
+        corrected = labels
+        decided = np.array(False)
         if verdicts is not None:
             corrected, decided = enter_verdicts(labels, steps.in_memory(verdicts))
         if not decided.any():
@@ -383,7 +388,8 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
 
     def _choose_thresholds(self, scored: list[rules.Scored], rate: float) -> np.ndarray:
         """The thresholds from the scores of the labels as given, which come first, and of those with verdicts."""
-        given, last = scored[0], scored[-1]
+        given = scored[0]
+        last = scored[-1]
         thresholds = self._cutoffs(given.labels, lambda: given.scores, rate)
         if last is not given and isinstance(self.threshold, str):
             thresholds = rules.just_below(rules.cutoffs_with_verdicts(self.threshold, given, last, rate))
@@ -404,8 +410,10 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         V, which is O at first, becomes the scores of the labelled rows without their own labels.
         """
         places = self.embedding_, self.ridge_scores_
-        E, transformers = np.zeros((len(places), *labels.Y.shape)), []
-        trust, share = steps.trust(labels, alpha), share_of_errors(self.residual_weight, len(V))
+        E = np.zeros((len(places), *labels.Y.shape))
+        transformers = []
+        trust = steps.trust(labels, alpha)
+        share = share_of_errors(self.residual_weight, len(V))
         E[-1, labels.labeled] = -V
         E[-1] += labels.Y
         E[-1][~labels.known] = 0.0

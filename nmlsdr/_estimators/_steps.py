@@ -53,7 +53,8 @@ class Neighbors(NamedTuple):
 
 def hard_labels(estimator: Any) -> np.ndarray:
     """The hard labels of the training rows, of an estimator that has propagated their labels."""
-    F, classes = estimator.label_distributions_, estimator.classes_
+    F = estimator.label_distributions_
+    classes = estimator.classes_
     return (F > 0.5).astype(np.int64) if isinstance(classes, list) else np.asarray(classes[np.argmax(F, axis=1)])
 
 
@@ -140,7 +141,8 @@ class Steps:
 
     def search(self, rows: Any, k: int) -> Neighbors:
         """Every row's k nearest other rows, by the parameter ``neighbors``."""
-        neighbors, n_jobs = self.estimator.neighbors, self.estimator.n_jobs
+        neighbors = self.estimator.neighbors
+        n_jobs = self.estimator.n_jobs
         metric = arguments.check_metric(self.estimator.metric)
         if arguments.asks_exact(neighbors):
             say_if_large(rows, k, n_jobs=n_jobs)
@@ -178,7 +180,8 @@ class Steps:
 
     def trust(self, labels: Labels, alpha: Any) -> Trust:
         """alpha, and what is known, of every row, or of every entry where entries of a row differ."""
-        known, alpha = labels.known if labels.partly.any() else labels.labeled, self.in_memory(alpha)
+        known = labels.known if labels.partly.any() else labels.labeled
+        alpha = self.in_memory(alpha)
         by = self.estimator
         if alpha is None:
             return label_rule.alphas_of_labels(labels, by.alpha_labeled, by.alpha_unlabeled), known
@@ -256,7 +259,9 @@ def soft_label_attributes(found: Propagation, labels: Labels, others: np.ndarray
     """
     F = found.F
     hard = np.argmax(F, axis=1)[:, None] == np.arange(F.shape[1]) if labels.single else F > 0.5
-    given, known = labels.Y > 0.5, labels.known & (labels.Y != 0.5)  # a vote of 1/2 cannot be wrong
+    # a vote of 1/2 cannot be wrong
+    given = labels.Y > 0.5
+    known = labels.known & (labels.Y != 0.5)
     if others is None:
         flip_scores = F - labels.Y
         np.abs(flip_scores, out=flip_scores)  # in place: there may be many

@@ -237,7 +237,8 @@ class ExactNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixi
 
     def _search(self, X: Any, n_neighbors: int | None) -> tuple[np.ndarray, np.ndarray]:
         check_is_fitted(self)
-        k, rows = self.n_neighbors if n_neighbors is None else n_neighbors, self.training_rows_
+        k = self.n_neighbors if n_neighbors is None else n_neighbors
+        rows = self.training_rows_
         if X is None:
             return squared_neighbors(rows, k, metric=METRICS[self.metric], n_jobs=self.n_jobs, checked=True)
         return neighbors_of_queries(self, rows, self._steps.read_rows(self, X), k)

@@ -96,7 +96,9 @@ def _check_node(node: dict[str, Any], seen: dict[int, Any], files: dict[str, int
     skops reads two nodes with the same ``__id__`` as one: with other content under the same id a short text would make
     a large object, or one that contains itself.
     """
-    loader, kind, identity = node["__loader__"], f"{node['__module__']}.{node['__class__']}", node["__id__"]
+    loader = node["__loader__"]
+    kind = f"{node['__module__']}.{node['__class__']}"
+    identity = node["__id__"]
     if kind not in _TYPES.get(loader, ()):
         raise Refused(
             f"it holds {kind} ({loader}), which is not on the list of what a model file may hold; if an earlier "

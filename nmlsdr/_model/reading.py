@@ -109,7 +109,8 @@ def content_in(content: Any) -> Model:
     if content.get("plan") is not None:
         plan = _plan(content["plan"])
         check_plan(plan, features)
-    date, fitted = printable(str(content["date"])), _fitted(content.get("fitted"))
+    date = printable(str(content["date"]))
+    fitted = _fitted(content.get("fitted"))
     return Model(estimator, features, labels, written, plan, fills, date, fitted)
 
 
@@ -123,7 +124,8 @@ def _fitted(kept: Any) -> dict[str, Any] | None:
     """Return the hashes of the rows of the fit; `Refused` if they are none."""
     if kept is None:
         return None
-    salt, hashes = kept["salt"], [_value(kept[key]) for key in ("labeled", "others")]
+    salt = kept["salt"]
+    hashes = [_value(kept[key]) for key in ("labeled", "others")]
     if not isinstance(salt, str) or len(salt) > 64 or any(a.ndim != 1 or a.dtype != np.uint64 for a in hashes):
         raise Refused("what it holds of the rows of its fit are no hashes")
     return {"salt": salt, "labeled": hashes[0], "others": hashes[1]}
@@ -131,7 +133,8 @@ def _fitted(kept: Any) -> dict[str, Any] | None:
 
 def revived(kept: Any) -> Any:
     """Return the fitted estimator that `writing.kept_parts` kept; `Refused` if ``fit`` makes no such estimator."""
-    kind, state = type(kept), vars(kept)
+    kind = type(kept)
+    state = vars(kept)
     name = kind.__name__
     if kind is Pipeline:
         steps = [(step, revived(inner)) for step, inner in state["steps"]]
@@ -183,7 +186,8 @@ def _attribute(what: str, stored: Any, field: Field, letters: dict[str, int]) ->
         if len(stored) not in (0, len(KINDS), len(kinds)):
             raise Refused(f"{what} holds {len(stored)} forests")
         try:
-            size, arrays = (letters["D"], letters["C"]), [{key: _value(one[key]) for key in one} for one in stored]
+            size = (letters["D"], letters["C"])
+            arrays = [{key: _value(one[key]) for key in one} for one in stored]
             return [checked_trees(kind, one, *size) for kind, one in zip(kinds, arrays, strict=False)]
         except InputError as error:
             raise Refused(f"{what} cannot be used: {error}") from None

@@ -170,7 +170,8 @@ _TYPES = {"count": (int,), "number": (int, float, np.int64, np.float64), "text":
 
 def check_value(what: str, value: Any, field: Field, letters: dict[str, int]) -> None:
     """Refuse an attribute whose type, shape, dtype, order or range is not what ``fit`` gives."""
-    kind, expected = field.kind, field.shape.split()
+    kind = field.kind
+    expected = field.shape.split()
     if (kind in _TYPES and type(value) not in _TYPES[kind]) or (type(value) is int and value < 0):
         raise Refused(f"{what} cannot be this value of the type {type(value).__name__}")
     if kind == "array" and (value.dtype.name not in field.dtypes or not value.dtype.isnative):

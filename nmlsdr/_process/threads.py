@@ -133,7 +133,8 @@ def simd() -> int:
     ValueError
         If NMLSDR_SIMD is no level of `SIMD_LEVELS`, or this processor lacks it.
     """
-    level, best = os.environ.get("NMLSDR_SIMD", "").strip().lower(), int(_graph.best_simd_level())
+    level = os.environ.get("NMLSDR_SIMD", "").strip().lower()
+    best = int(_graph.best_simd_level())
     if not level:
         return best
     if level not in SIMD_LEVELS:

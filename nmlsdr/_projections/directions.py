@@ -108,7 +108,8 @@ def finish(
             f"n_components={n_components} is above the numerical rank {rank}, the number kept; pass None for the rank.",
             stacklevel=4,
         )
-    U, s = U[:, :d], s[:d]
+    U = U[:, :d]
+    s = s[:d]
     signs = np.sign(U[np.argmax(np.abs(U), axis=0), np.arange(d)])
     components = np.ascontiguousarray((U * signs + 0.0).T, dtype=dtype)  # + 0.0: no -0.0 in what users print
     return Directions(components, s**2, mean, rank)

@@ -66,7 +66,8 @@ def cca(X: Any, Y: Any, n_components: int | None = None, *, ridge: float = 0.1) 
     >>> cca(X, np.array([[0.0], [0.0], [1.0], [1.0]]), ridge=0).eigenvalues.round(12)
     array([1.])
     """
-    X, ridge = RowSums.of(X, checked=True), check_real(ridge, "ridge", 0.0, np.inf)
+    X = RowSums.of(X, checked=True)
+    ridge = check_real(ridge, "ridge", 0.0, np.inf)
     bound = min(Y.shape[1], X.shape[1], X.shape[0] - 1)
     check_components(n_components, bound, "min(n_labels, n_features, n_samples - 1)")
     with single_threaded_blas():
@@ -117,7 +118,8 @@ def mddm_features(X: Any, Y: Any, n_components: int | None = None, *, mu: float 
     >>> found.eigenvalues.round(12), found.components.round(4)
     (array([1.6]), array([[0.    , 0.6325]]))
     """
-    X, mu = RowSums.of(X, checked=True), check_real(mu, "mu", 0.0, 1.0)
+    X = RowSums.of(X, checked=True)
+    mu = check_real(mu, "mu", 0.0, 1.0)
     bound = min(Y.shape[1], X.shape[1], X.shape[0] - 1)
     check_components(n_components, bound, "min(n_labels, n_features, n_samples - 1)")
     with single_threaded_blas():
@@ -163,7 +165,8 @@ def weighted_lda(X: Any, W: Any, n_components: int | None = None, *, ridge: floa
     >>> weighted_lda(X, np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])).components.round(4)
     array([[0.    , 3.1623]])
     """
-    X, ridge = RowSums.of(X, checked=True), check_real(ridge, "ridge", 0.0, np.inf)
+    X = RowSums.of(X, checked=True)
+    ridge = check_real(ridge, "ridge", 0.0, np.inf)
     bound = min(W.shape[1] - 1, X.shape[1])
     check_components(n_components, bound, "min(n_labels - 1, n_features)")
     with single_threaded_blas():
@@ -218,13 +221,15 @@ def mvmd(X: Any, Y: Any, n_components: int | None = None, *, beta: float = 0.5) 
     >>> mvmd(X, np.array([[0.0], [0.0], [1.0], [1.0]]), 2).eigenvalues
     array([10. ,  0.5])
     """
-    X, beta = RowSums.of(X, checked=True), check_real(beta, "beta", 0.0, 1.0)
+    X = RowSums.of(X, checked=True)
+    beta = check_real(beta, "beta", 0.0, 1.0)
     bound = min(X.shape[1], X.shape[0] - 1)
     wanted = check_components(n_components, bound, "min(n_features, n_samples - 1)")
     if n_components is None:
         wanted = min(Y.shape[1], bound)
     with single_threaded_blas():
-        mean, found = X.means(), None
+        mean = X.means()
+        found = None
         if min(X.shape) > _DIRECT and wanted < X.shape[1]:
             found = _leading_by_operator(X, mean, Y, beta, wanted)
         if found is None:
@@ -268,7 +273,8 @@ def _solve(
     U, s = directions.thin_svd(linalg.solve_triangular(L, G, lower=True, check_finite=False))
     if s[:bound][-1] < _SUSPECT * s[0]:  # L enlarges the rounding errors of G, so that they can pass for a direction
         scale = 1.0 / np.sqrt(variances)[:, None]  # so that the rank does not depend on the units of the features
-        values, size = linalg.svdvals(N * scale), np.linalg.norm(M * scale)
+        values = linalg.svdvals(N * scale)
+        size = np.linalg.norm(M * scale)
         centring = directions.uncentred_size(centre * scale[:, 0], F)
         above_rounding = directions.numerical_rank(values, centring, shape, np.float64)
         bound = min(bound, directions.numerical_rank(values, size, shape, X.dtype), above_rounding)
@@ -300,7 +306,8 @@ def _leading_by_operator(
     X: RowSums, mean: np.ndarray, Y: np.ndarray, beta: float, wanted: int
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """The same without Z Z'; None if Lanczos iterations cannot answer."""
-    share, split = np.sqrt(1.0 - beta), X.shape[0]
+    share = np.sqrt(1.0 - beta)
+    split = X.shape[0]
     M = 2.0 * np.sqrt(beta) * X.label_moment(Y, mean)
 
     def right(V: np.ndarray) -> np.ndarray:
@@ -326,7 +333,8 @@ def _frame(X: RowSums, mean: np.ndarray) -> tuple[RowSums, np.ndarray, Callable[
     K = X.row_gram(np.ones(X.shape[1]))
     squares, vectors = linalg.eigh(K, lower=True, overwrite_a=True, check_finite=False)
     kept = slice(np.searchsorted(squares, squares[-1] * _EPS * len(K), side="right"), None)
-    sigma, vectors = np.sqrt(squares[kept]), vectors[:, kept]
+    sigma = np.sqrt(squares[kept])
+    vectors = vectors[:, kept]
     wide, centre = without_offsets(rows.astype(np.float64), mean)  # only columns without zeros are centred
 
     def back(P: np.ndarray) -> np.ndarray:
@@ -357,7 +365,8 @@ def _cholesky(B: np.ndarray, ridge: float, name: str) -> np.ndarray:
     a Cholesky factor is: a constant feature (a row of B that holds the ridge alone) is harmless.
     """
     B[np.diag_indices_from(B)] += ridge
-    n, diagonal = len(B), B.diagonal()
+    n = len(B)
+    diagonal = B.diagonal()
     rcond = 0.0
     if (diagonal > 0).all():
         scale = np.sqrt(diagonal)

@@ -22,7 +22,8 @@ def describe_components(
 ) -> Facts:
     """Eigenvalues, and for each component the features with the largest weights and the most correlated labels."""
     top = float(np.max(method.eigenvalues_, initial=0.0))
-    values, shares = method.eigenvalues_.tolist(), method.dependence_ratio_.tolist()
+    values = method.eigenvalues_.tolist()
+    shares = method.dependence_ratio_.tolist()
     bars = [
         {"number": i, "eigenvalue": value, "height": value / top if top > 0 else 0.0, "share": share}
         for i, (value, share) in enumerate(zip(values, shares, strict=True), start=1)
@@ -45,8 +46,10 @@ def describe_components(
 
 def describe_neighbors(graph: Any, y: NDArray[Any], names: Sequence[str]) -> list[Facts]:
     """How often neighbours of rows with a label have it too, by decreasing lift over all rows; labels of 5 rows up."""
-    on, at = (y == 1).astype(np.float64), (y != -1).astype(np.float64)
-    hits, pairs = (on * (graph @ on)).sum(axis=0), (on * (graph @ at)).sum(axis=0)
+    on = (y == 1).astype(np.float64)
+    at = (y != -1).astype(np.float64)
+    hits = (on * (graph @ on)).sum(axis=0)
+    pairs = (on * (graph @ at)).sum(axis=0)
     found = [
         {"name": names[c], "near": float(hits[c] / pairs[c]), "share": float(on[:, c].sum() / at[:, c].sum())}
         for c in range(len(names))
@@ -155,7 +158,8 @@ def describe_labels(y: NDArray[Any], names: Sequence[str]) -> Facts:
         for the most frequent labels, how many rows have both, and as a share of the rows with the first of the two.
     """
     on = y == 1
-    positives, known = on.sum(axis=0), (y != -1).sum(axis=0)
+    positives = on.sum(axis=0)
+    known = (y != -1).sum(axis=0)
     share = positives / np.maximum(known, 1)
     order = np.argsort(-positives, kind="stable").tolist()
     labels = [

@@ -21,7 +21,9 @@ N_FOLDS = 5
 TRIED_ROWS = 400  # rows, not seen by their model, on which columns are shuffled
 TRIED_TIMES = 5  # shuffles of each column that is named
 LARGE_FALL = 0.1  # of F1
-TRIAL_ROWS, TRIAL_TREES = 2000, 50  # of the small forest that columns are tried with
+# of the small forest that columns are tried with
+TRIAL_ROWS = 2000
+TRIAL_TREES = 50
 
 
 class Leak(NamedTuple):
@@ -68,19 +70,23 @@ def find_leaks(X: Any, y: NDArray[Any]) -> list[Leak]:
     [Leak(feature=1, label=0, precision=1.0)]
     """
     rows = np.flatnonzero((y != -1).any(axis=1))
-    known, ones = y[rows] != -1, y[rows] == 1
-    n_ones, n_known = ones.sum(axis=0), known.sum(axis=0)
+    known = y[rows] != -1
+    ones = y[rows] == 1
+    n_ones = ones.sum(axis=0)
+    n_known = known.sum(axis=0)
     labels = np.flatnonzero(np.minimum(n_ones, n_known - n_ones) >= LEAST_ROWS)
     if not len(labels):
         return []
-    known, rare = known[:, labels], ones[:, labels] ^ (2 * n_ones > n_known)[labels]
+    known = known[:, labels]
+    rare = ones[:, labels] ^ (2 * n_ones > n_known)[labels]
     rare &= known
     folds = [test for _, test in KFold(N_FOLDS, shuffle=True, random_state=0).split(rows)]
     found = []
     for j, column in _columns(X, rows, rare, known):
         values, bins = _binned(column)
         for c in np.flatnonzero(_may_reach(_counts(bins, rare), _counts(bins, known), tied=bins is values)):
-            at, truth = known[:, c], rare[known[:, c], c]
+            at = known[:, c]
+            truth = rare[known[:, c], c]
             scores = [values[at], -values[at], _rates(bins, rare[:, c], known[:, c], folds)[at]]
             precision = min(1.0, max(float(average_precision_score(truth, score)) for score in scores))
             if precision >= LEAST_PRECISION:
@@ -129,7 +135,8 @@ def _may_reach(hits: NDArray[np.float64], counts: NDArray[np.float64], tied: boo
     Unless all rows of a bin are tied, its hits may come before its misses.
     """
     order = np.argsort(-hits / np.maximum(counts, 1), axis=0, kind="stable")
-    hits, counts = np.take_along_axis(hits, order, axis=0), np.take_along_axis(counts, order, axis=0)
+    hits = np.take_along_axis(hits, order, axis=0)
+    counts = np.take_along_axis(counts, order, axis=0)
     rows = np.cumsum(counts, axis=0) - (0 if tied else counts - hits)
     least = LEAST_PRECISION * hits.sum(axis=0)
     return np.asarray((hits * np.cumsum(hits, axis=0) / np.maximum(rows, 1)).sum(axis=0) >= least)
@@ -139,8 +146,10 @@ def _rates(
     bins: NDArray[np.intp], rare: NDArray[np.bool_], known: NDArray[np.bool_], folds: list[NDArray[np.intp]]
 ) -> NDArray[np.float64]:
     """The share of a label in each row's bin among the rows of the other folds, smoothed by one average row."""
-    n_bins, share = int(bins.max()) + 1, rare.sum() / known.sum()
-    hits, counts = np.bincount(bins, rare, n_bins), np.bincount(bins, known, n_bins)
+    n_bins = int(bins.max()) + 1
+    share = rare.sum() / known.sum()
+    hits = np.bincount(bins, rare, n_bins)
+    counts = np.bincount(bins, known, n_bins)
     rates = np.empty(len(bins))
     for test in folds:
         of = bins[test]
@@ -206,7 +215,8 @@ def find_needed(model: Any, X: NDArray[Any], y: NDArray[Any], columns: Sequence[
         half = len(group) // 2
         return [*matter(group[half:]), *matter(group[:half])] if half else [*group]
 
-    before, found = f1([], 0), []
+    before = f1([], 0)
+    found = []
     for j in matter(range(len(columns))):
         after = float(np.mean([f1([j], seed) for seed in range(TRIED_TIMES)]))
         if before - after >= LARGE_FALL:
@@ -220,7 +230,8 @@ def needed_by_trial(X: Any, y: NDArray[Any], columns: Sequence[tuple[str, int]],
     n_tried = min(TRIED_ROWS, len(rows) // 3)
     if sparse.issparse(X) or n_tried < LEAST_ROWS:
         return []
-    tried, fitted = rows[:n_tried], rows[n_tried:][:TRIAL_ROWS]
+    tried = rows[:n_tried]
+    fitted = rows[n_tried:][:TRIAL_ROWS]
     forest = Forest(TRIAL_TREES, n_jobs=1).fit(X[fitted], y[fitted])
     found = find_needed(forest, X[tried], y[tried], columns)
     return [column for column in found if column.before - column.after >= least]

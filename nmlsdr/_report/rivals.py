@@ -36,7 +36,8 @@ def logistic(X: Any, Y: NDArray[Any], queries: Any, strength: float = 0.01, **se
     """
     if X.shape[1] > X.shape[0] and not sparse.issparse(X):
         basis = np.linalg.qr(X.T)[0]
-        X, queries = X @ basis, queries @ basis
+        X = X @ basis
+        queries = queries @ basis
     found = np.zeros((queries.shape[0], Y.shape[1]))
     for c in range(Y.shape[1]):
         known = Y[:, c] != -1
@@ -111,7 +112,8 @@ class TunedLogistic(_Rival):
     """One logistic regression for each label; C is tuned on at most 1000 rows and the 20 most frequent labels."""
 
     def _learn(self, X: Any, Y: NDArray[Any]) -> float:
-        self.X_, self.y_ = X, Y
+        self.X_ = X
+        self.y_ = Y
         some = np.random.default_rng(0).permutation(len(Y))[:TUNING_ROWS]
         common = np.argsort(-(Y == 1).sum(axis=0), kind="stable")[:TUNING_LABELS]
         self.strength_ = choose_strength(X[some], Y[some][:, common], splits=TUNING_SPLITS)

@@ -52,7 +52,8 @@ class EveryRule(ResidualPropagation):
     """
 
     def _estimate_rates(self, O: NDArray[Any], labels: Labels) -> tuple[float, float]:
-        y, known = labels.Y[labels.labeled], labels.known[labels.labeled]
+        y = labels.Y[labels.labeled]
+        known = labels.known[labels.labeled]
         self.mistakes_ = estimate_mistakes(O, y, labeled=known)
         return super()._estimate_rates(O, labels)
 
@@ -127,10 +128,12 @@ class Labelled(NamedTuple):
         kind = KFold if self.groups is None else GroupKFold
         splits = LabeledRowsSplit(kind(n_folds, shuffle=True, random_state=0)).split(self.X, self.y, self.groups)
         for train, test in splits:
-            near, far = self.X[train], self.X[test]
+            near = self.X[train]
+            far = self.X[test]
             if self.scaler is not None:
                 fitted = clone(self.scaler).fit(near)
-                near, far = fitted.transform(near), fitted.transform(far)
+                near = fitted.transform(near)
+                far = fitted.transform(far)
             yield train, test, near, far
 
 
@@ -154,9 +157,11 @@ def run_trial(
     """
     if data.n_labeled < 2 * n_folds:
         return None
-    y, labeled = data.y, np.flatnonzero((data.y != -1).any(axis=1))
+    y = data.y
+    labeled = np.flatnonzero((data.y != -1).any(axis=1))
     ours = next(iter(methods))
-    scores, decided = np.full(y.shape, np.nan), {rule: np.zeros(y.shape, dtype=bool) for rule in (*RULES, "0.5")}
+    scores = np.full(y.shape, np.nan)
+    decided = {rule: np.zeros(y.shape, dtype=bool) for rule in (*RULES, "0.5")}
     tables: dict[str, list[dict[str, float]]] = {name: [] for name in methods}  # a row for each fold
     for number, (train, test, near, far) in enumerate(data.folds(n_folds), start=1):
         for name, (_, estimator) in methods.items():
@@ -203,7 +208,8 @@ def difference(gaps: NDArray[np.float64]) -> Facts:
     >>> difference(np.array([0.02, 0.04, 0.03]))["matters"], difference(np.array([-0.02, 0.04, 0.01]))["matters"]
     (True, False)
     """
-    gap, std = float(gaps.mean()), float(gaps.std(ddof=1)) if len(gaps) > 1 else 0.0
+    gap = float(gaps.mean())
+    std = float(gaps.std(ddof=1)) if len(gaps) > 1 else 0.0
     return {"gap": gap, "std": std, "folds": len(gaps), "matters": abs(gap) > std}
 
 
@@ -281,7 +287,8 @@ def score_labels(Y: NDArray[Any], labels: NDArray[Any], scores: NDArray[Any], na
     found = []
     for c, name in enumerate(names):
         known = Y[:, c] != -1
-        true, given = Y[known, c] == 1, labels[known, c] == 1
+        true = Y[known, c] == 1
+        given = labels[known, c] == 1
         hits, n_true, n_given, n = (int(at.sum()) for at in (true & given, true, given, known))
         precision, recall, f1 = (
             part / whole if whole else None

@@ -104,14 +104,16 @@ def coefficients(
     A label without a known row is 0 everywhere.
     """
     levels = [ridge * each.variation(w) for each in sets]
-    V, at_origin = np.zeros((X.shape[1], Y.shape[1])), np.zeros(Y.shape[1])
+    V = np.zeros((X.shape[1], Y.shape[1]))
+    at_origin = np.zeros(Y.shape[1])
     if not by_factors(sets, X.shape, 1):
         V = _by_conjugate_gradients(X, Y, known, sets, levels, w)
     else:
         for each, level in zip(sets, levels, strict=True):
             if level == 0:
                 continue
-            rows, one = each.rows(X), np.array([level])
+            rows = each.rows(X)
+            one = np.array([level])
             if each.is_narrow():
                 V[:, each.labels] = from_gram(rows.gram(each.mean), each.moment, w, one)[0]
             else:
@@ -175,8 +177,10 @@ def _by_conjugate_gradients(
     share of rows that the label knows.
     """
     mask = np.ones(Y.shape, dtype=bool) if known is None else known
-    root, mean = np.sqrt(w)[:, None], X.means()
-    level, right = np.ones(Y.shape[1]), np.zeros((X.shape[1], Y.shape[1]))
+    root = np.sqrt(w)[:, None]
+    mean = X.means()
+    level = np.ones(Y.shape[1])
+    right = np.zeros((X.shape[1], Y.shape[1]))
     for each, value in zip(sets, levels, strict=True):
         level[each.labels] = value or 1.0  # nothing varies: any level gives 0
         right[:, each.labels] = root * each.moment

@@ -218,7 +218,8 @@ def cross_fit(
             callback = None
         if not small:
             rounds = _Rounds(X, Y, mask, folds, 1, n_threads)
-        b, c = winner[0], np.array(winner[1:])
+        b = winner[0]
+        c = np.array(winner[1:])
         for t, _, answers in rounds.run(lambda fold, _: fold.answers(b, c), slice(None), [0], callback):
             for labels, _, found in answers:
                 predictions[np.ix_(rounds.folds[t].test, labels)] = found[0]
@@ -240,7 +241,9 @@ def _search(
     rounds: _Rounds, grid_b: tuple[float, ...], grid_c: tuple[float, ...], errors: np.ndarray, callback: _Callback
 ) -> tuple[float, float]:
     """The best pair of strengths; fills ``errors``."""
-    X, Y, known = rounds.shared.X, rounds.Y, rounds.shared.known
+    X = rounds.shared.X
+    Y = rounds.Y
+    known = rounds.shared.known
     counted = np.ones(Y.shape, dtype=bool) if known is None else known
     varies = np.where(counted, Y, -np.inf).max(axis=0) > np.where(counted, Y, np.inf).min(axis=0)
     if errors.size == 1 or not varies.any():
@@ -255,7 +258,8 @@ def _search(
         for first, end in pairwise((0, *ends)):
             if first:
                 behind = errors > np.sort(errors[pairs])[(np.count_nonzero(pairs) - 1) // 2]
-                errors[pairs & behind], pairs = np.inf, pairs & ~behind
+                errors[pairs & behind] = np.inf
+                pairs = pairs & ~behind
             ridges = [np.flatnonzero(tried) for tried in pairs]
 
             def missed(fold: _Fold, i: int, c: list[np.ndarray] = ridges) -> Iterator[_Answer]:
@@ -286,7 +290,9 @@ class _Rounds:
     def __init__(
         self, X: RowSums, Y: np.ndarray, known: np.ndarray | None, folds: np.ndarray, n_pairs: int, n_threads: int
     ) -> None:
-        self.shared, self.Y, self._n_threads = _Shared(X, known), Y, n_threads
+        self.shared = _Shared(X, known)
+        self.Y = Y
+        self._n_threads = n_threads
         tests = [folds == t for t in np.unique(folds)]
         self.folds = list(in_threads(lambda test: _Fold(self.shared, Y, test, n_pairs), tests, n_threads))
         if all(fold.of_tested is not None for fold in self.folds):
@@ -309,7 +315,8 @@ class _Shared:
     """What the folds share: the rows, their means and their Gram matrices, each formed where a fold needs it."""
 
     def __init__(self, X: RowSums, known: np.ndarray | None) -> None:
-        self.X, self.known = X, known
+        self.X = X
+        self.known = known
         self._kept: dict[Any, Any] = {}
         self._locks: dict[Any, Lock] = {}
         self._room: float = _KEPT_NUMBERS
@@ -359,7 +366,9 @@ class _Fold:
     """
 
     def __init__(self, shared: _Shared, Y: np.ndarray, test: np.ndarray, n_pairs: int) -> None:
-        self.shared, self.test, self._Y = shared, test, Y
+        self.shared = shared
+        self.test = test
+        self._Y = Y
         self._key = test.tobytes()
         self.known = None if shared.known is None else shared.known[~test]
         n_features = shared.X.shape[1]
@@ -386,9 +395,12 @@ class _Fold:
         self, shrinkage: float, ridges: np.ndarray, dtype: type = np.float64, compare: bool = False
     ) -> Iterator[_Answer]:
         """The predictions of the tested rows; with ``compare`` the errors in their place."""
-        w, every = shrunken_weights(self.kappa, shrinkage), np.arange(self._Y.shape[1])
+        w = shrunken_weights(self.kappa, shrinkage)
+        every = np.arange(self._Y.shape[1])
         if not self.by_factors:
-            rows, tested, Y = self.rows, self.tested, self.Y
+            rows = self.rows
+            tested = self.tested
+            Y = self.Y
             mean = rows.means()
             for j, c in enumerate(ridges):
                 V, at_mean = coefficients(rows, Y, self.known, self.sets, c, w, mean)
@@ -402,7 +414,8 @@ class _Fold:
             elif not each.is_narrow():
                 found = self._by_rows(each, shrinkage, ridges * level, dtype)
             else:
-                key, size = (self._key, each.labels[0]), len(w) * (2 * len(w) + len(each.labels))
+                key = (self._key, each.labels[0])
+                size = len(w) * (2 * len(w) + len(each.labels))
                 of_training, of_tested = self.shared.once(key, partial(self._sums, each), size)
                 V = from_gram(of_training.astype(dtype, copy=False), each.moment, w, ridges * level)
                 if compare and of_tested:
@@ -427,8 +440,11 @@ class _Fold:
 
         The latter are X'X, X'Y and |Y|^2, with X and Y minus the means of the training rows.
         """
-        origin, known = self.shared.mean, slice(None)
-        tested, of_tested, self.of_tested = self.tested, self.of_tested, None
+        origin = self.shared.mean
+        known = slice(None)
+        tested = self.tested
+        of_tested = self.of_tested
+        self.of_tested = None
         if self.shared.known is not None:
             known = self.shared.known[self.test, each.labels[0]]
             tested = tested.take(known)
@@ -441,7 +457,8 @@ class _Fold:
             return of_training, None
         Y = self._Y[self.test][known][:, each.labels] - each.label_mean
         about = tested.cross_moment(np.column_stack([Y, np.ones(len(Y))]), origin)
-        moment, sums = about[:, :-1] - np.outer(shift, Y.sum(axis=0)), about[:, -1]
+        moment = about[:, :-1] - np.outer(shift, Y.sum(axis=0))
+        sums = about[:, -1]
         lower = blas.dsyr2(-1.0, shift, sums - 0.5 * len(Y) * shift, a=of_tested, lower=1, overwrite_a=1)
         return of_training, (lower + np.tril(lower, -1).T, moment, np.einsum("ij,ij->j", Y, Y))
 
@@ -452,10 +469,12 @@ class _Fold:
             chosen[chosen] = each.known
         parts = ((1.0 - b, b"", np.ones_like(self.kappa)), (b, self._key, self.kappa))
         grams = (np.multiply(share, self.shared.of_rows(key, w), dtype=dtype) for share, key, w in parts if share)
-        K, Yc = reduce(operator.iadd, grams).T, each.centred(self.Y)
+        K = reduce(operator.iadd, grams).T
+        Yc = each.centred(self.Y)
         tested = (K[self.test] + K.T[self.test])[:, chosen]  # in one of the two these entries are 0
         A = solve_shifted(K[chosen].compress(chosen, axis=1).T, levels, np.column_stack([Yc, np.ones(len(Yc))]))
-        sums, found = A.sum(axis=1, keepdims=True), tested @ A
+        sums = A.sum(axis=1, keepdims=True)
+        found = tested @ A
         return np.asarray(found[..., :-1] + (1.0 - found[..., -1:]) * (sums[..., :-1] / sums[..., -1:]))
 
 

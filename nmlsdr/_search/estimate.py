@@ -62,7 +62,8 @@ def say_if_large(rows: Any, n_neighbors: int, *, n_queries: int | None = None, n
     n_jobs : int, optional
         Threads; None: all that are allowed.
     """
-    n, m = rows.shape[0], rows.shape[0] if n_queries is None else n_queries
+    n = rows.shape[0]
+    m = rows.shape[0] if n_queries is None else n_queries
     if float(m) * _stored(rows) >= PROBE_FROM:
         _say_slow_build()
     if not LOGGER.isEnabledFor(logging.INFO):

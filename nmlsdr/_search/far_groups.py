@@ -18,7 +18,9 @@ import numpy as np
 
 from .._process.threads import single_threaded_blas
 
-_FIRST_TEST, _SAMPLE = 128, 256  # rows of the test that every large search makes, and of the sample that finds groups
+# rows of the test that every large search makes, and of the sample that finds groups
+_FIRST_TEST = 128
+_SAMPLE = 256
 _TIGHT = 1e-3  # squared distance of neighbours as a share of the large ones: above, products decide
 _GAP = 10.0  # a gap between groups is so many times wider than the widest gap that is not one
 _LEFT_OUT = 1 / 16  # share of the rows in groups too small to answer, above which there are no groups
@@ -121,7 +123,8 @@ def _apart(
     own: list[np.ndarray],
 ) -> np.ndarray:
     """A lower bound of the distance from each query to the rows outside of its group."""
-    low, high = ends[0] - ends[1], ends[0] + ends[1]
+    low = ends[0] - ends[1]
+    high = ends[0] + ends[1]
     last = np.maximum.accumulate([high[group].max(initial=-np.inf) for group in groups])
     first = np.minimum.accumulate([low[group].min(initial=np.inf) for group in groups[::-1]])[::-1]
     apart = np.empty(len(own_ends[0]))

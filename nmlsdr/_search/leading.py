@@ -22,8 +22,11 @@ from .rows import kernel_rows
 # 20 000 rows: m = 5 .42, m = 10 .55, m = 15 .68, m = 20 1.03; 30 000 rows: m = 15 .58, m = 20 .72, m = 30 1.01.  Of the
 # article's sets they would leave 73 % of Scene's tiles, 86 % of Yeast's and all of Toy's.
 _COORDINATES = {8: 4000, 12: 8000, 16: 14_000, 32: 20_000}
-_FEATURES, _SAMPLE = 32, 256
-_ENOUGH, _LEAST = 0.9, 0.6  # shares of the variance: take no more coordinates; do not try
+_FEATURES = 32
+_SAMPLE = 256
+# shares of the variance: take no more coordinates; do not try
+_ENOUGH = 0.9
+_LEAST = 0.6
 
 
 class Leads(NamedTuple):
@@ -62,8 +65,10 @@ def leading_coordinates(rows: np.ndarray, queries: np.ndarray | None, n_threads:
 def _placed(side: np.ndarray, axes: np.ndarray, centre: np.ndarray, n_threads: int) -> tuple[np.ndarray, np.ndarray]:
     """(n, d + 1) coordinates of one side along the axes, then the squared norm of the centred row; and the rows in the
     order of the leaves of the tree of the first eight coordinates."""
-    n, d = len(side), axes.shape[1]
-    lead, order = np.empty((n, d + 1)), np.empty(n, dtype=np.intp)
+    n = len(side)
+    d = axes.shape[1]
+    lead = np.empty((n, d + 1))
+    order = np.empty(n, dtype=np.intp)
     with single_threaded_blas():  # idle BLAS threads would spin and slow down the threads of the search
         for first in range(0, n, 2048):
             part = slice(first, first + 2048)
@@ -81,7 +86,8 @@ def _axes(rows: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
     sample = rows[places].astype(np.float64)
     centre = sample.mean(axis=0)
     sample -= centre
-    tried, held_out = sample[::2], sample[1::2]
+    tried = sample[::2]
+    held_out = sample[1::2]
     total = np.einsum("ij,ij->", held_out, held_out)
     gram = tried @ tried.T
     if not (0 < total < np.inf and np.isfinite(gram).all()):

@@ -29,18 +29,21 @@ class PreparedRows:
     """
 
     def __init__(self, rows: Any, metric: str, n_threads: int) -> None:
-        self.rows, self.metric = rows, metric
+        self.rows = rows
+        self.metric = metric
         self._index = index_of(rows, metric, n_threads, packed=not is_out_of_core(rows))
 
     def neighbors(self, queries: Any, n_neighbors: int, n_threads: int) -> tuple[np.ndarray, np.ndarray]:
         """Return what `squared_neighbors` returns for these rows and checked queries."""
-        rows, n_queries = self.rows, queries.shape[0]
+        rows = self.rows
+        n_queries = queries.shape[0]
         if n_queries > MOST_QUERIES:
             options = {"queries": queries, "metric": self.metric, "n_jobs": n_threads}
             return squared_neighbors(rows, n_neighbors, checked=True, **options)
         refuse_unequal_features(rows.shape[1], queries.shape[1])
         k = check_n_neighbors(n_neighbors, rows.shape[0], exclude_self=False)
-        squared, indices = np.empty((n_queries, k)), np.empty((n_queries, k), dtype=np.intp)
+        squared = np.empty((n_queries, k))
+        indices = np.empty((n_queries, k), dtype=np.intp)
         if sparse.issparse(rows):
             queries = sparse.csr_array(queries)
         elif sparse.issparse(queries):

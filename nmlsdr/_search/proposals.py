@@ -79,7 +79,9 @@ def choose_stored(distances: Any, n_neighbors: int, *, drop_diagonal: bool) -> t
 
 def unit_rows(rows: Any, n_threads: int) -> tuple[Any, np.ndarray]:
     """Checked rows divided by their norms, in float64 and the same storage, and which rows are all 0 and stay so."""
-    unit, zero = rows.astype(np.float64), np.empty(rows.shape[0], np.uint8)  # a copy
+    # a copy
+    unit = rows.astype(np.float64)
+    zero = np.empty(rows.shape[0], np.uint8)
     values = unit.data if sparse.issparse(unit) else unit
     _graph.to_units(kernel_rows(unit), zero, worthwhile_threads(n_threads, values.size, _VALUES_PER_THREAD))
     return unit, zero.view(bool)
@@ -92,7 +94,9 @@ def _stored_pairs(stored: Any, *, drop_diagonal: bool) -> tuple[np.ndarray, np.n
     owner = np.repeat(np.arange(stored.shape[0]), np.diff(stored.indptr))
     column = stored.indices.astype(np.intp)
     keep = owner != column if drop_diagonal else np.ones(len(owner), dtype=bool)
-    owner, column, value = owner[keep], column[keep], stored.data[keep]
+    owner = owner[keep]
+    column = column[keep]
+    value = stored.data[keep]
     _, first = np.unique(owner * stored.shape[1] + column, return_index=True)
     return owner[first], column[first], value[first]
 
@@ -119,7 +123,8 @@ def _pair_distances(rows: Any, queries: Any, owner: np.ndarray, column: np.ndarr
     np.cumsum(np.bincount(owner, minlength=queries.shape[0]), out=indptr[1:])
     squared = np.empty(len(owner))
     candidates = column.astype(np.int64)
-    given, others = kernel_rows(rows), kernel_rows(queries)
+    given = kernel_rows(rows)
+    others = kernel_rows(queries)
     step = max(1, int(_WORK_PER_CALL / max(1, rows.shape[1] * (len(owner) // max(1, queries.shape[0]) + 1))))
     for first in range(0, queries.shape[0], step):
         last = min(first + step, queries.shape[0])

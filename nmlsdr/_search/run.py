@@ -48,7 +48,8 @@ def squared_neighbors(
     ``checked`` is True if X and the queries come from `check_rows`: checking a hundred thousand rows again would take
     longer than answering a query.
     """
-    n_threads, metric = check_n_jobs(n_jobs), check_metric(metric)
+    n_threads = check_n_jobs(n_jobs)
+    metric = check_metric(metric)
     if queries is None:
         rows = X if checked else check_rows(X)
         n_queries = rows.shape[0]
@@ -87,7 +88,8 @@ def answer(
     others = None if queries is None else kernel_rows(queries)
     running = _graph.Search(index, others, squared, indices, n_threads=n_threads)
     by_products = running.method == "products"
-    own, asked = rows, queries
+    own = rows
+    asked = queries
     if index.by_angle and by_products and not sparse.issparse(rows):
         own, asked = (None if side is None else np.asarray(side) for side in running.units())
     chosen = strategy(running.method, own, asked, squared.shape[1], n_threads, alone=alone)
@@ -111,7 +113,8 @@ def _by_groups(
     groups: Groups, rows: np.ndarray, queries: Any, squared: np.ndarray, indices: np.ndarray, n_threads: int
 ) -> None:
     """Search each query in its own group; then search all rows for the queries whose answer is not certain."""
-    itself, k = queries is None, squared.shape[1]
+    itself = queries is None
+    k = squared.shape[1]
     failed = np.ones(len(squared), dtype=bool)
     for group, wanted in zip(groups.rows, groups.queries, strict=True):
         if len(group) < k + itself or len(wanted) == 0:
@@ -129,8 +132,10 @@ def _by_groups(
     if itself:
         own = found == again[:, None]
         own[~own.any(axis=1), -1] = True  # more than k duplicates of lower index: the last one goes
-        near, found = near[~own].reshape(-1, k), found[~own].reshape(-1, k)
-    squared[again], indices[again] = near, found
+        near = near[~own].reshape(-1, k)
+        found = found[~own].reshape(-1, k)
+    squared[again] = near
+    indices[again] = found
 
 
 def _alone(rows: np.ndarray, queries: Any, n: int, k: int, n_threads: int) -> tuple[np.ndarray, np.ndarray]:

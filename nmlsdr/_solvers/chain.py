@@ -57,7 +57,8 @@ def solve(system: System, F: np.ndarray, goal: Goal) -> tuple[Solved, str]:
     if goal.solver != "auto":
         return SOLVERS[goal.solver](system, F, goal), goal.solver
     n_labels = F.shape[1]
-    solved, ran = Solved(np.zeros(n_labels, np.int64), np.full(n_labels, np.inf)), "lu"
+    solved = Solved(np.zeros(n_labels, np.int64), np.full(n_labels, np.inf))
+    ran = "lu"
     for name, allowed in (
         ("lu", system.n_sought <= SMALL),
         ("cg", system.n_sought > SMALL),
@@ -68,7 +69,8 @@ def solve(system: System, F: np.ndarray, goal: Goal) -> tuple[Solved, str]:
         if goal.max_iter is not None:
             columns = columns[~np.isfinite(solved.residuals[columns])]
         if len(columns) == n_labels and not np.isfinite(solved.residuals).any():
-            solved, ran = SOLVERS[name](system, F, goal), name
+            solved = SOLVERS[name](system, F, goal)
+            ran = name
         elif len(columns) and _improve(system, F, goal, columns, SOLVERS[name], solved):
             ran = name
     return solved, ran

@@ -58,9 +58,12 @@ class _Batch:
     """
 
     def __init__(self, whole: System, sweep_values: np.ndarray, F: np.ndarray, columns: slice, goal: Goal) -> None:
-        n, self.count, system = len(F), columns.stop - columns.start, whole.part(columns)
+        n = len(F)
+        self.count = columns.stop - columns.start
+        system = whole.part(columns)
         width = next(width for width in (4, 8, 16, 32) if width >= self.count)
-        self.columns, self.clip = columns, system.clip
+        self.columns = columns
+        self.clip = system.clip
         self.F, self.B = (_aligned(n, width, np.float64) for _ in range(2))
         self.x, self.z, self.y = (_aligned(n, width, np.float32) for _ in range(3))
         self.p = _aligned(n, width, np.uint16)
@@ -176,7 +179,8 @@ def conjugate_gradients(system: System, F: np.ndarray, goal: Goal) -> Solved:
     patience = ROUND * np.ceil((50 + np.floor(4 / np.sqrt(1 - system.top))) / ROUND)
     patience = np.broadcast_to(patience, n_labels)
     limits = np.broadcast_to(goal.max_iter or most_sweeps(system), n_labels)
-    sweep_values, starts = system.sweep_values(), range(0, n_labels, _propagation.MAX_WIDTH)
+    sweep_values = system.sweep_values()
+    starts = range(0, n_labels, _propagation.MAX_WIDTH)
     work = (len(system.indices) + 10 * len(system.h)) * _propagation.MAX_WIDTH
     team = system.threads_for(len(starts)) if goal.callback is None else 1
     if team > 1:  # a thread for each batch, since NumPy's part of it has one thread only
@@ -188,7 +192,8 @@ def conjugate_gradients(system: System, F: np.ndarray, goal: Goal) -> Solved:
         batch = _Batch(system, sweep_values, F, columns, goal)
         per_call = 1 if goal.callback is not None else max(1, int(WORK_PER_CALL / work))
         _sweep_batch(batch, F, limits[columns], patience[columns], goal, per_call)
-        solved.sweeps[columns], solved.residuals[columns] = batch.sweeps[: batch.count], batch.best
+        solved.sweeps[columns] = batch.sweeps[: batch.count]
+        solved.residuals[columns] = batch.best
 
     deque(in_threads(solve_batch, starts, team), maxlen=0)
     return solved
@@ -198,13 +203,16 @@ def _sweep_batch(
     batch: _Batch, F: np.ndarray, limit: np.ndarray, patience: np.ndarray, goal: Goal, per_call: int
 ) -> None:
     sweeps = batch.sweeps[: batch.count]
-    made, before = 0, sweeps.copy()  # sweeps of this round, and of each column before it
+    # sweeps of this round, and of each column before it
+    made = 0
+    before = sweeps.copy()
     while True:
         active = batch.active()
         if not active.any():
             if not batch.check_stopped(F, limit):
                 return
-            made, before = 0, sweeps.copy()
+            made = 0
+            before = sweeps.copy()
             continue
         made += batch.advance(min(per_call, ROUND - made, int((limit - sweeps)[active].min())))
         if goal.callback is not None:
@@ -214,7 +222,8 @@ def _sweep_batch(
             due = sweeps // patience > before // patience
             batch.refresh(due)  # the updated residual of a column that is due would fall for ever
             batch.stop_stuck(due)
-            made, before = 0, sweeps.copy()
+            made = 0
+            before = sweeps.copy()
         batch.tol[: batch.count][sweeps >= limit] = math.inf
 
 
@@ -241,9 +250,12 @@ def _float64_label(system: System, F: np.ndarray, goal: Goal) -> tuple[np.ndarra
 
     The variables are weight^1/2 F on the sought rows, in which K = I - A T is symmetric.
     """
-    given, rows = system.given(), np.flatnonzero(system.sought[:, 0])
-    scale, change = np.sqrt(system.factors().m[rows, 0]) * system.h[rows], np.zeros(F.shape)
-    n_sweeps, limit = 0, int(most_sweeps(system)[0])
+    given = system.given()
+    rows = np.flatnonzero(system.sought[:, 0])
+    scale = np.sqrt(system.factors().m[rows, 0]) * system.h[rows]
+    change = np.zeros(F.shape)
+    n_sweeps = 0
+    limit = int(most_sweeps(system)[0])
 
     def multiply(v: np.ndarray) -> np.ndarray:
         change[rows, 0] = v / scale
@@ -256,10 +268,13 @@ def _float64_label(system: System, F: np.ndarray, goal: Goal) -> tuple[np.ndarra
             goal.callback(PropagationProgress(n_sweeps, float(best), 0, 1))
 
     K = LinearOperator((len(rows), len(rows)), matvec=multiply, dtype=np.float64)
-    tol, before = float(goal.tol[0]), np.inf
+    tol = float(goal.tol[0])
+    before = np.inf
     out, (best,) = system.sweep(F, given)
     while tol < best <= 0.5 * before and n_sweeps < limit:
-        before, left, right = best, limit - n_sweeps, scale * (out - F)[rows, 0]
+        before = best
+        left = limit - n_sweeps
+        right = scale * (out - F)[rows, 0]
         with np.errstate(all="ignore"):
             found, _ = cg(K, right, rtol=_EPS, atol=0.5 * tol * scale.min(), maxiter=left, callback=swept)
         tried = F.copy()
@@ -268,5 +283,6 @@ def _float64_label(system: System, F: np.ndarray, goal: Goal) -> tuple[np.ndarra
             np.clip(tried, 0.0, 1.0, out=tried)
         out, (residual,) = system.sweep(tried, given)
         if residual < best:
-            F, best = tried, residual
+            F = tried
+            best = residual
     return F, n_sweeps, float(best)

@@ -69,7 +69,8 @@ def _groups(system: System) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray
 
 def _refine(system: System, f: np.ndarray, factors: linalg.SuperLU, tol: float, goal: Goal) -> int:
     """Solve for one label in place, again for its residual until that is at most ``tol`` or falls no more."""
-    sought, given = system.sought[:, 0], system.given()
+    sought = system.sought[:, 0]
+    given = system.given()
     f[sought] = 0.0
     limit = REFINEMENTS if goal.max_iter is None else goal.max_iter
     out, residual = system.sweep(np.ascontiguousarray(f[:, None]), given)

@@ -124,8 +124,12 @@ class System:
         clip: bool = True,
     ) -> None:
         n = W.shape[0]
-        self.W, self.Y, self.labeled, self.clip = W, contiguous(Y), labeled, clip
-        self.n_jobs, self.work = n_threads, (W.nnz + 10 * n) * min(Y.shape[1], _propagation.MAX_WIDTH)
+        self.W = W
+        self.Y = contiguous(Y)
+        self.labeled = labeled
+        self.clip = clip
+        self.n_jobs = n_threads
+        self.work = (W.nnz + 10 * n) * min(Y.shape[1], _propagation.MAX_WIDTH)
         self.n_threads = worthwhile_threads(n_threads, self.work, WORK_PER_THREAD)
         self.indptr = W.indptr.astype(np.int64, copy=False)
         self.indices = W.indices.astype(np.int32, copy=False)
@@ -133,14 +137,17 @@ class System:
         if self.binary:
             self.values = np.empty(0)
             root = np.sqrt(np.maximum(np.diff(self.indptr), 1.0))
-            self.h, self.inverse_h = 1.0 / root, root.astype(np.float32)
+            self.h = 1.0 / root
+            self.inverse_h = root.astype(np.float32)
             self.edges = W.sign() if W.nnz and W.data[0] != 1 else W
             self.sums = self.edges @ self.h
             self.row_sums = root * self.sums  # d d~
         else:
             self.values, self.row_sums = normalized_weights(W, stochastic=False, n_jobs=self.n_threads)
             self.edges = sparse.csr_array((self.values, W.indices, W.indptr), shape=W.shape)
-            self.h, self.inverse_h, self.sums = np.ones(n), np.ones(n, np.float32), self.row_sums
+            self.h = np.ones(n)
+            self.inverse_h = np.ones(n, np.float32)
+            self.sums = self.row_sums
 
         self.per_entry = alpha.ndim == 2 or labeled.ndim == 2
         self.alpha = alpha if alpha.ndim == 2 else alpha[:, None]
@@ -176,8 +183,10 @@ class System:
         part = copy.copy(self)
         part.Y = self.Y[:, columns]
         if self.per_entry:
-            part.alpha, part.sought = np.ascontiguousarray(self.alpha[:, columns]), self.sought[:, columns]
-            part.top, part.n_sought = self.top[columns], self.n_sought[columns]
+            part.alpha = np.ascontiguousarray(self.alpha[:, columns])
+            part.sought = self.sought[:, columns]
+            part.top = self.top[columns]
+            part.n_sought = self.n_sought[columns]
         return part
 
     def factors(self) -> RowFactors:

@@ -47,7 +47,9 @@ class Recipe:
     """
 
     def __init__(self, graph: dict[Any, Any], key: Any, needs: list[Any]) -> None:
-        self.graph, self.key, self.needs = graph, key, needs
+        self.graph = graph
+        self.key = key
+        self.needs = needs
 
     def follow(self, inputs: Mapping[Any, Any]) -> Any:
         """Make the block; ``inputs`` has the values of ``needs``."""
@@ -86,8 +88,10 @@ class Blocks(NamedTuple):
         from dask.delayed import Delayed
 
         if not is_dask(X):
-            rows, recipe = check_rows(X, name), Recipe({}, name, [name])
-            edges, inputs = np.array([0, rows.shape[0]]), {name: task_of_value(name, rows)}
+            rows = check_rows(X, name)
+            recipe = Recipe({}, name, [name])
+            edges = np.array([0, rows.shape[0]])
+            inputs = {name: task_of_value(name, rows)}
             return cls(name, edges, rows.shape[1], rows.dtype, [recipe], inputs)
         if X.ndim != 2:
             raise InputError(f"{name} must be a 2-D array of shape (n_samples, n_features), got {X.ndim} dimension(s).")

@@ -130,7 +130,8 @@ def _gather(self: NeighborClassifier, X: Any, answer: Callable[[np.ndarray], np.
     training = self._searched_rows()
     if not is_dask(X) and not is_dask(training):
         return NeighborClassifier._gather(self, X, answer)
-    rows, like = self._steps.read_rows(self, X), self._no_answer(answer)
+    rows = self._steps.read_rows(self, X)
+    like = self._no_answer(answer)
     queries = rows if isinstance(rows, DaskRows) else DaskRows.of(rows)
     if is_dask(training):
         model = task_of_value("model", _plain(self, {"training_rows_": None}))
@@ -154,35 +155,55 @@ def _of_rows(block: RowSums, model: Any, answer: str) -> np.ndarray:
 
 
 class NMLSDR(estimators.NMLSDR):
-    __doc__, _steps, to_local = _doc(estimators.NMLSDR), DaskSteps, _to_local
+    __doc__ = _doc(estimators.NMLSDR)
+    _steps = DaskSteps
+    to_local = _to_local
 
 
 class MDDM(estimators.MDDM):
-    __doc__, _steps, to_local = _doc(estimators.MDDM), DaskSteps, _to_local
+    __doc__ = _doc(estimators.MDDM)
+    _steps = DaskSteps
+    to_local = _to_local
 
 
 class MultiLabelCCA(estimators.MultiLabelCCA):
-    __doc__, _steps, to_local = _doc(estimators.MultiLabelCCA), DaskSteps, _to_local
+    __doc__ = _doc(estimators.MultiLabelCCA)
+    _steps = DaskSteps
+    to_local = _to_local
 
 
 class SSMLDR(estimators.SSMLDR):
-    __doc__, _steps, to_local = _doc(estimators.SSMLDR), DaskSteps, _to_local
+    __doc__ = _doc(estimators.SSMLDR)
+    _steps = DaskSteps
+    to_local = _to_local
 
 
 class MultiLabelPropagation(estimators.MultiLabelPropagation):
-    __doc__, _steps, to_local, _gather = _doc(estimators.MultiLabelPropagation), DaskSteps, _to_local, _gather
+    __doc__ = _doc(estimators.MultiLabelPropagation)
+    _steps = DaskSteps
+    to_local = _to_local
+    _gather = _gather
 
 
 class MLkNN(estimators.MLkNN):
-    __doc__, _steps, to_local, _gather = _doc(estimators.MLkNN), DaskSteps, _to_local, _gather
+    __doc__ = _doc(estimators.MLkNN)
+    _steps = DaskSteps
+    to_local = _to_local
+    _gather = _gather
 
 
 class SemiSupervisedMLkNN(estimators.SemiSupervisedMLkNN):
-    __doc__, _steps, to_local, _gather = _doc(estimators.SemiSupervisedMLkNN), DaskSteps, _to_local, _gather
+    __doc__ = _doc(estimators.SemiSupervisedMLkNN)
+    _steps = DaskSteps
+    to_local = _to_local
+    _gather = _gather
 
 
 class ResidualPropagation(estimators.ResidualPropagation):
-    __doc__, _steps, to_local, _gather = _doc(estimators.ResidualPropagation), DaskSteps, _to_local, _gather
+    __doc__ = _doc(estimators.ResidualPropagation)
+    _steps = DaskSteps
+    to_local = _to_local
+    _gather = _gather
 
 
 __all__ = [name for name, kind in list(vars().items()) if hasattr(kind, "to_local")]

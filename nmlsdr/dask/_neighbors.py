@@ -73,13 +73,15 @@ def merge(parts: list[Lists], k: int) -> Lists:
     squared = np.concatenate([part[0] for part in parts], axis=1)
     indices = np.concatenate([part[1] for part in parts], axis=1)
     order = np.lexsort((indices, squared), axis=1)
-    squared, indices = np.take_along_axis(squared, order, axis=1), np.take_along_axis(indices, order, axis=1)
+    squared = np.take_along_axis(squared, order, axis=1)
+    indices = np.take_along_axis(indices, order, axis=1)
     # the same two rows have the same distance, so the copies of a row stand side by side
     again = np.zeros(squared.shape, dtype=bool)
     again[:, 1:] = (indices[:, 1:] == indices[:, :-1]) & (indices[:, 1:] != _NOWHERE)
     if again.any():
         first = np.argsort(again, axis=1, kind="stable")
-        squared, indices = np.take_along_axis(squared, first, axis=1), np.take_along_axis(indices, first, axis=1)
+        squared = np.take_along_axis(squared, first, axis=1)
+        indices = np.take_along_axis(indices, first, axis=1)
     return Lists(np.ascontiguousarray(squared[:, :k]), np.ascontiguousarray(indices[:, :k]))
 
 

@@ -54,10 +54,12 @@ def cut_rows(edges: np.ndarray, n_parts: int) -> np.ndarray:
     n = int(edges[-1])
     ideal = np.linspace(0, n, n_parts + 1).astype(np.intp)
     after = np.searchsorted(edges, ideal).clip(1, len(edges) - 1)
-    left, right = edges[after - 1], edges[after]
+    left = edges[after - 1]
+    right = edges[after]
     nearest = np.where(ideal - left < right - ideal, left, right)
     found = np.where(np.abs(nearest - ideal) <= n / n_parts / 4, nearest, ideal)
-    found[0], found[-1] = 0, n
+    found[0] = 0
+    found[-1] = n
     return np.maximum.accumulate(found)
 
 
@@ -109,7 +111,8 @@ class Plan(NamedTuple):
     seconds: float | None
 
     def __str__(self) -> str:
-        site, size = self.site, import_dask().utils.format_bytes
+        site = self.site
+        size = import_dask().utils.format_bytes
         time_ = "seconds" if self.seconds is None else f"about {duration(self.seconds)} (from a probe)"
         return (
             f"plan: neighbours of {self.n_samples} x {self.n_features} rows in {self.n_tasks} task(s) of "
@@ -176,5 +179,6 @@ def _probe(reading: Reading, inputs: list[Any], k: int, n_jobs: int | None) -> t
     """Seconds to read a row, and for a pair of rows."""
     began = time.perf_counter()
     rows = reading.rows(inputs)
-    read, n = time.perf_counter() - began, rows.shape[0]
+    read = time.perf_counter() - began
+    n = rows.shape[0]
     return read / n, estimate_search(rows, k, n_jobs=task_threads(n_jobs)).seconds / (n * n / 2)

@@ -26,7 +26,11 @@ class Reading:
     def __init__(
         self, steps: list[tuple[Recipe, Any]], shape: tuple[int, int], dtype: Any, name: str, scale: np.ndarray | None
     ) -> None:
-        self.steps, self.shape, self.dtype, self.name, self.scale = steps, shape, dtype, name, scale
+        self.steps = steps
+        self.shape = shape
+        self.dtype = dtype
+        self.name = name
+        self.scale = scale
         self.needs = sorted({key for recipe, _ in steps for key in recipe.needs}, key=str)
 
     def rows(self, inputs: list[Any]) -> Any:
@@ -34,7 +38,9 @@ class Reading:
         values = dict(zip(self.needs, inputs, strict=True))
         if len(self.steps) == 1:
             return self._checked(*self.steps[0], values)
-        dense, pieces, at = None, [], 0
+        dense = None
+        pieces = []
+        at = 0
         for recipe, chosen in self.steps:
             piece = self._checked(recipe, chosen, values)
             if sparse.issparse(piece):
@@ -67,7 +73,9 @@ class DaskRows(RowSums):
     is_sparse = False  # its blocks can be
 
     def __init__(self, blocks: Blocks, kept: np.ndarray | None = None, scale: np.ndarray | None = None) -> None:
-        self._blocks, self._kept, self._scale = blocks, kept, scale
+        self._blocks = blocks
+        self._kept = kept
+        self._scale = scale
         self.edges = blocks.edges if kept is None else np.searchsorted(kept, blocks.edges)
         self.shape = (int(self.edges[-1]), blocks.n_features)
         self.dtype = np.dtype(np.float32 if blocks.dtype == np.float32 else np.float64)
@@ -85,7 +93,8 @@ class DaskRows(RowSums):
 
     def reading(self, ranges: list[tuple[int, int]]) -> Reading:
         """How to read these ranges of rows, in increasing order; a block that two of them share is read once."""
-        numbers, edges = np.concatenate([np.arange(*each) for each in ranges]), self._blocks.edges
+        numbers = np.concatenate([np.arange(*each) for each in ranges])
+        edges = self._blocks.edges
         numbers = numbers if self._kept is None else self._kept[numbers]  # in the Dask array
         of_block = np.searchsorted(edges, numbers, side="right") - 1
         steps: list[tuple[Recipe, Any]] = []

@@ -90,11 +90,14 @@ def each_result(tasks: Iterable[Any], what: str, n_tasks: int, at_once: int | No
     of one before it. None: as many as Dask likes.
     """
     waiting = enumerate(tasks)
-    client, began, finished = client_in_force(), time.monotonic(), count(1)
+    client = client_in_force()
+    began = time.monotonic()
+    finished = count(1)
 
     def is_done() -> None:
         """Say how far the tasks are at every quarter of them, if they take more than a second."""
-        number, passed = next(finished), time.monotonic() - began
+        number = next(finished)
+        passed = time.monotonic() - began
         if what and passed > 1 and 4 * number // n_tasks > 4 * (number - 1) // n_tasks:
             left = passed / number * (n_tasks - number)
             say(f"{what}: {number} of {n_tasks} tasks, {passed:.0f} s, about {left:.0f} s to go")
@@ -112,7 +115,9 @@ def _on_cluster(
     from distributed import TimeoutError as NothingYet
     from distributed import wait
 
-    dask, gone = import_dask(), None  # since when there is no worker
+    # since when there is no worker
+    dask = import_dask()
+    gone = None
     limit = dask.utils.parse_timedelta(dask.config.get("nmlsdr.no-worker-timeout", NO_WORKER_TIMEOUT))
     pending: dict[Any, int] = {}
 
@@ -137,7 +142,8 @@ def _on_cluster(
                 )
             while done:
                 future = done.pop()
-                number, result = pending.pop(future), future.result()
+                number = pending.pop(future)
+                result = future.result()
                 del future  # the worker may forget the result
                 is_done()
                 yield number, result
@@ -147,7 +153,8 @@ def _on_cluster(
 
 
 def _locally(tasks: Sequence[Any], is_done: Callable[[], None]) -> tuple[Any, ...]:
-    dask, keys = import_dask(), {task.key for task in tasks}
+    dask = import_dask()
+    keys = {task.key for task in tasks}
     with dask.callbacks.Callback(posttask=lambda key, *_: is_done() if key in keys else None):
         return dask.compute(*tasks)
 

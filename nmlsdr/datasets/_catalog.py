@@ -44,7 +44,8 @@ def find_file(name: str, role: str, data_home: Path_ | None = None) -> Path:
 
 def _place(info: dict[str, Any], role: str, data_home: Path_ | None) -> Path:
     """Return the file of a set, or the place for it if it is missing."""
-    home, file = find_data_home(data_home), info["files"][role]["name"]
+    home = find_data_home(data_home)
+    file = info["files"][role]["name"]
     places = (folder / name for folder in (home / info["folder"], home) for name in (f"{file}.gz", file))
     return next((path for path in places if path.is_file()), home / info["folder"] / file)
 
@@ -187,7 +188,9 @@ def fetch_dataset(name: str, data_home: Path_ | None = None, *, source: str | No
 def _download(file: dict[str, Any], folder: Path) -> Path:
     """Download one file and check it; pooch writes to a temporary file and renames it, so no partial file remains."""
     pooch = import_extra("pooch", "Fetching data", "datasets")
-    url, name, downloader = file["url"], file["name"], pooch.HTTPDownloader(timeout=DOWNLOAD_TIMEOUT)
+    url = file["url"]
+    name = file["name"]
+    downloader = pooch.HTTPDownloader(timeout=DOWNLOAD_TIMEOUT)
     try:
         return Path(pooch.retrieve(url, f"sha256:{file['sha256']}", name, folder, downloader=downloader))
     except (OSError, ValueError) as error:  # requests' errors are OSError, a wrong checksum is ValueError

@@ -94,7 +94,8 @@ def make_cohort(*, n_per_group: int = 2166, random_state: Any = None) -> Bunch:
 
     order = rng.permutation(n)
     n_test = int(TEST_SHARE * n)
-    train, test = order[n_test:], order[:n_test]
+    train = order[n_test:]
+    test = order[:n_test]
     rule_target = apply_rules(counts[train], names)
     kept = np.flatnonzero((counts[train] > 0).sum(axis=0) >= FEWEST_PATIENTS)
     target = GROUP_LABELS[group].astype(np.int64)
@@ -118,7 +119,8 @@ def _records(group: NDArray[np.intp], rng: np.random.Generator) -> tuple[list[st
     parts: Counts = {}
     for kind, flag in zip(kinds, flags.T, strict=True):
         parts.update(_listed_codes(kind, flag, group, rng))
-    frequent, rare = [], []
+    frequent = []
+    rare = []
     for system, (n_kept, n_all) in CODES.items():
         listed = [name for name in parts if name.startswith(system)]
         n_other = n_kept - sum(int((parts[name] > 0).sum() >= 2 * FEWEST_PATIENTS) for name in listed)
@@ -239,7 +241,8 @@ def matches(code: str, listed: str) -> bool:
     >>> matches("250.02", "250"), matches("C02KX01", "C02K"), matches("C01AA05", "C01AA"), matches("C01AA", "C01AA")
     (True, True, False, True)
     """
-    code, listed = _plain(code), _plain(listed)
+    code = _plain(code)
+    listed = _plain(listed)
     return code.startswith(listed) if len(listed) < EXACT_LENGTH else code == listed
 
 

@@ -12,7 +12,10 @@ from ._bunch import Bunch
 
 # Each function that draws has its own branch of the seed, so that one integer given to
 # make_toy, flip_labels and mask_labels does not tie the mask to the noise or to the split.
-TOY, FLIP, MASK, COHORT = 1, 2, 3, 4
+TOY = 1
+FLIP = 2
+MASK = 3
+COHORT = 4
 
 
 def generator(random_state: Any, branch: int) -> np.random.Generator:
@@ -129,7 +132,8 @@ def make_toy(
     data = np.where(fires, rng.integers(1, LARGEST_VALUE + 1, size=fires.shape), 0).astype(np.float64)
 
     order = rng.permutation(n_samples)
-    train, test = order[:n_train], order[n_train:]
+    train = order[:n_train]
+    test = order[n_train:]
     n_features = data.shape[1]
     return Bunch(
         data=data[train],

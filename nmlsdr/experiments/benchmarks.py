@@ -25,7 +25,8 @@ from .results import (
 )
 from .statistics import LEVEL, best_counts, paired_t_p_value, signed_rank_p_values, wilcoxon_scores
 
-NEAR, FAR = 0.02, 0.05
+NEAR = 0.02
+FAR = 0.05
 LEAST_NEAR = 85.0  # percent
 TESTS = (("Wilcoxon", "one-sided"), ("two-sided", "two-sided"))
 
@@ -71,7 +72,9 @@ def metric_table(results: Results, m: int) -> ResultTable:
     title = resource("texts.json")["metrics"][metric]
     name = "benchmarks-" + metric.replace("'", "")
     table = titled(name, ["Data set", *results.methods], "benchmarks-metric", title=title, metric=metric)
-    mean, std, gap = np.round(results.mean[:, :, m], 3), results.std[:, :, m], results.difference[:, :, m]
+    mean = np.round(results.mean[:, :, m], 3)
+    std = results.std[:, :, m]
+    gap = results.difference[:, :, m]
     for i, dataset in enumerate(results.datasets):
         parts = zip(std[i], results.printed[i, :, m], strict=True)
         beside = ["|".join(filter(None, [plus_minus(s), number(p)])) for s, p in parts]
@@ -247,7 +250,8 @@ def tests_of_best(results: Results) -> tuple[NDArray[np.intp], NDArray[np.float6
     p_values : ndarray (n_measures, n_methods)
     significant : ndarray (n_measures,)
     """
-    values, best = results.values[0], np.nanargmax(results.mean[0], axis=0)
+    values = results.values[0]
+    best = np.nanargmax(results.mean[0], axis=0)
     p_values = np.array([[paired_t_p_value(values[b, m], own[m]) for own in values] for m, b in enumerate(best)])
     return best, p_values, (p_values < LEVEL).sum(axis=1) == len(values) - 1
 

@@ -26,7 +26,9 @@ from .results import Results, Section, collect
 from .store import CellFolder, CellKey, Record, run_cells
 
 COMMANDS = "commands.txt"
-OK, FAILED, INTERRUPTED = 0, 1, 130
+OK = 0
+FAILED = 1
+INTERRUPTED = 130
 
 
 def article_cells(study: str, **chosen: Any) -> list[CellKey]:

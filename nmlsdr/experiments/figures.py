@@ -84,7 +84,8 @@ def embeddings(panels: Sequence[tuple[str, NDArray[Any], Sequence[tuple[str, NDA
 
 def bars(names: Sequence[str], ours: ArrayLike, printed: ArrayLike, *, label: str) -> Any:
     """Horizontal bars, the best on top: ours and the article's."""
-    first, second = np.asarray(ours, dtype=float), np.asarray(printed, dtype=float)
+    first = np.asarray(ours, dtype=float)
+    second = np.asarray(printed, dtype=float)
     order = np.argsort(first, kind="stable")
     figure = _figure(7.5, 0.45 * len(names) + 1.0)
     axes = figure.add_subplot()

@@ -31,7 +31,8 @@ from .store import CellKey, Record
 
 METRICS = ("HL'", "RL'", "AP", "OE'", "Cov'", "MaF1", "MiF1")
 N_NEIGHBORS = 10
-TOY_SAMPLES, PATIENTS_PER_GROUP = 8000, 2166
+TOY_SAMPLES = 8000
+PATIENTS_PER_GROUP = 2166
 TEN_METHODS = ("CCA", "MVMD", "MDDMp", "MDDMf", "wMLDAb", "wMLDAe", "wMLDAc", "wMLDAd", "SSMLDR", "NMLSDR")
 TWELVE_METHODS = (*TEN_METHODS[:8], "SSMLDR*", "SSMLDR", "NMLSDR*", "NMLSDR")
 FILE_SETS = tuple(datasets.list_datasets())
@@ -141,7 +142,8 @@ class Draw(NamedTuple):
 def standardised(bunch: Bunch) -> tuple[Any, Any, Any, Any, Any]:
     """The first fields of a `Draw`: rows, true labels and graph of a data set, which do not depend on the seed."""
     scaler = StandardScaler().fit(bunch.data)
-    train, test = scaler.transform(bunch.data), scaler.transform(bunch.test_data)
+    train = scaler.transform(bunch.data)
+    test = scaler.transform(bunch.test_data)
     graph = cache(partial(neighbor_graph, train, N_NEIGHBORS, n_jobs=1))  # the training rows do not change
     return train, test, bunch.target, bunch.test_target, graph
 
@@ -337,7 +339,8 @@ def measures(target: NDArray[Any], scores: NDArray[Any], predicted: NDArray[Any]
 
 def embed(study: Study, method: str, data: Draw) -> tuple[NDArray[Any], NDArray[Any]]:
     """Fit a method on the labels given and map the training and the test rows."""
-    kind, seed = method_named(method), data.random_state
+    kind = method_named(method)
+    seed = data.random_state
     # A method of one's own gets what the article's supervised methods see.
     rows: Any = data.labeled if kind.custom else slice(None)
     most = study.n_components or (min(data.given.shape[1], data.train.shape[1]) if kind.custom else None)

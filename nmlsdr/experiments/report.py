@@ -64,7 +64,8 @@ def _made(records: Mapping[CellKey, Record], commands: Sequence[str]) -> list[tu
     used = list(records.values())
     versions = sorted({json.dumps(record["versions"], sort_keys=True) for record in used if "versions" in record})
     marks = sorted({(key.study, key.dataset, r["fingerprint"]) for key, r in records.items() if "fingerprint" in r})
-    failed, seconds = sum(r["error"] is not None for r in used), sum(sum(r["times"].values()) for r in used)
+    failed = sum(r["error"] is not None for r in used)
+    seconds = sum(sum(r["times"].values()) for r in used)
     done = f"{len(used)}, {failed} failed; {seconds:.0f} s of fitting and classifying (elapsed time)"
     return [
         ("Commands", "; ".join(commands)),

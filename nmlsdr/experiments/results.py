@@ -319,7 +319,9 @@ def collect(study: Study, records: Mapping[CellKey, Record]) -> Results | None:
         if record["error"] is not None:
             failures.append(f"{key.study}, {key.dataset}, {key.method}, seed {key.seed}: {record['error']}")
             continue
-        i, j, k = datasets.index(key.dataset), methods.index(key.method), seeds.index(key.seed)
+        i = datasets.index(key.dataset)
+        j = methods.index(key.method)
+        k = seeds.index(key.seed)
         seconds[i, j, k] = sum(record["times"].values())
         for part in study.parts:
             values[part][i, j, :, k] = [(record[part] or {}).get(name) for name in study.measures]  # None becomes NaN
@@ -338,9 +340,13 @@ def all_cells(name: str, found: list[Results]) -> ResultTable:
     header = ["study", "data set", "method", "part", "measure", "mean", "std", "seeds"]
     table = ResultTable(f"{name}-cells", "", [*header, "article", "difference", "within 2 std"])
     for results in found:
-        printed, gap, near = results.printed, results.difference, results.within_two_std()
+        printed = results.printed
+        gap = results.difference
+        near = results.within_two_std()
         for part, values in results.parts.items():
-            means, spread, seeds = mean(values), std(values), (~np.isnan(values)).sum(axis=3)
+            means = mean(values)
+            spread = std(values)
+            seeds = (~np.isnan(values)).sum(axis=3)
             for i, j, m in np.argwhere(seeds):
                 names = [results.datasets[i], results.methods[j], part, results.study.measures[m]]
                 ours = [number(means[i, j, m], 6), number(spread[i, j, m], 6), str(seeds[i, j, m])]
@@ -356,7 +362,8 @@ def method_table(results: Results, name: str, **values: str) -> ResultTable:
     table = titled(name, ["Method", *METRICS], **values)
     columns = []
     for m in range(len(METRICS)):
-        gap, printed = results.difference[0, :, m], results.printed[0, :, m]
+        gap = results.difference[0, :, m]
+        printed = results.printed[0, :, m]
         beside = [
             "" if np.isnan(p) else f"{number(p)}\n{number(g, sign=True)}" for p, g in zip(printed, gap, strict=True)
         ]
@@ -370,7 +377,8 @@ def agreement(results: Results, name: str, limits: tuple[float, ...]) -> ResultT
     """How many cells are near the printed value, by measure: within each limit, and within two standard deviations."""
     header = ["Measure", "cells", *(f"within {limit:g}" for limit in limits), "within 2 std", "median |diff|"]
     table = titled(name, [*header, "largest", "at"], "agreement")
-    gap, near = results.difference, results.within_two_std()
+    gap = results.difference
+    near = results.within_two_std()
     columns = [(metric, [m]) for m, metric in enumerate(METRICS)] + [("all", list(range(len(METRICS))))]
     for metric, m in columns:
         size = np.abs(gap[:, :, m])
@@ -412,11 +420,16 @@ def difference_table(results: Results, name: str, limit: float) -> ResultTable:
     """The cells further than `limit` from the printed value, the furthest first, each with its reason if known."""
     header = ["Data set", "method", "measure", "ours", "std", "article", "difference", "what is known"]
     table = titled(name, header, "differences", limit=limit)
-    means, spread, printed, gap = results.mean, results.std, results.printed, results.difference
+    means = results.mean
+    spread = results.std
+    printed = results.printed
+    gap = results.difference
     reasons = resource("notes.json")["cells"].get(results.study.name, {})
     far = [tuple(cell) for cell in np.argwhere(np.abs(gap) > limit + 1e-9)]
     for i, j, m in sorted(far, key=lambda cell: -abs(gap[cell])):
-        dataset, method, size = results.datasets[i], results.methods[j], float(gap[i, j, m])
+        dataset = results.datasets[i]
+        method = results.methods[j]
+        size = float(gap[i, j, m])
         numbers = [number(means[i, j, m]), number(spread[i, j, m]), number(printed[i, j, m])]
         difference = Entry(number(size, sign=True), shade=size, bold=abs(size) > FAR + 1e-9)
         reason = reasons.get(dataset, {}).get(method, "not explained")

@@ -216,7 +216,10 @@ def shown(
         Seconds between lines where the stream is no terminal; the first line comes after at most 5.
     """
     stream = sys.stderr if stream is None else stream
-    left, done, total, started = list(waiting), list[Record](), len(waiting) + n_finished, time.monotonic()
+    left = list(waiting)
+    done = list[Record]()
+    total = len(waiting) + n_finished
+    started = time.monotonic()
     next_line = started + min(every, 5.0)
     if n_finished and waiting:
         print(f"In the folder already: {n_finished} of {total} cells.", file=stream)
@@ -227,7 +230,8 @@ def shown(
         key = CellKey.of(record)
         left.remove(key)
         done.append(record)
-        now, terminal = time.monotonic(), stream.isatty()
+        now = time.monotonic()
+        terminal = stream.isatty()
         if left and not terminal and now < next_line:
             continue
         next_line = now + every
@@ -237,5 +241,6 @@ def shown(
         if left:
             seconds = remaining_seconds(left, done, jobs, now - started)
             text += ", too early to estimate" if seconds is None else f", about {duration(seconds)} left"
-        begin, end = ("\r\x1b[K" if terminal else ""), ("" if terminal and left else "\n")
+        begin = "\r\x1b[K" if terminal else ""
+        end = "" if terminal and left else "\n"
         print(f"{begin}{text}  ({key.dataset}, {key.method}, seed {key.seed})", end=end, file=stream, flush=True)

@@ -145,7 +145,8 @@ class EmbeddingDisplay:
             ax = pyplot.subplots(figsize=(6.4, 4.8), layout="constrained")[1]
         self.ax_ = ax
         self.figure_ = ax.figure
-        points, one = two_axes(self.points), np.shape(self.points)[1] == 1
+        points = two_axes(self.points)
+        one = np.shape(self.points)[1] == 1
         drawn = drawn_rows(len(points), _MAX_POINTS, self.suspects)
         style: dict[str, Any] = {"s": 14, "alpha": 0.7, "linewidths": 0} | scatter
         self.scatters_ = []
@@ -195,7 +196,8 @@ def _groups(labels: Any, color_by: int | str | None) -> list[tuple[str, NDArray[
     """One label's rows, or the most frequent sets of labels; the unlabelled rows last."""
     known = labels.classes if labels.names is None and labels.single else labels.names
     names = [f"label {c}" for c in range(labels.Y.shape[1])] if known is None else [str(name) for name in known]
-    given, labeled = labels.Y > 0.5, labels.labeled
+    given = labels.Y > 0.5
+    labeled = labels.labeled
     if color_by is not None:
         if isinstance(color_by, str) and color_by not in names:
             raise InputError(f"color_by={color_by!r} is no label; the labels are {', '.join(names[:20])}.")

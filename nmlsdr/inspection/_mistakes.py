@@ -107,8 +107,10 @@ def estimate_mistakes(scores: ArrayLike, y: Any, *, labeled: Any = None) -> Mist
 def _intervals(values: NDArray[np.float64], labels: Labels) -> Mistakes:
     """The intervals, if mistakes are equally likely in all of these labels."""
     values = values[labels.labeled]
-    known, given = labels.known[labels.labeled], labels.Y[labels.labeled] > 0.5
-    M, G = int(known.sum()), int(given.sum())
+    known = labels.known[labels.labeled]
+    given = labels.Y[labels.labeled] > 0.5
+    M = int(known.sum())
+    G = int(given.sum())
     if not G:
         return Mistakes((0.0, float(M)), (0.0, 0.0))
     highest = _forgotten_share(values, given, known)
@@ -117,14 +119,16 @@ def _intervals(values: NDArray[np.float64], labels: Labels) -> Mistakes:
     def positives(h: float, r: float) -> float:
         return float(np.clip((G - r * M) / max(1.0 - h - r, 1e-9), 0.0, M))
 
-    few, many = positives(0.0, rates[1]), positives(highest, rates[0])
+    few = positives(0.0, rates[1])
+    many = positives(highest, rates[0])
     wrong = [min(float(G), bound) for bound in (rates[0] * (M - many), rates[1] * (M - few))]
     return Mistakes((0.0, min(float(M - G), highest * many)), (wrong[0], wrong[1]))
 
 
 def _forgotten_share(scores: NDArray[np.float64], given: NDArray[np.bool_], known: NDArray[np.bool_]) -> float:
     """Highest share of the true labels that was forgotten."""
-    ones, chosen = np.zeros(4), np.zeros(4)
+    ones = np.zeros(4)
+    chosen = np.zeros(4)
     for c in np.flatnonzero((given & known).any(axis=0)):
         rows = known[:, c]
         falling = given[rows, c][np.argsort(-scores[rows, c], kind="stable")]

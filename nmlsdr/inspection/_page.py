@@ -191,11 +191,13 @@ def describe_entries(method: Any, X: Any, found: Suspects, table: Shown, *, kind
     **near
         Metric and threads, as for `kneighbors`.
     """
-    target, names = np.where(table.verdicts >= 0, table.verdicts, table.given), table.label_names
+    target = np.where(table.verdicts >= 0, table.verdicts, table.given)
+    names = table.label_names
     values = (found.row, found.label, found.given, three_digits(found.score), three_digits(found.odds), found.audit)
     entries = [Entry(*one) for one in zip(*(a.tolist() for a in values), strict=True)]
     by_label = {c: [one for one in entries if one.label == c] for c in sorted({one.label for one in entries})}
-    Z, known = getattr(method, "embedding_", X), (target != -1).any(axis=1)
+    Z = getattr(method, "embedding_", X)
+    known = (target != -1).any(axis=1)
 
     def nearest(some: list[Entry], among: NDArray[np.bool_], k: int) -> Iterator[tuple[Entry, Any]]:
         at = np.array([one.row for one in some], dtype=np.intp)
@@ -258,7 +260,8 @@ def _add_parts(
     numbers the two ends of its picture, as the table has them, and five quantiles of the rows with the label and of
     those without, on a scale from 0 to 99.
     """
-    columns, feature_columns = table.columns, table.feature_columns
+    columns = table.columns
+    feature_columns = table.feature_columns
     coef = getattr(method, "coef_", None)
     if coef is None or len(feature_columns) != X.shape[1]:
         return columns[:MOST_COLUMNS], {}
@@ -281,7 +284,8 @@ def _add_parts(
         labels = [c for c in entries if name in lists[c]]
         if not labels:
             continue
-        block, missing = by_column[:, features[name]], table.absent(name)
+        block = by_column[:, features[name]]
+        missing = table.absent(name)
         block = block.toarray() if sparse.issparse(block) else block
         order = np.flatnonzero(~missing)
         order = order[np.argsort(block[order, 0], kind="stable")]
@@ -295,7 +299,8 @@ def _add_parts(
         for i, one in enumerate(entries[c]):
             one.at = [None if found[c, name][2][i] else found[c, name][1][i] for name in names]
             parts = np.array([0.0, *(found[c, name][3][i] for name in names)])
-            size, first = np.abs(parts), -1 if one.given else 1
+            size = np.abs(parts)
+            first = -1 if one.given else 1
             some = [k for k in np.argsort(-size, kind="stable").tolist() if size[k] > 0.05 * size.max()]
             one.pull = [s * k for s in (first, -first) for k in [k for k in some if s * parts[k] > 0][:N_MARKED]]
     return columns, {str(c): [found[c, name][0] for name in names] for c, names in lists.items()}
@@ -303,8 +308,10 @@ def _add_parts(
 
 def correlations(X: Any, target: NDArray[Any]) -> NDArray[np.float64]:
     """Correlation of each feature with each label, (D, C), over the rows where it is known; 0 if it is not defined."""
-    known, on = (target != -1).astype(float), (target == 1).astype(float)
-    n, share = known.sum(axis=0), on.sum(axis=0)
+    known = (target != -1).astype(float)
+    on = (target == 1).astype(float)
+    n = known.sum(axis=0)
+    share = on.sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         mean = X.T @ known / n
         variance = (X.multiply(X) if sparse.issparse(X) else X * X).T @ known - n * mean**2
@@ -321,7 +328,8 @@ def _strip(
     percentages of both groups that are equal to each row.  At last, whether that can be told from chance.  `order` are
     the rows whose cell is not missing, by their values.
     """
-    own, first = y[order], values[:, 0]
+    own = y[order]
+    first = values[:, 0]
     groups = [order[np.flatnonzero(own == value)] for value in (1, 0)]
     order = order if own.min(initial=0) >= 0 else order[own != -1]
     if not min(map(len, groups)):  # of one group all cells are missing
@@ -343,7 +351,8 @@ def _strip(
 
 def missing_in(column: Any, words: Collection[str]) -> NDArray[np.bool_]:
     """Which cells of an array's or a file's column are missing: NaN, or one of these folded words."""
-    values, plain = getattr(column, "values", column), not any(map(is_number, words))
+    values = getattr(column, "values", column)
+    plain = not any(map(is_number, words))
     if plain and getattr(values, "dtype", np.dtype(object)).kind in "biuf":
         return np.isnan(values) & ("" in words)
     texts = (column if hasattr(column, "texts") else typed_column(column.tolist())).texts

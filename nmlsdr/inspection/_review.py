@@ -47,7 +47,8 @@ class Suspects:
     _fields = ("row", "label", "given", "score", "kind", "rank", "odds", "audit")
 
     def __init__(self, find: Callable[[int | None], Sequence[NDArray[Any]]], n: int) -> None:
-        self._find, self._n = find, n
+        self._find = find
+        self._n = n
 
     def __getattr__(self, name: str) -> Any:
         if name not in self._fields:
@@ -124,14 +125,19 @@ class _Order(NamedTuple):
         keys, scores, places, last, last_score = *np.zeros((2, 0)), np.zeros(0, dtype=np.intp), -np.inf, -np.inf
         for begin in range(0, len(self.listed) if n else 0, step):
             rows = slice(begin, begin + step)
-            key, s = self.odds(rows) * self.factors, self.scores[rows]
+            key = self.odds(rows) * self.factors
+            s = self.scores[rows]
             at = np.flatnonzero(self.listed[rows] & ((key > last) | ((key == last) & (s > last_score))))
-            keys, scores = np.append(keys, key.ravel()[at]), np.append(scores, s.ravel()[at])
+            keys = np.append(keys, key.ravel()[at])
+            scores = np.append(scores, s.ravel()[at])
             places = np.append(places, at + begin * n_labels)
             order = np.lexsort((-scores, -keys))[:n]  # which keeps the order of what is equal
-            keys, scores, places = keys[order], scores[order], places[order]
+            keys = keys[order]
+            scores = scores[order]
+            places = places[order]
             if len(order) == n:
-                last, last_score = keys[-1], scores[-1]
+                last = keys[-1]
+                last_score = scores[-1]
         return places
 
 
@@ -233,13 +239,15 @@ def rank_suspects(
     if outside.any():
         i, c = (int(place) for place in np.argwhere(outside)[0])
         raise InputError(f"flip_scores must lie in [0, 1], got {scores[i, c]:g} in row {i}, label {c}.")
-    given, by_odds = labels.Y > 0.5, flip_rate is not None and not labels.single
+    given = labels.Y > 0.5
+    by_odds = flip_rate is not None and not labels.single
     known = labels.known if kind == "all" else labels.known & (given == (kind == "wrong"))
     if audit and step is not None and not labels.single:  # a fit with verdicts has scores against these
         fitted = step.transduction_ != step.label_flips_
         scores = np.where((V >= 0) & (fitted != given), 1.0 - scores, scores)
     order = _Order(scores, given, known & ~((V >= 0) | (V < -1)), *_rates(flip_rate, forget_rate, labels))
-    n, first = int(order.listed.sum()), np.zeros(0, dtype=np.intp)
+    n = int(order.listed.sum())
+    first = np.zeros(0, dtype=np.intp)
     if check_count(audit, "audit", least=0):
         first, order = _audited(order, np.where(known, V, -1.0), audit)
 
@@ -249,8 +257,10 @@ def rank_suspects(
         row, label = divmod(some, known.shape[1])
         one = given[row, label].astype(np.int64)
         rank = np.where(one == 1, np.cumsum(one), np.cumsum(1 - one))
-        v, kinds = order.odds((row, label)), np.array(KINDS)[one]
-        score, audits = v if by_odds else scores[row, label], np.arange(len(some)) < n_first
+        v = order.odds((row, label))
+        kinds = np.array(KINDS)[one]
+        score = v if by_odds else scores[row, label]
+        audits = np.arange(len(some)) < n_first
         return [row, label, one, score, kinds, rank, v * order.factors[label], audits]
 
     return Suspects(columns, n)
@@ -260,23 +270,27 @@ def _rates(flip_rate: Any, forget_rate: Any, labels: Labels) -> tuple[tuple[floa
     """How often a 1 and a 0 is given wrongly, 1 where that is not known; e of the clip; factors without verdicts."""
     if (flip_rate is None) != (forget_rate is None):
         raise InputError("flip_rate and forget_rate belong together; pass both of the fitted estimator, or neither.")
-    e, factors = 0.5 / np.sqrt(max(1, int(labels.labeled.sum()))), np.ones(labels.Y.shape[1])
+    e = 0.5 / np.sqrt(max(1, int(labels.labeled.sum())))
+    factors = np.ones(labels.Y.shape[1])
     if flip_rate is None or labels.single:
         return (1.0, 1.0), e, factors
     least = 0.5 / max(1, int(labels.known.sum()))
-    r, h = check_real(flip_rate, "flip_rate", 0.0, 0.3), check_real(forget_rate, "forget_rate", 0.0, 1.0)
+    r = check_real(flip_rate, "flip_rate", 0.0, 0.3)
+    h = check_real(forget_rate, "forget_rate", 0.0, 1.0)
     return (max(r, least), max(h, least)), e, factors
 
 
 def _audited(order: _Order, verdicts: NDArray[np.float64], n_each: int) -> tuple[NDArray[np.intp], _Order]:
     """The annotations to check first, and the order of the others by the verdicts on each label."""
     row, label = np.nonzero(verdicts >= 0)
-    v, wrong = order.odds((row, label)), verdicts[row, label] != order.given[row, label]
+    v = order.odds((row, label))
+    wrong = verdicts[row, label] != order.given[row, label]
     n, h, E = (np.bincount(label, some, order.listed.shape[1]) for some in (np.ones(len(row)), wrong, v / (1.0 + v)))
     p = np.clip((1.0 + h.sum()) / (1.0 + E.sum()) * E / np.maximum(n, 1), 0.02, 0.98)
     q = (h + _PRIOR * p) / (n + _PRIOR)
     factors = np.where(n > 0, q / (1.0 - q) / (p / (1.0 - p)), 1.0)
-    missing, labels = np.maximum(n_each - n, 0).astype(int), range(len(n))
+    missing = np.maximum(n_each - n, 0).astype(int)
+    labels = range(len(n))
     if missing.sum() > (room := LARGEST_AUDIT - np.minimum(n, n_each).sum()):
         odds = (order.odds((order.listed[:, c], c)) for c in labels)
         doubts = np.argsort([-(v / (1.0 + v)).sum() for v in odds], kind="stable")

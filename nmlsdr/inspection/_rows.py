@@ -14,7 +14,9 @@ from ..tables import hash_numbers
 
 Hashes = NDArray[np.uint64]
 
-_SHOWN, _FIRST = np.uint64(35), 0xA0000000  # 29 bits, behind which a or b is the first digit
+# 29 bits, behind which a or b is the first digit
+_SHOWN = np.uint64(35)
+_FIRST = 0xA0000000
 
 
 def check_rows(table: Any, y: NDArray[Any]) -> NDArray[Any]:
@@ -51,7 +53,8 @@ def check_rows(table: Any, y: NDArray[Any]) -> NDArray[Any]:
 
 def _order(place: NDArray[np.intp]) -> Hashes:
     """A hash of the number of each row among those at the same place, and of how many these are."""
-    counts, rank = np.bincount(place), np.empty(len(place))
+    counts = np.bincount(place)
+    rank = np.empty(len(place))
     rank[np.argsort(place, kind="stable")] = np.arange(len(place)) - np.repeat(np.cumsum(counts) - counts, counts)
     return hash_numbers(rank + 1.0 / counts[place])
 
@@ -85,7 +88,8 @@ def _of_column(column: Any) -> Hashes:
 
 def _of_cells(cells: Sequence[Any]) -> Hashes:
     """Hashes of cells: of numbers by their value, however they are written, of others by their text."""
-    numbers, texts = np.full(len(cells), np.nan), {}
+    numbers = np.full(len(cells), np.nan)
+    texts = {}
     for k, cell in enumerate(cells):
         try:
             numbers[k] = float(cell)

@@ -180,7 +180,10 @@ def read_verdicts(
         if header.count(name) != 1:
             what = "lacks the column" if name not in header else "has more than one column"
             raise InputError(f"{path} {what} {name!r}; give check or {key}, label and verdict, one annotation a line.")
-    found, lost, n_corrected, news = np.full(given.shape, -1), [], 0, dict.fromkeys(ways, 0)
+    found = np.full(given.shape, -1)
+    lost = []
+    n_corrected = 0
+    news = dict.fromkeys(ways, 0)
     for number, cells in lines:
         here = f"{path}, line {number}"
         line = dict(zip(header, cells, strict=False))

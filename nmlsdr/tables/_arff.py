@@ -72,7 +72,10 @@ class ArffFile:
     line = None
 
     def __init__(self, lines: Lines, form: Form, asked: Any = None, *, n_rows: int | None = None) -> None:
-        self.path, self.lines, self.is_raw, self.n_rows = lines.path, lines, asked is not None, n_rows
+        self.path = lines.path
+        self.lines = lines
+        self.is_raw = asked is not None
+        self.n_rows = n_rows
         self.attributes = _read_header(lines, form.max_features)
         self.names = [attribute.name for attribute in self.attributes]
 
@@ -112,7 +115,8 @@ class ArffFile:
                 parts.append(Texts(*coded(cells)) if values is None else Numbers(values))
         table = self._table(ends)
         for name, parts in blocks.items():
-            item, numbers = self.attributes[place[name]], [part.values for part in parts if isinstance(part, Numbers)]
+            item = self.attributes[place[name]]
+            numbers = [part.values for part in parts if isinstance(part, Numbers)]
             if numbers and len(numbers) == len(parts):
                 table.columns[name] = Numbers(np.concatenate(numbers))
             else:
@@ -138,7 +142,10 @@ class ArffFile:
         nominal = {j: item.values[0] for j, item in enumerate(self.attributes) if item.kind == "nominal"}
         omitted = {j: value(j, text) for j, text in nominal.items() if j in features}
         omitted = {j: number for j, number in omitted.items() if number != 0}
-        indices, data, indptr, ends = array("q"), array("d"), array("q", [0]), array("q")
+        indices = array("q")
+        data = array("d")
+        indptr = array("q", [0])
+        ends = array("q")
         texts: dict[int, dict[int, str]] = {j: {} for j in map(place.__getitem__, split.wanted) if j not in features}
         for row in rows:
             found = {**omitted, **{j: value(j, row[j]) for j in row if j in features}}
@@ -216,7 +223,8 @@ def _attribute(lines: Lines, text: str, most: int) -> Attribute:
     match = ATTRIBUTE.fullmatch(text)
     if match is None:
         raise lines.error(f"{shorten(text)!r} is not a name and type; put a name with spaces in quotes")
-    name, kind = unquote(match[1]), match[2].strip()
+    name = unquote(match[1])
+    kind = match[2].strip()
     if kind.startswith("{"):
         return Attribute(name, lines.number, "nominal", _nominal(lines, name, kind, most))
     word = kind.split("%")[0].strip().lower().split(" ")[0]

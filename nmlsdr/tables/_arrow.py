@@ -23,7 +23,8 @@ def arrow_column(column: Any) -> Cells:
     """Return a column of a Parquet file: numbers, or texts, which booleans and dates become."""
     import pyarrow.compute
 
-    types, kind = pyarrow.types, column.type
+    types = pyarrow.types
+    kind = column.type
     if types.is_nested(kind):
         return typed_column(column.to_pylist())
     ends = pyarrow.compute.min_max(column).as_py().values() if types.is_integer(kind) else ()

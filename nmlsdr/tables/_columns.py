@@ -161,7 +161,9 @@ class Facts:
     """
 
     def __init__(self, name: str, cells: Cells, missing: frozenset[str]) -> None:
-        self.name, self.cells, self.missing = name, cells, missing
+        self.name = name
+        self.cells = cells
+        self.missing = missing
         self.n_known = int(self.filled.sum())
 
     @functools.cached_property
@@ -187,7 +189,8 @@ class Facts:
 
     def cells_of(self, mask: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Return for each form in how many cells its texts of a mask occur."""
-        codes, weights = self.column.forms.codes, self.column.counts * mask
+        codes = self.column.forms.codes
+        weights = self.column.counts * mask
         return np.bincount(codes, weights, len(self.column.forms.parts)).astype(np.int64)
 
     def chosen(self, mask: NDArray[np.bool_]) -> dict[str, int]:
@@ -243,7 +246,9 @@ class Facts:
 
     def numbers_as_written(self) -> set[str]:
         """The different numbers of a column of texts, without their units."""
-        different, parts, codes = self.column.different, self.column.forms.parts, self.column.forms.codes
+        different = self.column.different
+        parts = self.column.forms.parts
+        codes = self.column.forms.codes
         found = [(parts[codes[row]], different[row]) for row in np.flatnonzero(self.is_known).tolist()]
         return {number for own, text in found if own is not None for number in own.of([text])}
 
@@ -357,7 +362,8 @@ def coded_column(different: Sequence[Any], codes: NDArray[Any]) -> Cells:
         return Numbers(np.array([np.nan if isinstance(cell, str) else float(cell) for cell in different])[codes])
     texts = _texts_of(different)
     # A float beside texts is no text, whose decimal mark could be another one.
-    kinds, pairs = float | np.floating | bool | np.bool_, zip(texts, different, strict=True)
+    kinds = float | np.floating | bool | np.bool_
+    pairs = zip(texts, different, strict=True)
     numbers = {text: float(cell) for text, cell in pairs if isinstance(cell, kinds) and np.isfinite(cell)}
     return with_numbers(Texts.of(texts, codes, numbers if len({*truths}) == 1 else None))
 

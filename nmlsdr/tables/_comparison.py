@@ -76,7 +76,8 @@ class Profile:
 def profile_of(column: Any, cells: Cells, values: NDArray[np.float64], how: How) -> Profile:
     """Return the profile of a column by its `Column` of the plan, its cells, and its numbers, NaN where missing."""
     is_known = ~np.isnan(values)
-    known, n_known = values[is_known], int(is_known.sum())
+    known = values[is_known]
+    n_known = int(is_known.sum())
     if column.kind in WORDED:
         found = [*_parts(column, cells, how)]
         n_known = sum(count for parts, count in found if parts is not None)
@@ -109,12 +110,14 @@ def _forms(column: Any, cells: Cells, is_known: NDArray[np.bool_], values: NDArr
         return Counter({"yes": int(values.sum())})
     found = [("decimals", int((values % 1 != 0).sum())), ("0", int((values == 0).sum()))]
     if column.kind == "date":
-        dates, codes = cells.texts.trimmed.dates_with(column.levels), cells.texts.trimmed.codes[is_known]
+        dates = cells.texts.trimmed.dates_with(column.levels)
+        codes = cells.texts.trimmed.codes[is_known]
         n_cells = np.bincount(dates.codes[codes], minlength=len(dates.different)).tolist()
         orders = (re.sub(r"\d+", lambda n: "YYYY" if len(n[0]) == 4 else "00", date) for date in dates.different)
         found = [(f"dates as {order.replace('-', '/')}", n) for order, n in zip(orders, n_cells, strict=True)]
     elif column.kind == "number" and (column.factors or not isinstance(cells, Numbers)):
-        forms, codes = cells.texts.trimmed.forms, cells.texts.trimmed.codes[is_known]
+        forms = cells.texts.trimmed.forms
+        codes = cells.texts.trimmed.codes[is_known]
         n_cells = np.bincount(forms.codes[codes], minlength=len(forms.parts)).tolist()
         numbers = [(number, n) for number, n in zip(forms.parts, n_cells, strict=True) if number is not None]
         found += [(f"the sign {number.sign!r}", n) for number, n in numbers if number.sign]
@@ -137,7 +140,8 @@ def shift(quantiles: Sequence[float], values: NDArray[np.float64]) -> float:
     """
     ordered = np.sort(values)
     below, up_to = (np.searchsorted(ordered, quantiles, side) / len(ordered) for side in ("left", "right"))
-    up, down = float((LEVELS - up_to).max()), float((below - LEVELS).max())
+    up = float((LEVELS - up_to).max())
+    down = float((below - LEVELS).max())
     return up if up >= down else -down
 
 
@@ -148,7 +152,9 @@ def differences(
 
     The parameters are those of `profile_of`, the profile at the fit, and the probability that chance explains.
     """
-    found, now, values = list[str](), profile_of(column, cells, values, how), values[~np.isnan(values)]
+    found = list[str]()
+    now = profile_of(column, cells, values, how)
+    values = values[~np.isnan(values)]
     is_closed = column.kind in ("yes/no", "category") and was.missing == 0 < now.missing
     if is_closed or _is_more(was.missing, now.missing, was.n_rows, now.n_rows, rare):
         found.append(f"{_percent(now.missing)} of the rows have no known value, {_percent(was.missing)} at the fit")
@@ -162,7 +168,8 @@ def differences(
     if column.kind == "category" and now.shares.get(level) == 1 and limit < 1 - was.shares.get(level, 1):
         return found, is_elsewhere, f"all rows have {column.levels[level]!r}, {_percent(was.shares[level])} at the fit"
     for form in sorted(was.shares.keys() | (now.shares.keys() if was.quantiles else ())):
-        before, after = was.shares.get(form, 0.0), now.shares.get(form, 0.0)
+        before = was.shares.get(form, 0.0)
+        after = now.shares.get(form, 0.0)
         is_new = bool(was.quantiles) and _is_more(before, after, was.n_known, now.n_known, rare)
         if is_new or abs(after - before) > limit:
             shown = repr(shorten(column.levels.get(form, form), 30)) if column.kind in WORDED else form
@@ -186,13 +193,15 @@ def _is_more(before: float, after: float, n: float, m: float, rare: float) -> bo
 
 def _far_values(column: Any, was: Profile, values: NDArray[np.float64], rare: float) -> Iterator[str]:
     """Say which values lie further beyond an end than the ends lie apart, if chance does not explain them."""
-    least, most = was.quantiles[0], was.quantiles[-1]
+    least = was.quantiles[0]
+    most = was.quantiles[-1]
     # So many rows later, a column that rises has gone on, and so have dates in any order of the rows.
     onward = (most - least) * (ONWARD + len(values) / max(1.0, was.n_known))
     lower = 2 * least - most + onward * min(was.drift, 0.0)
     upper = 2 * most - least + onward * max(was.drift, float(column.kind == "date"))
     far, counts = np.unique(values[(values < lower) | (values > upper)], return_counts=True)
-    share, largest = counts.sum() / len(values), counts.max(initial=0)
+    share = counts.sum() / len(values)
+    largest = counts.max(initial=0)
     is_code = largest >= FEW and 2 * largest > counts.sum()
     if is_code or _is_more(0.0, share, was.n_known, len(values), rare):
         show: Any = int if column.kind == "date" else "{:.6g}".format
@@ -206,13 +215,17 @@ def _unseen(column: Any, was: Profile, now: Profile, cells: Cells, how: How, rar
     Where some levels of the fit stand in one row only, others have not been drawn yet: their share of the rows is about
     that of these rows (Good 1953, after Turing). Then so many are chance, unless a single new one is frequent.
     """
-    new, n, m = now.shares.keys() - was.shares.keys(), was.n_known, now.n_known
+    new = now.shares.keys() - was.shares.keys()
+    n = was.n_known
+    m = now.n_known
     if column.kind == "words":  # texts always have new words: those count that chance does not make so frequent
         new = {word for word in new if _is_more(COMMON, now.shares[word], n, m, rare)}
-    n_rows, examples = 0, list[str]()
+    n_rows = 0
+    examples = list[str]()
     for parts, count in _parts(column, cells, how):
         texts = [text for part, text in (parts or {}).items() if part in new]
-        n_rows, examples = n_rows + count * bool(texts), examples or texts
+        n_rows = n_rows + count * bool(texts)
+        examples = examples or texts
     n_once = sum(round(share * n) == 1 for share in was.shares.values())
     is_odd = column.kind == "words" or not n_once or _is_more(n_once / n, n_rows / max(1.0, m), n, m, rare)
     if new and (is_odd or any(_is_more(0.0, now.shares[part], n, m, rare / len(was.shares)) for part in new)):

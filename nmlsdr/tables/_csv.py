@@ -37,7 +37,10 @@ class CsvFile:
     """
 
     def __init__(self, lines: Lines, form: Form, asked: Collection[str] | None = None) -> None:
-        self.path, self.lines, self.form, self.is_raw = lines.path, lines, form, asked is not None
+        self.path = lines.path
+        self.lines = lines
+        self.form = form
+        self.is_raw = asked is not None
         self.is_labels = False  # whether all columns are labels
         import_extra("pyarrow.compute", "Reading CSV files", "cli")
         self.delimiter = lines.delimiter(form.delimiter)
@@ -45,17 +48,21 @@ class CsvFile:
         for _ in range(n_titles(list(csv.reader(begin, delimiter=self.delimiter)), asked or ())):
             if next(lines).strip(BLANKS):
                 lines.notes.append(f"line {lines.number} stands above the names of the columns and is skipped")
-        self._rows, self._n_below = self._read_rows(), 0
-        self.names, self.line = next(self._rows), lines.number
+        self._rows = self._read_rows()
+        self._n_below = 0
+        self.names = next(self._rows)
+        self.line = lines.number
         check_names(self.names, form, self.line)
 
     def read(self, split: Split) -> Table:
         """Return the columns that have a role."""
         import pyarrow
 
-        wanted, self.is_labels = split.wanted, not split.features and bool(split.labels)
+        wanted = split.wanted
+        self.is_labels = not split.features and bool(split.labels)
         schema = pyarrow.schema([(name, pyarrow.string()) for name in wanted])
-        blocks, ends = [schema.empty_table()], [np.zeros(0, np.int64)]
+        blocks = [schema.empty_table()]
+        ends = [np.zeros(0, np.int64)]
         last: Iterable[list[str]] = ()
         for block, numbers, rows in chain(self._blocks(wanted), self._waiting(wanted)):
             blocks.append(block)
@@ -63,12 +70,14 @@ class CsvFile:
             last = rows
         lines = np.concatenate(ends)
         if self.is_raw and (n_below := n_footers([*last][-MOST_LAST:])):
-            self._n_below, lines = n_below, lines[:-n_below]
+            self._n_below = n_below
+            lines = lines[:-n_below]
         if self._n_below:
             self.lines.notes.append(BELOW.format("line", max(lines, default=self.line)))
         whole = pyarrow.concat_tables(blocks).slice(0, len(lines))
         columns = {name: written_column(whole.column(name)) for name in wanted}
-        encoding, notes = self.lines.encoding, self.lines.notes
+        encoding = self.lines.encoding
+        notes = self.lines.notes
         return Table(len(lines), columns, lines, encoding=encoding, notes=notes, renamed=self.renamed)
 
     def _blocks(self, wanted: Sequence[str]) -> Iterator[tuple[Any, Any, Iterable[list[str]]]]:
@@ -109,7 +118,8 @@ class CsvFile:
 
     def _read_rows(self) -> Iterator[list[str]]:
         """Yield the names of the columns, and then the cells of each row, as many as there are names."""
-        lines, delimiter = self.lines, self.delimiter
+        lines = self.lines
+        delimiter = self.delimiter
         most = 2 * self.form.max_features + 1000  # delimiters of a row; a text in quotes may hold some too
 
         n_delimiters = 0  # of the row that is being read
@@ -178,9 +188,11 @@ def distinct_names(names: Sequence[str]) -> tuple[list[str], dict[str, str]]:
     found: dict[str, str] = {}
     taken = set(names)
     for j, name in enumerate(names):
-        new, number = name or f"column {j + 1}", 2
+        new = name or f"column {j + 1}"
+        number = 2
         while new in found or (new != name and new in taken):
-            new, number = f"{name or f'column {j + 1}'}.{number}", number + 1
+            new = f"{name or f'column {j + 1}'}.{number}"
+            number = number + 1
         found[new] = name
     return list(found), {new: name for new, name in found.items() if new != name}
 

@@ -101,7 +101,9 @@ class Deciding:
     ) -> None:
         if choices.decimal is not None and choices.decimal == choices.thousands:
             raise InputError(f"decimal and thousands are both {choices.decimal!r}; give different marks.")
-        self.n_rows, self.choices, self.labeled = n_rows, choices, labeled
+        self.n_rows = n_rows
+        self.choices = choices
+        self.labeled = labeled
         self.labels = {fold(name) for name in labels}
         self.split = re.compile("|".join([TAG_SEPARATORS.pattern] + ([re.escape(separator)] if separator else [])))
         self.missing = MISSING | {fold(word) for word in choices.missing or ()}
@@ -137,7 +139,8 @@ class Deciding:
         return Plan(tuple(columns), tuple(sorted(self.missing | self.found)), self.choices.keep_case)
 
     def _column(self, facts: Facts, reading: Reading | None, digests: dict[int, str]) -> Column:
-        name, n_missing = facts.name, self.n_rows - facts.n_known
+        name = facts.name
+        n_missing = self.n_rows - facts.n_known
         if name in self.choices.one_hot:
             return self._category(facts)
         if not facts.n_known:
@@ -176,7 +179,8 @@ class Deciding:
             broken = facts.cells.n_broken
             notation = NOTATIONS[0] if broken else find_notation({}, usual, said.decimal, said.thousands)[0]
             return Reading(Column(facts.name, "number", **notation._asdict()), {}) if facts.n_known else None
-        forms, is_known = facts.column.forms, facts.is_known
+        forms = facts.column.forms
+        is_known = facts.is_known
         n_cells = facts.cells_of(is_known)
         notation, doubt = find_notation(facts.numbers, usual, said.decimal, said.thousands, facts.numbers_as_written)
         read = number_reader(notation)
@@ -229,7 +233,8 @@ class Deciding:
 
     def _as_dates(self, facts: Facts, bare: NDArray[np.bool_]) -> Reading | None:
         """How a column is read if it holds mostly dates; else what it looks like is noted."""
-        column, shapes = facts.column, facts.column.shapes
+        column = facts.column
+        shapes = facts.column.shapes
         words = with_words(shapes.different) if len(shapes.different) <= MOST_SHAPES else []
         months = find_months({*words} - {""}) if any(words) else {}
         dates = column.dates_with(months)
@@ -262,7 +267,8 @@ class Deciding:
             return False
         others &= ~np.asarray(behind)
         share = MOSTLY if others.sum() > FEW_WORDS else 0.5
-        n_read, n_others = facts.column.counts[read].sum(), facts.column.counts[others].sum()
+        n_read = facts.column.counts[read].sum()
+        n_others = facts.column.counts[others].sum()
         return bool(read.any() and n_read >= share * (n_read + n_others))
 
     def _with_words(self, facts: Facts, reading: Reading | None, columns: Sequence[Facts]) -> Facts:
@@ -287,7 +293,8 @@ class Deciding:
     def _words_for_missing(self, columns: Sequence[Facts], readings: Sequence[Reading | None]) -> set[str]:
         """Words that stand among numbers or dates again and again, in whichever column that is not left out."""
         counts: Counter[str] = Counter()
-        found, digests = set[str](), set[int]()
+        found = set[str]()
+        digests = set[int]()
         for facts, reading in zip(columns, readings, strict=True):
             others = {} if reading is None else reading.others
             words = tally((fold(text), count) for text, count in others.items() if not is_number(text))
@@ -306,7 +313,8 @@ class Deciding:
 
     def doubts(self) -> str:
         """Return what was decided and may be wrong, or nothing; for Python, where nobody sees the plan."""
-        words, misread = [], []
+        words = []
+        misread = []
         for facts, reading in zip(self.columns, self.readings, strict=True):
             name = repr(shorten(facts.name, 40))
             if found := facts.meant(self.found - self.levels.get(facts.name, set())):
@@ -319,7 +327,8 @@ class Deciding:
         return " ".join([taken] * bool(words) + [read] * bool(misread))
 
     def _number(self, facts: Facts, reading: Reading) -> Column:
-        column, notation = reading.column, Notation(reading.column.decimal, reading.column.thousands)
+        column = reading.column
+        notation = Notation(reading.column.decimal, reading.column.thousands)
         numbers = Counter[str]() if isinstance(facts.cells, Numbers) else facts.numbers
         has_comma = any("," in number for number in numbers)
         seen = ["decimal commas"] * (notation.decimal == "," and (has_comma or notation.thousands != ""))
@@ -336,7 +345,8 @@ class Deciding:
             whole = np.unique(values)
             n_whole = len(whole) if (whole == np.rint(whole)).all() else 0
             if n_whole == self.n_distinct_rows:
-                first, last = whole[0], whole[-1]
+                first = whole[0]
+                last = whole[-1]
                 years = YEARS[0] <= first and last <= YEARS[1]
                 if (np.diff(values) >= 0).all() and last - first == len(whole) - 1 and not years:
                     return Column(facts.name, "identifier", "counts the rows")
@@ -396,7 +406,8 @@ class Deciding:
 
         Where most rows are copies of others, a category can differ in all that are not.
         """
-        n_texts, n_rows = len(self._levels(facts)), self.n_distinct_rows
+        n_texts = len(self._levels(facts))
+        n_rows = self.n_distinct_rows
         enough = n_rows * (NEARLY if self._is_likely(facts.name) else 1)
         if not 1 < enough <= n_texts or 2 * n_texts <= facts.n_known or _words_each(facts.known) >= SENTENCE / 2:
             return None
@@ -429,7 +440,9 @@ class Deciding:
         return few and (_words_each(facts.known) < SENTENCE or facts.n_known >= ROWS_PER_LEVEL * n_levels)
 
     def _category(self, facts: Facts) -> Column:
-        name, known = facts.name, dict(sorted(facts.known.items(), key=_by_count))  # in any order of the rows
+        # in any order of the rows
+        name = facts.name
+        known = dict(sorted(facts.known.items(), key=_by_count))
         keys = [*map(self._key, known)]
         shown: dict[str, str] = {}  # the most frequent spelling of each level
         for key, text in zip(keys, known, strict=True):
@@ -453,7 +466,8 @@ class Deciding:
 
     def _words(self, facts: Facts) -> Column:
         """A column of texts: its frequent words become features, unless there are none."""
-        name, known = facts.name, facts.folded
+        name = facts.name
+        known = facts.folded
         n_rows = tally((word, count) for text, count in known.items() for word in {*WORD.findall(text)})
         least = max(FREQUENT, WORD_SHARE * self.n_rows)
         kept = [w for w, n in sorted(n_rows.items(), key=_by_count) if least <= n <= self.n_rows - least][:MOST_WORDS]

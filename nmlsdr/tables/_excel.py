@@ -40,7 +40,8 @@ class ExcelFile:
 
     def __init__(self, path: Path_, form: Form, asked: Collection[str] | None = None) -> None:
         openpyxl = import_extra("openpyxl", "Reading Excel files", "excel")
-        self.path, self.notes = existing(path), list[str]()
+        self.path = existing(path)
+        self.notes = list[str]()
         self._max_bytes = form.max_bytes
         with foreign_bytes(path, *UNREADABLE):
             _check_members(path, form)
@@ -60,7 +61,9 @@ class ExcelFile:
             for number, row in sheet.above:
                 if any(cell is not None for cell in row):
                     self.notes.append(f"row {number} stands above the names of the columns and is skipped")
-        self._rows, self.line, self.is_raw = sheet.rows, None, asked is not None
+        self._rows = sheet.rows
+        self.line = None
+        self.is_raw = asked is not None
         self.names, self.renamed = distinct_names(sheet.names) if self.is_raw else (sheet.names, {})
         check_names(self.names, form)
 
@@ -68,8 +71,12 @@ class ExcelFile:
         """Return the columns that have a role."""
         columns: dict[str, list[Any]] = {name: [] for name in split.wanted}
         places = [(self.names.index(name), column) for name, column in columns.items()]
-        numbers, last = list[int](), deque[list[Any]](maxlen=MOST_LAST)
-        width, n_cells, n_below, blank = len(self.names), 0, 0, 0
+        numbers = list[int]()
+        last = deque[list[Any]](maxlen=MOST_LAST)
+        width = len(self.names)
+        n_cells = 0
+        n_below = 0
+        blank = 0
         allowed = allowance(self.path, self._max_bytes)
         with foreign_bytes(self.path, *UNREADABLE):
             for number, row in self._rows:
@@ -110,7 +117,8 @@ class _Sheet:
         rows: Iterator[tuple[int, list[Any]]] = enumerate(([*map(_shown, row)] for row in sheet.iter_rows()), 1)
         first = list(islice(rows, 10))
         n_above = n_titles([_texts(row) for _, row in first], asked)
-        self.title, self.above = sheet.title, first[:n_above]
+        self.title = sheet.title
+        self.above = first[:n_above]
         self.names = [text.strip() for text in _texts(first[n_above][1])] if first else []
         while self.names and not self.names[-1]:
             self.names.pop()

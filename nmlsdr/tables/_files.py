@@ -206,7 +206,8 @@ class Lines(contextlib.AbstractContextManager["Lines"]):
         self.number = 0
         self.text = ""
         self.notes: list[str] = []  # what a person should know about the file
-        self._form, max_bytes = form, form.max_bytes
+        self._form = form
+        max_bytes = form.max_bytes
         self._file: IO[bytes] = open_unpacked(self.path)
         packed = isinstance(self._file, gzip.GzipFile)
         self.allowed = allowance(self.path, max_bytes)
@@ -319,7 +320,9 @@ class Lines(contextlib.AbstractContextManager["Lines"]):
             if (ends := row_ends(block, delimiter.encode())) is None:
                 return
             yield block, self.number + ends
-            self.number, self._left, self._ahead = self.number + n_lines, self._left - cost, io.BytesIO()
+            self.number = self.number + n_lines
+            self._left = self._left - cost
+            self._ahead = io.BytesIO()
 
     def too_large(self, what: str) -> DataFileError:
         """Return the error that the file holds or declares too much, at the line read last."""
@@ -343,7 +346,8 @@ def row_ends(block: bytes, delimiter: bytes) -> NDArray[np.int64] | None:
     ends = np.arange(1, len(breaks) + 1)
     if b'"' in block:
         quotes = np.flatnonzero(data == ord('"'))
-        first, last = quotes[::2], quotes[1::2]
+        first = quotes[::2]
+        last = quotes[1::2]
         around = np.frombuffer(b"\n" + block + b"\n", np.uint8)  # at place + 1
         doubled = first[1:] == last[:-1] + 1
         opened, closed = (np.isin(around[at], [ord("\n"), ord(delimiter)]) for at in (first, last + 2))
@@ -352,7 +356,8 @@ def row_ends(block: bytes, delimiter: bytes) -> NDArray[np.int64] | None:
         if not (opened.all() and closed.all()):
             return None
         outside = np.searchsorted(quotes, breaks) % 2 == 0
-        breaks, ends = breaks[outside], ends[outside]
+        breaks = breaks[outside]
+        ends = ends[outside]
     return None if (np.diff(breaks, prepend=-1) == 1).any() else ends
 
 
@@ -423,7 +428,8 @@ def new_words(problems: Sequence[Problem], n_rows: int) -> tuple[list[Problem], 
     unit of all others in at most half of them; a model should not stop at a slip. A label that cannot be read is always
     an error.
     """
-    errors, said = list[Problem](), dict[str, str]()
+    errors = list[Problem]()
+    said = dict[str, str]()
     for name, group in groupby(problems, key=lambda problem: problem.name):
         own = list(group)
         bare, others = ([p for p in own if (p.why == NO_UNIT) == is_bare] for is_bare in (True, False))

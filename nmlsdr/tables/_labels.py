@@ -92,7 +92,8 @@ def find_lists(cells: Iterable[str] | Mapping[str, int], separator: str | None, 
     lists = Lists(separator, no_label or None)
     if no_label is not None:
         return lists
-    alone, beside = Counter[str](), Counter[str]()
+    alone = Counter[str]()
+    beside = Counter[str]()
     for cell, count in counts.items():
         tags = lists.tags(cell)
         for tag in tags:

@@ -13,7 +13,9 @@ SEPARATORS = ";|,/+\n、،；，؛"  # at the end those of China, Japan and of A
 MOST_ITEMS = 100  # different words of such a column
 CELLS_PER_ITEM = 5  # that a word has on average
 SEVERAL = 0.1  # the share of the filled cells that list more than one word
-MOST_KEYS, OBJECTS = 20, 0.95  # keys of the objects of a column, and the share of its filled cells that are objects
+# keys of the objects of a column, and the share of its filled cells that are objects
+MOST_KEYS = 20
+OBJECTS = 0.95
 LONG = 4  # items with so many words on average are parts of sentences
 
 
@@ -64,7 +66,8 @@ def find_items(texts: Mapping[str, int], key: Callable[[str], str] = str.casefol
 
 
 def _split(texts: Mapping[str, int], separator: str, key: Callable[[str], str]) -> ItemList | None:
-    counts, spellings = Counter[str](), Counter[str]()
+    counts = Counter[str]()
+    spellings = Counter[str]()
     n_several = n_separated = 0
     for text, count in texts.items():
         items = items_of(text, separator)
@@ -76,7 +79,8 @@ def _split(texts: Mapping[str, int], separator: str, key: Callable[[str], str]) 
             counts[item] += count
         if len(counts) > 100 * MOST_ITEMS:  # texts that differ in every row
             return None
-    n_cells, n_texts = sum(texts.values()), len({key(text) for text in texts})
+    n_cells = sum(texts.values())
+    n_texts = len({key(text) for text in texts})
     often = 2 * n_several > n_separated and n_several >= SEVERAL * n_cells  # no blood groups such as A+
     recur = len(counts) <= min(MOST_ITEMS, n_texts - 1, sum(counts.values()) / CELLS_PER_ITEM)
     short = sum(len(item.split()) for item in counts) < LONG * len(counts)
@@ -109,7 +113,8 @@ def numbers_of(text: str) -> dict[str, float] | None:
 
 def find_keys(texts: Mapping[str, int]) -> list[str]:
     """Return the keys under which most texts of a column, which are JSON objects, have numbers; else none."""
-    counts, n_objects = Counter[str](), 0
+    counts = Counter[str]()
+    n_objects = 0
     for text, count in texts.items():
         numbers = numbers_of(text)
         n_objects += count * (numbers is not None)

@@ -14,7 +14,8 @@ from .._checks.arguments import check_array_header, refuse_broken
 from ._files import DataFileError, Form, Path_, check_size, check_width, existing, foreign_bytes, place
 from ._roles import LabelNames
 
-FEATURES, LABELS = ("X", "data"), ("y", "target")
+FEATURES = ("X", "data")
+LABELS = ("y", "target")
 SPARSE_PARTS = ("data", "indices", "indptr", "shape", "format")  # as scipy.sparse.save_npz writes them
 KINDS = "biufSU"  # flags, integers, floats, bytes, text
 MAX_MEMBERS = 1000  # an archive's list of names is read before any of its arrays

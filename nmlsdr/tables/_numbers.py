@@ -51,7 +51,8 @@ def _pattern(notation: Notation) -> str:
     With more than 15 digits in front of its mark a float would lose the last ones, and such texts are ids; with an
     exponent of three digits it may be too large for a float.
     """
-    mark, between = re.escape(notation.decimal), re.escape(notation.thousands)
+    mark = re.escape(notation.decimal)
+    between = re.escape(notation.thousands)
     whole = rf"[1-9]\d{{0,2}}(?:{between}\d{{3}}){{1,4}}|\d{{1,15}}" if between else r"\d{1,15}"
     whole = f"{_INDIAN}|{whole}" if between == "," else whole
     phone = r"(?!\+\d+ )" if notation.thousands == " " else ""
@@ -111,7 +112,8 @@ def decimal_mark(text: str) -> str | None:
     >>> [decimal_mark(text) for text in ("1.5", "1,5", "1.234,5", "1.234.567", "1.234", "7")]
     ['.', ',', ',', ',', None, None]
     """
-    point, comma = text.count("."), text.count(",")
+    point = text.count(".")
+    comma = text.count(",")
     if point and comma:
         return "." if text.rindex(".") > text.rindex(",") else ","
     if not point and not comma:
@@ -188,7 +190,8 @@ def _points(
     texts: Iterable[str], mark: str, usual: str | None, every: Callable[[], Iterable[str]]
 ) -> tuple[Notation, str]:
     """Decide whether the only mark of a column, a point or a comma, is a decimal mark or stands between thousands."""
-    decimals, between = Notation(mark, ""), Notation({".": ",", ",": "."}[mark], mark)
+    decimals = Notation(mark, "")
+    between = Notation({".": ",", ",": "."}[mark], mark)
     marked = [plain_text(text) for text in texts if mark in text]
     if not all(map(GROUPED[mark].fullmatch, marked)):
         return decimals, ""

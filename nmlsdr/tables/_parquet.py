@@ -31,17 +31,21 @@ class ParquetFile:
 
     def __init__(self, path: Path_, form: Form, asked: Any = None) -> None:
         arrow = import_extra("pyarrow.parquet", "Reading Parquet files", "parquet")
-        self._open, self._types = arrow.parquet.ParquetFile, arrow.types
-        self.path, self.form = existing(path), form
+        self._open = arrow.parquet.ParquetFile
+        self._types = arrow.types
+        self.path = existing(path)
+        self.form = form
         with foreign_bytes(path, *UNREADABLE):
             with self._open(self.path) as file:
-                self._schema, self._n_rows = file.schema_arrow, file.metadata.num_rows
+                self._schema = file.schema_arrow
+                self._n_rows = file.metadata.num_rows
             self.names = [name for name in self._schema.names if not PANDAS_INDEX.fullmatch(name)]
         check_names(self.names, form)
 
     def read(self, split: Split) -> Table:
         """Return the columns that have a role; the others are not unpacked, since they may hold texts of any length."""
-        wanted, types = split.wanted, self._types
+        wanted = split.wanted
+        types = self._types
         declared = f"has {self._n_rows} rows and {len(wanted)} columns, a table of"
         check_size(self.path, self._n_rows * max(1, len(wanted)) * 8, declared, self.form.max_bytes)
         kinds = {name: self._schema.field(name).type for name in wanted}
@@ -53,7 +57,8 @@ class ParquetFile:
         texts = [name for name, kind in kinds.items() if types.is_string(kind) or types.is_large_string(kind)]
         with foreign_bytes(self.path, *UNREADABLE), self._open(self.path, read_dictionary=texts) as file:
             found = file.read(columns=wanted)
-            n_rows, columns = found.num_rows, dict(zip(found.column_names, found.columns, strict=True))
+            n_rows = found.num_rows
+            columns = dict(zip(found.column_names, found.columns, strict=True))
             if n_rows != self._n_rows:
                 raise DataFileError(f": its metadata give {self._n_rows} rows, and it has {n_rows}; write it again.")
         del found  # each column is given back when it has been turned into another form

@@ -238,8 +238,11 @@ class Plan:
         Columns of one name in the file (`renamed` has the names that its reader made) are told apart by their order
         alone, and refused where two of them differ.
         """
-        found, moved, alike = dict[str, list[str]](), [], dict[str, str]()
-        how, rare = (frozenset(self.missing), self.keep_case), RARE / max(1, len(self.profiles))
+        found = dict[str, list[str]]()
+        moved = []
+        alike = dict[str, str]()
+        how = (frozenset(self.missing), self.keep_case)
+        rare = RARE / max(1, len(self.profiles))
         for (column, key, values), was in zip(self._measured(X), self.profiles, strict=bool(self.profiles)):
             if column.name in absent or not len(X):
                 continue
@@ -421,8 +424,11 @@ def _notation(column: Column, texts: Texts) -> Notation:
 
 def _problems(column: Column, texts: Texts, unread: NDArray[np.bool_]) -> list[Problem]:
     """Return texts that are not what a column holds; all numbers with another decimal mark are one problem."""
-    rows, why = dict[str, list[NDArray[np.int64]]](), dict[str, str]()
-    marked, other = "", "," if column.decimal == "." else "."  # the first of these numbers, and their mark
+    rows = dict[str, list[NDArray[np.int64]]]()
+    why = dict[str, str]()
+    # the first of these numbers, and their mark
+    marked = ""
+    other = "," if column.decimal == "." else "."
     for code, those in rows_of(texts.codes, np.flatnonzero(unread)):
         text = texts.different[code]
         parts = texts.forms.parts[texts.forms.codes[code]] if column.kind == "number" else None

@@ -25,7 +25,9 @@ from ._roles import LabelNames, Roles, Split, refuse_missing, split_columns
 from ._svmlight import read_svmlight
 
 # Of a column that may be an id whose texts repeat: texts, rows of one text, and what is looked at.
-LEAST_GROUPS, ROWS_OF_ONE, MOST_ROWS = 20, 20, 20_000
+LEAST_GROUPS = 20
+ROWS_OF_ONE = 20
+MOST_ROWS = 20_000
 
 
 def read_table(
@@ -117,13 +119,15 @@ def read_table(
     (['length'], array([ True, False]))
     >>> folder.cleanup()
     """
-    roles, form = roles or Roles(), form or Form()
+    roles = roles or Roles()
+    form = form or Form()
     with named(path):
         roles.check()
         labels: LabelNames | None = None if roles.label_columns is None else list(roles.label_columns)
         if roles.labels_xml is not None:
             labels = read_labels(roles.labels_xml, max_bytes=form.max_bytes, max_labels=form.max_features)
-        reader, asked = reader_of(path), _asked(roles, labels or (), plan)
+        reader = reader_of(path)
+        asked = _asked(roles, labels or (), plan)
         form = dataclasses.replace(form, known_words=[*form.known_words, *asked])
         if isinstance(plan, Plan):  # what the table of the fit had, by which an encoding is recognised
             words = [*form.known_words, *(level for column in plan.used for level in column.levels.values())]
@@ -157,7 +161,9 @@ def _read_labels(
     path: Path_, found: Table, split: Split, roles: Roles, form: Form, plan: Plan | Choices | None
 ) -> tuple[Bunch, list[Problem]]:
     """Return a table with its labels, and with its features where no plan is needed for them; and wrong labels."""
-    known, problems = plan.names if isinstance(plan, Plan) else (), list[Problem]()  # names that were told at the fit
+    # names that were told at the fit
+    known = plan.names if isinstance(plan, Plan) else ()
+    problems = list[Problem]()
     told = [_about(name, new) for new, name in found.renamed.items() if new not in known]
     more = {"unused": split.unused, "encoding": found.encoding}
     table = _result(label_names=split.labels or None, feature_names=split.features, **more)
@@ -187,7 +193,8 @@ def _encode_fit(
     words = [*(table.label_names or ()), *([no_label] if no_label else [])]
     columns = {name: found.columns[name] for name in split.features}
     deciding = Deciding(columns, found.n_rows, said, labeled, words, table.lists and table.lists.separator)
-    plan, table.unused = deciding.plan(), None
+    plan = deciding.plan()
+    table.unused = None
     if table.label_names:
         given = (table.target == 1).sum(axis=0).tolist()
         table.notes = [*table.notes, *_labels.similar_names(dict(zip(table.label_names, given, strict=True)))]
@@ -199,7 +206,8 @@ def _encode_fit(
     plan = dataclasses.replace(plan, encoding=found.encoding or "")
     table.data = plan.encode(found.columns, found.n_rows, problems, checks=choices.only_checks)
     profiles = () if choices.only_checks else plan.profiles_of(found.columns, table.data)
-    table.plan, table.feature_names = dataclasses.replace(plan, profiles=profiles), plan.feature_names
+    table.plan = dataclasses.replace(plan, profiles=profiles)
+    table.feature_names = plan.feature_names
     if choices.fitted is not None:
         wanted = [column.name for column in choices.fitted.used]
         refuse_missing("", wanted, [*found.columns], "columns that the model was fitted on")
@@ -210,7 +218,8 @@ def _encode_fit(
 
 def _encode_new(table: Bunch, found: Table, plan: Plan, problems: list[Problem]) -> None:
     """Make the features of a table, in place, by the plan of another one."""
-    table.plan, table.feature_names = plan, plan.feature_names
+    table.plan = plan
+    table.feature_names = plan.feature_names
     if absent := [column.name for column in plan.used if column.name not in found.columns]:
         shown = ", ".join(repr(shorten(name, 30)) for name in absent)
         table.notes = [*table.notes, f"absent columns are filled in like missing values: {shown}"]
@@ -275,7 +284,8 @@ def repeating_id(columns: Mapping[str, Cells]) -> list[str]:
             codes[name] = np.unique(cells.values[:MOST_ROWS], return_inverse=True)[1]
     for name, keys in codes.items():
         _, first, groups = np.unique(keys, return_index=True, return_inverse=True)
-        n_texts, n_rows = len(first), len(keys)
+        n_texts = len(first)
+        n_rows = len(keys)
         repeats = max(LEAST_GROUPS, n_rows / ROWS_OF_ONE) <= n_texts <= n_rows - LEAST_GROUPS
         if not repeats or not (names_rows(name) or name == next(iter(columns))):
             continue
@@ -348,7 +358,8 @@ def _read_label_file(table: Bunch, roles: Roles, source: Path_, n_rows: int, for
     with foreign_bytes(path):
         if reader in WITHOUT_NAMES:
             found = read_npz(path, limits, is_labels=True) if reader is read_npz else read_svmlight(path, limits)
-            target, names = found.target, found.label_names
+            target = found.target
+            names = found.label_names
         else:
             with opened(path, reader, limits) as file:
                 names = [name for name in file.names if name != id]
@@ -362,4 +373,5 @@ def _read_label_file(table: Bunch, roles: Roles, source: Path_, n_rows: int, for
             raise DataFileError(": it holds no labels; give one column per label.")
         if target.shape[0] != n_rows:
             raise DataFileError(f": {len(target)} rows of labels, but {source} has {n_rows} rows; give one for each.")
-    table.target, table.label_names = target, names
+    table.target = target
+    table.label_names = names

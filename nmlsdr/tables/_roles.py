@@ -140,7 +140,8 @@ def split_columns(source: Any, roles: Roles, labels: LabelNames | None, one_hot:
     one_hot : sequence of str, default=()
         Features that are said to be categories.
     """
-    names, line = source.names, source.line
+    names = source.names
+    line = source.line
     known = set(names)
     labels = labels or ()
     named = {

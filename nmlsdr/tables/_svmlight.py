@@ -36,15 +36,20 @@ def read_svmlight(path: Path_, form: Form, labels: LabelNames | None = None) -> 
     The label columns are those that the caller names, or the ids that occur, in increasing order.
     """
     is_given = form.n_features is not None and form.n_features <= form.max_features
-    limit, first = "n_features" if is_given else "max_features", int(not form.zero_based)
+    limit = "n_features" if is_given else "max_features"
+    first = int(not form.zero_based)
     last = getattr(form, limit) - 1 + first
-    indices, values, indptr, sets = array("q"), array("d"), array("q", [0]), list[set[str]]()
+    indices = array("q")
+    values = array("d")
+    indptr = array("q", [0])
+    sets = list[set[str]]()
     with Lines(path, form) as lines:
         known = functools.cache(functools.partial(_labels_of, lines, None if labels is None else {*labels, UNLABELED}))
         for text in _rows(lines):
             row: Any = ROW.match(text)
             numbers = [*map(float, row[2].replace(":", " ").split())]
-            own, found = numbers[::2], numbers[1::2]
+            own = numbers[::2]
+            found = numbers[1::2]
             triples = enumerate(zip([first - 1, *own], own, found))  # noqa: B905
             wrong = [k for k, (before, index, value) in triples if not before < index <= last or math.isinf(value)]
             if wrong or row.end() < len(text):

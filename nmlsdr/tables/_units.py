@@ -117,7 +117,8 @@ def split_number(text: str) -> Parts | None:
     match = _match(text)
     if match is None or not is_number(match["number"]):
         return None
-    number, unit = match["number"], (match["before"] or "") + (match["unit"] or "")
+    number = match["number"]
+    unit = (match["before"] or "") + (match["unit"] or "")
     sign = _SIGNS[match["sign"].lower()] if match["sign"] else ">" if match["plus"] else ""
     if (re.match(r"0\d", number) and (unit or match["last"])) or (match["minus"] and match["later"]):
         return None
@@ -133,7 +134,8 @@ def split_number(text: str) -> Parts | None:
             if not later:
                 return found._replace(sign=BETWEEN, unit=last.unit, more=last.moved(start), is_rare=True)
             unit = unit_of(later["unit"])
-            sizes, smaller = measures(unit), measures(last.unit)
+            sizes = measures(unit)
+            smaller = measures(last.unit)
             if any(smaller.get(dimension, size) < size for dimension, size in sizes.items()):
                 return found._replace(unit=unit, more=last.moved(start))
     rest = _DIGITS.sub("", found.unit)
@@ -266,7 +268,8 @@ def find_units(parts: Iterable[tuple[Parts, int]]) -> Units | None:
     parts : iterable of (Parts, int)
         Numbers, and how often each occurs.
     """
-    counts, signs = Counter[str](), Counter[str]()
+    counts = Counter[str]()
+    signs = Counter[str]()
     is_sum = False
     for part, count in parts:
         counts[part.unit] += count
@@ -282,7 +285,8 @@ def find_units(parts: Iterable[tuple[Parts, int]]) -> Units | None:
     if n_units > MOST_UNITS or (is_sum and dimension is None):
         return None
     factors = {unit: sizes[unit] / sizes[order[0]] for unit in sorted(order)}
-    marks, doubt = sorted(signs.keys() - {""}), ""
+    marks = sorted(signs.keys() - {""})
+    doubt = ""
     notes = [f"the sign {sign!r} of {signs[sign]} has a feature of its own" for sign in marks]
     units = ", ".join(f"{unit!r} ({counts[unit]})" for unit in order)
     is_mark = n_units == 1 and not order[0].strip("*")
@@ -317,7 +321,8 @@ def with_new_units(factors: Mapping[str, float], units: Iterable[str]) -> dict[s
     dimension = _shared_dimension(known)
     if dimension is None:
         return dict(factors)
-    size, factor = measures(known[0])[dimension], factors[known[0]]
+    size = measures(known[0])[dimension]
+    factor = factors[known[0]]
     new = {unit: measures(unit)[dimension] / size * factor for unit in units if dimension in measures(unit)}
     return new | dict(factors)
 

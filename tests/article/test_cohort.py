@@ -23,7 +23,11 @@ DIABETES_ATC = words("A10AB A10AC A10AD A10AE A10AF A10BA A10BB A10BD A10BFM A10
 DIABETES_ICD = ["250", "588", "648", "775"]
 CORE = ["401", "402", "403", "404", "405"]
 
-HEALTHY, HYPERTENSION, DIABETES, BOTH, NONE = [1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 1, 1], [-1, -1, -1]
+HEALTHY = [1, 0, 0]
+HYPERTENSION = [0, 1, 0]
+DIABETES = [0, 0, 1]
+BOTH = [0, 1, 1]
+NONE = [-1, -1, -1]
 TABLE = {
     **{f"ATC:{code}": "hypertension" for code in HYPERTENSION_ATC},
     **{f"ICD9:{code}": "hypertension" for code in HYPERTENSION_ICD},
@@ -49,7 +53,8 @@ def test_table_has_the_printed_codes():
 
 @pytest.mark.parametrize("name", sorted(TABLE))
 def test_each_code_of_the_table(name):
-    code, disease = name.partition(":")[2], TABLE[name]
+    code = name.partition(":")[2]
+    disease = TABLE[name]
     core = code in CORE or code == "250"
     # alone: the disease if it is a core diagnosis, else no label
     assert label(name) == ({"hypertension": HYPERTENSION, "diabetes": DIABETES}[disease] if core else NONE)
@@ -155,7 +160,8 @@ def test_rules_label_about_as_many_as_in_the_article(cohort):
 
 @pytest.mark.quick_cases("0")
 def test_cohort_is_reproducible_and_seeds_differ(cohort):
-    first, second = make_cohort(random_state=5, n_per_group=500), make_cohort(random_state=5, n_per_group=500)
+    first = make_cohort(random_state=5, n_per_group=500)
+    second = make_cohort(random_state=5, n_per_group=500)
     np.testing.assert_array_equal(first.data, second.data)
     np.testing.assert_array_equal(first.rule_target, second.rule_target)
     assert first.feature_names == second.feature_names

@@ -206,7 +206,8 @@ def server(folder):
 
 
 def test_fetched_files_are_unpacked_and_found(tmp_path, small):
-    remote, home = tmp_path / "remote", tmp_path / "home"
+    remote = tmp_path / "remote"
+    home = tmp_path / "home"
     write(remote / "far", small)
     with server(remote) as address:
         files = fetch_dataset("small", home, source=address)
@@ -218,7 +219,8 @@ def test_fetched_files_are_unpacked_and_found(tmp_path, small):
 
 
 def test_fetch_checks_what_arrives(tmp_path, small):
-    remote, home = tmp_path / "remote", tmp_path / "home"
+    remote = tmp_path / "remote"
+    home = tmp_path / "home"
     write(remote / "far", {**small, "s-test.arff": TEST + "% changed\n"})
     with server(remote) as address, pytest.raises(DataFileError, match=r"s-test\.arff could not .*another checksum"):
         fetch_dataset("small", home, source=address)

@@ -133,7 +133,9 @@ def test_make_toy_refuses_wrong_arguments(wrong, words):
 
 @st.composite
 def labels(draw):
-    n, C, seed = draw(st.integers(1, 40)), draw(st.integers(1, 5)), draw(st.integers(0, 999))
+    n = draw(st.integers(1, 40))
+    C = draw(st.integers(1, 5))
+    seed = draw(st.integers(0, 999))
     rng = np.random.default_rng(seed)
     Y = rng.integers(0, 2, size=(n, C))
     Y[rng.random(n) < draw(st.sampled_from([0, 0.3]))] = -1
@@ -261,5 +263,6 @@ def test_generators_are_used_as_they_are():
     ],
 )
 def test_every_kind_of_random_state(draw, seed):
-    first, second = draw(seed()), draw(seed())
+    first = draw(seed())
+    second = draw(seed())
     assert (first.shape == second.shape and np.array_equal(first, second)) == (seed() is not None)

@@ -63,7 +63,8 @@ def uninterrupted(tmp_path_factory, start):
 
 
 def test_a_second_start_does_no_work(uninterrupted, start):
-    before, expected = cells(uninterrupted), tables(uninterrupted)
+    before = cells(uninterrupted)
+    expected = tables(uninterrupted)
     assert len(before) == CELLS
     assert start(uninterrupted, "--die", "MDDMp") == 0  # would die if it computed a cell of seed 1 again
     assert cells(uninterrupted) == before

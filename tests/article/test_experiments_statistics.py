@@ -98,7 +98,8 @@ def test_scores_sum_to_the_number_of_pairs_and_two_sided_tests_are_more_careful(
 
 
 def test_the_paired_t_test_equals_that_of_scipy(rng):
-    a, b = rng.normal(size=10), rng.normal(size=10)
+    a = rng.normal(size=10)
+    b = rng.normal(size=10)
     assert paired_t_p_value(a, b) == pytest.approx(stats.ttest_rel(a, b).pvalue)
     assert paired_t_p_value(a, a) == 1.0
     assert paired_t_p_value(a + 1.0, a) == 0.0

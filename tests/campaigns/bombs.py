@@ -17,7 +17,9 @@ from pathlib import Path
 
 import numpy as np
 
-SECONDS, MEGABYTES, LARGEST = 10, 1024, 2**20
+SECONDS = 10
+MEGABYTES = 1024
+LARGEST = 2**20
 
 READ = """
 import json, resource, sys, traceback

@@ -295,7 +295,8 @@ def changes(name):
     percent, mass, size, plain, count, price, ward, answer, tags, mark, _ = TABLES[name]
     shown = lambda x, digits=2: f"{x:.{digits}f}".replace(".", mark)
     with_lab = lambda t, **new: json.dumps(json.loads(t) | new)
-    no, some = TABLES[name][-1].split()[1], lambda new: lambda t, i: new if i % 20 == 0 else t
+    no = TABLES[name][-1].split()[1]
+    some = lambda new: lambda t, i: new if i % 20 == 0 else t
     return {
         "percent as shares": (percent, lambda t, i: shown(number(t) / 100)),
         "percent as shares, with the sign": (percent, lambda t, i: shown(number(t) / 100) + " %"),
@@ -357,7 +358,8 @@ def lines(encoder, frame):
 def rates(rounds, names=tuple(TABLES)):
     """(found, changes, wrong lines of ordinary files, ordinary files, lines on other columns), and what was missed."""
     n_found = n_changes = n_false = n_files = n_beside = 0
-    missed, wrong = {}, []
+    missed = {}
+    wrong = []
     for name in names:
         for k in range(rounds):
             rng = np.random.default_rng([k, *name.encode()])
@@ -367,7 +369,8 @@ def rates(rounds, names=tuple(TABLES)):
             later = draw(name, n_new, k, first=n_fit)
             for frame in (fit, later, fit.iloc[np.sort(rng.integers(0, n_fit, n_new))].reset_index(drop=True)):
                 said = lines(encoder, frame)
-                n_files, n_false = n_files + 1, n_false + bool(said)
+                n_files = n_files + 1
+                n_false = n_false + bool(said)
                 wrong += said
             for kind, (column, change) in changes(name).items() if k < CHANGED else ():
                 said = lines(encoder, changed(later, column, change))

@@ -413,7 +413,8 @@ _LOADERS = [
 
 def _change_node(schema, rng):
     """Change a value, a type or a reference somewhere in the schema, or replace, delete, double or add a part."""
-    nodes, places = [], []
+    nodes = []
+    places = []
 
     def walk(node):
         if isinstance(node, dict) and "__loader__" in node:
@@ -552,7 +553,8 @@ def models_of_tables():
         (raw, ["--annotators", "Tags", "--drop", "note"]),
     ):
         with tempfile.TemporaryDirectory() as folder:
-            table, model = Path(folder, "t.csv"), Path(folder, "m.skops")
+            table = Path(folder, "t.csv")
+            model = Path(folder, "m.skops")
             table.write_text("\n".join(lines) + "\n", encoding="utf-8")
             assert command(["fit", str(table), *labels, *options, "--out", str(model)]) == 0
             found.append((table.read_bytes(), model.read_bytes()))

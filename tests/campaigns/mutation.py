@@ -99,7 +99,8 @@ def random_mutants(files: list[str], lines: dict[str, set[int]], n: int, seed: i
     places = []
     for file in files:
         path = PACKAGE / file
-        text, kind = path.read_text(encoding="utf-8"), {".pyx": ".py"}.get(path.suffix, path.suffix)
+        text = path.read_text(encoding="utf-8")
+        kind = {".pyx": ".py"}.get(path.suffix, path.suffix)
         hidden = _NO_CODE[kind].sub(lambda m: re.sub(r"[^\n]", "\0", m[0]), text)
         starts = [0, *(m.end() for m in re.finditer("\n", text))]
         for pattern, becomes in EDITS[: None if kind == ".py" else -2]:
@@ -228,7 +229,9 @@ class Copy:
     """A copy of the project, in which errors are tried one after the other."""
 
     def __init__(self, folder: Path, timeout: float, verbose: bool) -> None:
-        self.root, self.timeout, self.verbose = folder, timeout, verbose
+        self.root = folder
+        self.timeout = timeout
+        self.verbose = verbose
         copy_of_the_project(folder)
         self.build_is_sound = False
         self.noticed: dict[str, list[str]] = {}  # of each file the tests that noticed an error, the last one ahead

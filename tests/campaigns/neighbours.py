@@ -57,7 +57,8 @@ from nmlsdr._search.rows import kernel_rows  # noqa: E402
 
 def canonical(X: np.ndarray, Q: np.ndarray) -> np.ndarray:
     """Squared distances (q, n) as they are defined: eight sums of (x_j - y_j)^2 in float64, in increasing j."""
-    X, Q = X.astype(np.float64), Q.astype(np.float64)
+    X = X.astype(np.float64)
+    Q = Q.astype(np.float64)
     sums = np.zeros((len(Q), len(X), 8))
     for first in range(0, X.shape[1], 8):
         part = slice(first, first + 8)
@@ -82,7 +83,8 @@ def assert_distances_are_right(X: np.ndarray, Q: np.ndarray, squared: np.ndarray
         (side == np.floor(side)).all() and np.abs(side).max(initial=0) < 2.0**26 / max(1, d) for side in (X, Q)
     )
     if integers:
-        rows, asked = X.astype(np.int64), Q.astype(np.int64)
+        rows = X.astype(np.int64)
+        asked = Q.astype(np.int64)
         exact = sum((asked[:, None, j] - rows[None, :, j]) ** 2 for j in range(d))
         assert (squared == exact).all(), "a canonical distance of integers is not exact"
         return "integers"
@@ -235,7 +237,8 @@ def csr(rows: np.ndarray | None, rng: np.random.Generator) -> Any:
 
 def products(dense: bool, **fixed: Any) -> Callable[..., Any]:
     def search(X: np.ndarray, Q: Any, k: int, level: int, n_threads: int, rng: np.random.Generator) -> Any:
-        rows, asked = (X, Q)
+        rows = X
+        asked = Q
         if not dense:
             index = rng.integers(2**31)
             rows, asked = (csr(side, np.random.default_rng(index)) for side in (X, Q))
@@ -288,8 +291,10 @@ def entry_points(folder: str) -> Callable[..., Any]:
     return search
 
 
-FEW, MANY = (1, 2, 7, 24), (0, 0, 1, 25, 100)
-NARROW, WIDE = (1, 2, 3, 4, 5, 7, 8), (9, 12, 16, 17, 33, 60, 193)
+FEW = (1, 2, 7, 24)
+MANY = (0, 0, 1, 25, 100)
+NARROW = (1, 2, 3, 4, 5, 7, 8)
+WIDE = (9, 12, 16, 17, 33, 60, 193)
 ANY = NARROW + WIDE
 
 

@@ -28,7 +28,8 @@ from nmlsdr.tables._deciding import Choices
 
 WORDS = ["oak", "ash", "Elm", "yes", "no", "x", "müde", "a;b", 'say "hi"', "two words"]
 ARABIC = str.maketrans("0123456789.", "٠١٢٣٤٥٦٧٨٩٫")
-UNITS, SIGNS = ["kg", "g", "mg/dl", "%"], ["", "<", "$", "~"]
+UNITS = ["kg", "g", "mg/dl", "%"]
+SIGNS = ["", "<", "$", "~"]
 
 
 def draw_column(rng, n):
@@ -81,7 +82,8 @@ def plans(columns, folder):
     import pyarrow
     import pyarrow.parquet
 
-    names, rows = list(columns), list(zip(*columns.values(), strict=True))
+    names = list(columns)
+    rows = list(zip(*columns.values(), strict=True))
     for name, delimiter, mark in (("comma.csv", ",", "."), ("semicolon.csv", ";", ",")):
         with open(folder / name, "w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file, delimiter=delimiter)
@@ -199,7 +201,8 @@ def tomorrow(number):
     rng = np.random.default_rng([number, 1])
     n = int(rng.integers(20, 60))
     kind = KINDS[rng.integers(len(KINDS))]
-    frames, truth = [], []
+    frames = []
+    truth = []
     for _ in ("fit", "tomorrow"):
         names = rng.choice(kind, n, p=rng.dirichlet(np.ones(len(kind)) / 2))
         names = names[:1].repeat(n) if "thousands" in kind else names  # nobody mixes 1234 and 1.234

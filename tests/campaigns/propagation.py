@@ -169,7 +169,9 @@ def one(seed):
 
 def main():
     first, count = (int(a) for a in (sys.argv[1:] + ["0", "1000"][len(sys.argv) - 1 :]))
-    start, ran, failed = time.monotonic(), Counter(), []
+    start = time.monotonic()
+    ran = Counter()
+    failed = []
     for seed in range(first, first + count):
         wrong, solver = one(seed)
         ran[solver] += 1

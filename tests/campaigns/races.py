@@ -39,7 +39,8 @@ def searches(rng, n_threads):
     sparse_rows = sparse.random_array((1500, 300), density=0.03, format="csr", random_state=rng)
     seeds = rng.integers(2**32, size=2)
     for dtype in (np.float64, np.float32):
-        rows, few = X.astype(dtype), X[:, :5].astype(dtype)
+        rows = X.astype(dtype)
+        few = X[:, :5].astype(dtype)
         for level in LEVELS:
             yield f"products {level}", by_products(rows, 7, level=level, n_threads=n_threads)[:2]
             asked = by_products(rows, 7, queries=rows[:700], level=level, n_threads=n_threads)

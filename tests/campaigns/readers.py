@@ -95,7 +95,8 @@ def read(kind, content, folder, rng=None):
 
 
 def check_table(table):
-    X, Y = table.data, table.target
+    X = table.data
+    Y = table.target
     finite = np.isfinite(X.data) if sparse.issparse(X) else ~np.isinf(X)  # a missing value of a dense row is NaN
     assert finite.all(), "a value is not finite"
     if sparse.issparse(X):
@@ -145,7 +146,8 @@ def run_command(files, folder, rng):
     for name, content in files.items():
         (folder / name).write_bytes(content)
     data = [str(folder / "d.csv"), "--label-columns", "y1,y2"]
-    model, out = str(folder / "m.skops"), str(folder / "out.csv")
+    model = str(folder / "m.skops")
+    out = str(folder / "out.csv")
     words = rng.choice(
         [
             ["info", model],
@@ -191,7 +193,8 @@ def run_command(files, folder, rng):
 
 def run_words(words):
     """Run a command; its status, which is 0, 1 or 2, and what it says on both streams, which is printable."""
-    stdout, stderr = io.StringIO(), io.StringIO()
+    stdout = io.StringIO()
+    stderr = io.StringIO()
     with contextlib.redirect_stdout(stdout), contextlib.redirect_stderr(stderr):
         status = command(words)
     for line in (stdout.getvalue() + stderr.getvalue()).splitlines():
@@ -206,7 +209,8 @@ def run_with_plan(files, folder, rng):
         old.unlink()
     for name, content in files.items():
         (folder / name).write_bytes(content)
-    verb, out = rng.choice(["evaluate", "evaluate", "predict", "transform", "info"]), folder / "out.csv"
+    verb = rng.choice(["evaluate", "evaluate", "predict", "transform", "info"])
+    out = folder / "out.csv"
     words = [verb, str(folder / "m.skops"), *([] if verb == "info" else [str(folder / "t.csv"), "--jobs", "1"])]
     words += ["--out", str(out)] * (verb in ("predict", "transform"))
     before = resource.getrlimit(resource.RLIMIT_AS)
@@ -241,7 +245,8 @@ def forbid_code():
 
 def run(kind, numbers, folder):
     """Read the damaged files of these numbers."""
-    counts, failures = Counter(), []
+    counts = Counter()
+    failures = []
 
     def stop(*_):
         raise TooLong

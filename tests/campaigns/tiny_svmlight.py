@@ -23,7 +23,8 @@ ENDS = ("", " 1:1\n")
 
 def plain_rows(text, zero_based):
     """The labels and values of each row; None where a line is damaged."""
-    rows, blank = [], False
+    rows = []
+    blank = False
     for line in text.removesuffix("\n").split("\n") if text else []:
         tokens = line.split("#")[0].split()
         if not tokens:
@@ -63,7 +64,8 @@ def run(most, folder):
     path = folder / "t.svm"
     for size in range(most + 1):
         for letters, end in itertools.product(itertools.product(LETTERS, repeat=size), ENDS):
-            text, zero_based = "".join(letters) + end, size % 2 == 0
+            text = "".join(letters) + end
+            zero_based = size % 2 == 0
             path.write_text(text)
             wanted = expected(text, zero_based)
             try:

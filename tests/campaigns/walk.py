@@ -24,7 +24,8 @@ ROOT = str(Path(nmlsdr.__file__).parent) + os.sep
 
 def walk(call):
     """The files that a call enters, in order, and how many calls go from one of them into another."""
-    entered, moves = {}, 0
+    entered = {}
+    moves = 0
 
     def note(frame, event, _):
         nonlocal moves

@@ -59,7 +59,8 @@ def test_sparse_rows_with_a_large_offset_give_what_dense_rows_give(data, rng, na
     X, Y = data
     X = widen(X, rng) if shape == "wide" else X
     X[:, 0] += 1e7
-    dense, csr = invariant(name, shape).fit(X, Y), invariant(name, shape).fit(sparse.csr_array(X), Y)
+    dense = invariant(name, shape).fit(X, Y)
+    csr = invariant(name, shape).fit(sparse.csr_array(X), Y)
     expected, found = ((each.components_, each.eigenvalues_) for each in (dense, csr))
     assert_same_directions(found, expected, 1e-4, scale=False)
 
@@ -109,7 +110,8 @@ def test_directions_satisfy_their_constraint(data, rng, name, shape, make):
     """P'P = I or P'BP = I; with more features than rows too, where another basis is taken."""
     X, Y = data if shape == "tall" else (widen(data[0], rng), data[1])
     model = clone(EVERY[name]).fit(make(X), Y)
-    P, B = model.components_, constraint_matrix(name, model, X, Y)
+    P = model.components_
+    B = constraint_matrix(name, model, X, Y)
     tolerance = 1e-12 if shape == "tall" else 1e-9  # sparse rows are rotated back by their own products
     np.testing.assert_allclose(P @ B @ P.T, np.eye(len(P)), atol=tolerance)
 
@@ -123,7 +125,8 @@ def test_float32_directions_are_orthonormal(data, name):
 
 
 def test_each_method_calls_its_core_function(data):
-    X, Y = data[0][:40], data[1][:40]
+    X = data[0][:40]
+    Y = data[1][:40]
     cores = {
         "MDDMp": hsic_projection(X, Y),
         "MDDMf": scatter.mddm_features(X, Y),
@@ -209,7 +212,8 @@ def test_shift_and_rotation_of_the_features(data, rng, name, shape):
 @pytest.mark.parametrize("shape", ["tall", "wide"])
 def test_order_of_rows_and_labels(data, rng, name, shape):
     X, Y = data if shape == "tall" else (widen(data[0], rng), data[1])
-    rows, labels = rng.permutation(60), rng.permutation(4)
+    rows = rng.permutation(60)
+    labels = rng.permutation(4)
     base = invariant(name, shape).fit(X, Y)
     assert_same_directions(pair(invariant(name, shape).fit(X[rows], Y[rows][:, labels])), pair(base), 1e-8)
 

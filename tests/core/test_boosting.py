@@ -54,7 +54,8 @@ def test_boosted_trees_are_those_of_the_twin(name, rng, monkeypatch):
     monkeypatch.setattr(_boosting, "_SUMS", n_sums)
     monkeypatch.setattr(_boosting, "_MOST_LABELS", n_sums)
     Y = 8 * Y - 4 if name == "votes" else Y
-    X, Y = np.asarray(X, dtype=np.float64), np.where(rng.random(Y.shape) < 0.1, np.nan, Y)
+    X = np.asarray(X, dtype=np.float64)
+    Y = np.where(rng.random(Y.shape) < 0.1, np.nan, Y)
     monkeypatch.setattr(forest, "WORTH_A_THREAD", 1)
     depth, leaf = ((2, 10), (10, 3))[len(X) % 4 == 2]
     contest(monkeypatch, (depth, leaf))
@@ -68,7 +69,8 @@ def test_boosted_trees_are_those_of_the_twin(name, rng, monkeypatch):
         for tree in models[fold[i]][: n_trees + 1]:
             expected[i] += tree[3][twin.leaf_of(tree, x)]
     kept = [tree for trees in models for tree in trees[: n_trees + 1]]
-    kernel, told = _forest.boost, []
+    kernel = _forest.boost
+    told = []
     monkeypatch.setattr(_forest, "boost", lambda *given: told.append(given[-4]) or kernel(*given))
     for level in LEVELS:
         monkeypatch.setenv("NMLSDR_SIMD", level)
@@ -106,7 +108,8 @@ def test_more_than_255_numbers_of_a_column_are_binned_evenly(rng):
 def test_of_very_many_columns_those_with_most_numbers_are_used(rng, monkeypatch):
     monkeypatch.setattr(_boosting, "_CODES", 0)
     X = np.zeros((40, 1500))
-    X[:3, :500], X[:, 500:] = rng.random((3, 500)), rng.random((40, 1000))
+    X[:3, :500] = rng.random((3, 500))
+    X[:, 500:] = rng.random((40, 1000))
     for layout in (np.asarray, sparse.csr_array, zeros_stored):
         assert _boosting._binned(layout(X), 0)[0].tolist() == list(range(500, 1500))
 
@@ -151,7 +154,8 @@ def test_it_ends_ten_rounds_after_the_least_error():
 def test_no_row_is_predicted_by_a_model_that_saw_it(rng, monkeypatch):
     """Labels of noise: out of fold nothing is learned, and another label in a fold changes none of its predictions."""
     monkeypatch.setattr(_boosting, "_CONTEST", _boosting._CONTEST[:1])  # the labels of all folds decide on the depth
-    X, Y = rng.standard_normal((600, 5)), labels(rng, (600, 2))
+    X = rng.standard_normal((600, 5))
+    Y = labels(rng, (600, 2))
     options = {"n_rounds": 20, "random_state": 0, "n_jobs": 1}
     fold = np.random.default_rng(0).permutation(600) % 4
     one, O = boost_trees(X, Y, **options)
@@ -243,7 +247,8 @@ def test_beyond_a_number_of_labelled_rows_a_fourth_learner_is_boosted(many, monk
 
 def test_storage_threads_and_a_model_file_change_no_bit(many, tmp_path):
     X, Y = many
-    one, two = fit(X, Y), fit(X, Y, n_jobs=2)
+    one = fit(X, Y)
+    two = fit(X, Y, n_jobs=2)
     np.testing.assert_array_equal(rank_scores(one, X), rank_scores(two, X))
     save_model(tmp_path / "model.skops", one)
     back = load_model(tmp_path / "model.skops")

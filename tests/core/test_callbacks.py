@@ -34,7 +34,8 @@ def test_fits_need_no_callbacks():
 
 def test_cross_fit_reports_each_of_its_folds_once(rng):
     """Once, also where the chosen strengths go through them again."""
-    X, Y = rng.normal(size=(60, 5)), rng.random((60, 2)) > 0.5
+    X = rng.normal(size=(60, 5))
+    Y = rng.random((60, 2)) > 0.5
     for grid in ({}, {"shrinkage": 0.5, "ridge": 1.0}):
         told = []
         found = cross_fit(X, Y, callback=told.append, n_splits=4, **grid)
@@ -49,7 +50,8 @@ class Recorder:
     """Keeps the tasks as (hook, path of names)."""
 
     def __init__(self):
-        self.told, self.fitted = [], []
+        self.told = []
+        self.fitted = []
 
     def setup(self, estimator, context):
         self.told.append(("setup", ()))
@@ -223,7 +225,8 @@ def test_warnings_still_name_the_line_of_the_user(samples):
     lines = []
     for model in (NMLSDR(shrinkage=1.0), NMLSDR(shrinkage=1.0).set_callbacks(Recorder())):
         Y = samples[1].copy()
-        Y[0], Y[1:] = 1, -1
+        Y[0] = 1
+        Y[1:] = -1
         with warnings.catch_warnings(record=True, action="always") as said:
             model.fit(samples[0], Y)
         lines += [each.filename for each in said if "One labelled row" in str(each.message)]
@@ -231,7 +234,8 @@ def test_warnings_still_name_the_line_of_the_user(samples):
 
 
 def test_pipelines_and_searches_hand_callbacks_on(samples):
-    X, Y = samples[0][:75], samples[1][:75]
+    X = samples[0][:75]
+    Y = samples[1][:75]
     pipeline = make_pipeline(StandardScaler(), NMLSDR(n_components=2), SemiSupervisedMLkNN())
     grid = {"semisupervisedmlknn__n_neighbors": [3, 5]}
     recorder = Propagated()

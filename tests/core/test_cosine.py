@@ -49,7 +49,8 @@ def test_scaling_rows_by_powers_of_two_changes_nothing(n, d, k, seed):
 
 
 def test_distances_equal_the_definition_of_the_cosine_distance(rng):
-    X, Q = rng.standard_normal((300, 20)), rng.standard_normal((50, 20))
+    X = rng.standard_normal((300, 20))
+    Q = rng.standard_normal((50, 20))
     apart = cosine_distances(Q, X)
     distances, indices = graph.kneighbors(X, 15, queries=Q, metric="cosine")
     np.testing.assert_array_equal(indices, np.argsort(apart, axis=1)[:, :15])
@@ -59,7 +60,8 @@ def test_distances_equal_the_definition_of_the_cosine_distance(rng):
 @pytest.mark.parametrize("k", [1, 30, 40])
 def test_few_queries_find_rows_whose_squares_underflow(rng, k):
     """Squares of 1e-240 say nothing of a row: it is not ruled out, on the far side of the query either."""
-    X, Q = rng.standard_normal((40, 5)), rng.standard_normal((3, 5))
+    X = rng.standard_normal((40, 5))
+    Q = rng.standard_normal((3, 5))
     X[::2] *= 1e-120
     X[1::4] *= 1e140
     expected = reference.kneighbors(X, k, queries=Q, metric="cosine")
@@ -118,7 +120,8 @@ def test_a_few_queries_among_rows_that_a_cosine_does_not_part(d, dtype, rng):
 
 def int64_csr(X):
     rows = sparse.csr_array(X)
-    rows.indices, rows.indptr = rows.indices.astype(np.int64), rows.indptr.astype(np.int64)
+    rows.indices = rows.indices.astype(np.int64)
+    rows.indptr = rows.indptr.astype(np.int64)
     return rows
 
 
@@ -152,7 +155,8 @@ def test_storage_dtype_order_and_threads_change_no_bit(name, d, rng):
     X = hard_rows(rng, d=d)
     if "float32" in name:
         X[20:24] = X[4] * np.array([[0.25], [8.0], [0.5], [2.0]])
-    rows, before = STORAGES[name](X), X.copy()
+    rows = STORAGES[name](X)
+    before = X.copy()
     Q = np.vstack([X[15:35] * 2.0, np.zeros((1, d))])
     for k in (1, 7, len(X) - 1):
         expected = reference.kneighbors(X, k, metric="cosine")

@@ -131,8 +131,10 @@ def test_f1_cutoffs_computed_by_hand():
 
 def test_f1_cutoffs_equal_the_plain_implementation_whatever_is_summed_together(rng, monkeypatch):
     for at_once in [1, 3, 39, 40, 41] * 40:
-        scores, rate = rng.normal(0.2, 0.5, 40), rng.choice([0.0, 0.1, 0.3])
-        before, whole = scores.copy(), f1_cutoff(scores, rate)
+        scores = rng.normal(0.2, 0.5, 40)
+        rate = rng.choice([0.0, 0.1, 0.3])
+        before = scores.copy()
+        whole = f1_cutoff(scores, rate)
         assert whole == pytest.approx(reference.f1_cutoff(scores, rate), abs=1e-12)
         with monkeypatch.context() as smaller:
             smaller.setattr(_thresholds, "_AT_ONCE", at_once)
@@ -164,7 +166,9 @@ def test_one_cut_off_per_label(data, Classifier):
 def test_cut_offs_that_are_set_after_the_fit_are_used_and_shown(data, Classifier):
     X, Y = data
     model = Classifier(n_neighbors=8, threshold="f1").fit(X, Y)
-    scores, learned, predicted = rank_scores(model, X), model.thresholds_, model.predict(X)
+    scores = rank_scores(model, X)
+    learned = model.thresholds_
+    predicted = model.predict(X)
     for threshold in (0.2, [0.05, 0.5, 0.95], np.array([0.3, 0.2, 0.1])):
         model.set_params(threshold=threshold)
         np.testing.assert_allclose(model.thresholds_, np.broadcast_to(threshold, 3), rtol=1e-15)
@@ -203,7 +207,8 @@ def test_a_rule_that_is_set_after_the_fit_raises_until_the_next_fit(data, Classi
 @pytest.mark.parametrize("Classifier", CLASSIFIERS)
 def test_classes_do_not_need_a_cut_off(data, Classifier):
     X, Y = data
-    one, two = Classifier(8).fit(X, Y[:, 0]), Classifier(8, threshold="prior").fit(X, Y[:, 0])
+    one = Classifier(8).fit(X, Y[:, 0])
+    two = Classifier(8, threshold="prior").fit(X, Y[:, 0])
     np.testing.assert_array_equal(one.predict(X), two.predict(X))
     np.testing.assert_array_equal(one.set_params(threshold="f1").predict(X), two.predict(X))
     assert one.thresholds_.shape == (2,)

@@ -140,7 +140,8 @@ def test_a_fit_is_that_of_one_process(rng, name, kind):
 @pytest.mark.parametrize("name", FITS)
 def test_a_model_fitted_in_memory_predicts_a_dask_array(rng, name):
     X, Y = draw(rng)
-    expected, found = in_one_process(name).fit(X, Y), over_dask(name).fit(X, Y)
+    expected = in_one_process(name).fit(X, Y)
+    found = over_dask(name).fit(X, Y)
     assert_same_fit(found, expected)
     assert_same_answers(found, expected, X, da.from_array(X, chunks=(70, 5)))
 
@@ -154,7 +155,8 @@ def test_a_block_without_rows_gives_no_rows(rng, name):
         assert_same_answers(over_dask(name).fit(rows, Y), expected, X[:37], empty)
     for method in ("transform", "predict_proba", "predict"):
         if hasattr(expected, method):
-            wanted, ask = getattr(expected, method)(X[:37]), getattr(expected, method)
+            wanted = getattr(expected, method)(X[:37])
+            ask = getattr(expected, method)
             found = empty.map_blocks(ask, dtype=wanted.dtype, chunks=(empty.chunks[0], wanted.shape[1:]))
             np.testing.assert_allclose(found.compute(), wanted, rtol=0, atol=1e-10)
             assert (found.shape, ask(X[:0]).shape) == (wanted.shape, (0, *wanted.shape[1:]))
@@ -195,7 +197,8 @@ print(type(load_model(sys.argv[1])).__name__)
 
 def test_an_estimator_of_rows_in_memory_names_the_class_to_import(rng):
     X, Y = draw(rng)
-    rows, model = da.from_array(X, chunks=(50, 6)), nmlsdr.MLkNN(5).fit(X, Y)
+    rows = da.from_array(X, chunks=(50, 6))
+    model = nmlsdr.MLkNN(5).fit(X, Y)
     for call in (lambda: nmlsdr.MLkNN(5).fit(rows, Y), lambda: model.predict(rows)):
         with pytest.raises(nmlsdr.InputError, match=r"use nmlsdr\.dask\.MLkNN, .* X\.map_blocks\(model\.predict\)"):
             call()
@@ -213,7 +216,8 @@ def test_classes_float32_masks_trust_and_sparse_labels(rng):
     found, expected = (nmlsdr.dask.NMLSDR(n_neighbors=5).fit(rows, Y) for rows in (dX.astype(np.float32), narrow))
     assert found.components_.dtype == found.transform(dX.astype(np.float32)).dtype == np.float32
     np.testing.assert_allclose(found.components_, expected.components_, atol=1e-6)
-    labeled, alpha = rng.random(len(X)) < 0.6, rng.random(len(X)) * 0.9
+    labeled = rng.random(len(X)) < 0.6
+    alpha = rng.random(len(X)) * 0.9
     given = sparse.csr_array(np.where(Y < 0, 0, Y))
     found = nmlsdr.dask.NMLSDR(n_neighbors=5).fit(
         dX,
@@ -240,7 +244,8 @@ def test_a_trend_and_residuals_from_sums(rng, kind, make):
 
     On rows full of ties it need not: distances of weighted rows that tie in one process may differ in the last bit.
     """
-    X, Y = rng.normal(size=(150, 6)), rng.integers(0, 2, (150, 3))
+    X = rng.normal(size=(150, 6))
+    Y = rng.integers(0, 2, (150, 3))
     X[:, 3] = 2.0
     X = np.where(abs(X) > 0.8, X, 0.0) if kind == "csr" else X
     Y[rng.random(150) < 0.4] = -1
@@ -256,7 +261,8 @@ def test_a_trend_and_residuals_from_sums(rng, kind, make):
 def test_verdicts_are_taken_alike(rng):
     Y = (rng.random((120, 4)) < 0.3).astype(int)
     X = 3 * Y + rng.normal(size=Y.shape)
-    given, verdicts = np.where(rng.random(Y.shape) < 0.1, 1 - Y, Y), np.where(rng.random(Y.shape) < 0.1, Y, -1)
+    given = np.where(rng.random(Y.shape) < 0.1, 1 - Y, Y)
+    verdicts = np.where(rng.random(Y.shape) < 0.1, Y, -1)
     expected = nmlsdr.ResidualPropagation(n_neighbors=5).fit(X, given, verdicts=verdicts)
     lazy = da.from_array(verdicts, chunks=(50, -1))
     found = nmlsdr.dask.ResidualPropagation(n_neighbors=5).fit(blocks_of(X, "even"), given, verdicts=lazy)
@@ -487,7 +493,8 @@ def cluster():
     distributed = pytest.importorskip("distributed", reason="needs Dask: pip install 'nmlsdr[dask]'")
     # workers cannot import this file, whose functions they are to run
     pytest.importorskip("cloudpickle").register_pickle_by_value(sys.modules[__name__])
-    LocalCluster, Client = distributed.LocalCluster, distributed.Client
+    LocalCluster = distributed.LocalCluster
+    Client = distributed.Client
     with (
         LocalCluster(n_workers=2, threads_per_worker=1, memory_limit="2GB", dashboard_address=":0") as local,
         Client(local) as client,
@@ -586,7 +593,8 @@ def test_a_fit_whose_workers_are_gone_ends(rng):
 
 @pytest.mark.slow
 def test_the_forests_are_fitted_on_the_gathered_rows_up_to_a_stated_size(rng, monkeypatch):
-    X, Y = rng.normal(size=(150, 6)), rng.integers(0, 2, (150, 3))
+    X = rng.normal(size=(150, 6))
+    Y = rng.integers(0, 2, (150, 3))
     Y[rng.random(150) < 0.4] = -1
     blocks = da.from_array(X, chunks=(17, -1))
     over, plain = (of.ResidualPropagation(n_neighbors=5, threshold="prior") for of in (nmlsdr.dask, nmlsdr))

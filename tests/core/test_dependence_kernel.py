@@ -30,7 +30,8 @@ def sweep(X, visited, place, mean, indptr, indices, share, A):
 )
 def test_a_row_is_assigned_to_the_label_with_the_largest_gain(run):
     """Rows -1, -1, 1, 1, 1; the last carries both labels: A = (-1.5 + ..), by hand."""
-    X, Y = np.array([[-1.0], [-1.0], [0.0], [1.0], [1.0]]), np.array([[1.0, 0], [1, 0], [0, 0], [0, 1], [1, 1]])
+    X = np.array([[-1.0], [-1.0], [0.0], [1.0], [1.0]])
+    Y = np.array([[1.0, 0], [1, 0], [0, 0], [0, 1], [1, 1]])
     mean, indptr, indices, share, A = problem(X, Y)
     np.testing.assert_array_equal(A, [[-1.5], [1.5]])  # -1 - 1 + 1/2 and 1 + 1/2
     every = np.arange(5)
@@ -47,7 +48,8 @@ def test_a_row_is_assigned_to_the_label_with_the_largest_gain(run):
 def test_the_sweep_equals_the_plain_implementation(rng, kind, n_features, dtype):
     X, Y = draw_binary(rng, 60, n_features, 6)
     if kind == "tied":
-        X, Y = rng.integers(-1, 2, X.shape).astype(float), np.column_stack([Y, Y])
+        X = rng.integers(-1, 2, X.shape).astype(float)
+        Y = np.column_stack([Y, Y])
     elif kind == "equal rows":
         X[:] = X[0]
     elif kind == "large offset":
@@ -55,7 +57,8 @@ def test_the_sweep_equals_the_plain_implementation(rng, kind, n_features, dtype)
     X = X.astype(dtype)
     X.flags.writeable = False
     mean, indptr, indices, share, A = problem(X, Y)
-    twin_share, twin_A = share.copy(), A.copy()
+    twin_share = share.copy()
+    twin_A = A.copy()
     for _ in range(4):
         visited = rng.permutation(60)
         part = X[visited[:40]]  # the rows may also come as a gathered block
@@ -72,10 +75,14 @@ def test_the_sweep_equals_the_plain_implementation(rng, kind, n_features, dtype)
 @pytest.mark.parametrize("n_features", [1, 7, 8, 15, 40])
 def test_gains_are_folded_dot_products(rng, n_features):
     """The scratch space ends in the gains of the last row."""
-    X, Y = rng.standard_normal((2, n_features)), np.ones((2, 3))
+    X = rng.standard_normal((2, n_features))
+    Y = np.ones((2, 3))
     mean, indptr, indices, share, A = problem(X, Y)
     A[:] = rng.standard_normal(A.shape)
-    x, row, w, scratch = X[1] - mean, A.copy(), share[3:].copy(), np.empty(n_features + 3)
+    x = X[1] - mean
+    row = A.copy()
+    w = share[3:].copy()
+    scratch = np.empty(n_features + 3)
     dependence_sweep(X, mean, np.array([1]), np.array([1]), indptr, indices, share, A, scratch)
     expected = np.array([reference.dot(row[k], x) for k in range(3)]) - w * reference.dot(x, x)
     np.testing.assert_array_equal(scratch[n_features:], expected)
@@ -84,13 +91,15 @@ def test_gains_are_folded_dot_products(rng, n_features):
 @pytest.mark.parametrize(("gain", "moves"), [(1e-9, True), (1e-14, False), (-1e-9, False)])
 def test_a_gain_below_rounding_is_none(gain, moves):
     """g = (2 - 1, 1 + gain) for the row 1 that belongs to the first label."""
-    A, share = np.array([[2.0], [1.0 + gain]]), np.array([1.0, 0.0])
+    A = np.array([[2.0], [1.0 + gain]])
+    share = np.array([1.0, 0.0])
     one = np.array([0])
     assert sweep(np.ones((1, 1)), one, one, np.zeros(1), np.array([0, 2]), np.array([0, 1]), share, A) == moves
 
 
 def test_a_sweep_without_rows_changes_nothing():
-    X, none = np.ones((3, 2)), np.empty(0, dtype=np.intp)
+    X = np.ones((3, 2))
+    none = np.empty(0, dtype=np.intp)
     mean, indptr, indices, share, A = problem(X, np.ones((3, 2)))
     assert sweep(X, none, none, mean, indptr, indices, share, A) == 0
     assert sweep(X[:, :0].copy(), np.arange(3), np.arange(3), mean[:0], indptr, indices, share, A[:, :0].copy()) == 0

@@ -64,7 +64,9 @@ def test_scale_shift_and_order_do_not_matter(rng):
 @pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
 def test_constant_features_and_constant_labels_have_weight_0(rng, layout):
     X, Y = draw(rng)
-    X[:, 4], X[:, 5] = 0.1, 0.0  # the mean of .1 is not .1: rounding must not pass for dependence
+    # the mean of .1 is not .1: rounding must not pass for dependence
+    X[:, 4] = 0.1
+    X[:, 5] = 0.0
     assert (feature_weights(layout(X), Y)[4:6] == 0).all()
     assert (feature_weights(layout(X), np.ones_like(Y)) == 0).all()
     assert (feature_weights(layout(X[:1]), Y[:1]) == 0).all()

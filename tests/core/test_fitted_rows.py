@@ -31,8 +31,10 @@ def test_the_same_rows_are_known_in_any_order_and_others_are_not(rng, form):
 
 
 def test_every_file_has_a_salt_of_its_own(rng):
-    X, labeled = rng.normal(size=(5, 2)), np.ones(5, dtype=bool)
-    one, two = fitted_rows(X, labeled), fitted_rows(X, labeled)
+    X = rng.normal(size=(5, 2))
+    labeled = np.ones(5, dtype=bool)
+    one = fitted_rows(X, labeled)
+    two = fitted_rows(X, labeled)
     assert one["salt"] != two["salt"]
     assert not np.isin(one["labeled"], two["labeled"]).any()
 

@@ -70,7 +70,8 @@ def test_the_forget_rate_by_hand():
 def test_the_interval_contains_the_estimate_and_stays_below_a_half(rng):
     for share in (0.0, 0.05, 0.2, 0.5, 1.0):
         Y = (rng.random((200, 5)) < share).astype(int)
-        labels, scores = check_labels(Y), rng.random(Y.shape)
+        labels = check_labels(Y)
+        scores = rng.random(Y.shape)
         lowest, highest = flip_rate_interval(scores, labels)
         assert 0 <= lowest <= labels_flip_rate(scores, labels) <= highest <= 0.5
 

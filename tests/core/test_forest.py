@@ -21,7 +21,8 @@ from nmlsdr.forest import KINDS, BoostedTrees, Forest, arrays_of, checked_trees,
 def test_forests_are_those_of_the_twin(name, rng, monkeypatch):
     """Trees and predictions, out of bag too: for every level, one and two threads, dense and sparse rows."""
     X, Y = CASES[name](rng)
-    X, Y = np.asarray(X, dtype=np.float64), np.round(Y * 1024) / 1024
+    X = np.asarray(X, dtype=np.float64)
+    Y = np.round(Y * 1024) / 1024
     n_trees = 2 if len(X) > 1000 else 3
     expected = [twin.grow_forest(X, Y, 5, n_trees, several) for several in (0, 1)]
     out_of_bag = [twin.predict(trees, X, left_out) for trees, left_out in expected]
@@ -49,9 +50,11 @@ def test_forests_are_those_of_the_twin(name, rng, monkeypatch):
 def test_trees_for_many_labels_are_split_by_sums_of_them(name, rng, monkeypatch):
     """And their leaves hold the means of all labels: the twin's in every bit, for every level and with threads."""
     X, Y = CASES[name](rng)
-    Y, n_sums = np.round(Y * 1024) / 1024, 3
+    Y = np.round(Y * 1024) / 1024
+    n_sums = 3
     if name == "thirty labels":  # sums beyond 16 and -16
-        Y, n_sums = np.tile(Y, 100), 1
+        Y = np.tile(Y, 100)
+        n_sums = 1
     monkeypatch.setattr(forest, "_SUMS", n_sums)
     monkeypatch.setattr(forest, "WORTH_A_THREAD", 1)
     monkeypatch.setattr(_float32, "_SPREAD", 1000)
@@ -74,7 +77,8 @@ def test_trees_for_many_labels_are_split_by_sums_of_them(name, rng, monkeypatch)
 
 @pytest.mark.parametrize("changed", [{"leaf": 1}, {"leaf": 5}, {"tried": 2}, {"n_draws": 40}])
 def test_the_twin_takes_other_settings_too(changed, rng, monkeypatch):
-    X, Y = rng.standard_normal((60, 8)), labels(rng, (60, 3))
+    X = rng.standard_normal((60, 8))
+    Y = labels(rng, (60, 3))
     names = {"leaf": "_LEAF", "tried": "_MOST_FEATURES", "n_draws": "_ROWS_OF_A_TREE"}
     for name, value in changed.items():
         monkeypatch.setattr(forest, names[name], value)
@@ -88,7 +92,8 @@ def grown_by_kernel(X, Y, kinds, n_draws, n_trees, level):
     """Trees of each kind, with leaves of three rows, for features that are tried in every node."""
     (n, d), n_labels = X.shape, Y.shape[1]
     (nodes, n_leaves), targets = forest.room(n_trees, len(kinds), n // 3), np.int16(1024 * Y)
-    draws, rows = np.zeros((n_trees, n), np.int32), np.empty((n_trees, len(kinds), min(n, n_draws)), np.int32)
+    draws = np.zeros((n_trees, n), np.int32)
+    rows = np.empty((n_trees, len(kinds), min(n, n_draws)), np.int32)
     given = np.float32(X).ravel(), np.empty(0, np.int32), d * np.arange(n + 1), d, targets, n_labels, np.int32(kinds)
     assert kernels.grow(*given, 3, n_draws, 3, draws, nodes, n_leaves, rows, 0, n_trees, 1, level)
     for kind, counts in enumerate(n_leaves.T):
@@ -100,7 +105,8 @@ def grown_by_kernel(X, Y, kinds, n_draws, n_trees, level):
 @pytest.mark.parametrize("level", range(len(LEVELS)))
 def test_a_row_counts_as_often_as_it_was_drawn(level, n_draws, rng):
     """Some 1000 draws of each of nine rows, whose sums leave 16 and 24 bits, or 45, whose numbers just leave 16."""
-    X, Y = rng.standard_normal((9, 9)).astype(np.float32), labels(rng, (9, 2))
+    X = rng.standard_normal((9, 9)).astype(np.float32)
+    Y = labels(rng, (9, 2))
     for several, found in enumerate(grown_by_kernel(X, Y, [[8, 0], [8, 1]], n_draws, 5, level)):
         expected, _ = twin.grow_forest(X, Y, 3, 5, several, n_draws=n_draws, tried=8)
         assert_equals_twin(found, expected)
@@ -118,7 +124,8 @@ def test_of_equally_good_splits_the_first_is_taken_whatever_float32_says(level):
 
 def test_a_chain_as_long_as_its_rows_allow_is_grown(rng):
     """Each split takes a few equal rows from all others; a call for each node would be as deep."""
-    X, Y = sparse.csr_array(np.eye(700)[np.arange(7000) % 700]), rng.random((700, 1))[np.arange(7000) % 700]
+    X = sparse.csr_array(np.eye(700)[np.arange(7000) % 700])
+    Y = rng.random((700, 1))[np.arange(7000) % 700]
     (one,), *_ = grow_forests(X, Y, kinds=KINDS[1:], n_estimators=1, random_state=0, n_jobs=1)
     depth = np.zeros(len(one.left), dtype=int)
     for node in np.flatnonzero(one.feature >= 0):  # children come after their parents
@@ -129,7 +136,8 @@ def test_a_chain_as_long_as_its_rows_allow_is_grown(rng):
 
 def test_sums_whose_squares_leave_float64_are_exact(rng, monkeypatch):
     """10 000 draws of more than some 80 labels: squares beyond 2^53, which are summed in int64."""
-    X, Y = rng.integers(0, 9, (11_000, 3)), 1.0 - (rng.random((11_000, 120)) < 0.01)
+    X = rng.integers(0, 9, (11_000, 3))
+    Y = 1.0 - (rng.random((11_000, 120)) < 0.01)
     found = []
     for level in (LEVELS[0], LEVELS[-1]):
         monkeypatch.setenv("NMLSDR_SIMD", level)
@@ -141,14 +149,16 @@ def test_sums_whose_squares_leave_float64_are_exact(rng, monkeypatch):
 @pytest.mark.slow
 def test_of_very_many_columns_a_tree_sees_some(rng):
     """A copy of the rows holds at most 2^24 numbers."""
-    X, Y = rng.standard_normal((31, 600_000)).astype(np.float32), labels(rng, (31, 2))
+    X = rng.standard_normal((31, 600_000)).astype(np.float32)
+    Y = labels(rng, (31, 2))
     (one,), *_ = grow_forests(X, Y, kinds=KINDS[:1], n_estimators=1, random_state=0, n_jobs=1)
     assert_equals_twin(one, twin.grow_forest(X, Y, 0, 1, 0)[0])
 
 
 def test_a_split_is_halfway_between_two_values(rng):
     """By hand: eight rows, of which the first four lack the label and the others have it."""
-    X, Y = np.arange(8.0)[:, np.newaxis], np.repeat([[0.0], [1.0]], 4, axis=0)
+    X = np.arange(8.0)[:, np.newaxis]
+    Y = np.repeat([[0.0], [1.0]], 4, axis=0)
     (one,), *_ = grow_forests(X, Y, kinds=KINDS[1:], n_estimators=30, random_state=0, n_jobs=1)
     inner = one.feature == 0
     assert inner.any()
@@ -159,7 +169,8 @@ def test_a_split_is_halfway_between_two_values(rng):
 
 
 def test_trees_do_not_depend_on_the_parts_in_which_they_grow_nor_on_the_other_kind(rng, monkeypatch):
-    X, Y = rng.standard_normal((80, 6)), labels(rng, (80, 3))
+    X = rng.standard_normal((80, 6))
+    Y = labels(rng, (80, 3))
     options = {"n_estimators": 7, "random_state": 1, "n_jobs": 1}
     whole, predictions, left_out = grow_forests(X, Y, **options)
     monkeypatch.setattr(forest, "WORK", 1)
@@ -177,7 +188,8 @@ def test_last_bits_and_order_of_targets_grow_the_same_trees(rng):
     """Dense and sparse rows give other last bits of predicted targets.  Equal columns tie in every split."""
     X = np.tile(rng.random((60, 8)) < 0.4, 2).astype(float)
     for _ in range(10):
-        Y, order = rng.random((60, 4)), rng.permutation(4)
+        Y = rng.random((60, 4))
+        order = rng.permutation(4)
         bits = Y * (1 + rng.choice([0, 2.0**-52], Y.shape))
         first, other, turned = (
             np.array(grow_forests(X, targets, n_estimators=8, random_state=0, n_jobs=1)[1])
@@ -188,7 +200,8 @@ def test_last_bits_and_order_of_targets_grow_the_same_trees(rng):
 
 
 def test_targets_outside_0_and_1_count_as_0_or_1(rng):
-    X, Y = rng.standard_normal((40, 4)), 3 * rng.standard_normal((40, 2))
+    X = rng.standard_normal((40, 4))
+    Y = 3 * rng.standard_normal((40, 2))
     options = {"n_estimators": 3, "random_state": 1, "n_jobs": 1}
     assert_same(grow_forests(X, Y, **options)[0], grow_forests(X, np.clip(Y, 0, 1), **options)[0])
 
@@ -198,7 +211,8 @@ def test_forests_predict_as_well_as_those_of_scikit_learn(rng, kind, theirs):
     """The same kinds of trees: squared errors of new rows within a few percent of theirs."""
     X, Y = draw_binary(rng, 900, 12, 4)
     Y = Y.astype(float)
-    train, test = slice(0, 400), slice(400, 900)
+    train = slice(0, 400)
+    test = slice(400, 900)
     (ours,), *_ = grow_forests(X[train], Y[train], kinds=(kind,), n_estimators=100, random_state=0, n_jobs=1)
     other = theirs(100, min_samples_leaf=3, max_features=4 if kind == KINDS[0] else 3, bootstrap=True, random_state=0)
     errors = [
@@ -210,14 +224,17 @@ def test_forests_predict_as_well_as_those_of_scikit_learn(rng, kind, theirs):
 
 def test_the_values_of_trees_are_added_in_their_order():
     """Added to 1 one by one, two small values are lost; added to each other first they would not be."""
-    values, none = np.array([[1.0], [2.0**-53], [2.0**-53]], dtype=np.float32), np.full(3, -1, dtype=np.int32)
-    ends, left = np.arange(4), np.arange(3, dtype=np.int32)
+    values = np.array([[1.0], [2.0**-53], [2.0**-53]], dtype=np.float32)
+    none = np.full(3, -1, dtype=np.int32)
+    ends = np.arange(4)
+    left = np.arange(3, dtype=np.int32)
     one = BoostedTrees(ends, none, np.zeros(3, dtype=np.float32), left, 1, values, -none)
     assert score_by_forests([one], np.zeros((1, 1)), 1)[0] == 1 / 4
 
 
 def test_wide_sparse_rows_are_scored_without_a_dense_copy(rng):
-    X, Y = sparse.random_array((300, 200_000), density=1e-4, format="csr", rng=rng), labels(rng, (300, 2))
+    X = sparse.random_array((300, 200_000), density=1e-4, format="csr", rng=rng)
+    Y = labels(rng, (300, 2))
     found, *_ = grow_forests(X[:50], Y[:50], n_estimators=3, random_state=0, n_jobs=1)
     tracemalloc.start()
     score_by_forests(found, X, 1)
@@ -231,7 +248,8 @@ def test_wide_sparse_rows_are_scored_without_a_dense_copy(rng):
 
 @pytest.mark.parametrize("n_labels", [1, 4])
 def test_a_forest_becomes_one_of_scikit_learn(rng, n_labels):
-    X, Y = rng.standard_normal((120, 9)), labels(rng, (120, n_labels))
+    X = rng.standard_normal((120, 9))
+    Y = labels(rng, (120, n_labels))
     X[:, 0] += 3 * Y[:, 0]
     new = rng.standard_normal((50, 9)).astype(np.float32)
     for one in grow_forests(X, Y, n_estimators=12, random_state=0, n_jobs=1)[0]:
@@ -272,7 +290,8 @@ def _leaves(one):
 
 def test_shap_reads_the_forest(rng):
     shap = pytest.importorskip("shap")
-    X, Y = rng.standard_normal((60, 4)), labels(rng, (60, 2))
+    X = rng.standard_normal((60, 4))
+    Y = labels(rng, (60, 2))
     for one in grow_forests(X, Y, n_estimators=5, random_state=0, n_jobs=1)[0]:
         explainer = shap.TreeExplainer(forest.to_sklearn(one))
         total = explainer.shap_values(X).sum(axis=1) + explainer.expected_value
@@ -280,7 +299,8 @@ def test_shap_reads_the_forest(rng):
 
 
 def test_a_forest_is_made_again_of_its_arrays(rng):
-    X, Y = rng.standard_normal((60, 4)), labels(rng, (60, 2))
+    X = rng.standard_normal((60, 4))
+    Y = labels(rng, (60, 2))
     for one in grow_forests(X, Y, n_estimators=5, random_state=0, n_jobs=1)[0]:
         back = checked_trees(Forest, arrays_of(one), 4, 2)
         assert isinstance(back, Forest)
@@ -292,7 +312,8 @@ def test_a_forest_is_made_again_of_its_arrays(rng):
 
 
 def test_a_forest_takes_less_memory_than_its_values_and_rare_labels_may_all_be_missing(rng, monkeypatch):
-    X, Y = rng.standard_normal((200, 4)), labels(rng, (200, 99))
+    X = rng.standard_normal((200, 4))
+    Y = labels(rng, (200, 99))
     (one, two), *_ = grow_forests(X, Y, n_estimators=9, random_state=0, n_jobs=1)
     assert one.labels is two.labels
     assert sum(array.nbytes for name, array in arrays_of(one).items() if name != "labels") < one.values.nbytes / 4
@@ -317,7 +338,8 @@ def test_a_child_in_another_tree_is_refused():
 
 
 def test_a_tree_without_splits_has_no_importances():
-    X, Y = np.ones((8, 3)), np.arange(16).reshape(8, 2) % 2
+    X = np.ones((8, 3))
+    Y = np.arange(16).reshape(8, 2) % 2
     for one in grow_forests(X, Y, n_estimators=3, random_state=0, n_jobs=1)[0]:
         assert one.roots.tolist() == [0, 1, 2, 3]
         np.testing.assert_array_equal(one.feature_importances_, np.zeros(3))

@@ -203,7 +203,11 @@ def test_lists_of_neighbours_in_place_of_rows_are_warned_of(rng):
     for given in (lists, lists.astype(np.float32), lists.tolist()):
         with pytest.warns(UserWarning, match="X looks like lists of neighbours"):
             graph.neighbor_graph(given, 5)
-    own, repeated, beyond = lists.copy(), lists.copy(), lists.copy()
-    own[7, 2], repeated[7, 2], beyond[7, 2] = 7, repeated[7, 1], 60
+    own = lists.copy()
+    repeated = lists.copy()
+    beyond = lists.copy()
+    own[7, 2] = 7
+    repeated[7, 2] = repeated[7, 1]
+    beyond[7, 2] = 60
     for given, k in ((own, 5), (repeated, 5), (beyond, 5), (lists + 0.5, 5), (lists, 4), (sparse.csr_array(lists), 5)):
         graph.neighbor_graph(given, k)  # warnings are errors in this suite

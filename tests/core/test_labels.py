@@ -186,7 +186,8 @@ def fitted():
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_every_kind_of_columns_means_the_same_to_every_estimator(name, kind, fitted):
     y, known, named, *more = COLUMNS[kind]
-    model, more = make(name), more[0] if more else {}
+    model = make(name)
+    more = more[0] if more else {}
     if known is PARTLY and not takes_partly_known_rows(name):
         row = int(np.argmax((~PARTLY & ROWS).any(axis=1)))
         sentence = rf"{name} needs every label of a labelled row, but row {row} of y lacks \d of 3"
@@ -240,7 +241,8 @@ def test_classes_that_are_dates_are_unlabelled_where_they_are_nulls(dates):
 
 def test_a_lazy_frame_of_polars_is_to_be_collected():
     """Warnings are errors here: polars warns of looking at the columns of one."""
-    rows, labels = pl.DataFrame(X).lazy(), polars_frame(pl.Int64).lazy()
+    rows = pl.DataFrame(X).lazy()
+    labels = polars_frame(pl.Int64).lazy()
     model = make("MultiLabelPropagation").fit(X, Y)
     for name, call in [
         ("X", lambda: make("NMLSDR").fit(rows, Y)),
@@ -311,7 +313,8 @@ def test_ambiguous_labels_raise_a_clear_error(y, sentence):
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_one_column_of_yes_and_no_is_two_classes_with_the_given_names(name):
     words = np.array(["no", "yes"])[Y[:, 0]]
-    model, plain = make(name).fit(X, words), make(name).fit(X, Y[:, 0])
+    model = make(name).fit(X, words)
+    plain = make(name).fit(X, Y[:, 0])
     assert model.classes_.tolist() == ["no", "yes"]
     np.testing.assert_array_equal(outcome(model), outcome(plain))
     if hasattr(model, "predict"):
@@ -355,7 +358,8 @@ def test_rows_without_a_cross_are_0_with_a_warning():
 def test_sets_are_columns_through_multilabelbinarizer(rng):
     names = np.array([f"code {c:03d}" for c in range(60)])
     sets = [set(rng.choice(names, size=rng.integers(0, 6), replace=False)) for _ in range(200)]
-    labels, binarizer = check_labels(sets), MultiLabelBinarizer()
+    labels = check_labels(sets)
+    binarizer = MultiLabelBinarizer()
     np.testing.assert_array_equal(labels.Y, binarizer.fit_transform(sets))
     assert labels.names.tolist() == binarizer.classes_.tolist()
     assert check_labels([{7, 11}, {101}]).names.tolist() == ["7", "11", "101"]
@@ -469,7 +473,8 @@ def test_alpha_of_fit_may_be_one_for_each_entry():
 
 
 def test_marking_every_entry_known_changes_no_bit():
-    y, known = with_unknown(ROWS, -1, int), np.repeat(ROWS[:, :1], 3, axis=1)
+    y = with_unknown(ROWS, -1, int)
+    known = np.repeat(ROWS[:, :1], 3, axis=1)
     for name in ESTIMATORS:
         if has_labeled := "labeled" in inspect.signature(ESTIMATORS[name].fit).parameters:
             np.testing.assert_array_equal(outcome(make(name).fit(X, y)), outcome(make(name).fit(X, Y, labeled=known)))
@@ -563,9 +568,11 @@ def test_a_plain_cross_validation_scores_the_labelled_rows_and_names_the_splitte
 
 
 def test_score_leaves_out_rows_with_an_unknown_label_and_says_so():
-    model, weights = nmlsdr.MLkNN(3).fit(X, Y), np.arange(N) + 1.0
+    model = nmlsdr.MLkNN(3).fit(X, Y)
+    weights = np.arange(N) + 1.0
     given = Y.astype(float)
-    given[::3, 0], given[1] = -1, np.nan
+    given[::3, 0] = -1
+    given[1] = np.nan
     known = (np.arange(N) % 3 != 0) & (np.arange(N) != 1)
     with pytest.warns(UserWarning, match=f"leave {(~known).sum()} of {N} rows unscored; .*SCORERS"):
         found = model.score(X, given, sample_weight=weights)
@@ -627,7 +634,8 @@ def test_score_accepts_classes_in_an_array_of_objects(values):
 
 
 def test_score_takes_one_label_as_a_column_or_as_classes():
-    column, classes = nmlsdr.MLkNN(3).fit(X, Y[:, :1]), nmlsdr.MLkNN(3).fit(X, Y[:, 0])
+    column = nmlsdr.MLkNN(3).fit(X, Y[:, :1])
+    classes = nmlsdr.MLkNN(3).fit(X, Y[:, 0])
     assert column.score(X, Y[:, 0]) == column.score(X, Y[:, :1])
     assert classes.score(X, Y[:, :1]) == classes.score(X, Y[:, 0])
 
@@ -676,7 +684,8 @@ def test_a_column_of_0_1_and_unknown_entries_stays_one_label(entries):
 
 
 def test_a_column_of_classes_takes_a_mask_and_other_columns_stay_errors():
-    y, labeled = np.array([[4], [5], [6]]), np.array([[True], [True], [False]])
+    y = np.array([[4], [5], [6]])
+    labeled = np.array([[True], [True], [False]])
     with pytest.warns(DataConversionWarning):
         assert check_labels(y, labeled=labeled).classes.tolist() == [4, 5]
     with pytest.raises(InputError, match=r"got 2\.5"):

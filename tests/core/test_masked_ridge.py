@@ -17,7 +17,8 @@ def problem(rng):
     scores = X @ rng.standard_normal((12, 6)) + rng.standard_normal((80, 6))
     Y = (scores > np.median(scores, axis=0)).astype(float)
     known = rng.random(Y.shape) < 0.6
-    known[:2], known[2:4, 0] = True, False
+    known[:2] = True
+    known[2:4, 0] = False
     return X, Y, known
 
 
@@ -36,7 +37,9 @@ def test_each_label_is_fitted_on_its_known_rows(problem, form, equal_masks):
         np.testing.assert_allclose(intercept[c], level[0], rtol=1e-6, atol=1e-7)
 
 
-BY_SETS, TOGETHER = np.inf, 0  # sweeps that the choice of the way counts on
+# sweeps that the choice of the way counts on
+BY_SETS = np.inf
+TOGETHER = 0
 
 
 @pytest.mark.parametrize("n_features", [12, 100])  # more and fewer than rows of a label
@@ -95,14 +98,16 @@ def test_above_3000_rows_the_grid_is_searched_on_2000_and_all_are_predicted(many
     """Errors and predictions, from nothing but direct solutions of single labels."""
     X, Y, known = many
     monkeypatch.setattr(regression, "_ITERATIONS", sweeps)
-    grid_b, grid_c = (0.0, 1.0), (0.3, 30.0)
+    grid_b = (0.0, 1.0)
+    grid_c = (0.3, 30.0)
     found = cross_fit(X, Y, known=known, shrinkage=grid_b, ridge=grid_c, n_splits=3)
     sample = np.sort(np.random.default_rng(0).permutation(len(X))[:2000])
 
     def held_out(rows, b, c):
         predicted = np.empty((len(rows), 4))
         for t in range(3):
-            test, train = rows[found.folds[rows] == t], rows[found.folds[rows] != t]
+            test = rows[found.folds[rows] == t]
+            train = rows[found.folds[rows] != t]
             w = 1 - b * (1 - feature_weights(X[train], Y[train], known=known[train]))
             for label in range(4):
                 own = train[known[train, label]]
@@ -134,10 +139,13 @@ def test_a_feature_of_next_to_no_weight_adds_nothing(problem):
 
 def test_feature_weights_are_sums_over_the_labels(problem):
     X, Y, known = problem
-    h, h0 = np.zeros(12), np.zeros(12)
+    h = np.zeros(12)
+    h0 = np.zeros(12)
     for c in range(6):
-        x, y = X[known[:, c]], Y[known[:, c], c]
-        x, y = x - x.mean(axis=0), y - y.mean()
+        x = X[known[:, c]]
+        y = Y[known[:, c], c]
+        x = x - x.mean(axis=0)
+        y = y - y.mean()
         h += (x.T @ y) ** 2
         h0 += (x**2).sum(axis=0) * (y @ y) / (len(y) - 1)
     expected = np.maximum(0, 1 - h0 / h)
@@ -208,7 +216,8 @@ def test_a_label_that_does_not_vary_has_no_effect_on_the_choice(problem):
     """Not even one whose unknown entries differ, or whose votes have a mean that rounding moves."""
     X, Y, known = problem
     plain = cross_fit(X, Y, known=known)
-    constant, votes = np.where(known[:, 0], 1.0, 0.0), np.full(80, 0.1)
+    constant = np.where(known[:, 0], 1.0, 0.0)
+    votes = np.full(80, 0.1)
     found = cross_fit(X, np.column_stack([Y, constant, votes]), known=np.column_stack([known, known[:, :2]]))
     np.testing.assert_allclose(found.errors, plain.errors, rtol=1e-12)
     nothing = cross_fit(X, constant[:, None], known=known[:, :1])
@@ -265,13 +274,17 @@ def test_unknown_entries_do_not_change_results(problem, model):
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, np.float32])
 def test_labels_are_in_one_set_where_they_are_known_on_the_same_rows(rng, form):
-    X, Y, known = rng.normal(size=(12, 7)), (rng.random((12, 5)) < 0.4).astype(float), rng.random((12, 5)) < 0.5
-    known[:, 3], known[:, 2] = known[:, 0], False
+    X = rng.normal(size=(12, 7))
+    Y = (rng.random((12, 5)) < 0.4).astype(float)
+    known = rng.random((12, 5)) < 0.5
+    known[:, 3] = known[:, 0]
+    known[:, 2] = False
     sets = label_sets(RowSums(form(X)), Y, known)
     assert sorted(each.labels.tolist() for each in sets) == [[0, 3], [1], [2], [4]]
     for each in sets:
         assert (known[:, each.labels] == each.known[:, None]).all()
-        rows, labels = X[each.known], Y[np.ix_(each.known, each.labels)]
+        rows = X[each.known]
+        labels = Y[np.ix_(each.known, each.labels)]
         centred = rows - rows.mean(axis=0) if len(rows) else rows
         np.testing.assert_allclose(each.moment, centred.T @ labels, atol=1e-6)
         np.testing.assert_allclose(each.squares, (centred**2).sum(axis=0), atol=1e-6)
@@ -284,7 +297,9 @@ def test_errors_from_sums_over_the_tested_rows_are_those_of_the_predictions(prob
     X, Y, known = problem
     known = known[:, [0, 0, 0, 1, 1, 1]] if equal_masks else known
     X = X + offset
-    X[:, 3], Y[:, 2] = 7.0, Y[:, 0] == 0  # a constant feature, and a label that another one determines
+    # a constant feature, and a label that another one determines
+    X[:, 3] = 7.0
+    Y[:, 2] = Y[:, 0] == 0
     monkeypatch.setattr(regression, "_ITERATIONS", BY_SETS)
     found = {}
     for factor in (0, np.inf):

@@ -124,7 +124,8 @@ def test_unknown_entries_are_left_out_of_every_measure(n_labels, unknown):
 
 
 def test_a_label_without_a_known_entry_is_left_out_of_macro_f1():
-    Y, scores = np.array([[1, -1], [0, -1]]), np.array([[0.9, 0.9], [0.1, 0.1]])
+    Y = np.array([[1, -1], [0, -1]])
+    scores = np.array([[0.9, 0.9], [0.1, 0.1]])
     assert metrics.macro_f1(Y, scores) == 1.0
 
 
@@ -159,7 +160,8 @@ def test_authors_seven_numbers_on_emotions(shared, standardised):
         lines = file.read().lower().partition("@data")[2].split()
     truth = np.array([[int(value) for value in line.split(",")[-6:]] for line in lines])
     with np.load(shared / "oracles" / "mlknn" / f"zhang_emotions_std{standardised}.npz") as oracle:
-        scores, expected = oracle["Outputs"], oracle["metrics"][0]
+        scores = oracle["Outputs"]
+        expected = oracle["metrics"][0]
     names = ["hamming_loss", "ranking_loss", "one_error", "coverage", "average_precision", "macro_f1", "micro_f1"]
     empty = {"coverage": {"empty": -1}}
     measured = [getattr(metrics, name)(truth, scores, **empty.get(name, {})) for name in names]
@@ -168,7 +170,9 @@ def test_authors_seven_numbers_on_emotions(shared, standardised):
 
 def test_measures_equal_those_of_mulan_apart_from_ties_and_uniform_rows(golden):
     """Mulan's columns RL, OE, Cov, AP differ only in ties and in rows without or with all labels."""
-    truth, scores, mulan = golden["truth"], golden["scores"], golden["mulan"]
+    truth = golden["truth"]
+    scores = golden["scores"]
+    mulan = golden["mulan"]
     assert np.array_equal(by_row(metrics.coverage, truth, scores), mulan[:, 2])
     plain = golden["kind"] == "distinct"
     assert np.array_equal(by_row(metrics.ranking_loss, truth, scores)[plain], mulan[plain, 0])
@@ -187,7 +191,8 @@ def test_signed_zeros_are_equal_and_infinite_scores_have_an_order():
 
 
 def test_rows_without_or_with_every_label_are_left_out_of_the_mean():
-    truth, scores = np.array([[0, 0], [1, 1], [0, 1]]), np.array([[0.9, 0.1], [0.9, 0.1], [0.9, 0.1]])
+    truth = np.array([[0, 0], [1, 1], [0, 1]])
+    scores = np.array([[0.9, 0.1], [0.9, 0.1], [0.9, 0.1]])
     for name, value in zip(RANKING, [1.0, 0.5, 1.0], strict=True):
         assert getattr(metrics, name)(truth, scores) == value
         with pytest.warns(RuntimeWarning, match=f"{name} is NaN: each of the 2 rows"):
@@ -195,7 +200,8 @@ def test_rows_without_or_with_every_label_are_left_out_of_the_mean():
 
 
 def test_f1_of_labels_that_never_occur():
-    never, once = [[0, 0], [0, 0]], [[0.1, 0.7], [0.2, 0.3]]
+    never = [[0, 0], [0, 0]]
+    once = [[0.1, 0.7], [0.2, 0.3]]
     assert metrics.macro_f1(never, once) == metrics.micro_f1(never, once) == 0.0
     assert metrics.macro_f1([[1, 0], [1, 0]], [[0.5, 0.4], [0.6, 0.4]]) == 0.5
     assert metrics.micro_f1(never, np.zeros((2, 2))) == 0.0
@@ -223,7 +229,8 @@ def test_the_score_table_has_the_seven_measures_in_order():
 
 
 def test_table_of_one_label():
-    truth, scores = [[1], [0]], [[0.8], [0.1]]
+    truth = [[1], [0]]
+    scores = [[0.8], [0.1]]
     with pytest.warns(RuntimeWarning) as caught:
         table = metrics.score_table(truth, scores)
     assert len(caught) == 3

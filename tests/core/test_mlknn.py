@@ -116,7 +116,8 @@ def test_any_form_of_labels_and_indices(convert, rng):
 @pytest.mark.parametrize("smoothing", [1e-320, 1e-200, 1e100])
 def test_extreme_smoothing_is_never_nan(smoothing, rng):
     Y, indices, queries = draw(rng, n=12, C=4, k=3)
-    Y[:, 0], Y[:, 1] = 0, 1
+    Y[:, 0] = 0
+    Y[:, 1] = 1
     table = mlknn.fit_posterior(Y, indices, smoothing=smoothing)
     scores = mlknn.posterior(table, Y, queries)
     assert np.isfinite(table.posterior).all()
@@ -168,7 +169,8 @@ def test_a_table_accepts_only_arrays_of_its_own_shape():
 
 
 def test_the_plain_implementation_computed_by_hand():
-    Y, indices = [[1, 0], [1, 1], [0, 0]], [[1, 2], [0, 2], [1, 0]]
+    Y = [[1, 0], [1, 1], [0, 0]]
+    indices = [[1, 2], [0, 2], [1, 0]]
     delta = reference.count_neighbor_labels(Y, indices)
     assert delta.tolist() == [[1, 1], [1, 0], [2, 1]]
     histogram = reference.label_histogram(Y, delta, 2)
@@ -197,7 +199,8 @@ def assert_reproduces(oracle, train, labels, test, k, s):
 
 
 def test_authors_program_on_tied_distances():
-    inputs, oracle = np.load(GOLDEN / "tie_inputs.npz"), np.load(GOLDEN / "zhang_ties_k5_s1.npz")
+    inputs = np.load(GOLDEN / "tie_inputs.npz")
+    oracle = np.load(GOLDEN / "zhang_ties_k5_s1.npz")
     np.testing.assert_array_equal(kneighbors(inputs["Xtrain"], 5)[1], oracle["nb"])
     assert_reproduces(oracle, inputs["Xtrain"], inputs["Ytrain"], inputs["Xtest"], k=5, s=1.0)
 
@@ -209,11 +212,15 @@ def test_authors_program_on_emotions(standardized, shared):
     folder = shared / "data" / "emotions"
     files = (folder / f"emotions-{side}.arff.gz" for side in ("train", "test"))
     train, test = (load_mulan(file, folder / "emotions.xml") for file in files)
-    rows, queries = train.data, test.data
+    rows = train.data
+    queries = test.data
     if standardized:
-        mean, scale = rows.mean(axis=0), rows.std(axis=0, ddof=1)
-        rows, queries = (rows - mean) / scale, (queries - mean) / scale
-    k, s = int(oracle["k"][0, 0]), float(oracle["s"][0, 0])
+        mean = rows.mean(axis=0)
+        scale = rows.std(axis=0, ddof=1)
+        rows = (rows - mean) / scale
+        queries = (queries - mean) / scale
+    k = int(oracle["k"][0, 0])
+    s = float(oracle["s"][0, 0])
     assert_reproduces(oracle, rows, train.target, queries, k=k, s=s)
     # and the estimator is the same program
     model = MLkNN(k, smoothing=s).fit(rows, train.target)

@@ -196,14 +196,18 @@ def test_precomputed_distances_give_the_same_predictions(Classifier, form, rng):
     X, Y = draw(seed=rng, hidden=12)
     X[40:50] = X[:10]
     queries = rng.normal(size=(15, 4))
-    inner, outer = pairwise_distances(X), pairwise_distances(queries, X)
+    inner = pairwise_distances(X)
+    outer = pairwise_distances(queries, X)
     if form == "csr":
-        inner, outer = _explicit(inner), _explicit(outer)
+        inner = _explicit(inner)
+        outer = _explicit(outer)
     elif form == "csr_matrix":
-        inner, outer = sparse.csr_matrix(_explicit(inner)), sparse.csr_matrix(_explicit(outer))
+        inner = sparse.csr_matrix(_explicit(inner))
+        outer = sparse.csr_matrix(_explicit(outer))
     elif form == "unsorted":
         search = KNeighborsTransformer(n_neighbors=40).fit(X)
-        inner, outer = search.transform(X), search.transform(queries)
+        inner = search.transform(X)
+        outer = search.transform(queries)
     model = Classifier(6, neighbors="precomputed").fit(inner, Y)
     assert_same_model(model, Classifier(6).fit(X, Y), outer, queries)
     assert model.training_rows_ is None

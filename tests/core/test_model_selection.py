@@ -42,7 +42,8 @@ class NearestRow(ClassifierMixin, BaseEstimator):
         y = np.asarray(y)
         self.n_unlabelled_ = int((y == -1).all(axis=1).sum())
         known = ~(y == -1).all(axis=1)
-        self.X_, self.y_ = np.asarray(X)[known], y[known]
+        self.X_ = np.asarray(X)[known]
+        self.y_ = y[known]
         self.classes_ = [np.array([0, 1]) for _ in range(y.shape[1])]
         return self
 
@@ -319,7 +320,8 @@ def test_rows_with_any_known_entry_are_tested(rng, form):
 def test_scorers_leave_unknown_entries_out(rng, name):
     X, y = with_holes(rng)
     model = SemiSupervisedMLkNN(5).fit(X, y)
-    scorer, measure = SCORERS[name], getattr(metrics, name)
+    scorer = SCORERS[name]
+    measure = getattr(metrics, name)
     expected = SIGNS[name] * measure(y, model.predict_proba(X))
     for form in (y, np.where(y == -1, np.nan, y), pd.DataFrame(y)):
         assert scorer(model, X, form) == pytest.approx(expected, rel=1e-12)
@@ -353,7 +355,8 @@ def test_out_of_fold_probabilities_of_classes_keep_their_columns(rng):
 def test_out_of_fold_probabilities_of_classes_with_nulls(rng, form):
     strings = getattr(np.dtypes, "StringDType", lambda na_object: object)  # from NumPy 2
     dtype = strings(na_object=None) if form == "StringDType" else object
-    X, y = rng.standard_normal((24, 2)), ["high", "low", None] * 8
+    X = rng.standard_normal((24, 2))
+    y = ["high", "low", None] * 8
     expected = cross_val_proba(MLkNN(3), X, np.array(["high", "low", "-1"] * 8), 2)
     np.testing.assert_array_equal(cross_val_proba(MLkNN(3), X, np.array(y, dtype), 2), expected)
 
@@ -389,7 +392,8 @@ def test_folds_must_part_the_rows(rng):
 @pytest.mark.filterwarnings("ignore:A column-vector y:sklearn.exceptions.DataConversionWarning")
 @pytest.mark.parametrize("classifier", [RandomForestClassifier(5, random_state=0), KNeighborsClassifier(1), MLkNN(1)])
 def test_a_label_that_no_training_row_has_gets_probability_0(classifier):
-    X, y = np.arange(6.0)[:, None], np.array([[0], [0], [0], [1], [1], [0]])
+    X = np.arange(6.0)[:, None]
+    y = np.array([[0], [0], [0], [1], [1], [0]])
     folds = [([0, 1, 2], [3, 4, 5]), ([3, 4, 5], [0, 1, 2])]
     one = cross_val_proba(classifier, X, y, folds)
     two = cross_val_proba(classifier, X, np.hstack([y, y]), folds)
@@ -414,11 +418,14 @@ def test_row_numbers_that_are_none_are_refused(test, words):
 
 @pytest.mark.filterwarnings("ignore:.* rows lies? in components of the graph")  # of so few rows, for some seeds
 def test_nulls_stay_nulls_where_all_known_entries_of_a_fold_are_1(rng):
-    X, y = rng.standard_normal((12, 2)), np.full((12, 1), np.nan)
+    X = rng.standard_normal((12, 2))
+    y = np.full((12, 1), np.nan)
     y[:4] = 1
     y[11] = 0
     model = MultiLabelPropagation(2)
-    first, second = [0, 1, 4, 11], [2, 3]  # the second training side has only 1s
+    # the second training side has only 1s
+    first = [0, 1, 4, 11]
+    second = [2, 3]
     proba = cross_val_proba(model, X, y, cv=[(first, second), (second, first)])
     train = np.setdiff1d(np.arange(12), [0, 1, 11])
     expected = clone(model).fit(X[train], y[train]).predict_proba(X[[0, 1, 11]])
@@ -440,7 +447,8 @@ def test_a_graph_of_any_form_cannot_be_split(rng, form):
 
 def test_pairs_of_a_generator_are_kept(rng):
     X, y = make_data(rng, 2)
-    splitter, plain = LabeledRowsSplit(KFold(3).split(X)), LabeledRowsSplit([*KFold(3).split(X)])
+    splitter = LabeledRowsSplit(KFold(3).split(X))
+    plain = LabeledRowsSplit([*KFold(3).split(X)])
     assert splitter.get_n_splits(X, y) == splitter.get_n_splits(X, y) == 3
     for each in (splitter, clone(splitter, safe=False), pickle.loads(pickle.dumps(splitter))):
         for found, expected in zip(each.split(X, y), plain.split(X, y), strict=True):

@@ -74,7 +74,8 @@ def test_random_rows_that_lose_products(rng):
     """Sizes of the lost products, signs, lengths within a power of two and orders are drawn."""
     wrong_order = 0
     for _ in range(400):
-        d, copies = int(rng.choice([24, 60, 96, 192, 193, 260])), int(rng.choice([1, 1, 3, 40]))
+        d = int(rng.choice([24, 60, 96, 192, 193, 260]))
+        copies = int(rng.choice([1, 1, 3, 40]))
         query, rows = swamped_rows(d, 2.0**-24, copies=copies, share=rng.uniform(0.3, 1), rng=rng)
         rows = rows[rng.permutation(len(rows))] if rng.random() < 0.5 else rows
         expected = scan(rows, 2, query)
@@ -87,7 +88,8 @@ def test_random_rows_that_lose_products(rng):
 
 def seems_nearest(query, rows):
     """What float32 products, summed one after the other, take for the nearest."""
-    q, x = query.astype(np.float32), rows.astype(np.float32)
+    q = query.astype(np.float32)
+    x = rows.astype(np.float32)
     score = -np.einsum("ij,ij->i", rows, rows).astype(np.float32) / np.float32(2)
     for j in range(x.shape[1]):
         score = score + q[0, j] * x[:, j]
@@ -121,10 +123,12 @@ def test_integers_are_exact_up_to_the_limit_and_not_beyond(d, excess):
 
 def test_the_limit_of_integers_is_where_half_a_unit_is_lost():
     """Beyond the limit by less than four times, scores of float32 would be wrong: an odd distance above 2^24."""
-    d, most = 9, 1300
+    d = 9
+    most = 1300
     assert 2**24 < 4 * d * most**2 < 4 * 2**24
     X = np.zeros((5, d))
-    X[1], X[2] = most, -most
+    X[1] = most
+    X[2] = -most
     X[2, -1] += 1
     X[3, 0] = 1
     apart = int(scan(X, 4)[0].max())

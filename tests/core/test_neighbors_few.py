@@ -41,7 +41,8 @@ def test_float32_rows_give_the_bits_of_the_same_values(name, d):
     budget=st.sampled_from([0.01, 0.5, 1e9]),
 )
 def test_any_sizes_equal_the_plain_implementation(name, n, d, q, k, n_threads, budget):
-    X, k = make(name, (n, d), 1), min(k, n)
+    X = make(name, (n, d), 1)
+    k = min(k, n)
     Q = np.concatenate([X, 0.75 * X, make("gauss", (24, d), 3)])
     Q = np.ascontiguousarray(Q[:: max(1, n // 9)][:q])
     assert_same(by_few(X, Q, k, n_threads=n_threads, budget=budget), reference.kneighbors(X, k, queries=Q))
@@ -56,7 +57,8 @@ def test_long_rows_come_by_small_chunks(d):
 
 def test_few_queries_use_this_search_and_many_do_not(rng):
     for d, other in ((4, "tree"), (20, "products")):
-        X, Q = rng.standard_normal((300, d)), rng.standard_normal((80, d))
+        X = rng.standard_normal((300, d))
+        Q = rng.standard_normal((80, d))
         for q in (1, 24, 25, 80):
             assert_same(graph.squared_neighbors(X, 4, queries=Q[:q]), scan(X, 4, Q[:q]))
             assert method_of(X, Q[:q], 4) == ("few" if q <= 24 else other)

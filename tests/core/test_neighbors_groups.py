@@ -95,7 +95,8 @@ def test_a_group_missed_by_the_sample_is_found_among_all_rows(taken, rng):
 def test_wrong_groups_never_change_the_result(name, taken, monkeypatch):
     """Wherever the line is cut, a query that may have neighbours beyond the cuts is searched among all rows."""
     X = make(name, (320, 12), 3)
-    expected, Q = scan(X, 5), X[::3] * 1.5
+    expected = scan(X, 5)
+    Q = X[::3] * 1.5
     answers = scan(X, 5, Q)
     monkeypatch.setattr(far_groups, "_is_tight", lambda between: True)
     monkeypatch.setattr(far_groups, "_LEFT_OUT", 1.0)
@@ -112,7 +113,8 @@ def test_no_row_beyond_the_cuts_is_nearer_than_the_bound(name, monkeypatch):
     monkeypatch.setattr(far_groups, "_is_tight", lambda between: True)
     monkeypatch.setattr(far_groups, "_LEFT_OUT", 1.0)
     for d in (1, 2, 30):
-        X, Q = make(name, (300, d), 1), make(name, (40, d), 2)
+        X = make(name, (300, d), 1)
+        Q = make(name, (40, d), 2)
         for queries in (None, Q):
             monkeypatch.setattr(far_groups, "_cuts", lambda place: [*np.quantile(place, [0.2, 0.21, 0.7])])
             with np.errstate(all="ignore"):
@@ -155,7 +157,8 @@ def test_nested_groups_equal_the_plain_implementation(factor, taken, rng):
 @pytest.mark.parametrize("factor", [2.0, 4.0])
 def test_clusters_around_each_other_in_random_directions_are_parted_at_once(factor, rng):
     """Each cluster lies near one row of the next larger one, in a direction of its own."""
-    X, centre = [], np.zeros(32)
+    X = []
+    centre = np.zeros(32)
     for scale in factor ** -np.arange(12.0):
         X.append(centre + scale * rng.standard_normal((250, 32)))
         centre = centre + 10 * scale * rng.standard_normal(32)

@@ -34,7 +34,8 @@ PREDICT = ("MLkNN", "SemiSupervisedMLkNN", "MultiLabelPropagation", "ResidualPro
 
 
 def _long(X):
-    X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    X.indices = X.indices.astype(np.int64)
+    X.indptr = X.indptr.astype(np.int64)
     return X
 
 
@@ -72,7 +73,8 @@ def test_packed_rows_find_the_same_bits(name, d):
     budget=st.sampled_from([0.01, 0.5, 1e9]),
 )
 def test_any_sizes_equal_the_plain_implementation(name, n, d, q, k, n_threads, budget):
-    X, k = make(name, (n, d), 1), min(k, n)
+    X = make(name, (n, d), 1)
+    k = min(k, n)
     Q = queries_of(X, make(name, (q, d), 1))[:q]
     assert_same(by_index(X, Q, k, n_threads=n_threads, budget=budget)[:2], reference.kneighbors(X, k, queries=Q))
 
@@ -122,7 +124,8 @@ def test_the_index_returns_the_result_of_a_search(metric, stored, asked, rng):
     X = rng.integers(-3, 4, (333, 11)) / 7.0
     X[[5, 200]] = 0.0  # rows without a direction
     Q = np.concatenate([X[:40:5], rng.standard_normal((5, 11)), np.zeros((1, 11))])
-    rows, queries = STORED[stored](X), STORED[asked](Q)
+    rows = STORED[stored](X)
+    queries = STORED[asked](Q)
     for n_jobs in (1, 3):
         index = ExactIndex(rows, metric=metric, n_jobs=n_jobs)
         assert (index.n_samples_, index.n_features_) == rows.shape
@@ -132,7 +135,8 @@ def test_the_index_returns_the_result_of_a_search(metric, stored, asked, rng):
 
 
 def test_few_queries_use_the_packed_rows_and_others_do_not(rng):
-    X, Q = rng.standard_normal((600, 20)), rng.standard_normal((300, 20))
+    X = rng.standard_normal((600, 20))
+    Q = rng.standard_normal((300, 20))
     index = ExactIndex(X)
     for some, method in (
         (Q[:1], "prepared"),
@@ -148,7 +152,8 @@ def test_few_queries_use_the_packed_rows_and_others_do_not(rng):
 
 
 def test_the_memory_for_neighbours_of_all_threads_is_bounded(rng):
-    X, Q = rng.standard_normal((600, 20)), rng.standard_normal((100, 20))
+    X = rng.standard_normal((600, 20))
+    Q = rng.standard_normal((100, 20))
     for k, n_threads, method in ((20_000, 2, "prepared"), (20_001, 2, "products"), (20_000, 3, "products")):
         assert method_of(X, Q, k, n_threads=n_threads, packed=True) == method
 
@@ -197,7 +202,8 @@ def kept_of(model):
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
 def test_threads_may_use_one_index_at_once(rng, metric):
-    X, Q = rng.standard_normal((3000, 24)), rng.standard_normal((64, 24))
+    X = rng.standard_normal((3000, 24))
+    Q = rng.standard_normal((64, 24))
     index = ExactIndex(X, metric=metric, n_jobs=2)
     expected = kneighbors(X, 8, queries=Q, metric=metric)
     wrong = []

@@ -58,7 +58,8 @@ def test_integers_find_the_same_bits_on_every_kind_of_data(name, shape):
     X = make(name, shape, 3)
     Q = np.concatenate([X[::9], 0.75 * X[::7]])
     for k in (1, 10, 40):
-        expected, answers = scan(X, k), scan(X, k, Q)
+        expected = scan(X, k)
+        answers = scan(X, k, Q)
         for level, options in itertools.product(
             INTEGER_LEVELS, ({}, {"n_threads": 1, "window_bytes": 1.0, "budget": 1.0})
         ):
@@ -85,8 +86,11 @@ def test_integers_of_float32_rows_of_sparse_rows_and_with_leading_coordinates(na
 @pytest.mark.parametrize("d", [1, 2, 3, 4, 9, 385, 1200])
 def test_sums_of_the_largest_integers_do_not_overflow(d, level):
     """Opposite and equal rows of the largest norm: in one feature, in two, and evenly in all of them."""
-    one, two, evenly = np.zeros(d), np.zeros(d), np.full(d, 1 / np.sqrt(d))
-    one[0], two[:2] = 1, 1 / np.sqrt(min(d, 2))
+    one = np.zeros(d)
+    two = np.zeros(d)
+    evenly = np.full(d, 1 / np.sqrt(d))
+    one[0] = 1
+    two[:2] = 1 / np.sqrt(min(d, 2))
     directions = np.concatenate([[one, two, evenly]] * 4) * np.repeat([1, -1, 1, 1 - 1e-9], 3)[:, None]
     X = np.concatenate([np.zeros((40, d)), 0.1 * directions, directions]) * 1234.5678
     for k in (1, 3, 20):

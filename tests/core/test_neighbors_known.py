@@ -14,7 +14,8 @@ from scipy import sparse
 
 from nmlsdr._search.run import Known
 
-N, K = 500, 5
+N = 500
+K = 5
 PARTS = np.array([0, 96, 250, 400, N])  # one ends with a block of 96 rows, the others within one
 NOTHING = np.array([0])
 NONE = np.full(N, np.inf)
@@ -32,7 +33,8 @@ def merged(*parts):
 
 def within(X):
     """For each part the lists of its rows among themselves."""
-    squared, indices = np.full((N, K), np.inf), np.zeros((N, K), np.intp)
+    squared = np.full((N, K), np.inf)
+    indices = np.zeros((N, K), np.intp)
     for first, last in itertools.pairwise(PARTS):
         squared[first:last], found = scan(X[first:last], K)[:2]
         indices[first:last] = found + first
@@ -62,7 +64,8 @@ def test_parts_that_were_compared_are_left_out(name, kind, n_threads):
     X = make(name, (N, 40), 1)
     rows = X if kind == "dense" else sparse.csr_array(X)
     options = {"postings": int(kind == "sparse"), "n_threads": n_threads, "level": LEVELS[-1]}
-    exact, inner = scan(X, K), within(X)
+    exact = scan(X, K)
+    inner = within(X)
     for limits in (NONE, np.ascontiguousarray(inner[0][:, -1])):
         found = by_products(rows, K, known=Known(limits, PARTS), **options)
         assert_same(merged(found, inner), exact)

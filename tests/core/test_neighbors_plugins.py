@@ -91,7 +91,8 @@ class OnlyFitTransform(BaseEstimator):
 
 @pytest.mark.parametrize("name", ["MLkNN", "SemiSupervisedMLkNN", "MultiLabelPropagation", "ResidualPropagation"])
 def test_a_classifier_raises_at_fit_if_new_rows_need_transform(name, rng):
-    X, Y = rng.standard_normal((30, 3)), np.tile(np.eye(3, dtype=int), (10, 1))
+    X = rng.standard_normal((30, 3))
+    Y = np.tile(np.eye(3, dtype=int), (10, 1))
     with pytest.raises(ValueError, match=f"{name} needs a neighbors= transformer that has transform.*OnlyFitTransform"):
         getattr(nmlsdr, name)(4, neighbors=OnlyFitTransform()).fit(X, Y)
     nmlsdr.NMLSDR(n_neighbors=4, neighbors=OnlyFitTransform()).fit(X, Y)  # a projection asks of no new row
@@ -99,7 +100,8 @@ def test_a_classifier_raises_at_fit_if_new_rows_need_transform(name, rng):
 
 @pytest.mark.parametrize("metric", ["cosine", "manhattan"])
 def test_another_metric_of_a_transformer_is_not_passed_over_in_silence(metric, rng):
-    X, Y = rng.standard_normal((30, 3)), np.tile(np.eye(3, dtype=int), (10, 1))
+    X = rng.standard_normal((30, 3))
+    Y = np.tile(np.eye(3, dtype=int), (10, 1))
     with pytest.warns(UserWarning, match=f"by the distance '{metric}', of which the nearest by euclidean"):
         nmlsdr.MLkNN(4, neighbors=KNeighborsTransformer(n_neighbors=6, metric=metric)).fit(X, Y)
     for metric_, p in (("minkowski", 2), ("euclidean", 1), ("l2", 2)):  # warnings are errors

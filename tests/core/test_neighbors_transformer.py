@@ -24,7 +24,8 @@ def lists(matrix, k):
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
 @pytest.mark.parametrize("store", [np.asarray, sparse.csr_array])
 def test_its_graph_is_that_of_scikit_learn(metric, store, rng):
-    X, Q = rng.standard_normal((80, 6)), rng.standard_normal((300, 6))
+    X = rng.standard_normal((80, 6))
+    Q = rng.standard_normal((300, 6))
     ours = ExactNeighborsTransformer(n_neighbors=4, metric=metric)
     theirs = KNeighborsTransformer(n_neighbors=4, metric=metric, algorithm="brute")
     pairs = [(ours.fit_transform(store(X)), theirs.fit_transform(X))]
@@ -40,7 +41,8 @@ def test_its_graph_is_that_of_scikit_learn(metric, store, rng):
 
 
 def test_the_bits_are_those_of_the_search(rng):
-    X, Q = rng.integers(0, 3, (50, 3)).astype(float), rng.standard_normal((7, 3))
+    X = rng.integers(0, 3, (50, 3)).astype(float)
+    Q = rng.standard_normal((7, 3))
     transformer = ExactNeighborsTransformer(n_neighbors=6).fit(X)
     for _ in range(3):  # the third time with prepared rows
         for found, expected in zip(lists(transformer.transform(Q), 7), graph.kneighbors(X, 7, queries=Q), strict=True):
@@ -52,7 +54,8 @@ def test_the_bits_are_those_of_the_search(rng):
 
 
 def test_estimators_accept_it_like_that_of_scikit_learn(rng):
-    X, Q = rng.standard_normal((90, 5)), rng.standard_normal((11, 5))
+    X = rng.standard_normal((90, 5))
+    Q = rng.standard_normal((11, 5))
     Y = (X[:, :3] > 0).astype(int)
     for make in (lambda k: KNeighborsClassifier(k, metric="precomputed"), lambda k: MLkNN(k, neighbors="precomputed")):
         ours = make_pipeline(ExactNeighborsTransformer(n_neighbors=8), make(7)).fit(X, Y)
@@ -62,14 +65,16 @@ def test_estimators_accept_it_like_that_of_scikit_learn(rng):
     expected = Isomap(n_neighbors=7).fit_transform(X)
     np.testing.assert_allclose(np.abs(embedded.fit_transform(X)), np.abs(expected), atol=1e-6)
     for Estimator in (MLkNN, MultiLabelPropagation):
-        exact, plugged = Estimator(6).fit(X, Y), Estimator(6, neighbors=ExactNeighborsTransformer(6)).fit(X, Y)
+        exact = Estimator(6).fit(X, Y)
+        plugged = Estimator(6, neighbors=ExactNeighborsTransformer(6)).fit(X, Y)
         np.testing.assert_array_equal(plugged.predict_proba(Q), exact.predict_proba(Q))
 
 
 @pytest.mark.parametrize(("metric", "same"), [("l2", "euclidean"), ("minkowski", "euclidean"), ("sqeuclidean", None)])
 @pytest.mark.parametrize("mode", ["distance", "connectivity"])
 def test_scikit_learns_names_of_metrics_and_modes(metric, same, mode, rng):
-    X, Q = rng.standard_normal((60, 4)), rng.standard_normal((9, 4))
+    X = rng.standard_normal((60, 4))
+    Q = rng.standard_normal((9, 4))
     ours = ExactNeighborsTransformer(3, metric=metric, mode=mode)
     theirs = KNeighborsTransformer(n_neighbors=3, metric=metric, mode=mode, algorithm="brute")
     k = 3 + (mode == "distance")
@@ -91,7 +96,8 @@ def test_scikit_learns_names_of_metrics_and_modes(metric, same, mode, rng):
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
 def test_kneighbors_has_the_bits_of_the_search(metric, rng):
-    X, Q = rng.integers(0, 3, (50, 3)).astype(float), rng.standard_normal((7, 3))
+    X = rng.integers(0, 3, (50, 3)).astype(float)
+    Q = rng.standard_normal((7, 3))
     transformer = ExactNeighborsTransformer(6, metric=metric).fit(X)
     for found, expected in [
         (transformer.kneighbors(), graph.kneighbors(X, 6, metric=metric)),

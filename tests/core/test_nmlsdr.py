@@ -57,7 +57,8 @@ def test_wrong_labels_are_outvoted():
     """Two far groups; one row of each carries the other's label."""
     X = np.concatenate([np.linspace(0, 1, 20), np.linspace(50, 51, 20)])[:, None]
     Y = np.repeat([[1, 0], [0, 1]], 20, axis=0)
-    Y[5], Y[30] = [0, 1], [1, 0]
+    Y[5] = [0, 1]
+    Y[30] = [1, 0]
     flips = NMLSDR(n_neighbors=6, alpha_labeled=0.9).fit(X, Y).label_flips_
     np.testing.assert_array_equal(np.flatnonzero(flips.any(axis=1)), [5, 30])
     assert not NMLSDR(n_neighbors=6, alpha_labeled=0.0).fit(X, Y).label_flips_.any()

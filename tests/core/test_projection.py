@@ -84,13 +84,15 @@ def test_rotation_of_the_features_rotates_the_directions(rng):
 
 def test_order_of_rows_and_labels_changes_nothing(rng):
     X, F = draw(rng, 60, 9, 4)
-    rows, labels = rng.permutation(60), rng.permutation(4)
+    rows = rng.permutation(60)
+    labels = rng.permutation(4)
     assert_same_directions(hsic_projection(X[rows], F[rows][:, labels]), hsic_projection(X, F), 1e-10)
 
 
 def test_total_is_the_sum_of_all_eigenvalues(rng):
     X, F = draw(rng, 60, 9, 4)
-    every, first = hsic_directions(_moments.RowSums(X), F), hsic_directions(_moments.RowSums(X), F, 2)
+    every = hsic_directions(_moments.RowSums(X), F)
+    first = hsic_directions(_moments.RowSums(X), F, 2)
     assert every.total == pytest.approx(every.eigenvalues.sum(), rel=1e-12)
     assert first.total == every.total
     assert (first.rank, every.rank) == (4, 4)
@@ -102,7 +104,9 @@ def test_total_is_the_sum_of_all_eigenvalues(rng):
 @pytest.mark.parametrize("solver", ["svd", "eigsh"])
 def test_above_the_rank_is_cut_with_a_warning(rng, solver):
     X, F = draw(rng, 60, 9, 4)
-    F[:, 2], F[:, 3] = F[:, 0], 0.5  # a repeated label and a constant one
+    # a repeated label and a constant one
+    F[:, 2] = F[:, 0]
+    F[:, 3] = 0.5
     assert hsic_projection(X, F, solver=solver)[0].shape == (2, 9)
     with pytest.warns(UserWarning, match=r"n_components=3 is above the numerical rank 2"):
         components, eigenvalues = hsic_projection(X, F, 3, solver=solver)
@@ -249,8 +253,10 @@ def test_the_largest_entry_decides_the_sign(rng):
 def test_moments_of_float32_rows_are_summed_in_float64(rng, form):
     """Rows of float32 numbers are those numbers: the moments equal those of their float64 copies."""
     narrow = (rng.lognormal(0, 2, (20000, 4)) + 0.1).astype(np.float32)
-    wide, F = form(narrow.astype(float)), (rng.random((20000, 2)) < 0.5).astype(float)
-    double, single = _moments.RowSums(wide), _moments.RowSums(form(narrow))
+    wide = form(narrow.astype(float))
+    F = (rng.random((20000, 2)) < 0.5).astype(float)
+    double = _moments.RowSums(wide)
+    single = _moments.RowSums(form(narrow))
     mean = double.means()
     np.testing.assert_allclose(single.means(), mean, rtol=1e-14)
     np.testing.assert_allclose(single.squares(mean), double.squares(mean), rtol=1e-12)
@@ -282,7 +288,8 @@ def test_small_singular_values_do_not_drown_in_the_squares_of_large_ones(rng):
 
     It answers right or not at all; the oldest ARPACK finds what lies below 1e-6 of the largest less well.
     """
-    eps, answered = np.finfo(float).eps, 0
+    eps = np.finfo(float).eps
+    answered = 0
     for _ in range(60):
         n, m = rng.choice([8, 15, 30, 60], 2)
         r = min(n, m)

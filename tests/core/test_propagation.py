@@ -66,7 +66,9 @@ def as_matrix(W):
 
 def with_long_indices(W):
     wide = sparse.csr_array(W.shape)
-    wide.data, wide.indices, wide.indptr = W.data, W.indices.astype(np.int64), W.indptr.astype(np.int64)
+    wide.data = W.data
+    wide.indices = W.indices.astype(np.int64)
+    wide.indptr = W.indptr.astype(np.int64)
     return wide
 
 
@@ -166,7 +168,9 @@ def test_isolated_clamped_and_unreached_rows(rng, solver):
     for i, j in ((0, 1), (1, 2), (2, 3), (5, 6)):
         W[i, j] = W[j, i] = 1
     Y = np.zeros((8, 2))
-    Y[0], Y[4], labeled = [1, 0], [1, 1], np.isin(np.arange(8), (0, 3, 4))
+    Y[0] = [1, 0]
+    Y[4] = [1, 1]
+    labeled = np.isin(np.arange(8), (0, 3, 4))
     alpha = np.array([0, 0.999, 0.999, 1e-9, 0.3, 0.999, 0.5, 0.999])
     with pytest.warns(UserWarning, match="3 of 8 rows"):
         result = propagate(W, Y, alpha, labeled=labeled, solver=solver, tol=1e-12)
@@ -276,7 +280,8 @@ def test_no_first_iterate_reaches_rows_that_no_label_reaches(solver, per_entry):
     W = sparse.block_diag([ring, ring], format="csr")
     Y = np.zeros((300, 1))
     Y[7] = 1.0
-    labeled, alpha = np.arange(300) < 30, np.full((300, 1), 0.9)
+    labeled = np.arange(300) < 30
+    alpha = np.full((300, 1), 0.9)
     alpha[::3] = 0.5
     with pytest.warns(UserWarning, match="150 of 300 rows"):
         F = propagate(

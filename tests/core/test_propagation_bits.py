@@ -20,7 +20,8 @@ def data(rng, n=300, n_labels=35, weights="rbf"):
     W = sparse.lil_array(neighbor_graph(X, 5, edge_weights=weights, sigma=1.0))
     W[7, :] = W[:, 7] = 0
     labeled = rng.random(n) < 0.3
-    labeled[:8], labeled[-6:] = True, False
+    labeled[:8] = True
+    labeled[-6:] = False
     Y = rng.random((n, n_labels)) * labeled[:, None]
     return check_graph(sparse.csr_array(W)), Y, np.where(labeled, rng.choice([0, 1e-9, 0.6], n), 0.999), labeled
 

@@ -59,7 +59,8 @@ def test_equals_the_closed_form_of_every_label(rng, solver, n, share, weights):
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_equal_columns_are_the_path_of_rows_bit_for_bit(rng, solver):
     W, Y, alpha, known = problem(rng, 150, 0.5)
-    rows, labeled = alpha[:, 0], known[:, 0]
+    rows = alpha[:, 0]
+    labeled = known[:, 0]
     Y = np.where(labeled[:, None], np.abs(Y), 0)
     by_row = propagate(W, Y, rows, labeled=labeled, solver=solver)
     wide = np.repeat(rows[:, None], Y.shape[1], axis=1)
@@ -95,11 +96,14 @@ def test_kernels_equal_the_plain_implementations(rng, weights, n_labels, block, 
     W, Y, alpha, known = problem(rng, 83, 0.4, n_labels=n_labels, weights=weights)
     s = System(check_graph(W), np.where(known, Y, 0), alpha, known, 1)
     assert 0 < np.count_nonzero(s.sought) < s.sought.size
-    n, width = len(Y), next(width for width in (4, 8, 16, 32) if width >= n_labels)
+    n = len(Y)
+    width = next(width for width in (4, 8, 16, 32) if width >= n_labels)
     gain, k, m = (np.pad(values, ((0, 0), (0, width - n_labels))) for values in s.factors())
     graph = s.indptr, s.indices, s.values, s.sweep_values(), s.h, s.inverse_h
     indptr, indices, values, sweep_values, h, e = graph
-    F, B, given_p = rng.random((n, width)), rng.random((n, width)), reference.bfloat16(rng.standard_normal((n, width)))
+    F = rng.random((n, width))
+    B = rng.random((n, width))
+    given_p = reference.bfloat16(rng.standard_normal((n, width)))
     given_p[gain == 0] = 0
     z, x = (np.zeros((n, width), np.float32) for _ in range(2))
     p = upper(given_p)

@@ -14,7 +14,9 @@ from nmlsdr.graph import neighbor_graph, transition_matrix
 from nmlsdr.propagation import propagate
 
 LEVELS = list(range(_graph.best_simd_level() + 1))
-NO, NO32 = np.empty(0), np.empty(0, np.float32)  # no values
+# no values
+NO = np.empty(0)
+NO32 = np.empty(0, np.float32)
 PAIR = np.array([0, 1, 2], np.int64), np.array([1, 0], np.int32)  # two rows, joined
 
 
@@ -26,7 +28,8 @@ def system(rng, weights, n=83, n_labels=32):
     W[5, :] = W[:, 5] = 0
     W = check_graph(sparse.csr_array(W))
     labeled = rng.random(n) < 0.4
-    labeled[:2], labeled[-6:] = True, False
+    labeled[:2] = True
+    labeled[-6:] = False
     Y = (rng.random((n, n_labels)) < 0.3) * labeled[:, None].astype(float)
     alpha = np.where(labeled, rng.choice([0, 1e-9, 0.3, 0.6], n), 0.999)
     return System(W, Y, alpha, labeled, 2)
@@ -85,7 +88,8 @@ def test_kernels_equal_the_plain_implementations(rng, weights, width, block, n_t
 
 def test_a_masked_column_stays_as_it_is(rng):
     s = system(rng, "binary")
-    n, width = len(s.sought), 4
+    n = len(s.sought)
+    width = 4
     gain, k, m = s.factors()
     sought = s.sought[:, 0]
     F, B = rng.random((2, n, width))
@@ -107,7 +111,9 @@ def test_a_masked_column_stays_as_it_is(rng):
 @pytest.mark.quick_cases("1e-09", "0.6", "0.999")
 @pytest.mark.parametrize("alpha_labeled", [0, 1e-9, 1e-3, 0.6, 0.999])
 def test_threads_simd_callback_and_other_labels_change_no_bit(rng, alpha_labeled, monkeypatch):
-    n, n_labels, degree = 30_000, 6, 5
+    n = 30_000
+    n_labels = 6
+    degree = 5
     near = np.arange(n)[:, None] + rng.integers(1, 2000, (n, degree))
     W = sparse.coo_array(
         (np.ones(degree * n), (np.repeat(np.arange(n), degree), near.ravel() % n)), shape=(n, n)
@@ -139,10 +145,14 @@ def test_reach_stops_at_edges_of_weight_zero():
 def test_a_step_beyond_float32_leaves_the_result_unchanged(along):
     """Two rows, K p = 1e-7 p: the step <p, z> / <p, K p> is beyond float32, infinite or no number; x must not be."""
     k = np.full(2, np.float32(1) - np.float32(2.0**-23))
-    m, e = np.ones(2), np.ones(2, np.float32)
-    x, z = np.zeros((2, 4), np.float32), np.ones((2, 4), np.float32)
+    m = np.ones(2)
+    e = np.ones(2, np.float32)
+    x = np.zeros((2, 4), np.float32)
+    z = np.ones((2, 4), np.float32)
     p = upper(z)
-    rho, given, peak = np.full(4, 2.0), np.full(4, along), np.ones(4)
+    rho = np.full(4, 2.0)
+    given = np.full(4, along)
+    peak = np.ones(4)
     bound = kernels((*PAIR, NO, NO32, m, e), (m, m, k), np.zeros((2, 4)), np.zeros((2, 4)), x, z, p)
     for made in (1, 2, 3):
         sweep(bound, 1e-8, 1, rho, given, peak)
@@ -172,8 +182,11 @@ def test_a_step_beyond_float32_leaves_the_result_unchanged(along):
 @pytest.mark.parametrize("factor", [0.5, 2.0])
 def test_no_step_for_a_finished_column_nor_uphill(factor):
     """Column 0 is below tol; with k = 2 the matrix is not definite and <p, K p> = -2 for all."""
-    x, z = np.zeros((2, 4), np.float32), np.ones((2, 4), np.float32)
-    p, peak, one = upper(z), np.array([1e-9, 1, 1, 1]), np.ones(2)
+    x = np.zeros((2, 4), np.float32)
+    z = np.ones((2, 4), np.float32)
+    p = upper(z)
+    peak = np.array([1e-9, 1, 1, 1])
+    one = np.ones(2)
     rho, along = np.full((2, 4), 2.0)
     bound = kernels(
         (*PAIR, NO, NO32, one, one.astype(np.float32)),
@@ -213,7 +226,8 @@ def test_a_direction_is_rounded_to_the_nearest_of_16_bits(width, level):
     z[0, :3] = np.finfo(np.float32).max, -0.0, 1 + 2.0**-8
     n = len(z)
     one = np.ones(n)
-    out, p = np.empty((n, width), np.float32), np.zeros((n, width), np.uint16)
+    out = np.empty((n, width), np.float32)
+    p = np.zeros((n, width), np.uint16)
     graph = np.zeros(n + 1, np.int64), np.empty(0, np.int32), NO, NO32, one, one.astype(np.float32)
     bound = kernels(
         graph,
@@ -245,8 +259,11 @@ def test_a_step_may_go_back():
     """<p, z> < 0, as after a residual computed anew: the minimum along p lies behind, and the direction goes on."""
     z = np.array([[1, -1, 2, 1], [1, -1, 0, -2]], np.float32)
     p = reference.bfloat16(np.array([[-1, -1, 1, 3], [0.5, -1, -1, 2]]))
-    k, m, e = np.full(2, np.float32(0.5)), np.ones(2), np.ones(2, np.float32)
-    along, rho = (p.astype(float) * z).sum(axis=0), (z.astype(float) ** 2).sum(axis=0)
+    k = np.full(2, np.float32(0.5))
+    m = np.ones(2)
+    e = np.ones(2, np.float32)
+    along = (p.astype(float) * z).sum(axis=0)
+    rho = (z.astype(float) ** 2).sum(axis=0)
     twin = reference.cg_sweeps(
         *PAIR,
         np.empty(0, np.float32),
@@ -264,7 +281,9 @@ def test_a_step_may_go_back():
         1,
     )
     assert along.min() < 0 < along.max()
-    x, halves, peak = np.zeros_like(z), upper(p), np.full(4, 2.0)
+    x = np.zeros_like(z)
+    halves = upper(p)
+    peak = np.full(4, 2.0)
     bound = kernels((*PAIR, NO, NO32, m, e), (m, m, k), np.zeros((2, 4)), np.zeros((2, 4)), x, z, halves)
     sweep(bound, 1e-8, 1, rho, along, peak)
     same_bits(*zip((x, z, expanded(halves), rho, along, peak), twin, strict=True))

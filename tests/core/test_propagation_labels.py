@@ -43,7 +43,8 @@ def entries(rng, n, n_labels):
 @pytest.mark.parametrize("n_jobs", [2, 3, 4])
 def test_batches_of_labels_in_threads_change_no_bit(rng, n_jobs, monkeypatch):
     """Three batches: with four threads they share the rows of a batch."""
-    threads, all_there = {get_ident()}, Barrier(n_jobs, timeout=60)
+    threads = {get_ident()}
+    all_there = Barrier(n_jobs, timeout=60)
     sweep = conjugate_gradients._sweep_batch
 
     def watched(*given):
@@ -81,7 +82,8 @@ def same_alone(W, Y, alpha, known, columns, whole, **options):
 def test_any_subset_of_the_labels_has_the_bits_of_all_labels_together(seed, n_jobs, solver, weights):
     """Alpha and known entries per row and per entry."""
     rng = np.random.default_rng(seed)
-    n, n_labels = 14, 5
+    n = 14
+    n_labels = 5
     W = two_components(rng, n, weights)
     known, alpha, Y = entries(rng, n, n_labels)
     subsets = [some for size in (1, 2, 3, 4) for some in itertools.combinations(range(n_labels), size)]
@@ -114,7 +116,8 @@ def test_every_step_of_auto(rng, monkeypatch, weights, limits):
 @pytest.mark.parametrize("weights", ["binary", "weighted"])
 def test_batches_of_any_width_a_callback_and_small_calls(rng, monkeypatch, weights, options):
     """Labels that take 3 to 600 sweeps in one batch; some end late, get stuck, or go on after their first end."""
-    n, n_labels = 90, 45
+    n = 90
+    n_labels = 45
     W = neighbor_graph(rng.standard_normal((n, 2)), 4, edge_weights="binary" if weights == "binary" else "rbf", sigma=1)
     known, alpha, Y = entries(rng, n, n_labels)
     alpha[:, 7] = 1 - 1e-6
@@ -131,7 +134,8 @@ def test_batches_of_any_width_a_callback_and_small_calls(rng, monkeypatch, weigh
 def test_a_label_that_goes_on_after_its_first_end_has_the_bits_it_has_alone(seed):
     """A search found this problem: unless rounds begin anew when the label goes on, other labels change its bits."""
     rng = np.random.default_rng(seed)
-    n, n_labels = int(rng.integers(7, 13)), 4
+    n = int(rng.integers(7, 13))
+    n_labels = 4
     upper = np.triu(rng.random((n, n)) < 0.4, 1) * np.exp(rng.normal(0, 4, (n, n)))
     W = sparse.csr_array(upper + upper.T)
     known = rng.random((n, n_labels)) < 0.4
@@ -145,7 +149,8 @@ def test_a_label_that_goes_on_after_its_first_end_has_the_bits_it_has_alone(seed
 
 def test_signed_numbers_of_the_same_size(rng):
     """The residual wanted is in units of the largest number of all columns, which every part has here."""
-    n, n_labels = 200, 20
+    n = 200
+    n_labels = 20
     W = neighbor_graph(rng.standard_normal((n, 2)), 4)
     known, alpha, Y = entries(rng, n, n_labels)
     R = np.where(known, Y - 0.5, 0.0)
@@ -164,7 +169,8 @@ def test_partly_known_labels_over_dask_have_the_bits_of_one_process():
     from nmlsdr.dask import MultiLabelPropagation as OverDask
 
     rng = np.random.default_rng(0)
-    n, n_labels = 400, 20
+    n = 400
+    n_labels = 20
     X = rng.standard_normal((n, 5))
     y = (X @ rng.standard_normal((5, n_labels)) > 1) * 1.0
     y[rng.random(n) < 0.4] = -1

@@ -37,7 +37,9 @@ def wanted(tol, n_labels=3):
     return Goal(np.full(n_labels, tol), None, None)
 
 
-NONE, EVERY, LIMIT = np.zeros(3, bool), np.ones(3, bool), np.full(3, 1000)
+NONE = np.zeros(3, bool)
+EVERY = np.ones(3, bool)
+LIMIT = np.full(3, 1000)
 
 
 def test_a_direction_that_misfits_its_residual_is_given_up(rng):
@@ -60,7 +62,10 @@ def test_a_direction_that_misfits_its_residual_is_given_up(rng):
 def test_a_step_that_is_not_a_number_is_dropped(rng):
     system, F, batch = batch_of(rng)
     batch.advance(4)
-    batch.x[:, 1], batch.z[:, 1], batch.rho[1], batch.peak[1] = np.nan, np.nan, np.nan, 0.5
+    batch.x[:, 1] = np.nan
+    batch.z[:, 1] = np.nan
+    batch.rho[1] = np.nan
+    batch.peak[1] = 0.5
     batch.refresh(NONE)
     assert np.isfinite(batch.F).all()
     assert np.isfinite(batch.rho).all()
@@ -97,7 +102,8 @@ def test_a_column_whose_residual_was_underestimated_continues(rng):
 
 def test_a_worse_iterate_never_replaces_a_better_one(rng):
     system, F, batch = batch_of(rng)
-    before, residuals = F.copy(), system.sweep(F)[1]
+    before = F.copy()
+    residuals = system.sweep(F)[1]
     batch.clip = False
     batch.x[:, 0] = 100.0 * system.sought[:, 0]  # as if rounding had led the first label astray
     assert not batch.check_stopped(F, 0 * LIMIT)
@@ -118,7 +124,8 @@ def test_a_column_without_progress_leaves(rng):
 
 def test_a_label_keeps_its_result_if_another_solver_makes_it_worse(rng):
     system, F, _ = batch_of(rng)
-    start, residuals = F.copy(), system.sweep(F)[1]
+    start = F.copy()
+    residuals = system.sweep(F)[1]
 
     def worse(part, tried, goal):
         tried[:, 0] = 5.0
@@ -147,7 +154,8 @@ def test_float64_continues_where_float32_cannot(rng):
 
 @pytest.mark.parametrize("least", [1.0, 1e-40])
 def test_float64_solutions_lie_in_0_to_1_whatever_the_range_of_the_weights(rng, least):
-    W, labeled = random_graph(rng, 120, 4 / 120), rng.random(120) < 0.3
+    W = random_graph(rng, 120, 4 / 120)
+    labeled = rng.random(120) < 0.3
     W.data[W.data < 0.3] = least
     Y = np.repeat(labeled[:, None].astype(float), 3, axis=1)  # 1 on all rows that are reached
     system = System(check_graph(W), Y, np.where(labeled, 0.6, 1 - 1e-7), labeled, 1)
@@ -173,7 +181,8 @@ def test_every_solver_ends_at_a_residual_that_no_rounding_reaches(rng, rest):
     """By itself, without a bound on the sweeps from the caller, and near the smallest residual that there is."""
     system, F, _ = batch_of(rng, n=60, rest=rest)
     for solve in (conjugate_gradients.conjugate_gradients, float64_gradients, chain.fixed_point):
-        found, start = F.copy(), system.sweep(F)[1]
+        found = F.copy()
+        start = system.sweep(F)[1]
         sweeps, residuals = solve(system, found, wanted(1e-300))
         np.testing.assert_array_equal(residuals, system.sweep(found)[1])
         assert (residuals <= start).all()

@@ -117,7 +117,9 @@ def test_alpha_up_to_the_last_digits(rng, rest, solver, alpha_labeled):
             F, bound, said = with_warnings(W, Y, alpha, labeled, solver)
         else:
             result = propagate(W, Y, alpha, labeled=labeled, solver=solver)
-            F, bound, said = result.F, result.error_bound, False
+            F = result.F
+            bound = result.error_bound
+            said = False
         error = np.abs(F - exact).max()
         assert error <= bound
         assert said or error <= 1000 * 1e-8 + 100 * EPS / (1 - alpha.max())  # 1000 tol, as promised
@@ -286,7 +288,8 @@ def test_auto_continues_where_a_solver_fails(rng, monkeypatch, broken):
 def test_elimination_equals_the_plain_implementation(rng):
     for n, n_labels in ((0, 2), (1, 1), (2, 0), (30, 5)):
         P = rng.random((n, n)) * (rng.random((n, n)) < 0.4) / max(n, 1)
-        slack, B = rng.random(n), rng.standard_normal((n, n_labels))
+        slack = rng.random(n)
+        B = rng.standard_normal((n, n_labels))
         A = np.column_stack([P, slack, B])
         _propagation.eliminate(A)
         np.testing.assert_array_equal(A[:, n + 1 :], reference.eliminate(P, slack, B))

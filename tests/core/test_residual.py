@@ -58,7 +58,8 @@ def test_residual_propagation_equals_the_plain_implementation(data, layout):
 @pytest.mark.parametrize("k", [29, 30])
 def test_every_other_row_is_a_neighbour_where_twice_k_are_more(data, k):
     X, Y, new = data
-    X, Y = X[:60], Y[:60]
+    X = X[:60]
+    Y = Y[:60]
     known = Y[:, 0] != -1
     twin = reference.residual_propagation(X, np.where(Y == -1, 0, Y), known, new, 4, k, weight=1.0)
     model = fit(X, Y, n_neighbors=k)
@@ -83,7 +84,8 @@ def test_is_made_of_the_parts_that_users_have(data):
     R = np.zeros(Y.shape)
     R[:45] = Y[:45] - chosen.predictions
     known = np.arange(90) < 45
-    P, trend = X @ coef.T + intercept, new @ coef.T + intercept
+    P = X @ coef.T + intercept
+    trend = new @ coef.T + intercept
     P[:45] = chosen.predictions
     np.testing.assert_allclose(model.ridge_scores_, P, atol=4e-9 * np.abs(P).max())
     expected = trend.copy()
@@ -224,7 +226,8 @@ def test_two_classes_have_one_decision(data):
 def test_without_shrinkage_a_rotation_does_not_matter(data, rng):
     X, Y, new = data
     Q, _ = np.linalg.qr(rng.standard_normal((12, 12)))
-    one, two = fit(X, Y, shrinkage=0.0), fit(X @ Q, Y, shrinkage=0.0)
+    one = fit(X, Y, shrinkage=0.0)
+    two = fit(X @ Q, Y, shrinkage=0.0)
     np.testing.assert_allclose(rank_scores(two, new @ Q), rank_scores(one, new), atol=1e-7)
 
 
@@ -251,7 +254,8 @@ def test_order_of_rows_does_not_matter_up_to_the_folds(data, rng, monkeypatch):
     monkeypatch.setattr("nmlsdr._estimators._shrinkage.N_SPLITS", 45)
     X, Y, new = data
     order = rng.permutation(len(X))
-    one, two = fit(X, Y), fit(X[order], Y[order])
+    one = fit(X, Y)
+    two = fit(X[order], Y[order])
     np.testing.assert_allclose(rank_scores(two, new), rank_scores(one, new), atol=1e-7)
     np.testing.assert_allclose(two.flip_scores_, one.flip_scores_[order], atol=1e-7)
 
@@ -347,7 +351,8 @@ def test_a_label_without_a_positive_is_never_predicted_with_a_warning(data, thre
 
 
 def test_rare_labels_that_propagation_outvotes_are_fitted_with_one_warning(rng):
-    X, Y = rng.standard_normal((60, 5)), np.eye(60, 2, dtype=int)
+    X = rng.standard_normal((60, 5))
+    Y = np.eye(60, 2, dtype=int)
     with pytest.warns(UserWarning, match="rounded, are the same on all rows") as caught:
         model = ResidualPropagation(threshold=0.0).fit(X, Y)
     assert len(caught) == 1

@@ -68,7 +68,8 @@ def test_weights_of_learners_are_halfway_to_the_best(rng, n_learners, monkeypatc
     monkeypatch.setattr(_moments, "_BLOCK_VALUES", 12)  # sums over four rows at a time
     best_of = []
     for _ in range(20):
-        Y, known = (rng.random((30, 3)) < 0.4).astype(float), rng.random((30, 3)) < 0.7
+        Y = (rng.random((30, 3)) < 0.4).astype(float)
+        known = rng.random((30, 3)) < 0.7
         mixed = rng.random(n_learners)
         predictions = [Y * share + rng.random(Y.shape) * (1 - share) for share in mixed]
         weights = learner_weights(predictions, Y, known)
@@ -106,7 +107,8 @@ def test_with_many_rows_the_best_weights_count_more(n_rows, equal):
 
 def test_learners_that_cannot_be_told_apart_have_equal_weights(rng):
     Y = (rng.random((20, 2)) < 0.4).astype(float)
-    every, O = np.ones(Y.shape, dtype=bool), rng.random(Y.shape)
+    every = np.ones(Y.shape, dtype=bool)
+    O = rng.random(Y.shape)
     np.testing.assert_allclose(learner_weights([O, O, O], Y, every), 1 / 3)
     np.testing.assert_allclose(learner_weights([Y, Y, Y], Y, every), 1 / 3)
     np.testing.assert_allclose(learner_weights([2 * Y - O, O], Y, every), 1 / 2)  # their errors cancel
@@ -122,7 +124,9 @@ def test_results_with_a_forest_equal_the_stored_numbers(case, shared):
 
     d = draw(STUDIES["benchmarks"], case["dataset"], case["seed"], "full", str(shared / "data"))
     model = ResidualPropagation(n_jobs=1).fit(d.train, d.given)
-    scores, p, predicted = rank_scores(model, d.test), model.predict_proba(d.test), model.predict(d.test)
+    scores = rank_scores(model, d.test)
+    p = model.predict_proba(d.test)
+    predicted = model.predict(d.test)
     assert len(d.given[d.labeled]) == case["l"]
     O = model.learner_weights_[0] * model.ridge_scores_[d.labeled]
     given = d.given[d.labeled].astype(float)
@@ -272,8 +276,11 @@ def test_the_decision_is_the_score_minus_the_cutoff(data):
 
 def test_no_probability_is_0_or_1(data, rng):
     X, Y, new = data
-    ones, zeros = Y.copy(), Y.copy()
-    ones[:45, 1:], zeros[:45, 1:] = 1, 0  # the first label varies
+    ones = Y.copy()
+    zeros = Y.copy()
+    # the first label varies
+    ones[:45, 1:] = 1
+    zeros[:45, 1:] = 0
     for given in (Y, ones, zeros):
         p = fit(X, given).predict_proba(np.vstack([new, 1e3 * new]))
         assert 1 / 90 <= p.min() <= p.max() <= 1 - 1 / 90
@@ -291,7 +298,8 @@ def test_unknown_entries_get_the_predictions_of_the_ridge_regression(data):
     model = fit(X, Y)
     chosen = cross_fit(X[:45], Y[:45], known=Y[:45] != -1)
     known = Y[:45] != -1
-    predictions, targets = [chosen.predictions], np.clip(np.where(known, Y[:45], chosen.predictions), 0, 1)
+    predictions = [chosen.predictions]
+    targets = np.clip(np.where(known, Y[:45], chosen.predictions), 0, 1)
     for several, forest in enumerate(model.forests_):
         trees, left_out = forest_reference.grow_forest(X[:45], targets, 0, 20, several)
         np.testing.assert_array_equal(forest.values, np.concatenate([tree[3] for tree in trees]))
@@ -359,7 +367,8 @@ def test_rows_that_every_tree_drew_keep_the_ridge_regressions_prediction(data):
 
 def test_numbers_beyond_float32_are_predicted(data):
     X, Y, new = data
-    X, new = X.copy(), new.copy()
+    X = X.copy()
+    new = new.copy()
     X[:, 0] *= 1e60
     new[:, 0] *= 1e60
     for layout in (np.asarray, sparse.csr_array):

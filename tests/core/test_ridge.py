@@ -88,7 +88,8 @@ def test_half_of_the_pairs_drop_out_of_the_race_after_one_fold_and_half_of_the_o
     monkeypatch.setattr(selection, "_RACE_FROM", 2)
     monkeypatch.setattr(selection, "_SINGLE_FROM", 2 if dtype == np.float32 else 1000)
     X, Y = draw(rng, path)
-    bs, cs = (0.0, 0.5, 1.0), (0.3, 1.0, 3.0, 10.0, 10.0)
+    bs = (0.0, 0.5, 1.0)
+    cs = (0.3, 1.0, 3.0, 10.0, 10.0)
     variation = ((Y - Y.mean(axis=0)) ** 2).sum(axis=0)
     by_fold = np.empty((5, 3, 5))
     for i, b in enumerate(bs):
@@ -96,7 +97,8 @@ def test_half_of_the_pairs_drop_out_of_the_race_after_one_fold_and_half_of_the_o
             alone = cross_fit(X, Y, shrinkage=b, ridge=c)
             left = (Y - alone.predictions) ** 2 / variation
             by_fold[:, i, j] = [left[alone.folds == t].sum(axis=0).mean() for t in range(5)]
-    errors, alive = by_fold.sum(axis=0), np.ones((3, 5), dtype=bool)
+    errors = by_fold.sum(axis=0)
+    alive = np.ones((3, 5), dtype=bool)
     for seen in (1, 3):
         so_far = by_fold[:seen].sum(axis=0)
         ranked = sorted(so_far[alive])
@@ -154,7 +156,8 @@ def test_factors_in_float32_choose_the_pair_of_float64(rng, shape, decay, monkey
 def test_float32_rows_are_summed_in_float64(rng, path):
     X, Y = draw(rng, path)
     single = X.astype(np.float32)
-    one, two = cross_fit(single, Y), cross_fit(single.astype(float), Y)
+    one = cross_fit(single, Y)
+    two = cross_fit(single.astype(float), Y)
     np.testing.assert_allclose(one.predictions, two.predictions, atol=tolerance(path))
 
 
@@ -182,7 +185,8 @@ def test_folds_are_the_seeded_permutation(rng):
 def test_scale_and_order_do_not_matter(rng, path):
     X, Y = draw(rng, path)
     found = cross_fit(X, Y)
-    features, labels = rng.permutation(X.shape[1]), rng.permutation(Y.shape[1])
+    features = rng.permutation(X.shape[1])
+    labels = rng.permutation(Y.shape[1])
     for again in (cross_fit(1e-3 * X, Y), cross_fit(X[:, features] + 5.0, Y[:, labels][:, np.argsort(labels)])):
         assert (again.shrinkage, again.ridge) == (found.shrinkage, found.ridge)
         np.testing.assert_allclose(again.predictions, found.predictions, atol=tolerance(path))
@@ -193,7 +197,8 @@ def test_scale_and_order_do_not_matter(rng, path):
 def test_without_shrinkage_a_rotation_of_the_features_does_not_matter(rng, path):
     X, Y = draw(rng, path)
     Q, _ = np.linalg.qr(rng.standard_normal((X.shape[1], X.shape[1])))
-    one, two = cross_fit(X, Y, shrinkage=0.0), cross_fit(X @ Q, Y, shrinkage=0.0)
+    one = cross_fit(X, Y, shrinkage=0.0)
+    two = cross_fit(X @ Q, Y, shrinkage=0.0)
     np.testing.assert_allclose(one.predictions, two.predictions, atol=tolerance(path))
 
 
@@ -305,7 +310,8 @@ def test_rare_labels_weigh_less_in_proportion_to_their_variance(rng, known_share
 def test_labels_that_do_not_vary_have_no_effect_on_the_choice(rng, path):
     X, Y = draw(rng, path)
     padded = np.column_stack([np.zeros(len(Y)), Y, np.ones(len(Y))])
-    found, plain = cross_fit(X, padded), cross_fit(X, Y)
+    found = cross_fit(X, padded)
+    plain = cross_fit(X, Y)
     np.testing.assert_allclose(found.errors, plain.errors, atol=1e-12)
     np.testing.assert_array_equal(found.predictions[:, [0, -1]], padded[:, [0, -1]])
     nothing = cross_fit(X, np.ones((len(X), 2)), shrinkage=[1.0, 0.0])
@@ -368,8 +374,10 @@ def test_three_rows_show_no_dependence_in_any_layout(layout):
     """Every fold learns from two rows, where all features depend on the labels as chance would have it."""
     for seed in range(12):
         rng = np.random.default_rng(seed)
-        X, Y = rng.standard_normal((3, 13)), (rng.random((3, 3)) < 0.5).astype(float)
-        found, plain = cross_fit(layout(X), Y), cross_fit(X, Y, shrinkage=0.0)
+        X = rng.standard_normal((3, 13))
+        Y = (rng.random((3, 3)) < 0.5).astype(float)
+        found = cross_fit(layout(X), Y)
+        plain = cross_fit(X, Y, shrinkage=0.0)
         np.testing.assert_allclose(found.errors, np.repeat(plain.errors, 3, axis=0), rtol=1e-9)
 
 
@@ -377,6 +385,7 @@ def test_three_rows_show_no_dependence_in_any_layout(layout):
 def test_gram_of_sparse_columns_is_summed_in_float64(rng, dtype):
     """Rare columns and frequent ones are multiplied apart."""
     filled = rng.random((60, 40)) < np.where(np.arange(40) % 2, 0.02, 0.5)
-    A, w = (rng.normal(size=filled.shape) * filled).astype(dtype), rng.random(40)
+    A = (rng.normal(size=filled.shape) * filled).astype(dtype)
+    w = rng.random(40)
     expected = np.tril((A.astype(np.float64) * w) @ A.T.astype(np.float64))
     np.testing.assert_allclose(sparse_gram(sparse.csc_array(A), w), expected, rtol=0, atol=1e-12)

@@ -287,7 +287,8 @@ def test_equal_labels_do_not_alternate(rng):
 
 
 def check_oracle(data, oracle):
-    X, Y = np.ascontiguousarray(data["X"]), data["Y"].astype(float)
+    X = np.ascontiguousarray(data["X"])
+    Y = data["Y"].astype(float)
     weights = {
         "b": Y,
         "e": label_weights.entropy_weights(Y),
@@ -314,7 +315,8 @@ def assert_oracle(found, P, matrices, scale=True):
 
 
 def check_dependence_oracle(data, oracle):
-    X, Y = np.ascontiguousarray(data["X"]), data["Y"].astype(float)
+    X = np.ascontiguousarray(data["X"])
+    Y = data["Y"].astype(float)
     in_order = [np.arange(len(X))] * 100
     W = twin.dependence_weights(X, Y, in_order, over_all_labels=True)
     np.testing.assert_array_equal(W, oracle["W_order"])

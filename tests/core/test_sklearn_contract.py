@@ -421,7 +421,8 @@ PROPAGATING = [name for name, thing in ESTIMATORS.items() if "graph" in inspect.
 def test_propagation_keeps_the_same_attributes_everywhere(name):
     """Also with the graph and the alphas of the caller."""
     X, Y = draw()
-    W, alpha = nmlsdr.graph.neighbor_graph(X, 7, edge_weights="rbf"), np.linspace(0, 0.9, len(X))
+    W = nmlsdr.graph.neighbor_graph(X, 7, edge_weights="rbf")
+    alpha = np.linspace(0, 0.9, len(X))
     ways = {}, {"graph": W}, {"graph": sparse.csr_matrix(W), "alpha": alpha}, {"graph": W.toarray(), "alpha": 0.7}
     for given in ways:
         model, reference = (make(each).fit(X, Y, **given) for each in (name, "MultiLabelPropagation"))

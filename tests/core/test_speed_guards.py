@@ -51,7 +51,8 @@ def test_sparse_neighbours_are_found_in_the_expected_time(rng):
 
 
 def test_queries_are_answered_in_the_expected_time(rng):
-    X, queries = rng.standard_normal((400, 60)), rng.standard_normal((200, 60))
+    X = rng.standard_normal((400, 60))
+    queries = rng.standard_normal((200, 60))
     ours = speedup(
         lambda: kneighbors(X, 10, queries=queries, n_jobs=1), lambda: reference.kneighbors(X, 10, queries=queries)
     )
@@ -64,14 +65,16 @@ def test_the_transition_matrix_is_made_in_the_expected_time():
 
 
 def test_labels_are_propagated_in_the_expected_time(rng):
-    W, Y = ring(600, 5), (rng.random((600, 10)) < 0.2).astype(float)
+    W = ring(600, 5)
+    Y = (rng.random((600, 10)) < 0.2).astype(float)
     dense = W.toarray()
     ours = speedup(lambda: propagate(W, Y, 0.6, n_jobs=1), lambda: reference.propagate(dense, Y, 0.6), rounds=3)
     assert ours > 3
 
 
 def test_mlknn_predicts_in_the_expected_time(rng):
-    Y, indices = (rng.random((1000, 30)) < 0.2).astype(np.uint8), np.arange(1000)[:, None] + np.arange(1, 11)
+    Y = (rng.random((1000, 30)) < 0.2).astype(np.uint8)
+    indices = np.arange(1000)[:, None] + np.arange(1, 11)
     indices %= 1000
 
     def ours():
@@ -85,10 +88,13 @@ def test_mlknn_predicts_in_the_expected_time(rng):
 
 
 def test_a_dependence_sweep_takes_the_expected_time(rng):
-    X, Y = rng.standard_normal((300, 200)), (rng.random((300, 20)) < 0.15).astype(float)
+    X = rng.standard_normal((300, 200))
+    Y = (rng.random((300, 20)) < 0.15).astype(float)
     indptr = np.r_[0, np.cumsum(Y.sum(axis=1))].astype(np.intp)
     rest = (indptr, np.nonzero(Y)[1].copy(), np.full(int(Y.sum()), 0.5))
-    A, every, scratch = Y.T @ X, np.arange(300), np.empty(220)
+    A = Y.T @ X
+    every = np.arange(300)
+    scratch = np.empty(220)
 
     def ours():
         dependence_sweep(X, np.zeros(200), every, every, *rest[:2], rest[2].copy(), A.copy(), scratch)
@@ -100,7 +106,8 @@ def test_a_dependence_sweep_takes_the_expected_time(rng):
 
 
 def test_measures_have_no_loop_over_rows(rng):
-    Y, scores = rng.random((3000, 20)) < 0.2, rng.random((3000, 20))
+    Y = rng.random((3000, 20)) < 0.2
+    scores = rng.random((3000, 20))
     ours = speedup(
         lambda: metrics.ranking_loss(Y, scores),
         lambda: [np.argsort(-scores[i], kind="stable")[Y[i]] for i in range(len(Y))],

@@ -32,7 +32,9 @@ STORED = {
 }
 KEEP_ROWS = [*CLASSIFIERS, "ExactNeighborsTransformer", "ExactIndex"]
 EVERY = [*ESTIMATORS, "ExactNeighborsTransformer", "ExactIndex"]
-SMALL, LARGE = 6, 260  # below and above the number of queries that prepared rows serve
+# below and above the number of queries that prepared rows serve
+SMALL = 6
+LARGE = 260
 
 
 def given_rows(seed):
@@ -106,7 +108,8 @@ def stopping(model, n_set):
 def models_to_fit_again():
     """Every estimator, also those for Dask arrays (here with rows in memory) and the encoder of tables."""
     found = {name: make(name, n_jobs=1) for name in ESTIMATORS}
-    found["ExactNeighborsTransformer"], found["TableEncoder"] = ExactNeighborsTransformer(n_jobs=1), TableEncoder()
+    found["ExactNeighborsTransformer"] = ExactNeighborsTransformer(n_jobs=1)
+    found["TableEncoder"] = TableEncoder()
     if importlib.util.find_spec("dask") is not None:
         found |= {
             f"dask.{name}": getattr(nmlsdr.dask, name)().set_params(**found[name].get_params())
@@ -149,7 +152,8 @@ def test_a_fit_that_raises_leaves_the_old_model_as_it_was(name, model):
 def test_a_second_fit_sees_new_numbers_in_the_same_array(name, stored):
     X, Y, Q = given_rows(0)
     other, other_Y, _ = given_rows(3)
-    rows, labels = STORED[stored](X), Y.copy()
+    rows = STORED[stored](X)
+    labels = Y.copy()
     model = fitted(name, rows, labels)
     ask(model, Q)
     change(rows, STORED[stored](other))
@@ -220,7 +224,9 @@ def test_memory_maps_and_sparse_rows_stay_references(name, tmp_path):
 def test_any_order_of_calls(name, steps):
     with warnings.catch_warnings(action="ignore", category=UserWarning):
         X, Y, Q = given_rows(0)
-        rows, model, seed = X.copy(), fitted(name, X, Y), 0
+        rows = X.copy()
+        model = fitted(name, X, Y)
+        seed = 0
         for step in steps:
             if step == "fit":
                 seed += 1
@@ -262,7 +268,8 @@ def test_threads_share_one_fitted_object(name):
     ask(model, Q)
     change(X, other)
     model = ExactIndex(X) if name == "ExactIndex" else model.fit(X, other_Y)
-    found, gate = [], threading.Barrier(4)
+    found = []
+    gate = threading.Barrier(4)
 
     def work():
         gate.wait(timeout=60)

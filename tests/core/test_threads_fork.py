@@ -30,7 +30,9 @@ def test_threads_fit_and_transform_at_once(name, outer):
         array.flags.writeable = False
     prototype = make(name, n_jobs=2)
     expected = outcome(clone(prototype).fit(X, Y), X)  # and every library is loaded from here on
-    found, errors, gate = [], [], threading.Barrier(N_THREADS)
+    found = []
+    errors = []
+    gate = threading.Barrier(N_THREADS)
 
     def work():
         try:
@@ -110,7 +112,9 @@ def test_a_limit_is_restored(before, monkeypatch):
 
 def test_the_last_thread_out_restores_the_limit_that_the_first_one_set():
     """threadpoolctl 3.8 ignores a limit set by another thread than the one that set it first."""
-    first_in, second_in, first_out = threading.Event(), threading.Event(), threading.Event()
+    first_in = threading.Event()
+    second_in = threading.Event()
+    first_out = threading.Event()
 
     def first():
         with single_threaded_blas():

@@ -33,7 +33,8 @@ def test_rows_are_not_copied_without_need(tmp_path):
 def test_rows_that_only_dlpack_gives_are_read():
     class Tensor:
         def __init__(self, values, device):
-            self.values, self.device = values, device
+            self.values = values
+            self.device = device
 
         def __dlpack__(self, **kwargs):
             if self.device != 1:
@@ -130,7 +131,8 @@ def test_rows_and_graphs_become_aligned(rng, index):
 def test_float64_queries_that_are_float32_do_not_widen_the_rows(rng, kind):
     """A service's queries come as Python's numbers; a copy of all rows for each would take longer than the answer."""
     X = kind(rng.normal(size=(50, 4)).astype(np.float32))
-    same, finer = X[:3].astype(np.float64), kind(rng.normal(size=(3, 4)))
+    same = X[:3].astype(np.float64)
+    finer = kind(rng.normal(size=(3, 4)))
     huge = kind(np.full((1, 4), 1e100))
     rows, asked = match_rows(X, same)
     assert rows.dtype == asked.dtype == np.float32
@@ -182,7 +184,8 @@ BROKEN = {  # of 3 x 3 matrices: SciPy 1.17's own check passes the first, and so
 @pytest.mark.parametrize("parts", BROKEN.values(), ids=BROKEN)
 def test_every_public_function_refuses_a_broken_matrix(parts, form):
     broken = compressed(form, (3, 3), *parts)
-    X, y = np.eye(3), [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
+    X = np.eye(3)
+    y = [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
     doors = [
         lambda: graph.kneighbors(broken, 1),
         lambda: graph.kneighbors(X, 1, queries=broken),

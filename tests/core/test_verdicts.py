@@ -40,7 +40,8 @@ def reviewed(rng, rate=0.1):
 def test_verdicts_replace_labels_and_keep_the_rates_of_the_labels_as_given(rng):
     """Verdicts on the clearest mistakes take away the evidence of the others."""
     X, given, verdicts, before = reviewed(rng)
-    decided, corrected = verdicts != -1, np.where(verdicts == -1, given, verdicts)
+    decided = verdicts != -1
+    corrected = np.where(verdicts == -1, given, verdicts)
     alpha = np.where(decided, 0.0, np.where(given == -1, 0.999, 0.6))
     alone = clone(before).fit(X, corrected, alpha=alpha)
     both = clone(before).fit(X, given, verdicts=np.where(decided, verdicts, np.nan))
@@ -60,7 +61,8 @@ def test_verdicts_replace_labels_and_keep_the_rates_of_the_labels_as_given(rng):
 
 def scores_without_own_label(model, rows):
     """V, which flip scores hold: distances of V, within [0, 1], from the labels."""
-    E, k = model.propagated_errors_, 10
+    E = model.propagated_errors_
+    k = 10
     places = model.embedding_, model.ridge_scores_
     V = sum(reference.transition_matrix(neighbor_graph(at, k)) @ e for at, e in zip(places, E, strict=True))
     return 0.375 * V[rows]
@@ -77,9 +79,11 @@ def test_thresholds_with_verdicts_by_the_definition(rng, rule, removed):
         verdicts[:, 0] = -1
         verdicts[np.flatnonzero(given[:, 0] == 0)[:2], 0] = 1
     model = ResidualPropagation(n_neighbors=5, n_estimators=0, threshold=rule, random_state=0)
-    before, after = clone(model).fit(X, given), clone(model).fit(X, given, verdicts=verdicts)
+    before = clone(model).fit(X, given)
+    after = clone(model).fit(X, given, verdicts=verdicts)
     corrected = np.where(verdicts == -1, given, verdicts)
-    rows, known = (given != -1).any(axis=1), given != -1
+    rows = (given != -1).any(axis=1)
+    known = given != -1
     added = np.where(known, corrected - given, 0).sum(axis=0)
     assert (added.sum() < 0) == removed
     assert added[0] > 0
@@ -87,13 +91,15 @@ def test_thresholds_with_verdicts_by_the_definition(rng, rule, removed):
     if rule != "prior":
         groups = [np.ones(3, bool)] if rule == "f1" else np.eye(3, dtype=bool)
         for chosen in groups:  # of labels that share a threshold
-            t0, these = before.thresholds_[chosen][0], known[rows] & chosen
+            t0 = before.thresholds_[chosen][0]
+            these = known[rows] & chosen
             expected = t0
             if added[chosen].sum() <= 0:
                 expected = max(t0, np.sort(V1[these])[-int((V0[these] > t0).sum())])
             np.testing.assert_allclose(after.thresholds_[chosen], expected, atol=1e-12)
     else:
-        r, M = before.flip_rate_, known.sum(axis=0)
+        r = before.flip_rate_
+        M = known.sum(axis=0)
         shares = np.clip((np.where(known, given, 0).sum(axis=0) / M - r) / (1 - 2 * r), 0, 1)
         shares += 0 if removed else np.maximum(added, 0) / M
         expected = reference.prior_cutoffs(np.clip(V1, 0, 1), shares)
@@ -102,8 +108,10 @@ def test_thresholds_with_verdicts_by_the_definition(rng, rule, removed):
 
 def test_macro_takes_the_verdicts_of_a_label_that_only_they_give(data):
     X, Y, _ = data
-    given, verdicts = Y.copy(), np.full(Y.shape, -1)
-    given[:45, 2], verdicts[:8, 2] = 0, 1
+    given = Y.copy()
+    verdicts = np.full(Y.shape, -1)
+    given[:45, 2] = 0
+    verdicts[:8, 2] = 1
     model = plain().set_params(threshold="macro")
     with pytest.warns(UserWarning, match="1 of 4 labels is never predicted"):
         assert clone(model).fit(X, given).thresholds_[2] == np.finfo(float).max
@@ -130,9 +138,11 @@ def test_fits_with_a_hundred_verdicts_equal_the_stored_numbers(case, shared):
     d = draw(STUDIES["benchmarks"], case["dataset"], case["seed"], "full", str(shared / "data"))
     y = mask_labels(flip_labels(d.target, 0.1, random_state=case["seed"]), 0.3, random_state=case["seed"])
     before = ResidualPropagation(n_jobs=1).fit(d.train, y)
-    first, verdicts = rank_suspects(before, y).first(100), np.full(y.shape, -1)
+    first = rank_suspects(before, y).first(100)
+    verdicts = np.full(y.shape, -1)
     verdicts[first.row, first.label] = d.target[first.row, first.label]
-    after, corrected = clone(before).fit(d.train, y, verdicts=verdicts), np.where(verdicts == -1, y, verdicts)
+    after = clone(before).fit(d.train, y, verdicts=verdicts)
+    corrected = np.where(verdicts == -1, y, verdicts)
     more = rank_suspects(after, y, verdicts=verdicts).first(100)
     wrong = (corrected[more.row, more.label] != d.target[more.row, more.label]).sum()
     found = [after.flip_rate_, before.thresholds_[0], after.thresholds_[0]]
@@ -147,7 +157,8 @@ def test_verdicts_on_classes_replace_them(data):
     names = np.array(["low", "mid", "high"])[np.digitize(X[:, 0], [-0.5, 0.5])].astype(object)
     names[45:] = -1
     verdicts = np.full(90, None)
-    verdicts[:3], verdicts[50] = ["high", "low", "mid"], "high"
+    verdicts[:3] = ["high", "low", "mid"]
+    verdicts[50] = "high"
     corrected = np.where(verdicts == None, names, verdicts)  # noqa: E711
     found = plain().fit(X, names, verdicts=verdicts)
     alpha = np.where(corrected == -1, 0.999, np.where(corrected == verdicts, 0.0, 0.6))
@@ -184,7 +195,8 @@ def test_verdicts_on_unlabelled_rows_and_with_names(data):
 
 def test_verdicts_are_routed_with_their_rows(rng):
     Y = (rng.random((80, 2)) < 0.4).astype(int)
-    X, seen = 2 * Y + rng.normal(size=Y.shape), []
+    X = 2 * Y + rng.normal(size=Y.shape)
+    seen = []
 
     class Recorded(ResidualPropagation):
         def fit(self, X, y, *, graph=None, alpha=None, labeled=None, verdicts=None):

@@ -62,8 +62,11 @@ def test_cython_goes_from_rows_to_soft_labels_with_the_bits_of_python(small_pack
     embedder = importlib.import_module("embedder")
     X, Y, alpha, labeled = case()
     n = len(X)
-    squared, neighbors = np.empty((n, k)), np.empty((n, k), np.intp)
-    indptr, columns, F = np.empty(n + 1, np.int64), np.full(2 * n * k, -7, np.int32), np.empty_like(Y)
+    squared = np.empty((n, k))
+    neighbors = np.empty((n, k), np.intp)
+    indptr = np.empty(n + 1, np.int64)
+    columns = np.full(2 * n * k, -7, np.int32)
+    F = np.empty_like(Y)
     given = [X.copy(), Y.copy(), alpha.copy(), labeled.copy()]
     edges, quality = embedder.soft_labels(X, Y, alpha, labeled.view(np.uint8), squared, neighbors, indptr, columns, F)
     for before, after in zip(given, (X, Y, alpha, labeled), strict=True):
@@ -87,7 +90,8 @@ def test_c_fills_t_and_soft_labels_with_the_bits_of_python(small_package, weight
     X, Y, alpha, labeled = case()
     Y[~labeled] = 0
     W = graph.neighbor_graph(X, 8, edge_weights="rbf" if weighted else "binary")
-    T, F = np.empty(W.nnz), np.empty_like(Y)
+    T = np.empty(W.nnz)
+    F = np.empty_like(Y)
     weights = W.data if weighted else None
     residual = spread.spread(W.indptr.astype(np.int64), W.indices.astype(np.int32), weights, Y, alpha, T, F)
     np.testing.assert_array_equal(T, graph.transition_matrix(W).data)
@@ -99,14 +103,17 @@ def test_c_fills_t_and_soft_labels_with_the_bits_of_python(small_package, weight
 @pytest.mark.slow
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
 def test_cython_and_c_search_through_an_index(small_package, metric, rng):
-    X, Q = rng.integers(-3, 4, (300, 9)).astype(float), rng.standard_normal((12, 9))
+    X = rng.integers(-3, 4, (300, 9)).astype(float)
+    Q = rng.standard_normal((12, 9))
     expected = graph.kneighbors(X, 4, queries=Q, metric=metric)
-    distances, found = np.empty((12, 4)), np.empty((12, 4), np.intp)
+    distances = np.empty((12, 4))
+    found = np.empty((12, 4), np.intp)
     cosine = metric == "cosine"
     assert importlib.import_module("nearest").through_index(X, Q, distances, found, 4, cosine) == 0
     assert_same((distances if cosine else np.sqrt(distances), found), expected)
     if cosine:
-        distances[:], found[:] = -1, -1
+        distances[:] = -1
+        found[:] = -1
         assert importlib.import_module("spread").by_angle(X, Q, 9, 4, distances, found) == 0
         assert_same((distances, found), expected)
         Q[0, 0] = np.nan
@@ -116,7 +123,8 @@ def test_cython_and_c_search_through_an_index(small_package, metric, rng):
 @pytest.mark.slow
 def test_threads_of_cpp_search_one_index_without_the_gil(small_package, rng):
     X = rng.integers(-3, 4, (301, 9)).astype(float)
-    squared, found = np.empty((301, 4)), np.empty((301, 4), np.intp)
+    squared = np.empty((301, 4))
+    found = np.empty((301, 4), np.intp)
     by_threads = importlib.import_module("threads").by_threads
     by_threads(X, 9, 4, squared, found)
     assert_same((np.sqrt(squared), found), graph.kneighbors(X, 4, queries=X))
@@ -152,7 +160,8 @@ print(*found)
 @pytest.mark.parametrize(("source", "standard"), [("spread.c", "c11"), ("program.c", "c11"), ("threads.cpp", "c++17")])
 def test_the_examples_and_the_header_compile_without_a_warning(source, standard):
     """Python's own headers are not asked for more than they promise."""
-    compiler, warnings = "g++" if source.endswith("cpp") else "gcc", ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+    compiler = "g++" if source.endswith("cpp") else "gcc"
+    warnings = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
     folders = ["-isystem", sysconfig.get_path("include"), f"-I{nmlsdr.get_include()}"]
     file = Path(__file__).parents[1] / "embedding" / source
     command = [compiler, f"-std={standard}", *warnings, *folders, "-fsyntax-only", file]
@@ -167,7 +176,8 @@ def program(tmp_path_factory):
     if not shutil.which("gcc") or library.suffix != ".so" or not library.is_file():
         pytest.skip("no gcc, or this Python has no shared library")
     folders = [f"-I{sysconfig.get_path('include')}", f"-I{nmlsdr.get_include()}"]
-    file, program = Path(__file__).parents[1] / "embedding" / "program.c", tmp_path_factory.mktemp("main") / "program"
+    file = Path(__file__).parents[1] / "embedding" / "program.c"
+    program = tmp_path_factory.mktemp("main") / "program"
     subprocess.run(["gcc", *folders, file, library, f"-Wl,-rpath,{library.parent}", "-o", program], check=True)
     return program
 
@@ -216,7 +226,8 @@ def nearest(small_package):
 
 def neighbors(nearest, X, k, queries=None, n_threads=2):
     shape = (len(X if queries is None else queries), k)
-    squared, indices = np.full(shape, np.nan), np.full(shape, -1, np.intp)
+    squared = np.full(shape, np.nan)
+    indices = np.full(shape, -1, np.intp)
     if queries is None:
         code = nearest.own(X, squared, indices, k, n_threads)
     else:
@@ -260,7 +271,9 @@ def test_a_search_with_an_absurd_number_of_threads_has_as_many_as_it_can_use(nea
 
 def table():
     """The functions of the capsule, as include/nmlsdr.h declares them."""
-    P, size, number = ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int
+    P = ctypes.c_void_p
+    size = ctypes.c_ssize_t
+    number = ctypes.c_int
     kinds = [number]
     kinds += [ctypes.CFUNCTYPE(number, number, number, P, size, P, size, size, size, P, P, number)]
     kinds += [ctypes.CFUNCTYPE(size, P, size, size, P, P, number)]
@@ -282,7 +295,8 @@ def table():
         "message",
     ]
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
-    pointer.restype, pointer.argtypes = P, [ctypes.py_object, ctypes.c_char_p]
+    pointer.restype = P
+    pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
     kind = type("Table", (ctypes.Structure,), {"_fields_": list(zip(names, kinds, strict=True))})
     return kind.from_address(pointer(c_api.TABLE, b"nmlsdr.c_api.TABLE"))
 
@@ -302,7 +316,8 @@ def at(array):
 
 def transition(indptr, columns, weights=None, n=None, n_threads=1):
     values = np.full(max(len(columns), 1), np.nan)
-    indptr, columns = np.asarray(indptr, np.int64), np.asarray(columns, np.int32)
+    indptr = np.asarray(indptr, np.int64)
+    columns = np.asarray(columns, np.int32)
     n = len(indptr) - 1 if n is None else n
     return table().transition_matrix(at(indptr), at(columns), at(weights), n, at(values), n_threads), values
 
@@ -310,13 +325,15 @@ def transition(indptr, columns, weights=None, n=None, n_threads=1):
 def neighbor_graph(lists, n_threads=1):
     lists = np.ascontiguousarray(lists, np.intp)
     n, k = lists.shape
-    indptr, columns = np.empty(n + 1, np.int64), np.empty(2 * n * k, np.int32)
+    indptr = np.empty(n + 1, np.int64)
+    columns = np.empty(2 * n * k, np.int32)
     return table().neighbor_graph(at(lists), n, k, at(indptr), at(columns), n_threads), indptr, columns
 
 
 def propagate(W, Y, alpha, labeled=None, tol=1e-8, quality=None, n_threads=2):
     F = np.full_like(Y, np.nan)
-    indptr, columns = W.indptr.astype(np.int64), W.indices.astype(np.int32)
+    indptr = W.indptr.astype(np.int64)
+    columns = W.indices.astype(np.int32)
     told = None if quality is None else ctypes.addressof(quality)
     code = table().propagate(
         at(indptr),
@@ -340,7 +357,10 @@ def test_get_include_returns_the_folder_of_the_header_with_the_version_of_the_ta
     assert f"#define NMLSDR_API {table().version}\n" in header
 
 
-FLOAT32, FLOAT64, EUCLIDEAN, COSINE = 0, 1, 0, 1
+FLOAT32 = 0
+FLOAT64 = 1
+EUCLIDEAN = 0
+COSINE = 1
 CODES = [
     "OK",
     "NO_MEMORY",
@@ -362,7 +382,8 @@ CODES = [
 def search(rows, k, queries=None, metric=EUCLIDEAN, *, kind=None, index=None, n_threads=2):
     """What `nearest` answers, or `index_query` of an index; with the arrays that it filled."""
     shape = (len(rows if queries is None else queries), max(k, 0))
-    distances, found = np.full(shape, np.nan), np.full(shape, -1, np.intp)
+    distances = np.full(shape, np.nan)
+    found = np.full(shape, -1, np.intp)
     kind = int(rows.dtype == np.float64) if kind is None else kind
     n, d = rows.shape
     if index is None:
@@ -382,8 +403,11 @@ def new_index(rows, metric=EUCLIDEAN):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
 def test_nearest_and_an_index_return_the_bits_of_kneighbors(dtype, metric, rng):
-    X, Q = rng.integers(-2, 3, (300, 9)).astype(dtype), rng.standard_normal((40, 9)).astype(dtype)
-    X[[3, 7]], Q[2] = 0, 0  # rows without a direction
+    X = rng.integers(-2, 3, (300, 9)).astype(dtype)
+    Q = rng.standard_normal((40, 9)).astype(dtype)
+    # rows without a direction
+    X[[3, 7]] = 0
+    Q[2] = 0
     number = COSINE if metric == "cosine" else EUCLIDEAN
 
     def same(distances):
@@ -397,7 +421,9 @@ def test_nearest_and_an_index_return_the_bits_of_kneighbors(dtype, metric, rng):
     code, index = new_index(X, number)
     assert code == 0
     expected = graph.kneighbors(X, 5, queries=Q, metric=metric)
-    given, X[:] = X.copy(), 9  # the index has a copy
+    # the index has a copy
+    given = X.copy()
+    X[:] = 9
     for queries in (Q, Q.astype(np.float64)):  # of both types, and twice
         code, distances, found = search(X, 5, queries, index=index, kind=int(queries.dtype == np.float64))
         assert code == 0
@@ -474,7 +500,8 @@ def test_the_forced_simd_level_applies_to_c_too(monkeypatch):
     for before, after in zip(expected, found, strict=True):
         np.testing.assert_array_equal(after, before)
     monkeypatch.setenv("NMLSDR_SIMD", "sse9")
-    squared, indices = np.empty((3000, 5)), np.empty((3000, 5), np.intp)
+    squared = np.empty((3000, 5))
+    indices = np.empty((3000, 5), np.intp)
     given = at(X), 3000, None, 0, 20, 5, at(squared), at(indices), 2
     assert table().nearest(FLOAT64, EUCLIDEAN, *given) == UNKNOWN_NAME
     assert transition([0, 1, 2], [1, 0])[0] == UNKNOWN_NAME
@@ -584,12 +611,21 @@ def test_null_is_refused_wherever_the_header_does_not_allow_it():
     X, Y, alpha, _ = case(60)
     W = graph.neighbor_graph(X, 5)
     lists = graph.kneighbors(X, 5)[1]
-    indptr, columns = W.indptr.astype(np.int64), W.indices.astype(np.int32)
-    squared, found, F, values = np.zeros((60, 5)), np.zeros((60, 5), np.intp), np.zeros_like(Y), np.zeros(W.nnz)
-    pointers, space, index = np.zeros(61, np.int64), np.zeros(600, np.int32), new_index(X)[1]
-    x, out = at(X), (at(squared), at(found))
-    kept, graph_of = Quality(), (at(indptr), at(columns))
-    quality, held = ctypes.addressof(kept), ctypes.addressof(index)
+    indptr = W.indptr.astype(np.int64)
+    columns = W.indices.astype(np.int32)
+    squared = np.zeros((60, 5))
+    found = np.zeros((60, 5), np.intp)
+    F = np.zeros_like(Y)
+    values = np.zeros(W.nnz)
+    pointers = np.zeros(61, np.int64)
+    space = np.zeros(600, np.int32)
+    index = new_index(X)[1]
+    x = at(X)
+    out = (at(squared), at(found))
+    kept = Quality()
+    graph_of = (at(indptr), at(columns))
+    quality = ctypes.addressof(kept)
+    held = ctypes.addressof(index)
     calls = {  # the arguments, and the places of the pointers that may be NULL
         "nearest": ((FLOAT64, COSINE, x, 60, x, 60, 7, 5, *out, 1), ()),
         "neighbor_graph": ((at(lists), 60, 5, at(pointers), at(space), 1), ()),
@@ -609,7 +645,8 @@ def test_null_is_refused_wherever_the_header_does_not_allow_it():
         if name != "index_new":
             assert getattr(table(), name)(*arguments) >= 0
     # no queries: success that writes nothing, but never the rows themselves, which NULL stands for in `nearest`
-    squared[:], found[:] = -1, -1
+    squared[:] = -1
+    found[:] = -1
     assert table().index_query(index, FLOAT64, x, 0, 7, 5, *out, 1) == OK
     assert table().index_query(index, FLOAT64, None, 0, 7, 5, *out, 1) == NULL_POINTER
     assert (squared == -1).all()
@@ -630,7 +667,8 @@ def transition_of_nothing():
 
 def test_every_code_has_a_name_in_both_headers_and_a_sentence():
     include = Path(nmlsdr.get_include())
-    header, pxd = (include / "nmlsdr" / "codes.h").read_text(), (include.parent / "c_api.pxd").read_text()
+    header = (include / "nmlsdr" / "codes.h").read_text()
+    pxd = (include.parent / "c_api.pxd").read_text()
     codes = dict(zip(CODES, range(0, -len(CODES), -1), strict=True))
     assert {name: int(code) for name, code in re.findall(r"NMLSDR_(\w+) = (0|-\d+)\b", header)} == codes | {
         "FLOAT32": 0,

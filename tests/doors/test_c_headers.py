@@ -66,7 +66,8 @@ def answers(program, cases, **environment):
     given = b"".join(asked(*case) for case in cases)
     done = subprocess.run([program], input=given, capture_output=True, env={**os.environ, **environment}, check=False)
     assert done.returncode == 0, done.stderr.decode()
-    found, at = [], 0
+    found = []
+    at = 0
     for X, k, Q, *_ in cases:
         shape = X.shape[0] if Q is None else Q.shape[0], k
         size = shape[0] * k
@@ -84,8 +85,10 @@ def hostile(n=210):
     cases = []
     for number, name in enumerate(MAKERS):
         for d in (3, 20):
-            X, Q = make(name, (n, d), 5), make(name, (30 if d == 20 else 260, d), 6)
-            X[[5, 6, 100]], Q[[2, 3]] = 0, 0
+            X = make(name, (n, d), 5)
+            Q = make(name, (30 if d == 20 else 260, d), 6)
+            X[[5, 6, 100]] = 0
+            Q[[2, 3]] = 0
             metric = "cosine" if number % 2 == d % 2 else "euclidean"
             cases += [(X, 7, None, metric), (X, 7, Q, metric), (X, 7, Q[:3], metric), (X[:9], 9, Q[:9], "cosine")]
             if np.abs(X).max() < 1e30 and np.abs(Q).max() < 1e30:
@@ -180,7 +183,8 @@ def test_pkg_config_finds_the_headers(installed):
 def test_fast_math_is_refused_and_a_file_may_have_declarations_alone(tmp_path):
     with pytest.raises(AssertionError, match="nmlsdr's results are wrong with -ffast-math"):
         compiled(["gcc", "-Ofast"], "answer.c", tmp_path)
-    header, objects = Path(nmlsdr.get_include(), "nmlsdr", "neighbors.h"), [tmp_path / "first.o", tmp_path / "second.o"]
+    header = Path(nmlsdr.get_include(), "nmlsdr", "neighbors.h")
+    objects = [tmp_path / "first.o", tmp_path / "second.o"]
     base = ["gcc", "-std=c99", *WARNINGS, f"-I{nmlsdr.get_include()}", "-DNMLSDR_EXTERN", "-c"]
     output(*base, SOURCES / "alone.c", "-o", objects[0])
     output(*base, "-DNMLSDR_IMPLEMENTATION", "-x", "c", header, "-o", objects[1])
@@ -229,14 +233,22 @@ def nearest(library, rows, queries=None, metric=0, k=2, **outputs):
     return library.nmlsdr_nearest(*pointers, metric, ctypes.c_ssize_t(k), *at, 1)
 
 
-OK, NULL_POINTER, NOT_FINITE, BAD_K, BAD_SIZE, UNKNOWN_NAME, BAD_GRAPH = 0, -2, -3, -4, -5, -6, -7
+OK = 0
+NULL_POINTER = -2
+NOT_FINITE = -3
+BAD_K = -4
+BAD_SIZE = -5
+UNKNOWN_NAME = -6
+BAD_GRAPH = -7
 
 
 def test_the_header_refuses_what_is_out_of_range(library, rng, monkeypatch):
-    X, Q = rng.standard_normal((20, 9)), rng.standard_normal((3, 9))
+    X = rng.standard_normal((20, 9))
+    Q = rng.standard_normal((3, 9))
     S = sparse.csr_array(X * (X > 0))
     for rows, other in ((X, Q), (S, sparse.csr_array(Q))):
-        given, queries = described(rows), described(other)
+        given = described(rows)
+        queries = described(other)
         assert nearest(library, given, queries) == OK
         for changes, code in (
             *((({"kind": kind}), UNKNOWN_NAME) for kind in (-1, 4)),
@@ -275,7 +287,8 @@ def test_the_header_refuses_what_is_out_of_range(library, rng, monkeypatch):
     assert library.nmlsdr_index_new(ctypes.byref(described(X)), 0, None, 1) == NULL_POINTER
     assert nearest(library, ctypes.c_void_p(), described(X)) == NULL_POINTER
 
-    held, wrong = ctypes.c_void_p(7), np.full_like(Q, np.nan)
+    held = ctypes.c_void_p(7)
+    wrong = np.full_like(Q, np.nan)
     for rows, metric, code in (
         (None, 0, NULL_POINTER),
         (described(X, n=0), 0, BAD_SIZE),

@@ -90,7 +90,8 @@ def test_fit_predict_evaluate_in_every_format(run, tmp_path, rng, suffix):
     assert said == "The fit used 0 of these 25 rows with their labels."
     assert table[0].split() == ["label", "positives", "predicted", "precision", "recall", "F1", "AP"]
     for c, (name, row, shown) in enumerate(zip(expected, per_label, table[1:], strict=True)):
-        Y, given = Y_test[:, c], values[:, c]
+        Y = Y_test[:, c]
+        given = values[:, c]
         precision, recall, f1, _ = precision_recall_fscore_support(Y, given, average="binary", zero_division=0)
         ap = average_precision_score(Y, values[:, 3 + c])
         counts = [Y.sum(), given.sum()]

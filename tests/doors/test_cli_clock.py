@@ -45,7 +45,8 @@ def test_short_work_is_not_announced_and_not_measured():
 
 def test_boosted_trees_are_measured_where_a_fit_grows_them(rng, monkeypatch):
     monkeypatch.setattr("nmlsdr._cli.method.SMALL", 0)
-    args, X = argparse.Namespace(jobs=1, n_neighbors=5), rng.standard_normal((1100, 4))
+    args = argparse.Namespace(jobs=1, n_neighbors=5)
+    X = rng.standard_normal((1100, 4))
     y = (X[:, :2] > 0).astype(int)
     pieces = [measure(X, np.where(np.arange(1100)[:, None] < n, y, -1), args) for n in (1000, 1001)]
     assert pieces[0].boosted == 0 < pieces[1].boosted
@@ -57,7 +58,8 @@ def test_a_report_expects_its_fit_its_folds_and_its_learning_curve(run, tables, 
     monkeypatch.setattr("nmlsdr._cli.method.SMALL", 0)
     monkeypatch.setattr("nmlsdr._cli.method.TREES", 4)
     monkeypatch.setattr("nmlsdr._report.trial.TREES", 4)
-    pieces, expected = Pieces(3.0, 0.5, 1.0, 0.25, 2, 0), []
+    pieces = Pieces(3.0, 0.5, 1.0, 0.25, 2, 0)
+    expected = []
     monkeypatch.setattr("nmlsdr._cli.method.measure", lambda *_: pieces)
     monkeypatch.setattr(Console, "expect", lambda self, seconds, n_bytes: expected.append(seconds))
     options = ["--label-columns", label_columns(), "--out", "a.html"]

@@ -37,7 +37,8 @@ def make_rows(rng, n=80):
 @pytest.fixture
 def raw(tmp_path, rng):
     """train.csv and test.csv, whose columns stand in another order, with one more and without the labels."""
-    train, test = make_rows(rng), make_rows(rng, 30)
+    train = make_rows(rng)
+    test = make_rows(rng, 30)
     write_csv(tmp_path / "train.csv", NAMES, train)
     write_csv(tmp_path / "test.csv", NAMES, test)
     order = ["smoker", "visits", "id", "age", "ward"]
@@ -149,7 +150,8 @@ def test_all_bad_cells_are_in_one_answer(run, tmp_path):
     cells = [[i / 4, f"2020-01-{i % 28 + 1:02d}", i % 2] for i in range(400)]
     for i in range(12):
         cells[30 * i][0] = f"1o{i}"
-    cells[5][1], cells[7][2] = "soon", "perhaps"
+    cells[5][1] = "soon"
+    cells[7][2] = "perhaps"
     write_csv(tmp_path / "slips.csv", ["a", "day", "y"], cells)
     found = run("fit", "slips.csv", "--label-columns", "y", "-o", "m.skops")
     shown = ["line 2, column 'a': '1o0'", "line 7, column 'day': 'soon'", "line 9, column 'y': 'perhaps'", "and 4 more"]
@@ -302,7 +304,8 @@ def write_kind(path, names, rows):
         lines = ["@relation r", *(f"@attribute {name} {kind}" for name, kind in kinds.items()), "@data"]
         lines += [",".join(f"'{cell}'" if cell else "?" for cell in map(str, row)) for row in rows]
         return path.write_text("\n".join(lines) + "\n")
-    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
     table = {
         name: [None if cell == "" else float(cell) if name in numbers else cell for cell in cells]
         for name, cells in columns.items()
@@ -332,7 +335,8 @@ def test_every_format_with_missing_values_and_texts_is_read(run, raw, tmp_path, 
 
 
 def test_numbers_with_holes_in_npz(run, tmp_path):
-    X, y = np.tile(np.eye(2), (20, 1)), np.tile(np.eye(2, dtype=int), (20, 1))
+    X = np.tile(np.eye(2), (20, 1))
+    y = np.tile(np.eye(2, dtype=int), (20, 1))
     y[:6] = 1 - y[:6]  # or a feature would be a label
     X[3, 1] = np.nan
     np.savez(tmp_path / "a.npz", X=X, y=y)
@@ -371,7 +375,8 @@ def test_a_model_accepts_raw_tables_without_preparation(run, raw, tmp_path):
     train = read_table(tmp_path / "train.csv", plan=Choices(), **read)
     new = read_table(tmp_path / "test.csv", plan=model.plan, **read).data
     X = SimpleImputer(strategy="median").fit_transform(train.data)
-    mean, scale = X.mean(axis=0), X.std(axis=0)
+    mean = X.mean(axis=0)
+    scale = X.std(axis=0)
     wanted = nmlsdr.ResidualPropagation(n_neighbors=10).fit((X - mean) / scale, train.target)
     scores = wanted.predict_proba((new - mean) / scale)
     _, rows = read_csv(tmp_path / "predict-test.csv")

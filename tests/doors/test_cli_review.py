@@ -229,7 +229,8 @@ class Recorder:
     """Keeps the alpha that it is fitted with."""
 
     def __init__(self, alpha_labeled=0.6, alpha_unlabeled=0.999):
-        self.alpha_labeled, self.alpha_unlabeled = alpha_labeled, alpha_unlabeled
+        self.alpha_labeled = alpha_labeled
+        self.alpha_unlabeled = alpha_unlabeled
 
     def fit(self, X, y, alpha=None):
         self.alpha = alpha
@@ -249,7 +250,9 @@ def test_reviewed_entries_alone_have_alpha_zero(settings, expected):
     given = np.array([[1, 0], [0, 1], [-1, -1]])
     table = Table(data=None, target=None, labeled=None, given=given, verdicts=np.full((3, 2), -1))
     assert fit_reviewed(Recorder(**settings), None, table).alpha is None
-    table.verdicts[1, 0], table.verdicts[0, 0] = 0, -2  # who cannot tell leaves the entry to the neighbours
+    # who cannot tell leaves the entry to the neighbours
+    table.verdicts[1, 0] = 0
+    table.verdicts[0, 0] = -2
     np.testing.assert_allclose(fit_reviewed(Recorder(**settings), None, table).alpha, expected, rtol=0, atol=1e-15)
 
 

@@ -26,7 +26,8 @@ def rows(rng):
     """Texts of a table with an id, a category, two numbers, and a list of labels that depend on the numbers."""
     made = []
     for i in range(N):
-        pressure, fault = rng.normal(50, 10), int(rng.integers(4))
+        pressure = rng.normal(50, 10)
+        fault = int(rng.integers(4))
         number = german(pressure + 12 * (fault % 2))
         made.append([f"K{i:03d}", PLACES[i % 3], number, german(1000 * pressure + 9000 * (fault > 1)), FAULTS[fault]])
     return made
@@ -168,7 +169,8 @@ def test_totals_and_remarks_below_a_sheet_are_no_rows(book, rows):
 
 def test_a_workbook_tomorrow_for_a_model_from_csv(run, write, book, rows, tmp_path):
     """A typed number has no decimal mark to dispute, and n/d beside it is a missing value."""
-    names, new = NAMES[:4], [row[:4] for row in rows[:20]]
+    names = NAMES[:4]
+    new = [row[:4] for row in rows[:20]]
     new[4][3] = new[7][2] = "n/d"
     new[5][3] = "1.234,00"  # typed 1234; 1.234 would be another number as a text
     new[6][2] = "1,234"
@@ -264,7 +266,9 @@ def test_plus_and_minus_one_are_not_read_as_yes_and_unknown(run, tmp_path):
 def test_labels_that_differ_by_a_letter_are_said(write, rows):
     labels = ["vazamento", "ruido", "vazamento|ruido", "desgaste 1", "desgaste 2"]
     lines = [[row[2], labels[min(i % 53, 2)]] for i, row in enumerate(rows * 5)]
-    lines[5][1], lines[6][1], lines[7][1] = "vasamento", "desgaste 1", "zzz"
+    lines[5][1] = "vasamento"
+    lines[6][1] = "desgaste 1"
+    lines[7][1] = "zzz"
     for line in lines[8:16]:  # too many for a slip of the pen
         line[1] = "ruidos|vazamento"
     table = read(write("t.csv", ["Druck", "Schaden"], *lines), separator="|")
@@ -350,7 +354,9 @@ def test_words_of_a_column_of_few_levels_are_no_missing_values(write, rows):
 
 
 def test_review_says_where_a_table_is_not_as_at_the_fit_of_a_model(run, write, rows, tmp_path):
-    model, out, rows = tmp_path / "m.skops", tmp_path / "r.csv", rows * 4
+    model = tmp_path / "m.skops"
+    out = tmp_path / "r.csv"
+    rows = rows * 4
     train = write("train.csv", NAMES, *rows)
     assert run("fit", train, "--label-list", "Schaden", "--out", model).status == 0
     thousandth = [[*row[:3], row[3].replace(".", ""), row[4]] for row in rows]

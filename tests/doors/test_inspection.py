@@ -32,7 +32,8 @@ def two_groups(rng):
     side = np.repeat([0, 1], 30)
     X = rng.normal(size=(60, 5)) + 6 * side[:, None]
     Y = np.column_stack([1 - side, side])
-    Y[3], Y[40] = [1, 1], [0, 0]
+    Y[3] = [1, 1]
+    Y[40] = [0, 0]
     Y[[10, 20, 29, 50, 55, 59]] = -1
     return X, Y
 
@@ -43,7 +44,8 @@ def two_groups(rng):
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_every_kind_lists_its_annotations_once_and_in_order(data):
-    n, C = data.draw(st.integers(1, 8)), data.draw(st.integers(1, 4))
+    n = data.draw(st.integers(1, 8))
+    C = data.draw(st.integers(1, 4))
     # few distinct scores, so that ties are common
     scores = np.array(data.draw(st.lists(st.sampled_from([0.0, 0.25, 1.0]), min_size=n * C, max_size=n * C)))
     scores = scores.reshape(n, C)
@@ -61,7 +63,8 @@ def test_every_kind_lists_its_annotations_once_and_in_order(data):
         assert (found.given == Y[found.row, found.label]).all()
         assert (found.kind == np.where(found.given == 1, "wrong", "forgotten")).all()
     for kind in KINDS:
-        alone, among = lists[kind], lists["all"]
+        alone = lists[kind]
+        among = lists["all"]
         assert alone.rank.tolist() == list(range(1, len(alone.rank) + 1))
         mine = among.kind == kind
         assert among.rank[mine].tolist() == alone.rank.tolist()
@@ -72,7 +75,8 @@ def test_every_kind_lists_its_annotations_once_and_in_order(data):
 @given(st.integers(0, 2**32 - 1), st.integers(0, 60), st.sampled_from([1, 7, 1000]))
 def test_the_first_are_the_beginning_of_the_whole_list_also_where_scores_are_equal(seed, n, block):
     rng = np.random.default_rng(seed)
-    Y, scores = rng.integers(-1, 2, (14, 4)), rng.choice([0.0, 0.2, 0.999, 1.0], (14, 4))
+    Y = rng.integers(-1, 2, (14, 4))
+    scores = rng.choice([0.0, 0.2, 0.999, 1.0], (14, 4))
     Y[0, 0] = 0
     verdicts = rng.choice([-2, -1, -1, 0, 1, np.nan], Y.shape)
     with pytest.MonkeyPatch.context() as patch:
@@ -99,7 +103,8 @@ def plain_audit(s, Y, kinds, r, h, verdicts, n_each):
     decided = [p for p in v if verdicts[p] >= 0]
     wrong = {p: verdicts[p] != Y[p] for p in decided}
     scale = (1 + sum(wrong.values())) / (1 + sum(v[p] / (1 + v[p]) for p in decided))
-    first, factor = [], np.ones(C)
+    first = []
+    factor = np.ones(C)
     for c in range(C):
         own = [p for p in decided if p[1] == c]
         first += [p for p in plain if p[1] == c][: max(0, n_each - len(own))]
@@ -115,7 +120,8 @@ def plain_audit(s, Y, kinds, r, h, verdicts, n_each):
 @pytest.mark.parametrize("kind", ["all", "wrong"])
 def test_an_audit_comes_first_and_verdicts_order_the_others(rng, n_each, kind):
     for _ in range(20):
-        s, Y = rng.random((30, 4)) ** 2, rng.integers(-1, 2, (30, 4))
+        s = rng.random((30, 4)) ** 2
+        Y = rng.integers(-1, 2, (30, 4))
         verdicts = np.where(rng.random(Y.shape) < 0.1, rng.choice([-2, 0, 1], Y.shape), -1)
         verdicts[:, 3] = -1
         found = rank_suspects(s, Y, kind=kind, flip_rate=0.1, forget_rate=0.3, verdicts=verdicts, audit=n_each)
@@ -129,7 +135,8 @@ def test_an_audit_comes_first_and_verdicts_order_the_others(rng, n_each, kind):
 def test_after_a_fit_with_verdicts_its_scores_are_turned_to_those_against_the_labels_as_given(rng):
     """The fit's scores are against the verdicts, and a verdict counts by how doubtful the given label was."""
     Y = (rng.random((120, 3)) < 0.4).astype(int)
-    X, given = 2 * Y + rng.normal(size=Y.shape), np.where(rng.random(Y.shape) < 0.15, 1 - Y, Y)
+    X = 2 * Y + rng.normal(size=Y.shape)
+    given = np.where(rng.random(Y.shape) < 0.15, 1 - Y, Y)
     verdicts = np.where((given != Y) & (rng.random(Y.shape) < 0.5), Y, -1)
     model = ResidualPropagation(n_neighbors=5, n_estimators=0).fit(X, given, verdicts=verdicts)
     s = np.where(verdicts == -1, model.flip_scores_, 1 - model.flip_scores_)
@@ -140,7 +147,8 @@ def test_after_a_fit_with_verdicts_its_scores_are_turned_to_those_against_the_la
 
 def test_a_label_full_of_mistakes_is_found_by_its_audit(rng):
     """No score tells label 2 from the others: each has 60 entries with a flip score of .5, and its are wrong."""
-    s, Y = np.where(np.arange(600)[:, None] < 60, 0.5, 0.01) * np.ones(15), np.zeros((600, 15), dtype=int)
+    s = np.where(np.arange(600)[:, None] < 60, 0.5, 0.01) * np.ones(15)
+    Y = np.zeros((600, 15), dtype=int)
     truth = Y.copy()
     truth[:60, 2] = 1
     verdicts = np.full(Y.shape, -1)
@@ -156,7 +164,8 @@ def test_a_label_full_of_mistakes_is_found_by_its_audit(rng):
 
 
 def test_the_audit_of_many_labels_has_at_most_250_entries_of_those_with_most_suspicion():
-    s, Y = np.full((20, 100), 0.1), np.zeros((20, 100))
+    s = np.full((20, 100), 0.1)
+    Y = np.zeros((20, 100))
     s[:, 30:80] = 0.2
     found = rank_suspects(s, Y, audit=5)
     assert sorted(found.label[found.audit].tolist()) == np.repeat(np.arange(30, 80), 5).tolist()
@@ -341,8 +350,10 @@ def test_the_score_is_the_odds_times_the_rate_of_the_mistake(partly, rng):
     s = rng.choice([0.0, 0.01, 0.3, 0.6, 0.995, 1.0], (40, 3))
     Y = rng.integers(-1 if partly else 0, 2, (40, 3))
     Y[30:] = -1
-    known, l = Y != -1, int((Y != -1).any(axis=1).sum())
-    M, e = int(known.sum()), 1 / (2 * np.sqrt(l))
+    known = Y != -1
+    l = int((Y != -1).any(axis=1).sum())
+    M = int(known.sum())
+    e = 1 / (2 * np.sqrt(l))
     for r, h in ((0.1, 0.02), (0.0, 0.3), (0.2, 0.0)):
         found = rank_suspects(s, Y, flip_rate=r, forget_rate=h)
         clipped = np.minimum(np.maximum(s, e), 1 - e)
@@ -354,7 +365,8 @@ def test_the_score_is_the_odds_times_the_rate_of_the_mistake(partly, rng):
 
 
 def test_what_happens_more_often_comes_first():
-    scores, y = np.zeros((100, 3)), np.tile([1, 0, 0], (100, 1))
+    scores = np.zeros((100, 3))
+    y = np.tile([1, 0, 0], (100, 1))
     scores[0] = 0.9, 0.9, 0.7
     assert rank_suspects(scores, y, flip_rate=0.2, forget_rate=0.1).first(3).label.tolist() == [0, 1, 2]
     assert rank_suspects(scores, y, flip_rate=0.1, forget_rate=0.2).first(3).label.tolist() == [1, 0, 2]
@@ -368,7 +380,8 @@ def test_classes_are_listed_by_their_scores():
 
 
 def test_the_colour_of_a_label_leaves_rows_grey_whose_label_is_unknown(rng):
-    X, Y = rng.normal(size=(6, 3)), np.array([[1, 1], [0, 1], [1, 0], [0, -1], [1, -1], [-1, -1]])
+    X = rng.normal(size=(6, 3))
+    Y = np.array([[1, 1], [0, 1], [1, 0], [0, -1], [1, -1], [-1, -1]])
     display = EmbeddingDisplay.from_estimator(NMLSDR(1, n_neighbors=3).fit(X, Y), X, Y, color_by=1)
     assert [(name, np.flatnonzero(rows).tolist()) for name, rows in display.groups] == [
         ("label 1", [0, 1]),

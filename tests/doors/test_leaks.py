@@ -91,7 +91,8 @@ def test_columns_of_annotators_are_found_also_when_label_columns_are_given(run, 
         rows = zip(*([("" if v != v else v) for v in values.tolist()] for values in columns.values()), strict=True)
         write_csv(tmp_path / "t.csv", list(columns), [list(row) for row in rows])
     else:
-        pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+        pyarrow = pytest.importorskip("pyarrow")
+        parquet = pytest.importorskip("pyarrow.parquet")
         parquet.write_table(pyarrow.table(columns), tmp_path / "t.parquet")
     found = ran(run("plan", f"t{suffix}", "--label-columns", "flu,cold"))
     assert re.search(r"  flu by A +like the labels +it is filled only where labels are", found.out)
@@ -203,7 +204,8 @@ class Rule:
     """A model that predicts by some features, and counts how often it is asked."""
 
     def __init__(self, *features):
-        self.features, self.n_asked = features, 0
+        self.features = features
+        self.n_asked = 0
 
     def predict(self, X):
         self.n_asked += 1

@@ -24,7 +24,8 @@ def drawn(rng, distance, forgets, invents=0.0, n=1500, C=4):
 def test_a_case_by_hand():
     """80 given 1s, so the first 8, 16, 32 and 64 rows are looked at; 51 of the 64 are given, and no 1 stands below."""
     found = estimate_mistakes(*perfect())
-    w, highest_rate = 51 / 64, 2 * np.sqrt(1 / 100 / 100) + 0.005
+    w = 51 / 64
+    highest_rate = 2 * np.sqrt(1 / 100 / 100) + 0.005
     h = 1 - w + 2 * np.sqrt(w * (1 - w) / 64)
     assert found.forgotten == (0.0, pytest.approx(h * 80 / (1 - h)))
     assert found.wrong[0] == 0
@@ -46,7 +47,8 @@ def test_the_order_of_rows_and_labels_and_the_scale_of_the_scores_do_not_matter(
     scores, y, _ = drawn(rng, 2.0, 0.3, 0.02)
     y[rng.random(y.shape) < 0.1] = -1
     found = np.array(estimate_mistakes(scores, y))
-    rows, labels = rng.permutation(len(y)), rng.permutation(y.shape[1])
+    rows = rng.permutation(len(y))
+    labels = rng.permutation(y.shape[1])
     np.testing.assert_allclose(estimate_mistakes(scores[rows][:, labels], y[rows][:, labels]), found, rtol=1e-12)
     np.testing.assert_allclose(estimate_mistakes(np.exp(0.5 * scores), y), found, rtol=1e-12)
 

@@ -270,8 +270,11 @@ def test_archive_members_that_overlap_are_refused(tmp_path, samples, n_copies):
         info = archive.getinfo(array_of(path))
         for number in range(n_copies):
             copy = zipfile.ZipInfo(f"{number}.npy")
-            copy.header_offset, copy.CRC, copy.file_size = info.header_offset, info.CRC, info.file_size
-            copy.compress_size, copy.compress_type = info.compress_size, info.compress_type
+            copy.header_offset = info.header_offset
+            copy.CRC = info.CRC
+            copy.file_size = info.file_size
+            copy.compress_size = info.compress_size
+            copy.compress_type = info.compress_type
             archive.filelist.append(copy)
             archive.NameToInfo[copy.filename] = copy
         archive._didModify = True
@@ -323,20 +326,23 @@ def child_before_parent(stored):
     feature, left, threshold = (stored[name] for name in ("feature", "left", "threshold"))
     parent = 1 + int(feature[1] < 0)
     assert (left[0], left[parent]) == (1, 3)
-    left[0], left[parent] = 3, 1
+    left[0] = 3
+    left[parent] = 1
     for array in (feature, left, threshold):
         array[[1, 2, 3, 4]] = array[[3, 4, 1, 2]]
 
 
 def children_in_the_next_tree(stored):
     """The roots of two trees have each other's children, so that each node still has one parent."""
-    left, second = stored["left"], int(stored["roots"][1])
+    left = stored["left"]
+    second = int(stored["roots"][1])
     left[0], left[second] = left[second], left[0]
 
 
 def leaves_in_the_next_tree(stored):
     """The first leaves of two trees have each other's numbers."""
-    leaves, second = np.flatnonzero(stored["feature"] < 0), stored["roots"][1]
+    leaves = np.flatnonzero(stored["feature"] < 0)
+    second = stored["roots"][1]
     both = leaves[0], leaves[leaves > second][0]
     stored["left"][[*both]] = stored["left"][[*both[::-1]]]
 
@@ -420,7 +426,8 @@ def test_forged_trees_are_refused(tmp_path, rng, change, message):
 
 def two_trees_each(stored):
     """Without the last tree of the last model."""
-    stored["roots"], n_nodes = stored["roots"][:-1], stored["roots"][-2]
+    n_nodes = stored["roots"][-2]
+    stored["roots"] = stored["roots"][:-1]
     n_leaves = int((stored["feature"][:n_nodes] < 0).sum())
     stored.update({name: stored[name][:n_nodes] for name in ("feature", "threshold", "left")})
     stored.update({name: stored[name][:n_leaves] for name in ("values", "weights")})
@@ -472,7 +479,8 @@ def test_forged_boosted_trees_are_refused(tmp_path, rng, monkeypatch, change, me
 def test_forged_labels_that_are_rare_are_refused(tmp_path, rng, monkeypatch, position, change, message):
     """Of trees that are split by random sums: CSR rows."""
     monkeypatch.setattr(forests, "MOST_LABELS", 3)
-    X, Y = rng.standard_normal((60, 3)), (rng.random((60, 40)) < 0.04).astype(int)
+    X = rng.standard_normal((60, 3))
+    Y = (rng.random((60, 40)) < 0.04).astype(int)
     model = nmlsdr.ResidualPropagation(n_neighbors=4, n_estimators=3).fit(X, Y)
     path = tmp_path / "m.skops"
     save_model(path, model)
@@ -490,7 +498,8 @@ def test_forged_labels_that_are_rare_are_refused(tmp_path, rng, monkeypatch, pos
 def test_names_that_the_estimator_saw_are_kept(tmp_path, samples, pipeline):
     pd = pytest.importorskip("pandas")
     X, Y = samples
-    frame, labels = pd.DataFrame(X, columns=list("abcde")), pd.DataFrame(Y, columns=["p", "q", "r"])
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    labels = pd.DataFrame(Y, columns=["p", "q", "r"])
     model = make_pipeline(StandardScaler(), nmlsdr.MLkNN(4)) if pipeline else nmlsdr.MLkNN(4)
     save_model(tmp_path / "m.skops", model.fit(frame, labels))
     read = open_model(tmp_path / "m.skops")

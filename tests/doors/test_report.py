@@ -68,7 +68,8 @@ def test_constant_columns_and_columns_with_missing_values_are_reported():
 def test_a_category_with_holes_is_one_column_of_numbers_of_levels():
     raw = np.array([[0.5 * i, "" if i < 2 else "ab"[i % 2]] for i in range(8)], dtype=object)
     encoder = TableEncoder(one_hot=["1"])
-    X, names = encoder.fit_transform(raw), ["0", "1"]
+    X = encoder.fit_transform(raw)
+    names = ["0", "1"]
     X, found = encoder.plan_.collapsed(X)
     np.testing.assert_array_equal(X[:, 1], [np.nan, np.nan, 0, 1, 0, 1, 0, 1])
     facts = described.describe_table(X, np.ones((8, 1)), source="a.csv", feature_names=names)
@@ -232,7 +233,9 @@ class Shape(HTMLParser):
 
     def __init__(self, page):
         super().__init__()
-        self.tags, self.fetched, self.texts = [], [], []
+        self.tags = []
+        self.fetched = []
+        self.texts = []
         self.feed(page)
         self.close()
 
@@ -344,7 +347,8 @@ def test_the_report_of_a_table(run, tables):
 
 
 def test_rows_without_a_label_are_doubted_unless_a_word_says_so(run, rng):
-    X, words = rng.random((60, 2)).round(3).tolist(), ["flu;cold", "cold", "none"] * 20
+    X = rng.random((60, 2)).round(3).tolist()
+    words = ["flu;cold", "cold", "none"] * 20
     write_csv("word.csv", ["a", "b", "codes"], [[*row, word] for row, word in zip(X, words, strict=True)])
     write_csv("zeros.csv", ["a", "b", "x", "y"], [[*row, i % 2, 0] for i, row in enumerate(X)])
     for file, *labels in (("word.csv", "--label-list", "codes"), ("zeros.csv", "--label-columns", "x,y")):
@@ -354,7 +358,8 @@ def test_rows_without_a_label_are_doubted_unless_a_word_says_so(run, rng):
 
 def test_names_of_columns_with_html_are_escaped_in_the_page(run, rng):
     names = [name for name in HOSTILE if name.isprintable()]
-    X, Y = rng.normal(size=(40, 3)).round(3), (rng.random((40, len(names))) < 0.4).astype(int)
+    X = rng.normal(size=(40, 3)).round(3)
+    Y = (rng.random((40, len(names))) < 0.4).astype(int)
     write_csv("a.csv", ["<b>one", "t&wo", 'th"ree', *names], np.hstack([X.astype(object), Y]).tolist())
     write_csv("b.csv", [f"l{c}" for c in range(3 + len(names))], np.hstack([X.astype(object), Y]).tolist())
     quoted = ",".join('"' + name.replace('"', '""') + '"' for name in names)
@@ -501,7 +506,8 @@ def test_the_report_does_not_promise_fewer_mistakes_than_were_made(rng):
 
 def test_rare_labels_are_counted_under_each_rule():
     row = {"label": "a", "positives": 4, "predicted": 0, "f1": 0.0, "hits": 0, "known": 100}
-    common, better = row | {"label": "b", "positives": 40}, row | {"hits": 3, "predicted": 5, "f1": 2 / 3}
+    common = row | {"label": "b", "positives": 40}
+    better = row | {"hits": 3, "predicted": 5, "f1": 2 / 3}
     found = trials.describe_rare({"f1": [common, row], "prior": [common, better]})
     assert found["labels"] == ["a"]
     assert found["best"] == {"threshold": "prior", "hits": 3, "given": 4, "predicted": 5, "f1": 2 / 3}

@@ -60,7 +60,8 @@ class Visit:
 
     def __init__(self, context, path):
         self.page = context.new_page()
-        self.said, self.requests = [], []
+        self.said = []
+        self.requests = []
         self.page.on("console", lambda message: self.said.append(message.text))
         self.page.on("pageerror", lambda error: self.said.append(str(error)))
         self.page.on("request", lambda request: self.requests.append(request.url))
@@ -94,7 +95,8 @@ class Visit:
 @pytest.fixture
 def visit(browser, page_file):
     """Open the page in a new profile; at the end nothing was asked for but the file, and nothing said."""
-    contexts, visits = [], []
+    contexts = []
+    visits = []
 
     def call(path=page_file, *, context=None, **options):
         if context is None:
@@ -411,7 +413,8 @@ def test_a_list_of_other_rows_changes_nothing(visit):
     one = visit()
     one.press("1")
     head, line = one.saved().decode("utf-8-sig").splitlines()
-    own, check = line.split(",")[0], line.split(",")[-2]
+    own = line.split(",")[0]
+    check = line.split(",")[-2]
     two = visit()
     other = next(text for text in two.page.locator("#rv-list .rv-who bdi").all_inner_texts() if text != own)
     for text in (line.replace(check, "abadcafe"), line.replace(check, ""), other + line.removeprefix(own)):
@@ -524,7 +527,8 @@ def test_the_curve_shows_all_the_last_twenty_and_what_to_expect(visit):
     one.press(*"1" * 5, *"0" * 4)
     assert one.page.is_hidden("#rv-chart")
     one.press(*"0" * 21)
-    n, last = betabinom(50, 0.5, 20.5), one.page.get_attribute("#rv-last", "d")
+    n = betabinom(50, 0.5, 20.5)
+    last = one.page.get_attribute("#rv-last", "d")
     expected = f"{2 * int(n.ppf(0.01))} to {2 * int(n.ppf(0.95))} %"
     said = f"wrong so far 17 %, of the last 20 0 %, expected of the next 50 {expected}"
     assert one.page.get_attribute("#rv-curve", "aria-label") == said
@@ -570,12 +574,14 @@ def test_what_speaks_against_a_given_label_comes_first(visit, frame, tmp_path, r
     X = np.column_stack([on, -on, 0 * on, on]) * 3 + noise
     X[:2] = [[9, 9, 0, 1.5], [9, -9, 0, 0]]
     y = np.column_stack([on, 1 - on]).astype(int)
-    y[0], y[1] = (1, 0), (0, 1)
+    y[0] = (1, 0)
+    y[1] = (0, 1)
     model = ResidualPropagation(n_neighbors=6, n_estimators=0).fit(X, y)
     write_review(tmp_path / "r.html", model, X, y, table=pd.DataFrame(X, columns=list("abcd")))
     one = visit(tmp_path / "r.html")
     for _ in range(12):
-        given, label = one.page.inner_text("#rv-given b"), one.text("question")[-3]
+        given = one.page.inner_text("#rv-given b")
+        label = one.text("question")[-3]
         row = int(re.search(r"row\s(\d+)", one.text("question"))[1])
         parts = model.coef_[int(label)] * (X[row] - model.mean_)
         clear = [j for j in np.argsort(-abs(parts)) if j != 2 and abs(parts[j]) > 0.05 * abs(np.delete(parts, 2)).max()]
@@ -758,7 +764,8 @@ def test_the_verdicts_of_the_audit_order_the_other_entries_as_python_does(visit,
     table, X, y = frame
     model = ResidualPropagation(n_neighbors=6).fit(X, y)
     inspection.write_review(tmp_path / "r.html", model, X, y, table=table)
-    one, verdicts = visit(tmp_path / "r.html"), np.full(y.shape, -1)
+    one = visit(tmp_path / "r.html")
+    verdicts = np.full(y.shape, -1)
     audit = rank_suspects(model, y, audit=5).first(15)
     assert "audit of its labels, of which 15 of 15 are left" in one.text("progress")
     for i, c, given in zip(audit.row, audit.label, audit.given, strict=True):
@@ -1041,7 +1048,9 @@ def test_the_word_download_stands_on_one_button(visit):
 
 
 def test_five_hundred_entries_of_three_hundred_columns_are_small_and_quick(visit, tmp_path, rng):
-    n, D = 3600, 300  # so that nearly all rows on the page differ
+    # so that nearly all rows on the page differ
+    n = 3600
+    D = 300
     Y = (rng.random((n, 6)) < 0.3).astype(int)
     X = rng.normal(size=(n, D))
     X[:, :6] += 2 * Y

@@ -74,7 +74,8 @@ def test_entries_are_the_list_and_their_rows_the_nearest(fitted, tmp_path):
     assert number == sorted(set(number))
     assert page["columns"] == ["0", "1", "2", "3", "4"]
     for one in page["entries"]:
-        i, c = one["row"], one["label"]
+        i = one["row"]
+        c = one["label"]
         apart = np.linalg.norm(step.embedding_ - step.embedding_[i], axis=1)
         apart[i] = np.inf
         for side, value in (("having", 1), ("lacking", 0)):
@@ -97,7 +98,9 @@ def test_a_category_has_the_sum_of_the_parts_of_its_levels(rng, tmp_path):
     write_review(tmp_path / "a.html", model, table, y)
     page = unpack(tmp_path / "a.html")
     assert page["columns"] == ["wood", "size"]
-    step, scaled, seen = model[-1], model[:-1].transform(table), set()
+    step = model[-1]
+    scaled = model[:-1].transform(table)
+    seen = set()
     for one in page["entries"]:
         parts = step.coef_[one["label"]] * (scaled[one["row"]] - step.mean_)
         own = table["wood"][one["row"]]
@@ -290,7 +293,8 @@ def test_a_list_of_another_table_is_refused(table, tmp_path, rng):
 
 def test_equal_rows_are_told_apart_by_their_labels_and_then_counted(tmp_path):
     """Rows 0 to 4 are equal, 0 and 1 in their labels, too; whoever cannot be told is refused."""
-    X, y = np.repeat([[1.0, 2.0], [3.0, 4.0]], [5, 1], axis=0), np.eye(6, 3, dtype=int)
+    X = np.repeat([[1.0, 2.0], [3.0, 4.0]], [5, 1], axis=0)
+    y = np.eye(6, 3, dtype=int)
     y[:5] = [[1, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 1]]
     assert len(set(check_rows(X, y))) == 6
     file = write_lines(tmp_path / "v.csv", X, y, [0, 1, 2, 3, 5])
@@ -311,7 +315,8 @@ def test_equal_rows_are_told_apart_by_their_labels_and_then_counted(tmp_path):
 def test_check_and_id_find_a_row_each_and_must_not_contradict(table, tmp_path):
     X, y = table
     ids = [f"P{i}" for i in range(40)]
-    file, at = tmp_path / "v.csv", {"table": X, "ids": ids}
+    file = tmp_path / "v.csv"
+    at = {"table": X, "ids": ids}
     one = [(4, 1), (8, 2)]
 
     def found(**columns):
@@ -400,7 +405,8 @@ def test_who_cannot_tell_leaves_the_entry_as_it_is(tmp_path):
 
 
 def test_where_an_empty_cell_means_no_it_is_not_missing():
-    answers, codes = {"": "no", "yes": "yes"}, {"1": "1", "2": "2"}
+    answers = {"": "no", "yes": "yes"}
+    codes = {"1": "1", "2": "2"}
     used = Column("a", "yes/no", levels=answers), Column("b", "category", levels=codes)
     plan = Plan(used, missing=("k.a.",))
     cells = np.array([["", ""], ["yes", "k.A."], ["yes", "1"]], dtype=object)
@@ -437,8 +443,10 @@ def test_nearest_rows_are_labelled_rows_and_a_partly_known_one_is_one(rng, tmp_p
 
 
 def test_correlations_are_those_of_the_rows_where_a_label_is_known(rng):
-    X, y = rng.normal(3, 2, (40, 3)), rng.integers(-1, 2, (40, 2))
-    X[:, 2], known = 7.0, y != -1
+    X = rng.normal(3, 2, (40, 3))
+    y = rng.integers(-1, 2, (40, 2))
+    X[:, 2] = 7.0
+    known = y != -1
     wanted = [[np.corrcoef(X[known[:, c], j], y[known[:, c], c])[0, 1] for c in (0, 1)] for j in (0, 1)]
     for rows in (X, sparse.csr_array(X)):
         np.testing.assert_allclose(_page.correlations(rows, y), [*wanted, [0, 0]], atol=1e-7)
@@ -449,7 +457,9 @@ def test_pictures_have_quantiles_of_both_groups_and_shares_where_values_are_few(
     n = 300
     y = (rng.random((n, 1)) < 0.4).astype(int)
     X = np.column_stack([rng.normal(size=n) + 2 * y[:, 0], (rng.random(n) < 0.2 + 0.5 * y[:, 0]), rng.normal(size=n)])
-    y[:60], X[:60, 2] = -1, 6  # unlabelled rows say nothing about the label
+    # unlabelled rows say nothing about the label
+    y[:60] = -1
+    X[:60, 2] = 6
     model = ResidualPropagation(n_neighbors=5, n_estimators=5).fit(X, y)
     write_review(tmp_path / "a.html", model, X, y, top=30)
     page = unpack(tmp_path / "a.html")
@@ -471,7 +481,8 @@ def test_pictures_have_quantiles_of_both_groups_and_shares_where_values_are_few(
 
 def test_a_category_is_compared_as_a_whole():
     """Three categories as three features of one column: those of rows 0 and 2 differ, although both lack the third."""
-    X, y = np.eye(3)[[0, 0, 1, 2, 2]], np.array([1, 1, 1, 0, 0])
+    X = np.eye(3)[[0, 0, 1, 2, 2]]
+    y = np.array([1, 1, 1, 0, 0])
     ends, marks, at, counts = _page._strip(X, y, np.array([0, 2]), np.arange(5))
     assert (ends.size, marks, at) == (0, [], [[67, 0], [33, 0]])
     assert counts.tolist() == [False, False]  # of so few rows
@@ -639,7 +650,8 @@ def test_where_ids_repeat_the_nearest_rows_have_their_number_too(run, hospital):
 
 
 def test_rows_of_a_file_without_names_are_shown_as_numbers(run, rng, tmp_path):
-    X, y = rng.normal(size=(40, 3)), (rng.random((40, 2)) < 0.4).astype(int)
+    X = rng.normal(size=(40, 3))
+    y = (rng.random((40, 2)) < 0.4).astype(int)
     np.savez("t.npz", X=X, y=y)
     assert_done(run("review", "t.npz", "--n-neighbors", "5", "--quiet", "--out", "r.html"))
     page = unpack("r.html")

@@ -28,11 +28,15 @@ STORED = HERE / "residual_forest.json"
 def case(old):
     """The stored numbers of one draw."""
     d = draw(STUDIES["benchmarks"], old["dataset"], old["seed"], "full", os.environ["NMLSDR_SHARED"] + "/data")
-    X, Y, labeled = np.asarray(d.train), np.where(d.given == -1, 0, d.given).astype(float), d.labeled
+    X = np.asarray(d.train)
+    Y = np.where(d.given == -1, 0, d.given).astype(float)
+    labeled = d.labeled
     mask = np.zeros(len(X), dtype=bool)
     mask[labeled] = True
     found = reference.residual_propagation(X, Y, mask, np.asarray(d.test), Y.shape[1], 10, 100)
-    r, scores, truth = found["rate"], found["scores"], d.test_target
+    r = found["rate"]
+    scores = found["scores"]
+    truth = d.test_target
     least = 0.5 / mask.sum()
     p = np.clip((scores - r) / (1 - 2 * r), least, 1 - least)
     table = score_table(truth, scores, predictions=scores >= found["f1"], coverage_empty=-1)

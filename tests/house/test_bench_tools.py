@@ -188,7 +188,8 @@ class Scripted:
 
 
 def test_a_pair_is_the_least_of_its_turns(compare):
-    base, head = Scripted([1, 3, 1, 9, 1, 1, 1]), Scripted([1, 2, 8, 2.5, 5, 7, 4])
+    base = Scripted([1, 3, 1, 9, 1, 1, 1])
+    head = Scripted([1, 2, 8, 2.5, 5, 7, 4])
     pairs = []
     assert compare.add_pairs([base, head], "mlknn-fit", 1, 2, pairs) is None
     assert pairs == [(1, 2), (1, 4)]
@@ -233,7 +234,8 @@ def test_few_pairs_invalid_values_and_unknown_commits_are_refused(compare, capsy
 
 def test_every_case_is_compared_and_runs_at_its_small_size():
     """Kernels are timed without their checks, too."""
-    cases, alone = load("_cases"), set()
+    cases = load("_cases")
+    alone = set()
     for name, case in cases.CASES.items():
         assert case.kind in ("kernel", "core", "estimator"), name
         shown = [cases.label_of(size) for size in case.default + case.full]
@@ -356,7 +358,8 @@ def test_readme_tables_are_those_of_the_committed_results(tables):
 
 def test_growth_is_measured_in_pieces_that_add_up(tmp_path, monkeypatch):
     """A curve ends where a fit takes too long; what this commit has measured is not measured again."""
-    growth, asked = load("growth"), []
+    growth = load("growth")
+    asked = []
 
     def point(method, size):
         asked.append((method, size))

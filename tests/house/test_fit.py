@@ -33,7 +33,8 @@ def places_of_rows(fit, n_features):
     The rows are every array with as many columns as X: all of them, the labelled ones, or shrunken ones. A visit begins
     with a call, and again when a function that it has called returns.
     """
-    visited, stack = [], []
+    visited = []
+    stack = []
 
     def has_rows(frame):
         names = frame.f_code.co_varnames[: frame.f_code.co_argcount + frame.f_code.co_kwonlyargcount]
@@ -88,7 +89,8 @@ def test_so_has_one_for_dask_which_overrides_at_most_five_steps(name):
     pytest.importorskip("dask")
     kind = getattr(nmlsdr.dask, name)
     assert len(own_classes(kind)) <= 4
-    own, steps = {"to_local", "set_fit_request", "_sklearn_auto_wrap_output_keys"}, vars(kind._steps).items()
+    own = {"to_local", "set_fit_request", "_sklearn_auto_wrap_output_keys"}
+    steps = vars(kind._steps).items()
     methods = {each for each, value in steps if isinstance(value, (staticmethod, types.FunctionType))}
     methods |= {each for each, value in vars(kind).items() if callable(value) and each not in {*own, "_steps"}}
     assert 4 <= len(methods) <= 5, methods

@@ -49,7 +49,8 @@ def test_the_programs_of_a_page_run_and_print_what_it_shows(page, tmp_path, monk
             warnings.simplefilter("ignore")  # of the package's own import
             pytest.importorskip(NEEDED[page.stem], exc_type=ImportError)
     monkeypatch.chdir(tmp_path)
-    names, printed = {"__name__": "page"}, ""
+    names = {"__name__": "page"}
+    printed = ""
     with warnings.catch_warnings(action="error"):
         warnings.filterwarnings("ignore", r"\d+ of \d+ labels (is|are) never predicted")  # advice for small data
         for program, shown in programs_of(page):
@@ -88,7 +89,8 @@ def test_the_index_lists_every_page():
 
 def commands_of(line):
     """The arguments of every `nmlsdr ...` in a line for a shell, which may hold several commands and a comment."""
-    words, found = shlex.shlex(line, posix=True, punctuation_chars=True), []
+    words = shlex.shlex(line, posix=True, punctuation_chars=True)
+    found = []
     words.whitespace_split = True
     for word in words:
         if word == "nmlsdr":

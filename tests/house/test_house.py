@@ -20,7 +20,8 @@ UNNAMED = {"__init__", "__main__", "_version"}
 
 def floors():
     """The floor of every entry of the root, as the map at the head of the package tells it."""
-    found, floor = {}, None
+    found = {}
+    floor = None
     for line in nmlsdr.__doc__.splitlines():
         head = re.match(r"\s+(\d) \w+ ", line)
         if head:
@@ -92,7 +93,8 @@ def test_imports_of_kernels_point_down(path):
 def test_nothing_imports_in_a_circle():
     """Imports at the head of files: among the entries of the root, and among files, where types count, too."""
     files = {".".join(["nmlsdr", *name.parts]).removesuffix(".__init__"): (path, name) for path, name in sources()}
-    parts, modules = {}, {}
+    parts = {}
+    modules = {}
     for module, (path, name) in files.items():
         body = ast.parse(path.read_text()).body
         parts.setdefault(name.parts[0], set()).update(entries(body, name) - {name.parts[0], "__init__"})
@@ -251,7 +253,9 @@ def test_the_overview_of_a_package_names_its_files(package):
 
 def test_no_private_attribute_is_asked_for_that_nobody_sets():
     """`getattr(x, "_name")` of a name that was removed answers with its default for ever, in silence."""
-    asked, made = {}, {"_callback_fit_ctx", "_skl_callbacks"}  # which scikit-learn sets
+    # which scikit-learn sets
+    asked = {}
+    made = {"_callback_fit_ctx", "_skl_callbacks"}
     for path, name in sources():
         for node in ast.walk(ast.parse(path.read_text())):
             match node:

@@ -69,7 +69,8 @@ def answers(walk, page):
 
 def test_the_pages_show_the_output_of_their_commands(walk, run):
     for name, page in walk.PAGES.items():
-        shown, made = answers(walk, page.read_text(encoding="utf-8")), answers(walk, run[name][0])
+        shown = answers(walk, page.read_text(encoding="utf-8"))
+        made = answers(walk, run[name][0])
         assert [command for command, _ in shown] == [command for command, _ in made]
         for (command, said), (_, lines) in zip(shown, made, strict=True):
             assert said == lines, command

@@ -55,14 +55,17 @@ def test_scanpy_has_the_weights_of_its_exact_search():
     names = run("scanpy.pp", "anndata", "scanpy")
     own = names["anndata"].AnnData(names["X"])
     names["scanpy"].pp.neighbors(own, n_neighbors=15, use_rep="X")
-    found, expected = names["cells"].obsp["connectivities"], own.obsp["connectivities"]
+    found = names["cells"].obsp["connectivities"]
+    expected = own.obsp["connectivities"]
     assert expected.nnz > 5000
     np.testing.assert_allclose(found.toarray(), expected.toarray(), atol=1e-5)
 
 
 def test_umap_has_the_weights_of_its_exact_search():
     names = run("umap.UMAP", "umap")
-    umap, X, reducer = names["umap"], names["X"], names["reducer"]
+    umap = names["umap"]
+    X = names["X"]
+    reducer = names["reducer"]
     expected = umap.UMAP(n_neighbors=15, random_state=0).fit(X).graph_
     np.testing.assert_allclose(reducer.graph_.toarray(), expected.toarray(), atol=1e-5)
     distances, numbers = names["graph"].kneighbors(X, 15)
@@ -81,7 +84,8 @@ def test_datalab_finds_the_issues_of_its_own_search():
     names = run("Datalab(", "cleanlab", "datasets")
     own = names["Datalab"]({"y": names["y"]}, label_name="y", verbosity=0)
     own.find_issues(features=names["X"])
-    found, expected = names["lab"].get_issues(), own.get_issues()
+    found = names["lab"].get_issues()
+    expected = own.get_issues()
     common = [column for column in found.columns if column in expected.columns]
     assert {"outlier_score", "near_duplicate_score"} <= {*common}
     for column in common:

@@ -125,7 +125,8 @@ def test_a_regime_differs_from_the_base_in_what_it_names():
             assert not wrong[data.target[rows] == 0].any()
             wrong = wrong[data.target[rows] == 1]
         assert wrong.mean() == pytest.approx(share, abs=4 * np.sqrt(share * (1 - share) / wrong.size))
-    few, many = drawn["beyond-labelled-5"].labeled, drawn["beyond-labelled-50"].labeled
+    few = drawn["beyond-labelled-5"].labeled
+    many = drawn["beyond-labelled-50"].labeled
     assert not (few & ~base.labeled).any()
     assert not (base.labeled & ~many).any()
     more = drawn["beyond-flips-30"]
@@ -202,7 +203,8 @@ def test_the_cut_off_of_a_rival_is_that_of_the_method_from_its_own_out_of_bag_sc
     rows = toy.labeled
     forest, left_out = beyond.grow_tuned_forest(ExtraTreesRegressor, toy.train[rows], toy.given[rows])
     made = beyond.measure_predictions("ExtraTrees", toy)[0]
-    scores, cutoff = forest.predict(toy.test), rivals.f1_cutoff_of(left_out, toy.given[rows])
+    scores = forest.predict(toy.test)
+    cutoff = rivals.f1_cutoff_of(left_out, toy.given[rows])
     assert 0 < cutoff < 0.5
     assert made["metrics"] == measures(toy.test_target, scores, (scores >= 0.5).astype(int))
     assert made["f1"] == measures(toy.test_target, scores, (scores >= cutoff).astype(int))
@@ -227,7 +229,8 @@ def test_the_average_is_that_of_its_three_learners(toy):
 @pytest.mark.parametrize("strength", [0.01, 10.0])
 def test_logistic_regression_is_that_of_the_rows_as_they_are(shape, strength):
     rng = np.random.default_rng(0)
-    X, queries = rng.standard_normal(shape), rng.standard_normal((20, shape[1]))
+    X = rng.standard_normal(shape)
+    queries = rng.standard_normal((20, shape[1]))
     Y = (X[:, :2] + rng.standard_normal((shape[0], 2)) > 0.4).astype(int)
     found = rivals.logistic(X, Y, queries, strength, solver="newton-cholesky", tol=1e-8)
     for c in range(2):
@@ -237,7 +240,8 @@ def test_logistic_regression_is_that_of_the_rows_as_they_are(shape, strength):
 
 def test_regressions_work_with_labels_of_one_value():
     rng = np.random.default_rng(0)
-    X, Y = rng.standard_normal((30, 4)), np.zeros((30, 3), dtype=int)
+    X = rng.standard_normal((30, 4))
+    Y = np.zeros((30, 3), dtype=int)
     Y[:, 1] = 1
     for predict in (rivals.logistic, beyond.boosted_trees, beyond.ridge):
         np.testing.assert_allclose(predict(X, Y, X[:5]), np.tile([0.0, 1.0, 0.0], (5, 1)), atol=1e-12)
@@ -246,7 +250,8 @@ def test_regressions_work_with_labels_of_one_value():
 def test_cross_validation_chooses_the_strength_that_predicts_best(monkeypatch):
     """Noise wants the strongest regularisation, a clean and strong rule does not."""
     rng = np.random.default_rng(0)
-    noisy, clean = rng.standard_normal((200, 60)), rng.standard_normal((200, 5))
+    noisy = rng.standard_normal((200, 60))
+    clean = rng.standard_normal((200, 5))
     taken = []
     real = rivals.logistic
     monkeypatch.setattr(rivals, "logistic", lambda *args, **how: taken.append(args[3]) or real(*args, **how))

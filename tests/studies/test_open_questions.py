@@ -49,7 +49,9 @@ def test_the_linear_kernel_is_nmlsdr(data, fitted):
 @pytest.mark.parametrize("block", [1, 7, 299, 10_000])
 def test_blocks_of_the_kernel_matrix_do_not_matter(kernel, block):
     rng = np.random.default_rng(0)
-    train, test, F = rng.normal(size=(60, 5)), rng.normal(size=(299, 5)), rng.random((60, 3))
+    train = rng.normal(size=(60, 5))
+    test = rng.normal(size=(299, 5))
+    F = rng.random((60, 3))
     found = kernel_nmlsdr(train, test, F, kernel, 0.1, block=block)
     for ours, whole in zip(found, kernel_nmlsdr(train, test, F, kernel, 0.1, block=299), strict=True):
         signs = np.sign((ours * whole).sum(axis=0))

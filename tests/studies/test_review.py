@@ -48,15 +48,18 @@ def test_precision_of_a_list_counted_by_hand():
 def test_the_list_of_unknown_kind_is_that_of_rank_suspects():
     """Where no given 1 is wrong, all of them come last; where 0s are five times as often wrong, one comes first."""
     given = np.tile([1, 0, 1, 0], (25, 1))  # so many rows that scores to .9 are not clipped
-    wrong, scores = np.zeros(given.shape, dtype=bool), np.zeros(given.shape)
-    wrong[0, 1], scores[0] = True, [0.9, 0.5, 0.8, 0.2]
+    wrong = np.zeros(given.shape, dtype=bool)
+    scores = np.zeros(given.shape)
+    wrong[0, 1] = True
+    scores[0] = [0.9, 0.5, 0.8, 0.2]
     assert precisions(scores, given, wrong)["both"] == pytest.approx(1 / 3)
     assert precisions(scores, given, wrong, (0.0, 1.0))["unknown"] == 1.0
     assert precisions(scores, given, wrong, (0.1, 0.5))["unknown"] == pytest.approx(1 / 2)
 
 
 def test_a_list_in_no_order_has_the_share_of_its_wrong_labels():
-    given, wrong = np.array([[1, 0, 0, 0]]), np.array([[False, True, False, False]])
+    given = np.array([[1, 0, 0, 0]])
+    wrong = np.array([[False, True, False, False]])
     found = precisions(np.zeros((1, 4)), given, wrong)
     assert (found["both"], found["missing"], found["spurious"]) == (0.25, pytest.approx(1 / 3), None)
     assert precisions(np.zeros((1, 4)), given, wrong, (0.0, 0.0))["unknown"] == 0.25
@@ -67,7 +70,8 @@ def test_no_reviewer_sees_true_labels(toy):
     pytest.importorskip("cleanlab")
     blind = toy._replace(target=None, test_target=None)
     for name, review in REVIEWERS.items():
-        found, seen = review(blind), review(toy)
+        found = review(blind)
+        seen = review(toy)
         assert found.scores.shape == (toy.labeled.sum(), 4), name
         np.testing.assert_array_equal(found.scores, seen.scores)
         assert (found.adjusted is None) == (not name.startswith("cleanlab"))

@@ -95,7 +95,8 @@ def variants():
         return
     other = polars.DataFrame({**FRAME, "day": frame["day"].to_numpy()})
     yield "polars", other
-    wood, day = polars.col("wood"), polars.col("day")
+    wood = polars.col("wood")
+    day = polars.col("day")
     yield "polars categories", other.with_columns(wood.cast(polars.Categorical), day.cast(polars.Date))
 
 
@@ -128,7 +129,8 @@ def test_booleans_are_yes_and_no_in_frames_and_in_texts(rng):
 
 
 def test_a_category_beside_a_nullable_column_is_taken():
-    wood, age = pandas.Categorical(["oak", "ash", "elm"] * 10), pandas.Series([1, None, 3] * 10, dtype="Int64")
+    wood = pandas.Categorical(["oak", "ash", "elm"] * 10)
+    age = pandas.Series([1, None, 3] * 10, dtype="Int64")
     assert kinds(pandas.DataFrame({"wood": wood, "age": age})) == ["category", "number"]
 
 
@@ -217,7 +219,8 @@ def test_python_warns_of_numbers_without_a_unit():
 
 
 def test_durations_are_hours_in_every_reader(tmp_path):
-    openpyxl, polars = pytest.importorskip("openpyxl"), pytest.importorskip("polars")
+    openpyxl = pytest.importorskip("openpyxl")
+    polars = pytest.importorskip("polars")
     pytest.importorskip("pyarrow")
     cells = [datetime.timedelta(minutes=90 * k * k) for k in range(24)]
     frame = pandas.DataFrame({"d": [None, *cells], "x": range(25)})

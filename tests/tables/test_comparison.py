@@ -252,7 +252,8 @@ def test_a_change_is_told_from_four_tenths_of_the_rows_on_and_more_where_they_ar
 
 def test_more_of_what_is_no_form_is_no_mistake():
     """A third as many had the level at the fit, as next year's flu."""
-    was, levels = (0, (), 0, {"a": 0.1, "b": 0.9}), {"a": "A", "b": "B"}
+    was = (0, (), 0, {"a": 0.1, "b": 0.9})
+    levels = {"a": "A", "b": "B"}
     assert told("category", (0, (), 0, {"a": 0.45, "b": 0.55}), ["a"] * 100, levels=levels) == ([], False, "")
     assert told("category", (0, (), 0, {"a": 0.44, "b": 0.56}), ["a"] * 100, levels=levels)[2] != ""
     assert told("category", was, ["a"] * 40 + ["b"] * 60, levels=levels)[0] == []

@@ -32,8 +32,11 @@ from nmlsdr.tables._shapes import shapes_of
 
 few = settings(max_examples=40, deadline=None)
 pandas = pytest.importorskip("pandas")
-POINTS, COMMAS = Notation(",", "."), Notation(".", ",")  # by what stands between thousands
-PLAIN, COMMA = Notation(".", ""), Notation(",", "")
+# by what stands between thousands
+POINTS = Notation(",", ".")
+COMMAS = Notation(".", ",")
+PLAIN = Notation(".", "")
+COMMA = Notation(",", "")
 TYPESET = str.maketrans("-0123456789", "−０１２３４５６７８９")
 
 

@@ -110,7 +110,8 @@ def test_dates_are_read_in_three_forms(decide):
     table, kinds = decide("p,q,r\n" + "".join(",".join(row) + "\n" for row in rows * 3))
     assert set(kinds.values()) == {"date"} or kinds == {"p": "date", "q": "date", "r": "date"}
     assert table.feature_names == [f"{name} ({part})" for name in "pqr" for part in ("year", "month")]
-    one, other = [1999.0, 1.0], [2000 + 45 / 366, 2.0]
+    one = [1999.0, 1.0]
+    other = [2000 + 45 / 366, 2.0]
     assert table.data[:2].tolist() == [one * 3, other * 3]
     assert np.isnan(table.data[2]).all()
     american, _ = decide("p,q\n" + "1/31/1999,1\n2/1/1999,2\n" * 3)
@@ -352,7 +353,8 @@ def test_a_museums_catalogue_goes_through_with_one_command_each(run, tmp_path, m
 def write_numbers(path, names, rows):
     """Write a table of numbers in the format of the suffix."""
     if path.suffix == ".parquet":
-        pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+        pyarrow = pytest.importorskip("pyarrow")
+        parquet = pytest.importorskip("pyarrow.parquet")
         columns = zip(*([None if cell == "" else float(cell) for cell in row] for row in rows), strict=True)
         return parquet.write_table(pyarrow.table(dict(zip(names, columns, strict=True))), path)
     mark = "\t" if path.suffix == ".tsv" else ","
@@ -375,7 +377,8 @@ FIT = ["--label-columns", "y,z", "--drop", "c", "--n-components", "1", "--classi
 
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet", "arff"])
 def test_the_model_of_a_table_of_plain_numbers_knows_its_columns(run, tmp_path, numbers, suffix):
-    names, file = ["a", "b", "c", "y", "z"], f"t.{suffix}"
+    names = ["a", "b", "c", "y", "z"]
+    file = f"t.{suffix}"
     write_numbers(tmp_path / file, names, numbers)
     assert_done(run("fit", file, *FIT, "-o", "m.skops"))
     kinds = {column.name: column.kind for column in open_model(tmp_path / "m.skops").plan.columns}
@@ -463,8 +466,10 @@ def test_the_options_of_a_plan_take_names_with_commas_where_one_name_is_wanted(r
 @pytest.mark.parametrize("kind", ["texts", "numbers"])
 def test_an_id_that_repeats_is_proposed_where_other_columns_depend_on_it(run, tmp_path, rng, kind):
     """Visits of patients: sex and birthday belong to the patient. A ward has as many rows; nothing depends on it."""
-    of, ward = rng.integers(0, 60, 240), rng.integers(0, 60, 240)
-    sex, born = rng.integers(0, 2, 60), rng.integers(1950, 1990, 60)
+    of = rng.integers(0, 60, 240)
+    ward = rng.integers(0, 60, 240)
+    sex = rng.integers(0, 2, 60)
+    born = rng.integers(1950, 1990, 60)
     names = [f"P-{i}" if kind == "texts" else 4000 + i for i in of]
     rows = [
         [name, f"W{w}", "fm"[sex[i]], born[i], f"{x:.3f}", int(x > 0)]
@@ -491,8 +496,10 @@ def test_predict_names_columns_that_lack_more_values_than_chance_explains(run, t
 
     The probability is below .01 / 4 for so many: by binom.sf(8, 9, .5) = .00195 and binom.sf(30, 41, .5) = .00073.
     """
-    n, names = 100, ["a", "b", "c", "d", "y"]
-    wards, words = rng.choice(["east", "west"], n), rng.choice(["yes", "no"], n)
+    n = 100
+    names = ["a", "b", "c", "d", "y"]
+    wards = rng.choice(["east", "west"], n)
+    words = rng.choice(["yes", "no"], n)
     rows = [
         [f"{x:.2f}", "" if i < 10 else f"{x:.1f}", "" if i < 60 else ward, word, int(x > 0)]
         for i, (x, ward, word) in enumerate(zip(rng.normal(size=n), wards, words, strict=True))

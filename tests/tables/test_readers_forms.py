@@ -38,7 +38,9 @@ def outcome(path, **how):
 def read_plainly(text, delimiter, features, labels):
     """The values of some columns, by the rules and nothing else; the number of the first bad line if there is one."""
     lines = text.replace("\r\n", "\n").rstrip("\n").split("\n")
-    names, values, target = lines[0].split(delimiter), [], []
+    names = lines[0].split(delimiter)
+    values = []
+    target = []
     for number, line in enumerate(lines[1:], start=2):
         cells = dict(zip(names, next(csv.reader([line], delimiter=delimiter)) if line else [], strict=False))
         if len(cells) != len(names) or line.count(delimiter) != len(names) - 1:

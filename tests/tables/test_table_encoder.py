@@ -137,7 +137,8 @@ def test_a_category_on_which_every_other_column_depends_is_no_identifier(other):
 def test_a_number_among_texts_is_read_as_itself_whatever_the_decimal_mark():
     cells = [1.125, -3.375, 1e-7, 1e22, 2.0, "4,5", "5,5", "6,25"]
     numbers = [1.125, -3.375, 1e-7, 1e22, 2.0, 4.5, 5.5, 6.25]
-    encoder, table = TableEncoder(), pandas.DataFrame({"x": pandas.Series(cells, dtype=object)})
+    encoder = TableEncoder()
+    table = pandas.DataFrame({"x": pandas.Series(cells, dtype=object)})
     np.testing.assert_array_equal(encoder.fit_transform(table)[:, 0], numbers)
     np.testing.assert_array_equal(encoder.transform(pandas.DataFrame({"x": numbers}))[:, 0], numbers)
 

@@ -99,7 +99,8 @@ def test_a_note_of_predict_names_new_words_and_labels_are_never_guessed(run, tmp
     found = ran(run("predict", "m.skops", "new.csv", "-o", "out.csv"))
     assert "new.csv: column 'a': new since the fit, and read as missing values: 'soon' (1)." in found.err
     assert_refused(run("fit", "new.csv", "--label-columns", "p", *QUICK, "-o", "n.skops"), "line 9, column 'a': 'soon'")
-    rows[7][0], rows[8][2] = "7", "perhaps"
+    rows[7][0] = "7"
+    rows[8][2] = "perhaps"
     write_csv(tmp_path / "new.csv", ["a", "wood", "p"], rows)
     assert_refused(run("evaluate", "m.skops", "new.csv"), "line 10, column 'p': 'perhaps'", "write a label as 0, 1")
 

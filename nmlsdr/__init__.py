@@ -14,8 +14,8 @@ and never in a circle.
     3 rooms       datasets/               toy data, the article's sets, noise, simulated cohort
                   experiments/            the article's experiments again; in experiments/benchmarks.py the Toy set
                                           (Table 1), the ten data sets, the case study
-                  inspection/             which annotations to review first, the page to check them on (review*);
-                                          pictures of fits
+                  inspection/             which annotations to review first, which to ask about next, the page to
+                                          check them on (review*); pictures of fits
                   _methods.py             the article's methods by name
                   model_file.py           fitted models as data, not code
                   _model/                 the checks, reading and writing that model_file.py uses

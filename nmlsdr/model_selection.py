@@ -258,7 +258,7 @@ def cross_val_proba(
         sliced = _check_method_params(X, params or {}, train)
         model = clone(estimator).fit(_safe_indexing(X, train), given[train], **sliced)
         found = model.predict_proba(_safe_indexing(X, test))
-        proba[test] = _columns_of_classes(found, model.classes_, labels)
+        proba[test] = columns_of_classes(found, model.classes_, labels)
         tested[test] += 1
     wrong = labels.labeled & (tested != 1)
     if wrong.any():
@@ -269,7 +269,7 @@ def cross_val_proba(
     return proba
 
 
-def _columns_of_classes(found: Any, classes: Any, labels: Labels) -> NDArray[np.float64]:
+def columns_of_classes(found: Any, classes: Any, labels: Labels) -> NDArray[np.float64]:
     """Probabilities with a column for every label, 0 for those that are missing on the training side."""
     if labels.single:
         columns = np.zeros((len(found), len(labels.classes)))

@@ -668,3 +668,21 @@ def residual_propagation(
         "macro": [f1_cutoff(column, rate) for column in V.T],
         "prior": prior_cutoffs(u, shares),
     }
+
+
+def rank_unknown(p, unknown, turns, by):
+    """Pairs (row, label) to ask about: the labels take turns, each takes its entry, or row, with the largest p (1 - p).
+
+    Of equal ones it takes the first row.
+    """
+    listed = []
+    found = True
+    while found:
+        found = False
+        for c in turns:
+            free = [i for i in range(len(p)) if unknown[i, c]]
+            free = [i for i in free if (i, c) not in listed and not (by == "row" and i in [row for row, _ in listed])]
+            if free:
+                listed.append((max(free, key=lambda i: p[i, c] * (1.0 - p[i, c])), int(c)))
+                found = True
+    return listed

@@ -1,13 +1,14 @@
 """Inspect a fit: the annotations to review first, the page on which people check them, and plots.
 
 `rank_suspects` lists the annotations, `estimate_mistakes` says how many may be wrong, `write_review` writes the page,
-and `read_verdicts` reads what people decided.
+and `read_verdicts` reads what people decided. `rank_unknown` lists the unknown labels to ask about next.
 
 The displays work like those of scikit-learn. ``from_estimator`` computes what is drawn and draws it, ``plot`` draws
 it again on other axes, and attributes contain what was computed. They need matplotlib, which is imported when
 something is drawn.
 
     _review.py, _verdicts.py, _mistakes.py   the order of the list; its file and verdicts; how many are wrong
+    _unknown.py                              which unknown labels to ask about next (active learning)
     _rows.py                                 the check of a row, by which verdicts find it again
     _page.py, _html.py, _images.py           the page on which people check, made here
     review.html.jinja, review_part.html.jinja, review.css   its form
@@ -22,7 +23,15 @@ from ._mistakes import estimate_mistakes
 from ._page import correlations, render_part, script_and_style, write_review  # noqa: F401
 from ._review import rank_suspects
 from ._rows import check_rows  # noqa: F401
+from ._unknown import rank_unknown
 from ._verdicts import names_or_numbers, read_verdicts  # noqa: F401
 
 # What users import; the other names are for the doors of this package.
-__all__ = ["EmbeddingDisplay", "estimate_mistakes", "rank_suspects", "read_verdicts", "write_review"]
+__all__ = [
+    "EmbeddingDisplay",
+    "estimate_mistakes",
+    "rank_suspects",
+    "rank_unknown",
+    "read_verdicts",
+    "write_review",
+]

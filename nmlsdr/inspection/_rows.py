@@ -43,8 +43,8 @@ def check_rows(table: Any, y: NDArray[Any]) -> NDArray[Any]:
     >>> check_rows([[1.0, 2.0], [3.0, 4.0], [1.0, 2.0]], np.array([[0], [0], [1]])).tolist()
     ['a3a1745b', 'a17ccdeb', 'bf9c4800']
     """
-    found = _of_rows(table, len(y)) >> _SHOWN
-    for more in (lambda _: _of_rows(y, len(y)), _order):
+    found = hash_rows(table, len(y)) >> _SHOWN
+    for more in (lambda _: hash_rows(y, len(y)), _order):
         _, place, counts = np.unique(found, return_inverse=True, return_counts=True)
         if len(counts) < len(y):
             found = np.where(counts[place] > 1, found ^ (more(place) >> _SHOWN), found)
@@ -59,7 +59,7 @@ def _order(place: NDArray[np.intp]) -> Hashes:
     return hash_numbers(rank + 1.0 / counts[place])
 
 
-def _of_rows(table: Any, n: int) -> Hashes:
+def hash_rows(table: Any, n: int) -> Hashes:
     """A hash of each row: the sum over its cells of their hash times that of the column's name or number.
 
     A 0 adds nothing, so that sparse rows have the hashes of dense ones.

@@ -21,7 +21,7 @@ from sklearn.preprocessing import StandardScaler
 from nmlsdr import MultiLabelPropagation, ResidualPropagation
 from nmlsdr.inspection import _page, rank_suspects, read_verdicts, write_review
 from nmlsdr.inspection._images import thumbnails
-from nmlsdr.inspection._rows import _of_rows, check_rows
+from nmlsdr.inspection._rows import check_rows, hash_rows
 from nmlsdr.inspection._verdicts import escape_formula
 from nmlsdr.tables import Column, Plan, TableEncoder
 
@@ -371,7 +371,7 @@ def test_a_number_counts_by_its_value_and_a_check_is_no_number(table):
 def test_checks_are_spread_evenly():
     """Of 100 000 rows of three small numbers as many pairs are equal as chance has: 9.3 of the 29 bits."""
     X = np.column_stack(np.unravel_index(np.arange(100_000), (50, 50, 40))).astype(float)
-    n_equal = len(X) - len(np.unique(_of_rows(X, len(X)) >> np.uint64(35)))
+    n_equal = len(X) - len(np.unique(hash_rows(X, len(X)) >> np.uint64(35)))
     assert 1 <= n_equal <= 22
 
 

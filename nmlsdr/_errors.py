@@ -1,9 +1,12 @@
 """The error about wrong input, texts for messages, the warning of iterations, and imports of extras."""
 
 import csv
+import functools
 import importlib
 import io
+import os
 import shlex
+import sys
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -55,6 +58,17 @@ def as_list(names: Sequence[str]) -> str:
     text = io.StringIO()
     csv.writer(text).writerow(names)
     return shlex.quote(text.getvalue().removesuffix("\r\n"))
+
+
+def level_outside() -> int:
+    """The ``stacklevel`` of a warning that names the line outside this package which led to it."""
+    folder = os.path.dirname(__file__)
+    frame = sys._getframe(1)
+    level = 1
+    while frame.f_back is not None and frame.f_code.co_filename.startswith((folder, functools.__file__)):
+        frame = frame.f_back
+        level += 1
+    return level
 
 
 def warn_not_converged(text: str, *, stacklevel: int) -> None:

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ._errors import level_outside
+
 _LARGEST = 1e30
 _SPREAD = 1 << 19  # numbers of the rows that are made dense, or float32, at a time
 
@@ -33,7 +35,7 @@ def warn_of_lost_features(X: Any) -> None:
             f"The forest, which computes in float32, cannot distinguish the values of {lost.sum()} of {len(lost)} "
             f"features, for example those of feature {lost.argmax()} between {low[lost.argmax()]:.9g} and "
             f"{high[lost.argmax()]:.9g}; standardize the features (sklearn.preprocessing.StandardScaler).",
-            stacklevel=6,
+            stacklevel=level_outside(),
         )
 
 

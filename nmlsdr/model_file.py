@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _estimators as estimators
 from ._checks.labels import LabelClasses
+from ._estimators._learners import LEARNERS
 from ._model.archive import need_skops
 from ._model.reading import ModelFileError, open_model
 from ._model.schema import Refused, full_name
@@ -34,7 +35,7 @@ _ESTIMATORS = [kind for kind in vars(estimators).values() if isinstance(kind, ty
 #: mlflow. skops and mlflow check nothing else of a file, so read only files that you trust with them; `load_model`
 #: checks all.
 TRUSTED_TYPES = [
-    *map(full_name, (*_ESTIMATORS, LabelClasses, Forest, BoostedTrees)),
+    *map(full_name, (*_ESTIMATORS, LabelClasses, *LEARNERS, Forest, BoostedTrees)),
     *map("nmlsdr.tables.{}".format, ("_encoder.TableEncoder", "_plan.Plan", "_plan.Column", "_comparison.Profile")),
 ]
 

@@ -8,6 +8,7 @@ import zlib
 import numpy as np
 import pytest
 
+from nmlsdr._estimators._learners import Learner
 from nmlsdr.forest import Trees
 from nmlsdr.model_file import ModelFileError, load_model
 
@@ -33,7 +34,7 @@ def assert_same(a, b, where="estimator"):
         for name in sorted(vars(a)):
             assert name in vars(b), f"{where}.{name} was not kept"
             assert_same(vars(a)[name], vars(b)[name], f"{where}.{name}")
-    elif isinstance(a, Trees):
+    elif isinstance(a, Trees | Learner):
         for name in vars(a):
             assert_same(getattr(a, name), getattr(b, name), f"{where}.{name}")
     else:
@@ -84,6 +85,12 @@ def part(schema, *keys):
             node = node["content"]
         node = node["content"][key]
     return node
+
+
+def learner(schema, kind):
+    """The node of the arrays of a learner of this class, in the schema of a trend."""
+    stored = part(schema, "model", "learners_")["content"]
+    return next(node for node in stored if json.loads(node["content"]["learner"]["content"]) == kind.name)
 
 
 def plain(value):

@@ -1,38 +1,271 @@
-"""The trend of ResidualPropagation: its learners, and how much each of them counts."""
+"""The trend of ResidualPropagation: its learners, and how much each of them counts.
 
-from collections.abc import Sequence
+A learner is a class of `LEARNERS`: `Learner` says what it needs to have.  The trend is a list of fitted learners with
+one weight each.  Model files keep a learner by its name and its arrays, so that nothing else counts or names them.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from .._boosting import boost_trees
 from .._checks.labels import Labels
+from .._errors import InputError
 from .._moments import RowSums, row_blocks
 from .._process.threads import check_n_jobs, single_threaded_blas
 from .._ridge import CrossFit, ridge_regression
-from ..forest import FEWEST_ROWS, MOST_LABELS, Trees, forest_seed, grow_forests, score_by_forests
+from ..forest import (
+    FEWEST_ROWS,
+    KINDS,
+    MOST_LABELS,
+    BoostedTrees,
+    Forest,
+    Trees,
+    arrays_of,
+    checked_trees,
+    forest_seed,
+    grow_forests,
+    score_by_forests,
+)
 from ._steps import Steps
 
 MANY_ROWS = 1000  # labelled rows; what is measured to pay beyond, and only there, begins at this number
 ROUNDS_OF_A_TREE = 5  # most rounds of boosting for each tree of a forest: 500 by default, of which few fits need half
 _EQUAL = 1e-12  # losses that differ by less, of a sum of 1, are equal but for rounding
+_LARGEST = 1e170  # sums of such coefficients are finite
 
 
-class Trend(NamedTuple):
-    """The learners, their weights and the settings that cross-validation chose, by the names of attributes."""
+@dataclass(eq=False)
+class Training:
+    """What learners are fitted to: the labelled rows, their labels, and the chosen ridge regression.
 
-    coef_: np.ndarray
-    intercept_: np.ndarray
-    forests_: list[Trees]
-    learner_weights_: np.ndarray
-    ridge_: float
-    shrinkage_: float
+    Attributes
+    ----------
+    steps : Steps
+        The estimator with its settings, its tasks, and how rows come into memory.
+    sums : array, sparse matrix or RowSums of shape (n_labeled, n_features)
+        The labelled rows, which need not be in memory.
+    Y : ndarray of shape (n_labeled, n_labels)
+        Observed labels.
+    known : ndarray of shape (n_labeled, n_labels), bool, or None
+        The entries that are known; None: all.
+    single : bool
+        Whether the labels are classes, of which each row has one.
+    feature_weights : ndarray of shape (n_features,)
+        Weights of the squared features.
+    cross : CrossFit
+        The chosen strengths, and the ridge regression's out-of-fold predictions.
+    """
+
+    steps: Steps
+    sums: Any
+    Y: np.ndarray
+    known: np.ndarray | None
+    single: bool
+    feature_weights: np.ndarray
+    cross: CrossFit
+
+    @cached_property
+    def rows(self) -> Any:
+        """The labelled rows in memory."""
+        return self.steps.in_memory(self.sums)
+
+    @cached_property
+    def seed(self) -> int:
+        """The seed of all trees, which is drawn once if the estimator has a generator."""
+        return forest_seed(self.steps.estimator.random_state)
+
+    @property
+    def has_trees(self) -> bool:
+        """Whether trees are wanted, and there are rows enough."""
+        return self.steps.estimator.n_estimators > 0 and len(self.Y) >= FEWEST_ROWS
+
+    def settings(self, callback: Any) -> dict[str, Any]:
+        """The arguments that growing any trees takes."""
+        return {"random_state": self.seed, "callback": callback, "n_jobs": check_n_jobs(self.steps.estimator.n_jobs)}
+
+    @cached_property
+    def forests(self) -> dict[str, tuple[Forest, np.ndarray]]:
+        """Each kind of forest with its out-of-bag predictions: grown together, because they share the drawn rows.
+
+        The forests learn the predictions of the ridge regression for unknown entries.
+        """
+        O = self.cross.predictions
+        n_estimators = self.steps.estimator.n_estimators
+        targets = self.Y if self.known is None else np.where(self.known, self.Y, O)
+        with self.steps.task("forests", "trees", None) as trees_done:
+            settings = self.settings(trees_done)
+            forests, predictions, left_out = grow_forests(self.rows, targets, n_estimators=n_estimators, **settings)
+        for each in predictions:
+            each[~left_out] = O[~left_out]
+        return dict(zip(KINDS, zip(forests, predictions, strict=True), strict=True))
+
+
+class NewRows(NamedTuple):
+    """Rows to score, their scores by the ridge regression, and the number of threads (None: all cores)."""
+
+    rows: Any
+    ridge_scores: np.ndarray
+    n_jobs: int | None
+
+
+class Learner(ABC):
+    """A fitted learner of the trend: what `LEARNERS` holds has these names.
+
+    A new learner is a subclass in `LEARNERS`, behind those that are there, because the order decides in which order
+    scores are added.  Its arrays are written to model files, and `checked` makes it of these again.
+    """
+
+    name: ClassVar[str]  #: in model files and in messages
+
+    @staticmethod
+    @abstractmethod
+    def applies(training: Training) -> bool:
+        """Whether this learner takes part."""
+
+    @classmethod
+    @abstractmethod
+    def fit(cls, training: Training) -> tuple[Self, np.ndarray]:
+        """The fitted learner, and its scores (n_labeled, n_labels) of rows that it, or a part of it, did not see.
+
+        A fit that takes long opens a task of ``training.steps`` and reports its progress there.
+        """
+
+    @abstractmethod
+    def scores(self, new: NewRows) -> np.ndarray:
+        """Scores (n_samples, n_labels) of new rows; an array that the caller does not change."""
+
+    @abstractmethod
+    def arrays(self) -> dict[str, Any]:
+        """What a model file keeps: arrays and CSR matrices by name."""
+
+    @classmethod
+    @abstractmethod
+    def checked(cls, arrays: Mapping[str, Any], n_features: int, n_labels: int) -> Self:
+        """The learner of arrays from elsewhere; `InputError` with what is wrong if no fit gives such arrays."""
+
+
+@dataclass(eq=False)
+class RidgeRegression(Learner):
+    """coef x + intercept, with the strengths that cross-validation chose; always the first learner."""
+
+    coef: np.ndarray
+    intercept: np.ndarray
+
+    name = "ridge regression"
+
+    @staticmethod
+    def applies(training: Training) -> bool:
+        return True
+
+    @classmethod
+    def fit(cls, training: Training) -> tuple[Self, np.ndarray]:
+        weights = training.feature_weights
+        strength = training.cross.ridge
+        known = training.known
+        found = ridge_regression(training.sums, training.Y, strength, feature_weights=weights, known=known)
+        return cls(*found), training.cross.predictions
+
+    def scores(self, new: NewRows) -> np.ndarray:
+        return new.ridge_scores
+
+    def arrays(self) -> dict[str, Any]:
+        return vars(self)
+
+    @classmethod
+    def checked(cls, arrays: Mapping[str, Any], n_features: int, n_labels: int) -> Self:
+        check_arrays(arrays, {"coef": (n_labels, n_features), "intercept": (n_labels,)})
+        return cls(**arrays)
+
+
+@dataclass(eq=False)
+class TreesLearner(Learner):
+    """A learner of trees, which `nmlsdr.forest` checks and scores."""
+
+    trees: Trees
+
+    kind: ClassVar[type[Trees]]
+
+    def scores(self, new: NewRows) -> np.ndarray:
+        return score_by_forests([self.trees], new.rows, check_n_jobs(new.n_jobs))[0]
+
+    def arrays(self) -> dict[str, Any]:
+        return arrays_of(self.trees)
+
+    @classmethod
+    def checked(cls, arrays: Mapping[str, Any], n_features: int, n_labels: int) -> Self:
+        return cls(checked_trees(cls.kind, arrays, n_features, n_labels))
+
+
+class GrownForest(TreesLearner):
+    """One of the two forests, which are grown together."""
+
+    kind = Forest
+
+    @staticmethod
+    def applies(training: Training) -> bool:
+        return training.has_trees
+
+    @classmethod
+    def fit(cls, training: Training) -> tuple[Self, np.ndarray]:
+        forest, out_of_bag = training.forests[cls.name]
+        return cls(forest), out_of_bag
+
+
+class ExtraTrees(GrownForest):
+    """Extremely randomised trees."""
+
+    name = KINDS[0]
+
+
+class RandomForest(GrownForest):
+    """A random forest."""
+
+    name = KINDS[1]
+
+
+class Boosting(TreesLearner):
+    """Boosted trees for all labels at once."""
+
+    name = "boosted trees"
+    kind = BoostedTrees
+
+    @staticmethod
+    def applies(training: Training) -> bool:
+        return training.has_trees and boosts(*training.Y.shape)
+
+    @classmethod
+    def fit(cls, training: Training) -> tuple[Self, np.ndarray]:
+        targets = training.Y if training.known is None else np.where(training.known, training.Y, np.nan)
+        n_rounds = ROUNDS_OF_A_TREE * training.steps.estimator.n_estimators
+        with training.steps.task("boosted trees", "rounds", None) as rounds_done:
+            trees, out_of_fold = boost_trees(
+                training.rows, targets, n_rounds=n_rounds, **training.settings(rounds_done)
+            )
+        return cls(trees), out_of_fold
+
+
+#: In the order in which their scores are added.
+LEARNERS: tuple[type[Learner], ...] = (RidgeRegression, ExtraTrees, RandomForest, Boosting)
 
 
 def boosts(n_labeled: int, n_labels: int) -> bool:
     """Whether there are boosted trees."""
     return n_labeled > MANY_ROWS and n_labels <= MOST_LABELS
+
+
+class Trend(NamedTuple):
+    """The learners, their weights and the settings that cross-validation chose, by the names of attributes."""
+
+    learners_: list[Any]
+    learner_weights_: np.ndarray
+    ridge_: float
+    shrinkage_: float
 
 
 def fit_trend(
@@ -52,34 +285,19 @@ def fit_trend(
 def _fit_and_weigh(
     steps: Steps, rows: Any, labels: Labels, w: np.ndarray, chosen: CrossFit
 ) -> tuple[Trend, np.ndarray]:
-    """The forests take the predictions of the ridge regression for the unknown entries of a labelled row."""
-    given = labels.labeled_part(rows)
-    O = chosen.predictions
-    X, Y, known = given
-    regression = ridge_regression(X, Y, chosen.ridge, feature_weights=w, known=known)
-    forests: list[Any] = []
-    predictions = [O]
-    if (n_estimators := steps.estimator.n_estimators) > 0 and len(O) >= FEWEST_ROWS:
-        with steps.task("forests", "trees", None) as trees_done:
-            X = steps.in_memory(X)
-            seed = forest_seed(steps.estimator.random_state)
-            n_jobs = check_n_jobs(steps.estimator.n_jobs)
-            settings = dict[str, Any](random_state=seed, callback=trees_done, n_jobs=n_jobs)
-            boosted: list[tuple[Any, np.ndarray]] = []
-            if boosts(*Y.shape):
-                # first, before there are arrays of the forests: this takes the most memory
-                targets = Y if known is None else np.where(known, Y, np.nan)
-                rounds = ROUNDS_OF_A_TREE * n_estimators
-                boosted = [boost_trees(X, targets, n_rounds=rounds, **settings)]
-            targets = Y if known is None else np.where(known, Y, O)
-            forests, out_of_bag, left_out = grow_forests(X, targets, n_estimators=n_estimators, **settings)
-            for each in out_of_bag:
-                each[~left_out] = O[~left_out]
-            forests += [trees for trees, _ in boosted]
-            predictions += [*out_of_bag, *(scores for _, scores in boosted)]
+    X, Y, known = labels.labeled_part(rows)
+    training = Training(steps, X, Y, known, labels.single, w, chosen)
+    pairs = {}
+    # The last one first: boosted trees take the most memory, while there are no arrays of forests.
+    for kind in reversed(LEARNERS):
+        if kind.applies(training):
+            pairs[kind] = kind.fit(training)
+    kinds = [kind for kind in LEARNERS if kind in pairs]
+    learners = [pairs[kind][0] for kind in kinds]
+    predictions = [pairs[kind][1] for kind in kinds]
     weights = learner_weights(predictions, Y, known)
     mixed = weighted_sum(weights, predictions, predictions[-1])
-    return Trend(*regression, forests, weights, chosen.ridge, chosen.shrinkage), mixed
+    return Trend(learners, weights, chosen.ridge, chosen.shrinkage), mixed
 
 
 def ridge_scores(steps: Any, trend: Any, rows: Any, mean: np.ndarray) -> np.ndarray:
@@ -87,27 +305,41 @@ def ridge_scores(steps: Any, trend: Any, rows: Any, mean: np.ndarray) -> np.ndar
 
     The trend is a `Trend`, or the estimator that has its attributes.
     """
+    ridge = trend.learners_[0]
     with single_threaded_blas():
-        scores = steps.in_memory(RowSums.of(rows, checked=True).project(trend.coef_.T, mean))
-    scores += trend.coef_ @ mean + trend.intercept_
+        scores = steps.in_memory(RowSums.of(rows, checked=True).project(ridge.coef.T, mean))
+    scores += ridge.coef @ mean + ridge.intercept
     return np.asarray(scores)
 
 
-def trend_scores(steps: Any, trend: Any, rows: Any, by_ridge: np.ndarray, n_jobs: int | None) -> np.ndarray:
-    """G of rows, whose scores by the ridge regression are given."""
-    forests = trend.forests_
-    predictions = [by_ridge]
-    if forests:
-        shape = (len(forests), by_ridge.shape[1])
-        sums = RowSums.of(rows, checked=True)
-        found = steps.in_memory(sums.map(_forest_scores, shape, np.float64, forests=forests, n_jobs=n_jobs))
-        predictions += list(np.moveaxis(found, 1, 0))
+def trend_scores(trend: Any, rows: Any, by_ridge: np.ndarray, n_jobs: int | None) -> np.ndarray:
+    """G of rows in memory, whose scores by the ridge regression are given."""
+    new = NewRows(rows, by_ridge, n_jobs)
+    predictions = [learner.scores(new) for learner in trend.learners_]
     return weighted_sum(trend.learner_weights_, predictions, np.empty(by_ridge.shape))
 
 
-def _forest_scores(block: RowSums, forests: list[Trees], n_jobs: int | None) -> np.ndarray:
-    """Scores (n_samples, n_forests, n_labels) of rows by each forest."""
-    return np.stack(score_by_forests(forests, block.rows, check_n_jobs(n_jobs)), axis=1)
+def check_learners(names: Sequence[str]) -> list[type[Learner]]:
+    """The classes of the learners with these names; `InputError` if no fit gives such a list."""
+    by_name = {kind.name: kind for kind in LEARNERS}
+    ordered = [name for name in by_name if name in names]
+    if list(names) != ordered or not names or names[0] != RidgeRegression.name:
+        raise InputError(f"the learners {', '.join(map(repr, names))} are not those of a fit")
+    return [by_name[name] for name in names]
+
+
+def check_arrays(arrays: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> None:
+    """Refuse arrays from elsewhere that are not finite float64 numbers in C order of these shapes."""
+    if arrays.keys() != shapes.keys():
+        raise InputError(f"its arrays are {', '.join(arrays)}, not {', '.join(shapes)}")
+    for name, shape in shapes.items():
+        array = arrays[name]
+        if not isinstance(array, np.ndarray) or array.dtype.str != np.dtype(np.float64).str or array.shape != shape:
+            raise InputError(f"its {name} is not an array of float64 of the shape {shape}")
+        if not array.flags.c_contiguous:
+            raise InputError(f"its {name} is not in C order")
+        if not (np.abs(array) <= _LARGEST).all():
+            raise InputError(f"its {name} holds a value that is not finite")
 
 
 def learner_weights(predictions: Sequence[np.ndarray], Y: np.ndarray, known: np.ndarray | None) -> np.ndarray:

@@ -18,7 +18,7 @@ from ..graph import transition_of_graph, union_graph
 from ..propagation import propagate_signed
 from ._callbacks import steps_of_fit
 from ._classifier import NeighborClassifier, shares
-from ._learners import fit_trend, ridge_scores, share_of_errors, trend_scores
+from ._learners import TreesLearner, fit_trend, ridge_scores, share_of_errors, trend_scores
 from ._prepared import neighbors_of_queries, rounded, to_step
 from ._projection import Projection, direction_attributes, project
 from ._shrinkage import choose_strengths, directions_of_labels, shrink, shrinkage_grid
@@ -160,8 +160,10 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         Weights w of the squared features, in [0, 1]; all 1 without shrinkage.
     ridge_ : float
         Strength c of the ridge penalty that was used.
-    learner_weights_ : ndarray of shape (1 + len(forests_),), float64
-        Weights of the M learners, the ridge regression first; at least min(1/2, 500 / n_labeled_) / M each, with sum 1.
+    learners_ : list of learners
+        The fitted learners of the trend, the ridge regression first. Each has a ``name``, and ``scores`` for new rows.
+    learner_weights_ : ndarray of shape (len(learners_),), float64
+        Weights of the M learners; at least min(1/2, 500 / n_labeled_) / M each, with sum 1.
     ridge_scores_ : ndarray of shape (n_samples, n_labels), float64
         The ridge regression's scores of the training rows; for the labelled rows those out of fold.
     propagated_errors_ : ndarray of shape (2, n_samples, n_labels), float64
@@ -277,6 +279,21 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
     max_iter = None
 
     transduction_ = property(hard_labels)
+
+    @property
+    def coef_(self) -> NDArray[np.float64]:
+        """Coefficients of the ridge regression."""
+        return np.asarray(self.learners_[0].coef)
+
+    @property
+    def intercept_(self) -> NDArray[np.float64]:
+        """Intercepts of the ridge regression."""
+        return np.asarray(self.learners_[0].intercept)
+
+    @property
+    def forests_(self) -> list[Any]:
+        """The trees of the learners that have trees."""
+        return [learner.trees for learner in self.learners_ if isinstance(learner, TreesLearner)]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -450,7 +467,7 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
 
     def _score_rows(self, rows: Any) -> np.ndarray:
         by_ridge = ridge_scores(self._steps, self, rows, self.mean_)
-        scores = trend_scores(self._steps, self, rows, by_ridge, self.n_jobs)
+        scores = trend_scores(self, rows, by_ridge, self.n_jobs)
         transformers = getattr(self, "neighbors_", [None] * len(_PLACES))
         share = share_of_errors(self.residual_weight, self.n_labeled_)
         embedded = self._embed(rows, self.components_, self.mean_)

@@ -21,13 +21,13 @@ from sklearn.pipeline import Pipeline
 from .._checks.arguments import check_rows
 from .._checks.labels import LabelClasses
 from .._errors import InputError, printable
+from .._estimators._learners import Learner, check_learners
 from .._output import PathLike, versions
-from ..forest import KINDS, BoostedTrees, Forest, checked_trees
 from .archive import need_skops, read
 from .rows import check_answers
 from .schema import Field, Refused, check_names, check_parameter, check_value, full_name, innermost, table
 
-FORMAT = "nmlsdr-model 6"
+FORMAT = "nmlsdr-model 7"
 
 
 class ModelFileError(InputError):
@@ -180,20 +180,22 @@ def _attribute(what: str, stored: Any, field: Field, letters: dict[str, int]) ->
         if len(plan.columns) != letters["D"]:
             raise Refused(f"{what} knows {len(plan.columns)} columns where the others need {letters['D']}")
         return plan
-    if field.kind == "forests":
-        letters["learners"] = 1 + len(stored)
-        kinds = (*[Forest] * len(KINDS), BoostedTrees)
-        if len(stored) not in (0, len(KINDS), len(kinds)):
-            raise Refused(f"{what} holds {len(stored)} forests")
+    if field.kind == "learners":
+        letters["learners"] = len(stored)
         try:
-            size = (letters["D"], letters["C"])
-            arrays = [{key: _value(one[key]) for key in one} for one in stored]
-            return [checked_trees(kind, one, *size) for kind, one in zip(kinds, arrays, strict=False)]
+            return _learners(stored, letters["D"], letters["C"])
         except InputError as error:
             raise Refused(f"{what} cannot be used: {error}") from None
     value = check_rows(_value(stored)) if field.kind == "rows" else _value(stored)  # kernels take rows as they are
     check_value(what, value, field, letters)
     return LabelClasses(value) if field.kind == "classes" and isinstance(value, list) else value
+
+
+def _learners(stored: list[dict[str, Any]], n_features: int, n_labels: int) -> list[Learner]:
+    """The learners of a trend from their names and arrays."""
+    kinds = check_learners([part["learner"] for part in stored])
+    arrays = [{key: _value(part[key]) for key in part if key != "learner"} for part in stored]
+    return [kind.checked(each, n_features, n_labels) for kind, each in zip(kinds, arrays, strict=True)]
 
 
 def _plan(stored: Any) -> Any:

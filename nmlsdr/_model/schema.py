@@ -62,7 +62,7 @@ _FIELDS = {
         Field("column", "D", dtypes="fO"): "statistics_",
         Field("classes", "C"): "classes_",
         Field("plan", "D"): "plan_",
-        Field("forests", "D C"): "forests_",
+        Field("learners", "D C"): "learners_",
         Field("rows", "n D"): "training_rows_",
         Field("rows", "n d"): "embedding_",
         Field("rows", "n C"): "ridge_scores_",
@@ -79,8 +79,6 @@ _FIELDS = {
         Field("array", "learners", 0.0, 1.0): "learner_weights_",
         Field("array", "n C", 0.0, 1.0, ("bool", "uint8")): "label_flips_",
         Field("array", "n", 0.0, _INFINITY, ("int64", "int32")): "labeled_rows_",
-        Field("array", "C D"): "coef_",
-        Field("array", "C"): "intercept_",
         Field("array", "C", -_POSITIVE, sys.float_info.max, ("float64",)): "thresholds_",
         _for_kernel("float64", "n C"): "label_distributions_ flip_scores_",
         _for_kernel("uint8", "n C"): "training_labels_",
@@ -107,7 +105,7 @@ _ATTRIBUTES: dict[type | str, str] = {
     "nmlsdr.tables._encoder.TableEncoder": f"{_SEEN} plan_",  # its import takes a while
     estimators.NMLSDR: f"{_PROJECTION} {_SOFT} {_SHRINKAGE}",
     estimators.ResidualPropagation: f"{_PROJECTION} {_SOFT} {_SHRINKAGE} "
-    "thresholds_ ridge_ coef_ intercept_ embedding_ ridge_scores_ propagated_errors_ forests_ learner_weights_ "
+    "thresholds_ ridge_ embedding_ ridge_scores_ propagated_errors_ learners_ learner_weights_ "
     "flip_rate_ _forget_rate _rounding n_labeled_",
     estimators.MDDM: _PROJECTION,
     estimators.MVMD: _PROJECTION,

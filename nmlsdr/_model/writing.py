@@ -1,7 +1,7 @@
 """From a fitted estimator to what a model file keeps of it: parameters and the attributes that `schema.table` lists.
 
 skops would pack a sparse matrix, and write an object array as one part of the schema for each of its items. `encode`
-gives dictionaries of plain arrays and text for these, and for a forest.
+gives dictionaries of plain arrays and text for these, and for the learners of a trend.
 """
 
 import datetime
@@ -13,8 +13,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.pipeline import Pipeline
 
+from .._estimators._learners import Learner
 from .._output import versions
-from ..forest import Trees, arrays_of
 from .reading import FORMAT, check_plan, revived
 from .rows import answers, sample_rows
 from .schema import Refused, check_names, full_name, innermost, table
@@ -102,8 +102,8 @@ def encode(value: Any) -> Any:
         return value if value.flags.c_contiguous or value.flags.f_contiguous else np.ascontiguousarray(value)
     if isinstance(value, list):
         return [encode(one) for one in value]
-    if isinstance(value, Trees):
-        return {name: encode(array) for name, array in arrays_of(value).items()}
+    if isinstance(value, Learner):
+        return {"learner": value.name, **{name: encode(array) for name, array in value.arrays().items()}}
     if hasattr(value, "to_json"):
         return {"plan": value.to_json()}
     return kept_parts(value) if hasattr(value, "get_params") else value

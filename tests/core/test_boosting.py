@@ -220,17 +220,26 @@ def many(rng, monkeypatch):
     return X, Y
 
 
+def weights_by_learner(model):
+    return dict(zip(map(type, model.learners_), model.learner_weights_, strict=True))
+
+
+def learner_of(model, kind):
+    return next(learner for learner in model.learners_ if isinstance(learner, kind))
+
+
 def fit(X, Y, **parameters):
     return ResidualPropagation(n_neighbors=5, **{"n_estimators": 4, "n_jobs": 1, **parameters}).fit(X, Y)
 
 
 def test_beyond_a_number_of_labelled_rows_a_fourth_learner_is_boosted(many, monkeypatch):
     X, Y = many
+    four = (_learners.RidgeRegression, _learners.ExtraTrees, _learners.RandomForest, _learners.Boosting)
+    monkeypatch.setattr(_learners, "LEARNERS", four)
     model = fit(X, Y, random_state=7)
     given = (Y != -1).any(axis=1)
     boosted, O = boost_trees(X[given], np.where(Y < 0, np.nan, Y)[given], n_rounds=20, random_state=7, n_jobs=1)
-    assert_same(model.forests_[2], boosted)
-    assert len(model.learner_weights_) == 4
+    assert_same(learner_of(model, _learners.Boosting).trees, boosted)
     V = np.where(Y[given] == 1, 1 - model.flip_scores_[given], model.flip_scores_[given])
     _, out_of_bag, left_out = forest.grow_forests(
         X[given], np.where(Y[given] < 0, model.ridge_scores_[given], Y[given]), n_estimators=4, random_state=7, n_jobs=1
@@ -252,22 +261,25 @@ def test_storage_threads_and_a_model_file_change_no_bit(many, tmp_path):
     np.testing.assert_array_equal(rank_scores(one, X), rank_scores(two, X))
     save_model(tmp_path / "model.skops", one)
     back = load_model(tmp_path / "model.skops")
-    assert_same(back.forests_, one.forests_)
+    assert_same(back.learners_, one.learners_)
     np.testing.assert_array_equal(back.predict_proba(X), one.predict_proba(X))
     np.testing.assert_allclose(rank_scores(fit(sparse.csr_array(X), Y), X), rank_scores(one, X), atol=1e-7)
 
 
 def test_no_trees_are_no_boosted_trees_either_nor_for_many_labels(many, monkeypatch):
     X, Y = many
-    assert len(fit(X, Y, n_estimators=0).learner_weights_) == 1
+    assert fit(X, Y, n_estimators=0).forests_ == []
     monkeypatch.setattr(_learners, "MOST_LABELS", Y.shape[1] - 1)
-    assert len(fit(X, Y).learner_weights_) == len(fit(X, Y).forests_) + 1 == 3
+    names = weights_by_learner(fit(X, Y))
+    assert _learners.RandomForest in names
+    assert _learners.Boosting not in names
 
 
 def test_classes_and_votes_are_boosted_too(many):
     X, Y = many
     votes = fit(X, np.where(Y == 1, 0.8, Y))
     classes = fit(X, np.where(Y[:, 0] < 0, -1, Y[:, 0] + 2 * Y[:, 1].clip(0)).astype(int))
-    assert [len(model.forests_) for model in (votes, classes)] == [3, 3]
+    for model in (votes, classes):
+        assert _learners.Boosting in weights_by_learner(model)
     assert np.isfinite(rank_scores(votes, X)).all()
     np.testing.assert_allclose(classes.predict_proba(X).sum(axis=1), 1)

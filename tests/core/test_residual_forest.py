@@ -346,7 +346,7 @@ def test_fewer_than_six_labelled_rows_have_no_forests(data, l):
     given[l:] = -1
     model = fit(X, given)
     assert len(model.forests_) == (0 if l < 6 else 2)
-    assert len(model.learner_weights_) == 1 + len(model.forests_)
+    assert len(model.learner_weights_) == len(model.learners_)
     assert np.isfinite(rank_scores(model, new)).all()
 
 

@@ -28,7 +28,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, Normalizer, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
-from nmlsdr._model.reading import open_model
+from nmlsdr._model.reading import FORMAT, open_model
 from nmlsdr.model_file import ModelFileError, load_model, save_model
 
 
@@ -80,7 +80,7 @@ def test_skops_reads_it_with_the_list_of_types(tmp_path, scaler):
     save_model(tmp_path / "m.skops", scaler)
     assert skops.io.get_untrusted_types(file=tmp_path / "m.skops") == []
     content = skops.io.load(tmp_path / "m.skops")
-    assert content["format"] == "nmlsdr-model 6"
+    assert content["format"] == FORMAT
     assert_same(content["model"].mean_, scaler.mean_)
 
 
@@ -280,7 +280,7 @@ def test_pickle_inside_is_never_run(tmp_path, scaler):
 )
 def test_untrusted_types_are_refused_before_skops_creates_objects(tmp_path, scaler, monkeypatch, make):
     """skops itself trusts most of these; a file with one of them is not even given to it."""
-    skops.io.dump({"format": "nmlsdr-model 6", "model": make()}, tmp_path / "m.skops")
+    skops.io.dump({"format": FORMAT, "model": make()}, tmp_path / "m.skops")
     monkeypatch.setattr(skops.io, "load", None)  # never reached
     with pytest.raises(ModelFileError, match="not on the list of what a model file may hold"):
         load_model(tmp_path / "m.skops")

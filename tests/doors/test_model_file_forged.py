@@ -10,6 +10,7 @@ from model_files import (
     assert_same,
     attribute,
     forge,
+    learner,
     members,
     nodes,
     part,
@@ -22,6 +23,8 @@ from sklearn.preprocessing import MaxAbsScaler, Normalizer, StandardScaler
 
 import nmlsdr
 from nmlsdr import forest as forests
+from nmlsdr._errors import InputError
+from nmlsdr._estimators._learners import Boosting, ExtraTrees, RidgeRegression, check_learners
 from nmlsdr._model.reading import open_model
 from nmlsdr.model_file import ModelFileError, load_model, save_model
 
@@ -298,13 +301,12 @@ def test_members_larger_than_the_file_are_refused(tmp_path, samples, more):
 # -------------------------------------------------------------------------------------------------------- trees
 
 
-def forest(change, number=0):
-    """A change of the arrays of a forest."""
+def forest(change, kind=ExtraTrees):
+    """A change of the arrays of a learner."""
 
     def forger(schema, arrays):
-        names = ("roots", "feature", "threshold", "left")
-        names += ("values", "weights") if number == 2 else ("labels", "rows", "times", "ends")
-        files = {name: part(schema, "model", "forests_", number, name)["file"] for name in names}
+        stored = learner(schema, kind)["content"]
+        files = {name: node["file"] for name, node in stored.items() if "file" in node}
         stored = {name: arrays[file] for name, file in files.items()}
         change(stored)
         arrays.update({files[name]: array for name, array in stored.items()})
@@ -433,22 +435,61 @@ def two_trees_each(stored):
     stored.update({name: stored[name][:n_leaves] for name in ("values", "weights")})
 
 
-def one_forest_twice(schema, arrays):
-    forests = part(schema, "model", "forests_")["content"]
-    forests.append(forests[0])
+def another_order(stored):
+    stored[1:] = stored[:0:-1]
+
+
+def one_twice(stored):
+    stored.append(stored[-1])
+
+
+def unknown_name(stored):
+    stored[-1]["content"]["learner"].update(plain("oracle"))
+
+
+@pytest.mark.parametrize("change", [another_order, one_twice, unknown_name])
+def test_lists_of_learners_that_no_fit_gives_are_refused(tmp_path, samples, change):
+    save_model(tmp_path / "m.skops", MAKE["ResidualPropagation"]().fit(*samples))
+
+    def forger(schema, arrays):
+        change(part(schema, "model", "learners_")["content"])
+
+    assert_forgery_is_refused(tmp_path / "m.skops", forger, "the learners .* are not those of a fit")
+
+
+def test_a_list_of_learners_begins_with_the_ridge_regression():
+    assert check_learners([RidgeRegression.name, Boosting.name]) == [RidgeRegression, Boosting]
+    for names in ([], [ExtraTrees.name], [Boosting.name, RidgeRegression.name]):
+        with pytest.raises(InputError, match="not those of a fit"):
+            check_learners(names)
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (forest(lambda stored: stored["values"].__setitem__((0, 0), 2.5), 2), r"values outside \[-2, 2\]"),
-        (forest(lambda stored: stored["values"].__setitem__((0, 0), -0.5), 2), "predicts differently"),
-        (forest(lambda stored: stored["values"].__setitem__((0, 0), np.nan), 2), r"values outside \[-2, 2\]"),
-        (forest(lambda stored: stored["weights"].__setitem__(0, 0), 2), "leaves without rows"),
-        (forest(lambda stored: stored["left"].__setitem__(1, 0), 2), BELOW),
-        (forest(two_trees_each, 2), "trees in 4 models"),
-        (attribute("learner_weights_", lambda weights: weights[:3]), "where the others need"),
-        (one_forest_twice, "holds 4 forests"),
+        (lambda stored: stored["coef"].__setitem__((0, 0), np.nan), "coef holds a value that is not finite"),
+        (lambda stored: stored["intercept"].__setitem__(0, 1e300), "intercept holds a value that is not finite"),
+        (lambda stored: stored.update(coef=stored["coef"][:, :4]), "coef is not an array of float64 of the shape"),
+        (lambda stored: stored.update(coef=np.asfortranarray(stored["coef"])), "coef is not in C order"),
+        (lambda stored: stored.update(coef=stored["coef"].astype(np.float32)), "coef is not an array of float64"),
+        (lambda stored: stored.update(coef=stored["coef"] + 1), "predicts differently"),
+    ],
+)
+def test_forged_coefficients_are_refused(tmp_path, samples, change, message):
+    save_model(tmp_path / "m.skops", MAKE["ResidualPropagation"]().fit(*samples))
+    assert_forgery_is_refused(tmp_path / "m.skops", forest(change, RidgeRegression), message)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (forest(lambda stored: stored["values"].__setitem__((0, 0), 2.5), Boosting), r"values outside \[-2, 2\]"),
+        (forest(lambda stored: stored["values"].__setitem__((0, 0), -0.5), Boosting), "predicts differently"),
+        (forest(lambda stored: stored["values"].__setitem__((0, 0), np.nan), Boosting), r"values outside \[-2, 2\]"),
+        (forest(lambda stored: stored["weights"].__setitem__(0, 0), Boosting), "leaves without rows"),
+        (forest(lambda stored: stored["left"].__setitem__(1, 0), Boosting), BELOW),
+        (forest(two_trees_each, Boosting), "trees in 4 models"),
+        (attribute("learner_weights_", lambda weights: weights[:-1]), "where the others need"),
     ],
 )
 def test_forged_boosted_trees_are_refused(tmp_path, rng, monkeypatch, change, message):
@@ -457,7 +498,6 @@ def test_forged_boosted_trees_are_refused(tmp_path, rng, monkeypatch, change, me
     Y = (X[:, :2] * X[:, 1:3] > 0).astype(int)
     model = nmlsdr.ResidualPropagation(n_neighbors=5, n_estimators=2).fit(X, Y)
     save_model(tmp_path / "m.skops", model)
-    assert len(load_model(tmp_path / "m.skops").forests_) == 3
     assert_forgery_is_refused(tmp_path / "m.skops", change, message)
 
 
@@ -488,7 +528,7 @@ def test_forged_labels_that_are_rare_are_refused(tmp_path, rng, monkeypatch, pos
     assert sparse.issparse(model.forests_[0].labels)
 
     def forger(schema, arrays):
-        parts = part(schema, "model", "forests_", 0, "labels", "parts", position)
+        parts = learner(schema, ExtraTrees)["content"]["labels"]["content"]["parts"]["content"][position]
         arrays[parts["file"]] = change(arrays[parts["file"]])
 
     assert_forgery_is_refused(path, forger, message)

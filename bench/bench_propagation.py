@@ -13,7 +13,7 @@
     python bench/bench_propagation.py flips           # are flipped labels found?  (data sets: NMLSDR_SHARED)
     python bench/bench_propagation.py large           # n = 250 000 to 2 000 000
 
-Each writes bench/results/propagation-PART.json; ``python bench/tables.py`` shows them in docs/propagation.md
+Each writes bench/results/propagation-PART.json; ``python bench/tables.py`` shows them in docs/theory.md
 and bench/README.md.
 Every contestant must leave a residual max |(I - A T) F - (I - A) Y| of at most 1e-8; this is checked.
 """

@@ -217,9 +217,8 @@ def write_benchmarks(folder: Path, readme: Path) -> None:
     replace(folder / "benchmarks.md", text.replace("](results/", "](../../bench/results/").splitlines())
 
 
-# The lists of the index, each of which is a page of the site, and the pages whose lists are its contents.
-SECTION = re.compile(r"^\* \*\*([\w ]+):\*\* (.+?)(?=^\* |\Z)", re.M | re.S)
-CONTENTS = ("index", "project/index")
+# The lists of the index, each of which is a page of the site.
+SECTION = re.compile(r"^### ([\w ]+)\n\n(.+?)(?=^### |^[^*\s]|\Z)", re.M | re.S)
 
 
 def section_name(title: str) -> str:
@@ -227,11 +226,10 @@ def section_name(title: str) -> str:
 
 
 def write_sections(folder: Path, index: Path) -> None:
-    """A page for each list of the index, with its links one below the other."""
+    """A page for each list of the index, with its links."""
     for title, text in SECTION.findall(index.read_text(encoding="utf-8")):
-        links = re.findall(r"\[([^\]]+)\]\(([^)]+)\)", text.replace("(examples/README.rst)", "(gallery/index.rst)"))
-        lines = [f"* [{' '.join((words[:1].upper() + words[1:]).split())}](../{target})" for words, target in links]
-        replace(folder / f"{section_name(title)}.md", [f"# {title}", "", *lines])
+        entries = text.replace("(examples/README.rst)", "(gallery/index.rst)").strip().replace("](", "](../")
+        replace(folder / f"{section_name(title)}.md", [f"# {title}", "", entries])
 
 
 # What a page of the repository links to, and the page of the site that has it.
@@ -241,9 +239,6 @@ PLACES = {
     "nmlsdr/cli.py": "generated/command_line.md",
     "CHANGELOG.md": "project/changes.md",
     "CONTRIBUTING.md": "project/contributing.md",
-    "RELEASING.md": "project/releasing.md",
-    "SECURITY.md": "project/security.md",
-    "CODE_OF_CONDUCT.md": "project/conduct.md",
 }
 LANGUAGES = {"c": "c", "h": "c", "cpp": "c++", "pyx": "cython"}
 
@@ -262,15 +257,19 @@ def adapt_to_site(app, name: str, source: list[str]) -> None:
         text,
         flags=re.M,
     )
+    text = re.sub(rf"\[([^\]]+)\]\({up}\.\./(?:RELEASING|SECURITY|CODE_OF_CONDUCT)\.md[^)]*\)", r"\1", text)
     for file, page in PLACES.items():
         text = text.replace(f"]({up}../{file})", f"]({up}{page})")
     text = re.sub(r"\]\(\.\./nmlsdr/(\w+)(?:\.py|/__init__\.py)\)", r"](generated/api_\1.rst)", text)
     text = re.sub(r"\]\(examples/(\w+)\.py\)", r"](gallery/\1.rst)", text)
     text = text.replace("](examples/README.rst)", "](gallery/index.rst)")
+    pages = []
     if name == "index":
-        text = SECTION.sub(lambda found: f"* **[{found[1]}](generated/{section_name(found[1])}.md):** {found[2]}", text)
-    if name in CONTENTS or "/section_" in name:
-        pages = re.findall(r"^\* (?:\*\*)?\[.+?\]\((.+?)\.(?:md|rst)\)", text, re.M)
+        pages = [f"generated/{section_name(title)}" for title, _ in SECTION.findall(text)]
+        text = SECTION.sub(lambda found: f"### [{found[1]}](generated/{section_name(found[1])}.md)\n\n{found[2]}", text)
+    elif "/section_" in name:
+        pages = re.findall(r"^\* \[.+?\]\((.+?)\.(?:md|rst)\)", text, re.M)
+    if pages:
         text += "\n".join(["", ":::{toctree}", ":hidden:", "", *pages, ":::", ""])
     source[0] = re.sub(r"(?<!!)\[([^\]]+)\]\(((?:\.\./)*reports/[^)]+)\)", r'<a href="\2">\1</a>', text)
 

@@ -38,8 +38,27 @@ extensions = [
     "sphinx-mathjax-offline",  # MathJax in the site itself: formulas need no other host
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
+    "sphinx_reredirects",
 ]
 exclude_patterns = ["_build", "README.md", "examples", "gallery/**/*.ipynb", "gallery/**/*.py", "gallery/**/*.zip"]
+# Pages that other pages have taken in: their addresses lead there.
+redirects = {
+    "cleanlab": "label_errors.html#compared-with-cleanlab",
+    "coming_from": "label_errors.html#compared-with-cleanlab",
+    "cross_validation": "thresholds.html#cross-validation",
+    "films": "label_errors.html",
+    "graphs": "other_inputs.html#another-graph",
+    "labels": "label_formats.html",
+    "open_questions": "article.html#open-questions",
+    "own_method": "article.html#compare-a-method-of-your-own",
+    "projections": "theory.html#the-projections",
+    "propagation": "theory.html#label-propagation",
+    "reproducibility": "neighbours.html#reproducibility",
+    "schedule": "deploy.html",
+    "tables_in_python": "prepare.html#the-same-in-python",
+    "text": "other_inputs.html",
+    "verdicts": "review.html#use-the-verdicts",
+}
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 templates_path = ["_templates"]
 nitpicky = False  # docstrings name array shapes and NumPy's types in prose

@@ -95,7 +95,7 @@ def propagate(
         "cg": conjugate gradients on the symmetric form of eq. (8). "lu": a direct solution, by elimination without
         subtraction up to 500 rows and by a sparse LU factorisation of I - A T above. "fixed_point": the iteration of
         eq. (6). "auto": "lu" up to 100 rows and "cg", the fastest, above. Labels that "cg" leaves above ``tol`` are
-        continued in float64, and then solved by "lu" up to 500 rows or "fixed_point" above; docs/propagation.md gives
+        continued in float64, and then solved by "lu" up to 500 rows or "fixed_point" above; docs/theory.md gives
         the details.
     tol : float, default=1e-8
         Accepted residual of eq. (8), the largest absolute entry of (I - A T) F - (I - A) Y; above 0. A larger value

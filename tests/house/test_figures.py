@@ -131,19 +131,17 @@ RESULT = re.compile(
 NO_RESULTS = {
     "README": "3.11 4.0",
     "article": "0.02 0.05",
-    "cleanlab": "0.1",
-    "coming_from": "0.5 1.0",
     "glossary": "0.6 0.999",
     "in_python": "96 %",
     "install": "1.6 3.11 3.12 3.14",
-    "labels": "0.6 0.999",
+    "label_errors": "0.1",
+    "label_formats": "0.6 0.999",
     "prepare": "2017.65",
-    "projections": "0.1 0.5 0.6",
-    "propagation": "0.6 0.999",
     "questions": "1.9",
     "residual_propagation": "0.6 0.75 0.999",
     "review": "16.4",
     "ten_minutes": "4.0",
+    "theory": "0.6 0.999",
     "thresholds": "0.3 0.6",
 }
 

@@ -33,8 +33,7 @@ def fit(args: argparse.Namespace, console: Console) -> int:
     need_skops()
     projection = METHODS[args.method](args.n_components, random_state=args.seed, **graph_settings(args))
     table = read_data(args, console, need_labels=True)
-    with console.step("look at each feature alone"):
-        note_leaks(table, table.target, args, console)
+    note_leaks(table, table.target, args, console)
     table, encoder = prepare(table, args)
     note_needed(table, args, console)
     steps = [("scaler", scaler_for(args, table.data))]

@@ -169,16 +169,19 @@ def note_leaks(
 
     names = names or table.names_of_labels()
     X, features = (table.data, table.feature_names) if table.plan is None else table.plan.collapsed(table.data)
-    found = find_leaks(X, target)
+    text = "look for target leakage"
+    with console.step(text) as show:
+        leaks = find_leaks(X, target, show=lambda done, total: show(f"{text}: feature {done} of {total}"))
+        show(text)
     notes = []
-    for leak in found[:_MOST_LEAKS]:
+    for leak in leaks[:_MOST_LEAKS]:
         name = features[leak.feature] if features else None
         shown, advice = (leak.feature, "") if name is None else (repr(name), f" with --drop {as_list([name])}")
         label = f"the label {names[leak.label]!r} (average precision {leak.precision:.2f})"
         advice = f"if it was recorded with the labels, leave it out of the fit{advice}"
         notes.append(f"{args.data}: the feature {shown} alone predicts {label}; {advice}.")
-    if len(found) > len(notes):
-        notes.append(f"{args.data}: each of {plural(len(found) - len(notes), 'more feature')} alone predicts a label.")
+    if len(leaks) > len(notes):
+        notes.append(f"{args.data}: each of {plural(len(leaks) - len(notes), 'more feature')} alone predicts a label.")
     for sentence in notes:
         console.note(sentence)
     return notes
@@ -186,7 +189,7 @@ def note_leaks(
 
 def note_needed(table: Table, args: argparse.Namespace, console: Console, least: float = 0.3) -> list[str]:
     """Note each column of a table without gaps without which F1 falls by `least`: it may restate the labels."""
-    from .._report.leaks import needed_by_trial
+    from .._report.needed import needed_by_trial
 
     notes = []
     with console.step("look for columns that restate the labels"):

@@ -52,7 +52,7 @@ def _facts(table: Table, args: argparse.Namespace, console: Console) -> dict[str
         if table.lists is not None and table.lists.no_label:  # somebody looked at rows that have this word
             described["n_without_label"] = 0
         labels = fits.describe_labels(y, names)
-        notes = note_leaks(table, y, args, console)
+    notes = note_leaks(table, y, args, console)
     table, _ = prepare(table, args)
     check_columns(table, args)
     features = names_or_numbers(table.feature_names, "feature", table.data.shape[1])

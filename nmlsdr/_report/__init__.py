@@ -3,7 +3,8 @@
 Its files:
 
     fit.py      what was read, and one fit: labels, embedding, components
-    leaks.py    features that predict a label on their own
+    leaks.py    target leakage: features that predict a label on their own
+    needed.py   columns without which the predictions fail
     trial.py    cross-validation of the method and of rivals: does it help on these data?
     rivals.py   what a user would try first: logistic regressions and a forest
     page.py     from facts to one self-contained page; the lists of annotations are those of nmlsdr.inspection

@@ -1,0 +1,115 @@
+"""Find columns without which the predictions fail: they may restate the labels, and new rows may not have them."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from .rivals import Forest
+
+LEAST_ROWS = 20  # rows not seen by the model, without which nothing is tried
+TRIED_ROWS = 400  # rows, not seen by their model, on which columns are shuffled
+TRIED_TIMES = 5  # shuffles of each column that is named
+LARGE_FALL = 0.1  # of F1
+MOST_SPARSE_COLUMNS = (
+    1000  # a file of more sparse columns holds words or codes, of which none restates the labels alone
+)
+# of the small forest that columns are tried with
+TRIAL_ROWS = 2000
+TRIAL_TREES = 50
+
+
+class Needed(NamedTuple):
+    """A column without which the predictions fail: its name, and F1 with its cells and with them shuffled."""
+
+    name: str
+    before: float
+    after: float
+
+
+def find_needed(model: Any, X: NDArray[Any], y: NDArray[Any], columns: Sequence[tuple[str, int]]) -> list[Needed]:
+    """Find the columns whose cells, shuffled among rows that a model has not seen, lower F1 over all labels by 0.1.
+
+    Columns are shuffled in groups, and only the halves of a group that matters are tried again, because most columns of
+    most tables do not.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted.
+    X : ndarray or csr_array (n, D)
+        Rows that it has not seen.
+    y : ndarray (n, C)
+        Their labels: 0, 1 and -1 for unknown entries.
+    columns : sequence of (str, int)
+        Name and number of features of each column, in the order of the features.
+
+    Returns
+    -------
+    list of Needed
+        The largest fall first.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> X = np.random.default_rng(0).standard_normal((200, 3))
+    >>> y = (X[:, [1]] > 0).astype(int)
+    >>> needed = find_needed(DecisionTreeClassifier().fit(X, y), X, y, [("a", 1), ("b", 1), ("c", 1)])
+    >>> [(column.name, column.before) for column in needed]
+    [('b', 1.0)]
+    """
+    ends = np.cumsum([width for _, width in columns])
+    features = [np.arange(end - width, end) for end, (_, width) in zip(ends, columns, strict=True)]
+
+    def f1(group: Sequence[int], seed: int) -> float:
+        predicted = np.reshape(model.predict(_shuffled(X, [(features[j], [seed, j]) for j in group])), y.shape) == 1
+        n_marked = int((predicted & (y != -1)).sum() + (y == 1).sum())
+        return 2 * int((predicted & (y == 1)).sum()) / n_marked if n_marked else 0.0
+
+    def matter(group: Sequence[int]) -> list[int]:
+        if before - f1(group, 0) < LARGE_FALL:
+            return []
+        half = len(group) // 2
+        return [*matter(group[half:]), *matter(group[:half])] if half else [*group]
+
+    before = f1([], 0)
+    needed = []
+    for j in matter(range(len(columns))):
+        after = float(np.mean([f1([j], seed) for seed in range(TRIED_TIMES)]))
+        if before - after >= LARGE_FALL:
+            needed.append(Needed(columns[j][0], before, after))
+    return sorted(needed, key=lambda column: column.after)
+
+
+def _shuffled(X: Any, groups: Sequence[tuple[NDArray[np.intp], Sequence[int]]]) -> Any:
+    """Return a copy of rows in which the features of each group have changed rows together, by the group's seed."""
+    n = X.shape[0]
+    is_sparse = sparse.issparse(X)
+    changed = sparse.csc_array(X, copy=True) if is_sparse else X.copy()
+    for features, seed in groups:
+        order = np.random.default_rng(seed).permutation(n)
+        if is_sparse:
+            new_rows = np.argsort(order).astype(changed.indices.dtype)
+            stored = slice(changed.indptr[features[0]], changed.indptr[features[-1] + 1])
+            changed.indices[stored] = new_rows[changed.indices[stored]]
+        else:
+            changed[:, features] = X[order][:, features]
+    if not is_sparse:
+        return changed
+    changed.has_sorted_indices = False
+    return changed.tocsr()
+
+
+def needed_by_trial(X: Any, y: NDArray[Any], columns: Sequence[tuple[str, int]], least: float) -> list[Needed]:
+    """Find with a small forest the columns without which F1 on other rows falls by `least`; see `find_needed`."""
+    rows = np.random.default_rng(0).permutation(np.flatnonzero((y != -1).any(axis=1)))
+    n_tried = min(TRIED_ROWS, len(rows) // 3)
+    if n_tried < LEAST_ROWS or (len(columns) > MOST_SPARSE_COLUMNS and sparse.issparse(X)):
+        return []
+    tried = rows[:n_tried]
+    fitted = rows[n_tried:][:TRIAL_ROWS]
+    forest = Forest(TRIAL_TREES, n_jobs=1).fit(X[fitted], y[fitted])
+    needed = find_needed(forest, X[tried], y[tried], columns)
+    return [column for column in needed if column.before - column.after >= least]

@@ -195,7 +195,9 @@ PRODUCTS = {
 
 
 # Products that are known to be out of date, and what their pages say about it.  A test fails if another one is.
-OUT_OF_DATE: dict[str, str] = {}
+OUT_OF_DATE: dict[str, str] = {
+    "scores": "The scores of the review study were computed by an earlier form of its program.",
+}
 
 
 def provenance_file(name: str, top: Path = TOP) -> Path:

@@ -33,7 +33,7 @@ from sklearn.metrics import average_precision_score
 from sklearn.preprocessing import StandardScaler
 
 from nmlsdr import ResidualPropagation
-from nmlsdr._estimators import _learners
+from nmlsdr._estimators import _learners, _residual_pass
 from nmlsdr.datasets import flip_labels, paper_split
 from nmlsdr.graph import neighbor_graph, transition_matrix
 from nmlsdr.propagation import propagate
@@ -128,34 +128,36 @@ def corrupt(truth, noise, seed):
 class Recorded(ResidualPropagation):
     """Keeps what the scores are made of."""
 
-    def fit(self, X, y, **given):
+    def fit(self, X, y, **options):
         predictions = []
         weigh = _learners.learner_weights
+        propagate_residuals = _residual_pass.propagate_residuals
 
         def keep(each, *rest):
-            predictions.extend(one.copy() for one in each)  # fit works in place
+            predictions.extend(scores.copy() for scores in each)  # fit works in place
             return weigh(each, *rest)
 
+        def keep_neighbor_means(steps, labels, out_of_sample, graph_rows, n_neighbors, alpha):
+            self.trend_ = out_of_sample
+            self.neighbors_TF_ = 0.0
+            for rows in graph_rows:
+                k = _residual_pass.residual_neighbors(n_neighbors, len(rows))
+                graph = neighbor_graph(rows, k, n_jobs=1)
+                trust, known = steps.trust(labels, alpha)
+                F = propagate(graph, labels.Y, trust, labeled=known, n_jobs=1).F
+                TF = (transition_matrix(graph) @ F)[labels.labeled]
+                self.neighbors_TF_ = self.neighbors_TF_ + TF / 2
+            return propagate_residuals(steps, labels, out_of_sample, graph_rows, n_neighbors, alpha)
+
         _learners.learner_weights = keep
+        _residual_pass.propagate_residuals = keep_neighbor_means
         try:
-            super().fit(X, y, **given)
+            super().fit(X, y, **options)
         finally:
             _learners.learner_weights = weigh
+            _residual_pass.propagate_residuals = propagate_residuals
         self.random_forest_ = predictions[-1]
         return self
-
-    def _estimate_rates(self, O, labels):
-        self.trend_ = O.copy()  # fit works in place
-        return super()._estimate_rates(O, labels)
-
-    def _add_residuals(self, steps, labels, O, alpha):
-        for place in (self.embedding_, self.ridge_scores_):
-            graph = neighbor_graph(place, self._n_nearest(), n_jobs=1)
-            trust, known = steps.trust(labels, alpha)
-            F = propagate(graph, labels.Y, trust, labeled=known, n_jobs=1).F
-            TF = (transition_matrix(graph) @ F)[labels.labeled]
-            self.neighbors_TF_ = vars(self).get("neighbors_TF_", 0.0) + TF / 2
-        return super()._add_residuals(steps, labels, O, alpha)
 
 
 def opinions(X, given):

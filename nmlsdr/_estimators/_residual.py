@@ -6,26 +6,20 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _thresholds as rules
+from .. import _thresholds as thresholds
 from .._checks.arguments import Metric, Threshold, check_count, check_real, refuse_weights
 from .._checks.labels import Labels
 from .._checks.verdicts import enter_verdicts
-from .._moments import fill_rows
-from .._process.threads import check_n_jobs, single_threaded_blas
 from .._ridge import RIDGE_GRID
-from .._solvers.system import System
-from ..graph import transition_of_graph, union_graph
-from ..propagation import propagate_signed
 from ._callbacks import steps_of_fit
 from ._classifier import NeighborClassifier, shares
-from ._learners import TreesLearner, fit_trend, ridge_scores, share_of_errors, trend_scores
-from ._prepared import neighbors_of_queries, rounded, to_step
-from ._projection import Projection, direction_attributes, project
-from ._shrinkage import choose_strengths, directions_of_labels, shrink, shrinkage_grid
+from ._learners import TreesLearner, ridge_scores, share_of_errors, trend_scores
+from ._prepared import neighbors_of_queries, to_step
+from ._projection import Projection, direction_attributes
+from ._residual_pass import RESIDUAL_GRAPHS, Pass, embed, fit_pass, residual_neighbors
+from ._shrinkage import shrinkage_grid
 from ._sklearn_bases import CallbackSupportMixin
 from ._steps import Steps, hard_labels, soft_label_attributes
-
-_PLACES = "embedding", "ridge scores"  # over whose graphs residuals are propagated
 
 
 @dataclass(eq=False, repr=False)
@@ -358,38 +352,26 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
             rows; then the projection is learned from the soft labels alone.
         """
         refuse_weights(self, unknown)
-        rules.check_threshold(self.threshold)
+        thresholds.check_threshold(self.threshold)
         check_count(self.n_estimators, "n_estimators", least=0)
         check_real(self.residual_weight, "residual_weight", 0.0, 1.0)
         grids = {"shrinkage": shrinkage_grid(self.shrinkage), "ridge": self.ridge, "random_state": self.random_state}
         with steps_of_fit(self, X, y) as steps:
-            rows, given = steps.read(X, y, labeled, "votes")
-            scored: list[rules.Scored] = []
-            for labels, alphas in self._to_learn(steps, given, alpha, verdicts):
-                chosen = choose_strengths(rows, labels, steps, **grids)
-                w, seen = shrink(rows, labels, chosen.shrinkage)
-                W, searched = steps.graph(seen, graph)
-                propagated = steps.soft_labels(W, labels, alphas)
-                with steps.task("projection"):
-                    found = directions_of_labels(steps, rows, seen, w, propagated.F, labels, "auto")
-                del seen, W  # the first may be a copy of the rows
-                trend, V, by_ridge = fit_trend(steps, rows, labels, w, chosen, found.mean)
-                if not scored:
-                    rate, forget_rate = self._estimate_rates(V, labels)
-                (Z, one), (P, two) = rounded(self._embed(rows, found.components, found.mean)), rounded(by_ridge)
-                del chosen, by_ridge
-                steps.keep(embedding_=Z, ridge_scores_=P, n_neighbors_=searched["n_neighbors_"])
-                learned = self._add_residuals(steps, labels, V, alphas)
-                scored.append(rules.Scored(labels, V))
-            learned["thresholds_"] = self._choose_thresholds(scored, rate)
-            learned |= trend._asdict() | soft_label_attributes(propagated, labels, V) | direction_attributes(found)
-            learned |= {"dependence_ratio_": found.eigenvalues / found.total, "feature_weights_": w}
-            learned |= {"n_labeled_": len(V), "flip_rate_": rate, "_forget_rate": forget_rate}
-            steps.keep(**learned, _rounding=np.array([one, two]))
+            rows, observed = steps.read(X, y, labeled, "votes")
+            first, *with_verdicts = self._training_passes(steps, observed, alpha, verdicts)
+            result = fit_pass(steps, rows, *first, graph, grids)
+            scored = [thresholds.Scored(result.labels, result.residuals.scores)]
+            rates = {"flip_rate_": result.flip_rate, "_forget_rate": result.forget_rate}
+            for labels, alphas in with_verdicts:
+                del result  # before the second pass needs as much memory
+                result = fit_pass(steps, rows, labels, alphas, graph, grids)
+                scored.append(thresholds.Scored(labels, result.residuals.scores))
+            cutoffs = self._choose_thresholds(scored, rates["flip_rate_"])
+            steps.keep(thresholds_=cutoffs, **rates, **_pass_attributes(result))
         return self
 
-    def _to_learn(self, steps: Steps, labels: Labels, alpha: Any, verdicts: Any) -> list[tuple[Labels, Any]]:
-        """What to learn from, with its alpha: the labels as given, and then, if there are verdicts, those with them.
+    def _training_passes(self, steps: Steps, labels: Labels, alpha: Any, verdicts: Any) -> list[tuple[Labels, Any]]:
+        """Labels to learn from, and their alphas: the observed labels, and then, if there are verdicts, those too.
 
         A review corrects the clearest mistakes, so that in the corrected labels alone the others would seem rare.
         """
@@ -403,58 +385,23 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         last = corrected, np.where(decided, 0.0, trust if trust.ndim == 2 else trust[:, None])
         return [last] if labels.single else [(labels, alpha), last]
 
-    def _choose_thresholds(self, scored: list[rules.Scored], rate: float) -> np.ndarray:
-        """The thresholds from the scores of the labels as given, which come first, and of those with verdicts."""
-        given = scored[0]
+    def _choose_thresholds(self, scored: list[thresholds.Scored], rate: float) -> np.ndarray:
+        """The thresholds from the scores of the observed labels, which come first, and of those with verdicts."""
+        before = scored[0]
         last = scored[-1]
-        thresholds = self._cutoffs(given.labels, lambda: given.scores, rate)
-        if last is not given and isinstance(self.threshold, str):
-            thresholds = rules.just_below(rules.cutoffs_with_verdicts(self.threshold, given, last, rate))
+        cutoffs = self._cutoffs(before.labels, lambda: before.scores, rate)
+        if last is not before and isinstance(self.threshold, str):
+            cutoffs = thresholds.just_below(thresholds.cutoffs_with_verdicts(self.threshold, before, last, rate))
         if not last.labels.single:
             where = " in cross-validation on the labelled rows"
-            predicted = np.any(last.scores > thresholds, axis=0)
-            rules.warn_never_predicted(predicted, self.threshold, where, stacklevel=4)
-        return thresholds
+            predicted = np.any(last.scores > cutoffs, axis=0)
+            thresholds.warn_never_predicted(predicted, self.threshold, where, stacklevel=4)
+        return cutoffs
 
-    def _estimate_rates(self, O: np.ndarray, labels: Labels) -> tuple[float, float]:
+    def _estimate_rates(self, out_of_sample: np.ndarray, labels: Labels) -> tuple[float, float]:
         """How often a 0 is given as 1, and a 1 as 0."""
-        rate = rules.labels_flip_rate(O, labels)
-        return rate, rules.labels_forget_rate(O, labels, rate)
-
-    def _add_residuals(self, steps: Steps, labels: Labels, V: np.ndarray, alpha: Any) -> dict[str, Any]:
-        """propagated_errors_, the E of Y - O over the graph of each place, and neighbors_.
-
-        V, which is O at first, becomes the scores of the labelled rows without their own labels.
-        """
-        places = self.embedding_, self.ridge_scores_
-        E = np.zeros((len(places), *labels.Y.shape))
-        transformers = []
-        trust = steps.trust(labels, alpha)
-        share = share_of_errors(self.residual_weight, len(V))
-        E[-1, labels.labeled] = -V
-        E[-1] += labels.Y
-        E[-1][~labels.known] = 0.0
-        for name, rows, out in zip(_PLACES, places, E, strict=True):
-            with steps.task(f"neighbors in the {name}"):
-                found = steps.search(rows, self._n_nearest())
-                W = union_graph(found.indices)
-                transformers.append(found.transformer)
-                del found
-            with steps.task(f"propagation of residuals in the {name}", "sweep", None) as swept:
-                system = System(W, E[-1], *trust, check_n_jobs(self.n_jobs), clip=False)
-                propagate_signed(system, steps.goal(swept), out)
-                del system
-            self._add_averages(V, share, W, labels, out)
-        return {"propagated_errors_": E} | ({} if transformers[0] is None else {"neighbors_": transformers})
-
-    def _add_averages(self, V: np.ndarray, share: float, W: Any, labels: Labels, E: np.ndarray) -> None:
-        """V += share T E on the labelled rows."""
-        T = labels.labeled_rows(transition_of_graph(W, n_jobs=self.n_jobs))
-        fill_rows(V, lambda part: V[part] + share * (T[part] @ E), self.n_jobs)
-
-    def _embed(self, rows: Any, components: np.ndarray, mean: np.ndarray) -> Any:
-        with single_threaded_blas():
-            return self._steps.in_memory(project(rows, components, mean))
+        rate = thresholds.labels_flip_rate(out_of_sample, labels)
+        return rate, thresholds.labels_forget_rate(out_of_sample, labels, rate)
 
     # ---------------------------------------------------------------- new rows
 
@@ -463,17 +410,17 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
 
     def _n_nearest(self) -> int:
         """Neighbours of a row in the graphs over which residuals are propagated, and of a new row."""
-        return min(2 * self.n_neighbors_, len(self.embedding_) - 1)
+        return residual_neighbors(self.n_neighbors_, len(self.embedding_))
 
     def _score_rows(self, rows: Any) -> np.ndarray:
         by_ridge = ridge_scores(self._steps, self, rows, self.mean_)
         scores = trend_scores(self, rows, by_ridge, self.n_jobs)
-        transformers = getattr(self, "neighbors_", [None] * len(_PLACES))
+        transformers = getattr(self, "neighbors_", [None] * len(RESIDUAL_GRAPHS))
         share = share_of_errors(self.residual_weight, self.n_labeled_)
-        embedded = self._embed(rows, self.components_, self.mean_)
-        places = (self.embedding_, embedded), (self.ridge_scores_, by_ridge)
+        embedded = embed(self._steps, rows, self.components_, self.mean_)
+        graphs = (self.embedding_, embedded), (self.ridge_scores_, by_ridge)
         for (fitted, new), step, E, transformer in zip(
-            places, self._rounding, self.propagated_errors_, transformers, strict=True
+            graphs, self._rounding, self.propagated_errors_, transformers, strict=True
         ):
             _, indices = neighbors_of_queries(self, fitted, to_step(new, step), self._n_nearest(), transformer)
             total = np.zeros(scores.shape)
@@ -487,7 +434,7 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
 
     def _to_probabilities(self, scores: np.ndarray) -> np.ndarray:
         least = 0.5 / self.n_labeled_
-        p = np.clip(rules.unflipped(scores, self.flip_rate_), least, 1.0 - least)
+        p = np.clip(thresholds.unflipped(scores, self.flip_rate_), least, 1.0 - least)
         return p if self._is_multi_label() else shares(p)
 
     def _rank_scores(self, X: Any) -> Any:
@@ -529,3 +476,18 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         if self._is_multi_label():
             return scores - self.thresholds_
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+
+def _pass_attributes(result: Pass) -> dict[str, Any]:
+    """The attributes that follow from a pass."""
+    directions = result.directions
+    residuals = result.residuals
+    learned = result.trend._asdict() | direction_attributes(directions)
+    learned |= soft_label_attributes(result.propagation, result.labels, residuals.scores)
+    learned |= {"dependence_ratio_": directions.eigenvalues / directions.total}
+    learned |= {"feature_weights_": result.feature_weights, "n_neighbors_": result.n_neighbors}
+    learned |= {"n_labeled_": len(residuals.scores), "propagated_errors_": residuals.errors}
+    learned |= {"embedding_": residuals.embedding, "ridge_scores_": residuals.ridge_scores}
+    if residuals.transformers[0] is not None:
+        learned["neighbors_"] = residuals.transformers
+    return learned | {"_rounding": residuals.rounding}

@@ -8,6 +8,7 @@ import numpy as np
 
 from .._checks.arguments import check_real
 from .._checks.labels import Labels
+from .._errors import level_outside
 from .._moments import RowSums
 from .._projections.directions import Directions
 from .._ridge import SHRINKAGE_GRID, CrossFit, cross_fit
@@ -34,6 +35,14 @@ def choose_strengths(rows: Any, labels: Labels, steps: Steps, **grids: Any) -> C
         return cross_fit(given.rows, given.Y, known=given.known, callback=fold_done, **grids)
 
 
+def shrink_by_cross_validation(
+    rows: Any, labels: Labels, steps: Steps, **grids: Any
+) -> tuple[CrossFit, np.ndarray, Any]:
+    """The strengths that `choose_strengths` chooses, and what `shrink` makes of the rows by them."""
+    strengths = choose_strengths(rows, labels, steps, **grids)
+    return strengths, *shrink(rows, labels, strengths.shrinkage)
+
+
 def shrink(rows: Any, labels: Labels, shrinkage: float) -> tuple[np.ndarray, Any]:
     """w(b) from the labelled rows, and S = X diag(w)^1/2; ones and the rows where nothing is to be shrunken."""
     equal = np.ones(rows.shape[1])
@@ -41,14 +50,17 @@ def shrink(rows: Any, labels: Labels, shrinkage: float) -> tuple[np.ndarray, Any
         return equal, rows
     given = labels.labeled_part(rows)
     if len(given.Y) == 1:
-        warnings.warn("One labelled row shows no dependence, so no feature is shrunken; label more rows.", stacklevel=3)
+        warnings.warn(
+            "One labelled row shows no dependence, so no feature is shrunken; label more rows.",
+            stacklevel=level_outside(),
+        )
         return equal, rows
     w = shrunken_weights(feature_weights(given.rows, given.Y, known=given.known), shrinkage)
     w = to_step(w, 2.0**-36)  # else last bits decide which of equally distant rows are neighbours
     if not w.any():
         warnings.warn(
             "No feature depends on the labels more than expected by chance, so none is shrunken; do X and y match?",
-            stacklevel=3,
+            stacklevel=level_outside(),
         )
         return equal, rows
     return w, rows if (w == 1).all() else RowSums.of(rows, checked=True).scaled(np.sqrt(w))
@@ -62,7 +74,7 @@ def directions_of_labels(
     if not np.ptp(cleaned, axis=0).any() and np.ptp(labels.Y[labels.labeled], axis=0).any():
         warnings.warn(
             "Propagated labels, rounded, are the same on all rows, so soft labels are projected; lower alpha_labeled.",
-            stacklevel=3,
+            stacklevel=level_outside(),
         )
         cleaned = F
     found = hsic_directions(RowSums.of(seen, checked=True), cleaned, steps.estimator.n_components, solver=solver)

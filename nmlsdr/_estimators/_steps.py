@@ -16,7 +16,7 @@ from .._checks import arguments
 from .._checks import labels as label_rule
 from .._checks.arguments import Metric, PropagationSolver
 from .._checks.labels import Labels
-from .._errors import InputError
+from .._errors import InputError, level_outside
 from .._moments import RowSums
 from .._process.threads import check_n_jobs
 from .._search import choose_proposed, squared_neighbors
@@ -160,7 +160,7 @@ class Steps:
     def graph(self, rows: Any, given: Any) -> tuple[sparse.csr_array, dict[str, Any]]:
         """W, the given graph or that of the nearest neighbours, and the attributes that the search gives."""
         arguments.check_metric(self.estimator.metric)
-        k = clip_neighbors(self.estimator.n_neighbors, rows.shape[0] - 1, stacklevel=4)
+        k = clip_neighbors(self.estimator.n_neighbors, rows.shape[0] - 1)
         if given is not None:
             return arguments.check_graph(given, "graph", n_samples=rows.shape[0]), {"n_neighbors_": k}
         with self.task("neighbors"):
@@ -207,13 +207,13 @@ def refuse_one(estimator: BaseEstimator, n_rows: int, what: str) -> None:
         raise InputError(f"{type(estimator).__name__} needs at least 2 {what}, got n_samples = {n_rows}; add {what}.")
 
 
-def clip_neighbors(n_neighbors: int, n_candidates: int, stacklevel: int = 3) -> int:
+def clip_neighbors(n_neighbors: int, n_candidates: int) -> int:
     """k = ``n_neighbors``, at most the ``n_candidates`` other rows there are (with a warning)."""
     k = arguments.check_count(n_neighbors, "n_neighbors")
     if k > n_candidates:
         warnings.warn(
             f"n_neighbors={k} was lowered to {n_candidates}, the number of other rows; lower it, or add rows.",
-            stacklevel=stacklevel,
+            stacklevel=level_outside(),
         )
     return min(k, n_candidates)
 
@@ -244,7 +244,7 @@ def _warn_of_another_metric(transformer: Any, metric: str) -> None:
     warnings.warn(
         f"{type(transformer).__name__} finds candidates by the distance {found_by!r}, of which the nearest by {metric} "
         f"distance are used; {advice}, or pass graph=.",
-        stacklevel=5,
+        stacklevel=level_outside(),
     )
 
 

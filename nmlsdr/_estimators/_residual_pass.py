@@ -1,0 +1,150 @@
+"""One pass of ResidualPropagation over labels: strengths, projection, trend, and residuals propagated over two graphs.
+
+A pass is a function of rows, labels and alphas, and returns a value; `ResidualPropagation.fit` makes one pass, or two
+if there are verdicts, and sets all attributes at its end.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._checks.labels import Labels
+from .._moments import fill_rows
+from .._process.threads import check_n_jobs, single_threaded_blas
+from .._projections.directions import Directions
+from .._solvers.system import System
+from ..graph import transition_of_graph, union_graph
+from ..propagation import Propagation, propagate_signed
+from ._learners import Trend, fit_trend, share_of_errors
+from ._prepared import rounded
+from ._projection import project
+from ._shrinkage import directions_of_labels, shrink_by_cross_validation
+from ._steps import Steps
+
+RESIDUAL_GRAPHS = "embedding", "ridge scores"  # over whose graphs residuals are propagated
+
+
+class Residuals(NamedTuple):
+    """The propagated residuals, and the rows of the two `RESIDUAL_GRAPHS`.
+
+    Attributes
+    ----------
+    embedding, ridge_scores : ndarray of shape (n_samples, d) and (n_samples, n_labels)
+        Rounded.
+    rounding : ndarray of shape (2,)
+        The step of which the entries of each are multiples.
+    errors : ndarray of shape (2, n_samples, n_labels)
+        E on each graph.
+    scores : ndarray of shape (n_labeled, n_labels)
+        V, the out-of-sample scores of the labelled rows: their trend plus the share of T E on both graphs.
+    transformers : list
+        What searched each graph; None for the exact search.
+    """
+
+    embedding: np.ndarray
+    ridge_scores: np.ndarray
+    rounding: np.ndarray
+    errors: np.ndarray
+    scores: np.ndarray
+    transformers: list[Any]
+
+
+class Pass(NamedTuple):
+    """What one pass learns.
+
+    Attributes
+    ----------
+    labels : Labels
+        The labels it learned from.
+    flip_rate, forget_rate : float
+        How often a 0 is given as 1, and a 1 as 0.
+    trend : Trend
+    feature_weights : ndarray of shape (n_features,)
+    propagation : Propagation
+        Soft labels over the graph of the shrunken features.
+    directions : Directions
+    n_neighbors : int
+        k of that graph.
+    residuals : Residuals
+    """
+
+    labels: Labels
+    flip_rate: float
+    forget_rate: float
+    trend: Trend
+    feature_weights: np.ndarray
+    propagation: Propagation
+    directions: Directions
+    n_neighbors: int
+    residuals: Residuals
+
+
+def residual_neighbors(n_neighbors: int, n_samples: int) -> int:
+    """Neighbours of a row in the `RESIDUAL_GRAPHS`, and of a new row."""
+    return min(2 * n_neighbors, n_samples - 1)
+
+
+def fit_pass(steps: Steps, rows: Any, labels: Labels, alpha: Any, graph: Any, grids: dict[str, Any]) -> Pass:
+    """Learn from labels; ``graph`` replaces that of the features, ``grids`` are the options of `cross_fit`."""
+    strengths, w, X_scaled = shrink_by_cross_validation(rows, labels, steps, **grids)
+    W, searched = steps.graph(X_scaled, graph)
+    propagation = steps.soft_labels(W, labels, alpha)
+    with steps.task("projection"):
+        directions = directions_of_labels(steps, rows, X_scaled, w, propagation.F, labels, "auto")
+    del X_scaled, W  # the first may be a copy of the rows
+    trend, out_of_sample, by_ridge = fit_trend(steps, rows, labels, w, strengths, directions.mean)
+    del strengths
+    flip_rate, forget_rate = steps.estimator._estimate_rates(out_of_sample, labels)
+    Z, Z_step = rounded(embed(steps, rows, directions.components, directions.mean))
+    P, P_step = rounded(by_ridge)
+    del by_ridge
+    n_neighbors = searched["n_neighbors_"]
+    errors, scores, transformers = propagate_residuals(steps, labels, out_of_sample, (Z, P), n_neighbors, alpha)
+    residuals = Residuals(Z, P, np.array([Z_step, P_step]), errors, scores, transformers)
+    return Pass(labels, flip_rate, forget_rate, trend, w, propagation, directions, n_neighbors, residuals)
+
+
+def propagate_residuals(
+    steps: Steps,
+    labels: Labels,
+    out_of_sample: np.ndarray,
+    graph_rows: tuple[np.ndarray, np.ndarray],
+    n_neighbors: int,
+    alpha: Any,
+) -> tuple[np.ndarray, np.ndarray, list[Any]]:
+    """Propagate the errors of the trend over the graph of each of ``graph_rows``.
+
+    Returns E (2, n_samples, n_labels), the scores V (n_labeled, n_labels), and the transformers of the two searches.
+    """
+    n_jobs = steps.estimator.n_jobs
+    E = np.zeros((len(graph_rows), *labels.Y.shape))
+    E[-1, labels.labeled] = -out_of_sample
+    E[-1] += labels.Y
+    E[-1][~labels.known] = 0.0
+    scores = out_of_sample.copy()
+    share = share_of_errors(steps.estimator.residual_weight, len(scores))
+    trust = steps.trust(labels, alpha)
+    transformers = []
+    for name, rows, out in zip(RESIDUAL_GRAPHS, graph_rows, E, strict=True):
+        with steps.task(f"neighbors in the {name}"):
+            neighbors = steps.search(rows, residual_neighbors(n_neighbors, len(rows)))
+            W = union_graph(neighbors.indices)
+            transformers.append(neighbors.transformer)
+            del neighbors
+        with steps.task(f"propagation of residuals in the {name}", "sweep", None) as swept:
+            system = System(W, E[-1], *trust, check_n_jobs(n_jobs), clip=False)
+            propagate_signed(system, steps.goal(swept), out)
+            del system
+        _add_neighbor_means(scores, share, labels.labeled_rows(transition_of_graph(W, n_jobs=n_jobs)), out, n_jobs)
+    return E, scores, transformers
+
+
+def _add_neighbor_means(scores: np.ndarray, share: float, T: Any, E: np.ndarray, n_jobs: int | None) -> None:
+    """Add the share of T E to the scores; T has the labelled rows only."""
+    fill_rows(scores, lambda part: scores[part] + share * (T[part] @ E), n_jobs)
+
+
+def embed(steps: Any, rows: Any, components: np.ndarray, mean: np.ndarray) -> Any:
+    """The embedding of rows, in memory, before it is rounded."""
+    with single_threaded_blas():
+        return steps.in_memory(project(rows, components, mean))

@@ -142,7 +142,7 @@ NO_RESULTS = {
     "review": "16.4",
     "ten_minutes": "4.0",
     "theory": "0.6 0.999",
-    "thresholds": "0.3 0.6",
+    "thresholds": "0.3 0.6 2 %",
 }
 
 

@@ -10,7 +10,7 @@ divided among the threads and their results are merged in the order (squared dis
 from cython.parallel cimport prange
 from libc.stdint cimport int32_t, int64_t
 
-cdef extern from "_c/search.h" nogil:
+cdef extern from "_c/radius.h" nogil:
     const Py_ssize_t NMLSDR_FEW_QUERIES, NMLSDR_INDEX_QUERIES, NMLSDR_TREE_FEATURES, NMLSDR_TREE_ROWS
     const double NMLSDR_MOST_KEPT, NMLSDR_WINDOW_BYTES, NMLSDR_ZERO_ROW
     ctypedef struct nmlsdr_rows:
@@ -70,6 +70,12 @@ cdef extern from "_c/search.h" nogil:
         nmlsdr_tree tree
         nmlsdr_views views
         nmlsdr_search products
+    ctypedef struct nmlsdr_within:
+        double limit
+        int64_t *count
+        const int64_t *indptr
+        double *squared
+        int32_t *columns
     ctypedef struct nmlsdr_query:
         nmlsdr_ways by
         int way
@@ -84,6 +90,10 @@ cdef extern from "_c/search.h" nogil:
         nmlsdr_query *query, const nmlsdr_leads *leads, int sparse, int integers, double window_bytes, int n_threads)
     int query_step "nmlsdr_query_step"(nmlsdr_query *query, double budget)
     void query_end "nmlsdr_query_end"(nmlsdr_query *query)
+    double radius_limit "nmlsdr_radius_limit"(double radius, int by_angle)
+    int radius_begin "nmlsdr_radius_begin"(
+        nmlsdr_query *query, const nmlsdr_index *index, const nmlsdr_rows *queries, nmlsdr_within *within)
+    int radius_end "nmlsdr_radius_end"(nmlsdr_query *query, Py_ssize_t n_queries)
 
 cdef extern from "_c/build.h":
     const char *NMLSDR_COMPILER
@@ -137,7 +147,78 @@ cdef class Index:
         return self.index.by_angle
 
 
-cdef class Search:
+cdef class Steps:
+    """What searches have in common: they are answered step by step."""
+    cdef object kept
+    cdef nmlsdr_index index
+    cdef nmlsdr_query query
+
+    def __dealloc__(self):
+        free_all(&self.query.by.memory)
+
+    @property
+    def method(self):
+        return METHODS[self.query.way]
+
+    def units(self):
+        """Of a search by angle, the dense rows of length 1 that are searched, and the queries; None: the rows."""
+        return units_at(&self.index.rows), None if self.query.queries is NULL else units_at(self.query.queries)
+
+    def step(self, double budget):
+        """Run about `budget` pairs of blocks, leaves of queries or thousands of pairs; True if there is more to do."""
+        cdef int more
+        with nogil:
+            more = query_step(&self.query, budget)
+        return more == 1
+
+
+cdef class RadiusSearch(Steps):
+    """An exact search for all rows within a radius; the arrays that it was given must live as long as it does.
+
+    Parameters
+    ----------
+    index : Index
+    queries : `_search.rows.Rows` in the storage of its rows, or None for the rows against themselves
+    radius : 0 or more, a distance by the metric of the index
+    count : INOUT (n_queries) zeros; how many rows are within the radius of each query
+    indptr : IN (n_queries + 1) where the rows of each query are stored, or None to count them only
+    squared, columns : OUT (indptr[-1]) or None
+    n_threads : at most
+    """
+    cdef nmlsdr_within within
+    cdef Py_ssize_t n_queries
+
+    def __cinit__(
+        self, Index index, queries, double radius, int64_t[::1] count, const int64_t[::1] indptr, double[::1] squared,
+        int32_t[::1] columns, *, int n_threads
+    ):
+        cdef nmlsdr_rows others
+        self.kept, self.index = (index, queries, count, indptr, squared, columns), index.index
+        self.index.n_threads = n_threads
+        self.n_queries = count.shape[0]
+        self.within.limit, self.within.count = radius_limit(radius, self.index.by_angle), &count[0]
+        if indptr is not None:
+            self.within.indptr, self.within.squared, self.within.columns = &indptr[0], &squared[0], &columns[0]
+        if queries is not None:
+            describe(queries, &others)
+        check_memory(radius_begin(&self.query, &self.index, NULL if queries is None else &others, &self.within))
+
+    def start(self, leads=None):
+        """Allocate the memory of the search; leads : `_search.leading.Leads` or None."""
+        cdef nmlsdr_leads leading
+        if leads is not None:
+            describe_leads(leads, &leading)
+        check_memory(query_start(&self.query, NULL if leads is None else &leading, -1, -1, NMLSDR_WINDOW_BYTES, 0))
+
+    def end(self):
+        """Add rows of zeros of a search by angle, and sort what was stored; the memory is free then."""
+        cdef int failed
+        with nogil:
+            failed = radius_end(&self.query, self.n_queries)
+        check_memory(failed)
+
+
+cdef class Search(Steps):
     """An exact search in progress, answered step by step; the arrays it was given must live as long as it does.
 
     Parameters
@@ -148,9 +229,6 @@ cdef class Search:
     n_threads : at most
     method : one of METHODS instead of the one that suits the sizes
     """
-    cdef object kept
-    cdef nmlsdr_index index
-    cdef nmlsdr_query query
 
     def __cinit__(
         self, Index index, queries, double[:, ::1] squared, Py_ssize_t[:, ::1] indices, *, int n_threads, method=None
@@ -164,17 +242,6 @@ cdef class Search:
                                  &squared[0, 0], &indices[0, 0]))
         if method is not None:
             self.query.way = METHODS.index(method)
-
-    def __dealloc__(self):
-        free_all(&self.query.by.memory)
-
-    @property
-    def method(self):
-        return METHODS[self.query.way]
-
-    def units(self):
-        """Of a search by angle, the dense rows of length 1 that are searched, and the queries; None: the rows."""
-        return units_at(&self.index.rows), None if self.query.queries is NULL else units_at(self.query.queries)
 
     def lists(self):
         """The arrays that the search fills: those that were given, if there are no rows without a direction."""
@@ -203,13 +270,6 @@ cdef class Search:
         if known is not None and self.method == "products":
             limits, edges = known
             check_memory(search_know(&self.query.by.products, &limits[0], &edges[0], edges.shape[0] - 1))
-
-    def step(self, double budget):
-        """Run about `budget` pairs of blocks, leaves of queries or thousands of pairs; True if there is more to do."""
-        cdef int more
-        with nogil:
-            more = query_step(&self.query, budget)
-        return more == 1
 
     def end(self):
         """Put rows of zeros into the lists of a search by angle; the memory is free then."""

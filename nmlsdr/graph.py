@@ -19,10 +19,10 @@ import nmlsdr._weights as _weights
 from ._checks import arguments
 from ._checks.arguments import Metric
 from ._process.threads import check_n_jobs, worthwhile_threads
-from ._search import PreparedRows, choose_proposed, squared_neighbors
+from ._search import PreparedRows, choose_proposed, rows_within, squared_neighbors
 from ._search.memory import is_memory_map
 
-__all__ = ["ExactIndex", "kneighbors", "neighbor_graph", "transition_matrix"]
+__all__ = ["ExactIndex", "kneighbors", "neighbor_graph", "radius_neighbors", "transition_matrix"]
 
 EdgeWeights = Literal["binary", "rbf"]
 
@@ -91,6 +91,78 @@ def kneighbors(
     """
     squared, indices = squared_neighbors(X, n_neighbors, queries=queries, metric=metric, n_jobs=n_jobs)
     return as_distances(squared, metric, out=squared), indices
+
+
+def radius_neighbors(
+    X: Any,
+    radius: float,
+    *,
+    queries: Any = None,
+    metric: Metric = "euclidean",
+    sort: bool = True,
+    max_bytes: int | None = None,
+    n_jobs: int | None = None,
+) -> sparse.csr_array:
+    """All rows within a radius, exactly, as a sparse matrix of distances.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        Rows to search; finite numbers. float32 and float64 are kept, other types are converted to float64.
+    radius : float
+        Largest distance of a neighbour, 0 or more; infinity finds every row. A row at exactly this distance is a
+        neighbour: the squared distance is compared with ``radius * radius``, in float64 ("cosine": 1 - cos with the
+        radius).
+    queries : array-like or sparse matrix of shape (n_queries, n_features), default=None
+        Rows whose neighbours are searched. None: the rows of X, each of which is left out of its own list by its row
+        number; a duplicate of it, at distance 0, is a neighbour. ``queries=X`` leaves nothing out.
+    metric : {"euclidean", "cosine"}, default="euclidean"
+        Distance between rows. "euclidean": |x_i - x_j|. "cosine": 1 minus the cosine of the angle between the rows,
+        which ignores their lengths; a row of zeros is at distance 1 from every other row.
+    sort : bool, default=True
+        Order of the neighbours of a query. True: by distance, then by row number, as `kneighbors` has them. False: by
+        row number, which SciPy calls sorted indices.
+    max_bytes : int or None, default=None
+        Largest size of the result, of which each neighbour needs 12 bytes. None: half of the memory of the machine.
+    n_jobs : int or None, default=None
+        Number of threads. None: one for each core that the process may use, where scikit-learn uses one thread; a
+        negative number counts back from there, so that -1 means the same as None. The results do not depend on it.
+
+    Returns
+    -------
+    csr_array of shape (n_queries, n_samples), float64
+        Distances. Those of duplicates are stored zeros, so never call ``eliminate_zeros``.
+
+    Raises
+    ------
+    ValueError
+        If the result is larger than ``max_bytes``, if ``radius`` is negative or NaN, or for the reasons given in
+        `kneighbors`. Pass queries in blocks if all neighbours are not needed at once.
+
+    See Also
+    --------
+    kneighbors : The k nearest rows.
+    nmlsdr.ExactNeighborsTransformer : For estimators of scikit-learn with ``metric="precomputed"``, such as DBSCAN.
+
+    Notes
+    -----
+    The distances are those of `kneighbors`, to the last bit. Neighbours are counted by a first search and stored by a
+    second one, so that the memory is that of the result.
+
+    Examples
+    --------
+    >>> neighbors = radius_neighbors([[0.0], [1.0], [3.0], [1.0]], radius=1.0)
+    >>> neighbors.indptr.tolist(), neighbors.indices.tolist(), neighbors.data.tolist()
+    ([0, 2, 4, 4, 6], [1, 3, 3, 0, 1, 0], [1.0, 1.0, 0.0, 1.0, 0.0, 1.0])
+    """
+    squared, columns, indptr = rows_within(
+        X, radius, queries=queries, metric=metric, max_bytes=max_bytes, n_jobs=n_jobs
+    )
+    n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+    found = sparse.csr_array((as_distances(squared, metric, out=squared), columns, indptr), (len(indptr) - 1, n_rows))
+    if not sort:
+        found.sort_indices()
+    return found
 
 
 def as_distances(squared: np.ndarray, metric: str, out: np.ndarray | None = None) -> np.ndarray:

@@ -72,6 +72,18 @@ def kneighbors(X, n_neighbors, queries=None, metric="euclidean"):
     return np.take_along_axis(squared, chosen, axis=1), chosen
 
 
+def radius_neighbors(X, radius, queries=None, metric="euclidean"):
+    """For each query (squared distances, indices) of all rows within the radius, in the order of `kneighbors`."""
+    squared = metric_distances(X if queries is None else queries, X, metric)
+    limit = 2 * radius if metric == "cosine" else radius * radius
+    found = []
+    for i, row in enumerate(squared):
+        order = np.argsort(row, kind="stable")
+        near = [j for j in order if row[j] <= limit and not (queries is None and j == i)]
+        found.append((row[near], np.array(near, dtype=np.intp)))
+    return found
+
+
 def neighbor_graph(X, n_neighbors, edge_weights="binary", sigma=None, metric="euclidean"):
     """Dense W of eq. (2) on the kNN edges or eq. (3): i in kNN(j) OR j in kNN(i)."""
     squared, indices = kneighbors(X, n_neighbors, metric=metric)

@@ -225,8 +225,32 @@ static void nmlsdr_decide(const nmlsdr_collector *c, ptrdiff_t i)
     nmlsdr_raise_to(q, s, i, squared[k - 1]);
 }
 
+/* Decide the whole buffer of a search within a radius: the canonical distances say which rows are. */
+static void nmlsdr_decide_within(const nmlsdr_collector *c, ptrdiff_t i)
+{
+    const nmlsdr_search *q = c->search;
+    nmlsdr_side *s = c->own;
+    const ptrdiff_t *order = c->other->order;
+    nmlsdr_scratch *w = c->scratch;
+    const nmlsdr_candidate *x = s->candidate + i * q->tuning.capacity;
+    const ptrdiff_t row = s->order ? s->order[i] : i, n = s->count[i];
+
+    for (ptrdiff_t p = 0; p < n; p++) {
+        w->which[p] = order ? order[x[p].position] : x[p].position;
+        w->apart[p] = 0.0 - 2.0 * (double)x[p].score; /* the distance if products are exact; never -0 */
+    }
+
+    if (!q->scaling.integral) nmlsdr_measure_apart(c, row, n);
+    for (ptrdiff_t p = 0; p < n; p++) nmlsdr_within_add(q->within, row, w->apart[p], w->which[p]);
+    s->count[i] = 0;
+}
+
 static void nmlsdr_make_room(const nmlsdr_collector *c, ptrdiff_t i)
 {
+    if (c->search->within) {
+        nmlsdr_decide_within(c, i);
+        return;
+    }
     nmlsdr_tighten(c, i);
     if (c->own->count[i] > c->search->tuning.high_water) nmlsdr_decide(c, i);
 }
@@ -234,6 +258,10 @@ static void nmlsdr_make_room(const nmlsdr_collector *c, ptrdiff_t i)
 /* What remains of row i's buffer is decided. */
 static void nmlsdr_finish_row(const nmlsdr_collector *c, ptrdiff_t i)
 {
+    if (c->search->within) {
+        nmlsdr_decide_within(c, i);
+        return;
+    }
     nmlsdr_tighten(c, i);
     nmlsdr_decide(c, i);
 }

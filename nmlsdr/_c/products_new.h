@@ -157,7 +157,15 @@ static void nmlsdr_choose_k(nmlsdr_search *q, ptrdiff_t k, double *squared, ptrd
     nmlsdr_empty_lists(squared, indices, q->queries->rows.n * k);
 }
 
-/* q consists of zeros, and its memory is given back after an error, too (all searches here begin and end so).
+/* All rows within a radius of every query: there are no lists, and a threshold that never changes. */
+static void nmlsdr_choose_within(nmlsdr_search *q)
+{
+    enum { CAPACITY = 32 }; /* candidates that are decided at once */
+    q->k = 1;
+    q->tuning.capacity = q->tuning.high_water = CAPACITY;
+}
+
+/* q consists of zeros but for `within`, and its memory is given back after an error, too (all searches here begin and end so).
  * queries == NULL: the rows against themselves, self excluded.  squared and indices (n queries, k) receive
  * the answer.  sparse: columns and postings 1, packed blocks 0, -1 by cost.  integers: packed blocks of
  * 16-bit integers 16, of floats 0, -1 by cost.
@@ -182,12 +190,14 @@ static int nmlsdr_search_begin(nmlsdr_search *q, const nmlsdr_rows *rows, const 
         q->side[1].order = leads->queries_order;
     }
 
-    nmlsdr_choose_k(q, k, squared, indices);
+    if (q->within) nmlsdr_choose_within(q);
+    else nmlsdr_choose_k(q, k, squared, indices);
     if (nmlsdr_choose_storage(q, sparse, window_bytes) || nmlsdr_choose_centre(q)) return -1;
     for (int s = 0; s < 2; s++)
         q->side[s].blocks = (q->side[s].rows.n + q->storage.block - 1) / q->storage.block;
     nmlsdr_choose_scale(q, integers);
     if (nmlsdr_new_products(q, window_bytes)) return -1;
+    for (ptrdiff_t i = 0; q->within && i < q->queries->rows.n; i++) nmlsdr_raise_to(q, q->queries, i, q->within->limit);
 
     const double a = (double)q->queries->blocks, b = (double)q->rows->blocks;
     const ptrdiff_t span = q->storage.sparse ? 1 : q->queries->blocks / ((q->symmetric ? 8 : 4) * n_threads);

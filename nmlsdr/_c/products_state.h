@@ -10,6 +10,7 @@
 #include "nearest.h"
 #include "platform.h"
 #include "rows.h"
+#include "within.h"
 
 #define NMLSDR_BLOCK 96 /* rows in a block: a multiple of 3 vectors at every level */
 #define NMLSDR_KC 192   /* features per pass: 4 groups of 8 floats stay in a 32 kB first-level cache */
@@ -120,6 +121,7 @@ typedef struct {
     nmlsdr_schedule schedule;
     /* of each block, or -1: two blocks of one part are not compared; NULL: all are */
     int32_t *part;
+    const nmlsdr_within *within;   /* all rows within a radius, instead of the k nearest; or NULL */
     nmlsdr_scratch *scratch;    /* one for each thread */
     float *infinite_thresholds; /* one block of thresholds that nothing passes */
     const nmlsdr_kernels *kernels; /* of the level (kernels.h) */

@@ -59,6 +59,7 @@ typedef struct {
     int way;
     double threads; /* that are worth waking */
     const struct nmlsdr_index *x;
+    nmlsdr_within *within; /* all rows within a radius (radius.h), instead of the k nearest; or NULL */
     struct nmlsdr_index units; /* the queries by angle */
     const nmlsdr_rows *queries; /* those that are searched for; NULL: the rows themselves */
     nmlsdr_rows own, wide; /* of doubles, where the others are */
@@ -131,10 +132,10 @@ static void nmlsdr_choose_way(nmlsdr_query *a)
     const struct nmlsdr_index *x = a->x;
     const nmlsdr_rows *rows = &x->rows, *queries = a->queries;
     const double n = (double)rows->n, q = (double)a->n, k = (double)a->n_found;
-    const int dense = !rows->indptr, few = queries && q * k * x->n_threads <= NMLSDR_MOST_KEPT;
+    const int dense = !rows->indptr, few = queries && !a->within && q * k * x->n_threads <= NMLSDR_MOST_KEPT;
     a->threads = n * (queries ? q : n / 2) * ((double)rows->d + 10 * k) / NMLSDR_WORK_OF_THREAD;
     a->way = NMLSDR_BY_PRODUCTS;
-    if (a->n == 0 || a->n_found == 0) {
+    if (a->n == 0 || a->n_found == 0 || rows->n == 0) {
         a->way = NMLSDR_BY_NOTHING;
     } else if (few && x->packed && a->n <= NMLSDR_INDEX_QUERIES && (dense || queries->kind == rows->kind)
                && nmlsdr_packed_takes(x->packed, queries)) {
@@ -142,7 +143,8 @@ static void nmlsdr_choose_way(nmlsdr_query *a)
         a->threads = (double)nmlsdr_row_pointer(rows, rows->n) * (1 + q / 16) / NMLSDR_VALUES_OF_THREAD;
     } else if (few && dense && a->n <= NMLSDR_FEW_QUERIES) { /* any preparation would take longer than it saves */
         a->way = NMLSDR_BY_FEW;
-    } else if (dense && rows->d <= NMLSDR_TREE_FEATURES / (rows->n < NMLSDR_TREE_ROWS ? 2 : 1)) {
+    } else if (dense && rows->d <= NMLSDR_TREE_FEATURES / (rows->n < NMLSDR_TREE_ROWS ? 2 : 1)
+               && !(a->within && queries && a->n <= NMLSDR_FEW_QUERIES)) {
         a->way = NMLSDR_BY_TREE;
     }
 }
@@ -168,9 +170,9 @@ static int nmlsdr_query_begin(nmlsdr_query *a, const struct nmlsdr_index *x, con
     }
     if (memory->failed) return -1;
 
-    if (x->number && (x->rows.n < x->n || (queries && a->queries->n < queries->n))) {
+    a->n = a->queries ? a->queries->n : a->n;
+    if (!a->within && x->number && (x->rows.n < x->n || (queries && a->queries->n < queries->n))) {
         const ptrdiff_t left = x->rows.n - !queries;
-        a->n = queries ? a->queries->n : a->n;
         a->n_found = k < left ? k : left; /* -1 if there are no rows, and so no lists */
         a->near = (double *)nmlsdr_new(memory, a->n * a->n_found, sizeof(double));
         a->row = (ptrdiff_t *)nmlsdr_new(memory, a->n * a->n_found, sizeof(ptrdiff_t));
@@ -192,6 +194,8 @@ static int nmlsdr_query_start(nmlsdr_query *a, const nmlsdr_leads *leads, int sp
         rows = &a->wide;
         if (a->by.memory.failed) return -1;
     }
+    if (a->way == NMLSDR_BY_TREE) a->by.tree.within = a->within;
+    if (a->way == NMLSDR_BY_PRODUCTS) a->by.products.within = a->within;
     switch (a->way) {
     case NMLSDR_BY_NOTHING: return 0;
     case NMLSDR_BY_PACKED:

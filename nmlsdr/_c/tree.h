@@ -23,6 +23,7 @@
 #include "heap.h"
 #include "kernels.h"
 #include "nearest.h"
+#include "within.h"
 
 enum { NMLSDR_STACK = 64 }; /* a level of the tree each */
 
@@ -49,6 +50,7 @@ typedef struct {
     double *squared;    /* heaps (n queries, k), later the answer; by row */
     ptrdiff_t *indices;
     int exclude_self, n_threads;
+    const nmlsdr_within *within; /* all rows within a radius, instead of the k nearest; or NULL */
     const nmlsdr_kernels *kernels;
 } nmlsdr_tree;
 
@@ -237,6 +239,25 @@ static int nmlsdr_offer_leaf(const nmlsdr_tree *q, nmlsdr_leaf_queries *a, ptrdi
     return changed;
 }
 
+/* Add the rows of one leaf that are within the radius of its queries. */
+static void nmlsdr_add_leaf(const nmlsdr_tree *q, const nmlsdr_leaf_queries *a, ptrdiff_t from, ptrdiff_t node, ptrdiff_t leaf)
+{
+    const nmlsdr_branches *rows = q->rows;
+    const ptrdiff_t d = a->d, *row = rows->row + leaf * a->leaf;
+    const double *value = rows->value + leaf * d * a->leaf;
+    double query[8], squared[NMLSDR_LEAF];
+    for (unsigned long long near = q->kernels->near(a, rows->low + node * 2 * d); near; near &= near - 1) {
+        const int p = nmlsdr_lowest_bit(near);
+        const ptrdiff_t itself = q->queries->row[from + p];
+        for (ptrdiff_t j = 0; j < d; j++) query[j] = a->value[j * a->leaf + p];
+        for (unsigned long long hits = q->kernels->scan(a, value, query, a->worst[p], squared); hits; hits &= hits - 1) {
+            const int c = nmlsdr_lowest_bit(hits);
+            if (row[c] == PTRDIFF_MAX || (q->exclude_self && row[c] == itself)) continue;
+            nmlsdr_within_add(q->within, itself, squared[c], row[c]);
+        }
+    }
+}
+
 /* Answer the queries of one leaf; how many leaves of rows they looked into. */
 static int64_t nmlsdr_answer(const nmlsdr_tree *q, ptrdiff_t leaf)
 {
@@ -249,14 +270,14 @@ static int64_t nmlsdr_answer(const nmlsdr_tree *q, ptrdiff_t leaf)
     const ptrdiff_t n_queries = q->queries->rows.n - from < per_leaf ? q->queries->rows.n - from : per_leaf;
     nmlsdr_leaf_queries a;
     const double *box = q->queries->low + q->queries->node[leaf] * 2 * d;
-    double worst = INFINITY;
+    double worst = q->within ? q->within->limit : INFINITY;
     ptrdiff_t last = PTRDIFF_MAX; /* (worst, last): the worst neighbour that any of the n_queries holds */
     a.value = q->queries->value + leaf * d * per_leaf;
     a.d = d;
     a.leaf = per_leaf;
     for (ptrdiff_t p = 0; p < per_leaf; p++) {
-        a.worst[p] = p < n_queries ? INFINITY : -1;
-        if (p >= n_queries) continue;
+        a.worst[p] = p < n_queries ? worst : -1;
+        if (p >= n_queries || q->within) continue;
         const ptrdiff_t own = q->queries->row[from + p];
         nmlsdr_empty_lists(q->squared + own * k, q->indices + own * k, k);
     }
@@ -278,6 +299,10 @@ static int64_t nmlsdr_answer(const nmlsdr_tree *q, ptrdiff_t leaf)
             continue;
         }
         visited++;
+        if (q->within) {
+            nmlsdr_add_leaf(q, &a, from, at.node, at.b0);
+            continue;
+        }
         if (!nmlsdr_offer_leaf(q, &a, from, at.node, at.b0)) continue;
         worst = -1;
         for (ptrdiff_t p = 0; p < n_queries; p++) {
@@ -288,7 +313,7 @@ static int64_t nmlsdr_answer(const nmlsdr_tree *q, ptrdiff_t leaf)
             }
         }
     }
-    for (ptrdiff_t p = 0; p < n_queries; p++) {
+    for (ptrdiff_t p = 0; p < n_queries && !q->within; p++) {
         const ptrdiff_t own = q->queries->row[from + p];
         nmlsdr_heap_sort(q->squared + own * k, q->indices + own * k, k);
     }

@@ -8,8 +8,10 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from .._checks.arguments import check_choice, check_count, check_n_neighbors
+from .._errors import InputError
 from .._refit import new_fit
-from .._search import squared_neighbors
+from .._search import rows_within, squared_neighbors
+from .._search.radius import check_radius
 from ..graph import as_distances
 from ._prepared import METRICS, neighbors_of_queries
 from ._sklearn_bases import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -25,8 +27,9 @@ class ExactNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixi
     It can replace scikit-learn's ``KNeighborsTransformer``: before an estimator with ``metric="precomputed"`` that
     needs the k nearest rows only (``KNeighborsClassifier``, ``Isomap``, ``LocalOutlierFactor``, ``TSNE``), as a
     neighbours object (``SMOTE`` of imbalanced-learn), or as the parameter ``neighbors`` of the estimators of this
-    package. The neighbours are those of `nmlsdr.graph.kneighbors`. It is not for ``DBSCAN``, which needs all rows
-    within a radius.
+    package. The neighbours are those of `nmlsdr.graph.kneighbors`. With ``radius`` it can replace
+    ``RadiusNeighborsTransformer``, before ``DBSCAN`` or ``RadiusNeighborsClassifier``; the neighbours are then those of
+    `nmlsdr.graph.radius_neighbors`.
 
     Parameters
     ----------
@@ -34,12 +37,15 @@ class ExactNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         Number of neighbours k, at least 1. A training row counts as its own neighbour: in mode "distance" each row of
         the result has k + 1 entries, so k must be less than the number of training rows; in mode "connectivity" it has
         k, as in scikit-learn.
+    radius : float or None, default=None
+        None: the graph has the k nearest rows. A number of 0 or more: it has all rows at most at this distance, and
+        ``n_neighbors`` is not used; give the estimator behind it no larger radius.
     mode : {"distance", "connectivity"}, default="distance"
         What the graph contains: distances, or ones.
     metric : {"euclidean", "cosine"}, default="euclidean"
         Distance between rows. "euclidean": |x_i - x_j|. "cosine": 1 minus the cosine of the angle between the rows,
         which ignores their lengths; a row of zeros is at distance 1 from every other row. "l2" and "minkowski" are
-        other names of "euclidean"; "sqeuclidean" gives squared distances.
+        other names of "euclidean"; "sqeuclidean" gives squared distances, without a radius.
     algorithm : object, default="auto"
         Ignored; part of scikit-learn's interface.
     n_jobs : int or None, default=None
@@ -59,7 +65,7 @@ class ExactNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixi
 
     See Also
     --------
-    nmlsdr.graph.kneighbors : The search, on arrays.
+    nmlsdr.graph.kneighbors, nmlsdr.graph.radius_neighbors : The searches, on arrays.
     nmlsdr.graph.ExactIndex : Rows prepared once, for a few queries at a time.
 
     Notes
@@ -75,12 +81,20 @@ class ExactNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixi
     [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 2.0, 0.0]]
     >>> graph.transform([[2.5]]).toarray().tolist()
     [[0.0, 1.5, 0.5]]
+
+    DBSCAN with exact distances, which are not computed twice for two values of ``min_samples``:
+
+    >>> from sklearn.cluster import DBSCAN
+    >>> distances = ExactNeighborsTransformer(radius=1.0).fit_transform([[0.0], [1.0], [3.0]])
+    >>> DBSCAN(eps=1.0, min_samples=2, metric="precomputed").fit_predict(distances).tolist()
+    [0, 0, -1]
     """
 
     _steps: ClassVar[type[Steps]] = Steps
 
     n_neighbors: int = 5
     _: KW_ONLY
+    radius: float | None = None
     mode: Mode = "distance"
     metric: str = "euclidean"
     algorithm: Any = "auto"
@@ -115,13 +129,14 @@ class ExactNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixi
             check_count(self.n_neighbors, "n_neighbors")
             check_choice(self.metric, "metric", *METRICS)
             check_choice(self.mode, "mode", "distance", "connectivity")
+            self._check_radius()
             rows = self._steps.read_rows(self, X, reset=True)
             self.training_rows_ = as_attribute(rows)
             self.n_samples_fit_ = self._n_features_out = rows.shape[0]
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> sparse.csr_array:  # type: ignore[override]
-        """Fit, and return the graph of the training rows: each row, then its k nearest others.
+        """Fit, and return the graph of the training rows: each row, then its neighbours.
 
         Parameters
         ----------
@@ -134,6 +149,7 @@ class ExactNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         -------
         CSR matrix of shape (n_samples, n_samples), float64
             k + 1 distances in each row, in increasing order, of which the zeros of the diagonal are stored; or k ones.
+            With ``radius`` the row itself and all rows within the radius.
 
         Raises
         ------
@@ -142,6 +158,8 @@ class ExactNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         """
         with new_fit(self):
             self.fit(X)
+            if self.radius is not None:
+                return self._radius_graph(None)
             others = self._row_length() - 1
             squared, indices = (found[:, :others] for found in self._search(None, max(others, 1)))
         own = np.arange(len(indices))
@@ -158,7 +176,7 @@ class ExactNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         Returns
         -------
         CSR matrix of shape (n_queries, n_samples_fit_), float64
-            k + 1 distances in each row, in increasing order; or k ones.
+            k + 1 distances in each row, in increasing order; or k ones. With ``radius`` all rows within the radius.
 
         Raises
         ------
@@ -168,6 +186,8 @@ class ExactNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixi
             If `fit` was not called before.
         """
         check_is_fitted(self)
+        if self.radius is not None:
+            return self._radius_graph(X)
         return self.kneighbors_graph(X, self._row_length(), self.mode)
 
     def kneighbors(
@@ -229,6 +249,30 @@ class ExactNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixi
             If `fit` was not called before.
         """
         return self._graph(*self._search(X, n_neighbors), check_choice(mode, "mode", "distance", "connectivity"))
+
+    def _check_radius(self) -> None:
+        if self.radius is None:
+            return
+        check_radius(self.radius)
+        if self.metric == "sqeuclidean":
+            raise InputError('metric "sqeuclidean" takes no radius; use "euclidean", and the square of its distances.')
+
+    def _radius_graph(self, X: Any) -> Any:
+        """All training rows within the radius of rows; of the training rows if X is None, each itself first."""
+        self._check_radius()
+        rows = self.training_rows_
+        queries = None if X is None else self._steps.read_rows(self, X)
+        metric = METRICS[self.metric]
+        squared, columns, indptr = rows_within(
+            rows, self.radius, queries=queries, metric=metric, n_jobs=self.n_jobs, checked=True
+        )
+        if X is None:
+            squared = np.insert(squared, indptr[:-1], 0.0)
+            columns = np.insert(columns, indptr[:-1], np.arange(len(indptr) - 1))
+            indptr = indptr + np.arange(len(indptr), dtype=indptr.dtype)
+        values = self._distances(squared) if self.mode == "distance" else np.ones(len(squared))
+        shape = len(indptr) - 1, self.n_samples_fit_
+        return as_attribute(sparse.csr_matrix((values, columns, indptr), shape=shape))
 
     def _row_length(self) -> int:
         """Entries in a row of `transform`."""

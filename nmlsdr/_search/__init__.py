@@ -21,9 +21,13 @@ and "leading coordinates" a few directions with most of the variance.  A memory 
 searched without looking for them.  For "products" and "sparse products" the C code then chooses how the rows are
 stored (products_storage.h), and whether 16-bit integers take the place of floats (products_scale.h).
 
+All rows within a radius are found by "tree", "leading coordinates", "products" and "sparse products", whose limits for
+each query then never change.
+
 The files; each imports only files below it:
 
     proposals.py   candidates of a transformer or a matrix     estimate.py   the time and memory of a long search
+    radius.py      all rows within a radius
     prepared.py    rows packed once for few queries at a time
     run.py         a search in steps: `squared_neighbors`
     strategy.py    looks for structure, and logs the strategy to "nmlsdr" at DEBUG
@@ -31,7 +35,8 @@ The files; each imports only files below it:
     rows.py  memory.py             rows in the form of the kernels; the size of the memory
     .. _graph.pyx                  the kernels, over .. _c/
 
-In `_c/`, search.h is a whole search over products.h, tree.h, few.h and index.h, by angle too.  C programs call it as it
+In `_c/`, search.h is a whole search over products.h, tree.h, few.h and index.h, by angle too, and radius.h one within
+a radius.  C programs call it as it
 is (include/nmlsdr/neighbors.h), without a look for groups or leading coordinates.  Each header says at its head what it
 holds, and includes only what it stands on.  Headers without a guard are templates: simd.h includes one for each SIMD
 level.
@@ -39,6 +44,7 @@ level.
 
 from .prepared import PreparedRows
 from .proposals import choose_proposed, choose_stored
+from .radius import rows_within
 from .run import Known, squared_neighbors
 
-__all__ = ["Known", "PreparedRows", "choose_proposed", "choose_stored", "squared_neighbors"]
+__all__ = ["Known", "PreparedRows", "choose_proposed", "choose_stored", "rows_within", "squared_neighbors"]

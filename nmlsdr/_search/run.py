@@ -1,6 +1,7 @@
 """A search: check the arguments, choose a method, and run its kernel in steps, between which Ctrl-C works."""
 
 import time
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -106,7 +107,7 @@ def answer(
         _by_groups(chosen.groups, own, asked, near, found, n_threads)
     running.end()
     if not alone:
-        log(chosen, rows, queries, squared.shape[1], n_threads, more)
+        log(chosen, rows, queries, f"k={squared.shape[1]}", n_threads, more)
 
 
 def _by_groups(
@@ -145,12 +146,13 @@ def _alone(rows: np.ndarray, queries: Any, n: int, k: int, n_threads: int) -> tu
     return found
 
 
-def advance(running: _graph.Search) -> None:
-    """Call `step` until the search is done; Ctrl-C works between two steps."""
+def advance(running: Any, after_step: Callable[[], None] = lambda: None) -> None:
+    """Call `step` until the search is done, and `after_step` after each; Ctrl-C works between two steps."""
     budget = 64.0
     more = True
     while more:
         began = time.perf_counter()
         more = running.step(budget)
         took = time.perf_counter() - began
+        after_step()
         budget = budget * 2 if took < 0.08 else max(1.0, budget / 2) if took > 0.2 else budget

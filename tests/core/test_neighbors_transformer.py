@@ -8,8 +8,14 @@ import sys
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.cluster import DBSCAN
 from sklearn.manifold import Isomap
-from sklearn.neighbors import KNeighborsClassifier, KNeighborsTransformer
+from sklearn.neighbors import (
+    KNeighborsClassifier,
+    KNeighborsTransformer,
+    RadiusNeighborsClassifier,
+    RadiusNeighborsTransformer,
+)
 from sklearn.pipeline import make_pipeline
 
 from nmlsdr import ExactNeighborsTransformer, MLkNN, MultiLabelPropagation, graph
@@ -68,6 +74,54 @@ def test_estimators_accept_it_like_that_of_scikit_learn(rng):
         exact = Estimator(6).fit(X, Y)
         plugged = Estimator(6, neighbors=ExactNeighborsTransformer(6)).fit(X, Y)
         np.testing.assert_array_equal(plugged.predict_proba(Q), exact.predict_proba(Q))
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+@pytest.mark.parametrize("mode", ["distance", "connectivity"])
+def test_with_a_radius_its_graph_is_that_of_scikit_learn(metric, mode, rng):
+    X = rng.standard_normal((80, 6))
+    X[7] = X[3]
+    Q = np.concatenate([X[:9], rng.standard_normal((30, 6))])
+    radius = 1.7 if metric == "euclidean" else 0.4
+    ours = ExactNeighborsTransformer(radius=radius, metric=metric, mode=mode)
+    theirs = RadiusNeighborsTransformer(radius=radius, metric=metric, mode=mode, algorithm="brute")
+    pairs = [(ours.fit_transform(X), theirs.fit_transform(X)), (ours.transform(Q), theirs.transform(Q))]
+    for found, expected in pairs:
+        assert type(found) is type(expected)
+        np.testing.assert_array_equal(found.indptr, expected.indptr)
+        np.testing.assert_allclose(found.toarray(), expected.toarray(), atol=1e-7)
+    assert (pairs[0][0].indices[pairs[0][0].indptr[:-1]] == np.arange(80)).all()  # each row comes first
+
+
+@pytest.mark.parametrize("radius", [0.0, 0.9, 1.0, 2.5, np.inf])
+def test_dbscan_and_a_radius_classifier_accept_it(radius, rng):
+    X = np.concatenate([rng.integers(0, 4, (60, 2)), 9 + rng.integers(0, 4, (60, 2))]).astype(float)
+    y = np.arange(120) // 60
+    graph_of_rows = ExactNeighborsTransformer(radius=radius).fit_transform(X)
+    before = graph_of_rows.copy()
+    for eps in {radius, radius / 2}:
+        if not 0 < eps < np.inf:
+            continue
+        ours = DBSCAN(eps=eps, min_samples=4, metric="precomputed").fit(graph_of_rows)
+        theirs = DBSCAN(eps=eps, min_samples=4, algorithm="brute").fit(X)
+        np.testing.assert_array_equal(ours.labels_, theirs.labels_)
+        np.testing.assert_array_equal(ours.core_sample_indices_, theirs.core_sample_indices_)
+    assert (graph_of_rows != before).nnz == 0
+    most = min(radius, 1e3)
+    neighbors = ExactNeighborsTransformer(radius=radius)
+    ours = make_pipeline(neighbors, RadiusNeighborsClassifier(most, metric="precomputed", outlier_label=1)).fit(X, y)
+    theirs = RadiusNeighborsClassifier(most, outlier_label=1, algorithm="brute").fit(X, y)
+    Q = np.concatenate([X[::7], X[::5] + 0.5])
+    np.testing.assert_array_equal(ours.predict(Q), theirs.predict(Q))
+
+
+def test_a_radius_that_cannot_be_is_refused():
+    for options, match in (
+        ({"radius": -1}, "radius must be a number of 0 or more, got -1"),
+        ({"radius": 1, "metric": "sqeuclidean"}, "takes no radius"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            ExactNeighborsTransformer(**options).fit([[0.0], [1.0]])
 
 
 @pytest.mark.parametrize(("metric", "same"), [("l2", "euclidean"), ("minkowski", "euclidean"), ("sqeuclidean", None)])

@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from scipy import sparse
 
 import nmlsdr
 from nmlsdr import _graph
-from nmlsdr.graph import kneighbors
+from nmlsdr.graph import kneighbors, radius_neighbors
 
 SOURCES = Path(__file__).parents[1] / "embedding"
 WARNINGS = ["-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror", "-pthread"]
@@ -62,7 +63,7 @@ def asked(X, k, Q=None, metric="euclidean", n_threads=2):
 
 
 def answers(program, cases, **environment):
-    """What the program finds for (X, k, Q, metric, ...): code, distances and neighbours of each."""
+    """What the program finds for (X, k, Q, metric, ...): code, distances, neighbours, and rows within a radius."""
     given = b"".join(asked(*case) for case in cases)
     done = subprocess.run([program], input=given, capture_output=True, env={**os.environ, **environment}, check=False)
     assert done.returncode == 0, done.stderr.decode()
@@ -74,8 +75,13 @@ def answers(program, cases, **environment):
         code = np.frombuffer(done.stdout, np.int64, 1, at)[0]
         distances = np.frombuffer(done.stdout, np.float64, size, at + 8).reshape(shape)
         neighbors = np.frombuffer(done.stdout, np.int64, size, at + 8 + 8 * size).reshape(shape)
-        found.append((code, distances, neighbors))
         at += 8 + 16 * size
+        near = np.frombuffer(done.stdout, np.int64, shape[0] + 2, at)  # the code, and indptr
+        at += near.nbytes
+        within = np.frombuffer(done.stdout, np.float64, near[-1], at)
+        columns = np.frombuffer(done.stdout, np.int32, near[-1], at + 8 * near[-1])
+        at += 12 * near[-1]
+        found.append((code, distances, neighbors, near, within, columns))
     assert at == len(done.stdout)
     return found
 
@@ -117,12 +123,20 @@ def test_a_program_without_python_finds_the_bits_of_python(compiler, tmp_path):
     program = compiled(command, "answer.c", tmp_path)
     cases = hostile()
     expected = [kneighbors(X, k, queries=Q, metric=metric) for X, k, Q, metric in cases]
+    within = [
+        radius_neighbors(X, distances[0, -1] if len(distances) else 0.0, queries=Q, metric=metric)
+        for (X, _, Q, metric), (distances, _) in zip(cases, expected, strict=True)
+    ]
     levels = LEVELS[:1] if compiler == "plain numbers-" else LEVELS if compiler == "gcc-" else LEVELS[-1:]
     for level in [_graph.SIMD_LEVELS[level] for level in levels]:
-        for case, found, wanted in zip(cases, answers(program, cases, NMLSDR_SIMD=level), expected, strict=True):
+        every = zip(cases, answers(program, cases, NMLSDR_SIMD=level), expected, within, strict=True)
+        for case, found, wanted, near in every:
             assert found[0] == 0
             distances = found[1] if case[3] == "cosine" else np.sqrt(found[1])
             assert_same((distances, found[2]), wanted)
+            assert found[3].tolist() == [0, *near.indptr]
+            assert (found[4] if case[3] == "cosine" else np.sqrt(found[4])).tobytes() == near.data.tobytes()
+            assert found[5].tolist() == near.indices.tolist()
     if shutil.which("ldd") and "memory" not in compiler and "races" not in compiler:
         assert "python" not in output("ldd", program)
 
@@ -133,6 +147,7 @@ FOUND = "0 1 2 3 k must be from 1 to the number of rows, or to one less where th
 @pytest.mark.slow
 @pytest.mark.parametrize("compiler", CPP)
 def test_threads_of_cpp_share_an_index(compiler, tmp_path):
+    """And a k of 10^18 is refused before memory for so many neighbours is allocated."""
     assert output(compiled([*CPP[compiler], "-std=c++17"], "threads_alone.cpp", tmp_path)) == FOUND
 
 
@@ -178,11 +193,29 @@ def test_pkg_config_finds_the_headers(installed):
     assert output("pkg-config", "--modversion", "nmlsdr", **folder).strip() == nmlsdr.__version__
 
 
+@pytest.mark.skipif(not shutil.which("gcc"), reason="no gcc")
+@pytest.mark.parametrize(
+    ("option", "sentence"),
+    [
+        ("-Ofast", "-ffast-math"),
+        ("-ffinite-math-only", "-ffinite-math-only"),
+        ("-funsafe-math-optimizations", "-funsafe-math-optimizations"),
+        ("-fassociative-math -fno-signed-zeros -fno-trapping-math", "-fassociative-math"),
+        ("-freciprocal-math", "-freciprocal-math"),
+        ("-mfpmath=387", "-mfpmath=387"),
+    ],
+)
+def test_options_that_change_results_are_refused(option, sentence, tmp_path):
+    if "387" in option and platform.machine() != "x86_64":
+        pytest.skip("an option of x86")
+    with pytest.raises(AssertionError, match=f"error: #error .*{sentence}"):
+        compiled(["gcc", "-fsyntax-only", *option.split()], "alone.c", tmp_path)
+    assert compiled(["gcc", "-fsyntax-only", "-O3", "-march=native"], "alone.c", tmp_path)
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("gcc"), reason="no gcc")
-def test_fast_math_is_refused_and_a_file_may_have_declarations_alone(tmp_path):
-    with pytest.raises(AssertionError, match="nmlsdr's results are wrong with -ffast-math"):
-        compiled(["gcc", "-Ofast"], "answer.c", tmp_path)
+def test_a_file_may_have_declarations_alone(tmp_path):
     header = Path(nmlsdr.get_include(), "nmlsdr", "neighbors.h")
     objects = [tmp_path / "first.o", tmp_path / "second.o"]
     base = ["gcc", "-std=c99", *WARNINGS, f"-I{nmlsdr.get_include()}", "-DNMLSDR_EXTERN", "-c"]
@@ -240,6 +273,7 @@ BAD_K = -4
 BAD_SIZE = -5
 UNKNOWN_NAME = -6
 BAD_GRAPH = -7
+BAD_VALUE = -8
 
 
 def test_the_header_refuses_what_is_out_of_range(library, rng, monkeypatch):
@@ -341,3 +375,42 @@ def test_broken_csr_rows_are_refused(library):
     found = np.empty(400, np.intp)
     assert code([0, 0, 0], [0], columns=None, data=None, neighbors=found) == OK  # nothing is stored
     assert found[:2].tolist() == [1, 0]
+
+
+def test_the_header_refuses_a_radius_that_is_out_of_range(library, rng):
+    X = rng.standard_normal((20, 9))
+    given = described(X)
+    indptr = np.zeros(21, np.int64)
+    distances = np.empty(400)
+    columns = np.empty(400, np.int32)
+
+    def count(radius=2.0, queries=None, metric=0, out=indptr, rows=given):
+        other = None if queries is None else ctypes.byref(queries)
+        held = None if rows is None else ctypes.byref(rows)
+        at = None if out is None else out.ctypes
+        return library.nmlsdr_radius_count(held, other, metric, ctypes.c_double(radius), at, 2)
+
+    def fill(radius, pointers, where=distances, numbers=columns):
+        at = [None if array is None else array.ctypes for array in (pointers, where, numbers)]
+        return library.nmlsdr_radius_fill(ctypes.byref(given), None, 0, ctypes.c_double(radius), *at, 2)
+
+    assert count() == OK
+    assert fill(2.0, indptr) == OK
+    expected = radius_neighbors(X, 2.0)
+    assert indptr.tolist() == expected.indptr.tolist()
+    assert np.sqrt(distances[: expected.nnz]).tobytes() == expected.data.tobytes()
+    assert columns[: expected.nnz].tolist() == expected.indices.tolist()
+    for radius in (0.0, 1.0, 3.0):  # indptr belongs to another radius
+        assert fill(radius, indptr) == BAD_SIZE
+    for wrong in (indptr + 1, indptr[::-1].copy()):
+        assert fill(2.0, wrong) == BAD_SIZE
+    assert fill(2.0, None) == fill(2.0, indptr, where=None) == fill(2.0, indptr, numbers=None) == NULL_POINTER
+    assert count(out=None) == count(rows=None) == NULL_POINTER
+    for radius in (-1.0, np.nan):
+        assert count(radius) == BAD_VALUE
+    assert count(np.inf) == OK
+    assert indptr[-1] == 380
+    assert count(metric=2) == UNKNOWN_NAME
+    assert count(queries=described(X[:3, :8].copy())) == BAD_SIZE
+    assert count(queries=described(np.full((3, 9), np.nan))) == NOT_FINITE
+    assert count(queries=described(X, n=-1)) == count(queries=described(X, n=2**31)) == BAD_SIZE

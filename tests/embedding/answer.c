@@ -1,7 +1,8 @@
 /* Answers searches that it reads from stdin, without Python: what eight threads get of one index must have the same bits.
  *
  * A search: eight numbers (type, metric, 1 for CSR, rows, features, queries or -1, k, threads) of 8 bytes, then rows and
- * queries; dense ones are their values, CSR ones indptr, columns and values.  The answer: the code, distances, neighbours. */
+ * queries; dense ones are their values, CSR ones indptr, columns and values.  The answer: the code, distances, neighbours; then
+ * all rows within the distance of the first query's last neighbour: the code, indptr, distances, columns. */
 #include <nmlsdr/neighbors.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -95,6 +96,25 @@ static int threads_agree(const nmlsdr_rows *rows, const nmlsdr_rows *queries, in
     return agree;
 }
 
+/* Counts and stores all rows within a radius, and writes them. */
+static void write_within(const nmlsdr_rows *rows, const nmlsdr_rows *queries, int metric, double radius, int n_threads)
+{
+    const ptrdiff_t q = queries ? queries->n : rows->n;
+    int64_t *indptr = memory((size_t)(q + 1) * sizeof(int64_t));
+    int64_t code = nmlsdr_radius_count(rows, queries, metric, radius, indptr, n_threads);
+    const size_t size = code == NMLSDR_OK ? (size_t)indptr[q] : 0;
+    double *distances = memory(size * sizeof(double));
+    int32_t *columns = memory(size * sizeof(int32_t));
+    if (code == NMLSDR_OK) code = nmlsdr_radius_fill(rows, queries, metric, radius, indptr, distances, columns, n_threads);
+    fwrite(&code, sizeof code, 1, stdout);
+    fwrite(indptr, sizeof(int64_t), (size_t)(q + 1), stdout);
+    fwrite(distances, sizeof(double), size, stdout);
+    fwrite(columns, sizeof(int32_t), size, stdout);
+    free(indptr);
+    free(distances);
+    free(columns);
+}
+
 int main(void)
 {
     int64_t given[8];
@@ -115,6 +135,8 @@ int main(void)
         fwrite(&code, sizeof code, 1, stdout);
         fwrite(distances, sizeof(double), size, stdout);
         fwrite(neighbors, sizeof(ptrdiff_t), size, stdout);
+        const double far = size ? distances[k - 1] : 0;
+        write_within(&rows, own ? NULL : &queries, metric, metric == NMLSDR_COSINE ? far : sqrt(far), (int)given[7]);
         if (!own && code == NMLSDR_OK && !threads_agree(&rows, &queries, metric, k, distances, neighbors)) return 5;
         free(distances);
         free(neighbors);

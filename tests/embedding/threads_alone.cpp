@@ -26,7 +26,7 @@ int main()
 
     for (std::size_t i = 0; i < 4; i++) std::printf("%td ", found[0].neighbors[i * k]); // each is its own nearest
     try {
-        index.query(nmlsdr_dense(NMLSDR_FLOAT64, rows.data(), 1, d), n + 1);
+        index.query(nmlsdr_dense(NMLSDR_FLOAT64, rows.data(), 1, d), std::ptrdiff_t{1} << 60); // refused before it is allocated
     } catch (const std::runtime_error &error) {
         std::puts(error.what());
     }

@@ -11,7 +11,7 @@
  *     if (code != NMLSDR_OK) puts(nmlsdr_message(code));
  *     nmlsdr_index_free(index);
  *
- * The results have the bits of `graph.kneighbors` in Python, whatever the compiler, its options but -ffast-math, the
+ * The results have the bits of `graph.kneighbors` in Python, whatever the compiler, its options (those of -ffast-math are refused), the
  * number of threads and the processor.  docs/give_neighbours_c.md has whole programs, and how CMake finds this file.
  *
  * * Threads.  Any number of threads may query one index at once.  n_threads: of one call, if OpenMP is switched on
@@ -46,6 +46,15 @@
 #ifdef __FAST_MATH__
 #error "nmlsdr's results are wrong with -ffast-math and -Ofast; compile the file that includes it without them."
 #endif
+#if defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__
+#error "nmlsdr takes NaN for a number with -ffinite-math-only; compile the file that includes it without this option."
+#endif
+#if defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
+#error "nmlsdr's results are wrong with -funsafe-math-optimizations, -fassociative-math and -freciprocal-math; compile the file that includes it without them."
+#endif
+#if defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ != 0 && __FLT_EVAL_METHOD__ != 16 /* 16: of half floats alone */
+#error "nmlsdr's results are wrong where doubles are computed more precisely (-mfpmath=387); compile for SSE2 (-msse2 -mfpmath=sse)."
+#endif
 #ifdef __clang__
 #pragma STDC FP_CONTRACT OFF
 #endif
@@ -63,7 +72,7 @@
 #endif
 
 #ifdef NMLSDR_IMPLEMENTATION
-#include "../../_c/search.h"
+#include "../../_c/radius.h"
 #else
 #include "../../_c/rows.h"
 #endif
@@ -89,6 +98,20 @@ NMLSDR_FUNCTION nmlsdr_rows nmlsdr_csr(int type, const void *data, const int32_t
  * every other. */
 NMLSDR_FUNCTION int nmlsdr_nearest(const nmlsdr_rows *rows, const nmlsdr_rows *queries, int metric, ptrdiff_t k,
                                    double *distances, ptrdiff_t *neighbors, int n_threads);
+
+/* Count the rows within a radius of each of the queries, or, if queries is NULL, the other rows within it of each row.
+ * In: rows, queries and metric as above; radius >= 0, also infinity: a distance.  A row is within it if its squared distance is at
+ * most radius * radius in double (NMLSDR_COSINE: its 1 - cos at most the radius).
+ * Out: indptr (queries + 1), which nmlsdr_radius_fill takes: 0, and then after each query the number of rows so far. */
+NMLSDR_FUNCTION int nmlsdr_radius_count(const nmlsdr_rows *rows, const nmlsdr_rows *queries, int metric, double radius,
+                                        int64_t *indptr, int n_threads);
+
+/* Store the rows that were counted, as a CSR matrix.
+ * In: the arguments of nmlsdr_radius_count, and its indptr; NMLSDR_BAD_SIZE if it belongs to others.
+ * Out: distances and row numbers (indptr[queries]); those of each query are ordered by (distance, row), and the distances are
+ * squared as above. */
+NMLSDR_FUNCTION int nmlsdr_radius_fill(const nmlsdr_rows *rows, const nmlsdr_rows *queries, int metric, double radius,
+                                       const int64_t *indptr, double *distances, int32_t *columns, int n_threads);
 
 /* Prepare rows for many searches with few queries each.  Out: an index, which contains a copy of the rows and must be passed
  * to nmlsdr_index_free in the end; after an error it is what it was before. */
@@ -188,6 +211,61 @@ NMLSDR_FUNCTION int nmlsdr_nearest(const nmlsdr_rows *rows, const nmlsdr_rows *q
     if (nmlsdr_index_begin(&x, rows, metric == NMLSDR_COSINE, 0, -1)) code = NMLSDR_NO_MEMORY;
     else code = nmlsdr_fill(&x, queries, k, distances, neighbors);
     nmlsdr_index_end(&x);
+    return code;
+}
+
+/* Count with an indptr of NULL, otherwise fill. */
+static int nmlsdr_radius_run(const nmlsdr_rows *rows, const nmlsdr_rows *queries, int metric, double radius, int64_t *count,
+                             const int64_t *indptr, double *distances, int32_t *columns, int n_threads)
+{
+    struct nmlsdr_index x = {{NULL}};
+    const int by_angle = metric == NMLSDR_COSINE;
+    int code = nmlsdr_set_out(&x, metric, n_threads);
+    if (code == NMLSDR_OK) code = nmlsdr_rows_code(rows, 1);
+    if (code == NMLSDR_OK && queries) code = nmlsdr_rows_code(queries, 0);
+    if (code != NMLSDR_OK) return code;
+    if (queries && (queries->d != rows->d || !queries->indptr != !rows->indptr)) return NMLSDR_BAD_SIZE;
+    if (!(radius >= 0)) return NMLSDR_BAD_VALUE;
+    nmlsdr_within within = {nmlsdr_radius_limit(radius, by_angle), count, indptr, distances, columns, NULL, NULL};
+    int failed = nmlsdr_index_begin(&x, rows, by_angle, 0, -1);
+    if (!failed) failed = nmlsdr_radius_search(&x, queries, &within);
+    nmlsdr_index_end(&x);
+    return failed < 0 ? NMLSDR_NO_MEMORY : failed ? NMLSDR_BAD_SIZE : NMLSDR_OK;
+}
+
+NMLSDR_FUNCTION int nmlsdr_radius_count(const nmlsdr_rows *rows, const nmlsdr_rows *queries, int metric, double radius,
+                                        int64_t *indptr, int n_threads)
+{
+    if (!rows || !indptr) return NMLSDR_NULL_POINTER;
+    const ptrdiff_t q = queries ? queries->n : rows->n;
+    if (q < 0 || q >= INT32_MAX) return NMLSDR_BAD_SIZE;
+    memset(indptr, 0, (size_t)(q + 1) * sizeof(int64_t));
+    const int code = nmlsdr_radius_run(rows, queries, metric, radius, indptr + 1, NULL, NULL, NULL, n_threads);
+    for (ptrdiff_t i = 0; code == NMLSDR_OK && i < q; i++) indptr[i + 1] += indptr[i];
+    return code;
+}
+
+/* Whether these pointers, one for each query and one more, begin at 0 and never fall. */
+static int nmlsdr_pointers_code(const int64_t *indptr, ptrdiff_t q)
+{
+    if (indptr[0] != 0) return NMLSDR_BAD_SIZE;
+    for (ptrdiff_t i = 0; i < q; i++)
+        if (indptr[i + 1] < indptr[i]) return NMLSDR_BAD_SIZE;
+    return NMLSDR_OK;
+}
+
+NMLSDR_FUNCTION int nmlsdr_radius_fill(const nmlsdr_rows *rows, const nmlsdr_rows *queries, int metric, double radius,
+                                       const int64_t *indptr, double *distances, int32_t *columns, int n_threads)
+{
+    if (!rows || !indptr) return NMLSDR_NULL_POINTER;
+    const ptrdiff_t q = queries ? queries->n : rows->n;
+    if (q < 0 || q >= INT32_MAX || nmlsdr_pointers_code(indptr, q) != NMLSDR_OK) return NMLSDR_BAD_SIZE;
+    if (indptr[q] && (!distances || !columns)) return NMLSDR_NULL_POINTER;
+    int64_t *count = (int64_t *)calloc((size_t)q + 1, sizeof(int64_t));
+    if (!count) return NMLSDR_NO_MEMORY;
+    const int code = nmlsdr_radius_run(rows, queries, metric, radius, count, indptr, distances, columns, n_threads);
+    free(count);
+    for (int64_t p = 0; metric == NMLSDR_COSINE && code == NMLSDR_OK && p < indptr[q]; p++) distances[p] *= 0.5;
     return code;
 }
 

@@ -192,6 +192,13 @@ static void nmlsdr_measure_apart(const nmlsdr_collector *c, ptrdiff_t row, ptrdi
     c->search->kernels->distances(&compared, w->which, n, w->apart);
 }
 
+/* The squared distance of a score if products are exact; never -0. */
+static inline double nmlsdr_exact_distance(float score)
+{
+    const double apart = 0.0 - 2.0 * (double)score;
+    return apart;
+}
+
 /* Decide the whole buffer by canonical distances: the k nearest are kept, the buffer empties. */
 static void nmlsdr_decide(const nmlsdr_collector *c, ptrdiff_t i)
 {
@@ -207,7 +214,7 @@ static void nmlsdr_decide(const nmlsdr_collector *c, ptrdiff_t i)
     for (ptrdiff_t p = 0; p < s->count[i]; p++) {
         const ptrdiff_t j = order ? order[x[p].position] : x[p].position;
         w->which[n] = j;
-        w->apart[n] = 0.0 - 2.0 * (double)x[p].score; /* the distance if products are exact; never -0 */
+        w->apart[n] = nmlsdr_exact_distance(x[p].score);
         n += squared[k - 1] > 0 || j < index[k - 1]; /* after k duplicates only a lower row can win */
     }
 
@@ -237,7 +244,7 @@ static void nmlsdr_decide_within(const nmlsdr_collector *c, ptrdiff_t i)
 
     for (ptrdiff_t p = 0; p < n; p++) {
         w->which[p] = order ? order[x[p].position] : x[p].position;
-        w->apart[p] = 0.0 - 2.0 * (double)x[p].score; /* the distance if products are exact; never -0 */
+        w->apart[p] = nmlsdr_exact_distance(x[p].score);
     }
 
     if (!q->scaling.integral) nmlsdr_measure_apart(c, row, n);

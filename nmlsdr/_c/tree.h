@@ -224,38 +224,21 @@ static int nmlsdr_offer_leaf(const nmlsdr_tree *q, nmlsdr_leaf_queries *a, ptrdi
     for (unsigned long long near = q->kernels->near(a, rows->low + node * 2 * d); near; near &= near - 1) {
         const int p = nmlsdr_lowest_bit(near);
         const ptrdiff_t own = q->queries->row[from + p];
-        double *heap = q->squared + own * q->k;
-        ptrdiff_t *index = q->indices + own * q->k;
-        const ptrdiff_t last = index[0];
+        double *heap = q->within ? NULL : q->squared + own * q->k;
+        ptrdiff_t *index = q->within ? NULL : q->indices + own * q->k;
+        const ptrdiff_t last = heap ? index[0] : PTRDIFF_MAX;
         for (ptrdiff_t j = 0; j < d; j++) query[j] = a->value[j * a->leaf + p];
-        for (unsigned long long hits = q->kernels->scan(a, value, query, heap[0], squared); hits; hits &= hits - 1) {
+        for (unsigned long long hits = q->kernels->scan(a, value, query, a->worst[p], squared); hits; hits &= hits - 1) {
             const int c = nmlsdr_lowest_bit(hits);
             if (row[c] == PTRDIFF_MAX || (q->exclude_self && row[c] == own)) continue;
-            nmlsdr_heap_offer(heap, index, q->k, squared[c], row[c]);
+            if (heap) nmlsdr_heap_offer(heap, index, q->k, squared[c], row[c]);
+            else nmlsdr_within_add(q->within, own, squared[c], row[c]);
         }
+        if (!heap) continue; /* a radius does not change */
         changed |= heap[0] != a->worst[p] || index[0] != last;
         a->worst[p] = heap[0];
     }
     return changed;
-}
-
-/* Add the rows of one leaf that are within the radius of its queries. */
-static void nmlsdr_add_leaf(const nmlsdr_tree *q, const nmlsdr_leaf_queries *a, ptrdiff_t from, ptrdiff_t node, ptrdiff_t leaf)
-{
-    const nmlsdr_branches *rows = q->rows;
-    const ptrdiff_t d = a->d, *row = rows->row + leaf * a->leaf;
-    const double *value = rows->value + leaf * d * a->leaf;
-    double query[8], squared[NMLSDR_LEAF];
-    for (unsigned long long near = q->kernels->near(a, rows->low + node * 2 * d); near; near &= near - 1) {
-        const int p = nmlsdr_lowest_bit(near);
-        const ptrdiff_t itself = q->queries->row[from + p];
-        for (ptrdiff_t j = 0; j < d; j++) query[j] = a->value[j * a->leaf + p];
-        for (unsigned long long hits = q->kernels->scan(a, value, query, a->worst[p], squared); hits; hits &= hits - 1) {
-            const int c = nmlsdr_lowest_bit(hits);
-            if (row[c] == PTRDIFF_MAX || (q->exclude_self && row[c] == itself)) continue;
-            nmlsdr_within_add(q->within, itself, squared[c], row[c]);
-        }
-    }
 }
 
 /* Answer the queries of one leaf; how many leaves of rows they looked into. */
@@ -299,10 +282,6 @@ static int64_t nmlsdr_answer(const nmlsdr_tree *q, ptrdiff_t leaf)
             continue;
         }
         visited++;
-        if (q->within) {
-            nmlsdr_add_leaf(q, &a, from, at.node, at.b0);
-            continue;
-        }
         if (!nmlsdr_offer_leaf(q, &a, from, at.node, at.b0)) continue;
         worst = -1;
         for (ptrdiff_t p = 0; p < n_queries; p++) {

@@ -29,7 +29,8 @@ from .._output import write_file
 from ..graph import kneighbors
 from ..tables import typed_column
 from ._html import need_jinja, open_template, read_asset, readable
-from ._review import AUDIT, Suspects, last_with, rank_suspects, step_with_scores
+from ._order import AUDIT
+from ._review import Suspects, last_with, rank_suspects, step_with_scores
 from ._rows import check_rows
 from ._verdicts import FORMULA, Columns, labels_to_review, three_digits
 

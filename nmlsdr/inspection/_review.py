@@ -1,7 +1,7 @@
 """The order in which given annotations are reviewed."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,14 +10,10 @@ from sklearn.pipeline import Pipeline
 from .._checks.arguments import check_choice, check_count, check_real
 from .._checks.labels import Labels, check_labels
 from .._errors import InputError
+from ._order import Order, audit_first, places_of_rows, takes_turns, weigh_verdicts
 
 KINDS = ("forgotten", "wrong")  # of given 0s, of given 1s
-AUDIT = 5  # entries of each label that the page asks first
-LARGEST_AUDIT = 250  # of all labels: half of a page
-
 _LEARNED = ("flip_scores_", "flip_rate_", "_forget_rate")
-_BLOCK = 1 << 18  # entries that are put in order at once
-_PRIOR = 10  # entries of a label that its expected share of wrong ones counts as
 
 
 class Suspects:
@@ -39,7 +35,7 @@ class Suspects:
         1, 2, ... among the annotations of the same kind.
     odds : ndarray of float64
         What the annotations after the audit are ordered by: the odds of the flip score, times how often this kind of
-        mistake is made, times what verdicts say of the label.
+        error is made, times what verdicts say of the kind and of the label.
     audit : ndarray of bool
         True for the annotations that are listed first because their label has too few verdicts.
     """
@@ -86,61 +82,6 @@ class Suspects:
         return "\n".join([f"{len(lines) - 1} of {self._n} annotations", *shown])
 
 
-class _Order(NamedTuple):
-    """What annotations are ordered by: the odds of their flip scores, times how often that kind of mistake is made.
-
-    Attributes
-    ----------
-    scores : ndarray of shape (n_samples, n_labels), float64
-        Flip scores.
-    given, listed : ndarray of shape (n_samples, n_labels), bool
-        Whether the given label is 1, and whether the annotation is listed.
-    rates : (float, float)
-        How often a 1 is given wrongly, and a 0.
-    e : float
-        Flip scores are clipped to [e, 1 - e].
-    factors : ndarray of shape (n_labels,)
-        What the odds of a label are multiplied by, because of verdicts.
-    """
-
-    scores: NDArray[np.float64]
-    given: NDArray[np.bool_]
-    listed: NDArray[np.bool_]
-    rates: tuple[float, float]
-    e: float
-    factors: NDArray[np.float64]
-
-    def odds(self, at: Any) -> NDArray[np.float64]:
-        """The odds of these entries, without the factors."""
-        s = np.clip(self.scores[at], self.e, 1.0 - self.e)
-        return np.where(self.given[at], *self.rates) * s / (1.0 - s)
-
-    def first(self, n: int) -> NDArray[np.intp]:
-        """The first n annotations, as numbers of entries row by row; of equal ones the larger flip score, then the row.
-
-        Of each block of rows only the entries matter that come before the last of the first n so far.
-        """
-        n_labels = self.listed.shape[1]
-        step = len(self.listed) if 2 * n > self.listed.size else max(1, _BLOCK // n_labels)
-        keys, scores, places, last, last_score = *np.zeros((2, 0)), np.zeros(0, dtype=np.intp), -np.inf, -np.inf
-        for begin in range(0, len(self.listed) if n else 0, step):
-            rows = slice(begin, begin + step)
-            key = self.odds(rows) * self.factors
-            s = self.scores[rows]
-            at = np.flatnonzero(self.listed[rows] & ((key > last) | ((key == last) & (s > last_score))))
-            keys = np.append(keys, key.ravel()[at])
-            scores = np.append(scores, s.ravel()[at])
-            places = np.append(places, at + begin * n_labels)
-            order = np.lexsort((-scores, -keys))[:n]  # which keeps the order of what is equal
-            keys = keys[order]
-            scores = scores[order]
-            places = places[order]
-            if len(order) == n:
-                last = keys[-1]
-                last_score = scores[-1]
-        return places
-
-
 def rank_suspects(
     flip_scores: Any,
     y: Any,
@@ -173,14 +114,14 @@ def rank_suspects(
         What people decided so far, as `read_verdicts` returns it: 1 or 0, -2 where they could not tell, and -1 or NaN
         where there is no verdict. Annotations with a verdict are not listed.
     audit : int, default=0
-        Number of annotations of each label that are checked first; the verdicts on them then order the others (see
-        Notes). 0: verdicts change no order.
+        Number of annotations of each label that are checked first; verdicts then order the others (see Notes). 0: there
+        is no audit, and verdicts change no order.
 
     Returns
     -------
     Suspects
-        Annotations by decreasing score; of equal scores first the larger ``flip_scores``, then by row and label. With
-        ``audit``, first those of the audit, and then the others by their score times what verdicts say of their label.
+        Annotations by decreasing score, or both kinds in turn (see Notes). With ``audit``, first those of the audit,
+        and then the others by their score times what verdicts say of their kind and label.
 
     Raises
     ------
@@ -199,13 +140,22 @@ def rank_suspects(
 
     Within one kind the order is that of the flip scores.
 
-    The scores take one rate for all labels, so where a single label is full of mistakes they do not show it. An audit
-    does: the ``audit`` annotations of each label with the largest scores come first, without those of labels that have
-    so many verdicts already. In label j, let h of n verdicts have found the given label wrong, and let E be the sum of
-    v / (1 + v) over them, v the score. All labels together give s = (1 + sum of h) / (1 + sum of E). A share of
-    p = s E / n, at least .02 and at most .98, is expected, and q = (h + 10 p) / (n + 10) is believed. Other annotations
-    of this label are ordered by v times the odds of q over those of p. Their scores remain v. An audit has at most 250
-    annotations; of more than 250 / ``audit`` labels it takes those with the largest sum of v / (1 + v).
+    Entries with equal scores are ordered by their flip score before the clip, then the rarer label comes first, and
+    then the row whose labels are doubted most. Row numbers decide only between rows with the same labels and scores.
+
+    If more than half of the first page (500 annotations, or all) share the score of the clip, the two kinds take turns,
+    a missing label first. With 5000 annotations or more they also take turns as long as there is no verdict, if the two
+    rates are not sure: if an error of two standard errors of log(h / r) decides whether missing labels or labels given
+    wrongly fill two thirds of the page.
+
+    The scores take one rate for all labels, so if a single label is full of errors they do not show it. An audit does:
+    the ``audit`` annotations of each label with the largest scores come first, without those of labels that have so
+    many verdicts already. An audit concerns at most 25 labels and 250 annotations; of more labels it takes those with
+    the largest sum of v / (1 + v), v the score.
+
+    All verdicts together then weigh kinds and labels: the log odds that a given label is wrong are
+    log v + a_kind + b_label, a logistic regression with normal priors with mean 0, and standard deviations of 2 for the
+    two kinds and 1 for the labels. The other annotations are ordered by v exp(a_kind + b_label). Their scores remain v.
 
     Examples
     --------
@@ -216,7 +166,7 @@ def rank_suspects(
     >>> found.label, found.kind, found.rank
     (array([2, 0]), array(['forgotten', 'wrong'], dtype='<U9'), array([1, 1]))
     >>> rank_suspects(scores, y, kind="forgotten").label
-    array([2, 1, 0, 2])
+    array([2, 1, 2, 0])
     """
     check_choice(kind, "kind", "all", *KINDS)
     if hasattr(y, "get_params"):
@@ -240,67 +190,59 @@ def rank_suspects(
         i, c = (int(place) for place in np.argwhere(outside)[0])
         raise InputError(f"flip_scores must lie in [0, 1], got {scores[i, c]:g} in row {i}, label {c}.")
     given = labels.Y > 0.5
-    by_odds = flip_rate is not None and not labels.single
-    known = labels.known if kind == "all" else labels.known & (given == (kind == "wrong"))
+    rates, by_odds = _check_rates(flip_rate, forget_rate, labels)
     if audit and step is not None and not labels.single:  # a fit with verdicts has scores against these
         fitted = step.transduction_ != step.label_flips_
         scores = np.where((V >= 0) & (fitted != given), 1.0 - scores, scores)
-    order = _Order(scores, given, known & ~((V >= 0) | (V < -1)), *_rates(flip_rate, forget_rate, labels))
+    n_labels = scores.shape[1]
+    undecided = labels.known & ~((V >= 0) | (V < -1))
+    order = Order(
+        scores=scores,
+        given=given,
+        listed=undecided if kind == "all" else undecided & (given == (kind == "wrong")),
+        rates=rates,
+        e=0.5 / np.sqrt(max(1, int(labels.labeled.sum()))),
+        factors=np.ones((2, n_labels)),
+        frequencies=(given & labels.known).sum(axis=0),
+        places=places_of_rows(scores, given, labels.known),
+    )
+    row, label = np.nonzero(labels.known & (V >= 0))
+    if check_count(audit, "audit", least=0) and len(row):
+        wrong = V[row, label] != given[row, label]
+        factors = weigh_verdicts(order.odds((row, label)), given[row, label], label, wrong, n_labels)
+        order = order._replace(factors=factors)
+    elif by_odds and kind == "all":
+        order = order._replace(in_turn=takes_turns(order, int(labels.known.sum())))
     n = int(order.listed.sum())
     first = np.zeros(0, dtype=np.intp)
-    if check_count(audit, "audit", least=0):
-        first, order = _audited(order, np.where(known, V, -1.0), audit)
+    if audit:
+        audited = audit_first(order, np.bincount(label, minlength=n_labels), audit)
+        first = order._replace(listed=audited).first(int(audited.sum()))
+        order = order._replace(listed=order.listed & ~audited)
 
     def columns(most: int | None) -> list[NDArray[Any]]:
         n_first = len(first[:most])
-        some = np.append(first[:most], order.first(min(n if most is None else max(0, most), n) - n_first))
-        row, label = divmod(some, known.shape[1])
-        one = given[row, label].astype(np.int64)
-        rank = np.where(one == 1, np.cumsum(one), np.cumsum(1 - one))
+        entries = np.append(first[:most], order.first(min(n if most is None else max(0, most), n) - n_first))
+        row, label = divmod(entries, n_labels)
+        value = given[row, label].astype(np.int64)
+        rank = np.where(value == 1, np.cumsum(value), np.cumsum(1 - value))
         v = order.odds((row, label))
-        kinds = np.array(KINDS)[one]
         score = v if by_odds else scores[row, label]
-        audits = np.arange(len(some)) < n_first
-        return [row, label, one, score, kinds, rank, v * order.factors[label], audits]
+        audits = np.arange(len(entries)) < n_first
+        return [row, label, value, score, np.array(KINDS)[value], rank, v * order.factors[value, label], audits]
 
     return Suspects(columns, n)
 
 
-def _rates(flip_rate: Any, forget_rate: Any, labels: Labels) -> tuple[tuple[float, float], float, NDArray[np.float64]]:
-    """How often a 1 and a 0 is given wrongly, 1 where that is not known; e of the clip; factors without verdicts."""
+def _check_rates(flip_rate: Any, forget_rate: Any, labels: Labels) -> tuple[NDArray[np.float64], bool]:
+    """How often a 1 is missing and how often one is given wrongly, and whether both are known; 1 if they are not."""
     if (flip_rate is None) != (forget_rate is None):
         raise InputError("flip_rate and forget_rate belong together; pass both of the fitted estimator, or neither.")
-    e = 0.5 / np.sqrt(max(1, int(labels.labeled.sum())))
-    factors = np.ones(labels.Y.shape[1])
     if flip_rate is None or labels.single:
-        return (1.0, 1.0), e, factors
+        return np.ones(2), False
     least = 0.5 / max(1, int(labels.known.sum()))
-    r = check_real(flip_rate, "flip_rate", 0.0, 0.3)
-    h = check_real(forget_rate, "forget_rate", 0.0, 1.0)
-    return (max(r, least), max(h, least)), e, factors
-
-
-def _audited(order: _Order, verdicts: NDArray[np.float64], n_each: int) -> tuple[NDArray[np.intp], _Order]:
-    """The annotations to check first, and the order of the others by the verdicts on each label."""
-    row, label = np.nonzero(verdicts >= 0)
-    v = order.odds((row, label))
-    wrong = verdicts[row, label] != order.given[row, label]
-    n, h, E = (np.bincount(label, some, order.listed.shape[1]) for some in (np.ones(len(row)), wrong, v / (1.0 + v)))
-    p = np.clip((1.0 + h.sum()) / (1.0 + E.sum()) * E / np.maximum(n, 1), 0.02, 0.98)
-    q = (h + _PRIOR * p) / (n + _PRIOR)
-    factors = np.where(n > 0, q / (1.0 - q) / (p / (1.0 - p)), 1.0)
-    missing = np.maximum(n_each - n, 0).astype(int)
-    labels = range(len(n))
-    if missing.sum() > (room := LARGEST_AUDIT - np.minimum(n, n_each).sum()):
-        odds = (order.odds((order.listed[:, c], c)) for c in labels)
-        doubts = np.argsort([-(v / (1.0 + v)).sum() for v in odds], kind="stable")
-        missing[doubts[np.cumsum(missing[doubts]) > room]] = 0
-    audit = np.zeros_like(order.listed)
-    for c in labels:
-        own = {name: getattr(order, name)[..., c : c + 1] for name in ("scores", "given", "listed", "factors")}
-        audit[order._replace(**own).first(missing[c]), c] = True
-    first = order._replace(listed=audit).first(int(audit.sum()))
-    return first, order._replace(listed=order.listed & ~audit, factors=factors)
+    rates = check_real(forget_rate, "forget_rate", 0.0, 1.0), check_real(flip_rate, "flip_rate", 0.0, 0.3)
+    return np.maximum(rates, least), True
 
 
 def last_with(estimator: Any, attribute: str) -> Any:

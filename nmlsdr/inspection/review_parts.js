@@ -79,21 +79,40 @@ const reviewParts = (() => {
     }));
   }
 
+  // What verdicts multiply the odds of an entry by: exp(effect of its kind + effect of its label), as weigh_verdicts of
+  // Python computes them. Newton's method; the labels are eliminated, because no verdict concerns two of them.
+  function weighVerdicts(verdicts) {
+    const labels = [...new Set(verdicts.map((one) => one.label))], zeros = (n) => new Array(n).fill(0);
+    const kindEffects = zeros(2), labelEffects = zeros(labels.length), KIND = 1 / 4, LABEL = 1; // the precisions of the priors
+    const data = verdicts.map((one) => ({ offset: Math.log(one.odds), kind: one.given, label: labels.indexOf(one.label), wrong: Number(one.verdict !== one.given) }));
+    for (let k = 0, largest = 1; k < 30 && largest >= 1e-4; k++) {
+      const weights = [zeros(labels.length), zeros(labels.length)], kindSlopes = kindEffects.map((effect) => -KIND * effect), labelSlopes = labelEffects.map((effect) => -LABEL * effect);
+      for (const { offset, kind, label, wrong } of data) {
+        const p = 1 / (1 + Math.exp(-(offset + kindEffects[kind] + labelEffects[label])));
+        weights[kind][label] += p * (1 - p);
+        kindSlopes[kind] += wrong - p;
+        labelSlopes[label] += wrong - p;
+      }
+      const curvature = labels.map((_, j) => weights[0][j] + weights[1][j] + LABEL), dot = (a, b) => a.reduce((sum, value, j) => sum + value * b[j] / curvature[j], 0);
+      const sum = (values) => values.reduce((total, value) => total + value, 0), right = [0, 1].map((a) => kindSlopes[a] - dot(weights[a], labelSlopes));
+      const own = [0, 1].map((a) => sum(weights[a]) + KIND - dot(weights[a], weights[a])), both = -dot(weights[0], weights[1]), det = own[0] * own[1] - both * both;
+      const kindStep = [(own[1] * right[0] - both * right[1]) / det, (own[0] * right[1] - both * right[0]) / det];
+      const labelStep = labels.map((_, j) => (labelSlopes[j] - kindStep[0] * weights[0][j] - kindStep[1] * weights[1][j]) / curvature[j]);
+      largest = Math.max(...[...kindStep, ...labelStep].map(Math.abs));
+      kindStep.forEach((step, a) => { kindEffects[a] += step / Math.max(1, largest); });
+      labelStep.forEach((step, j) => { labelEffects[j] += step / Math.max(1, largest); });
+    }
+    const effects = new Map(labels.map((label, j) => [label, labelEffects[j]]));
+    return ({ given, label }) => Math.exp(kindEffects[given] + (effects.get(label) || 0));
+  }
+
   // Numbers of the entries in their order: first the audit, some of each label; after a verdict on each of these the
-  // others by their odds times what the verdicts say of their label, as rank_suspects does.
+  // others by their odds times what the verdicts say of their kind and label, as rank_suspects does.
   function inOrder(entries) {
     const all = entries.map((_, i) => i), audit = entries.filter((one) => one.audit);
     if (!audit.length || audit.some((one) => one.verdict === undefined)) return all;
-    const told = audit.filter((one) => one.verdict >= 0), sum = (some, of) => some.reduce((total, one) => total + of(one), 0);
-    const isWrong = (one) => Number(one.verdict !== one.given), doubt = (one) => one.odds / (1 + one.odds), odds = (share) => share / (1 - share);
-    const scale = (1 + sum(told, isWrong)) / (1 + sum(told, doubt)), factors = new Map();
-    for (const label of new Set(told.map((one) => one.label))) {
-      const own = told.filter((one) => one.label === label), n = own.length;
-      const p = Math.min(0.98, Math.max(0.02, scale * sum(own, doubt) / n));
-      factors.set(label, odds((sum(own, isWrong) + 10 * p) / (n + 10)) / odds(p));
-    }
-    const key = ({ audit, odds, label }) => (audit ? Infinity : odds === undefined ? -1 : odds * (factors.get(label) || 1));
-    const keys = entries.map(key);
+    const factor = weighVerdicts(audit.filter((one) => one.verdict >= 0));
+    const keys = entries.map((one) => (one.audit ? Infinity : one.odds === undefined ? -1 : one.odds * factor(one)));
     return all.sort((a, b) => (keys[a] === keys[b] ? a - b : keys[b] - keys[a]));
   }
 

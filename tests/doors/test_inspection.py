@@ -4,13 +4,14 @@ import warnings
 
 import numpy as np
 import pytest
+import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from nmlsdr import NMLSDR, InputError, MLkNN, MultiLabelPropagation, ResidualPropagation
-from nmlsdr.inspection import EmbeddingDisplay, _review, rank_suspects
+from nmlsdr.inspection import EmbeddingDisplay, _order, rank_suspects
 from nmlsdr.inspection._review import KINDS
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -59,7 +60,10 @@ def test_every_kind_lists_its_annotations_once_and_in_order(data):
             (i, c) for i in range(n) for c in range(C) if labeled[i] and (kind == "all" or Y[i, c] == (kind == "wrong"))
         ]
         assert sorted(pairs) == wanted
-        assert pairs == sorted(pairs, key=lambda p: (-scores[p], *p))  # by score, equal ones by row and label
+        ones = ((Y == 1) & labeled[:, None]).sum(axis=0)
+        known_scores = scores * labeled[:, None]
+        keys = [(-scores[i, c], ones[c], c, -known_scores[i].sum()) for i, c in pairs]
+        assert keys == sorted(keys)  # by score; of equal ones the rarer label, then the row that is doubted most
         assert (found.given == Y[found.row, found.label]).all()
         assert (found.kind == np.where(found.given == 1, "wrong", "forgotten")).all()
     for kind in KINDS:
@@ -80,7 +84,7 @@ def test_the_first_are_the_beginning_of_the_whole_list_also_where_scores_are_equ
     Y[0, 0] = 0
     verdicts = rng.choice([-2, -1, -1, 0, 1, np.nan], Y.shape)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_review, "_BLOCK", block)
+        patch.setattr(_order, "_BLOCK", block)
         found = rank_suspects(scores, Y, flip_rate=0.1, forget_rate=0.2, verdicts=verdicts, audit=seed % 3)
         for one, whole in zip(found.first(n), found, strict=True):
             assert one.dtype == whole.dtype
@@ -92,28 +96,95 @@ def plain_audit(s, Y, kinds, r, h, verdicts, n_each):
     """The Notes of the docstring, entry by entry; no rate reaches 1 / (2 M), and no label is left out."""
     n, C = Y.shape
     e = 1 / (2 * np.sqrt((Y != -1).any(axis=1).sum()))
-    v = {
-        (i, c): (r if Y[i, c] else h) * x / (1 - x)
-        for i in range(n)
-        for c in range(C)
-        if Y[i, c] in kinds
-        for x in [min(max(s[i, c], e), 1 - e)]
-    }
-    plain = sorted((p for p in v if verdicts[p] == -1), key=lambda p: (-v[p], -s[p], *p))
-    decided = [p for p in v if verdicts[p] >= 0]
-    wrong = {p: verdicts[p] != Y[p] for p in decided}
-    scale = (1 + sum(wrong.values())) / (1 + sum(v[p] / (1 + v[p]) for p in decided))
+    clipped = np.clip(s, e, 1 - e)
+    v = np.where(Y == 1, r, h) * clipped / (1 - clipped)
+    ones = (Y == 1).sum(axis=0)
+    doubt = np.where(Y == -1, 0, s).sum(axis=1)
+    decided = np.argwhere((Y != -1) & (verdicts >= 0))
+    at = tuple(decided.T)
+    factors = reference.verdict_factors(v[at], Y[at], at[1], verdicts[at] != Y[at], C)
+    key = v * factors[Y.clip(0), np.arange(C)]
+    listed = [(i, c) for i in range(n) for c in range(C) if Y[i, c] in kinds and verdicts[i, c] == -1]
+    listed.sort(key=lambda p: (-key[p], -s[p], ones[p[1]], p[1], -doubt[p[0]]))
     first = []
-    factor = np.ones(C)
     for c in range(C):
-        own = [p for p in decided if p[1] == c]
-        first += [p for p in plain if p[1] == c][: max(0, n_each - len(own))]
-        if own:
-            p = min(max(scale * sum(v[p] / (1 + v[p]) for p in own) / len(own), 0.02), 0.98)
-            q = (sum(wrong[p] for p in own) + 10 * p) / (len(own) + 10)
-            factor[c] = q / (1 - q) * (1 - p) / p
-    rest = sorted(set(plain) - set(first), key=lambda p: (-v[p] * factor[p[1]], -s[p], *p))
-    return [p for p in plain if p in first] + rest, len(first), v
+        first += [p for p in listed if p[1] == c][: max(0, n_each - int((at[1] == c).sum()))]
+    rest = [p for p in listed if p not in first]
+    return [p for p in listed if p in first] + rest, len(first), v
+
+
+def test_verdicts_weigh_kinds_and_labels_as_the_twin_does(rng):
+    """Golden numbers of the definition, then the twin on other draws; a label without a verdict has no effect."""
+    golden = np.random.default_rng(0)
+    v = golden.exponential(0.5, 400)
+    kind = golden.random(400) < 0.4
+    label = golden.integers(0, 6, 400)
+    wrong = golden.random(400) < v / (1 + v) * np.where(kind, 0.5, 1) * np.where(label == 2, 0.3, 1)
+    checked = slice(0, 60)
+    factors = _order.weigh_verdicts(v[checked], kind[checked], label[checked], wrong[checked], 6)
+    expected = [
+        [2.314321, 0.519662, 0.471971, 0.891617, 0.750283, 0.672773],
+        [1.839237, 0.412985, 0.375085, 0.708586, 0.596265, 0.534666],
+    ]
+    np.testing.assert_allclose(factors, expected, atol=5e-7)
+    for n in (1, 7, 300):
+        draw = (np.exp(rng.normal(0, 3, n)), rng.random(n) < 0.3, rng.integers(0, 8, n), rng.random(n) < 0.5)
+        factors = _order.weigh_verdicts(*draw, 9)
+        np.testing.assert_allclose(factors, reference.verdict_factors(*draw, 9), rtol=1e-9)
+        assert factors[0, 8] / factors[1, 8] == pytest.approx(factors[0, 0] / factors[1, 0])
+
+
+def noisy_scores(rng, n=2000, C=5):
+    """Scores of given labels, a third of which are 1, without a tie."""
+    return rng.random((n, C)) ** 3, (rng.random((n, C)) < 0.3).astype(int)
+
+
+def test_kinds_take_turns_if_scores_at_the_clip_fill_the_page(rng):
+    """Nearly all 1s have the same largest score: half of the first page are missing labels, whatever the rates say."""
+    s, Y = noisy_scores(rng)
+    s[Y == 1] = 1.0
+    options = {"flip_rate": 0.1, "forget_rate": 0.1}
+    first = rank_suspects(s, Y, **options).first(400)
+    assert first.kind.tolist() == ["forgotten", "wrong"] * 200
+    for kind in KINDS:
+        alone = rank_suspects(s, Y, kind=kind, **options).first(200)
+        mine = first.kind == kind
+        assert first.row[mine].tolist() == alone.row.tolist()
+        assert first.rank[mine].tolist() == list(range(1, 201))
+    rare = np.argsort(Y.sum(axis=0), kind="stable")
+    assert first.label[first.given == 1].tolist() == [rare[0]] * 200  # of equal scores the rarest label
+    s[Y == 1] = rng.random(int(Y.sum()))
+    assert (rank_suspects(s, Y, **options).first(100).given == 1).mean() > 0.5
+    order = rank_suspects(s, Y, **options)
+    assert len(set(zip(order.row, order.label, strict=True))) == Y.size
+
+
+def test_equal_scores_are_ordered_by_content_and_not_by_row(rng):
+    s = rng.choice([0.0, 0.25, 1.0], (60, 4))
+    Y = rng.integers(-1, 2, s.shape)
+    shuffled = rng.permutation(60)
+    for options in ({}, {"flip_rate": 0.1, "forget_rate": 0.2}, {"flip_rate": 0.1, "forget_rate": 0.2, "audit": 3}):
+        before = rank_suspects(s, Y, **options)
+        after = rank_suspects(s[shuffled], Y[shuffled], **options)
+        assert before.label.tolist() == after.label.tolist()
+        contents = np.column_stack([np.where(Y == -1, 0, s), Y])
+        np.testing.assert_array_equal(contents[before.row], contents[shuffled][after.row])
+
+
+@pytest.mark.parametrize(("forget_rate", "turns"), [(0.0002, False), (0.005, True), (0.9, False)])
+def test_kinds_take_turns_if_the_rates_are_not_sure(rng, forget_rate, turns):
+    """Few errors do not tell two rates apart; a ratio far from 1 is sure, and so is a list after a verdict."""
+    s = rng.random((2500, 2))
+    Y = (rng.random(s.shape) < 0.5).astype(int)
+    options = {"flip_rate": 0.005, "forget_rate": forget_rate}
+    kinds = rank_suspects(s, Y, **options).first(60).kind.tolist()
+    assert (kinds == ["forgotten", "wrong"] * 30) == turns
+    verdicts = np.full(Y.shape, -1)
+    last = np.unravel_index(s.argmin(), s.shape)
+    verdicts[last] = Y[last]
+    kinds = rank_suspects(s, Y, verdicts=verdicts, audit=1, **options).first(60).kind.tolist()
+    assert kinds != ["forgotten", "wrong"] * 30
+    assert rank_suspects(s[:2499], Y[:2499], **options).first(60).kind.tolist() != ["forgotten", "wrong"] * 30
 
 
 @pytest.mark.parametrize("n_each", [1, 5])
@@ -124,8 +195,10 @@ def test_an_audit_comes_first_and_verdicts_order_the_others(rng, n_each, kind):
         Y = rng.integers(-1, 2, (30, 4))
         verdicts = np.where(rng.random(Y.shape) < 0.1, rng.choice([-2, 0, 1], Y.shape), -1)
         verdicts[:, 3] = -1
+        Y[0, 0] = 0
+        verdicts[0, 0] = 1  # before the first verdict, kinds may take turns
         found = rank_suspects(s, Y, kind=kind, flip_rate=0.1, forget_rate=0.3, verdicts=verdicts, audit=n_each)
-        kinds = (0, 1) if kind == "all" else (1,)  # verdicts on the other kind do not count
+        kinds = (0, 1) if kind == "all" else (1,)
         wanted, n_first, v = plain_audit(s, Y, kinds, 0.1, 0.3, verdicts, n_each)
         assert list(zip(found.row.tolist(), found.label.tolist(), strict=True)) == wanted
         assert found.audit.tolist() == [True] * n_first + [False] * (len(wanted) - n_first)
@@ -152,7 +225,7 @@ def test_a_label_full_of_mistakes_is_found_by_its_audit(rng):
     truth = Y.copy()
     truth[:60, 2] = 1
     verdicts = np.full(Y.shape, -1)
-    for audit, most in ((0, 5), (5, 60)):
+    for audit, most in ((0, 15), (5, 60)):  # of equal entries a part
         first = rank_suspects(s, Y, flip_rate=0.1, forget_rate=0.1, audit=audit).first(75)
         verdicts[first.row, first.label] = truth[first.row, first.label]
         assert first.audit.all() == (audit > 0)
@@ -163,16 +236,21 @@ def test_a_label_full_of_mistakes_is_found_by_its_audit(rng):
     assert not found.audit.any()
 
 
-def test_the_audit_of_many_labels_has_at_most_250_entries_of_those_with_most_suspicion():
+def test_an_audit_concerns_25_labels_with_the_most_doubtful_entries_and_250_entries():
     s = np.full((20, 100), 0.1)
     Y = np.zeros((20, 100))
     s[:, 30:80] = 0.2
     found = rank_suspects(s, Y, audit=5)
-    assert sorted(found.label[found.audit].tolist()) == np.repeat(np.arange(30, 80), 5).tolist()
+    assert sorted(found.label[found.audit].tolist()) == np.repeat(np.arange(30, 55), 5).tolist()
+    few = rank_suspects(s[:, :25], Y[:, :25], audit=5)
+    assert few.audit.sum() == 125
+    assert rank_suspects(s[:, :25], Y[:, :25], audit=20).audit.sum() == 240  # whole labels only
     verdicts = np.full(Y.shape, -1)
-    verdicts[:5, :49] = 0
+    verdicts[:5, :24] = 0
     found = rank_suspects(s, Y, verdicts=verdicts, audit=5)  # one label is left to audit
-    assert found.label[found.audit].tolist() == [49] * 5
+    assert found.label[found.audit].tolist() == [30] * 5
+    verdicts[:5, 30] = 0
+    assert not rank_suspects(s, Y, verdicts=verdicts, audit=5).audit.any()
 
 
 def test_forgotten_labels_lead_their_own_list(rng):
@@ -345,7 +423,8 @@ def test_names_are_drawn_as_they_are(two_groups):
 
 
 @pytest.mark.parametrize("partly", [False, True])
-def test_the_score_is_the_odds_times_the_rate_of_the_mistake(partly, rng):
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_score_is_the_odds_times_the_rate_of_the_mistake(partly, kind, rng):
     """The formula of the docstring, entry by entry; M counts known entries, l the rows with one."""
     s = rng.choice([0.0, 0.01, 0.3, 0.6, 0.995, 1.0], (40, 3))
     Y = rng.integers(-1 if partly else 0, 2, (40, 3))
@@ -355,13 +434,16 @@ def test_the_score_is_the_odds_times_the_rate_of_the_mistake(partly, rng):
     M = int(known.sum())
     e = 1 / (2 * np.sqrt(l))
     for r, h in ((0.1, 0.02), (0.0, 0.3), (0.2, 0.0)):
-        found = rank_suspects(s, Y, flip_rate=r, forget_rate=h)
+        found = rank_suspects(s, Y, kind=kind, flip_rate=r, forget_rate=h)
         clipped = np.minimum(np.maximum(s, e), 1 - e)
         score = np.where(Y == 1, max(r, 1 / (2 * M)), max(h, 1 / (2 * M))) * clipped / (1 - clipped)
-        pairs = [(i, c) for i in range(40) for c in range(3) if known[i, c]]
-        pairs.sort(key=lambda p: (-score[p], -s[p], *p))
-        assert list(zip(found.row.tolist(), found.label.tolist(), strict=True)) == pairs
-        np.testing.assert_allclose(found.score, [score[p] for p in pairs], rtol=1e-12)
+        pairs = [(i, c) for i in range(40) for c in range(3) if known[i, c] and Y[i, c] == (kind == "wrong")]
+        ones = ((Y == 1) & known).sum(axis=0)
+        listed = list(zip(found.row.tolist(), found.label.tolist(), strict=True))
+        assert sorted(listed) == pairs
+        keys = [(-score[p], -s[p], ones[p[1]], p[1], -(s * known)[p[0]].sum()) for p in listed]
+        assert keys == sorted(keys)
+        np.testing.assert_allclose(found.score, [score[p] for p in listed], rtol=1e-12)
 
 
 def test_what_happens_more_often_comes_first():

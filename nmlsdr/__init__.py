@@ -35,7 +35,8 @@ and never in a circle.
                   projection.py           HSIC projection P, weights of features      article eq. (9)-(14)
                   _projections/           eigenproblems of the baselines; label weightings of MLDA
                                           (`MLDA._weights` in _estimators/_supervised.py chooses)
-                  _ridge/                 ridge regression of the labels on the features; its cross-validation
+                  _ridge/                 ridge regression of the labels on the features; its cross-validation;
+                                          from its scores to probabilities (link.py)
                   mlknn.py                ML-kNN counts and posterior
                   forest.py, _boosting.py the forests of ResidualPropagation, and its boosted trees
                   _float32.py             rows as the forests read them
@@ -54,6 +55,7 @@ and never in a circle.
                   _propagation.pyx        sweeps and elimination of the solvers
                   _mlknn.pyx              label counts among neighbours, the posterior
                   _forest.pyx             growing trees (in _c/forest.h), adding up their leaves
+                  _link.pyx               probabilities from the scores of a ridge regression
                   _dependence.pyx         MLDA's "dependence" label weights
                   _lapack.pyx             Cholesky factors and Gram matrices that do not hold the GIL
                   _c/                     the C code of the kernels: of the search (tree*.h by a k-d tree, few*.h,

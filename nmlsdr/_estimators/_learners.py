@@ -6,7 +6,7 @@ one weight each.  Model files keep a learner by its name and its arrays, so that
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import combinations
 from typing import Any, ClassVar, NamedTuple, Self
@@ -18,7 +18,7 @@ from .._checks.labels import Labels
 from .._errors import InputError
 from .._moments import RowSums, row_blocks
 from .._process.threads import check_n_jobs, single_threaded_blas
-from .._ridge import CrossFit, ridge_regression
+from .._ridge import CrossFit, Link, cross_link, fit_link, ridge_regression
 from ..forest import (
     FEWEST_ROWS,
     KINDS,
@@ -250,8 +250,41 @@ class Boosting(TreesLearner):
         return cls(trees), out_of_fold
 
 
+class LinkedRidge(Link, Learner):
+    """The ridge regression through a link of each label, which brings the scores of many labels to one scale."""
+
+    name = "linked ridge regression"
+
+    @staticmethod
+    def applies(training: Training) -> bool:
+        return len(training.Y) > MANY_ROWS and not training.single
+
+    @classmethod
+    def fit(cls, training: Training) -> tuple[Self, np.ndarray]:
+        n_threads = check_n_jobs(training.steps.estimator.n_jobs)
+        data = training.cross.predictions, training.Y, training.known
+        out_of_fold = cross_link(*data, folds=training.cross.folds, n_threads=n_threads)
+        return cls(**vars(fit_link(*data, n_threads=n_threads))), out_of_fold
+
+    def scores(self, new: NewRows) -> np.ndarray:
+        return self.apply(new.ridge_scores, check_n_jobs(new.n_jobs))
+
+    def arrays(self) -> dict[str, Any]:
+        return vars(self)
+
+    @classmethod
+    def checked(cls, arrays: Mapping[str, Any], n_features: int, n_labels: int) -> Self:
+        check_arrays(arrays, {part.name: (n_labels,) for part in fields(Link)})
+        link = cls(**arrays)
+        if (link.slope < 0).any() or (link.bend < 0).any():
+            raise InputError("it has slopes below 0")
+        if (link.scale <= 0).any():
+            raise InputError("it has scales that are not above 0")
+        return link
+
+
 #: In the order in which their scores are added.
-LEARNERS: tuple[type[Learner], ...] = (RidgeRegression, ExtraTrees, RandomForest, Boosting)
+LEARNERS: tuple[type[Learner], ...] = (RidgeRegression, ExtraTrees, RandomForest, Boosting, LinkedRidge)
 
 
 def boosts(n_labeled: int, n_labels: int) -> bool:

@@ -31,9 +31,10 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
        rows.
     2. `NMLSDR` on the shrunken features gives a linear embedding Z.
     3. The trend G(x) is a weighted mean of three regressions of the labels on the features: the ridge regression of
-       step 1, extremely randomised trees, and a random forest; beyond 1000 labelled rows also boosted trees. O are its
-       out-of-sample predictions of the labelled rows. The weights are halfway between equal ones and those that
-       minimise the squared errors of O, and nearer to the latter beyond 1000 rows.
+       step 1, extremely randomised trees, and a random forest; beyond 1000 labelled rows also boosted trees, and the
+       ridge regression through a link of each label. O are its out-of-sample predictions of the labelled rows. The
+       weights are halfway between equal ones and those that minimise the squared errors of O, and nearer to the latter
+       beyond 1000 rows.
     4. R = Y - O are the errors of the trend on the labelled rows. They are propagated over two neighbour graphs: that
        of Z, and that of the ridge regression's scores. On each, E solves (I - A T) E = (I - A) R, with A the
        diagonal of the alphas and T the mean over neighbours (eq. (8) of Mikalsen et al. 2019, for either sign).
@@ -83,7 +84,8 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         labelled rows chooses one of them.
     n_estimators : int, default=100
         Number of trees in each forest. More trees take longer and give more stable scores, with less and less effect.
-        With 0, or with fewer than 6 labelled rows, there are no trees at all, and the trend is the ridge regression.
+        With 0, or with fewer than 6 labelled rows, there are no trees at all, and the trend is the ridge regression
+        (beyond 1000 labelled rows also through its link).
         Boosting, beyond 1000 labelled rows, takes at most 5 times as many rounds; it usually ends earlier.
     residual_weight : float, default=0.75
         Weight of the propagated errors E in the scores, in [0, 1]; multiplied by (1000 / l)^(1/4) if there
@@ -220,6 +222,11 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
     prediction in place of the forests'. With more than 256 labels the trees of the forests are split by 62 random sums
     of them, drawn for each tree; their leaves hold the means of all labels. Boosted trees are split by 30 such sums
     from 63 labels on; beyond 256 labels there are none.
+
+    The link, beyond 1000 labelled rows and not for 1-D y, is p = 1 / (1 + exp(-(a z + c asinh z + b))), where z is the
+    ridge regression's out-of-fold score minus the mean of the label, divided by its root mean square. The slopes a and
+    c, which are 0 or more, and b minimise the log loss of the known entries of each label; a penalty draws the slopes
+    to those that fit all labels together. With many labels it brings their scores to one scale.
 
     The propagation of residuals follows Jia and Benson, KDD 2020, and Huang, He, Singh, Lim and Benson, "Combining
     label propagation and simple models out-performs graph neural networks", ICLR 2021. Here the residuals are

@@ -24,7 +24,7 @@ from sklearn.preprocessing import MaxAbsScaler, Normalizer, StandardScaler
 import nmlsdr
 from nmlsdr import forest as forests
 from nmlsdr._errors import InputError
-from nmlsdr._estimators._learners import Boosting, ExtraTrees, RidgeRegression, check_learners
+from nmlsdr._estimators._learners import Boosting, ExtraTrees, LinkedRidge, RidgeRegression, check_learners
 from nmlsdr._model.reading import open_model
 from nmlsdr.model_file import ModelFileError, load_model, save_model
 
@@ -499,6 +499,25 @@ def test_forged_boosted_trees_are_refused(tmp_path, rng, monkeypatch, change, me
     model = nmlsdr.ResidualPropagation(n_neighbors=5, n_estimators=2).fit(X, Y)
     save_model(tmp_path / "m.skops", model)
     assert_forgery_is_refused(tmp_path / "m.skops", change, message)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda stored: stored["slope"].__setitem__(0, -1e-9), "slopes below 0"),
+        (lambda stored: stored["bend"].__setitem__(0, -1.0), "slopes below 0"),
+        (lambda stored: stored["scale"].__setitem__(0, 0.0), "scales that are not above 0"),
+        (lambda stored: stored["offset"].__setitem__(0, np.inf), "offset holds a value that is not finite"),
+        (lambda stored: stored.update(mean=stored["mean"][:1]), "mean is not an array of float64 of the shape"),
+        (lambda stored: stored["offset"].__iadd__(1.0), "predicts differently"),
+    ],
+)
+def test_forged_links_are_refused(tmp_path, rng, monkeypatch, change, message):
+    monkeypatch.setattr("nmlsdr._estimators._learners.MANY_ROWS", 30)
+    X = rng.normal(size=(60, 5))
+    Y = (X[:, :2] > 0).astype(int)
+    save_model(tmp_path / "m.skops", nmlsdr.ResidualPropagation(n_neighbors=5, n_estimators=0).fit(X, Y))
+    assert_forgery_is_refused(tmp_path / "m.skops", forest(change, LinkedRidge), message)
 
 
 # ------------------------------------------------------------------------------------------- names by default

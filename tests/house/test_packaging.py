@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from nmlsdr import _dependence, _graph, _lapack, _mlknn, _propagation, _weights, c_api
+from nmlsdr import _dependence, _graph, _lapack, _link, _mlknn, _propagation, _weights, c_api
 
 
 def test_the_description_has_no_link_that_is_dead_on_a_package_index():
@@ -21,7 +21,7 @@ def test_the_description_has_no_link_that_is_dead_on_a_package_index():
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows names stable and other modules alike")
-@pytest.mark.parametrize("module", [_dependence, _graph, _lapack, _mlknn, _propagation, _weights, c_api])
+@pytest.mark.parametrize("module", [_dependence, _graph, _lapack, _link, _mlknn, _propagation, _weights, c_api])
 def test_kernels_are_of_the_stable_abi(module):
     stable = not sysconfig.get_config_var("Py_GIL_DISABLED") and os.environ.get("NMLSDR_ABI3", "1") not in ("", "0")
     assert module.__file__.endswith(".abi3.so") == stable

@@ -1,0 +1,207 @@
+"""The link from ridge scores to probabilities: golden numbers, the twin, no leak, bits, and its learner."""
+
+import numpy as np
+import pytest
+import reference
+from model_files import assert_same
+from scipy import sparse
+
+from nmlsdr import ResidualPropagation
+from nmlsdr._estimators import _learners
+from nmlsdr._process.threads import SIMD_LEVELS, simd
+from nmlsdr._ridge import cross_link, fit_link, link
+from nmlsdr._thresholds import rank_scores
+from nmlsdr.model_file import load_model, save_model
+
+
+def numbers(found):
+    return np.array([found.slope, found.bend, found.offset, found.mean, found.scale])
+
+
+def draw(rng, n=120, C=11):
+    """Scores that are wrong in scale, of frequent and rare labels."""
+    Z = rng.normal(size=(n, C))
+    Y = (2 * Z + rng.logistic(size=Z.shape) > np.linspace(-1, 5, C)).astype(float)
+    return 0.2 * Z + 0.02 * Z**3 + Y.mean(axis=0) + 0.1 * rng.normal(size=Z.shape), Y
+
+
+def test_golden_numbers():
+    """400 rows, 5 labels, of which one is never given; the numbers are those of the trial that defined the link."""
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(400, 5))
+    Y = (Z * 2 + rng.logistic(size=Z.shape) > [0, 1, 2, 4, 99]).astype(float)
+    scores = 0.3 * Z + Y.mean(axis=0) + 0.1 * rng.normal(size=Z.shape)
+    found = fit_link(scores, Y)
+    np.testing.assert_allclose(found.slope, [1.61343, 1.87426, 1.94475, 1.589838, 0], atol=1e-6)
+    np.testing.assert_allclose(found.bend, [0, 0.155275, 0.305796, 0, 0], atol=1e-6)
+    np.testing.assert_allclose(found.offset, [-0.171982, -1.165292, -2.243368, -3.237993, -6.683361], atol=1e-6)
+    p = found.apply(scores)
+    out_of_fold = cross_link(scores, Y, None, np.random.default_rng(0).permutation(400) % 5)
+    for each, error, total in ((p, 0.093458, 426.500045), (out_of_fold, 0.09458524, 425.775549)):
+        assert ((Y - each) ** 2).mean() == pytest.approx(error, abs=1e-8)
+        assert each.sum() == pytest.approx(total, abs=1e-6)
+
+
+CASES = {
+    "all known": lambda rng, O, Y, known: None,
+    "partly known": lambda rng, O, Y, known: known.__iand__(rng.random(known.shape) < 0.6),
+    "votes": lambda rng, O, Y, known: Y.__imul__(0.8),
+    "constant labels": lambda rng, O, Y, known: Y.__setitem__((slice(None), [0, 5]), [0.0, 1.0]),
+    "a label that is nowhere known": lambda rng, O, Y, known: known.__setitem__((slice(None), 3), False),
+    "no label varies": lambda rng, O, Y, known: Y.fill(0.0),
+    "equal scores": lambda rng, O, Y, known: O.__setitem__((slice(None), 2), Y[:, 2].mean()),
+    "falling scores": lambda rng, O, Y, known: O.__imul__(-1.0),
+    "separable": lambda rng, O, Y, known: O.__setitem__((slice(None), 1), Y[:, 1]),
+    "far scores": lambda rng, O, Y, known: O.__setitem__((0, slice(None)), 1e6),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("C", [1, 8, 11])
+def test_the_link_is_that_of_the_twin_at_any_level_and_on_any_thread(rng, monkeypatch, case, C):
+    monkeypatch.setattr(link, "_WORTH_A_THREAD", 1)
+    scores, Y = draw(rng)
+    known = np.ones(Y.shape, dtype=bool)
+    CASES[case](rng, scores, Y, known)
+    scores, Y, known = (np.ascontiguousarray(each[:, :C]) for each in (scores, Y, known))
+    mask = None if known.all() else known
+    expected = reference.fit_link(scores, Y, known)
+    bits = set()
+    for level in SIMD_LEVELS[: simd() + 1]:
+        monkeypatch.setenv("NMLSDR_SIMD", level)
+        for n_threads in (1, 2):
+            found = fit_link(scores, Y, mask, n_threads=n_threads)
+            p = found.apply(scores, n_threads)
+            bits.add(numbers(found).tobytes() + p.tobytes())
+    assert len(bits) == 1
+    np.testing.assert_allclose(numbers(found), expected, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(p, reference.linked(scores, expected), atol=1e-9)
+
+
+def test_unknown_entries_leave_the_sums(rng):
+    """What stands in them does not matter, and a label is fitted as on its known rows alone."""
+    scores, Y = draw(rng)
+    known = rng.random(Y.shape) < 0.7
+    known[:, 4] = np.arange(len(Y)) % 3 > 0
+    found = numbers(fit_link(scores, Y, known))
+    hidden = np.where(known, scores, 1e9)
+    np.testing.assert_array_equal(numbers(fit_link(hidden, np.where(known, Y, 7.0), known)), found)
+    rows = np.flatnonzero(known[:, 4])
+    alone = known.copy()
+    alone[:, :] = True
+    both = [0, 4]
+    known[:, 0] = known[:, 4]
+    np.testing.assert_allclose(
+        numbers(fit_link(scores[:, both], Y[:, both], known[:, both])),
+        numbers(fit_link(scores[rows][:, both], Y[rows][:, both])),
+        rtol=1e-9,
+        atol=1e-12,
+    )
+
+
+def test_no_row_is_linked_by_numbers_that_saw_its_label(rng):
+    scores, Y = draw(rng)
+    folds = np.arange(len(Y)) % 3
+    flipped = np.where((folds == 1)[:, None], 1 - Y, Y)
+    one, other = (cross_link(scores, labels, None, folds) for labels in (Y, flipped))
+    np.testing.assert_array_equal(one[folds == 1], other[folds == 1])
+    assert (one[folds != 1] != other[folds != 1]).any()
+    np.testing.assert_array_equal(
+        one[folds == 1], fit_link(scores, Y, None, np.flatnonzero(folds != 1)).apply(scores)[folds == 1]
+    )
+
+
+def test_order_of_labels_changes_no_bit_of_a_label(rng):
+    """But for the common slopes, which are sums over labels: here all labels are equal."""
+    scores, Y = draw(rng, C=1)
+    scores, Y = (np.repeat(each, 19, axis=1) for each in (scores, Y))
+    found = numbers(fit_link(scores, Y))
+    np.testing.assert_array_equal(found, found[:, :1].repeat(19, axis=1))
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, 1e200, -1e308, 5e-324, 0.0])
+def test_scores_of_any_size_have_a_probability(rng, value):
+    scores, Y = draw(rng)
+    p = fit_link(scores, Y).apply(np.full((1, Y.shape[1]), value))
+    assert ((p >= 0) & (p <= 1)).all()
+
+
+# ---------------------------------------------------------------- in ResidualPropagation
+
+
+@pytest.fixture
+def many(rng, monkeypatch):
+    """60 labelled rows count as many; some entries are unknown."""
+    monkeypatch.setattr(_learners, "MANY_ROWS", 60)
+    X = rng.standard_normal((200, 6))
+    Y = (X[:, :4] + 0.5 * rng.standard_normal((200, 4)) > [0, 0.5, 1, 1.5]).astype(float)
+    Y[rng.random(Y.shape) < 0.1] = -1
+    Y[150:] = -1
+    return X, Y
+
+
+def fit(X, Y, **parameters):
+    return ResidualPropagation(n_neighbors=5, **{"n_estimators": 2, "n_jobs": 1, **parameters}).fit(X, Y)
+
+
+def test_the_last_learner_links_the_ridge_regression(many):
+    X, Y = many
+    model = fit(X, Y, n_estimators=0, residual_weight=0.0)
+    ridge, linked = model.learners_
+    given = (Y != -1).any(axis=1)
+    O = np.ascontiguousarray(model.ridge_scores_[given])
+    known = Y[given] != -1
+    folds = np.random.default_rng(0).permutation(given.sum()) % 5
+    out_of_fold = cross_link(O, np.where(known, Y[given], 0.0), known, folds)
+    weights = _learners.learner_weights([O, out_of_fold], np.where(known, Y[given], 0.0), known)
+    np.testing.assert_allclose(model.learner_weights_, weights, atol=1e-7)  # ridge_scores_ are rounded
+    new = X[150:]
+    scores = new @ ridge.coef.T + ridge.intercept
+    numbers_of = fit_link(O, np.where(known, Y[given], 0.0), known)
+    expected = weights[0] * scores + weights[1] * numbers_of.apply(scores)
+    np.testing.assert_allclose(rank_scores(model, new), expected, atol=1e-7)
+    assert isinstance(linked, _learners.LinkedRidge)
+
+
+def test_few_rows_and_classes_have_no_link(many, monkeypatch):
+    X, Y = many
+    classes = fit(X, np.where(Y[:, 0] < 0, -1, Y[:, 0]).astype(int))
+    monkeypatch.setattr(_learners, "MANY_ROWS", 150)
+    for model in (classes, fit(X, Y)):
+        assert not any(isinstance(learner, _learners.LinkedRidge) for learner in model.learners_)
+    monkeypatch.setattr(_learners, "MANY_ROWS", 149)
+    assert isinstance(fit(X, Y).learners_[-1], _learners.LinkedRidge)
+
+
+def test_storage_threads_and_a_model_file_change_no_bit(many, tmp_path):
+    X, Y = many
+    one = fit(X, Y)
+    np.testing.assert_array_equal(rank_scores(one, X), rank_scores(fit(X, Y, n_jobs=2), X))
+    save_model(tmp_path / "model.skops", one)
+    back = load_model(tmp_path / "model.skops")
+    assert_same(back.learners_, one.learners_)
+    np.testing.assert_array_equal(back.predict_proba(X), one.predict_proba(X))
+    np.testing.assert_allclose(rank_scores(fit(sparse.csr_array(X), Y), X), rank_scores(one, X), atol=1e-7)
+
+
+def test_votes_and_verdicts_are_linked_too(many):
+    X, Y = many
+    verdicts = np.full(Y.shape, -1)
+    verdicts[:5] = 1 - Y[:5].clip(0)
+    for labels, given in ((np.where(Y == 1, 0.8, Y), None), (Y, verdicts)):
+        model = ResidualPropagation(n_neighbors=5, n_estimators=2).fit(X, labels, verdicts=given)
+        assert isinstance(model.learners_[-1], _learners.LinkedRidge)
+        assert np.isfinite(rank_scores(model, X)).all()
+
+
+def test_dask_blocks_are_linked_as_rows_in_memory(many):
+    da = pytest.importorskip("dask.array")
+    import nmlsdr.dask
+
+    X, Y = many
+    Y = np.where((Y == -1).all(axis=1)[:, None], Y, Y.clip(0))  # rows of Dask take no partly known labels
+    plain = fit(X, Y)
+    blocks = da.from_array(X, chunks=(50, 6))
+    over = nmlsdr.dask.ResidualPropagation(n_neighbors=5, n_estimators=2, n_jobs=1).fit(blocks, Y)
+    np.testing.assert_allclose(numbers(over.learners_[-1]), numbers(plain.learners_[-1]), atol=1e-9)
+    np.testing.assert_allclose(over.predict_proba(blocks).compute(), plain.predict_proba(X), atol=1e-7)

@@ -1,43 +1,44 @@
 """
-One suspicious annotation and its ten neighbours
-================================================
+Likely label errors in images, beside their neighbours
+======================================================
 
-Why is an annotation on the list? Because of the rows around it. This example takes the first entry of the list and
-shows the labels that were given to the nearest rows in the embedding.
+Why is a label in the ranking? Because of the samples around it. This example has real images of digits, of which 5 %
+got another label. It shows the first entries of the ranking beside the nearest images in the embedding.
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
+from sklearn.datasets import load_digits
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from nmlsdr import ResidualPropagation
-from nmlsdr.datasets import flip_labels, make_toy
 from nmlsdr.graph import kneighbors
 from nmlsdr.inspection import rank_suspects
 
-toy = make_toy(n_samples=2000, random_state=0)
-y = flip_labels(toy.target, 0.05, random_state=0)
-X = StandardScaler().fit_transform(toy.data)
-model = ResidualPropagation().fit(X, y)
+digits = load_digits()
+rng = np.random.default_rng(0)
+observed = digits.target.copy()
+mislabelled = rng.random(len(observed)) < 0.05
+observed[mislabelled] = (observed[mislabelled] + rng.integers(1, 10, mislabelled.sum())) % 10
+
+model = make_pipeline(StandardScaler(), ResidualPropagation()).fit(digits.data, observed)
 
 # %%
-# The first entry of the list is most likely wrong.
-first = rank_suspects(model, y).first(1)
-row, label = int(first.row[0]), int(first.label[0])
-distances, indices = kneighbors(model.transform(X), 10)
-around = indices[row]
-print(f"row {row}, label {label}: given {y[row, label]}, truth {toy.target[row, label]}")
+# The digits exclude each other, so `y` is one-dimensional. A sample with a wrong digit can be ranked twice: for its
+# own digit, and for the likelier one; ``kind="wrong"`` takes the former.
+ranking = rank_suspects(model, observed, kind="wrong").first(100)
+print(f"{mislabelled[ranking.row].sum()} of the first 100 are mislabelled, of {mislabelled.sum()} in all")
 
 # %%
-# The suspicious row is at the top, and its neighbours are below it, the nearest first. Black means that the row was
-# given the label. The frame marks the label in question.
-shown = np.vstack([y[row], y[around]])
-fig, ax = plt.subplots(figsize=(5, 4.5), layout="constrained")
-ax.pcolormesh(shown, cmap="Greys", edgecolors="0.8", linewidth=1, vmin=0, vmax=1.3)
-ax.add_patch(plt.Rectangle((label, 0), 1, len(shown), fill=False, edgecolor="tab:red", linewidth=3))
-ax.invert_yaxis()
-ax.set_xticks(np.arange(4) + 0.5, [f"label {c}" for c in range(4)])
-names = [f"row {row}, the suspect"] + [f"row {i}, at {d:.1f}" for i, d in zip(around, distances[row], strict=True)]
-ax.set_yticks(np.arange(11) + 0.5, names)
-ax.set_title("given labels")
+# Each line of the picture is one entry of the ranking, at the left, and its five nearest images in the embedding. The
+# number above an image is its observed label; red: it is mislabelled.
+_, neighbours = kneighbors(model.transform(digits.data), 5)
+entries = ranking.row[:6]
+fig, axes = plt.subplots(len(entries), 6, figsize=(6.5, 7.5), layout="constrained")
+for line, row in zip(axes, entries, strict=True):
+    for ax, sample in zip(line, [row, *neighbours[row]], strict=True):
+        ax.imshow(digits.images[sample], cmap="gray_r")
+        ax.set_title(observed[sample], color="tab:red" if mislabelled[sample] else "0.5", fontsize=11)
+        ax.set_axis_off()
 plt.show()

@@ -221,6 +221,9 @@ def write_benchmarks(folder: Path, readme: Path) -> None:
 SECTION = re.compile(r"^### ([\w ]+)\n\n(.+?)(?=^### |^[^*\s]|\Z)", re.M | re.S)
 
 
+NO_SEARCH = "---\nnosearch: true\n---\n"  # lists of links only stand before the pages that readers search for
+
+
 def section_name(title: str) -> str:
     return f"section_{title.lower().replace(' ', '_')}"
 
@@ -229,7 +232,7 @@ def write_sections(folder: Path, index: Path) -> None:
     """A page for each list of the index, with its links."""
     for title, text in SECTION.findall(index.read_text(encoding="utf-8")):
         entries = text.replace("(examples/README.rst)", "(gallery/index.rst)").strip().replace("](", "](../")
-        replace(folder / f"{section_name(title)}.md", [f"# {title}", "", entries])
+        replace(folder / f"{section_name(title)}.md", [NO_SEARCH, f"# {title}", "", entries])
 
 
 # What a page of the repository links to, and the page of the site that has it.
@@ -266,7 +269,7 @@ def adapt_to_site(app, name: str, source: list[str]) -> None:
     pages = []
     if name == "index":
         pages = [f"generated/{section_name(title)}" for title, _ in SECTION.findall(text)]
-        text = SECTION.sub(lambda found: f"### [{found[1]}](generated/{section_name(found[1])}.md)\n\n{found[2]}", text)
+        text = NO_SEARCH + SECTION.sub(lambda found: f"### [{found[1]}](generated/{section_name(found[1])}.md)\n\n{found[2]}", text)
     elif "/section_" in name:
         pages = re.findall(r"^\* \[.+?\]\((.+?)\.(?:md|rst)\)", text, re.M)
     if pages:

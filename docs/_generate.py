@@ -269,7 +269,9 @@ def adapt_to_site(app, name: str, source: list[str]) -> None:
     pages = []
     if name == "index":
         pages = [f"generated/{section_name(title)}" for title, _ in SECTION.findall(text)]
-        text = NO_SEARCH + SECTION.sub(lambda found: f"### [{found[1]}](generated/{section_name(found[1])}.md)\n\n{found[2]}", text)
+        text = NO_SEARCH + SECTION.sub(
+            lambda section: f"### [{section[1]}](generated/{section_name(section[1])}.md)\n\n{section[2]}", text
+        )
     elif "/section_" in name:
         pages = re.findall(r"^\* \[.+?\]\((.+?)\.(?:md|rst)\)", text, re.M)
     if pages:

@@ -105,6 +105,21 @@ def graph_settings(args: argparse.Namespace) -> dict[str, Any]:
     return settings | {name: value for name, value in alphas.items() if value is not None}
 
 
+def fit_method(
+    table: Table, args: argparse.Namespace, console: Any, kind: Any = None, later: Later = lambda pieces: 0.0
+) -> Any:
+    """Fit the method on the table, which holds numbers; the parameters are those of `fit_and_rank`."""
+    X = table.data
+    scaler = scaler_for(args, table.data)
+    if scaler is not None:
+        with console.step("standardize"):
+            X = scaler.fit_transform(X)
+    expect_fit(X, table.target, args, console, later)
+    with console.step(f"fit {NAME}"):
+        method = (kind or ResidualPropagation)(n_estimators=TREES, **graph_settings(args))
+        return fit_reviewed(method, X, table)
+
+
 def fit_and_rank(
     table: Table, args: argparse.Namespace, console: Any, kind: Any = None, later: Later = lambda pieces: 0.0
 ) -> tuple[Any, Any]:
@@ -127,15 +142,7 @@ def fit_and_rank(
     found : Suspects
         The annotations in the order of review.
     """
-    X = table.data
-    scaler = scaler_for(args, table.data)
-    if scaler is not None:
-        with console.step("standardize"):
-            X = scaler.fit_transform(X)
-    expect_fit(X, table.target, args, console, later)
-    with console.step(f"fit {NAME}"):
-        method = (kind or ResidualPropagation)(n_estimators=TREES, **graph_settings(args))
-        method = fit_reviewed(method, X, table)
+    method = fit_method(table, args, console, kind, later)
     given = table.given
     verdicts = table.verdicts
     first = getattr(args, "audit", 0)

@@ -14,15 +14,30 @@ from ..inspection import _verdicts as verdicts
 from ..inspection import need_jinja
 from ..inspection._images import thumbnails
 from ..tables import FEATURES
+from .asking import ask_rows, check_asking, rank_annotations
 from .checks import input_files
 from .console import Console
-from .method import fit_and_rank, scaler_for
+from .method import scaler_for
 from .reading import note_needed, prepare, read_data
 from .table import Table
 from .writing import open_output, write_result, wrote
 
 # Options that the next commands do not need, and those of them without a value.
-_OWN = ("--out", "-o", "--kind", "--top", "--audit", "--folds", "--show", "--image", "--reviewed", "--model")
+_OWN = (
+    "--out",
+    "-o",
+    "--kind",
+    "--top",
+    "--audit",
+    "--folds",
+    "--show",
+    "--image",
+    "--reviewed",
+    "--model",
+    "--ask",
+    "--ask-rows",
+    "--random",
+)
 _SHOWN = 5  # entries on the terminal
 _FLAGS = ("--explain", "--no-cells", "--strict", "--quiet", "-q")
 
@@ -31,11 +46,16 @@ def review(args: argparse.Namespace, console: Console) -> int:
     """Run ``nmlsdr review``."""
     if any(path.lower().endswith(".html") for path in args.out):
         need_jinja("The review page")
-    table = read_data(args, console, need_labels=True)
-    table, _ = prepare(table, args)
-    note_needed(table, args, console)
+    check_asking(args)
+    table = read_data(args, console, need_labels=args.ask_rows is None)
     check_columns(table, args)
-    method, found = fit_and_rank(table, args, console)
+    if args.ask_rows is not None:
+        ask_rows(table, args, console)
+        return 0
+    table, _ = prepare(table, args)
+    if args.random is None:
+        note_needed(table, args, console)
+    method, found = rank_annotations(table, args, console)
     for path in args.out:
         (_write_page if path.lower().endswith(".html") else _write_list)(path, found, method, table, args, console)
     if not console.quiet:
@@ -46,9 +66,16 @@ def review(args: argparse.Namespace, console: Console) -> int:
 def _show_first(found: Any, table: Table, console: Console) -> None:
     """Print the first entries, a line each."""
     names = table.names_of_labels()
-    for row, label, given in zip(found.row.tolist(), found.label.tolist(), found.given.tolist(), strict=True):
+    words = {
+        "forgotten": "not given, perhaps forgotten",
+        "wrong": "given, perhaps wrongly",
+        "open": "not labelled; the model is unsure: {probability:.2f}",
+        "random": "of the random sample",
+    }
+    columns = (found.row, found.label, found.kind, found.score)
+    for row, label, kind, score in zip(*(values.tolist() for values in columns), strict=True):
         who = f"row {row}" if table.ids is None else f"{table.ids[row]} (row {row})"
-        what = "given, perhaps wrongly" if given else "not given, perhaps forgotten"
+        what = words[kind].format(probability=score)
         print(f"  {printable(who)}: {printable(names[label])}, {what}", file=console.stream)
 
 
@@ -57,10 +84,13 @@ def _write_list(path: str, found: Any, method: Any, table: Table, args: argparse
     columns = verdicts.list_columns(found, table.names_of_labels(), name_all_rows(table))
     if args.explain:
         with console.step("find the neighbours"):
-            columns += _neighbors(found, method.embedding_, table, args)
+            columns += _neighbors(found, getattr(method, "embedding_", table.data), table, args)
     if path.lower().endswith((".csv", ".tsv")) or path == "-":
         columns = verdicts.for_spreadsheets(columns)
-    counts = [(int((found.given == value).sum()), f"given {value}") for value in (0, 1)]
+    counts = [
+        (int((found.given == value).sum()), what)
+        for value, what in ((0, "given 0"), (1, "given 1"), (-1, "open label"))
+    ]
     write_result(path, args, console, columns, {}, *counts, hint=" Fill in its verdicts, and pass it to --reviewed.")
 
 
@@ -96,7 +126,7 @@ def repeats(ids: list[str] | None) -> bool:
 
 def _write_page(path: str, found: Any, method: Any, table: Table, args: argparse.Namespace, console: Console) -> None:
     with console.step("find the neighbours and their cells"):
-        facts = page_facts(found.first(args.top or pages.TOP), method, table, args)
+        facts = page_facts(found.first(args.top or pages.TOP + (args.ask or 0)), method, table, args)
     page = pages.render_page(facts, source=PurePath(args.data).name, command=next_command(args))
     with console.step(f"write {path}"), open_output(path, input_files(args)) as file:
         file.write(page)
@@ -140,7 +170,9 @@ def page_facts(found: Any, method: Any, table: Table, args: argparse.Namespace) 
     )
     X = X if scaler is None else scaler.fit_transform(X)
     near = {"metric": args.metric, "n_jobs": args.jobs}
-    facts = pages.describe_entries(method, X, found, shown, kind=args.kind, **near)
+    facts = pages.describe_entries(
+        method, X, found, shown, kind="random" if args.random is not None else args.kind, **near
+    )
     facts["always"] = [j for j, name in enumerate(facts["columns"]) if name in (args.show or texts)]
     if args.image:
         (paths,) = shown.cells(facts["rows"], [args.image])

@@ -10,6 +10,10 @@ from .._checks.labels import alphas_of_labels, check_labels
 from .._checks.words import UNCLEAR
 from .._errors import plural
 from ..inspection import check_rows, read_verdicts
+from ..inspection._error_rate import read_error_rate
+from ..inspection._row_labels import LabelList, read_row_labels
+from ..inspection._verdicts import LARGEST
+from ..tables import Form
 from .console import Console
 from .table import Table
 
@@ -26,6 +30,8 @@ def fit_reviewed(step: Any, X: Any, table: Table) -> Any:
     propagates = has_fit_parameter(step, "alpha")
     decided = table.verdicts >= 0
     given = table.votes if table.votes is not None and propagates else table.given
+    if not (given != -1).any():  # all labels came with --reviewed
+        return step.fit(X, table.target)
     if has_fit_parameter(step, "verdicts"):
         with warnings.catch_warnings():  # all verdicts may confirm; `read_verdicts` knows more and has warned
             warnings.filterwarnings("ignore", "No verdict of ")
@@ -37,31 +43,59 @@ def fit_reviewed(step: Any, X: Any, table: Table) -> Any:
     return step.fit(X, y, alpha=np.where(decided, 0.0, alpha if alpha.ndim == 2 else alpha[:, None]))
 
 
+def cells_of(table: Table) -> Any:
+    """The cells of the table by which its rows are found again: the columns that were read, without that of the ids."""
+    if table.columns is None:
+        return table.data
+    names = [c.name for c in table.plan.columns if c.kind != "dropped" and c.name != table.id_name]
+    return {name: table.columns[name] for name in names}
+
+
+def label_list_of(table: Table, args: Any) -> LabelList | None:
+    """How a file of rows lists the labels: as the table does, in a column of the same name; None: a column each."""
+    lists = table.lists
+    return None if lists is None else LabelList(args.label_list or LabelList().column, lists.separator, lists.no_label)
+
+
+def _read_reviewed(table: Table, cells: Any, args: Any) -> Any:
+    """The verdicts of --reviewed, from a list of annotations or from a file of whole rows."""
+    rows = {"table": cells, "ids": table.ids, "id_name": table.id_name, "encoding": table.encoding}
+    whole = read_row_labels(
+        args.reviewed,
+        table.target,
+        label_names=table.names_of_labels(),
+        label_list=label_list_of(table, args),
+        **rows,
+    )
+    return read_verdicts(args.reviewed, table.target, label_names=table.label_names, **rows) if whole is None else whole
+
+
+def _show_counts(found: Any, table: Table, args: Any, console: Console) -> None:
+    """Say how many verdicts there are, and what those on a random sample say of the whole table."""
+    known = table.target != -1
+    changed = ((found >= 0) & known & (found != table.target)).sum()
+    new = ((found >= 0) & ~known).sum()
+    counts = f"{plural((found >= 0).sum(), 'verdict')}, {plural(changed, 'label')} changed"
+    counts += f", {plural(new, 'label')} new" * bool(new)
+    console.note(f"{args.reviewed}: {counts}, {(found == UNCLEAR).sum()} unclear.")
+    words = [*(table.label_names or ()), *(table.ids or ())]
+    rate = read_error_rate(args.reviewed, Form(max_bytes=LARGEST, known_words=words, likely_encoding=table.encoding))
+    if rate is not None:
+        n_others = ((found >= 0) & known).sum() - sum(rate.decided)
+        console.note(f"{args.reviewed}: {rate.sentence(int(known.sum() - n_others))}.")
+
+
 def enter_verdicts(table: Table, args: Any, console: Console) -> Table:
     """Return the table with the verdicts of --reviewed, if it is given, in `target` and `verdicts`; say how many."""
     if not hasattr(args, "reviewed"):  # as for evaluate
         return dataclasses.replace(table, given=table.target)
     given = table.target
     found = np.full(table.target.shape, -1)
-    cells = table.data
-    if table.columns is not None:
-        read = [c.name for c in table.plan.columns if c.kind != "dropped" and c.name != table.id_name]
-        cells = {name: table.columns[name] for name in read}
+    cells = cells_of(table)
     if args.reviewed is not None:
-        found = read_verdicts(
-            args.reviewed,
-            given,
-            table=cells,
-            ids=table.ids,
-            id_name=table.id_name,
-            label_names=table.label_names,
-            encoding=table.encoding,
-        )
+        found = _read_reviewed(table, cells, args)
         if not console.quiet:
-            changed = ((found >= 0) & (found != given)).sum()
-            unclear = (found == UNCLEAR).sum()
-            counts = f"{plural((found >= 0).sum(), 'verdict')}, {plural(changed, 'label')} changed, {unclear} unclear"
-            console.note(f"{args.reviewed}: {counts}.")
+            _show_counts(found, table, args, console)
     target = np.where(found >= 0, found, given)
     checks = check_rows(cells, given)
     labeled = (target != -1).any(axis=1)

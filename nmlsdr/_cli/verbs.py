@@ -124,6 +124,24 @@ GROUPS: dict[str, Options] = {
             seed,
             default=5,
         ),
+        "--ask": option(
+            "N",
+            "also ask about N unknown labels of which the model is least sure, in turn with the doubtful ones (active "
+            "learning); with --kind open about these alone",
+            count,
+        ),
+        "--ask-rows": option(
+            "N",
+            "write N whole rows to label, to the file of --out: the cells of the row, its check, and an empty column "
+            "for each label, or one for --label-list. Below 50 labelled rows they are drawn at random",
+            count,
+        ),
+        "--random": option(
+            "N",
+            "list a random sample of N known labels, without a model; --reviewed then prints the label error rate with "
+            "its interval",
+            count,
+        ),
         "--explain": flag("also write the nearest labelled rows of each annotation: number or id, label and distance"),
         "--show": names("on a page, the columns that are shown beside each annotation (default: features and texts)"),
         "--image": option("NAME", "on a page, show this column's pictures (paths of png, jpeg, gif or webp files)"),
@@ -305,10 +323,20 @@ def _add_tables(verbs: Any) -> None:
         "wrongly. --out review.html writes a page for a browser, which shows the row of each annotation beside its "
         "nearest rows, takes a verdict by one key, and writes the verdicts as a file for --reviewed. --out review.csv "
         "writes a list. Columns: row (from 0), label, given (0 or 1), score (the largest first), suggest (add or "
-        "remove), kind (forgotten: given 0, looks like 1; wrong: given 1, looks like 0), rank within the kind, and "
+        "remove), kind (forgotten: given 0, looks like 1; wrong: given 1, looks like 0; open: not labelled, its score "
+        "is the probability; random: of a random sample), rank within the kind, and "
         "verdict. Fill in the verdict (1, 0 or unclear), and pass the file to --reviewed.",
-        f"{PAGES} --top --audit --explain --model --strict",
-        {"--out": option("FILE", text, required=True, action="append", suffixes=(*LISTS, ".html"))},
+        f"{PAGES} --top --audit --ask --ask-rows --random --explain --model --strict",
+        {
+            "--out": option("FILE", text, required=True, action="append", suffixes=(*LISTS, ".html")),
+            "--kind": choice(
+                ("all", "forgotten", "wrong", "open"),
+                "which annotations to list. forgotten: given 0s that look like 1; wrong: given 1s that look like 0; "
+                "all: both in one list, the likeliest mistakes first (default); open: labels that are not known and of "
+                "which the model is least sure",
+                default="all",
+            ),
+        },
     )
     add_table_verb(
         verbs,

@@ -84,7 +84,7 @@ class Entry:
     Attributes
     ----------
     row, label, given, score, odds, audit
-        As in `Suspects`, but score and odds have three digits.
+        As in `Suspects`, but score and odds have three digits; of a label that is not known, given is -1.
     having, lacking : list of [int, float]
         Numbers and distances of the nearest rows that were given the label, and of those that were not.
     near : list of int
@@ -301,7 +301,7 @@ def _add_parts(
             one.at = [None if found[c, name][2][i] else found[c, name][1][i] for name in names]
             parts = np.array([0.0, *(found[c, name][3][i] for name in names)])
             size = np.abs(parts)
-            first = -1 if one.given else 1
+            first = -1 if one.given == 1 else 1
             some = [k for k in np.argsort(-size, kind="stable").tolist() if size[k] > 0.05 * size.max()]
             one.pull = [s * k for s in (first, -first) for k in [k for k in some if s * parts[k] > 0][:N_MARKED]]
     return columns, {str(c): [found[c, name][0] for name in names] for c, names in lists.items()}

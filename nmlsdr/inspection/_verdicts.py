@@ -85,7 +85,7 @@ def list_columns(found: Suspects, label_names: Sequence[str], named: Columns) ->
         *first,
         ("label", np.array(label_names, dtype=object)[found.label]),
         ("score", three_digits(found.score)),
-        ("suggest", np.where(found.given == 1, "remove", "add").astype(object)),
+        ("suggest", np.array(["add", "remove", ""], dtype=object)[found.given]),  # -1 is unknown
         ("kind", found.kind.astype(object)),
         ("rank", found.rank),
         ("audit", np.where(found.audit, "yes", "").astype(object)),
@@ -168,7 +168,7 @@ def read_verdicts(
     ids = None if ids is None else list(map(str, ids))
     labels = {name: c for c, name in enumerate(names)}
     form = Form(max_bytes=LARGEST, known_words=[*names, *(ids or ())], likely_encoding=encoding)
-    header, lines = _read(os.fspath(path), form)
+    header, lines = read_lines(os.fspath(path), form)
     own = (id_name or "").strip().lower()
     key = next((name for name in (own, "id") if name in header and name not in OWN_COLUMNS), "id")
     known = {"check": None if table is None else check_rows(table, given), key: ids}
@@ -196,7 +196,7 @@ def read_verdicts(
         if c is None:
             raise InputError(f"{here}: the table has no label {label!r}; give the file that was reviewed.")
         try:
-            i = _row_of(line, ways, news)
+            i = find_row(line, ways, news)
         except LookupError as reason:
             lost.append(f"{here}: {reason}")
             continue
@@ -213,11 +213,7 @@ def read_verdicts(
         more = f", and {plural(len(lost) - 1, 'more line')} of {len(lines)} cannot be placed" if len(lost) > 1 else ""
         advice = "give the list with all its columns and the table that it was made from, or delete these lines"
         raise InputError(f"{lost[0]}{more}; {advice}.")
-    notes = [
-        f"no row of the table has the {name} of {plural(n, 'verdict')}; the other column found the row"
-        for name, n in news.items()
-        if n
-    ]
+    notes = notes_on_rows(news)
     if n_corrected:
         notes.append(
             f"{plural(n_corrected, 'label')} of the table changed since the list was made; give the labels "
@@ -228,7 +224,7 @@ def read_verdicts(
     return found
 
 
-def _row_of(line: dict[str, str], ways: dict[str, dict[str, list[int]]], news: dict[str, int]) -> int:
+def find_row(line: dict[str, str], ways: dict[str, dict[str, list[int]]], news: dict[str, int]) -> int:
     """Return the row that a line of a list means; count in `news` the ways in which the table does not have it.
 
     Raises
@@ -251,6 +247,15 @@ def _row_of(line: dict[str, str], ways: dict[str, dict[str, list[int]]], news: d
     raise LookupError(f"{texts} belong to two rows, {' and '.join(str(found[0]) for found in rows.values())}")
 
 
+def notes_on_rows(news: dict[str, int]) -> list[str]:
+    """Return a note for each way of finding rows that found none for some verdicts, with their number in `news`."""
+    return [
+        f"no row of the table has the {name} of {plural(n, 'verdict')}; the other column found the row"
+        for name, n in news.items()
+        if n
+    ]
+
+
 def labels_to_review(y: Any) -> tuple[NDArray[np.float64], list[str]]:
     """Return 2-D labels with -1 for what is unknown, and their names."""
     Y, known = check_entries(y, to_fit=True)
@@ -265,12 +270,14 @@ def _look_up(cell: str, known: dict[str, Any]) -> tuple[str, Any]:
     return name, known.get(name)
 
 
-def _read(path: str, form: Form) -> tuple[list[str], list[tuple[int, list[str]]]]:
-    """Return the names of the columns, folded, and each filled line with its number."""
+def read_lines(path: str, form: Form, *, keep_case: bool = False) -> tuple[list[str], list[tuple[int, list[str]]]]:
+    """Return the names of the columns, in lower case or as they are written, and each filled line with its number."""
     with Lines(path, form) as lines:
         reader = csv.reader((f"{line}\n" for line in lines), delimiter=lines.delimiter(None))
         try:
-            header = [unescape_formula(name).strip().lower() for name in next(reader, [])]
-            return header, [(lines.number, cells) for cells in reader if any(cell.strip() for cell in cells)]
+            header = [unescape_formula(name).strip() for name in next(reader, [])]
+            return header if keep_case else [name.lower() for name in header], [
+                (lines.number, cells) for cells in reader if any(cell.strip() for cell in cells)
+            ]
         except csv.Error as error:
             raise lines.error(f"{error}; save it as CSV") from None

@@ -7,9 +7,12 @@
   if (!window.DecompressionStream) { pick("old").hidden = false; return; }
   const data = await unpack(pick("data").textContent);
   const entries = data.entries, FOLDED = 40, FIRST = 14; // lines of a table, and those of them that are drawn at once
-  const kinds = data.kind === "all" ? ["all", "forgotten", "wrong"] : [data.kind];
+  const kindOf = (one) => (data.kind === "random" ? "random" : one.given < 0 ? "open" : one.given ? "wrong" : "forgotten"); // open: not labelled
+  const parts = data.kind === "all" ? ["forgotten", "wrong"] : [data.kind];
+  if (data.kind !== "open" && entries.some((one) => one.given < 0)) parts.push("open");
+  const kinds = parts.length > 1 ? ["all", ...parts] : parts;
   const CHECKED = kinds.length; // the number of the last tab
-  const titles = { all: "All", forgotten: "Maybe forgotten", wrong: "Maybe given wrongly" };
+  const titles = { all: "All", forgotten: "Maybe forgotten", wrong: "Maybe given wrongly", open: "Not labelled", random: "Random sample" };
   const titleOf = (k) => titles[kinds[k]];
   const inList = (one, k) => one.kind !== "" && (kinds[k] === "all" || one.kind === kinds[k]);
   const places = new Map(data.rows.map((row, k) => [row, k])); // of a row in data.ids, data.has and each column
@@ -18,8 +21,11 @@
   const keyOf = (one) => prefix + one.row + " " + one.label;
   const keys = new Map(entries.map((one, i) => [keyOf(one), i]));
   const UNCLEAR = data.words.unclear, words = new Map(Object.entries(data.words)), n_listed = entries.length;
-  const kindOf = (one) => (one.given ? "wrong" : "forgotten"), ranks = [0, 0];
-  for (const one of entries) Object.assign(one, { kind: kindOf(one), rank: ++ranks[one.given] });
+  const ranks = { forgotten: 0, wrong: 0, open: 0, random: 0 };
+  for (const one of entries) {
+    const kind = kindOf(one), place = ["forgotten", "wrong"].includes(kind) ? ranks.forgotten + ranks.wrong : Infinity; // among the doubtful ones
+    Object.assign(one, { kind, rank: ++ranks[kind], place });
+  }
   let tab = 0, view = [], current = -1, unfolded = false, saved = true, clock = 0, rest = 0, early = false;
   let history = []; // {i, before} of each verdict, the last one last
 
@@ -33,7 +39,7 @@
     if (i !== undefined) return i;
     if (!places.has(row) || !data.labels[label] || data.unknown[places.get(row)].includes(label)) return undefined;
     const given = data.has[places.get(row)].includes(label) ? 1 : 0;
-    keys.set(prefix + row + " " + label, entries.push({ row, label, given, kind: "", rank: "", having: [], lacking: [], near: [], pull: [], at: [] }) - 1);
+    keys.set(prefix + row + " " + label, entries.push({ row, label, given, kind: "", rank: "", having: [], lacking: [], near: [], pull: [], at: [], place: Infinity }) - 1);
     return entries.length - 1;
   }
   const quoted = (label) => ["“", isolated(data.labels[label]), "”"];
@@ -91,9 +97,10 @@
   const decided = () => entries.map((_, i) => i).filter((i) => entries[i].verdict !== undefined)
     .sort((a, b) => entries[b].time - entries[a].time); // the last one first
   const isTold = (one) => one !== undefined && (one.verdict === 0 || one.verdict === 1);
-  const isWrong = (one) => isTold(one) && one.verdict !== one.given;
+  const isOpen = (one) => one.given < 0; // not labelled
+  const isWrong = (one) => isTold(one) && !isOpen(one) && one.verdict !== one.given;
   // The entries of the list that is chosen, of the label that is chosen, in their order and without the audit.
-  const listed = () => inOrder(entries).map((i) => entries[i]).filter((one) => !one.audit && inList(one, tab === CHECKED ? 0 : tab) && (tab === CHECKED || ["", String(one.label)].includes(pick("label").value)));
+  const listed = () => inOrder(entries).map((i) => entries[i]).filter((one) => !one.audit && !isOpen(one) && inList(one, tab === CHECKED ? 0 : tab) && (tab === CHECKED || ["", String(one.label)].includes(pick("label").value)));
 
   function decide(i, value) {
     history.push({ i, before: entries[i].verdict });
@@ -184,21 +191,27 @@
   }
 
   function showProgress() {
-    const done = decided(), made = done.map((i) => entries[i]), wrong = made.filter(isWrong).length;
+    const done = decided(), made = done.map((i) => entries[i]), wrong = made.filter(isWrong).length, answered = made.filter((one) => isTold(one) && isOpen(one)).length;
     const more = done.filter((i) => i >= n_listed).length, unclear = made.filter((one) => !isTold(one)).length, top = front(listed()), audit = entries.filter((one) => one.audit), left = audit.filter((one) => one.verdict === undefined).length;
-    pick("progress").textContent = (done.length - more) + " of " + plural(n_listed, "entry") + " checked; what was given was wrong in " + wrong
+    pick("progress").textContent = (done.length - more) + " of " + plural(n_listed, "entry") + " checked" + (data.kind === "open" ? "" : "; what was given was wrong in " + wrong) + (answered ? "; " + plural(answered, "new label") : "")
       + (unclear ? ", and it cannot be told in " + unclear : "") + (more ? "; " + more + (more === 1 ? " of them is another label" : " of them are other labels") + " of these rows" : "")
       + (data.earlier.length ? "; " + data.earlier.length + " more were checked earlier" : "") + ". "
       + (left ? "The list begins with an audit of its labels, of which " + left + " of " + audit.length + " are left; then come labels with more mistakes. " : "")
       + (!full ? "Each verdict is kept in this browser." : "This browser keeps nothing more for this page: save the verdicts as a file before you close it.");
     pick("progress").classList.toggle("rv-alarm", full);
-    pick("estimate").textContent = estimate(top.told.map(isWrong), top.open, top.further, audit.length ? ", after its audit" : "");
-    drawCurve(top.told.map(isWrong));
+    pick("estimate").textContent = kinds[tab] === "open" ? "" : data.kind === "random" ? sampled(made) : estimate(top.told.map(isWrong), top.open, top.further, audit.length ? ", after its audit" : "");
+    drawCurve(data.kind === "random" ? [] : top.told.map(isWrong));
     pick("undo").disabled = !history.length;
     pick("forget").disabled = !done.length;
     pick("save").disabled = !done.length && !data.earlier.length;
     pick("kept").textContent = "The file has a line for each verdict" + (data.earlier.length ? ", also for those that were given earlier" : "")
       + ". The command reads it with --reviewed, Python with read_verdicts. To go on from a file, drop it on this page or choose it here.";
+  }
+
+  // What the verdicts on a random sample show so far; the command prints the interval.
+  function sampled(made) {
+    const told = made.filter((one) => isTold(one) && one.kind === "random"), wrong = told.filter(isWrong).length;
+    return "A random sample shows how many labels are wrong, without any model. So far " + wrong + " of " + told.length + " were wrong. The command prints the error rate and its interval when it reads the verdicts (--reviewed).";
   }
 
   function showEntry() {
@@ -208,14 +221,14 @@
     const one = entries[current], done = one.verdict !== undefined;
     pick("question").replaceChildren("Does ", ...nameOf(one.row), " have ", ...quoted(one.label), "?");
     const known = one.near.filter((value) => value >= 0), of = known.length, near = known.filter((value) => value === 1).length;
-    pick("given").replaceChildren("Given: ", make("b", {}, yesNo(one.given)), ".");
+    pick("given").replaceChildren(...(isOpen(one) ? [make("b", {}, "Not labelled"), "; the model is unsure."] : ["Given: ", make("b", {}, yesNo(one.given)), "."]));
     pick("verdict").hidden = !done;
-    pick("verdict").textContent = done ? "Your verdict: " + yesNo(one.verdict) + (isTold(one) ? isWrong(one) ? ". What was given is wrong." : ". What was given is right." : ".") : "";
+    pick("verdict").textContent = done ? "Your verdict: " + yesNo(one.verdict) + (isTold(one) && !isOpen(one) ? isWrong(one) ? ". What was given is wrong." : ". What was given is right." : ".") : "";
     // What the list is sorted by would answer in place of the reader, so it comes after the verdict.
     pick("place").textContent = !done && !early ? "Place in the list and score: after your verdict (key\u00a0k goes back to it), or now (key\u00a0e)."
       : "Entry " + (view.indexOf(current) + 1) + " of " + view.length + (tab === CHECKED ? ", checked" : "") + (one.audit ? ", audit" : "") + "."
         + (of ? " Of its " + of + " nearest labelled rows " + near + (near === 1 ? " has" : " have") + " the label." : "")
-        + (one.score === undefined ? "" : " Score " + Number(one.score.toPrecision(2)) + ".");
+        + (one.score === undefined || data.kind === "random" ? "" : (isOpen(one) ? " Probability by the model " : " Score ") + Number(one.score.toPrecision(2)) + ".");
     for (const [id, value] of [["yes", 1], ["no", 0], ["unclear", UNCLEAR]]) pick(id).setAttribute("aria-pressed", one.verdict === value);
     pick("own").hidden = !data.pictures;
     if (data.pictures) pick("own").replaceChildren(pictureOf(one.row));
@@ -235,7 +248,7 @@
   // What to know of the label of another row before one counts on it: it is doubtful itself, or what was said of it.
   function noteOn(row, label) {
     const i = keys.get(prefix + row + " " + label), one = entries[i];
-    if (!one || one.verdict === undefined) return i < data.doubtful ? "doubtful too" : "";
+    if (!one || one.verdict === undefined) return one && one.place < data.doubtful ? "doubtful too" : "";
     return isTold(one) ? "you said: " + (!isWrong(one) ? "right" : one.given ? "given wrongly" : "forgotten") : "you could not tell";
   }
 
@@ -390,7 +403,7 @@
       const at = same === undefined && data.unique ? ids.get(own) : same, before = data.earlier.find(([row, label]) => row === at && label === c), i = before ? -1 : extra(at, c);
       if (i === undefined || ids.has(own) && bare(idOf(at)) !== own) { others++; continue; } // which has the check of one row and the id of another, too
       const value = said === "keep" ? ({ add: 0, remove: 1 })[word(cells[suggest])] ?? (before || [0, 0, entries[i].given])[2] : words.get(said);
-      if (value === undefined) { unclear++; continue; }
+      if (value === undefined || value === -1) { unclear++; continue; } // -1: keeps what is not labelled
       changed += same === undefined && check >= 0;
       const one = found.get(at + " " + c) || { i, value: (before ? before[3] : entries[i].verdict) ?? value, agree: true };
       found.set(at + " " + c, { ...one, agree: one.agree && one.value === value });

@@ -108,12 +108,14 @@ const reviewParts = (() => {
 
   // Numbers of the entries in their order: first the audit, some of each label; after a verdict on each of these the
   // others by their odds times what the verdicts say of their kind and label, as rank_suspects does.
+  // Those that are not labelled keep their places between the others.
   function inOrder(entries) {
     const all = entries.map((_, i) => i), audit = entries.filter((one) => one.audit);
     if (!audit.length || audit.some((one) => one.verdict === undefined)) return all;
     const factor = weighVerdicts(audit.filter((one) => one.verdict >= 0));
     const keys = entries.map((one) => (one.audit ? Infinity : one.odds === undefined ? -1 : one.odds * factor(one)));
-    return all.sort((a, b) => (keys[a] === keys[b] ? a - b : keys[b] - keys[a]));
+    const labelled = all.filter((i) => entries[i].given >= 0).sort((a, b) => (keys[a] === keys[b] ? a - b : keys[b] - keys[a])).values();
+    return all.map((i) => (entries[i].given < 0 ? i : labelled.next().value));
   }
 
   // How many of the next m are wrong if each is so with the unknown probability of n others, w of which were: the

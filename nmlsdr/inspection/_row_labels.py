@@ -1,0 +1,184 @@
+"""Whole rows to label: the file that a person fills in, and the labels that come back from it.
+
+Such a file has a row of the table in each line, its check (and its id), and an empty column for each label, or one
+column for the list of all labels.
+"""
+
+import os
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._checks.words import NO_LABEL, UNCLEAR, VERDICTS, fold
+from .._errors import InputError
+from ..tables import Form
+from ._rows import check_rows, places_of
+from ._verdicts import LARGEST, OPEN, Columns, find_row, notes_on_rows, read_lines, unescape_formula
+
+
+class LabelList(NamedTuple):
+    """The column in which the labels of a row are listed, what separates them, and the word for no label."""
+
+    column: str = "labels"
+    separator: str = ";"
+    no_label: str | None = None
+
+
+def label_columns(given: NDArray[Any], label_names: Sequence[str], label_list: LabelList | None) -> Columns:
+    """Return the columns to fill in, for rows with these labels; what is known already stands in them.
+
+    Examples
+    --------
+    >>> [(name, cells.tolist()) for name, cells in label_columns(np.array([[1, -1]]), ["flu", "cold"], None)]
+    [('flu', ['1']), ('cold', [''])]
+    >>> [(name, cells.tolist()) for name, cells in label_columns(np.array([[1, -1]]), ["flu", "cold"], LabelList())]
+    [('labels', ['flu'])]
+    """
+    if label_list is None:
+        texts = np.array(["0", "1", ""], dtype=object)[given.astype(np.intp)]
+        return list(zip(label_names, texts.T, strict=True))
+    cells = [label_list.separator.join(label_names[c] for c in np.flatnonzero(row == 1).tolist()) for row in given]
+    known_empty = (given == 0).all(axis=1) & (given.shape[1] > 0)
+    cells = [label_list.no_label or "none" if empty else cell for cell, empty in zip(cells, known_empty, strict=True)]
+    return [(label_list.column, np.array(cells, dtype=object))]
+
+
+def read_row_labels(
+    path: str | os.PathLike[str],
+    given: NDArray[Any],
+    *,
+    table: Any,
+    ids: Sequence[Any] | None,
+    id_name: str | None,
+    label_names: Sequence[str],
+    label_list: LabelList | None = None,
+    encoding: str | None = None,
+) -> NDArray[np.int64] | None:
+    """Read the labels of whole rows as verdicts; None if the file is no such list.
+
+    Parameters
+    ----------
+    path, table, ids, id_name, label_names, encoding
+        As for `read_verdicts`.
+    given : ndarray of shape (n_samples, n_labels)
+        1, 0, and -1 where a label is unknown.
+    label_list : LabelList, default=None
+        How the labels of a row are listed in one cell. None: each label has a column.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_labels), int64, or None
+        1 and 0 where the file has a label that differs from the given one, -2 where it cannot be told, otherwise -1. A
+        known label that is as it was is no verdict, because nobody may have looked at it.
+
+    Raises
+    ------
+    ValueError
+        For a line that means no row of the table or several, a cell that is no label, or two lines that differ.
+    """
+    ids = None if ids is None else list(map(str, ids))
+    form = Form(max_bytes=LARGEST, known_words=[*label_names, *(ids or ())], likely_encoding=encoding)
+    header, lines = read_lines(os.fspath(path), form, keep_case=True)
+    folded = [name.lower() for name in header]
+    named = [label_list.column] if label_list is not None else [name for name in label_names if name in header]
+    if {"label", "verdict"} <= {*folded} or not {*named} & {*header}:
+        return None
+    key = next((name for name in ((id_name or "").strip().lower(), "id") if name in folded), "id")
+    known = {"check": check_rows(table, given), key: ids}
+    ways = {name: places_of(texts) for name, texts in known.items() if texts is not None and name in folded}
+    if not ways:
+        raise InputError(f"{path} has neither the column 'check' nor the ids of the table; give the file as written.")
+    for name in named:
+        if header.count(name) != 1:
+            raise InputError(f"{path} has more than one column {name!r}; delete one of them.")
+    reader = _Cells(given.shape[1], {name: c for c, name in enumerate(label_names)}, label_list)
+    found = np.full(given.shape, -1, dtype=np.int64)
+    news = dict.fromkeys(ways, 0)
+    for number, cells in lines:
+        here = f"{path}, line {number}"
+        if len(cells) != len(header):
+            raise InputError(f"{here}: {len(cells)} cells, but the header has {len(header)}; correct this line.")
+        values = reader.values({name: cells[header.index(name)] for name in named}, here)
+        if (values == -1).all():
+            continue
+        try:
+            i = find_row({name: cells[folded.index(name)] for name in ways}, ways, news)
+        except LookupError as reason:
+            raise InputError(f"{here}: {reason}; give the file with all its columns and its table.") from None
+        values[values == given[i]] = -1
+        if ((found[i] != -1) & (values != -1) & (found[i] != values)).any():
+            raise InputError(f"{here}: a second and different label of row {i}; delete one of the lines.")
+        found[i] = np.where(values == -1, found[i], values)
+    for note in notes_on_rows(news):
+        warnings.warn(f"{path}: {note}.", stacklevel=2)
+    return found
+
+
+class _Cells(NamedTuple):
+    """Reads the labels of a line."""
+
+    n_labels: int
+    labels: Mapping[str, int]
+    label_list: LabelList | None
+
+    def values(self, cells: Mapping[str, str], here: str) -> NDArray[np.int64]:
+        """The labels of the line: 1, 0, -2 and -1."""
+        values = np.full(self.n_labels, -1, dtype=np.int64)
+        if self.label_list is not None:
+            return self._listed(unescape_formula(cells[self.label_list.column]).strip(), here)
+        for name, cell in cells.items():
+            word = fold(unescape_formula(cell))
+            value = -1 if word in OPEN else VERDICTS.get(word)
+            if value is None:
+                raise InputError(f"{here}: {cell!r} is not a label of {name!r}; give 1, 0, unclear or nothing.")
+            values[self.labels[name]] = value
+        return values
+
+    def _listed(self, cell: str, here: str) -> NDArray[np.int64]:
+        """The labels of a list: 0 for those that it does not name."""
+        assert self.label_list is not None
+        no_label = self.label_list.no_label
+        word = fold(cell)
+        if word in OPEN or (word == "unclear" and cell not in self.labels):
+            return np.full(self.n_labels, -1 if word in OPEN else UNCLEAR, dtype=np.int64)
+        values = np.zeros(self.n_labels, dtype=np.int64)
+        if cell not in self.labels and (cell == no_label or word in NO_LABEL):
+            return values
+        for name in filter(None, (part.strip() for part in cell.split(self.label_list.separator))):
+            if name not in self.labels:
+                more = f"; give labels of the table with {self.label_list.separator!r} between them"
+                raise InputError(f"{here}: the table has no label {name!r}{more}.")
+            values[self.labels[name]] = 1
+        return values
+
+
+def draw_rows(
+    candidates: NDArray[np.intp], groups: NDArray[Any] | None, n: int, random_state: Any = 0
+) -> NDArray[np.intp]:
+    """Draw n of some rows at random, spread over groups: a second row of a group comes after one of each group.
+
+    Parameters
+    ----------
+    candidates : ndarray of row numbers
+    groups : ndarray of shape (n_samples,) or None
+        Equal for rows of one group, such as a patient.
+    n : int
+    random_state : int, Generator or None, default=0
+
+    Examples
+    --------
+    >>> drawn = draw_rows(np.arange(6), np.array([0, 0, 0, 0, 1, 2]), 3)
+    >>> sorted(np.array([0, 0, 0, 0, 1, 2])[drawn].tolist())
+    [0, 1, 2]
+    """
+    rows = np.random.default_rng(random_state).permutation(candidates)
+    if groups is not None and len(rows):
+        _, group, counts = np.unique(groups[rows], return_inverse=True, return_counts=True)
+        order = np.argsort(group, kind="stable")
+        place = np.empty(len(rows), dtype=np.intp)
+        place[order] = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+        rows = rows[np.argsort(place, kind="stable")]
+    return rows[:n]

@@ -126,7 +126,8 @@ def repeats(ids: list[str] | None) -> bool:
 
 def _write_page(path: str, found: Any, method: Any, table: Table, args: argparse.Namespace, console: Console) -> None:
     with console.step("find the neighbours and their cells"):
-        facts = page_facts(found.first(args.top or pages.TOP + (args.ask or 0)), method, table, args)
+        first = found.first(args.top or pages.TOP + (args.ask or args.random or 0))
+        facts = page_facts(first, method, table, args, kind="random" if args.random is not None else "")
     page = pages.render_page(facts, source=PurePath(args.data).name, command=next_command(args))
     with console.step(f"write {path}"), open_output(path, input_files(args)) as file:
         file.write(page)
@@ -144,8 +145,8 @@ def check_columns(table: Table, args: argparse.Namespace) -> None:
                 raise InputError(f"{args.data} has no column {name!r} for {option}; check the spelling.")
 
 
-def page_facts(found: Any, method: Any, table: Table, args: argparse.Namespace) -> dict[str, Any]:
-    """What a page shows of these annotations."""
+def page_facts(found: Any, method: Any, table: Table, args: argparse.Namespace, kind: str = "") -> dict[str, Any]:
+    """What a page shows of these annotations; their kind is that of the arguments if no other one is said."""
     X = table.data
     scaler = scaler_for(args, table.data)
     columns = names = verdicts.names_or_numbers(table.feature_names, "feature", X.shape[1])
@@ -170,9 +171,7 @@ def page_facts(found: Any, method: Any, table: Table, args: argparse.Namespace) 
     )
     X = X if scaler is None else scaler.fit_transform(X)
     near = {"metric": args.metric, "n_jobs": args.jobs}
-    facts = pages.describe_entries(
-        method, X, found, shown, kind="random" if args.random is not None else args.kind, **near
-    )
+    facts = pages.describe_entries(method, X, found, shown, kind=kind or args.kind, **near)
     facts["always"] = [j for j, name in enumerate(facts["columns"]) if name in (args.show or texts)]
     if args.image:
         (paths,) = shown.cells(facts["rows"], [args.image])

@@ -68,7 +68,7 @@ def _model_lines(path: str) -> list[tuple[str, str]]:
         lines.append(("labels", f"{len(model.label_names)}: {'; '.join(model.label_names)}"))
     lines += _decision(steps[-1][1])
     if model.fitted is not None:
-        counts = [len(model.fitted[key]) for key in ("labeled", "others")]
+        counts = [len(set(model.fitted[key].tolist())) for key in ("labeled", "others")]
         lines.append(("fitted on", f"{sum(counts)} different rows, {counts[0]} of them labelled"))
     lines.append(("date", model.date))
     lines.append(("written by", ", ".join(f"{name} {version}" for name, version in model.versions.items())))

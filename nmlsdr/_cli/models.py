@@ -12,9 +12,9 @@ from .. import MLkNN, ResidualPropagation, SemiSupervisedMLkNN
 from .._errors import InputError, printable, shorten
 from .._methods import METHODS
 from .._model.archive import need_skops
+from .._model.fitted_rows import find_overlap, fitted_rows
 from .._model.reading import open_model
-from .._model.rows import fitted_rows, were_fitted
-from .._report.trial import score_labels
+from .._report.scores import score_labels
 from .._thresholds import rank_scores, warn_never_predicted
 from ..inspection import names_or_numbers
 from ..metrics import score_table
@@ -59,7 +59,7 @@ def fit(args: argparse.Namespace, console: Console) -> int:
     # about arrays without names, ask for the columns of --drop, and turn each row of numbers into text for its check.
     plan = table.plan if encoder is None else None
     with console.step(f"write {args.out}"):
-        fitted = fitted_rows(table.data, table.labeled)
+        fitted = fitted_rows(table.data, table.labeled, table.ids)
         save_model(args.out, Pipeline(steps), **names, inputs=input_files(args), fitted=fitted, plan=plan)
     facts = [(table.data.shape[1], "feature"), (table.target.shape[1], "label"), ((~table.labeled).sum(), "unlabelled")]
     hint = " To see what was learned and what to check: nmlsdr report, with the same labels and --out report.html."
@@ -188,8 +188,9 @@ def evaluate(args: argparse.Namespace, console: Console) -> int:
     per_label = score_labels(target[known], predicted[known], scores[known], names)
     if args.out != "-":
         if model.fitted is not None:
-            print(_known_rows(table.data[known], model.fitted), end="\n\n")
-        print(evaluation(per_label, measures))
+            ids = None if table.ids is None else [table.ids[i] for i in np.flatnonzero(known)]
+            print(_known_rows(table.data[known], model.fitted, ids), end="\n\n")
+        print(evaluation(per_label, measures, args.sensitivity))
     if args.out is not None:
         with open_output(args.out, input_files(args)) as file:
             file.write(measures_to_write(per_label, measures, as_csv=args.out.lower().endswith(".csv")).encode())
@@ -197,32 +198,49 @@ def evaluate(args: argparse.Namespace, console: Console) -> int:
     return 0
 
 
-def _known_rows(rows: Any, fitted: dict[str, Any]) -> str:
-    """Say how many of these rows the model was fitted on."""
-    with_labels, without = (int(found.sum()) for found in were_fitted(rows, fitted))
-    said = f"The fit used {with_labels} of these {rows.shape[0]} rows with their labels"
-    if without:
-        said += f", {without} without labels"
-    return said + ("; on these the measures are too good." if with_labels else ".")
+def _known_rows(rows: Any, fitted: dict[str, Any], ids: Sequence[str] | None) -> str:
+    """Say how many of these rows the model may have been fitted on."""
+    overlap = find_overlap(rows, fitted, ids)
+    n = rows.shape[0]
+    n_labeled = int(overlap.labeled.sum())
+    n_others = int(overlap.others.sum())
+    if overlap.by_id or not n_labeled:
+        sentence = f"The fit used {n_labeled} of these {n} rows with their labels"
+        sentence += f", {n_others} without labels" if n_others else ""
+        return sentence + ("; on these the measures are too good." if n_labeled else ".")
+    sentence = f"{n_labeled} of these {n} rows have the features of labelled rows of the fit"
+    if overlap.is_chance:
+        return f"{sentence}, no more than by chance: rows of the fit are equal as often."
+    return f"{sentence}; if they are the same rows, the measures on them are too good."
 
 
 # ---------------------------------------------------------------- the output of evaluate
 
 
 _WIDTH = 40  # characters of a label's name in the table
+# Columns of the table, by their titles, and the keys of `score_labels`.
+_COUNTS = {"positives": "positives", "predicted": "predicted", "precision": "precision"}
+_COLUMNS = _COUNTS | {"recall": "recall", "F1": "f1", "AP": "ap"}
+_CLINICAL = _COUNTS | {"sensitivity": "recall", "specificity": "specificity", "F1": "f1", "AP": "ap", "AUC": "auc"}
 
 
-def evaluation(rows: Sequence[dict[str, Any]], measures: dict[str, float]) -> str:
-    """Return the rows of the labels and the measures as text."""
+def evaluation(rows: Sequence[dict[str, Any]], measures: dict[str, float], sensitivity: bool = False) -> str:
+    """Return the rows of the labels and the measures as text; with `sensitivity` specificity and AUC too."""
     names = [shorten(printable(row["label"]), _WIDTH) for row in rows]
     width = max(len("label"), *map(len, names))
-    lines = [f"{'label':<{width}}  positives  predicted  precision  recall     F1     AP"]
+    columns = _CLINICAL if sensitivity else _COLUMNS
+    lines = ["  ".join([f"{'label':<{width}}", *(f"{title:>{max(5, len(title))}}" for title in columns)])]
     for name, row in zip(names, rows, strict=True):
-        shares = ["-" if row[key] is None else f"{row[key]:.3f}" for key in ("precision", "recall", "f1", "ap")]
-        cells = zip((row["positives"], row["predicted"], *shares), (9, 9, 9, 6, 5, 5), strict=True)
-        lines.append("  ".join([f"{name:<{width}}", *(f"{cell:>{wide}}" for cell, wide in cells)]))
+        cells = [f"{_cell(row[key]):>{max(5, len(title))}}" for title, key in columns.items()]
+        lines.append("  ".join([f"{name:<{width}}", *cells]))
     lines += ["", "  ".join(f"{name:>6}" for name in measures)]
     return "\n".join([*lines, "  ".join(f"{value:6.3f}" for value in measures.values())])
+
+
+def _cell(value: float | int | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.3f}" if isinstance(value, float) else str(value)
 
 
 def measures_to_write(rows: Sequence[dict[str, Any]], measures: dict[str, float], *, as_csv: bool) -> str:

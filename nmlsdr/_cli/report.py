@@ -86,13 +86,19 @@ def _facts(table: Table, args: argparse.Namespace, console: Console) -> dict[str
             "command": shlex.join(["nmlsdr", "report", *args.words]),
             "next": next_command(args),
             "reviewed": f" --reviewed {shlex.quote(args.reviewed)}" if args.reviewed else "",
-            "threshold": trial["rare"]["best"]["threshold"] if trial and trial["rare"] else "f1",
+            "threshold": _recommended_threshold(trial),
             "date": datetime.date.today().isoformat(),
             "words": f"{NAME}: {WORDS}.",
             "version": __version__,
             "n_listed": REVIEWED,
         },
     }
+
+
+def _recommended_threshold(trial: Any) -> str:
+    """Return the value of --threshold for the commands on the page."""
+    rare = trial and trial["rare"]
+    return str(rare["best"]["threshold"]) if rare and rare["recommended"] else "f1"
 
 
 def _later(pieces: Pieces, args: argparse.Namespace) -> float:
@@ -113,6 +119,7 @@ def _tried(method: Any, table: Table, args: argparse.Namespace, names: list[str]
         trial = trials.run_trial(methods, data, names, n_folds=args.folds)
         show("cross-validate")
     with console.step("learning curve") as show:
-        curve = trials.learning_curve(method, data._replace(show=show))
+        informative = trial is not None and trial["signal"]["informative"]
+        curve = trials.learning_curve(method, data._replace(show=show), informative=informative)
         show("learning curve")
     return trial, curve

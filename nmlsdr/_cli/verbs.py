@@ -159,6 +159,9 @@ GROUPS: dict[str, Options] = {
             number(int, lambda value: value == 0 or value >= 2, "a whole number of at least 2, or 0"),
             default=5,
         ),
+        "--sensitivity": flag(
+            "print sensitivity (recall), specificity and AUC (area under the ROC curve) of each label"
+        ),
         "--probabilities": flag("write the probability of each label too, in columns probability:NAME"),
     },
     "the method": {
@@ -384,7 +387,7 @@ def _add_tables(verbs: Any) -> None:
             "seven measures. More is better in all of them: HL' is 1 - Hamming loss, RL' 1 - ranking loss, AP the "
             "average precision, OE' 1 - one-error, Cov' 1 - coverage / (number of labels), MaF1 and MiF1 the macro "
             "and micro F1.",
-            "--mask",
+            "--mask --sensitivity",
             output(".json", ".csv", required=False),
             LABELS_NEEDED,
         ),

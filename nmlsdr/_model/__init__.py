@@ -1,10 +1,10 @@
-"""The parts of ``model_file.py``.
+"""What stands behind ``model_file.py``.
 
 schema.py    per class: its fitted attributes with dtype, shape and range; the values that parameters may have; the
              checks of values: shapes, dtypes, ranges, names, trees
 archive.py   the skops file: its members and types are checked before skops reads it
 writing.py   from a fitted estimator to what the file keeps of it
 reading.py   from the content of a file to a fitted estimator, every value of which is checked
-rows.py      hashes of the rows of a fit, from which `nmlsdr evaluate` knows them; a few rows and the model's answers
-             to them: a model that answers differently later is refused
+fitted_rows.py  hashes of the rows of a fit and of their ids, by which `nmlsdr evaluate` recognises them
+rows.py      a few rows and the model's answers to them: a model that answers differently later is refused
 """

@@ -24,6 +24,7 @@ from .._errors import InputError, printable
 from .._estimators._learners import Learner, check_learners
 from .._output import PathLike, versions
 from .archive import need_skops, read
+from .fitted_rows import ID_KEYS, KEYS
 from .rows import check_answers
 from .schema import Field, Refused, check_names, check_parameter, check_value, full_name, innermost, table
 
@@ -54,7 +55,7 @@ class Model(NamedTuple):
     date : str
         Day on which the file was written, such as 2026-11-22.
     fitted : dict or None
-        Hashes of the rows of the fit, for `rows.were_fitted`.
+        Hashes of the rows of the fit, for `fitted_rows.find_overlap`.
     """
 
     estimator: Any
@@ -121,14 +122,17 @@ def check_plan(plan: Any, features: list[str] | None) -> None:
 
 
 def _fitted(kept: Any) -> dict[str, Any] | None:
-    """Return the hashes of the rows of the fit; `Refused` if they are none."""
+    """Return the hashes of the rows of the fit; `Refused` if they are invalid."""
     if kept is None:
         return None
     salt = kept["salt"]
-    hashes = [_value(kept[key]) for key in ("labeled", "others")]
-    if not isinstance(salt, str) or len(salt) > 64 or any(a.ndim != 1 or a.dtype != np.uint64 for a in hashes):
-        raise Refused("what it holds of the rows of its fit are no hashes")
-    return {"salt": salt, "labeled": hashes[0], "others": hashes[1]}
+    keys = [*KEYS, *(ID_KEYS if ID_KEYS[0] in kept else ())]
+    hashes = {key: _value(kept[key]) for key in keys}
+    if not isinstance(salt, str) or len(salt) > 64:
+        raise Refused("the salt of its row hashes is invalid")
+    if any(values.ndim != 1 or values.dtype != np.uint64 for values in hashes.values()):
+        raise Refused("its row hashes are invalid")
+    return {"salt": salt, **hashes}
 
 
 def revived(kept: Any) -> Any:

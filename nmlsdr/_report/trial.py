@@ -11,7 +11,6 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.metrics import average_precision_score
 from sklearn.model_selection import GroupKFold, KFold
 
 from .. import MLkNN, ResidualPropagation
@@ -21,6 +20,8 @@ from ..inspection import estimate_mistakes
 from ..metrics import score_table
 from ..model_selection import LabeledRowsSplit
 from .rivals import Forest, TunedLogistic
+from .scores import describe_rare, score_labels
+from .significance import against_best, describe_signal, difference, mean_auc, p_value
 
 Facts = dict[str, Any]
 
@@ -29,7 +30,6 @@ TREES = 300  # of the rival forest
 CURVE_TREES = 25  # of the method in the learning curve, where many fits are compared with each other only
 CURVE_FOLDS = 3
 CURVE_SHARES = (0.25, 0.5, 1.0)  # of the labelled training rows
-RARE = 0.05  # a label is rare if at most this share of the rows has it
 
 
 class OnWholeRows(MLkNN):
@@ -70,14 +70,17 @@ def rivals(method: Any, y: NDArray[Any], n_folds: int) -> dict[str, tuple[str, A
     ResidualPropagation.
     """
     n_jobs = method.n_jobs
-    found: dict[str, tuple[str, Any]] = {
+    methods: dict[str, tuple[str, Any]] = {
         "logistic regression": ("one for each label on the labelled rows, C by cross-validation", TunedLogistic()),
         "extremely randomised trees": (f"{TREES} trees on the labelled rows", Forest(TREES, n_jobs)),
     }
     if (y != -1).all(axis=1).sum() >= 2 * n_folds:  # with fewer, a training side may have no such row
         words = "ML-kNN on the features themselves, rows with all labels known, neighbours by angle"
-        found["ML-kNN, cosine"] = words, OnWholeRows(method.n_neighbors, metric="cosine", threshold="f1", n_jobs=n_jobs)
-    return found
+        methods["ML-kNN, cosine"] = (
+            words,
+            OnWholeRows(method.n_neighbors, metric="cosine", threshold="f1", n_jobs=n_jobs),
+        )
+    return methods
 
 
 def fit_and_score(
@@ -153,7 +156,7 @@ def run_trial(
     Returns
     -------
     dict or None
-        None where there are too few labelled rows for folds.
+        None if there are too few labelled rows for folds.
     """
     if data.n_labeled < 2 * n_folds:
         return None
@@ -163,31 +166,38 @@ def run_trial(
     scores = np.full(y.shape, np.nan)
     decided = {rule: np.zeros(y.shape, dtype=bool) for rule in (*RULES, "0.5")}
     tables: dict[str, list[dict[str, float]]] = {name: [] for name in methods}  # a row for each fold
+    aucs: dict[str, list[float]] = {name: [] for name in methods}
     for number, (train, test, near, far) in enumerate(data.folds(n_folds), start=1):
         for name, (_, estimator) in methods.items():
             data.show(f"cross-validate: fold {number} of {n_folds}, {name}")
-            model, found, measures = fit_and_score(estimator, near, y[train], far, y[test])
+            model, test_scores, measures = fit_and_score(estimator, near, y[train], far, y[test])
             tables[name].append(measures)
+            aucs[name].append(mean_auc(y[test], test_scores))
             if name == ours:
-                scores[test] = found
+                scores[test] = test_scores
                 for rule, cutoffs in model.cutoffs_.items():
-                    decided[rule][test] = found >= cutoffs
+                    decided[rule][test] = test_scores >= cutoffs
+    signal = describe_signal({name: np.array(values) for name, values in aucs.items()})
+    informative = signal["informative"]
     values = {name: np.array([list(row.values()) for row in rows]) for name, rows in tables.items()}
     by_rule = {
         rule: score_labels(y[labeled], labels[labeled], scores[labeled], label_names)
         for rule, labels in decided.items()
     }
     columns = list(tables[ours][0])
+    by_measure = {
+        measure: {name: v[:, columns.index(measure)] for name, v in values.items()} for measure in ("MiF1", "AP")
+    }
     return {
         "n_folds": n_folds,
         "n_rows": len(labeled),
         "measures": columns,
         "methods": [{"name": name, "words": methods[name][0], "cells": _spread(v)} for name, v in values.items()],
+        "signal": signal,
         "against_best": {
-            measure: against_best({name: v[:, columns.index(measure)] for name, v in values.items()})
-            for measure in ("MiF1", "AP")
+            measure: against_best(folds, informative=informative) for measure, folds in by_measure.items()
         },
-        "rare": describe_rare(by_rule),
+        "rare": describe_rare(by_rule, informative=informative),
         "per_label": sorted(by_rule[RULES[0]], key=lambda row: -row["positives"]),
     }
 
@@ -200,44 +210,22 @@ def _spread(values: NDArray[np.float64]) -> list[Facts]:
     ]
 
 
-def difference(gaps: NDArray[np.float64]) -> Facts:
-    """A difference over the folds, and whether it matters: whether its mean is larger than its standard deviation.
-
-    Examples
-    --------
-    >>> difference(np.array([0.02, 0.04, 0.03]))["matters"], difference(np.array([-0.02, 0.04, 0.01]))["matters"]
-    (True, False)
-    """
-    gap = float(gaps.mean())
-    std = float(gaps.std(ddof=1)) if len(gaps) > 1 else 0.0
-    return {"gap": gap, "std": std, "folds": len(gaps), "matters": abs(gap) > std}
-
-
-def against_best(folds: dict[str, NDArray[np.float64]]) -> Facts | None:
-    """The first method beside the best of the others in one measure, by fold; None where it is not defined."""
-    (_, ours), *others = folds.items()
-    defined = [(float(theirs.mean()), name, theirs) for name, theirs in others if np.isfinite(theirs - ours).all()]
-    if not defined:
-        return None
-    mean, rival, theirs = max(defined, key=lambda one: one[0])
-    return {"rival": rival, "ours": float(ours.mean()), "theirs": mean} | difference(ours - theirs)
-
-
-def learning_curve(method: Any, data: Labelled) -> Facts | None:
+def learning_curve(method: Any, data: Labelled, *, informative: bool) -> Facts | None:
     """F1 over all labels from fewer and fewer labelled rows: would more labels help?
 
-    The other rows stay, without labels. The forests are small, so that the values compare with each other only.
+    The other rows stay, without labels. The forests are small, so that the values compare with each other only. A
+    difference is significant only if the features are informative (`significance.describe_signal`).
 
     Returns
     -------
     dict or None
-        None where a fourth of the labelled rows is too few for a fit.
+        None if a fourth of the labelled rows is too few for a fit.
     """
     y = data.y
     if data.n_labeled < 4 * 2 * CURVE_FOLDS:
         return None
     small = clone(method).set_params(n_estimators=min(CURVE_TREES, method.n_estimators))
-    found = np.zeros((CURVE_FOLDS, len(CURVE_SHARES)))
+    f1 = np.zeros((CURVE_FOLDS, len(CURVE_SHARES)))
     for fold, (train, test, near, far) in enumerate(data.folds(CURVE_FOLDS)):
         labeled = np.flatnonzero((y[train] != -1).any(axis=1))
         order = np.random.default_rng([0, fold]).permutation(labeled)
@@ -246,82 +234,13 @@ def learning_curve(method: Any, data: Labelled) -> Facts | None:
             fewer = y[train].copy()
             fewer[order[round(share * len(order)) :]] = -1
             *_, measures = fit_and_score(small, near, fewer, far, y[test])
-            found[fold, place] = measures["MiF1"]
-    if not np.isfinite(found).all():
+            f1[fold, place] = measures["MiF1"]
+    if not np.isfinite(f1).all():
         return None
     n_train = data.n_labeled * (1 - 1 / CURVE_FOLDS)
     points = [
         {"rows": round(share * n_train), "f1": float(v.mean()), "std": float(v.std(ddof=1))}
-        for share, v in zip(CURVE_SHARES, found.T, strict=True)
+        for share, v in zip(CURVE_SHARES, f1.T, strict=True)
     ]
-    return {"points": points, "folds": CURVE_FOLDS} | difference(found[:, -1] - found[:, -2])
-
-
-def score_labels(Y: NDArray[Any], labels: NDArray[Any], scores: NDArray[Any], names: Sequence[str]) -> list[Facts]:
-    """Score each label over the rows where it is known.
-
-    Parameters
-    ----------
-    Y, labels : ndarray of shape (n, C)
-        True and predicted labels, 0 or 1; true ones that are -1 are not counted.
-    scores : ndarray of shape (n, C)
-        For the average precision over the rows.
-    names : sequence of str, length C
-
-    Returns
-    -------
-    list of dict
-        For each label: label (its name), positives and predicted (numbers of rows), precision, recall, f1, ap, accuracy
-        (each None where it has nothing to count), hits (predicted rows that have the label), known (rows).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> Y = np.array([[1], [1], [0], [0]])
-    >>> (flu,) = score_labels(Y, np.array([[1], [0], [1], [0]]), np.array([[.9], [.4], [.6], [.1]]), ["flu"])
-    >>> [flu[key] for key in ("positives", "predicted", "hits", "known", "precision", "recall", "f1")]
-    [2, 2, 1, 4, 0.5, 0.5, 0.5]
-    >>> round(flu["ap"], 3), flu["accuracy"]
-    (0.833, 0.5)
-    """
-    found = []
-    for c, name in enumerate(names):
-        known = Y[:, c] != -1
-        true = Y[known, c] == 1
-        given = labels[known, c] == 1
-        hits, n_true, n_given, n = (int(at.sum()) for at in (true & given, true, given, known))
-        precision, recall, f1 = (
-            part / whole if whole else None
-            for part, whole in ((hits, n_given), (hits, n_true), (2 * hits, n_true + n_given))
-        )
-        ap = float(average_precision_score(true, scores[known, c])) if n_true else None
-        accuracy = float((true == given).mean()) if len(true) else None
-        shares = {"precision": precision, "recall": recall, "f1": f1, "ap": ap, "accuracy": accuracy}
-        found.append({"label": name, "positives": n_true, "predicted": n_given, **shares, "hits": hits, "known": n})
-    return found
-
-
-def describe_rare(by_rule: dict[str, list[Facts]]) -> Facts | None:
-    """How many of the rare labels' annotations each rule for the thresholds finds; the first rule is the default.
-
-    Without a rare label, those with the fewest annotations stand for them.
-    """
-    default = next(iter(by_rule.values()))
-    shares = [row["positives"] / row["known"] if row["positives"] else np.inf for row in default]
-    if not np.isfinite(min(shares)):
-        return None
-    rare = [c for c, share in enumerate(shares) if share <= max(RARE, min(shares))]
-    rules = []
-    for rule, rows in by_rule.items():
-        chosen = [rows[c] for c in rare]
-        hits, given, predicted = (sum(row[of] for row in chosen) for of in ("hits", "positives", "predicted"))
-        f1 = float(np.mean([row["f1"] or 0.0 for row in chosen]))
-        rules.append({"threshold": rule, "hits": hits, "given": given, "predicted": predicted, "f1": f1})
-    return {
-        "labels": [default[c]["label"] for c in rare],
-        "rare": min(shares) <= RARE,
-        "limit": RARE,
-        "share": float(min(shares)),
-        "rules": rules,
-        "best": max(rules, key=lambda rule: rule["f1"]),
-    }
+    gaps = f1[:, -1] - f1[:, -2]
+    return {"points": points} | difference(gaps, p_value(gaps), informative=informative)

@@ -7,15 +7,16 @@ import pytest
 from commands import label_columns, write_csv
 from scipy import sparse
 
+from nmlsdr._model.fitted_rows import find_overlap, fitted_rows
 from nmlsdr._model.reading import open_model
-from nmlsdr._model.rows import fitted_rows, were_fitted
 from nmlsdr.model_file import ModelFileError, save_model
 
 pytest.importorskip("skops")
 
 
 def counts(X, kept):
-    return [int(found.sum()) for found in were_fitted(X, kept)]
+    overlap = find_overlap(X, kept)
+    return [int(overlap.labeled.sum()), int(overlap.others.sum())]
 
 
 @pytest.mark.parametrize("form", ["numbers", "sparse"])
@@ -50,10 +51,53 @@ def test_evaluate_says_how_many_rows_were_fitted(run, tables):
     settings = ["--method", "MDDMp", "--classifier", "mlknn"]
     assert run("fit", "train.csv", *columns, *settings, "--out", "m.skops").status == 0
     outcome = run("evaluate", "m.skops", "train.csv", *columns)
-    assert "The fit used 60 of these 60 rows with their labels; " in outcome.out
+    assert "60 of these 60 rows have the features of labelled rows of the fit; if they are the same rows" in outcome.out
     outcome = run("evaluate", "m.skops", "test.csv", *columns)
     assert "The fit used 0 of these 25 rows with their labels.\n" in outcome.out
     assert "too good" not in outcome.out
+
+
+@pytest.mark.parametrize("names", ["people", "numbers", "no ids"])
+def test_rows_of_few_values_are_known_by_their_ids_and_equal_ones_are_chance(run, tmp_path, names):
+    """Other people whose few values are equal: no row of the fit. Numbers that count the rows name nobody."""
+    rng = np.random.default_rng(0)
+    for file in ("fit", "new"):
+        cells = np.c_[rng.integers(0, 3, (200, 2)), rng.integers(0, 2, (200, 2))].tolist()
+        ids = {"people": [[f"{file[0].upper()}{i:03}"] for i in range(200)], "numbers": [[i] for i in range(200)]}
+        rows = [i + c for i, c in zip(ids.get(names, [[]] * 200), cells, strict=True)]
+        write_csv(tmp_path / f"{file}.csv", ["person", "a", "b", "flu", "cold"][names == "no ids" :], rows)
+    columns = ["--label-columns", "flu,cold", "--classifier", "mlknn", "--method", "MDDMp"]
+    assert run("fit", "fit.csv", *columns, "--out", "m.skops").status == 0
+    (other,) = run("evaluate", "m.skops", "new.csv", "-q").out.splitlines()[:1]
+    (same,) = run("evaluate", "m.skops", "fit.csv", "-q").out.splitlines()[:1]
+    if names == "people":
+        assert other == "The fit used 0 of these 200 rows with their labels."
+        assert same == "The fit used 200 of these 200 rows with their labels; on these the measures are too good."
+    else:
+        assert other == same
+        assert other.endswith("no more than by chance: rows of the fit are equal as often.")
+
+
+def test_equal_features_are_reported_if_the_rows_of_the_fit_are_not_as_equal(rng):
+    """Every fifth row of the fit has a twin. Of new rows 40 in 200 may be equal by chance, 80 may not."""
+    X = np.repeat(np.arange(90.0), [2] * 10 + [1] * 80)[:, None]
+    kept = fitted_rows(X, np.ones(100, dtype=bool))
+    for n_equal, is_chance in ((0, False), (40, True), (80, False)):
+        overlap = find_overlap(np.r_[np.arange(n_equal) % 90, 1000.0 + np.arange(200 - n_equal)][:, None], kept)
+        assert (overlap.labeled.sum(), overlap.is_chance, overlap.by_id) == (n_equal, is_chance, False)
+
+
+def test_ids_decide_where_both_tables_have_them(rng):
+    X = rng.normal(size=(4, 2))
+    kept = fitted_rows(X, np.array([True, True, False, False]), ["ann", "bob", "cid", "dee"])
+    overlap = find_overlap(X[::-1], kept, ["cid", "eve", "bob", "\ud800"])
+    assert overlap.by_id
+    assert overlap.labeled.tolist() == [False, False, True, False]
+    assert overlap.others.tolist() == [True, False, False, False]
+    assert not find_overlap(X, kept).by_id
+    assert not find_overlap(X, fitted_rows(X, np.ones(4, dtype=bool), ["7", "5", "6", "4"]), ["7", "5", "6", "4"]).by_id
+    assert find_overlap(X, fitted_rows(X, np.ones(4, dtype=bool), ["7", "7", "6", "4"]), ["7", "5", "6", "4"]).by_id
+    assert find_overlap(X, fitted_rows(X, np.ones(4, dtype=bool), ["7", "5", "6", "9"]), ["7", "5", "6", "4"]).by_id
 
 
 def test_info_prints_columns_cutoffs_rows_and_date(run, rng):
@@ -77,7 +121,13 @@ def test_a_file_without_hashes_is_read_and_forged_ones_are_refused(tmp_path, rng
     save_model(path, scaler)
     assert open_model(path).fitted is None
     good = fitted_rows(rng.normal(size=(5, 2)), np.ones(5, dtype=bool))
-    for forged in ({"salt": 1}, {"salt": "x" * 100}, {"labeled": np.zeros(3)}, {"others": np.zeros((2, 2), np.uint64)}):
+    for forged in (
+        {"salt": 1},
+        {"salt": "x" * 100},
+        {"labeled": np.zeros(3)},
+        {"others": np.zeros((2, 2), np.uint64)},
+        {"labeled_ids": np.zeros(3), "other_ids": np.zeros(3)},
+    ):
         save_model(path, scaler, fitted={**good, **forged})
         with pytest.raises(ModelFileError):
             open_model(path)

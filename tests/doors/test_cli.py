@@ -22,7 +22,7 @@ from commands import (
     write_tables,
 )
 from model_files import assert_same
-from sklearn.metrics import average_precision_score, precision_recall_fscore_support
+from sklearn.metrics import average_precision_score, precision_recall_fscore_support, recall_score, roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -103,6 +103,29 @@ def test_fit_predict_evaluate_in_every_format(run, tmp_path, rng, suffix):
         ]
     assert head.split() == list(measures)
     assert line.split() == [f"{value:.3f}" for value in measures.values()]
+
+
+def test_sensitivity_specificity_and_auc_are_those_of_scikit_learn(run, tables, model):
+    outcome = run("evaluate", model, "test.csv", *COLUMNS, "--sensitivity", "--out", "measures.json")
+    run("predict", model, "test.csv", *COLUMNS, "--probabilities", "--out", "labels.csv")
+    _, values = predicted("labels.csv")
+    *_, Y = tables
+    lines = outcome.out.splitlines()[2:]
+    titles = lines[0].split()
+    assert titles == [
+        "label",
+        *("positives", "predicted", "precision", "sensitivity", "specificity", "F1", "AP", "AUC"),
+    ]
+    n_labels = Y.shape[1]
+    for c, (line, row) in enumerate(zip(lines[1:], read_json("measures.json")["labels"], strict=False)):
+        expected = {
+            "sensitivity": recall_score(Y[:, c], values[:, c]),
+            "specificity": recall_score(Y[:, c], values[:, c], pos_label=0),
+            "AUC": roc_auc_score(Y[:, c], values[:, n_labels + c]),
+        }
+        cells = dict(zip(titles[1:], line.split()[-8:], strict=True))
+        assert {title: cells[title] for title in expected} == {key: f"{value:.3f}" for key, value in expected.items()}
+        assert (row["specificity"], row["auc"]) == pytest.approx((expected["specificity"], expected["AUC"]))
 
 
 def test_a_fitted_model_predicts_far_better_than_chance(run, tables, model):

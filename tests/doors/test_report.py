@@ -21,6 +21,8 @@ from nmlsdr._report import fit as described
 from nmlsdr._report import trial as trials
 from nmlsdr._report.page import render
 from nmlsdr._report.rivals import STRENGTHS, TunedLogistic
+from nmlsdr._report.scores import describe_rare
+from nmlsdr._report.significance import against_best, describe_signal, holm
 from nmlsdr.cli import main
 from nmlsdr.inspection._html import readable
 from nmlsdr.inspection._page import nearest_rows
@@ -450,7 +452,8 @@ def test_the_answers_say_what_is_labelled_and_how_well_rare_labels_are_found(fac
         {"threshold": "f1", "hits": 2, "given": 40, "predicted": 4, "f1": 0.09},
         {"threshold": "prior", "hits": 20, "given": 40, "predicted": 50, "f1": 0.44},
     ]
-    rare = {"labels": ["gout", "flu"], "rare": True, "limit": 0.05, "share": 0.02, "rules": rules, "best": rules[1]}
+    rare = {"labels": ["gout", "flu"], "rare": True, "limit": 0.05, "share": 0.02, "rules": rules}
+    rare |= {"best": rules[1], "recommended": True}
     said = sentences(render({**facts, "trial": {**facts["trial"], "rare": rare}}))
     assert "60 of 60 rows (100 %) are labelled, with 3 different labels" in said
     assert "2 of 3 labels are rare" in said
@@ -459,20 +462,67 @@ def test_the_answers_say_what_is_labelled_and_how_well_rare_labels_are_found(fac
 
 
 @pytest.mark.parametrize(
-    ("gap", "std", "words"),
+    ("gap", "p", "words"),
     [
         (0.05, 0.02, "yes. ResidualPropagation reaches 60.0 %. The best of the other methods, a forest, reaches 55"),
-        (0.01, 0.02, "no difference that matters."),
+        (0.05, 0.06, "no significant difference."),
         (-0.05, 0.02, "so a forest is the better choice here"),
     ],
 )
-def test_the_answers_compare_a_difference_with_the_spread_between_folds(facts, gap, std, words):
-    one = {"rival": "a forest", "ours": 0.6, "theirs": 0.6 - gap, "gap": gap, "std": std}
-    one |= {"folds": 5, "matters": abs(gap) > std}
-    said = sentences(render({**facts, "trial": {**facts["trial"], "against_best": {"MiF1": one, "AP": None}}}))
+def test_the_answers_compare_methods_by_a_test_over_the_folds(facts, gap, p, words):
+    one = {"rival": "a forest", "n_rivals": 3, "ours": 0.6, "theirs": 0.6 - gap, "gap": gap, "std": 0.01, "folds": 5}
+    one |= {"p": p, "significant": p < 0.05}
+    trial = {**facts["trial"], "against_best": {"MiF1": one, "AP": None}}
+    trial["signal"] = {**trial["signal"], "enough_folds": True, "informative": True}
+    said = sentences(render({**facts, "trial": trial}))
     assert words in said
-    assert f"is {'larger' if abs(gap) > std else 'not larger'} than the spread between the folds" in said
+    verdict = "significant" if p < 0.05 else "not significant"
+    assert f"is {verdict} (t-test over 5 folds, adjusted for 3 other methods: p = {p:.2f})" in said
     assert "not defined in every fold" in said
+
+
+def test_without_a_signal_no_method_is_compared(facts):
+    signal = {"method": "a forest", "auc": 0.523, "folds": 5, "enough_folds": True, "p": 0.21, "informative": False}
+    page = render({**facts, "trial": {**facts["trial"], "signal": signal}})
+    said = sentences(page)
+    assert "No method is better than chance here. The best one, a forest" in said
+    assert "52.3 % of the pairs (AUC)" in said
+    assert "In choosing labels" not in said
+    assert "Clearest here" not in page
+    said = sentences(render({**facts, "trial": {**facts["trial"], "signal": {**signal, "auc": None}}}))
+    assert "Some labels are too rare to tell" in said
+    signal |= {"folds": 2, "enough_folds": False}
+    said = sentences(render({**facts, "trial": {**facts["trial"], "signal": signal}}))
+    assert "Not tested: 2 folds are too few" in said
+    assert "better than chance" not in said
+
+
+def test_nothing_is_claimed_on_noise_and_a_signal_is_seen(rng):
+    """Labels that two of eight features give, and the same labels in another order."""
+    X = rng.normal(size=(120, 8))
+    Y = (X[:, :2] + 0.5 * rng.normal(size=(120, 2)) > 0).astype(int)
+    methods = {"ours": ("", Knn(5)), "rival": ("", MLkNN(15))}
+    for labels, informative in ((Y, True), (Y[rng.permutation(120)], False)):
+        trial = trials.run_trial(methods, trials.Labelled(None, X, labels), list("ab"))
+        assert trial["signal"]["informative"] == informative
+        if not informative:
+            assert not trial["rare"]["recommended"]
+            assert not any(one["significant"] for one in trial["against_best"].values())
+    assert trial["signal"]["auc"] == pytest.approx(0.5, abs=0.12)
+
+
+def test_a_rival_that_leads_by_chance_is_not_the_better_choice():
+    """Of five folds the mean must be 2.78 standard errors from 0, for one rival; for more of them more."""
+    ours = np.zeros(5)
+    folds = np.array([-1.0, -0.5, 0.0, 0.5, 1.0])
+    standard_error = folds.std(ddof=1) / np.sqrt(5)
+    for n_errors, expected in ((2.76, False), (2.79, True)):
+        one = against_best({"ours": ours, "b": folds + n_errors * standard_error}, informative=True)
+        assert (one["significant"], one["gap"] < 0) == (expected, True)
+    three = {"ours": ours, "b": folds + 2.79 * standard_error, "c": folds, "d": folds}
+    assert not against_best(three, informative=True)["significant"]
+    assert not describe_signal({"ours": np.array([0.3, 0.31, 0.29, 0.3, 0.32])})["informative"]  # worse than chance
+    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
 
 
 @pytest.mark.parametrize(
@@ -508,7 +558,7 @@ def test_rare_labels_are_counted_under_each_rule():
     row = {"label": "a", "positives": 4, "predicted": 0, "f1": 0.0, "hits": 0, "known": 100}
     common = row | {"label": "b", "positives": 40}
     better = row | {"hits": 3, "predicted": 5, "f1": 2 / 3}
-    found = trials.describe_rare({"f1": [common, row], "prior": [common, better]})
+    found = describe_rare({"f1": [common, row], "prior": [common, better]})
     assert found["labels"] == ["a"]
     assert found["best"] == {"threshold": "prior", "hits": 3, "given": 4, "predicted": 5, "f1": 2 / 3}
 
@@ -522,12 +572,14 @@ def test_the_learning_curve_uses_fewer_labels_of_the_same_rows(rng):
             seen.append((len(X), int((y != -1).any(axis=1).sum())))
             return super().fit(X, y)
 
-    curve = trials.learning_curve(Counts(n_neighbors=3, n_estimators=0), trials.Labelled(StandardScaler(), X, y))
+    curve = trials.learning_curve(
+        Counts(n_neighbors=3, n_estimators=0), trials.Labelled(StandardScaler(), X, y), informative=True
+    )
     assert [labeled / seen[2][1] for _, labeled in seen[:3]] == pytest.approx(trials.CURVE_SHARES, abs=0.03)
     assert len({rows for rows, _ in seen[:3]}) == 1
     assert len(curve["points"]) == 3
     assert curve["gap"] == pytest.approx(curve["points"][2]["f1"] - curve["points"][1]["f1"])
-    assert trials.learning_curve(Counts(), trials.Labelled(None, X[:15], y[:15])) is None
+    assert trials.learning_curve(Counts(), trials.Labelled(None, X[:15], y[:15]), informative=True) is None
 
 
 def test_the_next_commands_keep_the_options_that_they_take(facts):

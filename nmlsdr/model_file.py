@@ -31,12 +31,13 @@ from .forest import BoostedTrees, Forest
 __all__ = ["TRUSTED_TYPES", "load_model", "save_model"]
 
 _ESTIMATORS = [kind for kind in vars(estimators).values() if isinstance(kind, type)]
+_TABLES = ("_encoder.TableEncoder", "_scaling.TableScaler", "_plan.Plan", "_kinds.Column", "_comparison.Profile")
 #: The types of a fitted model, for ``skops.io.load(file, trusted=TRUSTED_TYPES)`` and for ``skops_trusted_types`` of
 #: mlflow. skops and mlflow check nothing else of a file, so read only files that you trust with them; `load_model`
 #: checks all.
 TRUSTED_TYPES = [
     *map(full_name, (*_ESTIMATORS, LabelClasses, *LEARNERS, Forest, BoostedTrees)),
-    *map("nmlsdr.tables.{}".format, ("_encoder.TableEncoder", "_plan.Plan", "_plan.Column", "_comparison.Profile")),
+    *map("nmlsdr.tables.{}".format, _TABLES),
 ]
 
 

@@ -3,6 +3,7 @@
 import dataclasses
 
 import pytest
+from scipy import sparse
 
 from nmlsdr import tables
 from nmlsdr.tables import DataFileError, Form, Roles
@@ -38,3 +39,8 @@ def write_sheets(path, **sheets):
             sheet.append(row)
     made.save(path)
     return path
+
+
+def dense(X):
+    """Features as an array: they are sparse if a column of texts is among them."""
+    return X.toarray() if sparse.issparse(X) else X

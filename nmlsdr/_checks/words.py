@@ -14,7 +14,6 @@ from .._resources import load_json
 
 #: What may surround a value: the blanks that `float` skips; `str.strip` would remove other separators too.
 BLANKS = " \t\n\r\v\f"
-WORD = re.compile(r"[^\W\d_]{2,}")
 TYPESET_BLANKS = "\u00a0\u2007\u2009\u202f"
 
 
@@ -70,6 +69,17 @@ _COMPOUNDS = ("nr", *(word for word in _NAMES_ROWS if len(word) > 4))  # at the 
 _NAME_PART = re.compile(r"[A-Z]+(?![^\W\d_A-Z])|[^\W\d_](?:(?![A-Z])[^\W\d_])*")
 
 
+def name_parts(name: str) -> list[str]:
+    """Return the words of a name, which is split at everything that is no letter, and at capitals inside words.
+
+    Examples
+    --------
+    >>> name_parts("libFoo2-dev"), name_parts("PatientID")
+    (['lib', 'Foo', 'dev'], ['Patient', 'ID'])
+    """
+    return _NAME_PART.findall(name)
+
+
 def names_rows(name: str) -> bool:
     """Whether a column's name has a word such as id, number or code, as the name of an identifier has.
 
@@ -78,7 +88,7 @@ def names_rows(name: str) -> bool:
     >>> [names_rows(name) for name in ("PatientID", "Bestellnummer", "order no.", "Número do pedido", "acid")]
     [True, True, True, True, False]
     """
-    parts = map(fold, _NAME_PART.findall(name))
+    parts = map(fold, name_parts(name))
     return any(part in _NAMES_ROWS or (len(part) > 6 and part.endswith(_COMPOUNDS)) for part in parts)
 
 

@@ -77,9 +77,11 @@ def _model_lines(path: str) -> list[tuple[str, str]]:
 
 def _columns(plan: Any, names: list[str]) -> list[tuple[str, str]]:
     """The columns by name: those with levels with them, and the others together by their kind."""
-    columns = [(c.name, c.kind, c.levels) for c in plan.columns] if plan else [(name, "number", {}) for name in names]
+    columns = [(name, "number", [""]) for name in names]
+    if plan:
+        columns = [(c.name, c.kind, [*c.words, *c.levels.values()]) for c in plan.columns]
     worded = ("category", "list", "words")
-    lines = [(name, f"{kind}, {_few([*levels.values()])}") for name, kind, levels in columns if kind in worded]
+    lines = [(name, f"{kind}, {_few(levels)}") for name, kind, levels in columns if kind in worded]
     kinds = dict.fromkeys(kind for _, kind, _ in columns if kind not in worded)
     return [*((f"column: {one}", _few([name for name, kind, _ in columns if kind == one])) for one in kinds), *lines]
 

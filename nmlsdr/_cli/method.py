@@ -15,6 +15,7 @@ from .._checks.words import UNCLEAR
 from .._estimators._learners import boosts
 from .._process.threads import check_n_jobs, single_threaded_blas
 from ..inspection import rank_suspects
+from ..tables import TableScaler
 from .reviewed import fit_reviewed
 from .table import Table
 
@@ -93,9 +94,12 @@ def _seconds(work: Callable[[], Any]) -> float:
     return time.process_time() - began
 
 
-def scaler_for(args: argparse.Namespace, X: Any) -> Any:
-    """Return a StandardScaler that keeps sparse rows sparse, or None."""
-    return None if args.no_standardize else StandardScaler(with_mean=not sparse.issparse(X))
+def scaler_for(args: argparse.Namespace, table: Table) -> Any:
+    """Return what puts the features of a table on one scale and keeps sparse rows sparse, not fitted, or None."""
+    if args.no_standardize:
+        return None
+    blocks, weights = table.plan.blocks if table.plan is not None else ((), ())
+    return TableScaler(blocks, weights) if blocks else StandardScaler(with_mean=not sparse.issparse(table.data))
 
 
 def graph_settings(args: argparse.Namespace) -> dict[str, Any]:

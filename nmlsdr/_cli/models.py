@@ -36,7 +36,7 @@ def fit(args: argparse.Namespace, console: Console) -> int:
     note_leaks(table, table.target, args, console)
     table, encoder = prepare(table, args)
     note_needed(table, args, console)
-    steps = [("scaler", scaler_for(args, table.data))]
+    steps = [("scaler", scaler_for(args, table))]
     if args.classifier != "residual":  # which embeds too
         steps.append(("projection", projection))
     if args.classifier != "none":

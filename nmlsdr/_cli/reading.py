@@ -334,7 +334,7 @@ def as_options(table: Table, words: dict[str, Any]) -> str:
         **{name: words.get(name) for name in SOURCES},
         "separator": lists and lists.separator,
         "no_label": lists and (lists.no_label or ""),
-        "id": plan.identifier,
+        "id": next((column.name for column in plan.columns if column.kind == "identifier"), None),
         "drop": [column.name for column in plan.columns if column.kind in OTHERS and column.kind != "identifier"],
         "one_hot": [column.name for column in plan.columns if column.kind == "category"],
         **{name: words.get(name) for name in ("missing", "yes", "no")},

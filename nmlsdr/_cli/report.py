@@ -115,7 +115,7 @@ def _tried(method: Any, table: Table, args: argparse.Namespace, names: list[str]
     """The method beside its rivals in cross-validation, and its learning curve; None where rows are too few."""
     with console.step("cross-validate") as show:
         methods = {NAME: (WORDS, method), **trials.rivals(method, table.target, args.folds)}
-        data = trials.Labelled(scaler_for(args, table.data), table.data, table.target, table.groups, show)
+        data = trials.Labelled(scaler_for(args, table), table.data, table.target, table.groups, show)
         trial = trials.run_trial(methods, data, names, n_folds=args.folds)
         show("cross-validate")
     with console.step("learning curve") as show:

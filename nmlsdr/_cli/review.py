@@ -148,7 +148,7 @@ def check_columns(table: Table, args: argparse.Namespace) -> None:
 def page_facts(found: Any, method: Any, table: Table, args: argparse.Namespace, kind: str = "") -> dict[str, Any]:
     """What a page shows of these annotations; their kind is that of the arguments if no other one is said."""
     X = table.data
-    scaler = scaler_for(args, table.data)
+    scaler = scaler_for(args, table)
     columns = names = verdicts.names_or_numbers(table.feature_names, "feature", X.shape[1])
     read = X
     plan = None
@@ -156,7 +156,7 @@ def page_facts(found: Any, method: Any, table: Table, args: argparse.Namespace, 
     if table.columns is not None:
         read = table.columns
         plan = table.plan
-        texts = [c.name for c in plan.columns if c.kind == "text"]
+        texts = [c.name for c in plan.columns if c.kind in ("text", "words")]
         columns = [c.name for c in plan.columns if c.kind in (*FEATURES, "text") and c.name != args.image]
     shown = pages.Shown(
         source=PurePath(args.data).name,

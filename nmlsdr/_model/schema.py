@@ -103,6 +103,7 @@ _ATTRIBUTES: dict[type | str, str] = {
     preprocessing.Normalizer: _SEEN,
     impute.SimpleImputer: f"{_SEEN} statistics_",
     "nmlsdr.tables._encoder.TableEncoder": f"{_SEEN} plan_",  # its import takes a while
+    "nmlsdr.tables._scaling.TableScaler": f"{_SEEN} mean_ scale_",
     estimators.NMLSDR: f"{_PROJECTION} {_SOFT} {_SHRINKAGE}",
     estimators.ResidualPropagation: f"{_PROJECTION} {_SOFT} {_SHRINKAGE} "
     "thresholds_ ridge_ embedding_ ridge_scores_ propagated_errors_ learners_ learner_weights_ "

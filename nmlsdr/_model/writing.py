@@ -60,7 +60,9 @@ def kept_parts(estimator: Any) -> Any:
     name = kind.__name__
     if kind is not Pipeline and full_name(kind) not in table:
         known = ", ".join(["Pipeline", *(one.rpartition(".")[2] for one in table)])
-        known = known.replace("TableEncoder", "TableEncoder (of nmlsdr.tables, for raw columns)")
+        known = known.replace("TableEncoder", "TableEncoder (of nmlsdr.tables, for raw columns)").replace(
+            "TableScaler", "TableScaler (of nmlsdr.tables)"
+        )
         raise Refused(f"it is a {name}, and a model file holds only {known}")
     kept: Any = object.__new__(kind)
     if kind is Pipeline:

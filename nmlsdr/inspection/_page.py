@@ -271,7 +271,8 @@ def _add_parts(
         kept = set(list(dict.fromkeys(feature_columns[j] for j in order))[:MOST_COLUMNS])
         columns = [name for name in columns if name in kept]
     places = {name: j for j, name in enumerate(columns)}
-    features: dict[str, list[int]] = {name: [] for name in columns}
+    texts = {column.name for column in (table.plan.used if table.plan else ()) if column.kind == "words"}
+    features: dict[str, list[int]] = {name: [] for name in columns if name not in texts}
     for f, name in enumerate(feature_columns):
         features.get(name, []).append(f)
     # Above 1, if a feature and a label correlate by more than so many features do by chance at most.
@@ -279,7 +280,7 @@ def _add_parts(
     by_column = X.tocsc() if sparse.issparse(X) else X
     target = np.asfortranarray(target, dtype=np.float32)
     strong = {c: {name: clear[at, c].max(initial=0.0) for name, at in features.items()} for c in entries}
-    lists = {c: sorted((n for n in columns if of[n] > 1.0), key=lambda n: -of[n])[:N_TOLD] for c, of in strong.items()}
+    lists = {c: sorted((n for n in features if of[n] > 1.0), key=lambda n: -of[n])[:N_TOLD] for c, of in strong.items()}
     found: dict[tuple[int, str], Any] = {}
     for name in columns:  # once each, since their rows are sorted for all labels together
         labels = [c for c in entries if name in lists[c]]

@@ -38,11 +38,13 @@ from ._deciding import Choices  # noqa: F401
 from ._encoder import TableEncoder, encoder_of  # noqa: F401
 from ._files import MAX_FEATURES, DataFileError, Form, Lines, Path_, foreign_bytes, open_unpacked  # noqa: F401
 from ._formats import suffix_of  # noqa: F401
+from ._kinds import FEATURES, OTHERS, Column  # noqa: F401
 from ._label_names import read_labels  # noqa: F401
 from ._plain import plain_contents  # noqa: F401
-from ._plan import FEATURES, OTHERS, Column, Plan  # noqa: F401
+from ._plan import Plan  # noqa: F401
 from ._read import read_table
 from ._roles import Roles, refuse_missing, split_columns  # noqa: F401
+from ._scaling import TableScaler
 
 # What users import; the other names are for the doors of this package.
-__all__ = ["Form", "Roles", "TableEncoder", "read_table"]
+__all__ = ["Form", "Roles", "TableEncoder", "TableScaler", "read_table"]

@@ -26,6 +26,7 @@ from scipy.special import betainc
 from .._errors import shorten
 from ._columns import Cells, Numbers, tally
 from ._lists import parts_of
+from ._text import words_of
 
 LEVELS = np.array([0, 0.05, 0.25, 0.5, 0.75, 0.95, 1])  # of the quantiles; the first and the last are the ends
 SHIFT = 0.4  # of the rows, that lie on another side of a quantile, or have another form
@@ -100,7 +101,10 @@ def _parts(column: Any, cells: Cells, how: How) -> Iterator[tuple[dict[str, str]
     """Yield the levels, items or words of each different cell, None where it is missing, and in how many rows it is."""
     texts, (missing, keep_case) = cells.texts.trimmed, how
     for text, word, count in zip(texts.different, texts.folded, texts.counts.tolist(), strict=True):
-        parts = parts_of(column.kind, text, column.separator, keep_case)
+        if column.kind == "words":
+            parts = {part: part for part in words_of(text, column.are_names)}
+        else:
+            parts = parts_of(column.kind, text, column.separator, keep_case)
         yield None if word in missing and not parts.keys() & column.levels.keys() else parts, count
 
 

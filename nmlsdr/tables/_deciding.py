@@ -10,19 +10,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._checks.words import MISSING, WORD, fold, names_rows, trim, yes_no
+from .._checks.words import MISSING, fold, names_rows, trim, yes_no
 from .._errors import InputError, plural, shorten
 from ._columns import Cells, Facts, Numbers, row_numbers, tally
 from ._dates import find_months, order_of, with_words
+from ._kinds import Column
 from ._lists import find_items, find_keys
 from ._numbers import MARK_NAMES, NOTATIONS, Notation, find_notation, is_number, number_reader, usual_decimal
-from ._plan import Column, Plan
+from ._plan import Plan
+from ._text import count_words, find_words, mean_length, shared_by_names
 from ._units import MOST_UNITS, NO_UNITS, SHARE, Parts, Units, find_units, measures, read_quantities, word_before
 
 MOST_LEVELS = 100  # of a category that have a feature of their own
 ROWS_PER_LEVEL = 5  # rows that a level has on average, where there are more levels than that
-MOST_WORDS = 100  # of a column of texts that have a feature of their own
-WORD_SHARE = 0.01  # of the rows that such a word has at least
 SENTENCE = 4  # texts with so many words on average are sentences
 FREQUENT = 3  # a word that stands so often among numbers is no slip
 SLIPS = 0.05  # a column with a larger share of other texts among its numbers has no slips but words
@@ -167,7 +167,7 @@ class Deciding:
             reason = self._reason([f"lists with {items.separator!r} between words: {_counted(items.counts)}"], facts)
             return Column(name, "list", reason, levels=items.shown, separator=items.separator)
         if (column := self._identifier(facts)) is not None:
-            return column
+            return self._with_shared_words(facts, column)
         return self._category(facts) if self._is_category(facts) else self._words(facts)
 
     # ------------------------------------------------------------ numbers and dates
@@ -409,19 +409,26 @@ class Deciding:
         n_texts = len(self._levels(facts))
         n_rows = self.n_distinct_rows
         enough = n_rows * (NEARLY if self._is_likely(facts.name) else 1)
-        if not 1 < enough <= n_texts or 2 * n_texts <= facts.n_known or _words_each(facts.known) >= SENTENCE / 2:
+        if not 1 < enough <= n_texts or 2 * n_texts <= facts.n_known or mean_length(facts.known) >= SENTENCE / 2:
             return None
         copies = " (equal rows count once)" if n_rows < self.n_rows else ""
         where = "every row" if n_texts >= n_rows else f"{n_texts} of {n_rows} rows"
         return Column(facts.name, "identifier", f"a different text in {where}{copies}")
 
+    def _with_shared_words(self, facts: Facts, column: Column) -> Column:
+        """Return an identifier as a column of words too, if its texts are names that have words in common."""
+        if not shared_by_names(facts.known):
+            return column
+        words = self._words(facts, is_identifier=True)
+        return replace(words, reason=f"{column.reason}; {words.reason}") if words.kind == "words" else column
+
     def _one_identifier(self, columns: list[Column]) -> list[Column]:
         """Leave the likeliest identifier, unless the person named one; the others only differ from row to row."""
-        found = [column for column in columns if column.kind == "identifier"]
-        best = max(found, key=lambda column: self._is_likely(column.name), default=None)
-        kept = best if self.choices.id is None else None
+        likely = [column for column in columns if column.kind == "identifier" or column.is_identifier]
+        best = max(likely, key=lambda column: self._is_likely(column.name), default=None)
+        identifier = best if self.choices.id is None else None
         return [
-            Column(column.name, "text", f"{column.reason}; left out") if column in found and column != kept else column
+            column if column not in likely else _as_identifier(column) if column == identifier else _as_text(column)
             for column in columns
         ]
 
@@ -437,7 +444,7 @@ class Deciding:
         if n_levels > MOST_LEVELS:
             return facts.n_known >= ROWS_PER_LEVEL * n_levels
         few = n_levels <= 10 or 2 * n_levels <= facts.n_known
-        return few and (_words_each(facts.known) < SENTENCE or facts.n_known >= ROWS_PER_LEVEL * n_levels)
+        return few and (mean_length(facts.known) < SENTENCE or facts.n_known >= ROWS_PER_LEVEL * n_levels)
 
     def _category(self, facts: Facts) -> Column:
         # in any order of the rows
@@ -464,24 +471,30 @@ class Deciding:
         other = len(kept) < len(counts)
         return Column(name, "category", reason, levels=levels, has_missing=n_missing > 0, has_other=other)
 
-    def _words(self, facts: Facts) -> Column:
-        """A column of texts: its frequent words become features, unless there are none."""
-        name = facts.name
-        known = facts.folded
-        n_rows = tally((word, count) for text, count in known.items() for word in {*WORD.findall(text)})
-        least = max(FREQUENT, WORD_SHARE * self.n_rows)
-        kept = [w for w, n in sorted(n_rows.items(), key=_by_count) if least <= n <= self.n_rows - least][:MOST_WORDS]
-        seen = plural(len(facts.known), "different text")
-        if not kept:
-            return Column(name, "text", f"{seen} without words that recur; left out")
-        reason = f"{seen}; {len(kept)} frequent words become features of 0 and 1"
-        return Column(name, "words", reason, levels={word: word for word in sorted(kept)})
+    def _words(self, facts: Facts, is_identifier: bool = False) -> Column:
+        """A column of texts: the words that rows have in common become features, unless there are none."""
+        texts = facts.column
+        are_names = mean_length(facts.known) < SENTENCE / 2
+        known = [text if is_known else "" for text, is_known in zip(texts.different, facts.is_known, strict=True)]
+        words, idf = find_words([known[code] for code in texts.codes.tolist()], are_names)
+        if not words:
+            reason = f"{plural(len(facts.known), 'different text')} without words that recur; left out"
+            return Column(facts.name, "text", reason)
+        reason = self._reason([f"{'names' if are_names else 'text'}, {count_words(words)}"], facts)
+        how: Any = {"are_names": are_names, "is_identifier": is_identifier}
+        return Column(facts.name, "words", reason, words=words, idf=idf, **how)
 
 
-def _words_each(texts: Iterable[str]) -> float:
-    """The mean number of words of some texts."""
-    counts = [len(text.split()) for text in texts]
-    return sum(counts) / max(1, len(counts))
+def _as_identifier(column: Column) -> Column:
+    """Return the column that names the rows."""
+    return replace(column, reason=f"the identifier: {column.reason}") if column.is_identifier else column
+
+
+def _as_text(column: Column) -> Column:
+    """Return a column that could name the rows, and does not: its words stay features if it has some."""
+    if column.is_identifier:
+        return replace(column, is_identifier=False)
+    return Column(column.name, "text", f"{column.reason}; left out")
 
 
 def _by_count(pair: tuple[str, int]) -> tuple[int, str]:

@@ -31,8 +31,9 @@ class TableEncoder(ColumnOptions, TransformerMixin, BaseEstimator):
     copy of another column, and a column that was filled in together with the labels. Numbers may have decimal commas
     and marks between thousands. A word that is frequent among numbers is a missing value; missing values are replaced
     by the median. Dates become the year and the month, yes and no become 1 and 0, categories one column for each
-    level, and lists and texts one column for each frequent word. Units of numbers are converted, and signs of
-    comparison get a column of their own. The command line does the same.
+    level, and lists one column for each item. Texts become the TF-IDF weights of their words, and the features are
+    sparse then. Units of numbers are converted, and signs of comparison get a column of their own. The command line
+    does the same.
 
     Parameters
     ----------
@@ -104,7 +105,7 @@ class TableEncoder(ColumnOptions, TransformerMixin, BaseEstimator):
         self.fit_transform(X, y)
         return self
 
-    def fit_transform(self, X: ArrayLike, y: Any = None) -> NDArray[np.float64]:
+    def fit_transform(self, X: ArrayLike, y: Any = None) -> Any:
         """Decide what is done with each column, and return the features.
 
         Parameters
@@ -116,8 +117,8 @@ class TableEncoder(ColumnOptions, TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        ndarray of shape (n_samples, n_features_out)
-            The features.
+        ndarray or csr_array of shape (n_samples, n_features_out)
+            The features; CSR if a column of texts is among them.
         """
         with new_fit(self):
             self._check_parameters()
@@ -142,7 +143,7 @@ class TableEncoder(ColumnOptions, TransformerMixin, BaseEstimator):
             self.plan_ = replace(plan, profiles=plan.profiles_of(named, features))
             return self.plan_.fill_in(features)
 
-    def transform(self, X: ArrayLike) -> NDArray[np.float64]:
+    def transform(self, X: ArrayLike) -> Any:
         """Return the features of a table with the same columns.
 
         Parameters
@@ -152,8 +153,8 @@ class TableEncoder(ColumnOptions, TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        ndarray of shape (n_samples, n_features_out)
-            The features.
+        ndarray or csr_array of shape (n_samples, n_features_out)
+            The features; CSR if a column of texts is among them.
 
         Raises
         ------
@@ -172,7 +173,7 @@ class TableEncoder(ColumnOptions, TransformerMixin, BaseEstimator):
         return features
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Return the names of the features, such as ``ward=east`` for a level of a category.
+        """Return the names of the features: ``ward=east`` for a level of a category, ``note: cough`` for a word.
 
         Parameters
         ----------

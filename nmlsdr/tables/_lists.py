@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from .._checks.words import WORD, fold, trim
+from .._checks.words import fold, trim
 from ._numbers import is_number
 
 SEPARATORS = ";|,/+\n、،；，؛"  # at the end those of China, Japan and of Arabic
@@ -34,9 +34,7 @@ def items_of(text: str, separator: str) -> list[str]:
 
 @functools.lru_cache(1 << 16)  # the cells of a column are read for the features and for the profile
 def parts_of(kind: str, text: str, separator: str, keep_case: bool) -> dict[str, str]:
-    """Return the level, the items or the words in a cell of a category, a list or a text: keys and spellings."""
-    if kind == "words":
-        return {word: word for word in WORD.findall(fold(text))}
+    """Return the level or the items in a cell of a category or a list: keys and spellings."""
     items = items_of(text, separator) if kind == "list" else [text]
     return {(trim if keep_case else fold)(item): item for item in items}
 

@@ -130,7 +130,8 @@ def read_table(
         asked = _asked(roles, labels or (), plan)
         form = dataclasses.replace(form, known_words=[*form.known_words, *asked])
         if isinstance(plan, Plan):  # what the table of the fit had, by which an encoding is recognised
-            words = [*form.known_words, *(level for column in plan.used for level in column.levels.values())]
+            levels = (word for column in plan.used for word in (*column.levels.values(), *column.words))
+            words = [*form.known_words, *levels]
             form = dataclasses.replace(form, known_words=words, likely_encoding=form.likely_encoding or plan.encoding)
         with foreign_bytes(path):
             if reader in WITHOUT_NAMES:

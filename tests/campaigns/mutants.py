@@ -61,7 +61,11 @@ TESTS = {
     "tables/_numbers": "tables/test_numbers.py",
     "tables/_plan": "tables/test_plan.py tables/test_tomorrow.py tables/test_comparison.py tables/test_table_texts.py tables/test_deciding_bounds.py tables/test_table_encoder.py doors/test_model_file_preparing.py",
     "tables/_shapes": "tables/test_shapes.py",
+    "tables/_features": "tables/test_notations.py tables/test_plan.py tables/test_texts.py tables/test_table_texts.py",
+    "tables/_kinds": "tables/test_plan.py tables/test_texts.py doors/test_model_file_preparing.py",
+    "tables/_scaling": "tables/test_scaling.py",
     "tables/_svmlight": "tables/test_readers_svmlight.py",
+    "tables/_text": "tables/test_texts.py",
     "tables/_units": "tables/test_units.py tables/test_notations.py",
     "tables/": "tables/test_readers_forms.py tables/test_readers_kinds.py tables/test_readers_tables.py tables/test_plan.py tables/test_columns.py",
 }

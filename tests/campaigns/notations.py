@@ -22,6 +22,8 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from table_files import dense
+
 from campaigns import record
 from nmlsdr.tables import DataFileError, Form, TableEncoder, read_table
 from nmlsdr.tables._deciding import Choices
@@ -136,7 +138,9 @@ def differences(number, folder):
     found = list(plans(draw(number), folder))
     _, first, values = found[0]
     lines = []
-    for name, columns, X in found[1:]:
+    values = None if values is None else dense(values)
+    for name, columns, features in found[1:]:
+        X = dense(features)
         if shown(columns) != shown(first):
             pairs = zip(shown(first), shown(columns), strict=False)
             lines.append(f"{number} {name}: {next((pair for pair in pairs if pair[0] != pair[1]), 'other columns')}")

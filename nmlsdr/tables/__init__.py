@@ -21,13 +21,17 @@ A file becomes columns, the roles and the plan say what each of them is, and the
     _numbers.py       what a number is
     _dates.py         what a date is
     _units.py         numbers with a unit, such as "12,5 kg"
+    _text.py          texts: their words, and the TF-IDF weights of these
     _lists.py         cells with several words, and JSON objects
     _roles.py         labels, ids, features: what a person said of the columns
     _labels.py        0, 1, lists of labels, votes, and the mask
     _label_names.py   label names from an XML file
     _deciding.py      what each column is (an identifier, numbers, dates, categories, ...) and why: the plan
+    _kinds.py         the kinds of columns, and what is done with one column
+    _features.py      from the cells of a column to its features
     _plan.py          the plan: what is done with every column
     _comparison.py    a new table beside that of the fit
+    _scaling.py       features on one scale, and the weight of a block such as the words of a text
     _encoder.py       all of it as the first step of a pipeline
 """
 

@@ -57,7 +57,8 @@ class TableScaler(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        y : None
+            Numbers without missing values.
+        y : None, default=None
             Not used.
 
         Returns
@@ -87,6 +88,7 @@ class TableScaler(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows with the features of the fit.
 
         Returns
         -------

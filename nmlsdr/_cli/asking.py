@@ -61,7 +61,7 @@ def _sample(table: Table, args: argparse.Namespace) -> Suspects:
 
 def _queries(method: Any, table: Table, args: argparse.Namespace, n: int | None, by: str) -> Any:
     """The unknown entries or rows to ask about next."""
-    scaler = scaler_for(args, table.data)
+    scaler = scaler_for(args, table)
     X = table.data if scaler is None else scaler.fit_transform(table.data)
     y = table.target if table.votes is None else np.where(table.verdicts >= 0, table.verdicts, table.votes)
     queries = rank_unknown(method, X, y, n, by, verdicts=table.verdicts)

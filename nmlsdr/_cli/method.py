@@ -114,7 +114,7 @@ def fit_method(
 ) -> Any:
     """Fit the method on the table, which holds numbers; the parameters are those of `fit_and_rank`."""
     X = table.data
-    scaler = scaler_for(args, table.data)
+    scaler = scaler_for(args, table)
     if scaler is not None:
         with console.step("standardize"):
             X = scaler.fit_transform(X)

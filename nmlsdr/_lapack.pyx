@@ -1,4 +1,4 @@
-"""What SciPy's own wrappers of LAPACK and BLAS do while they hold the GIL, without it.
+"""Factors, Gram matrices and products of CSR rows without the GIL, which SciPy's own functions hold.
 
 Folds of the ridge's cross-validation are computed by several threads.  With SciPy's wrappers, which hold the GIL, a fit
 of 3000 x 2000 rows was 1.11 times as fast on two threads as on one.  Each call runs on the thread that makes it.
@@ -7,7 +7,10 @@ of 3000 x 2000 rows was 1.11 times as fast on two threads as on one.  Each call 
 from scipy.linalg.cython_blas cimport dsyrk
 from scipy.linalg.cython_lapack cimport dposv, sposv
 
-from ._typedefs cimport real_t
+from ._typedefs cimport index_t, real_t
+
+cdef enum:
+    GROUP = 16  # columns whose sums stay in registers
 
 
 def solve_positive(
@@ -39,3 +42,49 @@ def add_products(
         return
     with nogil:
         dsyrk(&lower, &plain, &m, &k, &share, &V[0, 0], &m, &one, &S[0, 0], &m)
+
+
+cdef void add_row(
+    const double *data, const index_t *columns, Py_ssize_t n, const double *V, Py_ssize_t width, double *out,
+) noexcept nogil:
+    """One row times GROUP columns of V, whose rows are ``width`` apart."""
+    cdef double total[GROUP]
+    cdef const double *v
+    cdef Py_ssize_t p
+    cdef int k
+    for k in range(GROUP):
+        total[k] = 0.0
+    for p in range(n):
+        v = V + columns[p] * width
+        for k in range(GROUP):
+            total[k] += data[p] * v[k]
+    for k in range(GROUP):
+        out[k] = total[k]
+
+
+def multiply_rows(
+    const double[::1] data,               # IN  CSR rows (n, d)
+    const index_t[::1] indices,           # IN
+    const index_t[::1] indptr,            # IN  (n + 1)
+    const double[:, ::1] V,               # IN  (d, m)
+    double[:, ::1] out,                   # OUT (n, m)
+):
+    """CSR rows times V.  Each sum is taken in the order of the row's entries.
+
+    With V of few columns, which stays in the cache, it takes half to a third of the time of SciPy's product.
+    """
+    cdef Py_ssize_t i, p, g, k, n = out.shape[0], width = V.shape[1], n_groups = width // GROUP
+    cdef double total
+    if indices.shape[0] == 0 or width == 0:
+        out[:, :] = 0.0
+        return
+    with nogil:
+        for i in range(n):
+            for g in range(n_groups):
+                add_row(&data[0] + indptr[i], &indices[0] + indptr[i], indptr[i + 1] - indptr[i],
+                        &V[0, GROUP * g], width, &out[i, GROUP * g])
+            for k in range(n_groups * GROUP, width):
+                total = 0.0
+                for p in range(indptr[i], indptr[i + 1]):
+                    total = total + data[p] * V[indices[p], k]
+                out[i, k] = total

@@ -168,7 +168,10 @@ class RidgeRegression(Learner):
         weights = training.feature_weights
         strength = training.cross.ridge
         known = training.known
-        found = ridge_regression(training.sums, training.Y, strength, feature_weights=weights, known=known)
+        n_jobs = training.steps.estimator.n_jobs
+        found = ridge_regression(
+            training.sums, training.Y, strength, feature_weights=weights, known=known, n_jobs=n_jobs
+        )
         return cls(*found), training.cross.predictions
 
     def scores(self, new: NewRows) -> np.ndarray:

@@ -10,36 +10,32 @@ lambda is relative to the trace, so no system is worse conditioned than 1 + m / 
 What has no variation (|S|_F = 0) is predicted by the mean.
 
 Labels that are known on other rows need another factor.  Where a matrix would be too large, or where so many sets of
-rows would cost more in factors, all labels are solved together by conjugate gradients: B -> S'(P o S B) + lambda B,
-where P o centres each label over its known rows and puts 0 elsewhere.
+rows would cost more in factors, labels are solved by conjugate gradients (`iterative`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from scipy import linalg
-from scipy.sparse.linalg import LinearOperator, cg
 
 from .._checks.arguments import check_row_weights
 from .._checks.labels import some_unknown
 from .._lapack import solve_positive
-from .._moments import LabelSet, RowSums, centred_over_known, label_sets
-from .._process.threads import single_threaded_blas
+from .._moments import LabelSet, RowSums, label_sets
+from .._process.threads import check_n_jobs, single_threaded_blas
+from .iterative import conjugate_gradients
 
 # The largest matrix to form, 72 MB.
 LARGEST_GRAM = 3000
 # Iterations of the conjugate gradients that the choice counts on where labels are known on different rows: 6 to 17
 # were seen with 30 to 90 % known, 300 to 1500 features and c of .3 to 30 (11 to 42 without the preconditioner).
 _ITERATIONS = 12
-# Conjugate gradients stop when no column's residual is above this share of its right-hand side.
-_TOLERANCE = 1e-8
 
 
 def ridge_regression(
-    X: Any, Y: Any, ridge: float, *, feature_weights: Any = None, known: Any = None
+    X: Any, Y: Any, ridge: float, *, feature_weights: Any = None, known: Any = None, n_jobs: int | None = 1
 ) -> tuple[np.ndarray, np.ndarray]:
     """Ridge regression of all labels on weighted features: x -> coef x + intercept.
 
@@ -59,6 +55,8 @@ def ridge_regression(
     known : array of shape (n_samples, n_labels), bool, default=None
         The entries of Y that are known, None: all.  Each label is then fitted on its known rows: n, the means and
         lambda are those of these rows; a label without any is 0.
+    n_jobs : int or None, default=1
+        Number of threads of conjugate gradients. None: all cores. It does not change the result.
 
     Returns
     -------
@@ -86,7 +84,8 @@ def ridge_regression(
     w = np.ones(X.shape[1]) if feature_weights is None else feature_weights
     mask = some_unknown(known, Y)
     with single_threaded_blas():
-        V, intercept = coefficients(X, Y, mask, label_sets(X, Y, mask), ridge, w, np.zeros(X.shape[1]))
+        sets = label_sets(X, Y, mask)
+        V, intercept = coefficients(X, Y, mask, sets, ridge, w, np.zeros(X.shape[1]), n_threads=check_n_jobs(n_jobs))
     return np.ascontiguousarray(V.T), intercept
 
 
@@ -98,6 +97,7 @@ def coefficients(
     ridge: float,
     w: np.ndarray,
     origin: np.ndarray,
+    n_threads: int = 1,
 ) -> tuple[np.ndarray, np.ndarray]:
     """w^1/2 B (n_features, n_labels), and what is predicted at ``origin`` (n_labels,).
 
@@ -107,7 +107,9 @@ def coefficients(
     V = np.zeros((X.shape[1], Y.shape[1]))
     at_origin = np.zeros(Y.shape[1])
     if not by_factors(sets, X.shape, 1):
-        V = _by_conjugate_gradients(X, Y, known, sets, levels, w)
+        V = conjugate_gradients(
+            X, Y, known, sets, levels, w, preconditioned=X.shape[1] <= LARGEST_GRAM, n_threads=n_threads
+        )
     else:
         for each, level in zip(sets, levels, strict=True):
             if level == 0:
@@ -163,46 +165,3 @@ def solve_shifted(A: np.ndarray, levels: np.ndarray, B: np.ndarray) -> np.ndarra
         if failed := solve_positive(shifted, solution.T):
             raise linalg.LinAlgError(f"The leading minor {failed} of a ridge regression is not positive.")
     return found.transpose(0, 2, 1)
-
-
-# ---------------------------------------------------------------- conjugate gradients
-
-
-def _by_conjugate_gradients(
-    X: RowSums, Y: np.ndarray, known: np.ndarray | None, sets: list[LabelSet], levels: list[float], w: np.ndarray
-) -> np.ndarray:
-    """w^1/2 B (n_features, n_labels) of all labels.
-
-    Where it is small enough, the Gram matrix of all rows is the preconditioner: it is that of each label up to the
-    share of rows that the label knows.
-    """
-    mask = np.ones(Y.shape, dtype=bool) if known is None else known
-    root = np.sqrt(w)[:, None]
-    mean = X.means()
-    level = np.ones(Y.shape[1])
-    right = np.zeros((X.shape[1], Y.shape[1]))
-    for each, value in zip(sets, levels, strict=True):
-        level[each.labels] = value or 1.0  # nothing varies: any level gives 0
-        right[:, each.labels] = root * each.moment
-
-    def multiply(V: np.ndarray) -> np.ndarray:
-        return np.asarray(root * X.cross_moment(centred_over_known(X.project(root * V, mean), mask), mean) + level * V)
-
-    def flat(function: Callable[[np.ndarray], np.ndarray]) -> LinearOperator:
-        shape = (right.size, right.size)
-        return LinearOperator(shape, matvec=lambda v: function(v.reshape(right.shape)).ravel(), dtype=np.float64)
-
-    preconditioner = None
-    if X.shape[1] <= LARGEST_GRAM:
-        share = sum(each.count * len(each.labels) for each in sets) / mask.size
-        shifted = X.gram(mean) * (share * root * root.T)
-        shifted[np.diag_indices_from(shifted)] += level.mean()
-        factor = linalg.cho_factor(shifted, lower=True, overwrite_a=True, check_finite=False)
-        preconditioner = flat(lambda B: np.asarray(linalg.cho_solve(factor, B, check_finite=False)))
-    # One system for all labels together. With right-hand sides of length 1, no label's residual is above _TOLERANCE
-    # of its own right-hand side when SciPy stops.
-    length = np.linalg.norm(right, axis=0)
-    length[length == 0] = 1.0
-    tolerance = _TOLERANCE / np.sqrt(right.shape[1])
-    found, _ = cg(flat(multiply), (right / length).ravel(), rtol=tolerance, M=preconditioner)
-    return np.asarray(root * found.reshape(right.shape) * length)

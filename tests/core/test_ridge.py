@@ -5,6 +5,7 @@ import pytest
 import reference
 from scipy import sparse
 
+from nmlsdr import _lapack
 from nmlsdr._moments import sparse_gram
 from nmlsdr._ridge import cross_fit, regression, ridge_regression, selection
 
@@ -37,6 +38,49 @@ def draw(rng, path="primal", C=4):
 def tolerance(path):
     """Conjugate gradients stop at 1e-8 of the right-hand side."""
     return 1e-6 if path.startswith("sweeps") else 1e-11
+
+
+# ---------------------------------------------------------------- products of sparse rows
+
+
+@pytest.mark.parametrize("width", [0, 1, 15, 16, 17, 40])
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_products_of_sparse_rows_are_sums_in_the_order_of_their_entries(rng, width, index):
+    """With empty rows, stored zeros and repeated entries; read-only."""
+    indptr = np.array([0, 3, 3, 8, 9], dtype=index)
+    indices = np.array([4, 0, 4, 1, 2, 3, 4, 0, 2], dtype=index)
+    data = rng.standard_normal(9)
+    data[5] = 0.0
+    V = rng.standard_normal((5, width))
+    expected = np.zeros((4, width))
+    for i in range(4):
+        for p in range(indptr[i], indptr[i + 1]):
+            expected[i] += data[p] * V[indices[p]]
+    for array in (indptr, indices, data, V):
+        array.flags.writeable = False
+    out = np.full((4, width), np.nan)
+    _lapack.multiply_rows(data=data, indices=indices, indptr=indptr, V=V, out=out)
+    np.testing.assert_array_equal(out, expected)
+    none = np.zeros(5, dtype=index)
+    _lapack.multiply_rows(data=data[:0], indices=indices[:0], indptr=none, V=V, out=out)
+    assert not out.any()
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("partly", [False, True])
+def test_threads_of_conjugate_gradients_change_no_bit(rng, monkeypatch, form, partly):
+    monkeypatch.setattr(regression, "LARGEST_GRAM", 5)
+    X, Y = draw(rng, "sweeps, wide", C=40)
+    Y[:, 3] = 1.0  # a label that does not vary
+    known = rng.random(Y.shape) < 0.8 if partly else None
+    one, two = (ridge_regression(form(X), Y, 1.0, known=known, n_jobs=n_jobs) for n_jobs in (1, 2))
+    for first, second in zip(one, two, strict=True):
+        np.testing.assert_array_equal(first, second)
+    for c in (3, 20, 39):
+        rows = slice(None) if known is None else known[:, c]
+        alone, at_mean = ridge_regression(X[rows], Y[rows, c : c + 1], 1.0)
+        np.testing.assert_allclose(one[0][c], alone[0], atol=1e-7)
+        np.testing.assert_allclose(one[1][c], at_mean[0], atol=1e-7)
 
 
 # ---------------------------------------------------------------- the cross-fit

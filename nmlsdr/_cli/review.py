@@ -13,6 +13,7 @@ from ..inspection import _page as pages
 from ..inspection import _verdicts as verdicts
 from ..inspection import need_jinja
 from ..inspection._images import thumbnails
+from ..inspection._reasons import list_reasons, name_features, reason_columns
 from ..tables import FEATURES
 from .asking import ask_rows, check_asking, rank_annotations
 from .checks import input_files
@@ -85,6 +86,9 @@ def _write_list(path: str, found: Any, method: Any, table: Table, args: argparse
     if args.explain:
         with console.step("find the neighbours"):
             columns += _neighbors(found, getattr(method, "embedding_", table.data), table, args)
+        if hasattr(method, "coef_"):
+            features = name_features(_columns_of_features(table), table.plan)
+            columns += reason_columns(list_reasons(method, _scaled(table, args), found.row, found.label, features))
     if path.lower().endswith((".csv", ".tsv")) or path == "-":
         columns = verdicts.for_spreadsheets(columns)
     counts = [
@@ -108,6 +112,17 @@ def _neighbors(found: Any, Z: Any, table: Table, args: argparse.Namespace) -> ve
         columns.append((f"near_{j + 1}_given", np.where(given == -1, "", given.astype(str)).astype(object)))
         columns.append((f"near_{j + 1}_distance", verdicts.three_digits(distances)))
     return columns
+
+
+def _columns_of_features(table: Table) -> list[str]:
+    """The column of each feature."""
+    return [name for name, n_features in table.features_of_columns() for _ in range(n_features)]
+
+
+def _scaled(table: Table, args: argparse.Namespace) -> Any:
+    """The features as the method was fitted on them."""
+    scaler = scaler_for(args, table)
+    return table.data if scaler is None else scaler.fit_transform(table.data)
 
 
 def name_all_rows(table: Table) -> verdicts.Columns:
@@ -147,16 +162,12 @@ def check_columns(table: Table, args: argparse.Namespace) -> None:
 
 def page_facts(found: Any, method: Any, table: Table, args: argparse.Namespace, kind: str = "") -> dict[str, Any]:
     """What a page shows of these annotations; their kind is that of the arguments if no other one is said."""
-    X = table.data
-    scaler = scaler_for(args, table)
-    columns = names = verdicts.names_or_numbers(table.feature_names, "feature", X.shape[1])
-    read = X
+    columns = names = verdicts.names_or_numbers(table.feature_names, "feature", table.data.shape[1])
+    read: Any = table.data
     plan = None
-    texts = list[str]()
     if table.columns is not None:
         read = table.columns
         plan = table.plan
-        texts = [c.name for c in plan.columns if c.kind in ("text", "words")]
         columns = [c.name for c in plan.columns if c.kind in (*FEATURES, "text") and c.name != args.image]
     shown = pages.Shown(
         source=PurePath(args.data).name,
@@ -169,10 +180,9 @@ def page_facts(found: Any, method: Any, table: Table, args: argparse.Namespace, 
         names=names,
         plan=plan,
     )
-    X = X if scaler is None else scaler.fit_transform(X)
     near = {"metric": args.metric, "n_jobs": args.jobs}
-    facts = pages.describe_entries(method, X, found, shown, kind=kind or args.kind, **near)
-    facts["always"] = [j for j, name in enumerate(facts["columns"]) if name in (args.show or texts)]
+    facts = pages.describe_entries(method, _scaled(table, args), found, shown, kind=kind or args.kind, **near)
+    facts["always"] = [j for j, name in enumerate(facts["columns"]) if name in (args.show or ())]
     if args.image:
         (paths,) = shown.cells(facts["rows"], [args.image])
         facts["pictures"] = thumbnails(os.path.dirname(os.path.abspath(args.data)), paths)

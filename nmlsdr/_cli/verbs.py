@@ -142,7 +142,10 @@ GROUPS: dict[str, Options] = {
             "its interval",
             count,
         ),
-        "--explain": flag("also write the nearest labelled rows of each annotation: number or id, label and distance"),
+        "--explain": flag(
+            "also write the nearest labelled rows of each annotation (number or id, label, distance), and which words "
+            "and columns speak for its label and against it in the linear part of the model"
+        ),
         "--show": names("on a page, the columns that are shown beside each annotation (default: features and texts)"),
         "--image": option("NAME", "on a page, show this column's pictures (paths of png, jpeg, gif or webp files)"),
         "--no-cells": flag("leave the cells of the table out of a page"),

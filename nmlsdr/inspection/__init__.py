@@ -10,7 +10,9 @@ something is drawn.
     _review.py, _verdicts.py, _mistakes.py   the order of the list; its file and verdicts; how many are wrong
     _unknown.py                              which unknown labels to ask about next (active learning)
     _rows.py                                 the check of a row, by which verdicts find it again
+    _order.py                                odds, turns of both kinds, audit, what verdicts weigh
     _page.py, _html.py, _images.py           the page on which people check, made here
+    _strips.py, _reasons.py                  where a row lies in each column; words and columns that speak for a label
     review.html.jinja, review_part.html.jinja, review.css   its form
     review.js                                what it does in the browser: keys, verdicts, the list
     review_parts.js                          how it draws strips and the curve; the estimate; lines of files
@@ -20,9 +22,10 @@ something is drawn.
 from ._embedding import EmbeddingDisplay, drawn_rows, two_axes  # noqa: F401
 from ._html import need_jinja, open_template, read_asset, readable  # noqa: F401
 from ._mistakes import estimate_mistakes
-from ._page import correlations, render_part, script_and_style, write_review  # noqa: F401
+from ._page import render_part, script_and_style, write_review  # noqa: F401
 from ._review import rank_suspects
 from ._rows import check_rows  # noqa: F401
+from ._strips import correlations  # noqa: F401
 from ._unknown import rank_unknown
 from ._verdicts import names_or_numbers, read_verdicts  # noqa: F401
 

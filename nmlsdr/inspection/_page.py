@@ -22,16 +22,17 @@ from scipy import sparse
 from sklearn.pipeline import Pipeline
 
 from .._checks.arguments import check_count
-from .._checks.cells import is_null, is_number
-from .._checks.words import VERDICTS, fold
+from .._checks.cells import is_null
+from .._checks.words import VERDICTS
 from .._errors import InputError
 from .._output import write_file
 from ..graph import kneighbors
-from ..tables import typed_column
 from ._html import need_jinja, open_template, read_asset, readable
 from ._order import AUDIT
+from ._reasons import list_reasons, name_features, word_shares
 from ._review import Suspects, last_with, rank_suspects, step_with_scores
 from ._rows import check_rows
+from ._strips import columns_of_page, draw_strips, features_of_columns, marked_columns, missing_in, telling_columns
 from ._verdicts import FORMULA, Columns, labels_to_review, three_digits
 
 Facts = dict[str, Any]
@@ -40,13 +41,8 @@ TOP = 500  # entries of the list
 N_EACH = 3  # nearest rows with the label, and without it
 N_NEAREST = 5  # nearest labelled rows that are counted
 N_SEARCHED = 30  # nearest labelled rows, among which most entries have enough of both kinds
-MOST_COLUMNS = 1000  # of a page; a wider table shows those with the largest coefficients
 LONGEST_CELL = 10_000  # characters
-N_TOLD = 40  # columns of a label that have a picture, those that tell most about it
-N_MARKED = 10  # columns of an entry that are marked to speak for its label, and to speak against it
-FEW_VALUES = 5  # a column with so many different values has shares in place of a picture
-ENDS = (0.01, 0.99)  # the quantiles at which a picture begins and ends
-MARKS = (0.05, 0.25, 0.5, 0.75, 0.95)  # the quantiles of a picture
+LONG_TEXT = 40  # mean characters of the cells of a column that is shown as a text, in lines of its own
 
 
 def nearest_rows(
@@ -94,6 +90,9 @@ class Entry:
         picture; the percentages of the rows with the label and without it that are equal; None for a missing cell.
     pull : list of int
         Which of these columns, from 1, have the largest parts in the regression, with the sign of the part.
+    why : list of [str, float] or [str, float, int, int]
+        The columns and words with the largest parts in the regression, and their parts; of words the percentages of the
+        rows with the label and without it that have the word.
     """
 
     row: int
@@ -107,6 +106,7 @@ class Entry:
     near: list[int] = dataclasses.field(default_factory=list)
     at: list[Any] = dataclasses.field(default_factory=list)
     pull: list[int] = dataclasses.field(default_factory=list)
+    why: list[Any] = dataclasses.field(default_factory=list)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -160,6 +160,20 @@ class Shown:
         found = self.read[name] if isinstance(self.read, Mapping) else self._part(slice(None), [name])[:, 0]
         return missing_in(found, self._missing.get(name, ("",)))
 
+    def has_rare_values(self, name: str) -> bool:
+        """Whether the last feature of a column means that its value is rare."""
+        return self.plan is not None and any(c.name == name and c.has_other for c in self.plan.used)
+
+    @property
+    def words(self) -> set[str]:
+        """The columns whose features are words."""
+        return set() if self.plan is None else {c.name for c in self.plan.used if c.kind == "words"}
+
+    @property
+    def texts(self) -> set[str]:
+        """The columns that are texts, whether they are used or not."""
+        return set() if self.plan is None else {c.name for c in self.plan.columns if c.kind in ("words", "text")}
+
     @functools.cached_property
     def _missing(self) -> dict[str, Collection[str]]:
         """For each column that becomes features, the folded texts that mean a missing cell."""
@@ -194,35 +208,19 @@ def describe_entries(method: Any, X: Any, found: Suspects, table: Shown, *, kind
     """
     target = np.where(table.verdicts >= 0, table.verdicts, table.given)
     names = table.label_names
-    values = (found.row, found.label, found.given, three_digits(found.score), three_digits(found.odds), found.audit)
-    entries = [Entry(*one) for one in zip(*(a.tolist() for a in values), strict=True)]
-    by_label = {c: [one for one in entries if one.label == c] for c in sorted({one.label for one in entries})}
-    Z = getattr(method, "embedding_", X)
-    known = (target != -1).any(axis=1)
-
-    def nearest(some: list[Entry], among: NDArray[np.bool_], k: int) -> Iterator[tuple[Entry, Any]]:
-        at = np.array([one.row for one in some], dtype=np.intp)
-        return zip(some, nearest_rows(Z, at, among, k, **near), strict=True)
-
-    for one, pairs in nearest(entries, known, N_SEARCHED):
-        one.near = [int(target[j, one.label]) for j, _ in pairs[:N_NEAREST]]
-        one.having, one.lacking = ([(j, d) for j, d in pairs if target[j, one.label] == value] for value in (1, 0))
-    for c, own in by_label.items():
-        for field, value in (("having", 1), ("lacking", 0)):
-            few = [one for one in own if len(getattr(one, field)) < N_EACH]
-            for one, pairs in nearest(few, target[:, c] == value, N_EACH):
-                setattr(one, field, pairs)
-            for one in own:
-                setattr(one, field, [[j, float(f"{distance:.2g}")] for j, distance in getattr(one, field)[:N_EACH]])
-    columns, told = _add_parts(by_label, method, X, target, table)
+    columns = (found.row, found.label, found.given, three_digits(found.score), three_digits(found.odds), found.audit)
+    entries = [Entry(*values) for values in zip(*(a.tolist() for a in columns), strict=True)]
+    _add_neighbors(entries, getattr(method, "embedding_", X), target, **near)
+    shown, strips = _add_columns(entries, method, X, target, table)
     places = np.argwhere(table.verdicts != -1).tolist()
     earlier = [[i, c, int(table.given[i, c]), int(table.verdicts[i, c])] for i, c in places]
-    rows = {i for i, *_ in earlier} | {one.row for one in entries}
-    rows |= {j for one in entries for j, _ in one.having + one.lacking}
+    rows = {i for i, *_ in earlier} | {entry.row for entry in entries}
+    rows |= {j for entry in entries for j, _ in entry.having + entry.lacking}
     numbers = np.array(sorted(rows), dtype=np.intp)
     key, ids = table.named[0] if len(table.named) > 2 else ("", np.full(len(target), None))
-    listed = [table.source, *ids[numbers], *((one.row, names[one.label], one.given) for one in entries)]
-    cells = table.cells(numbers, columns) if columns else []
+    checks = table.named[-1][1][numbers].tolist()
+    listed = [table.source, *ids[numbers], *checks, *((one.row, names[one.label], one.given) for one in entries)]
+    cells = table.cells(numbers, shown) if shown else []
     return {
         "digest": hashlib.sha256(repr(listed).encode()).hexdigest()[:20],
         "file": re.sub(r"[^\w.-]+", "-", f"{PurePath(table.source).stem}-verdicts.csv"),
@@ -232,16 +230,17 @@ def describe_entries(method: Any, X: Any, found: Suspects, table: Shown, *, kind
         "unique": len({*ids}) == len(ids),
         "labels": list(names),
         "kind": kind,
-        "entries": [vars(one) for one in entries],
+        "entries": [vars(entry) for entry in entries],
         "rows": numbers.tolist(),
         "ids": ids[numbers].tolist(),
-        "checks": table.named[-1][1][numbers].tolist(),
+        "checks": checks,
         "has": [np.flatnonzero(on).tolist() for on in target[numbers] == 1],
         "unknown": [np.flatnonzero(on).tolist() for on in target[numbers] == -1],
         "doubtful": int((target != -1).sum()) // 10,  # of this list those that make neighbours doubtful
-        "columns": list(columns),
-        "told": told,
+        "columns": list(shown),
+        "told": strips,
         "cells": [[text[:LONGEST_CELL] for text in texts] for texts in cells],
+        "texts": [j for j, texts in enumerate(cells) if shown[j] in table.texts or _are_long(texts)],
         "earlier": earlier,
         "always": [],
         "pictures": None,
@@ -249,116 +248,74 @@ def describe_entries(method: Any, X: Any, found: Suspects, table: Shown, *, kind
     }
 
 
-def _add_parts(
-    entries: Mapping[int, list[Entry]], method: Any, X: Any, target: NDArray[Any], table: Shown
+def _are_long(texts: Sequence[str]) -> bool:
+    """Whether the cells of a column are texts to read, and no words or numbers."""
+    lengths = [len(text) for text in texts if text]
+    return bool(lengths) and sum(lengths) >= LONG_TEXT * len(lengths)
+
+
+def _add_neighbors(entries: Sequence[Entry], Z: Any, target: NDArray[Any], **near: Any) -> None:
+    """Add the nearest rows with the label of each entry and without it, and the labels of the nearest of all."""
+
+    def nearest(some: Sequence[Entry], among: NDArray[np.bool_], k: int) -> Iterator[tuple[Entry, Any]]:
+        rows = np.array([entry.row for entry in some], dtype=np.intp)
+        return zip(some, nearest_rows(Z, rows, among, k, **near), strict=True)
+
+    for entry, pairs in nearest(entries, (target != -1).any(axis=1), N_SEARCHED):
+        values = [int(target[j, entry.label]) for j, _ in pairs]
+        entry.near = values[:N_NEAREST]
+        entry.having = [pair for pair, value in zip(pairs, values, strict=True) if value == 1]
+        entry.lacking = [pair for pair, value in zip(pairs, values, strict=True) if value == 0]
+    for c, group in _by_label(entries).items():
+        for field, value in (("having", 1), ("lacking", 0)):
+            short = [entry for entry in group if len(getattr(entry, field)) < N_EACH]
+            for entry, pairs in nearest(short, target[:, c] == value, N_EACH):
+                setattr(entry, field, pairs)
+            for entry in group:
+                setattr(entry, field, [[j, float(f"{d:.2g}")] for j, d in getattr(entry, field)[:N_EACH]])
+
+
+def _by_label(entries: Sequence[Entry]) -> dict[int, list[Entry]]:
+    """The entries of each label."""
+    groups: dict[int, list[Entry]] = {c: [] for c in sorted({entry.label for entry in entries})}
+    for entry in entries:
+        groups[entry.label].append(entry)
+    return groups
+
+
+def _add_columns(
+    entries: Sequence[Entry], method: Any, X: Any, target: NDArray[Any], table: Shown
 ) -> tuple[Sequence[str], Facts]:
-    """Add what speaks for and against the label of each entry; return the columns of the page, and what labels share.
-
-    The part of a column in the regression is the sum over its features of coefficient times deviation from the mean.
-    For standardised features this is the coefficient times the standardised value.
-
-    Each label has a line for each column that tells something about it: the number of the column, and if it holds
-    numbers the two ends of its picture, as the table has them, and five quantiles of the rows with the label and of
-    those without, on a scale from 0 to 99.
-    """
-    columns = table.columns
+    """Add what speaks for and against the label of each entry; return the columns of the page, and their strips."""
     feature_columns = table.feature_columns
     coef = getattr(method, "coef_", None)
     if coef is None or len(feature_columns) != X.shape[1]:
-        return columns[:MOST_COLUMNS], {}
-    if len(columns) > MOST_COLUMNS:
-        order = np.argsort(-np.abs(coef).max(axis=0), kind="stable")
-        kept = set(list(dict.fromkeys(feature_columns[j] for j in order))[:MOST_COLUMNS])
-        columns = [name for name in columns if name in kept]
-    places = {name: j for j, name in enumerate(columns)}
-    texts = {column.name for column in (table.plan.used if table.plan else ()) if column.kind == "words"}
-    features: dict[str, list[int]] = {name: [] for name in columns if name not in texts}
-    for f, name in enumerate(feature_columns):
-        features.get(name, []).append(f)
-    # Above 1, if a feature and a label correlate by more than so many features do by chance at most.
-    clear = correlations(X, target) ** 2 * (target != -1).sum(axis=0) / (2 * np.log(2 * X.shape[1]))
-    by_column = X.tocsc() if sparse.issparse(X) else X
-    target = np.asfortranarray(target, dtype=np.float32)
-    strong = {c: {name: clear[at, c].max(initial=0.0) for name, at in features.items()} for c in entries}
-    lists = {c: sorted((n for n in features if of[n] > 1.0), key=lambda n: -of[n])[:N_TOLD] for c, of in strong.items()}
-    found: dict[tuple[int, str], Any] = {}
-    for name in columns:  # once each, since their rows are sorted for all labels together
-        labels = [c for c in entries if name in lists[c]]
-        if not labels:
-            continue
-        block = by_column[:, features[name]]
-        missing = table.absent(name)
-        block = block.toarray() if sparse.issparse(block) else block
-        order = np.flatnonzero(~missing)
-        order = order[np.argsort(block[order, 0], kind="stable")]
-        for c in labels:
-            rows = np.array([one.row for one in entries[c]])
-            ends, marks, at, counts = _strip(block, target[:, c], rows, order)
-            line = [places[name], *(text[:20] for text in table.cells(ends, [name])[0]), *marks]
-            part = (block[rows] - method.mean_[features[name]]) @ coef[c, features[name]]
-            found[c, name] = line, at, missing[rows], np.where(missing[rows], 0.0, part * counts)
-    for c, names in lists.items():
-        for i, one in enumerate(entries[c]):
-            one.at = [None if found[c, name][2][i] else found[c, name][1][i] for name in names]
-            parts = np.array([0.0, *(found[c, name][3][i] for name in names)])
-            size = np.abs(parts)
-            first = -1 if one.given == 1 else 1
-            some = [k for k in np.argsort(-size, kind="stable").tolist() if size[k] > 0.05 * size.max()]
-            one.pull = [s * k for s in (first, -first) for k in [k for k in some if s * parts[k] > 0][:N_MARKED]]
-    return columns, {str(c): [found[c, name][0] for name in names] for c, names in lists.items()}
+        return columns_of_page(table.columns, feature_columns, None), {}
+    columns = columns_of_page(table.columns, feature_columns, coef)
+    groups = _by_label(entries)
+    features = features_of_columns(columns, feature_columns)
+    pictured = {name: at for name, at in features.items() if name not in table.words}
+    telling = telling_columns(pictured, X, target, groups)
+    rows = {c: np.array([entry.row for entry in group]) for c, group in groups.items()}
+    strips = draw_strips(rows, telling, features, method, X, target, table)
+    for c, group in groups.items():
+        for i, entry in enumerate(group):
+            entry.at = [strip.places[i] for strip in strips[c]]
+            entry.pull = marked_columns([strip.parts[i] for strip in strips[c]], entry.given)
+    if columns:
+        _add_reasons(entries, method, X, target, table)
+    return columns, {str(c): [strip.line for strip in strips[c]] for c in groups}
 
 
-def correlations(X: Any, target: NDArray[Any]) -> NDArray[np.float64]:
-    """Correlation of each feature with each label, (D, C), over the rows where it is known; 0 if it is not defined."""
-    known = (target != -1).astype(float)
-    on = (target == 1).astype(float)
-    n = known.sum(axis=0)
-    share = on.sum(axis=0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        mean = X.T @ known / n
-        variance = (X.multiply(X) if sparse.issparse(X) else X * X).T @ known - n * mean**2
-        found = (X.T @ on - mean * share) / np.sqrt(variance * share * (1 - share / n))
-    return np.nan_to_num(found, posinf=0.0, neginf=0.0)
-
-
-def _strip(
-    values: NDArray[Any], y: NDArray[Any], rows: NDArray[np.intp], order: NDArray[np.intp]
-) -> tuple[NDArray[np.intp], list[int], list[Any], Any]:
-    """Where rows stand among the rows with a label and without it, in one column.
-
-    Of numbers the two rows at the ends, the quantiles of both groups, and the places of the rows; of anything else the
-    percentages of both groups that are equal to each row.  At last, whether that can be told from chance.  `order` are
-    the rows whose cell is not missing, by their values.
-    """
-    own = y[order]
-    first = values[:, 0]
-    groups = [order[np.flatnonzero(own == value)] for value in (1, 0)]
-    order = order if own.min(initial=0) >= 0 else order[own != -1]
-    if not min(map(len, groups)):  # of one group all cells are missing
-        return order[:0], [], [None] * len(rows), 0
-    ends = order[np.round(np.multiply(ENDS, len(order) - 1)).astype(int)]
-    low, high = first[ends]
-    some = order[:: max(1, len(order) // 100)]  # which tell it of most columns
-    if low < high and any(np.count_nonzero(np.diff(first[at])) >= FEW_VALUES for at in (some, order)):
-        marks = np.concatenate([first[g[np.round(np.multiply(MARKS, len(g) - 1)).astype(int)]] for g in groups])
-        places = np.clip(99 * (np.append(marks, first[rows]) - low) / (high - low), 0, 99).astype(int).tolist()
-        return ends, places[: len(marks)], places[len(marks) :], 1
-    different, which = np.unique(values[rows], axis=0, return_inverse=True)
-    shares = np.array([[(values[g] == one).all(axis=1).mean() for g in groups] for one in different])
-    n = np.array([len(g) for g in groups])
-    share = shares @ n / n.sum()
-    counts = (shares[:, 0] - shares[:, 1]) ** 2 > 4 * share * (1 - share) * (1 / n).sum()
-    return ends[:0], [], np.round(100 * shares[which.ravel()]).astype(int).tolist(), counts[which.ravel()]
-
-
-def missing_in(column: Any, words: Collection[str]) -> NDArray[np.bool_]:
-    """Which cells of an array's or a file's column are missing: NaN, or one of these folded words."""
-    values = getattr(column, "values", column)
-    plain = not any(map(is_number, words))
-    if plain and getattr(values, "dtype", np.dtype(object)).kind in "biuf":
-        return np.isnan(values) & ("" in words)
-    texts = (column if hasattr(column, "texts") else typed_column(column.tolist())).texts
-    return np.array([fold(text) in words for text in texts.different], dtype=bool)[texts.codes]
+def _add_reasons(entries: Sequence[Entry], method: Any, X: Any, target: NDArray[Any], table: Shown) -> None:
+    """Add the words and columns of each entry that have the largest parts in the regression."""
+    rows = np.array([entry.row for entry in entries], dtype=np.intp)
+    labels = np.array([entry.label for entry in entries], dtype=np.intp)
+    reasons = list_reasons(method, X, rows, labels, name_features(table.feature_columns, table.plan))
+    words = {(entry.label, r.feature) for entry, own in zip(entries, reasons, strict=True) for r in own}
+    shares = word_shares(X, target, {pair for pair in words if pair[1] >= 0})
+    for entry, own in zip(entries, reasons, strict=True):
+        entry.why = [[r.name, float(f"{r.part:.2g}"), *shares.get((entry.label, r.feature), ())] for r in own]
 
 
 def texts_of(column: NDArray[Any]) -> list[str]:

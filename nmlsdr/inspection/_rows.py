@@ -10,6 +10,7 @@ from scipy import sparse
 
 from .._checks.cells import is_null
 from .._checks.words import trim
+from .._errors import InputError
 from ..tables import hash_numbers
 
 Hashes = NDArray[np.uint64]
@@ -37,6 +38,11 @@ def check_rows(table: Any, y: NDArray[Any]) -> NDArray[Any]:
     ndarray of shape (n,), str
         Eight hexadecimal digits each. The first is a letter, because spreadsheets take 12345678 and 1234e567 for
         numbers. A row of another table has one of 1000 checks with a probability of 2 in a million.
+
+    Raises
+    ------
+    ValueError
+        If two columns have the same name.
 
     Examples
     --------
@@ -73,7 +79,14 @@ def hash_rows(table: Any, n: int) -> Hashes:
         return sums
     if not isinstance(table, dict):
         columns = np.asarray(table).T
-        table = dict(zip(map(str, getattr(table, "columns", range(len(columns)))), columns, strict=True))
+        names = [str(name) for name in getattr(table, "columns", range(len(columns)))]
+        if len(set(names)) < len(names):
+            twin = next(name for j, name in enumerate(names) if name in names[:j])
+            raise InputError(
+                f"The table has {names.count(twin)} columns named {twin!r}, which row checks cannot tell apart; "
+                "rename or drop one."
+            )
+        table = dict(zip(names, columns, strict=True))
     for weight, column in zip(_of_texts(table), table.values(), strict=True):
         sums += weight * _of_column(column)
     return sums

@@ -2,7 +2,7 @@
 // never as markup.  Other scripts of the page see the events "review-ready", "review-entry" and "review-picture" of the
 // document, and send "review-show" with {row, label}.
 (async function () {
-  const { unpack, make, isolated, readable, plural, small, cell, strip, widthsOf, front, inOrder, estimate, drawCurve, markWide, csvLine, parse } = reviewParts;
+  const { unpack, make, isolated, readable, plural, small, cell, reasonsOf, marked, strip, widthsOf, front, inOrder, estimate, drawCurve, markWide, csvLine, parse } = reviewParts;
   const pick = (id) => document.getElementById("rv-" + id);
   if (!window.DecompressionStream) { pick("old").hidden = false; return; }
   const data = await unpack(pick("data").textContent);
@@ -233,6 +233,7 @@
     pick("own").hidden = !data.pictures;
     if (data.pictures) pick("own").replaceChildren(pictureOf(one.row));
     showOthers(one);
+    showTexts(one);
     showCells(one);
     for (const other of pick("list").querySelectorAll("[aria-selected=true]")) other.setAttribute("aria-selected", "false");
     const item = document.getElementById("rv-o" + current);
@@ -257,7 +258,17 @@
     return (names(has) || "none") + (unknown.length ? "; unknown: " + (unknown.length > 3 ? plural(unknown.length, "label") : names(unknown)) : "");
   }
 
-  // The row beside its nearest labelled rows: a line for each column.
+  // The texts of the row, in which the words are marked that speak for the label and against it, and those of its neighbours.
+  function showTexts(one) {
+    const textsOf = (row) => data.texts.map((j) => [data.columns[j], data.cells[j][places.get(row)]]).filter(([, text]) => text);
+    const line = ([name, text], contents) => make("p", { class: "rv-text" }, ...(data.texts.length > 1 ? [small(readable(name) + ": ")] : []), ...contents(text));
+    pick("text").replaceChildren(...textsOf(one.row).map((pair) => line(pair, (text) => [marked(text, one.why)])));
+    pick("why").replaceChildren(...reasonsOf(one.why || []));
+    const side = (word, rows) => (rows.length ? [make("h4", {}, "Texts of the nearest rows " + word + " ", ...quoted(one.label)), ...rows.flatMap(([row]) => [make("p", { class: "rv-whose quiet" }, ...nameOf(row)), ...textsOf(row).map((pair) => line(pair, cell))])] : []);
+    pick("near").replaceChildren(...(data.texts.length ? [...side("with", one.having), ...side("without", one.lacking)] : []));
+  }
+
+  // The row beside its nearest labelled rows: a line for each column that is no text.
   function showCells(one) {
     const sides = [one.having, one.lacking], near = sides.flat(), rows = [one.row, ...near.map(([row]) => row)], at = rows.map((row) => places.get(row));
     const edges = new Set([1, 1 + one.having.length]), classOf = (k) => (k ? edges.has(k) ? "edge" : "" : "own");
@@ -267,7 +278,7 @@
     const names = rows.map((row, k) => make("th", { scope: "col", class: classOf(k) }, ...(k ? [...(idOf(row) === null ? [] : [isolated(idOf(row))]),
       small("row\u00a0" + row), ...(notes[k] ? [make("span", { class: "rv-note" }, notes[k])] : [])] : ["this row"])));
     const told = data.told[one.label] || [], lines = new Map(told.map((line, k) => [line[0], k])), pulls = new Map(one.pull.map((k) => [told[Math.abs(k) - 1][0], k]));
-    const columns = [...new Set([...pulls.keys(), ...lines.keys(), ...data.columns.keys()])];
+    const columns = [...new Set([...pulls.keys(), ...lines.keys(), ...data.columns.keys()])].filter((j) => !data.texts.includes(j));
     const shown = columns.filter((j, place) => unfolded || place < FOLDED || data.always.includes(j));
     const given = rows.map(labelsOf), texts = shown.map((j) => at.map((place) => data.cells[j][place]));
     const line = (head, drawn, contents) => make("tr", {}, head, make("td", {}, drawn), ...contents.map((content, k) =>

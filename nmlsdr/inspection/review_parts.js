@@ -42,7 +42,7 @@ const reviewParts = (() => {
   const rect = (x, y, width, height) => "M" + x + " " + y + "h" + width + "v" + height + "h" + -width + "z";
   function strip(line, at, name) {
     if (at === null) return small("missing here");
-    if (typeof at !== "number") return small("the same in " + at[0] + "\u202f% with, " + at[1] + "\u202f% without");
+    if (typeof at !== "number") return small((at[2] ? "a rare value, as in " : "the same in ") + at[0] + "\u202f% with, " + at[1] + "\u202f% without");
     const [, low, high, ...marks] = line, groups = [marks.slice(0, 5), marks.slice(5)];
     if (!bases.has(line)) {
       const bars = groups.map((q, k) => shape("path", { class: k ? "rv-off" : "rv-on", d: ((y) => rect(2 + q[1], y, Math.max(1, q[3] - q[1]), 8) + rect(1.25 + q[2], y, 1.5, 8)
@@ -55,6 +55,34 @@ const reviewParts = (() => {
     drawn.firstChild.setAttribute("aria-label", "this row is " + where(groups[0]) + " of the rows with " + readable(name) + ", " + where(groups[1]) + " of those without");
     drawn.firstChild.lastChild.setAttribute("d", rect(1 + at, 0, 2.5, 22));
     return drawn;
+  }
+
+  // Why an entry is doubted: columns are [name, part], words [word, part, percentage of the rows with the label and without].
+  const isWord = (reason) => reason.length > 2;
+  function reasonsOf(why) {
+    const sides = [["▲ for the label: ", why.filter(([, part]) => part > 0)], ["▼ against it: ", why.filter(([, part]) => part < 0)]].filter(([, some]) => some.length);
+    const shown = (reason) => [isWord(reason) ? "“" : "", isolated(reason[0]), isWord(reason) ? "” (" + reason[2] + "\u202f% with, " + reason[3] + "\u202f% without)" : ""];
+    return sides.flatMap(([head, some], k) => [k ? "; " : "Linear part of the model: ", head, ...some.flatMap((reason, j) => [j ? ", " : "", ...shown(reason)]), k === sides.length - 1 ? "." : ""]);
+  }
+
+  // A text in which the words are marked that speak for the label and against it.
+  const letter = "[\\p{L}\\p{N}_]", UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
+  function marked(text, why) {
+    const signs = new Map((why || []).filter(isWord).map(([word, part]) => [word.toLowerCase(), part]));
+    if (!signs.size) return isolated(text);
+    const patterns = [...signs.keys()].sort((a, b) => b.length - a.length).map((word) => {
+      const escaped = word.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
+      return UNSPACED.test(word) ? escaped : "(?<!" + letter + ")" + escaped + "(?!" + letter + ")";
+    });
+    const made = make("bdi");
+    let end = 0;
+    for (const match of text.matchAll(new RegExp(patterns.join("|"), "giu"))) {
+      const part = signs.get(match[0].toLowerCase());
+      made.append(readable(text.slice(end, match.index)), make("mark", { class: part > 0 ? "for" : "against" }, readable(match[0])));
+      end = match.index + match[0].length;
+    }
+    made.append(readable(text.slice(end)));
+    return made;
   }
 
   // Columns so wide that no word of up to 20 letters is broken, if need be in smaller letters.  Where a window lacks the room
@@ -203,5 +231,5 @@ const reviewParts = (() => {
     return rows.filter((row) => row.some((one) => one.trim()));
   }
 
-  return { unpack, make, isolated, readable, plural, small, cell, strip, widthsOf, front, inOrder, estimate, drawCurve, markWide, csvLine, parse };
+  return { unpack, make, isolated, readable, plural, small, cell, reasonsOf, marked, strip, widthsOf, front, inOrder, estimate, drawCurve, markWide, csvLine, parse };
 })();

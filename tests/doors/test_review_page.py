@@ -9,6 +9,7 @@ import re
 import sys
 import zlib
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -19,7 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from nmlsdr import MultiLabelPropagation, ResidualPropagation
-from nmlsdr.inspection import _page, rank_suspects, read_verdicts, write_review
+from nmlsdr.inspection import _page, _reasons, _strips, rank_suspects, read_verdicts, write_review
 from nmlsdr.inspection._images import thumbnails
 from nmlsdr.inspection._rows import check_rows, hash_rows
 from nmlsdr.inspection._verdicts import escape_formula
@@ -133,7 +134,7 @@ def test_other_rows_and_other_methods_have_a_page_too(fitted, tmp_path, form):
 
 
 def test_a_very_wide_table_shows_the_columns_that_matter(rng, tmp_path, monkeypatch):
-    monkeypatch.setattr(_page, "MOST_COLUMNS", 50)
+    monkeypatch.setattr(_strips, "MOST_COLUMNS", 50)
     y = (rng.random((60, 2)) < 0.4).astype(int)
     X = rng.normal(size=(60, 200))
     X[:, [150, 60]] += 3 * y
@@ -449,7 +450,7 @@ def test_correlations_are_those_of_the_rows_where_a_label_is_known(rng):
     known = y != -1
     wanted = [[np.corrcoef(X[known[:, c], j], y[known[:, c], c])[0, 1] for c in (0, 1)] for j in (0, 1)]
     for rows in (X, sparse.csr_array(X)):
-        np.testing.assert_allclose(_page.correlations(rows, y), [*wanted, [0, 0]], atol=1e-7)
+        np.testing.assert_allclose(_strips.correlations(rows, y), [*wanted, [0, 0]], atol=1e-7)
 
 
 @pytest.mark.filterwarnings("ignore:60 of 300 rows lie in components")
@@ -474,7 +475,7 @@ def test_pictures_have_quantiles_of_both_groups_and_shares_where_values_are_few(
         own = X[one["row"]]
         equal = [round(100 * np.mean(X[y[:, 0] == value, 1] == own[1])) for value in (1, 0)]
         assert one["at"] == [int(np.clip(99 * (own[0] - low) / (high - low), 0, 99)), equal]
-    monkeypatch.setattr(_page, "N_TOLD", 1)
+    monkeypatch.setattr(_strips, "N_PICTURES", 1)
     write_review(tmp_path / "a.html", model, X, y, top=30)
     assert [line[0] for line in unpack(tmp_path / "a.html")["told"]["0"]] == [0]
 
@@ -483,7 +484,7 @@ def test_a_category_is_compared_as_a_whole():
     """Three categories as three features of one column: those of rows 0 and 2 differ, although both lack the third."""
     X = np.eye(3)[[0, 0, 1, 2, 2]]
     y = np.array([1, 1, 1, 0, 0])
-    ends, marks, at, counts = _page._strip(X, y, np.array([0, 2]), np.arange(5))
+    ends, marks, at, counts = _strips._compare_groups(X, None, _strips.group_rows(np.arange(5), y), np.array([0, 2]))
     assert (ends.size, marks, at) == (0, [], [[67, 0], [33, 0]])
     assert counts.tolist() == [False, False]  # of so few rows
 
@@ -545,8 +546,68 @@ def test_the_digest_is_that_of_the_list(fitted, tmp_path):
     for names in ("abc", "abd"):
         write_review(tmp_path / "a.html", model, X, pd.DataFrame(y, columns=list(names)))
         digests.append(unpack(tmp_path / "a.html")["digest"])
-    assert digests[0] == digests[1]
-    assert len(set(digests)) == 5
+    assert len(set(digests)) == 6  # the cells of other rows have other checks
+
+
+def test_two_columns_of_one_name_are_refused(fitted, tmp_path):
+    """The check and the page would know different ones."""
+    model, X, y = fitted
+    table = pd.DataFrame(X[:, :2], columns=["a", "a"])
+    for call in (
+        lambda: write_review(tmp_path / "a.html", model, X, y, table=table),
+        lambda: check_rows(table, y),
+    ):
+        with pytest.raises(ValueError, match=r"The table has 2 columns named 'a', .*rename or drop one"):
+            call()
+    assert not (tmp_path / "a.html").exists()
+
+
+def test_reasons_are_the_linear_part_of_the_model_by_hand():
+    """Two features of one column, a word that is there, and one that is not; dense as CSR."""
+    plan = Plan((Column("wood", "category", levels={"oak": "oak", "ash": "ash"}), words_column("note", ["axe", "saw"])))
+    names = [column.name for column in plan.used for _ in column.feature_names]
+    features = _reasons.name_features(names, plan)
+    method = SimpleNamespace(coef_=np.array([[2.0, -1.0, 0.5, 4.0]]), mean_=np.array([0.5, 0.25, 0.25, 0.25]))
+    X = np.array([[1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 2.0], [0.0, 0.0, 0.0, 0.0]])
+    expected = [
+        [("wood", -1, 1.25), ("axe", 2, 0.375)],  # 2 x .5 - 1 x -.25; .5 x .75
+        [("saw", 3, 7.0), ("wood", -1, -1.75)],
+        [("wood", -1, -0.75)],
+    ]
+    for rows in (X, sparse.csr_array(X)):
+        found = _reasons.list_reasons(method, rows, np.arange(3), np.zeros(3, dtype=np.intp), features)
+        assert [[tuple(reason) for reason in one] for one in found] == expected
+        shares = _reasons.word_shares(rows, np.array([[1], [0], [0]]), {(0, 2), (0, 3)})
+        assert shares == {(0, 2): [100, 0], (0, 3): [0, 50]}
+    columns = dict(_reasons.reason_columns(found))
+    assert columns["speaks_for"].tolist() == ['wood +1.2; "axe" +0.38', '"saw" +7', ""]
+    assert columns["speaks_against"].tolist() == ["", "wood -1.8", "wood -0.75"]
+
+
+def words_column(name, words):
+    return Column(name, "words", words=dict.fromkeys(words, 1.0))
+
+
+def test_rare_values_are_not_called_the_same(rng, tmp_path):
+    """Of 300 clerks most have few rows; most of them share the feature "(other)", which tells the label."""
+    n = 1600
+    y = (rng.random((n, 1)) < 0.4).astype(int)
+    clerk = np.where(y[:, 0] == 1, [f"c{i % 50}" for i in range(n)], [f"c{i % 300}" for i in range(n)])
+    table = pd.DataFrame({"clerk": clerk, "size": rng.normal(size=n).round(2)})
+    given = np.where(rng.random(y.shape) < 0.1, 1 - y, y)
+    encoder = TableEncoder().fit(table)
+    (column,) = (column for column in encoder.plan_.columns if column.name == "clerk")
+    assert column.has_other
+    model = make_pipeline(encoder, StandardScaler(), ResidualPropagation(n_neighbors=5, n_estimators=0))
+    write_review(tmp_path / "a.html", model.fit(table, given), table, given)
+    page = unpack(tmp_path / "a.html")
+    place = [line[0] for line in page["told"]["0"]].index(page["columns"].index("clerk"))
+    rare = ~np.isin(clerk, list(column.levels.values()))
+    percentages = [round(100 * rare[given[:, 0] == value].mean()) for value in (1, 0)]
+    assert any(rare[one["row"]] for one in page["entries"])
+    for one in page["entries"]:
+        at = one["at"][place]
+        assert (at == [*percentages, 1]) if rare[one["row"]] else len(at) == 2
 
 
 # ---------------------------------------------------------------- the command

@@ -3,27 +3,23 @@
 import os
 import re
 import unicodedata
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._checks.cells import about_crosses, plain_labels
 from .._checks.label_sets import indicator
-from .._checks.words import BLANKS, CROSS, LABEL_WORDS, MISSING, NO_LABEL, fold, label_words, two_languages
+from .._checks.words import BLANKS, CROSS, LABEL_WORDS, MISSING, fold, label_words, two_languages
 from .._errors import shorten
 from ._columns import Table, Texts
-from ._dates import match_date
 from ._files import DataFileError, Form, Lines, Path_, Problem, check_size, foreign_bytes, place
-from ._lists import SEPARATORS
-from ._numbers import is_number
-from ._roles import Split, nearest
+from ._label_lists import Lists
+from ._roles import Split
 
 LEAST_LETTERS = 5  # of a word in which a label may differ by a letter from another one
 MOST_PAIRS = 3  # of such labels that are named
-CHANCE = 1e-4  # accepted probability that a label of its frequency never stands beside another
 
 
 def label_columns(table: Table, split: Split, problems: list[Problem], *, all_known: bool = False) -> NDArray[np.int64]:
@@ -59,73 +55,6 @@ def label_columns(table: Table, split: Split, problems: list[Problem], *, all_kn
 # ---------------------------------------------------------------- labels that are given as lists
 
 
-class Lists(NamedTuple):
-    """What separates the labels of a list, and the word in place of a list without labels."""
-
-    separator: str = ";"
-    no_label: str | None = None
-
-    def tags(self, cell: str) -> set[str]:
-        """Return the labels of one cell."""
-        return {tag for part in cell.split(self.separator) if (tag := part.strip(BLANKS))}
-
-
-def find_lists(cells: Iterable[str] | Mapping[str, int], separator: str | None, no_label: str | None) -> Lists:
-    """Return how labels are listed, by what the separator and the word do; what is given is not looked for.
-
-    The separator leaves the fewest different labels. The word never stands beside another label, although it is so
-    frequent that a label would; or it is one of the usual words. An empty `no_label` says that there is none.
-
-    Examples
-    --------
-    >>> find_lists(["flu|cold", "flu", "cold", "keine", "keine", "flu|gout", "gout, acute|cold"], None, None)
-    Lists(separator='|', no_label='keine')
-    """
-    counts = Counter(cells)
-    if separator is None:
-        found = [mark for mark in SEPARATORS if any(mark in cell for cell in counts)]
-        n_tags = {mark: len(set().union(*map(Lists(mark).tags, counts))) for mark in found}
-        separator = min(found, key=lambda mark: n_tags[mark], default=";")
-        n_recurring = sum(len(Lists(separator).tags(cell)) for cell in counts) - n_tags.get(separator, 0)
-        if separator not in (";", "|") and not n_recurring:
-            separator = next((mark for mark in found if mark in (";", "|")), ";")
-    lists = Lists(separator, no_label or None)
-    if no_label is not None:
-        return lists
-    alone = Counter[str]()
-    beside = Counter[str]()
-    for cell, count in counts.items():
-        tags = lists.tags(cell)
-        for tag in tags:
-            (alone if len(tags) == 1 else beside)[tag] += count
-    share = sum(beside.values()) / max(1, sum(beside.values()) + sum(alone.values()))
-    for tag, count in alone.most_common():
-        # Labels stand alone in this share of their cells; so many of them in a row are no chance.
-        if tag not in beside and ((1 - share) ** count < CHANCE or fold(tag) in NO_LABEL):
-            return lists._replace(no_label=tag)
-    return lists
-
-
-def check_lists(cells: Mapping[str, int], lists: Lists, where: str, is_sure: bool) -> None:
-    """Raise if cells are probably no lists of labels.
-
-    Parameters
-    ----------
-    cells : dict of str to int
-        How often each cell occurs.
-    lists : Lists
-    where : str
-        The place of the column.
-    is_sure : bool
-        Whether the person said what is between the labels.
-    """
-    filled = [text for text in map(fold, cells) if text not in MISSING and text != fold(lists.no_label or "")]
-    if filled and not is_sure and all(is_number(text) or match_date(text) for text in filled):
-        shown = ", ".join(repr(shorten(text, 20)) for text in filled[:3])
-        what = f"its cells are numbers or dates ({shown}), which are seldom labels"
-        raise DataFileError(f"{where}: {what}; if they are, say so with --separator ';'.")
-
-
 def similar_names(counts: Mapping[str, int]) -> list[str]:
     """Return a note if names of labels probably are spellings of one name.
 
@@ -153,23 +82,6 @@ def similar_names(counts: Mapping[str, int]) -> list[str]:
     shown = ", ".join(pairs[:MOST_PAIRS]) + (f" and {len(pairs) - MOST_PAIRS} more pairs" * (len(pairs) > MOST_PAIRS))
     how = "differ only in case, accents, a letter or the order of words"
     return [f"the labels {shown} {how}; if they mean the same, make spellings equal first"]
-
-
-def refuse_unused(cells: Mapping[str, int], lists: Lists, given: Mapping[str, str]) -> None:
-    """Raise for a given separator or word for no label that no cell has, and name what was probably meant."""
-    tags = set().union(*map(lists.tags, cells))
-    if "separator" in given and not any(lists.separator in cell for cell in cells):
-        meant = find_lists(cells, None, "").separator
-        n_cells = sum(count for cell, count in cells.items() if meant in cell)
-        n_labels = len(set().union(*map(Lists(meant).tags, cells)))
-        if n_labels < len(tags):
-            what = f"no list of labels has the separator {lists.separator!r}; {n_cells} have {meant!r}"
-            raise DataFileError(f": {what}, which gives {n_labels} labels in place of {len(tags)}; give that one.")
-    if "no_label" in given and lists.no_label and lists.no_label not in tags:
-        usual = find_lists(cells, lists.separator, None).no_label
-        meant = f"; did you mean {shorten(usual)!r}?" if usual else nearest(lists.no_label, sorted(tags))
-        what = f"no list of labels is {shorten(lists.no_label)!r}, the word for no label"
-        raise DataFileError(f": {what}{meant or '; leave that word out.'}")
 
 
 def listed_labels(

@@ -12,7 +12,7 @@ from sklearn.utils import Bunch
 
 from .._checks.words import names_rows
 from .._errors import shorten
-from . import _labels
+from . import _label_lists, _labels
 from ._columns import Cells, Table, Texts, tally
 from ._deciding import Choices, Deciding
 from ._files import DataFileError, Form, Path_, Problem, foreign_bytes, named, place, problems_in_words
@@ -326,12 +326,16 @@ def _read_lists(
     """Read labels from columns of lists, in place."""
     counts = tally(pair for column in columns for pair in zip(column.different, column.counts.tolist(), strict=True))
     how = roles.separator, roles.no_label
-    table.lists = _labels.find_lists(counts, *how) if plan else _labels.Lists(how[0] or ";", how[1])
+    table.lists = _label_lists.find_lists(counts, *how) if plan else _label_lists.Lists(how[0] or ";", how[1])
     own = plan.labels if isinstance(plan, Plan) else {}  # what the table of the fit had, this one may lack
     given = {name: value for name in ("separator", "no_label") if (value := getattr(roles, name)) is not None}
-    _labels.refuse_unused(counts, table.lists, {name: value for name, value in given.items() if value != own.get(name)})
+    _label_lists.refuse_unused(
+        counts, table.lists, {name: value for name, value in given.items() if value != own.get(name)}
+    )
     if isinstance(plan, Choices):
-        _labels.check_lists(counts, table.lists, place(None, roles.lists[0]), roles.separator is not None)
+        _label_lists.check_lists(counts, table.lists, place(None, roles.lists[0]), roles.separator is not None)
+        if roles.separator is None:
+            table.notes = [*table.notes, *_label_lists.doubts_on_separator(counts, table.lists)]
     targets, table.label_names = _labels.listed_labels(path, columns, table.lists, form)
     table.target = targets[0]
     if roles.annotators is not None:

@@ -47,6 +47,18 @@ def plural(number: int, what: str) -> str:
     return f"{number} {what}{'s' if number != 1 else ''}"
 
 
+def some_of(names: Sequence[str], most: int = 3) -> str:
+    """Return the first names, and how many more there are.
+
+    Examples
+    --------
+    >>> print(some_of(["flu"]), some_of(["flu", "cold", "gout", "acne", "mumps"]), sep="; ")
+    'flu'; 'flu', 'cold', 'gout' and 2 more
+    """
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(repr(shorten(name, 30)) for name in names[:most]) + more
+
+
 def as_list(names: Sequence[str]) -> str:
     """Return names as one argument of the command line: commas between them, and quoted for the shell.
 

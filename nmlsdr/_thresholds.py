@@ -1,6 +1,7 @@
 """From scores to labels: the scores that rank, the rate of flipped labels, and the threshold of each label."""
 
 import warnings
+from collections.abc import Sequence
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -8,11 +9,12 @@ import numpy as np
 
 from ._checks.arguments import check_real
 from ._checks.labels import Labels
-from ._errors import InputError
+from ._errors import InputError, plural, shorten
 
 RULES = ("f1", "macro", "prior")
 _LARGEST_FLIP_RATE = 0.3
 _CLEAREST_SHARE = 10  # the flip rate is read off one in ten of the known entries
+_MOST_NAMED = 3  # labels that a warning names
 _AT_ONCE = 1 << 19  # scores of which sums are formed together, in 4 MiB
 
 
@@ -293,6 +295,15 @@ def cutoffs_with_verdicts(rule: str, before: Scored, after: Scored, rate: float)
     return np.where(np.isinf(cutoffs), learned_cutoffs(rule, after.labels, rate, after.scores), cutoffs)
 
 
+#: The threshold of a label that is never predicted; a finite number, so that scores minus thresholds are finite too.
+NEVER = float(np.nextafter(np.inf, -np.inf))
+
+
+def without_only_present(cutoffs: np.ndarray, labels: Labels) -> np.ndarray:
+    """The thresholds, with `NEVER` for labels that no row is known to lack: their scores are as high in every row."""
+    return np.where(labels.only_present, NEVER, cutoffs)
+
+
 def just_below(cutoffs: np.ndarray) -> np.ndarray:
     """The next smaller floats: what reaches a threshold is above them."""
     return np.nextafter(cutoffs, -np.inf)
@@ -318,15 +329,56 @@ def rank_scores(estimator: Any, X: Any) -> np.ndarray:
     raise InputError(f"{type(estimator).__name__} has neither decision_function nor predict_proba to rank labels by.")
 
 
+class NeverPredictedWarning(UserWarning):
+    """Some labels are never predicted; the most frequent of them are named.
+
+    Parameters
+    ----------
+    message : str
+        What is said of them, but for their names, which stand behind it.
+    advice : str
+    counts : sequence of (int, int)
+        The most frequent of these labels, by number, and how many rows are known to have each.
+    names : sequence of str, default=None
+        Names of all labels.
+    """
+
+    def __init__(
+        self, message: str, advice: str, counts: Sequence[tuple[int, int]] = (), names: Sequence[str] | None = None
+    ) -> None:
+        self.parts = (message, advice, counts)
+        if names is not None and counts:
+            named = [f"{shorten(str(names[label]), 30)!r} ({plural(n_rows, 'row')})" for label, n_rows in counts]
+            message = f"{message}, the most frequent of them {', '.join(named)}"
+        super().__init__(f"{message}; {advice}.")
+
+    def with_names(self, names: Sequence[str]) -> "NeverPredictedWarning":
+        """Return the warning with the names of the labels."""
+        return NeverPredictedWarning(*self.parts, names)
+
+
 def warn_never_predicted(
-    predicted: np.ndarray, threshold: Any, where: str = "", *, advice: str = "", stacklevel: int = 3
+    predicted: np.ndarray,
+    threshold: Any,
+    where: str = "",
+    *,
+    labels: Labels | None = None,
+    advice: str = "",
+    stacklevel: int = 3,
 ) -> None:
-    """Warn of labels that are never predicted; ``predicted`` has True for every other label."""
-    if not (missing := int(np.count_nonzero(~predicted))):
+    """Warn of labels that are never predicted; ``predicted`` has True for every other label of ``labels``."""
+    missing = np.flatnonzero(~predicted)
+    if not len(missing):
         return
     if isinstance(threshold, str) and threshold != "f1":
         advice = "their scores do not distinguish the rows that have them, so label more rows with these labels"
-    advice = advice or 'threshold="macro" predicts rare labels more readily'
-    verb = "is" if missing == 1 else "are"
-    message = f"{missing} of {len(predicted)} labels {verb} never predicted{where}; {advice}."
-    warnings.warn(message, UserWarning, stacklevel=stacklevel)
+    advice = advice or 'threshold="macro" (--threshold macro) predicts rare labels more readily, and so do more rows'
+    counts: list[tuple[int, int]] = []
+    if labels is not None:
+        n_rows = (labels.known & (labels.Y > 0.5)).sum(axis=0)
+        frequent = missing[np.argsort(-n_rows[missing], kind="stable")][:_MOST_NAMED]
+        counts = [*zip(frequent.tolist(), n_rows[frequent].tolist(), strict=True)]
+    verb = "is" if len(missing) == 1 else "are"
+    message = f"{len(missing)} of {len(predicted)} labels {verb} never predicted{where}"
+    names: Any = None if labels is None else labels.names
+    warnings.warn(NeverPredictedWarning(message, advice, counts, names), stacklevel=stacklevel)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from .._errors import InputError
+from .._errors import InputError, some_of
 from .arguments import check_alpha, contiguous, refuse_broken
 from .cells import column_names, describe_bad_cell, is_null, read_label_words, refuse_lazy
 from .label_sets import indicator, rows_of_names
@@ -64,6 +64,16 @@ class Labels:
     def partly(self) -> np.ndarray:
         """Rows with a known and an unknown entry, bool (n_samples,)."""
         return np.asarray(self.labeled & ~self.known.all(axis=1))
+
+    @cached_property
+    def only_present(self) -> np.ndarray:
+        """Labels that some rows are known to have, and no row is known to lack, bool (n_labels,); not for classes.
+
+        Where all rows are known, such a label is a constant and no question of what unknown entries mean.
+        """
+        present = self.known & (self.Y == 1)
+        only = present.any(axis=0) & (present == self.known).all(axis=0) & ~self.known.all(axis=0)
+        return np.zeros(only.shape, bool) if self.single else np.asarray(only)
 
     def labeled_rows(self, rows: Any) -> Any:
         """The labelled ones of the rows; no copy where all are labelled."""
@@ -270,6 +280,22 @@ def _refuse_minus_one(name: str, row: Any) -> None:
 def _refuse_no_labels(labeled: np.ndarray, name: str) -> None:
     if not labeled.any():
         raise InputError(f"{name} has no labelled row; label some (in cross-validation, split by LabeledRowsSplit).")
+
+
+def warn_of_only_present(labels: Labels) -> None:
+    """Say which labels have no known 0: from presences alone no method can tell the rows with a label from others."""
+    if not labels.only_present.any():
+        return
+    places = np.flatnonzero(labels.only_present).tolist()
+    names = [f"label {c}" if labels.names is None else str(labels.names[c]) for c in places]
+    verb, them = ("has", "it") if len(names) == 1 else ("have", "them")
+    warnings.warn(
+        f"{len(names)} of {labels.Y.shape[1]} labels {verb} no known 0 ({some_of(names)}), so predict never gives "
+        f"{them}; write 0 where it is known that the label does not apply, or, if unknown entries mean 0, pass 0 for "
+        "them and say by labeled= which rows somebody looked at.",
+        UserWarning,
+        stacklevel=5,
+    )
 
 
 def warn_of_other_index(X: Any, y: Any) -> None:

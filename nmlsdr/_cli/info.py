@@ -7,8 +7,9 @@ from importlib import metadata
 from typing import Any
 
 from .. import __version__, _graph
-from .._errors import printable
+from .._errors import plural, printable
 from .._process.threads import SIMD_LEVELS, check_n_jobs, simd
+from .._thresholds import NEVER
 from .console import Console
 
 MOST = 50  # columns or categories that are listed by name
@@ -65,7 +66,7 @@ def _model_lines(path: str) -> list[tuple[str, str]]:
     lines.append(("features", str(model.estimator.n_features_in_)))
     lines += _columns(model.plan, model.feature_names or [])
     if model.label_names is not None:
-        lines.append(("labels", f"{len(model.label_names)}: {'; '.join(model.label_names)}"))
+        lines.append(("labels", _few(model.label_names)))
     lines += _decision(steps[-1][1])
     if model.fitted is not None:
         counts = [len(set(model.fitted[key].tolist())) for key in ("labeled", "others")]
@@ -95,7 +96,12 @@ def _decision(step: Any) -> list[tuple[str, str]]:
     """From which score on the classifier predicts a label, and the rule that found it."""
     if not hasattr(step, "thresholds_"):
         return []
-    low, high = (f"{end(step.thresholds_):.3g}" for end in (min, max))
+    can_be_predicted = step.thresholds_ < NEVER
+    if not can_be_predicted.any():
+        return [("threshold", "no label is ever predicted")]
+    low, high = (f"{end(step.thresholds_[can_be_predicted]):.3g}" for end in (min, max))
     values = low if low == high else f"{low} to {high}"
     rule = f" ({step.threshold})" if isinstance(step.threshold, str) else ""
-    return [("threshold", f"a label is predicted from {values} on{rule}")]
+    never = int((~can_be_predicted).sum())
+    rest = f"; {plural(never, 'label')} {'is' if never == 1 else 'are'} never predicted" if never else ""
+    return [("threshold", f"a label is predicted from {values} on{rule}{rest}")]

@@ -18,12 +18,27 @@ from typing import Any
 import numpy as np
 
 from .._checks.words import fold
-from .._errors import InputError, as_list, plural, printable, shorten
-from ..tables import OTHERS, Choices, Column, Form, Plan, Roles, encoder_of, read_table, refuse_missing, suffix_of
+from .._errors import InputError, as_list, plural, printable, shorten, some_of
+from ..tables import (
+    FEW_ROWS,
+    HOW_LABELS,
+    OTHERS,
+    Choices,
+    Column,
+    Form,
+    Plan,
+    Roles,
+    encoder_of,
+    read_table,
+    refuse_missing,
+    suffix_of,
+)
 from .console import Console
 from .reviewed import enter_verdicts
 from .table import Table
 
+_FEW_LABELS = 10  # that are named of many; of so many each one's rows tell which are rare
+_MOST_LABELS = 8  # that a sentence names
 _MOST_LEAKS = 8  # that are named one by one
 # The options that say where the labels are, of which one is given.
 SOURCES = ("labels", "label_columns", "label_file", "label_list", "annotators")
@@ -63,18 +78,43 @@ def read_data(
         raise InputError(f"{args.data} was read without labels; add {options}.")
     if need_labels and not table.labeled.any():
         raise InputError(f"{args.data} has no labelled row; give its labels.")
-    if model is None and table.target is not None and table.labeled.any() and not (table.target == 0).any():
-        what = f"no row is known to lack the label {table.names_of_labels()[0]!r}"
-        raise InputError(f"{args.data}: {what}; write 0 where one does, in lists none (--no-label none).")
+    if model is None and table.target is not None and table.labeled.any():
+        _check_presences(table, args, console)
     return table
+
+
+def _check_presences(table: Table, args: argparse.Namespace, console: Console) -> None:
+    """Raise for labels that no row is known to lack; note those that no row is known to have."""
+    names = table.names_of_labels()
+    is_present = (table.target == 1).any(axis=0)
+    votes = table.target if table.votes is None else table.votes
+    is_absent = ((votes >= 0) & (votes < 1)).any(axis=0)
+    only_present = [name for name, lacks_zero in zip(names, is_present & ~is_absent, strict=True) if lacks_zero]
+    if only_present:
+        which = "the label" if len(only_present) == 1 else f"{len(only_present)} of {len(names)} labels:"
+        what = f"no row is known to lack {which} {some_of(only_present, _MOST_LABELS)}"
+        advice = "write 0 where somebody looked and it does not apply"
+        if table.lists is not None:
+            advice = "write none where somebody looked and no label applies (--no-label none)"
+        if args.empty_is != "no" and (table.lists is not None or any(getattr(args, name) for name in SOURCES)):
+            advice += ", or give --empty-is no if an empty cell means that it does not"
+        if table.label_columns is not None and args.label_columns is not None:
+            advice += ", or leave out what every row has (--drop)"
+        raise InputError(f"{args.data}: {what}; {advice}.")
+    never = [name for name, lacks_one in zip(names, ~is_present, strict=True) if lacks_one]
+    if is_present.any() and never and not console.quiet:
+        which = plural(len(never), "label") + (" has" if len(never) == 1 else " have")
+        console.note(f"{args.data}: {which} no known 1 and cannot be learned: {some_of(never, _MOST_LABELS)}.")
 
 
 def _how_to_read(args: argparse.Namespace, model: Any, need_labels: bool, encode: bool) -> tuple[Roles, Form, Any]:
     """Return the options of `read_table`; the last one is the plan of a model, or what is said for a new plan."""
     shown = [*(getattr(args, "show", None) or ()), *filter(None, [getattr(args, "image", None)])]
     given = {"labels_xml": args.labels, "id_column": args.id, "shown": shown, **vars(args)}  # options are called so too
-    if model is not None and model.plan is not None and need_labels and all(given[name] is None for name in SOURCES):
-        given |= {name: value for name, value in model.plan.labels.items() if given[name] is None}
+    if model is not None and model.plan is not None and need_labels:
+        is_elsewhere = any(given[name] is not None for name in SOURCES)
+        own = {name: value for name, value in model.plan.labels.items() if name in HOW_LABELS or not is_elsewhere}
+        given |= {name: value for name, value in own.items() if given[name] is None}
     kinds: Any = (Roles, Form)
     said = [{f.name: given[f.name] for f in dataclasses.fields(k) if given.get(f.name) is not None} for k in kinds]
     roles, form = (kind(**options) for kind, options in zip(kinds, said, strict=True))
@@ -131,9 +171,10 @@ def _labels(table: Table, args: argparse.Namespace) -> dict[str, Any]:
     """Return where the labels of a table are, for the tables that a model is used on."""
     lists = table.lists
     source = "label_list" if args.annotators is None else "annotators"
+    how = {name: value for name in HOW_LABELS if (value := getattr(args, name)) is not None}
     if lists is not None:
-        return {source: getattr(args, source), "separator": lists.separator, "no_label": lists.no_label or ""}
-    return {} if args.labels is args.label_columns is None else {"label_columns": table.label_names}
+        return {source: getattr(args, source), "separator": lists.separator, "no_label": lists.no_label or "", **how}
+    return how if args.labels is args.label_columns is None else {"label_columns": table.label_columns, **how}
 
 
 def prepare(table: Table, args: argparse.Namespace) -> tuple[Table, Any]:
@@ -207,7 +248,7 @@ def match_features(table: Table, source: str, model: Any, console: Console) -> T
     if table.plan is not None:  # the reader has done that
         labels = model.plan.labels
         lists = [labels.get("label_list"), *labels.get("annotators", ())]
-        own = {*(model.label_names or ()), *(table.label_names or ()), *lists}
+        own = {*(model.label_names or ()), *(table.label_columns or ()), *labels.get("label_columns", ()), *lists}
         _note_unknown(console, source, "column", [name for name in table.unused or () if name not in own], "used")
         return table
     wanted = model.feature_names
@@ -216,7 +257,7 @@ def match_features(table: Table, source: str, model: Any, console: Console) -> T
     if wanted is not None and given is not None:
         others = [*given, *(table.unused or [])]
         refuse_missing(source, wanted, others, "columns that the model was fitted on")
-        known = {*wanted, *(model.label_names or ()), *(table.label_names or ())}
+        known = {*wanted, *(model.label_names or ()), *(table.label_columns or ())}
         _note_unknown(console, source, "column", [name for name in others if name not in known], "used")
         if list(wanted) != list(given):
             position = {name: j for j, name in enumerate(given)}
@@ -258,7 +299,7 @@ def plan(args: argparse.Namespace, console: Console) -> int:
     table = read_data(args, Console(quiet=True, stream=io.StringIO()), encode=False)
     if table.plan is None:
         raise InputError(f"{args.data} holds sparse rows or an array; all columns are features, so go on with fit.")
-    for line in plan_lines(table, args.data, len(table.label_names or ())):
+    for line in plan_lines(table, args.data):
         print(printable(line))
     print(printable(f"The same as options: {as_options(table, vars(args))}"))
     return 0
@@ -277,7 +318,25 @@ def show_plan(table: Table, source: str, console: Console) -> bool:
     return True
 
 
-def plan_lines(table: Table, source: str, most_labels: int = _MOST_LINES) -> list[str]:
+def _label_facts(table: Table) -> list[str]:
+    """Return how many rows have each label, or the most frequent ones if there are many, and how many are rare."""
+    if table.target is None or not table.label_names:
+        return []
+    counts = (table.target == 1).sum(axis=0).tolist()
+    named = [f"{shorten(name, 20)!r} ({n})" for name, n in zip(table.label_names, counts, strict=True)]
+    if len(named) > _MOST_LINES:
+        order = sorted(range(len(named)), key=lambda label: -counts[label])[:_FEW_LABELS]
+        facts = [f"the most frequent labels are {', '.join(named[label] for label in order)}"]
+    else:
+        facts = [f"the label{'s are' if len(named) > 1 else ' is'} {', '.join(named)}"]
+    n_rare = sum(count < FEW_ROWS for count in counts)
+    if n_rare and len(named) > _FEW_LABELS:
+        advice = f"--min-count {FEW_ROWS} leaves them out"
+        facts.append(f"{n_rare} of {len(named)} labels have fewer than {FEW_ROWS} rows ({advice})")
+    return facts
+
+
+def plan_lines(table: Table, source: str) -> list[str]:
     """Return what was done with every column: a sentence about the table, and a line for each column or group."""
     n_rows, n_features = table.data.shape
     facts = [f"{plural(n_rows, 'row')}; the columns give {plural(n_features, 'feature')}"]
@@ -289,11 +348,7 @@ def plan_lines(table: Table, source: str, most_labels: int = _MOST_LINES) -> lis
     if table.lists is not None:
         word = repr(table.lists.no_label) if table.lists.no_label else "no word"
         facts.append(f"labels are separated by {table.lists.separator!r}, and {word} stands for a row without labels")
-    if table.target is not None and table.label_names:
-        counts = (table.target == 1).sum(axis=0).tolist()
-        named = [f"{shorten(name, 20)!r} ({n})" for name, n in zip(table.label_names, counts, strict=True)]
-        more = f" and {len(named) - most_labels} more" if len(named) > most_labels else ""
-        facts.append(f"the label{'s are' if len(named) > 1 else ' is'} {', '.join(named[:most_labels])}{more}")
+    facts += _label_facts(table)
     if table.groups is not None:
         n_groups = len(np.unique(table.groups))
         equal = "1 row is" if n_rows - n_groups == 1 else f"{n_rows - n_groups} rows are"
@@ -334,6 +389,7 @@ def as_options(table: Table, words: dict[str, Any]) -> str:
         **{name: words.get(name) for name in SOURCES},
         "separator": lists and lists.separator,
         "no_label": lists and (lists.no_label or ""),
+        **{name: str(value) for name in (*HOW_LABELS, "min_count") if (value := words.get(name)) is not None},
         "id": next((column.name for column in plan.columns if column.kind == "identifier"), None),
         "drop": [column.name for column in plan.columns if column.kind in OTHERS and column.kind != "identifier"],
         "one_hot": [column.name for column in plan.columns if column.kind == "category"],

@@ -9,6 +9,7 @@ import numpy as np
 from .._checks.labels import alphas_of_labels, check_labels
 from .._checks.words import UNCLEAR
 from .._errors import plural
+from .._thresholds import NeverPredictedWarning
 from ..inspection import check_rows, read_verdicts
 from ..inspection._error_rate import read_error_rate
 from ..inspection._row_labels import LabelList, read_row_labels
@@ -19,6 +20,21 @@ from .table import Table
 
 
 def fit_reviewed(step: Any, X: Any, table: Table) -> Any:
+    """Fit on the table's labels and verdicts, and return the step; warnings of the fit have the names of labels.
+
+    Parameters and result are those of `_fit`.
+    """
+    with warnings.catch_warnings(record=True) as records:
+        fitted = _fit(step, X, table)
+    for record in records:
+        warning: Any = record.message
+        if isinstance(warning, NeverPredictedWarning) and table.label_names is not None:
+            warning = warning.with_names(table.label_names)
+        warnings.warn(warning, stacklevel=2)
+    return fitted
+
+
+def _fit(step: Any, X: Any, table: Table) -> Any:
     """Fit on the table's labels and verdicts, and return the step.
 
     Who propagates takes votes. Who has no `verdicts` in `fit` gets labels with the verdicts in them, and where it

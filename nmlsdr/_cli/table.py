@@ -43,6 +43,7 @@ class Table:
     votes: NDArray[np.float64] | None = None
     feature_names: list[str] | None = None
     label_names: list[str] | None = None
+    label_columns: list[str] | None = None
     ids: list[str] | None = None
     plan: Any = None
     lists: Any = None

@@ -82,6 +82,22 @@ GROUPS: dict[str, Options] = {
             "the word in --label-list for no label, such as none (default: found from the cells; '': there is none)",
         ),
     },
+    "what the labels say": {
+        "--empty-is": choice(
+            ("unknown", "no"),
+            "what an empty cell of a label column says: nobody looked (unknown, the default), or the label does not "
+            "apply (no), as where only codes that apply are written",
+        ),
+        "--label-prefix": option(
+            "N",
+            "keep only the first N characters of a label, and merge equal ones: with 3, E11.9 and E11.2 are E11",
+            count,
+        ),
+        "--label-until": option(
+            "TEXT", "cut each label before this text, and merge equal ones: with :: the label role::program is role"
+        ),
+        "--min-count": option("N", "leave out labels that fewer than N rows have (default: 1)", count),
+    },
     "what to write, and what is done with columns and rows": {
         "--out": {},  # each command has its own
         "--id": option(
@@ -231,10 +247,10 @@ GROUPS: dict[str, Options] = {
 }
 # Which of them the commands have.
 DATA = (
-    "data --separator --no-label --id --drop --missing --yes --no --delimiter --encoding --sheet "
-    "--zero-based --quiet --traceback --max-bytes --max-features"
+    "data --separator --no-label --empty-is --label-prefix --label-until --id --drop --missing --yes --no --delimiter "
+    "--encoding --sheet --zero-based --quiet --traceback --max-bytes --max-features"
 )
-PREPARING = "--decimal --thousands --one-hot --impute --keep-case"
+PREPARING = "--min-count --decimal --thousands --one-hot --impute --keep-case"
 FITTING = (
     f"{DATA} {PREPARING} --mask --reviewed --n-neighbors --metric --alpha-labeled --alpha-unlabeled "
     "--no-standardize --jobs"

@@ -12,7 +12,15 @@ from sklearn.utils.validation import check_is_fitted
 from .._checks.labels import Labels, check_labels, refuse_other_than_zero_one
 from .._errors import InputError
 from .._search.estimate import say_if_large
-from .._thresholds import check_threshold, given_thresholds, just_below, labels_flip_rate, learned_cutoffs
+from .._thresholds import (
+    NEVER,
+    check_threshold,
+    given_thresholds,
+    just_below,
+    labels_flip_rate,
+    learned_cutoffs,
+    without_only_present,
+)
 from ._prepared import neighbors_of_queries
 from ._sklearn_bases import BaseEstimator, ClassifierMixin
 from ._steps import Steps
@@ -217,7 +225,7 @@ class NeighborClassifier(ClassifierMixin, BaseEstimator):
         rule = self.threshold
         if not isinstance(rule, str):
             check_threshold(rule)
-            return self._given_cutoffs(len(learned))
+            return np.where(learned == NEVER, NEVER, self._given_cutoffs(len(learned)))
         if rule != self._rule and self._is_multi_label():
             raise NotFittedError(f"threshold={rule!r} was set after the fit, and is learned by a fit; call fit again.")
         return learned
@@ -233,10 +241,10 @@ class NeighborClassifier(ClassifierMixin, BaseEstimator):
         A rate of None is estimated. For 1-D y, which takes the class with the highest score, scores are not used.
         """
         if not isinstance(self.threshold, str) or labels.single:
-            return self._given_cutoffs(labels.Y.shape[1])
+            return without_only_present(self._given_cutoffs(labels.Y.shape[1]), labels)
         scores = labeled_scores()
         rate = labels_flip_rate(scores, labels) if rate is None else rate
-        return just_below(learned_cutoffs(self.threshold, labels, rate, scores))
+        return without_only_present(just_below(learned_cutoffs(self.threshold, labels, rate, scores)), labels)
 
     def _given_cutoffs(self, n_labels: int) -> np.ndarray:
         cutoffs = given_thresholds(self.threshold, n_labels)

@@ -12,7 +12,7 @@ from .._checks.labels import Labels, check_binary
 from .._errors import InputError
 from .._moments import RowSums
 from .._search import choose_stored
-from .._thresholds import check_threshold, warn_never_predicted
+from .._thresholds import NEVER, check_threshold, warn_never_predicted
 from . import _steps
 from ._callbacks import steps_of_fit
 from ._classifier import NeighborClassifier
@@ -59,8 +59,8 @@ class _CountsNeighborLabels(NeighborClassifier):
         scores = partial(mlknn.look_up, table.posterior, Y, searched, self.n_jobs)
         thresholds = self._cutoffs(labels, scores)
         if not (labels.single or self.at_least_one):
-            predicted = np.any(table.posterior > thresholds[:, None], axis=1)
-            warn_never_predicted(predicted, self.threshold, stacklevel=4)
+            predicted = np.any(table.posterior > thresholds[:, None], axis=1) | labels.only_present
+            warn_never_predicted(predicted, self.threshold, labels=labels, stacklevel=4)
         training_rows = None if self._is_precomputed() else _steps.as_attribute(rows)
         learned = {"training_rows_": training_rows, "training_labels_": Y, "thresholds_": thresholds}
         learned |= {"prior_": table.prior, "posterior_": table.posterior, "likelihoods_with_label_": table.with_label}
@@ -79,7 +79,8 @@ class _CountsNeighborLabels(NeighborClassifier):
         labels = super()._decide(scores)
         if self.at_least_one:  # the first of equals
             empty = np.flatnonzero(~labels.any(axis=1))
-            labels[empty, np.argmax(scores[empty], axis=1)] = True
+            possible = np.where(self.thresholds_ == NEVER, -1.0, scores[empty])
+            labels[empty, np.argmax(possible, axis=1)] = (self.thresholds_ != NEVER).any()
         return labels
 
 

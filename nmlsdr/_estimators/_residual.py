@@ -399,10 +399,13 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         cutoffs = self._cutoffs(before.labels, lambda: before.scores, rate)
         if last is not before and isinstance(self.threshold, str):
             cutoffs = thresholds.just_below(thresholds.cutoffs_with_verdicts(self.threshold, before, last, rate))
+        elif last is not before:
+            cutoffs = self._given_cutoffs(len(cutoffs))
+        cutoffs = thresholds.without_only_present(cutoffs, last.labels)
         if not last.labels.single:
             where = " in cross-validation on the labelled rows"
-            predicted = np.any(last.scores > cutoffs, axis=0)
-            thresholds.warn_never_predicted(predicted, self.threshold, where, stacklevel=4)
+            predicted = np.any(last.scores > cutoffs, axis=0) | last.labels.only_present  # these have a warning
+            thresholds.warn_never_predicted(predicted, self.threshold, where, labels=last.labels, stacklevel=4)
         return cutoffs
 
     def _estimate_rates(self, out_of_sample: np.ndarray, labels: Labels) -> tuple[float, float]:

@@ -132,6 +132,7 @@ class Steps:
         """The labels of the rows of X, which the method ``takes`` known as whole rows, partly, or as votes too."""
         labels = label_rule.check_labels(self.in_memory(y), n_samples=n_samples, labeled=self.in_memory(labeled))
         label_rule.warn_of_other_index(X, y)
+        label_rule.warn_of_only_present(labels)
         if takes != "votes":
             label_rule.refuse_other_than_zero_one(labels.Y, labels.known, "y")
         if takes == "whole":

@@ -24,6 +24,8 @@ A file becomes columns, the roles and the plan say what each of them is, and the
     _text.py          texts: their words, and the TF-IDF weights of these
     _lists.py         cells with several words, and JSON objects
     _roles.py         labels, ids, features: what a person said of the columns
+    _label_lists.py   what separates the labels of a list, and the word for no label
+    _label_cuts.py    hierarchical codes: labels are cut, and rare ones left out
     _labels.py        0, 1, lists of labels, votes, and the mask
     _label_names.py   label names from an XML file
     _deciding.py      what each column is (an identifier, numbers, dates, categories, ...) and why: the plan
@@ -43,9 +45,10 @@ from ._encoder import TableEncoder, encoder_of  # noqa: F401
 from ._files import MAX_FEATURES, DataFileError, Form, Lines, Path_, foreign_bytes, open_unpacked  # noqa: F401
 from ._formats import suffix_of  # noqa: F401
 from ._kinds import FEATURES, OTHERS, Column  # noqa: F401
+from ._label_cuts import FEW_ROWS  # noqa: F401
 from ._label_names import read_labels  # noqa: F401
 from ._plain import plain_contents  # noqa: F401
-from ._plan import Plan  # noqa: F401
+from ._plan import HOW_LABELS, Plan  # noqa: F401
 from ._read import read_table
 from ._roles import Roles, refuse_missing, split_columns  # noqa: F401
 from ._scaling import TableScaler

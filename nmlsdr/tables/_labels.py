@@ -16,7 +16,7 @@ from .._errors import shorten
 from ._columns import Table, Texts
 from ._files import DataFileError, Form, Lines, Path_, Problem, check_size, foreign_bytes, place
 from ._label_lists import Lists
-from ._roles import Split
+from ._roles import Roles, Split
 
 LEAST_LETTERS = 5  # of a word in which a label may differ by a letter from another one
 MOST_PAIRS = 3  # of such labels that are named
@@ -28,6 +28,7 @@ def label_columns(table: Table, split: Split, problems: list[Problem], *, all_kn
     Cells that hold no label are added to `problems`; with `all_known` missing ones too.
     """
     names = split.labels
+    n_empty = np.zeros(table.n_rows, np.int64)
     labels = np.empty((table.n_rows, len(names)), np.int64)
     for c, name in enumerate(names):
         cells = table.columns[name].texts
@@ -36,6 +37,9 @@ def label_columns(table: Table, split: Split, problems: list[Problem], *, all_kn
         if known is None and (some := two_languages(words)):
             raise DataFileError(f"{place(None, name)}: it holds {some}.")
         found = [(known or LABEL_WORDS).get(word, -1 if word in MISSING else None) for word in words]
+        if split.empty_is == "no":
+            found = [0 if word in MISSING else label for word, label in zip(words, found, strict=True)]
+            n_empty = n_empty + np.isin(cells.codes, [code for code, word in enumerate(words) if word in MISSING])
         for code, (text, label) in enumerate(zip(cells.different, found, strict=True)):
             why = "the label is missing; fill it in or drop the row" if label == -1 and all_known else ""
             if label is None:
@@ -45,11 +49,20 @@ def label_columns(table: Table, split: Split, problems: list[Problem], *, all_kn
         labels[:, c] = np.array([-1 if label is None else label for label in found] or [0])[cells.codes]
     if said := about_crosses(labels == CROSS):
         table.notes.append(f"{said} (--mask FILE names rows that are unlabelled)")
+    table.notes += about_empty_rows(int((n_empty == len(names)).sum()), table.n_rows)
     crosses, (labels, mixed) = labels == CROSS, plain_labels(labels)
     if mixed is not None and not problems:
         where = f", {table.unit} {table.lines[crosses[:, mixed].argmax()]}{place(column=names[mixed])}"
         raise DataFileError(f"{where}: crosses (x) are mixed with 0, 1, yes or no; use one form.")
     return labels
+
+
+def about_empty_rows(n_empty: int, n_rows: int) -> list[str]:
+    """Return a note on rows without any label that are known to have none because an empty cell says so."""
+    if not n_empty:
+        return []
+    rows = f"so {n_empty} of {n_rows} rows have none"
+    return [f"empty cells mean that a label does not apply, {rows} (--mask FILE names rows that are unlabelled)"]
 
 
 # ---------------------------------------------------------------- labels that are given as lists
@@ -85,15 +98,19 @@ def similar_names(counts: Mapping[str, int]) -> list[str]:
 
 
 def listed_labels(
-    path: Path_, columns: Sequence[Texts], lists: Lists, form: Form
-) -> tuple[list[NDArray[np.int64]], list[str]]:
-    """Return for each column of lists its labels (n, C), and the names of the labels in alphabetical order.
+    path: Path_, columns: Sequence[Texts], lists: Lists, form: Form, roles: Roles
+) -> tuple[list[NDArray[np.int64]], list[str], list[str]]:
+    """Return for each column of lists its labels (n, C), the names of the labels in alphabetical order, and notes.
 
-    An empty cell is a row of -1, the word for no label a row of 0.
+    An empty cell is a row of -1, or of 0 if it says so; the word for no label is a row of 0.
     """
     no_label = lists.no_label
     tags = [[lists.tags(text) for text in column.different] for column in columns]
+    n_codes = len(set().union(*(found for column in tags for found in column)) - {no_label})
+    if not roles.cut.is_whole:
+        tags = [[{tag if tag == no_label else roles.cut(tag) for tag in found} for found in column] for column in tags]
     names = sorted(set().union(*(found for column in tags for found in column)) - {no_label})
+    notes = roles.cut.note(n_codes, len(names))
     if not names:
         raise DataFileError(": its column of lists contains no label; give another column.")
     if len(names) > form.max_features:
@@ -107,9 +124,12 @@ def listed_labels(
                 row = int(np.argmax(column.codes == code))
                 raise DataFileError(f"{place(row=row)}: it has both {both}; correct the cell or the option.")
         target = indicator([given - {no_label} for given in found], names)
-        target[[not given for given in found]] = -1
+        is_empty = np.array([not given for given in found])
+        target[is_empty] = -1 if roles.empty_is == "unknown" else 0
+        if roles.empty_is == "no":
+            notes += about_empty_rows(int(is_empty[column.codes].sum()), len(column))
         targets.append(target[column.codes])
-    return targets, names
+    return targets, names, notes
 
 
 def check_table(path: Path_, n_rows: int, n_labels: int, form: Form) -> None:

@@ -335,14 +335,17 @@ class Plan:
                 raise ValueError("impossible shares in a profile")
         if len({c.name for c in self.columns}) < len(self.columns):
             raise ValueError("two columns of one name")
-        if self.labels.keys() not in _SOURCES:
+        if self.labels.keys() - HOW_LABELS.keys() not in _SOURCES:
             raise ValueError(f"{sorted(self.labels)} of its labels")
         for name, value in self.labels.items():
-            _from_json(value, list[str] if name in ("label_columns", "annotators") else str)
+            kind = list[str] if name in ("label_columns", "annotators") else HOW_LABELS.get(name, str)
+            _from_json(value, kind)
 
 
 # What a plan may hold of the labels of its table: parameters of `read_table`, and no file.
 _SOURCES = [set(), {"label_columns"}, *({source, "separator", "no_label"} for source in ("label_list", "annotators"))]
+#: What a plan may say beside where the labels are: how they are read, as parameters of `Roles`.
+HOW_LABELS = {"label_prefix": int, "label_until": str, "empty_is": str}
 
 _hints = functools.cache(get_type_hints)
 

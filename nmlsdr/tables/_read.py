@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
 from .._checks.words import names_rows
-from .._errors import shorten
+from .._errors import plural, shorten
 from . import _label_lists, _labels
 from ._columns import Cells, Table, Texts, tally
 from ._deciding import Choices, Deciding
 from ._files import DataFileError, Form, Path_, Problem, foreign_bytes, named, place, problems_in_words
 from ._formats import WITHOUT_NAMES, opened, reader_of
+from ._label_cuts import frequent_labels, merge_labels
 from ._label_names import read_labels
 from ._npz import read_npz
 from ._plain import plain_contents
@@ -75,7 +76,9 @@ def read_table(
         labeled : ndarray of shape (n_samples,), bool, or None
             True for rows with a known label. None if the file was read without labels.
         feature_names, label_names : list of str, or None
-            Names of features and labels; None if the file has no names.
+            Names of features and labels; None if the file has no names. Labels that were cut have their short names.
+        label_columns : list of str, or None
+            Names of the columns of the labels in the file, before they were cut; None for lists of labels.
         ids : list of str, or None
             Cells of `id_column`; None if it was not given.
         plan : Plan or None
@@ -141,6 +144,8 @@ def read_table(
                     split = _split(source, roles, labels, plan)
                     found = source.read(split)
                 table, problems = _read_labels(path, found, split, roles, form, plan)
+        if table.label_names is not None and table.lists is None:
+            _cut_labels(table, roles)
         if table.columns is not None and isinstance(plan, Plan):
             _encode_new(table, found, plan, problems)
         elif table.columns is not None and isinstance(plan, Choices):
@@ -154,6 +159,8 @@ def read_table(
             raise DataFileError(f": it holds {n_rows} rows of {n_columns} features{why}; give a file with data.")
         if roles.mask is not None:
             _labels.apply_mask(table, roles.mask)
+        if roles.min_count > 1 and table.target is not None and not isinstance(plan, Plan):
+            _leave_out_rare(table, roles.min_count)
     table.labeled = None if table.target is None else (table.target != -1).any(axis=1)
     return table
 
@@ -184,6 +191,27 @@ def _read_labels(
     return table, problems
 
 
+def _cut_labels(table: Bunch, roles: Roles) -> None:
+    """Cut the names of labels that have a column each, in place."""
+    table.label_columns = table.label_names
+    if not roles.cut.is_whole:
+        table.target, table.label_names = merge_labels(table.target, table.label_names, roles.cut)
+        table.notes = [*table.notes, *roles.cut.note(len(table.label_columns), len(table.label_names))]
+
+
+def _leave_out_rare(table: Bunch, min_count: int) -> None:
+    """Leave out labels that few rows have, in place."""
+    is_frequent = frequent_labels(table.target, min_count)
+    table.target = table.target[:, is_frequent]
+    if table.votes is not None:
+        table.votes = table.votes[:, is_frequent]
+    if table.label_names is not None:
+        table.label_names = [name for name, kept in zip(table.label_names, is_frequent, strict=True) if kept]
+    if n_rare := int((~is_frequent).sum()):
+        what = f"{plural(n_rare, 'label')} with fewer than {min_count} rows"
+        table.notes = [*table.notes, f"{what} {'is' if n_rare == 1 else 'are'} left out"]
+
+
 def _encode_fit(
     table: Bunch, found: Table, split: Split, roles: Roles, choices: Choices, problems: list[Problem]
 ) -> None:
@@ -191,7 +219,7 @@ def _encode_fit(
     said = dataclasses.replace(choices, id=roles.id_column, drop=roles.drop, yes=roles.yes, no=roles.no)
     labeled = None if table.target is None else (table.target != -1).any(axis=1)
     no_label = None if table.lists is None else table.lists.no_label
-    words = [*(table.label_names or ()), *([no_label] if no_label else [])]
+    words = [*(table.label_names or ()), *(table.label_columns or ()), *([no_label] if no_label else [])]
     columns = {name: found.columns[name] for name in split.features}
     deciding = Deciding(columns, found.n_rows, said, labeled, words, table.lists and table.lists.separator)
     plan = deciding.plan()
@@ -255,16 +283,30 @@ def _asked(roles: Roles, labels: LabelNames, plan: Plan | Choices | None) -> lis
 
 def _result(**known: Any) -> Bunch:
     """Return what is known of a table so far."""
-    names = ("target", "votes", "label_names", "ids", "plan", "lists", "groups", "unused", "columns", "encoding")
+    names = (
+        "target",
+        "votes",
+        "label_names",
+        "label_columns",
+        "ids",
+        "plan",
+        "lists",
+        "groups",
+        "unused",
+        "columns",
+        "encoding",
+    )
     return Bunch(**{**dict.fromkeys(names), "notes": [], "differences": [], **known})
 
 
 def _read_arrays(path: Path_, reader: Any, roles: Roles, form: Form, labels: LabelNames | None) -> Bunch:
     """Read a file whose columns have no names."""
-    for what in ("drop", "id_column", "label_list", "annotators"):
-        if value := getattr(roles, what):
+    for what in ("drop", "id_column", "label_list", "annotators", "empty_is"):
+        if (value := getattr(roles, what)) and value != "unknown":
             raise DataFileError(f": {what}={value} needs columns with names, and the file has none.")
     table = _result(**reader(path, form, labels))
+    if not roles.cut.is_whole and table.target is not None and table.label_names is None and roles.label_file is None:
+        raise DataFileError(": its labels have no names, which could be cut; leave label_prefix and label_until out.")
     if roles.label_file is not None:
         _read_label_file(table, roles, path, table.data.shape[0], form)
     return table
@@ -336,7 +378,8 @@ def _read_lists(
         _label_lists.check_lists(counts, table.lists, place(None, roles.lists[0]), roles.separator is not None)
         if roles.separator is None:
             table.notes = [*table.notes, *_label_lists.doubts_on_separator(counts, table.lists)]
-    targets, table.label_names = _labels.listed_labels(path, columns, table.lists, form)
+    targets, table.label_names, notes = _labels.listed_labels(path, columns, table.lists, form, roles)
+    table.notes = [*table.notes, *notes]
     table.target = targets[0]
     if roles.annotators is not None:
         table.votes, table.target = _labels.votes_of(np.array(targets))
@@ -369,6 +412,7 @@ def _read_label_file(table: Bunch, roles: Roles, source: Path_, n_rows: int, for
             with opened(path, reader, limits) as file:
                 names = [name for name in file.names if name != id]
                 split = Split(labels=names, id=id if id in file.names else None, yes=roles.yes, no=roles.no)
+                split = dataclasses.replace(split, empty_is=roles.empty_is)
                 labels = file.read(split)
                 if split.id is not None and labels.columns[split.id].all() != table.ids:
                     raise DataFileError(f": its column {id!r} differs from that of {source}; order the rows alike.")

@@ -4,15 +4,17 @@ import difflib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from numpy.typing import ArrayLike
 
 from .._checks.arguments import refuse_text
 from .._checks.words import check_answers
-from .._errors import shorten
+from .._errors import InputError, shorten
 from ._files import DELIMITERS, DataFileError, Form, Path_, check_width, place
+from ._label_cuts import LabelCut
 
+MOST_MISSING = 8  # columns that a message names
 CATEGORY = "a category"  # the role of a feature that a person said to be one
 SOURCES = ("labels_xml", "label_columns", "label_file", "label_list", "annotators")
 LabelNames = Sequence[str] | Mapping[str, str]  # names, or names with the place that names them, as "a.xml, line 3"
@@ -48,6 +50,18 @@ class Roles:
     no_label : str, default=None
         Word in place of such a list for a row that has none of the labels, such as ``none``. None: it is found
         from the cells with a plan, and there is none otherwise. "": there is none.
+    empty_is : {"unknown", "no"}, default="unknown"
+        What an empty cell of a label column, or a word there that means a missing value, says. "unknown": nobody
+        looked. "no": the label does not apply, as in a table of codes in which only presences are written. In a column
+        of lists an empty cell is then a row without labels.
+    label_prefix : int, default=None
+        How many characters of a label are kept; labels that are equal then are one label. With 3, the ICD codes E11.9
+        and E11.2 become E11. None: all.
+    label_until : str, default=None
+        Text before which a label ends, such as ``.`` (E11.9 becomes E11) or ``::`` (role::program becomes role).
+        None: labels are whole.
+    min_count : int, default=1
+        Labels that fewer rows have are left out, unless the table is read with the plan of another one.
     mask : path or array-like of shape (n_samples,), bool, default=None
         Rows whose labels are used (1); the other rows (0) become unlabelled. A file contains 0 or 1 on each line,
         with or without a header line.
@@ -73,6 +87,10 @@ class Roles:
     annotators: Sequence[str] | None = None
     separator: str | None = None
     no_label: str | None = None
+    empty_is: Literal["unknown", "no"] = "unknown"
+    label_prefix: int | None = None
+    label_until: str | None = None
+    min_count: int = 1
     mask: Path_ | ArrayLike | None = None
     id_column: str | None = None
     drop: Sequence[str] = ()
@@ -87,6 +105,11 @@ class Roles:
         """The columns that list labels in each cell."""
         return list(self.annotators or ([] if self.label_list is None else [self.label_list]))
 
+    @property
+    def cut(self) -> LabelCut:
+        """Where the names of labels end."""
+        return LabelCut(self.label_prefix, self.label_until)
+
     def check(self) -> None:
         """Raise if two of them contradict each other."""
         for name in ("label_columns", "annotators", "drop", "feature_columns"):
@@ -97,6 +120,11 @@ class Roles:
         check_answers(self.yes, self.no)
         if self.separator == "":
             raise DataFileError(": the separator of its lists of labels is empty; give one such as ';'.")
+        if self.empty_is not in ("unknown", "no"):
+            raise InputError(f'empty_is must be "unknown" or "no", got {self.empty_is!r}.')
+        if self.min_count < 1:
+            raise InputError(f"min_count must be at least 1, got {self.min_count}.")
+        self.cut.check()
 
 
 @dataclass(frozen=True)
@@ -111,6 +139,7 @@ class Split:
     unused: list[str] = field(default_factory=list)  # those without a role
     yes: str | None = None  # of the labels
     no: str | None = None
+    empty_is: str = "unknown"  # and what an empty cell of theirs says
 
     @property
     def wanted(self) -> list[str]:
@@ -173,6 +202,7 @@ def split_columns(source: Any, roles: Roles, labels: LabelNames | None, one_hot:
         id=roles.id_column,
         yes=roles.yes,
         no=roles.no,
+        empty_is=roles.empty_is,
         shown=[name for name in roles.shown if name in known],
         unused=[name for name in others if name not in kept],
     )
@@ -193,8 +223,10 @@ def refuse_missing(where: str, wanted: Sequence[str], names: Sequence[str], what
     given = set(names)
     missing = [name for name in wanted if name not in given]
     if missing:
-        meant = {name: nearest(name, names) for name in missing[:8]}
-        named = ", ".join(repr(shorten(n)) + (f" ({meant[n][2:]})" if meant.get(n) else "") for n in missing)
+        shown = missing[:MOST_MISSING]
+        meant = {name: nearest(name, names) for name in shown}
+        named = ", ".join(repr(shorten(n)) + (f" ({meant[n][2:]})" if meant[n] else "") for n in shown)
+        named += f" and {len(missing) - MOST_MISSING} more" if len(missing) > MOST_MISSING else ""
         lacks = f"it lacks {len(missing)} of the {len(wanted)} {what}: {named}"
         raise DataFileError(f"{where}: {lacks}; {advice or f'give the same {what.split()[0]}'}.")
 

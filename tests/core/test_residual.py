@@ -319,6 +319,7 @@ def test_rounding_keeps_its_step(monkeypatch):
 @pytest.mark.filterwarnings("ignore:One labelled row:UserWarning")
 @pytest.mark.filterwarnings("ignore:No feature depends:UserWarning")
 @pytest.mark.filterwarnings("ignore:.* lies? in components of the graph:UserWarning")
+@pytest.mark.filterwarnings("ignore:.* no known 0")
 def test_few_labelled_rows_give_a_result(data, l):
     X, Y, new = data
     Y = Y.copy()
@@ -330,6 +331,7 @@ def test_few_labelled_rows_give_a_result(data, l):
 
 
 @pytest.mark.filterwarnings("ignore:.* lies? in components of the graph without a labelled row")
+@pytest.mark.filterwarnings("ignore:.* no known 0")
 def test_one_labelled_row_causes_a_warning(data):
     X, Y, _ = data
     Y = Y.copy()
@@ -371,6 +373,7 @@ def test_constant_features_change_nothing(data):
         fit(np.ones((90, 3)), Y)
 
 
+@pytest.mark.filterwarnings("ignore:.* no known 0")
 def test_no_feature_above_chance_gives_a_result_with_a_warning(rng):
     X = rng.standard_normal((40, 5))
     Y = np.full((40, 2), -1)

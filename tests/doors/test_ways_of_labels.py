@@ -14,6 +14,7 @@ N = 48
 # Three people list the labels of a row; nobody looked at the last two rows, and of the three only two at row 8.
 LISTED = [[["a", "none", "a;b"][(i + k) % 3] if k or i % 4 else "a" for i in range(N - 2)] + [""] * 2 for k in range(3)]
 LISTED[2][8] = ""
+LISTED[1][9] = LISTED[2][9] = "none"
 VOTES = np.full((N, 2), -1.0)
 for i in range(N - 2):
     cells = [cells[i].split(";") for cells in LISTED if cells[i]]

@@ -20,6 +20,7 @@ EXAMPLES = {
     "plan": "nmlsdr plan train.csv --label-columns flu,cold",
     "fit": "nmlsdr fit train.csv --label-columns flu,cold --out model.skops",
     "predict": "nmlsdr predict model.skops test.csv --out predicted.csv",
+    "correct": "nmlsdr correct train.csv --label-columns flu,cold --reviewed checked.csv --out corrected.csv",
     "evaluate": "nmlsdr evaluate model.skops test.csv --label-columns flu,cold",
     "review": "nmlsdr review train.csv --label-columns flu,cold --out review.html",
     "report": "nmlsdr report train.csv --label-columns flu,cold --out report.html",

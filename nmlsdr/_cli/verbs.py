@@ -362,16 +362,6 @@ def _add_tables(verbs: Any) -> None:
     )
     add_table_verb(
         verbs,
-        "correct",
-        "write a table with the labels that people have corrected",
-        "Write the table as it was, with the labels changed that the verdicts of --reviewed found wrong, and a column "
-        "that says which. This is for use outside of nmlsdr: fit takes the original table and --reviewed, because from "
-        "corrected labels the noise rate of the others looks smaller than it is.",
-        f"{DATA} {PREPARING} --reviewed",
-        output(".csv", ".tsv"),
-    )
-    add_table_verb(
-        verbs,
         "plan",
         "print what fit would do with every column of a table",
         "Read a table and print what the other commands do with every column: which columns are features, how they "
@@ -381,6 +371,16 @@ def _add_tables(verbs: Any) -> None:
         {},
         labels="optional; with them, columns that were filled in with the labels are found",
         run="_cli.reading:plan",
+    )
+    add_table_verb(
+        verbs,
+        "correct",
+        "write a table with the labels that people have corrected",
+        "Write the table as it was, with the labels changed that the verdicts of --reviewed found wrong, and a column "
+        "that says which. This is for use outside of nmlsdr: fit takes the original table and --reviewed, because from "
+        "corrected labels the noise rate of the others looks smaller than it is.",
+        f"{DATA} {PREPARING} --reviewed",
+        output(".csv", ".tsv"),
     )
     add_table_verb(
         verbs,

@@ -5,6 +5,7 @@ import sys
 import labels
 import many_rows
 import mistakes
+import noise_tables
 import numpy as np
 import pytest
 import review
@@ -120,3 +121,32 @@ def test_many_rows(run):
     rows, values = kept["many-rows"]
     assert [row["effects"] for row in rows] == ["linear", "curved"]
     assert values["curved_60_residual_ap"] == rows[1]["forest_ap"]
+
+
+def test_noise_tables(run):
+    rows, values = run(noise_tables, "--tables", "2", SHAPES={"40 rows": (40, 3)})["noise-tables"]
+    assert [row["shape"] for row in rows] == ["40 rows", "all"]
+    assert values["claims"] <= rows[0]["tables"] == 2
+
+
+def test_each_claim_of_a_report_is_counted():
+    compared = {"significant": False, "p": 0.5, "gap": 0.1, "std": 0.2}
+    trial = {"against_best": {"MiF1": compared, "AP": None}, "signal": {"informative": False}}
+    facts = {
+        "trial": trial | {"rare": None},
+        "curve": None,
+        "notes": [],
+        "wrong": {"forgotten": [0, 9], "wrong": [0.4, 2]},
+    }
+    assert not any(noise_tables.claims(facts).values())
+    changes = {
+        "comparison": {"trial": {**facts["trial"], "against_best": {"MiF1": {**compared, "significant": True}}}},
+        "curve": {"curve": {**compared, "significant": True}},
+        "threshold": {"trial": {**facts["trial"], "rare": {"recommended": True}}},
+        "clearest": {"trial": {**facts["trial"], "signal": {"informative": True}}},
+        "warning": {"notes": ["a feature alone predicts a label"]},
+        "wrong": {"wrong": {"forgotten": [1.2, 9], "wrong": [0, 2]}},
+    }
+    for name, change in changes.items():
+        claimed = {key for key, value in noise_tables.claims(facts | change).items() if value}
+        assert claimed == {"claims", name}

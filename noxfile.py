@@ -20,6 +20,7 @@
 """
 
 import re
+import runpy
 import shutil
 import sys
 import tempfile
@@ -34,8 +35,19 @@ nox.options.default_venv_backend = "uv|virtualenv"
 nox.options.sessions = ["lint", "tests"]
 
 BROWSER_TESTS = ["tests/doors/test_review_browser.py", "tests/doors/test_report.py"]
-# Without SIMD and OpenMP only the kernels differ, so these builds run the tests of the kernels alone.
-KERNEL_TESTS = ["graph", "neighbors*", "propagation_kernel", "mlknn", "dependence_kernel"]
+
+
+def kernel_tests() -> list[str]:
+    """Without SIMD and OpenMP only the kernels differ, so these builds run the tests of the kernels alone."""
+    rows = runpy.run_path(str(ROOT / "tests" / "campaigns" / "mutants.py"))["TESTS"]
+    kernels = {path.stem for path in (ROOT / "nmlsdr").glob("*.pyx")}
+    files = {
+        file
+        for row, files in rows.items()
+        if row.startswith(("_c/", "_search/")) or row in kernels
+        for file in files.split()
+    }
+    return [f"tests/{file}" for file in sorted(files) if file.startswith("core/")]
 
 
 def group(name: str) -> list[str]:
@@ -154,8 +166,7 @@ def portable(session: nox.Session) -> None:
         with session.chdir(folder):
             own = {"PYTHONPATH": f"{folder}/lib"}
             session.run("python", "-P", "-c", "from nmlsdr.cli import main; main(['info'])", env=own)
-            files = [str(file) for name in KERNEL_TESTS for file in sorted(Path("tests").glob(f"core/test_{name}.py"))]
-            session.run("python", "-P", "-m", "pytest", "-q", "-m", "not slow", *files, env=own)
+            session.run("python", "-P", "-m", "pytest", "-q", "-m", "not slow", *kernel_tests(), env=own)
 
 
 @nox.session

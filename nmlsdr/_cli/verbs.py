@@ -187,8 +187,9 @@ GROUPS: dict[str, Options] = {
         "--threshold": option(
             "T",
             "predict a label if its score reaches T. T is a number from 0 to 1 (a larger one predicts fewer labels), "
-            "f1: the number with the best expected F1 (default for residual; 0.5 for the others), or prior: a number "
-            "for each label that predicts it for as large a share of the rows as have it; try prior if labels are rare",
+            "f1: the number with the best expected F1 (default for residual; 0.5 for the others), macro: the same for "
+            "each label by itself; try it if labels are rare, or prior: a number for each label that predicts it for "
+            "as large a share of the rows as have it",
             cutoff,
         ),
         "--method": option(

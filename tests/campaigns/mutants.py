@@ -4,6 +4,8 @@
 
 # Tests of a file of the package: those of every row whose beginning its name has.
 TESTS = {
+    "__init__": "house/test_import.py",
+    "__main__": "doors/test_cli_process.py",
     "_c/few": "core/test_neighbors_few.py core/test_cosine.py core/test_neighbors_index.py",
     "_c/shares": "core/test_neighbors_few.py core/test_neighbors_index.py",
     "_boosting": "core/test_boosting.py",
@@ -15,12 +17,17 @@ TESTS = {
     "_checks/arguments": "core/test_validation.py core/test_graph.py core/test_propagation.py",
     "_checks/": "core/test_labels.py tables/test_words.py tables/test_readers_tables.py",
     "_cli/": "doors/test_cli.py doors/test_cli_forms.py doors/test_cli_errors.py doors/test_cli_raw_tables.py doors/test_cli_review.py",
+    "_dependence": "core/test_dependence_kernel.py",
     "_errors": "house/test_errors.py",
     "_estimators/_mlknn": "core/test_mlknn.py core/test_mlknn_estimators.py",
     "_estimators/_propagator": "core/test_propagator.py core/test_propagation_small.py",
     "_estimators/": "core/test_residual.py core/test_residual_forest.py core/test_cutoffs.py core/test_verdicts.py core/test_nmlsdr.py core/test_shrinkage.py",
+    "_float32": "core/test_forest.py core/test_residual_forest.py",
     "_forest": "core/test_forest.py core/test_residual_forest.py",
     "_graph": "core/test_graph.py core/test_neighbors.py",
+    "_lapack": "core/test_feature_weights.py core/test_link.py",
+    "_link": "core/test_link.py",
+    "_methods": "article/test_methods.py",
     "_mlknn": "core/test_mlknn.py",
     "_model/": "doors/test_model_file.py doors/test_model_file_estimators.py doors/test_model_file_forged.py doors/test_model_file_preparing.py",
     "_moments": "core/test_projection.py core/test_scatter.py core/test_ridge.py core/test_feature_weights.py core/test_masked_ridge.py",
@@ -30,16 +37,20 @@ TESTS = {
     "_propagation": "core/test_propagation_kernel.py core/test_propagation_entries.py core/test_propagation.py core/test_propagation_labels.py",
     "_refit": "core/test_state.py",
     "_report/": "doors/test_report.py doors/test_leaks.py",
+    "_resources": "tables/test_units.py",
     "_ridge/": "core/test_ridge.py core/test_masked_ridge.py core/test_shrinkage.py",
     "_search/": "core/test_neighbors_strategy.py core/test_neighbors_groups.py core/test_neighbors_leading.py core/test_neighbors_plugins.py core/test_large_work.py core/test_neighbors.py",
     "_solvers/": "core/test_propagation.py core/test_propagation_entries.py core/test_propagation_labels.py core/test_propagation_bits.py core/test_propagation_safeguards.py core/test_propagation_small.py",
+    "_thresholds": "core/test_cutoffs.py core/test_verdicts.py core/test_residual.py core/test_flip_interval.py",
     "_weights": "core/test_graph.py",
     "c_api": "doors/test_c_api.py",
+    "cli": "doors/test_cli.py doors/test_cli_errors.py doors/test_cli_process.py",
     "dask/": "core/test_dask.py core/test_dask_fits.py",
     "datasets/": "article/test_datasets_paper.py article/test_datasets_toy.py article/test_cohort.py",
     "experiments/": "article/test_experiments.py article/test_experiments_report.py article/test_experiments_statistics.py",
     "forest": "core/test_forest.py core/test_residual_forest.py",
     "graph": "core/test_graph.py core/test_neighbors.py core/test_propagation.py",
+    "include/": "doors/test_c_headers.py doors/test_c_api.py",
     "inspection/_mistakes": "doors/test_mistakes.py",
     "inspection/_review": "doors/test_inspection.py",
     "inspection/_verdicts": "doors/test_review_page.py doors/test_inspection.py doors/test_cli_review.py",
@@ -69,6 +80,9 @@ TESTS = {
     "tables/_units": "tables/test_units.py tables/test_notations.py",
     "tables/": "tables/test_readers_forms.py tables/test_readers_kinds.py tables/test_readers_tables.py tables/test_plan.py tables/test_columns.py",
 }
+
+#: Files without code that a test could notice: colours, types of C, the version.
+WITHOUT_TESTS = ("_colors.py", "_typedefs.pxd", "_version.py")
 
 # Errors of several words in kernels: bounds that are a little too narrow, threads that do not wait, another order of a
 # sum.  Rows of the file, what is broken, a pattern that the file has once (white space is any white space), and what

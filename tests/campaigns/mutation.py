@@ -39,7 +39,8 @@ from mutants import KEPT, TESTS
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "nmlsdr"
 TIERS = {"quick": "not slow", "slow": "slow"}  # of the tests, by the expression for pytest -m
-COMPILED = (".h", ".pyx", ".pxd")
+COMPILED = (".h", ".hpp", ".pyx", ".pxd")
+KINDS = (".py", ".js", *COMPILED)
 LIBRARIES = [
     *("numpy", "scipy.sparse.linalg", "scipy.sparse.csgraph", "scipy.stats", "pandas", "polars", "joblib", "pytest"),
     *("sklearn.pipeline", "sklearn.datasets", "sklearn.model_selection", "threadpoolctl", "pyarrow.csv", "hypothesis"),
@@ -94,13 +95,19 @@ def tests_of(file: str) -> tuple[str, ...]:
     return tuple(f"tests/{each}" for each in TESTS[max(rows, key=len)].split()) if rows else ()
 
 
+def package_files() -> list[str]:
+    """All files of the package that hold code of a person."""
+    files = [path for path in PACKAGE.rglob("*") if path.suffix in KINDS]
+    return sorted(path.relative_to(PACKAGE).as_posix() for path in files)
+
+
 def random_mutants(files: list[str], lines: dict[str, set[int]], n: int, seed: int) -> list[Mutant]:
     """Draw n errors in the code of files, only in the given lines of a file if it has any."""
     places = []
     for file in files:
         path = PACKAGE / file
         text = path.read_text(encoding="utf-8")
-        kind = {".pyx": ".py"}.get(path.suffix, path.suffix)
+        kind = {".pyx": ".py", ".pxd": ".py", ".hpp": ".h"}.get(path.suffix, path.suffix)
         hidden = _NO_CODE[kind].sub(lambda m: re.sub(r"[^\n]", "\0", m[0]), text)
         starts = [0, *(m.end() for m in re.finditer("\n", text))]
         for pattern, becomes in EDITS[: None if kind == ".py" else -2]:
@@ -277,7 +284,7 @@ class Copy:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("files", nargs="*", help="files and folders below nmlsdr/; default: all that mutants.py names")
+    parser.add_argument("files", nargs="*", help="files and folders below nmlsdr/; default: all")
     parser.add_argument("--since", metavar="REV", help="only in lines that differ from a revision")
     parser.add_argument("--kept", action="store_true", help="the errors of mutants.py instead of random ones")
     parser.add_argument("-n", type=int, default=30, help="number of random errors (default: 30)")
@@ -286,10 +293,10 @@ def main() -> int:
     parser.add_argument("-v", "--verbose", action="store_true")
     args = parser.parse_args()
     lines = changed_since(args.since) if args.since else {}
-    paths = (path for kind in ("py", "pyx", "h", "js") for path in PACKAGE.rglob(f"*.{kind}"))
-    files = sorted(path.relative_to(PACKAGE).as_posix() for path in paths)
     asked = tuple(args.files) or ("",)
-    files = [file for file in files if file.startswith(asked) and tests_of(file) and (not lines or file in lines)]
+    files = [
+        file for file in package_files() if file.startswith(asked) and tests_of(file) and (not lines or file in lines)
+    ]
     mutants = kept_mutants() if args.kept else random_mutants(files, lines, args.n, args.seed)
     mutants = [mutant for mutant in mutants if mutant.file in files]
     for library in [*LIBRARIES, *(point.module for point in entry_points(group="pytest11"))]:

@@ -28,3 +28,9 @@ def test_every_row_of_the_tables_names_what_is_there():
         assert [*mutation.PACKAGE.glob(f"{row}*")], row
         assert [each for each in tests.split() if not (TESTS / each).exists()] == []
     assert all(mutation.tests_of(file) for file, *_ in mutants.KEPT)
+
+
+def test_every_file_of_the_package_has_tests_that_are_asked():
+    """A file without a row would never be drawn."""
+    without = {file for file in mutation.package_files() if not mutation.tests_of(file)}
+    assert without == set(mutants.WITHOUT_TESTS)

@@ -15,7 +15,7 @@ from typing import Any
 from ._cli.checks import check_arguments
 from ._cli.console import Console
 from ._cli.parser import EXAMPLES, Parser
-from ._cli.startup import load_little
+from ._cli.startup import stub_heavy_imports
 from ._cli.verbs import add_verbs
 from ._errors import InputError, printable
 from ._version import __version__
@@ -56,19 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
-            if not arguments:
-                print(f"{DESCRIPTION}\nMore: nmlsdr --help, and nmlsdr COMMAND --help.")
-                return 0
-            if arguments[0] in SPOKEN:  # `nmlsdr help fit` is `nmlsdr fit --help`
-                arguments = [*arguments[1:], *SPOKEN[arguments[0]]]
-            args = check_arguments(_parser().parse_args(arguments, argparse.Namespace(words=arguments[1:])))
-            if argv is None and hasattr(args, "data"):
-                load_little()
-            console = Console(args.quiet)
-            with console.listening():
-                status: int = pkgutil.resolve_name(f"nmlsdr.{args.run}")(args, console)
-            sys.stdout.flush()
-            return status
+            return _run(arguments, is_process=argv is None)
     except SystemExit as stop:  # --help and --version
         return stop.code if isinstance(stop.code, int) else 0
     except KeyboardInterrupt:
@@ -86,6 +74,23 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _stop(1, f"the process may start no more threads ({error}); raise its limits of threads and memory.")
         error.add_note("This is a bug of nmlsdr, not of your input; please report it with these lines.")
         raise
+
+
+def _run(arguments: list[str], is_process: bool) -> int:
+    """Run the command that the arguments name; `is_process`: this process does nothing else."""
+    if not arguments:
+        print(f"{DESCRIPTION}\nMore: nmlsdr --help, and nmlsdr COMMAND --help.")
+        return 0
+    if arguments[0] in SPOKEN:  # `nmlsdr help fit` is `nmlsdr fit --help`
+        arguments = [*arguments[1:], *SPOKEN[arguments[0]]]
+    args = check_arguments(_parser().parse_args(arguments, argparse.Namespace(words=arguments[1:])))
+    if is_process and hasattr(args, "data"):
+        stub_heavy_imports()
+    console = Console(args.quiet)
+    with console.listening():
+        status: int = pkgutil.resolve_name(f"nmlsdr.{args.run}")(args, console)
+    sys.stdout.flush()
+    return status
 
 
 def _parser() -> Parser:

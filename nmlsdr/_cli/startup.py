@@ -1,4 +1,4 @@
-"""What the libraries of a command need not load."""
+"""Stubs for imports that a single command does not need: pandas, scipy.stats and parts of skops, which take long."""
 
 import importlib.util
 import pkgutil
@@ -45,7 +45,7 @@ class _Later(types.ModuleType):
         return pkgutil.resolve_name(self.__name__)
 
 
-def load_little() -> None:
+def stub_heavy_imports() -> None:
     """Let no library load pandas, and scipy.stats only when it is used, and let skops trust no class by itself.
 
     This is only for a process that runs a single command: `nmlsdr._model.archive` names the classes that a model file

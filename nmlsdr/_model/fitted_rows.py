@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
-from scipy.stats import binomtest
+from scipy import sparse, special
 
 _BYTES = 8  # of a hash: two of a million different rows have the same one with a probability of 3 in 100 million
 _LEVEL = 0.001  # of the test whether equal features are more frequent than chance explains
@@ -82,7 +81,8 @@ def find_overlap(X: Any, fitted: dict[str, Any], ids: Sequence[str] | None = Non
     _, counts = np.unique(fitted[KEYS[0]], return_counts=True)
     repeated = float(1 - (counts == 1).sum() / counts.sum()) if len(counts) else 0.0
     n_equal = int(labeled.sum())
-    is_chance = n_equal > 0 and binomtest(n_equal, len(labeled), repeated, "greater").pvalue >= _LEVEL
+    at_least_as_many = special.bdtrc(n_equal - 1, len(labeled), repeated)  # not scipy.stats, which takes long to load
+    is_chance = n_equal > 0 and bool(at_least_as_many >= _LEVEL)
     return Overlap(False, labeled, others, is_chance)
 
 

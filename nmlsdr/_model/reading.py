@@ -139,7 +139,6 @@ def revived(kept: Any) -> Any:
     """Return the fitted estimator that `writing.kept_parts` kept; `Refused` if ``fit`` makes no such estimator."""
     kind = type(kept)
     state = vars(kept)
-    name = kind.__name__
     if kind is Pipeline:
         steps = [(step, revived(inner)) for step, inner in state["steps"]]
         if not steps or len({step for step, _ in steps}) < len(steps):
@@ -147,34 +146,46 @@ def revived(kept: Any) -> Any:
         "".join(step for step, _ in steps).encode()  # fails for what is no text, or cannot be printed
         return Pipeline(steps)
     if (fields := table.get(full_name(kind))) is None:
-        raise Refused(f"it contains a {name} in place of an estimator")
+        raise Refused(f"it contains a {kind.__name__} in place of an estimator")
     estimator = kind()
+    _set_parameters(estimator, state, fields)
+    _set_fitted(estimator, state, fields)
+    if kind is SimpleImputer:
+        learned = dict(vars(estimator))
+        _fit_imputer(estimator)
+        vars(estimator).update(learned)
+    return estimator
+
+
+def _set_parameters(estimator: Any, state: dict[str, Any], fields: dict[str, Field]) -> None:
+    """Set the parameters of an estimator after their checks."""
+    kind = type(estimator)
     parameters = {key: state[key] for key in estimator.get_params(deep=False) if key in state}
     unknown = sorted(state.keys() - parameters.keys() - fields.keys())
     if unknown:
         raise Refused(
-            f"it holds {name}.{unknown[0]}, which this version does not know; write the model again, "
+            f"it holds {kind.__name__}.{unknown[0]}, which this version does not know; write the model again, "
             "or upgrade nmlsdr if a later version wrote it"
         )
     for key, value in parameters.items():
-        check_parameter(name, key, value)
+        check_parameter(kind.__name__, key, value)
     estimator.set_params(**parameters)
     if kind.__module__.startswith("sklearn."):
         estimator._validate_params()
+
+
+def _set_fitted(estimator: Any, state: dict[str, Any], fields: dict[str, Field]) -> None:
+    """Set the fitted attributes of an estimator after their checks."""
+    name = type(estimator).__name__
     letters = {"graphs": 2}  # over which ResidualPropagation propagates
     for attribute, field in fields.items():
         if attribute not in state and not field.optional:
             raise Refused(f"{name}.{attribute} is missing")
         if attribute in state:
             stored = state[attribute]
-            nothing = stored is None and field.optional
-            value = None if nothing else _attribute(f"{name}.{attribute}", stored, field, letters)
+            is_none = stored is None and field.optional
+            value = None if is_none else _attribute(f"{name}.{attribute}", stored, field, letters)
             setattr(estimator, attribute, value)
-    if kind is SimpleImputer:
-        learned = dict(vars(estimator))
-        _fit_imputer(estimator)
-        vars(estimator).update(learned)
-    return estimator
 
 
 def _attribute(what: str, stored: Any, field: Field, letters: dict[str, int]) -> Any:

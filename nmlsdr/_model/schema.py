@@ -170,23 +170,33 @@ _TYPES = {"count": (int,), "number": (int, float, np.int64, np.float64), "text":
 def check_value(what: str, value: Any, field: Field, letters: dict[str, int]) -> None:
     """Refuse an attribute whose type, shape, dtype, order or range is not what ``fit`` gives."""
     kind = field.kind
-    expected = field.shape.split()
     if (kind in _TYPES and type(value) not in _TYPES[kind]) or (type(value) is int and value < 0):
         raise Refused(f"{what} cannot be this value of the type {type(value).__name__}")
-    if kind == "array" and (value.dtype.name not in field.dtypes or not value.dtype.isnative):
-        raise Refused(f"{what} holds {value.dtype.str}, not {' or '.join(field.dtypes)}")
-    if kind == "array" and field.in_order and not value.flags.c_contiguous:
-        raise Refused(f"{what} is not in C order")
+    if kind == "array":
+        _check_layout(what, value, field)
     if kind in ("number", "array"):
         _check_range(what, np.asarray(value, dtype=None if kind == "array" else np.float64), field)
     elif kind == "classes" and isinstance(value, list):
-        if not all(isinstance(found, np.ndarray) and found.tolist() == [0, 1] for found in value):
+        if not all(isinstance(classes, np.ndarray) and classes.tolist() == [0, 1] for classes in value):
             raise Refused(f"{what} must be 0 and 1 for every label")
     elif kind in ("column", "classes"):
         _check_column(what, value, field.dtypes if kind == "column" else "biufUO")
+    _check_shape(what, value, field, letters)
 
+
+def _check_layout(what: str, array: np.ndarray, field: Field) -> None:
+    """Refuse an array of another dtype, byte order or order of axes."""
+    if array.dtype.name not in field.dtypes or not array.dtype.isnative:
+        raise Refused(f"{what} holds {array.dtype.str}, not {' or '.join(field.dtypes)}")
+    if field.in_order and not array.flags.c_contiguous:
+        raise Refused(f"{what} is not in C order")
+
+
+def _check_shape(what: str, value: Any, field: Field, letters: dict[str, int]) -> None:
+    """Refuse a value whose sizes do not agree with those of the attributes before, which `letters` holds."""
+    expected = field.shape.split()
     sizes: tuple[int, ...] = (len(value),) if isinstance(value, list) else getattr(value, "shape", ())
-    if kind == "count" and expected:
+    if field.kind == "count" and expected:
         sizes = (value,)
     agrees = len(sizes) == len(expected)
     for letter, size in zip(expected, sizes, strict=False):
@@ -195,7 +205,7 @@ def check_value(what: str, value: Any, field: Field, letters: dict[str, int]) ->
     if not 1 <= letters.get("k", 1) <= letters.get("n", np.inf):
         raise Refused(f"n_neighbors_ is {letters['k']} with {letters.get('n')} training rows")
     if not agrees:
-        needed = ", ".join(str(letters.get(one.removesuffix("+1"), one)) + one[1:] for one in expected)
+        needed = ", ".join(str(letters.get(letter.removesuffix("+1"), letter)) + letter[1:] for letter in expected)
         raise Refused(f"{what} has shape {sizes} where the others need ({needed})")
 
 

@@ -85,8 +85,7 @@ def split_entries(W):
     """Every weight stored as two halves."""
     coo = W.tocoo()
     halves = np.tile(coo.data / 2, 2)
-    doubled = sparse.coo_array((halves, (np.tile(coo.row, 2), np.tile(coo.col, 2))), shape=W.shape)
-    return doubled
+    return sparse.coo_array((halves, (np.tile(coo.row, 2), np.tile(coo.col, 2))), shape=W.shape)
 
 
 def read_only(W):

@@ -32,7 +32,7 @@ def test_the_package_alone_loads_next_to_nothing():
     assert loaded("import nmlsdr; dir(nmlsdr); nmlsdr.__version__; nmlsdr.__all__") == {"nmlsdr"}
 
 
-def test_the_search_and_the_graph_load_little_of_scipy():
+def test_the_search_and_the_graph_stub_heavy_imports_of_scipy():
     """Each of these took a tenth to a fifth of the import."""
     program = """
 import sys, nmlsdr.graph
@@ -149,7 +149,7 @@ print([name for name in watched if name in sys.modules])
 )
 def test_scipy_stats_is_the_real_one_as_soon_as_a_command_uses_it(program, capsys):
     exec(program, {})
-    prepared = f"from nmlsdr._cli.startup import load_little; load_little(); {program}"
+    prepared = f"from nmlsdr._cli.startup import stub_heavy_imports; stub_heavy_imports(); {program}"
     assert run(prepared) + "\n" == capsys.readouterr().out
 
 

@@ -14,15 +14,28 @@ from .._resources import load_json
 
 #: What may surround a value: the blanks that `float` skips; `str.strip` would remove other separators too.
 BLANKS = " \t\n\r\v\f"
-TYPESET_BLANKS = "\u00a0\u2007\u2009\u202f"
+#: Characters that NFKC would change into others of another meaning: superscripts and fractions (5² is no 52), primes,
+#: the micro sign of units, and accents that stand alone, which would begin with a blank.
+_OWN_MEANING = (
+    "\u00a8\u00aa\u00af\u00b2-\u00b5\u00b8-\u00ba\u00bc-\u00be\u02b0-\u02b8\u02d8-\u02e4\u037a\u0384\u0385\u1fbd-\u1fc1\u1fcd-\u1fcf"
+    "\u1fdd-\u1fdf\u1fed-\u1fef\u1ffd\u1ffe\u2017\u2033-\u2037\u203e\u2057\u2070-\u209c\u2150-\u215f\u2189"
+)
+_OTHERS = re.compile(f"[^{_OWN_MEANING}]+")
 
 
 def trim(text: str) -> str:
-    """Return a text without surrounding blanks, with plain blanks inside, and with composed letters (NFC)."""
-    if not text.isascii():
-        for blank in TYPESET_BLANKS:
-            text = text.replace(blank, " ")
-        text = unicodedata.normalize("NFC", text)
+    """Return a text without surrounding blanks and in plain characters (NFKC): full width, ligatures, kinds of blanks.
+
+    Every text of a table comes through here once, before anything looks for marks, units or words in it.
+
+    Examples
+    --------
+    >>> trim(" １，２００ ｋｇ"), trim("80％"), trim("ｶｰﾄﾞ"), trim("5²")
+    ('1,200 kg', '80%', 'カード', '5²')
+    """
+    if not text.isascii() and not unicodedata.is_normalized("NFKC", text):
+        plain = _OTHERS.sub(lambda characters: unicodedata.normalize("NFKC", characters[0]), text)
+        text = unicodedata.normalize("NFC", plain)
     return text.strip(BLANKS)
 
 

@@ -22,12 +22,15 @@ A file becomes columns, the roles and the plan say what each of them is, and the
     _dates.py         what a date is
     _units.py         numbers with a unit, such as "12,5 kg"
     _text.py          texts: their words, and the TF-IDF weights of these
+    _unread.py        notations that are not read, and how the plan names them
     _lists.py         cells with several words, and JSON objects
     _roles.py         labels, ids, features: what a person said of the columns
     _label_lists.py   what separates the labels of a list, and the word for no label
     _label_cuts.py    hierarchical codes: labels are cut, and rare ones left out
     _labels.py        0, 1, lists of labels, votes, and the mask
     _label_names.py   label names from an XML file
+    _reading.py       whether a column holds numbers or dates, and how they are written
+    _sentinels.py     numbers that probably stand for a missing value, such as -999
     _deciding.py      what each column is (an identifier, numbers, dates, categories, ...) and why: the plan
     _kinds.py         the kinds of columns, and what is done with one column
     _features.py      from the cells of a column to its features

@@ -20,6 +20,7 @@ from scipy.sparse import csr_array
 
 from .._checks.cells import is_null
 from .._checks.words import fold, trim
+from .._errors import plural, shorten
 from ._dates import Dates, dates_of, numeric_date
 from ._numbers import GROUPED, keeps_digits, plain_text, plain_values, text_of
 from ._shapes import Coded, coded, shapes_of
@@ -265,6 +266,19 @@ def tally(pairs: Iterable[tuple[str, int]]) -> Counter[str]:
     for word, count in pairs:
         found[word] += count
     return found
+
+
+def by_count(pair: tuple[str, int]) -> tuple[int, str]:
+    """The most frequent text first; of equals the first in the alphabet, whatever the order of the rows."""
+    return -pair[1], pair[0]
+
+
+def counted(words: Mapping[str, int]) -> str:
+    """Return words and how often they occur, the four most frequent of them."""
+    first = sorted(words.items(), key=by_count)[:4]
+    shown = ", ".join(f"{shorten(word, 20)!r} ({count})" if word else f"empty ({count})" for word, count in first)
+    more = len(words) - len(first)
+    return shown + (f" and {plural(more, 'other word')}" if more else "")
 
 
 @dataclass

@@ -116,9 +116,11 @@ def _forms(column: Any, cells: Cells, is_known: NDArray[np.bool_], values: NDArr
     if column.kind == "date":
         dates = cells.texts.trimmed.dates_with(column.levels)
         codes = cells.texts.trimmed.codes[is_known]
-        n_cells = np.bincount(dates.codes[codes], minlength=len(dates.different)).tolist()
+        which = dates.codes[codes]
+        n_cells = np.bincount(which[which >= 0], minlength=len(dates.different)).tolist()
         orders = (re.sub(r"\d+", lambda n: "YYYY" if len(n[0]) == 4 else "00", date) for date in dates.different)
         found = [(f"dates as {order.replace('-', '/')}", n) for order, n in zip(orders, n_cells, strict=True)]
+        found.append(("dates as serial numbers of Excel", int((which < 0).sum())))
     elif column.kind == "number" and (column.factors or not isinstance(cells, Numbers)):
         forms = cells.texts.trimmed.forms
         codes = cells.texts.trimmed.codes[is_known]

@@ -186,6 +186,7 @@ def distinct_names(names: Sequence[str]) -> tuple[list[str], dict[str, str]]:
     (['a', 'a.2', 'column 3'], {'a.2': 'a', 'column 3': ''})
     """
     found: dict[str, str] = {}
+    names = [*map(trim, names)]
     taken = set(names)
     for j, name in enumerate(names):
         new = name or f"column {j + 1}"

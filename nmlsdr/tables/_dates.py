@@ -13,6 +13,8 @@ from ._numbers import plain_text
 from ._shapes import Coded, coded
 
 DATE = re.compile(r"(\d{1,4})([-./]) ?(\d{1,2})\2 ?(\d{1,4})[.日일]?(?:[T ]\d{1,2}[:h]\d{2}.*)?", re.ASCII)
+SERIAL = re.compile(r"\d{5}(\.\d+)?", re.ASCII)
+FIRST_SERIAL, LAST_SERIAL = 18264, 73050  # from 1950 to 2099
 TWO_DIGIT_YEARS = 1950  # the first year that is written with two digits
 _DATE_WORDS = str.maketrans("年月년월", "----")
 _CLOCK = re.compile(r"[T, ]+\d{1,2}[:h]\d{2}.*")
@@ -101,6 +103,21 @@ def read_date(text: str, month_first: bool = False, year_first: bool = False) ->
     except ValueError:
         return None
     return date.year + (date.timetuple().tm_yday - 1) / 366, float(date.month)
+
+
+def serial_date(text: str) -> tuple[float, float] | None:
+    """Return the year with its fraction, and the month, of a serial number of Excel; None for another text.
+
+    Excel counts days from the end of 1899. Where a cell loses its format, the number is what stands in it.
+
+    Examples
+    --------
+    >>> serial_date("45292"), serial_date("45292.75"), serial_date("99")
+    ((2024.0, 1.0), (2024.0, 1.0), None)
+    """
+    if not SERIAL.fullmatch(text) or not FIRST_SERIAL <= int(text[:5]) <= LAST_SERIAL:
+        return None
+    return read_date((datetime.date(1899, 12, 30) + datetime.timedelta(days=int(text[:5]))).isoformat())
 
 
 class Dates(Coded):

@@ -5,33 +5,26 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._checks.words import MISSING, fold, names_rows, trim, yes_no
 from .._errors import InputError, plural, shorten
-from ._columns import Cells, Facts, Numbers, row_numbers, tally
-from ._dates import find_months, order_of, with_words
+from ._columns import Cells, Facts, Numbers, by_count, counted, row_numbers, tally
+from ._dates import serial_date
 from ._kinds import Column
 from ._lists import find_items, find_keys
-from ._numbers import MARK_NAMES, NOTATIONS, Notation, find_notation, is_number, number_reader, usual_decimal
+from ._numbers import MARK_NAMES, Notation, is_number, usual_decimal
 from ._plan import Plan
+from ._reading import FEW_LEVELS, FEW_WORDS, FREQUENT, LEVEL_SHARE, SLIPS, Reading, read_column
+from ._sentinels import missing_codes
 from ._text import count_words, find_words, mean_length, shared_by_names
-from ._units import MOST_UNITS, NO_UNITS, SHARE, Parts, Units, find_units, measures, read_quantities, word_before
 
 MOST_LEVELS = 100  # of a category that have a feature of their own
 ROWS_PER_LEVEL = 5  # rows that a level has on average, where there are more levels than that
 SENTENCE = 4  # texts with so many words on average are sentences
-FREQUENT = 3  # a word that stands so often among numbers is no slip
-SLIPS = 0.05  # a column with a larger share of other texts among its numbers has no slips but words
-FEW_LEVELS = 10  # so few, and so frequent, that a word for a missing value elsewhere is a level
-LEVEL_SHARE = 0.1
-FEW_WORDS = 5  # so many different words may stand in half of the cells of a column of numbers
-MOSTLY = 0.8  # the share of numbers in a column with more of them
 LEAST_COUNTED = 20  # rows of a column of 1, 2, 3, ... that names the rows
-MOST_SHAPES = 1000  # of the texts of a column of dates whose months are words
 MOST_SPELLINGS = 1000  # of the words for yes and no, and words among them that mean a missing value
 YEARS = (1500, 2200)  # whole numbers in this range may be years
 NEARLY = 0.95  # different cells of a column that has the name or the place of an identifier, as a share of the rows
@@ -61,15 +54,6 @@ class Choices(ColumnOptions):
     id: str | None = None
     only_checks: bool = False  # cells are checked, which is faster and takes less memory, and all features are NaN
     fitted: Plan | None = None  # of another table, with which this one is compared
-
-
-class Reading(NamedTuple):
-    """A column of numbers or dates as the plan has it, but for the reason, and its other texts with their counts."""
-
-    column: Column
-    others: dict[str, int]
-    doubt: str = ""  # why its numbers may have been written in another notation
-    units: Units = NO_UNITS
 
 
 class Deciding:
@@ -116,7 +100,11 @@ class Deciding:
         kept = set() if any(map(is_number, self.missing)) else kept
         facts = [Facts(name, cells if name in kept else cells.texts, self.missing) for name, cells in columns.items()]
         usual = usual_decimal(one.marked() for one in facts)
-        self.readings = [self._reading(one, usual) for one in facts]
+        self.readings = list[Reading | None]()
+        for column in facts:
+            reading, unread = read_column(column, choices, usual)
+            self.readings.append(reading)
+            self.unread |= {column.name: unread} if unread else {}
         self.found = self._words_for_missing(facts, self.readings)
         self.columns = [self._with_words(*pair, facts) for pair in zip(facts, self.readings, strict=True)]
 
@@ -130,7 +118,7 @@ class Deciding:
         for facts, reading in zip(self.columns, self.readings, strict=True):
             column = self._column(facts, reading, digests)
             digests.setdefault(facts.digest, facts.name)
-            if column.kind in ("category", "list", "words", "text") and facts.name in self.unread:
+            if column.kind in ("category", "list", "words", "text", "identifier") and facts.name in self.unread:
                 column = replace(column, reason=f"{column.reason}; {self.unread[facts.name]}")
             columns.append(column)
         columns = self._one_identifier(columns)
@@ -164,112 +152,13 @@ class Deciding:
             reason = self._reason([f"JSON objects with numbers for {shorten(', '.join(keys), 60)}"], facts)
             return Column(name, "JSON", reason, levels={key: key for key in keys})
         if (items := find_items(facts.known, self._key)) is not None:
-            reason = self._reason([f"lists with {items.separator!r} between words: {_counted(items.counts)}"], facts)
+            reason = self._reason([f"lists with {items.separator!r} between words: {counted(items.counts)}"], facts)
             return Column(name, "list", reason, levels=items.shown, separator=items.separator)
         if (column := self._identifier(facts)) is not None:
             return self._with_shared_words(facts, column)
         return self._category(facts) if self._is_category(facts) else self._words(facts)
 
     # ------------------------------------------------------------ numbers and dates
-
-    def _reading(self, facts: Facts, usual: str | None) -> Reading | None:
-        """How a column is read if it holds mostly numbers, or mostly dates."""
-        said = self.choices
-        if isinstance(facts.cells, Numbers):
-            broken = facts.cells.n_broken
-            notation = NOTATIONS[0] if broken else find_notation({}, usual, said.decimal, said.thousands)[0]
-            return Reading(Column(facts.name, "number", **notation._asdict()), {}) if facts.n_known else None
-        forms = facts.column.forms
-        is_known = facts.is_known
-        n_cells = facts.cells_of(is_known)
-        notation, doubt = find_notation(facts.numbers, usual, said.decimal, said.thousands, facts.numbers_as_written)
-        read = number_reader(notation)
-        quantities = {
-            code: parts
-            for code, parts in enumerate(forms.parts)
-            if parts is not None and n_cells[code] and read(parts.number) is not None
-        }
-        self._leave_rare(facts, quantities, n_cells, notation)
-        units = tally((parts.unit, int(n_cells[code])) for code, parts in quantities.items())
-        bare = self._are(facts, [code for code, parts in quantities.items() if not parts.unit])
-        texts = zip(forms.different, forms.parts, strict=True)
-        behind = {code: word_before(text) for code, (text, parts) in enumerate(texts) if parts is None}
-        are_most = 2 * n_cells[[*quantities]].sum() >= facts.n_known
-        behind = {code: word for code, word in behind.items() if word and are_most}
-        is_behind = self._are(facts, [*behind])
-        n_known = facts.n_known - n_cells[[*behind]].sum()
-        is_bare = self._is_mostly(facts, bare, is_behind)
-        # A rare unit is a slip, such as the letter o in 1o2, unless it is known; among bare numbers not one letter.
-        slips = {u for u, n in units.items() if n < min(FREQUENT, SLIPS * facts.n_known)}
-        slips -= {u for u in slips if measures(u) and not (is_bare and len(u) == 1)}
-        kept = sorted(units.keys() - slips - {""}, key=lambda unit: (-units[unit], unit))
-        for some in (kept, kept[:MOST_UNITS], []):
-            taken = [code for code, parts in quantities.items() if parts.unit in ("", *some)]
-            found = find_units((quantities[code], int(n_cells[code])) for code in taken)
-            if found is not None and (is_bare or n_cells[taken].sum() >= SHARE * n_known > 0):
-                in_brackets = [code for code in taken if forms.different[code][-1] in ")-"]
-                note = f"{n_cells[in_brackets].sum()} in brackets or with a minus sign behind them are negative"
-                found = found._replace(note="; ".join([found.note, note][not found.note :])) if in_brackets else found
-                others = facts.chosen(facts.is_known & ~is_behind & ~self._are(facts, taken))
-                words = tally((word, int(n_cells[code])) for code, word in behind.items())
-                missing = f"{words.total()} numbers behind words are missing: {_counted(words)}" if words else ""
-                doubt = "; ".join(filter(None, [doubt, missing]))
-                how: Any = {**notation._asdict(), "factors": found.factors, "marks": found.marks}
-                column = Column(facts.name, "number", levels={word: word for word in sorted(words)}, **how)
-                return Reading(column, others, doubt, found)
-        return self._as_dates(facts, bare)
-
-    def _leave_rare(
-        self, facts: Facts, quantities: dict[int, Parts], n_cells: NDArray[np.int64], notation: Notation
-    ) -> None:
-        """Remove ranges, numbers in brackets and the like, unless most numbers are others and each range ascends."""
-        rare = [code for code, parts in quantities.items() if parts.is_rare]
-        if rare:
-            factors = dict.fromkeys([parts.unit for parts in quantities.values()], 1.0)
-            values = read_quantities(facts.column.different, facts.column.forms, notation, factors, ())[:, 0]
-            if 2 * n_cells[rare].sum() > n_cells[[*quantities]].sum() or np.isnan(values[self._are(facts, rare)]).any():
-                for code in rare:
-                    del quantities[code]
-
-    def _as_dates(self, facts: Facts, bare: NDArray[np.bool_]) -> Reading | None:
-        """How a column is read if it holds mostly dates; else what it looks like is noted."""
-        column = facts.column
-        shapes = facts.column.shapes
-        words = with_words(shapes.different) if len(shapes.different) <= MOST_SHAPES else []
-        months = find_months({*words} - {""}) if any(words) else {}
-        dates = column.dates_with(months)
-        order, doubt = order_of(dates.different)
-        is_date = facts.is_known & facts.is_word & ~np.isnan(dates.values(*order)[:, 0])
-        enough = not months or facts.column.counts[is_date].sum() >= SHARE * facts.n_known
-        if enough and self._is_mostly(facts, is_date):
-            date = Column(facts.name, "date", month_first=order[0], year_first=order[1], levels=dict(months))
-            return Reading(date, facts.chosen(facts.is_known & ~is_date), doubt)
-        # In a shape every digit of a year is a 1.
-        like_one = [word != "" and "1111" in shape for word, shape in zip(words, shapes.different, strict=False)]
-        is_date |= facts.is_known & np.isin(shapes.codes, np.flatnonzero(like_one))
-        for kind, mask in (("number", bare), ("date", is_date)):
-            if (share := facts.column.counts[mask].sum() / max(1, facts.n_known)) >= 0.5:
-                others = facts.chosen(facts.is_known & ~mask)
-                but = f"not {_counted(others)}" if others else "its months are in no known language (see nmlsdr[cli])"
-                self.unread[facts.name] = f"it looks like a {kind} in {share:.0%} of its cells, but {but}"
-        return None
-
-    def _are(self, facts: Facts, forms: Sequence[int]) -> NDArray[np.bool_]:
-        """Which known texts of a column have one of these forms."""
-        return facts.is_known & np.isin(facts.column.forms.codes, forms)
-
-    def _is_mostly(self, facts: Facts, read: NDArray[np.bool_], behind: Any = False) -> bool:
-        """Whether most texts of a column but for some can be read, and it is none of few levels, such as T, 1, 2."""
-        others = facts.is_known & ~read
-        frequent = np.flatnonzero(others & (facts.column.counts >= LEVEL_SHARE * facts.n_known))
-        are_words = any(not any(map(str.isdecimal, facts.column.different[code])) for code in frequent)
-        if are_words and facts.is_known.sum() <= FEW_LEVELS:
-            return False
-        others &= ~np.asarray(behind)
-        share = MOSTLY if others.sum() > FEW_WORDS else 0.5
-        n_read = facts.column.counts[read].sum()
-        n_others = facts.column.counts[others].sum()
-        return bool(read.any() and n_read >= share * (n_read + n_others))
 
     def _with_words(self, facts: Facts, reading: Reading | None, columns: Sequence[Facts]) -> Facts:
         """Return a column in which the words found among numbers are missing values too, unless they are levels.
@@ -309,7 +198,7 @@ class Deciding:
     def _reason(self, seen: list[str], facts: Facts) -> str:
         """What was seen in a column, what was read as a missing value there, and how often."""
         words = facts.meant(self.missing | self.found)
-        return "; ".join([*seen, *([f"missing: {_counted(words)}"] if words else [])])
+        return "; ".join([*seen, *([f"missing: {counted(words)}"] if words else [])])
 
     def doubts(self) -> str:
         """Return what was decided and may be wrong, or nothing; for Python, where nobody sees the plan."""
@@ -318,13 +207,15 @@ class Deciding:
         for facts, reading in zip(self.columns, self.readings, strict=True):
             name = repr(shorten(facts.name, 40))
             if found := facts.meant(self.found - self.levels.get(facts.name, set())):
-                words.append(f"{_counted(found)} in column {name}")
+                words.append(f"{counted(found)} in column {name}")
             if doubt := (reading.doubt or reading.units.doubt) if reading else self.unread.get(facts.name, ""):
                 misread.append(f"column {name}: {doubt}")
+        codes = missing_codes(self.columns)
         advice = f"If that is right, give missing={sorted(self.found)!r}; if not, name the column in one_hot."
         taken = f"Words among numbers or dates were taken for missing values: {'; '.join(words)}. {advice}"
         read = f"Numbers or dates may have been misread: {'; '.join(misread)}."
-        return " ".join([taken] * bool(words) + [read] * bool(misread))
+        said = [f"Numbers may stand for missing values: {'; '.join(codes)}."] * bool(codes)
+        return " ".join([taken] * bool(words) + [read] * bool(misread) + said)
 
     def _number(self, facts: Facts, reading: Reading) -> Column:
         column = reading.column
@@ -362,6 +253,8 @@ class Deciding:
         seen = f"such as {example!r}; becomes the year with its fraction, and the month"
         seen += "; the month stands before the day" * reading.column.month_first
         seen += "; the year stands first" * reading.column.year_first
+        n_serial = sum(count for text, count in reading.others.items() if serial_date(text) is not None)
+        seen += f"; {n_serial} serial numbers of Excel are read as dates" * (n_serial > 0)
         return replace(reading.column, reason=self._reason([seen, *filter(None, [reading.doubt])], facts))
 
     # ------------------------------------------------------------ words
@@ -393,8 +286,8 @@ class Deciding:
         values = yes_no(words, self.choices.yes, self.choices.no)
         if values is None:
             return None
-        counted = [_counted({word: words[word] for word in words if values[word] == value}) for value in (1, 0)]
-        reason = self._reason([f"1: {counted[0]}, 0: {counted[1]}"], facts)
+        ones, zeros = (counted({word: words[word] for word in words if values[word] == value}) for value in (1, 0))
+        reason = self._reason([f"1: {ones}, 0: {zeros}"], facts)
         return Column(facts.name, "yes/no", reason, levels={word: str(value) for word, value in values.items()})
 
     def _is_likely(self, name: str) -> int:
@@ -449,14 +342,14 @@ class Deciding:
     def _category(self, facts: Facts) -> Column:
         # in any order of the rows
         name = facts.name
-        known = dict(sorted(facts.known.items(), key=_by_count))
+        known = dict(sorted(facts.known.items(), key=by_count))
         keys = [*map(self._key, known)]
         shown: dict[str, str] = {}  # the most frequent spelling of each level
         for key, text in zip(keys, known, strict=True):
             shown.setdefault(key, text)
         counts = tally(zip(keys, known.values(), strict=True))
         n_missing = self.n_rows - sum(known.values())
-        kept = sorted(level for level, _ in sorted(counts.items(), key=_by_count)[:MOST_LEVELS])
+        kept = sorted(level for level, _ in sorted(counts.items(), key=by_count)[:MOST_LEVELS])
         reason = plural(len(counts), "level") + (f": {', '.join(shown.values())}" if len(counts) <= FEW_WORDS else "")
         if len(known) > len(counts):
             reason += f" ({len(known)} spellings)"
@@ -495,16 +388,3 @@ def _as_text(column: Column) -> Column:
     if column.is_identifier:
         return replace(column, is_identifier=False)
     return Column(column.name, "text", f"{column.reason}; left out")
-
-
-def _by_count(pair: tuple[str, int]) -> tuple[int, str]:
-    """The most frequent text first; of equals the first in the alphabet, whatever the order of the rows."""
-    return -pair[1], pair[0]
-
-
-def _counted(words: Mapping[str, int]) -> str:
-    """Return words and how often they occur, the four most frequent of them."""
-    first = sorted(words.items(), key=_by_count)[:4]
-    shown = ", ".join(f"{shorten(word, 20)!r} ({count})" if word else f"empty ({count})" for word, count in first)
-    more = len(words) - len(first)
-    return shown + (f" and {plural(more, 'other word')}" if more else "")

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from .._checks.words import LANGUAGES
 from ._columns import Cells, Numbers, Texts
+from ._dates import serial_date
 from ._files import NO_UNIT, OTHER_MARK, Problem
 from ._kinds import Column
 from ._lists import numbers_of, parts_of
@@ -95,7 +96,10 @@ def _read_answers(column: Column, texts: Texts, words: list[str]) -> NDArray[np.
 
 
 def _read_dates(column: Column, texts: Texts, words: list[str]) -> NDArray[np.float64]:
-    return texts.dates_with(column.levels).values(column.month_first, column.year_first)
+    values = texts.dates_with(column.levels).values(column.month_first, column.year_first)
+    for code in np.flatnonzero(np.isnan(values[:, 0])).tolist():
+        values[code] = serial_date(texts.different[code]) or (np.nan, np.nan)
+    return values
 
 
 def _read_objects(column: Column, texts: Texts, words: list[str]) -> NDArray[np.float64]:

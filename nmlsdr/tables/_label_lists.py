@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from .._checks.words import BLANKS, MISSING, NO_LABEL, fold
+from .._checks.words import MISSING, NO_LABEL, fold, trim
 from .._errors import plural, shorten
 from ._dates import match_date
 from ._files import DataFileError
@@ -36,7 +36,7 @@ class Lists(NamedTuple):
 
     def tags_in_order(self, cell: str) -> list[str]:
         """Return the labels of one cell in its order."""
-        return [tag for part in cell.split(self.separator) if (tag := part.strip(BLANKS))]
+        return [tag for part in cell.split(self.separator) if (tag := trim(part))]
 
 
 class Candidate(NamedTuple):

@@ -23,6 +23,7 @@ from ._npz import read_npz
 from ._plain import plain_contents
 from ._plan import Plan
 from ._roles import LabelNames, Roles, Split, refuse_missing, split_columns
+from ._sentinels import missing_codes
 from ._svmlight import read_svmlight
 
 # Of a column that may be an id whose texts repeat: texts, rows of one text, and what is looked at.
@@ -223,6 +224,7 @@ def _encode_fit(
     columns = {name: found.columns[name] for name in split.features}
     deciding = Deciding(columns, found.n_rows, said, labeled, words, table.lists and table.lists.separator)
     plan = deciding.plan()
+    table.notes = [*table.notes, *missing_codes(deciding.columns)]
     table.unused = None
     if table.label_names:
         given = (table.target == 1).sum(axis=0).tolist()

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from numpy.typing import ArrayLike
 
 from .._checks.arguments import refuse_text
-from .._checks.words import check_answers
+from .._checks.words import check_answers, fold
 from .._errors import InputError, shorten
 from ._files import DELIMITERS, DataFileError, Form, Path_, check_width, place
 from ._label_cuts import LabelCut
@@ -150,8 +150,8 @@ class Split:
 
 def nearest(name: str, known: Sequence[str]) -> str:
     """Return "; did you mean 'x'?" with the name most similar to `name`, or an empty text."""
-    folded = {other.casefold(): other for other in known[:10_000]}
-    found = difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=0.7)
+    folded = {fold(other): other for other in known[:10_000]}
+    found = difflib.get_close_matches(fold(name), folded, n=1, cutoff=0.7)
     return f"; did you mean {shorten(folded[found[0]])!r}?" if found else ""
 
 

@@ -17,6 +17,7 @@ from .._checks.words import fold, trim
 from .._resources import load_json
 from ._numbers import Notation, is_number, number_reader, plain_text
 from ._shapes import Coded, coded, rows_of
+from ._unread import POWERS
 
 MOST_UNITS = 4  # of a column
 SHARE = 0.95  # of the filled cells that are numbers, in a column of numbers with units
@@ -104,8 +105,8 @@ def split_number(text: str) -> Parts | None:
     [('12,5', '', 'kg'), ('0.5', '<', ''), ('1,234.50', '', '$'), ('5', '', '/9'), ('-3', '', '')]
     >>> [split_number(text)[:3] for text in ("(5)", "3-5 kg", "1 year 7 months")]
     [('-5', '', ''), ('3', 'between', 'kg'), ('1', '', 'year')]
-    >>> [split_number(text) for text in ("L-01", "E66", "007 kg", "12:30", "1.2.2020", "12 May")]
-    [None, None, None, None, None, None]
+    >>> [split_number(text) for text in ("L-01", "E66", "007 kg", "12:30", "1.2.2020", "12 May", "3万円")]
+    [None, None, None, None, None, None, None]
     """
     if is_number(text):
         return Parts(plain_text(text), "", "", (0, len(text)))
@@ -141,7 +142,7 @@ def split_number(text: str) -> Parts | None:
     rest = _DIGITS.sub("", found.unit)
     if match["last"] or (unit and (any(map(str.isdecimal, rest)) or _CALENDAR.search(found.unit))):  # such as 5/2020
         return None
-    if found.unit in _TABLE["not_units"]:
+    if found.unit in _TABLE["not_units"] or (found.unit[:1] in (*POWERS,) and not measures(found.unit)):
         return None
     return found._replace(is_rare=sign == "~" and match["sign"][0].isalpha())
 

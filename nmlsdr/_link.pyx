@@ -18,9 +18,9 @@ cdef extern from "_c/link.h" nogil:
         const double *labels
         const uint8_t *known
     void link_features "nmlsdr_link_features"(
-        const nmlsdr_link_data *d, Py_ssize_t first, double *facts, double *z, double *bent, int level)
+        const nmlsdr_link_data *d, Py_ssize_t first, double *facts, float *z, float *bent, int level)
     void link_sums "nmlsdr_link_sums"(
-        const double *z, const double *bent, Py_ssize_t n, const double *a, const double *c, const double *b,
+        const float *z, const float *bent, Py_ssize_t n, const double *a, const double *c, const double *b,
         double *sums, int level)
     void link_apply "nmlsdr_link_apply"(
         const double *scores, Py_ssize_t n, const double *numbers, double *p, int level)
@@ -36,8 +36,8 @@ def features(
     const uint8_t[:, ::1] known,          # IN  (n, C) or (0, C): all
     const int64_t[::1] rows,              # IN  (m) of these, which are used
     double[:, :, ::1] facts,              # OUT (blocks, N_FACTS, LANES)
-    double[:, :, ::1] z,                  # OUT (blocks, m, LANES)
-    double[:, :, ::1] bent,               # OUT (blocks, m, LANES) asinh z
+    float[:, :, ::1] z,                   # OUT (blocks, m, LANES)
+    float[:, :, ::1] bent,                # OUT (blocks, m, LANES) asinh z
     int n_threads,
     int level,                            # of SIMD
 ):
@@ -55,18 +55,21 @@ def features(
 
 
 def sums(
-    const double[:, :, ::1] z,            # IN  (blocks, m, LANES)
-    const double[:, :, ::1] bent,         # IN  (blocks, m, LANES)
+    const float[:, :, ::1] z,             # IN  (blocks, m, LANES)
+    const float[:, :, ::1] bent,          # IN  (blocks, m, LANES)
+    const int64_t[::1] selected,         # IN  (j) blocks whose sums are computed
     const double[:, :, ::1] numbers,      # IN  (blocks, 3, LANES) a, c, b
-    double[:, :, ::1] total,              # OUT (blocks, N_SUMS, LANES)
+    double[:, :, ::1] total,              # OUT (blocks, N_SUMS, LANES) of these blocks
     int n_threads,
     int level,                            # of SIMD
 ):
     """What link.h calls the sums of each label, over all rows."""
-    cdef Py_ssize_t b, n = z.shape[1]
+    cdef Py_ssize_t j, b, n = z.shape[1]
     if n == 0:
         return
-    for b in prange(z.shape[0], nogil=True, num_threads=n_threads, schedule="dynamic", use_threads_if=n_threads > 1):
+    for j in prange(selected.shape[0], nogil=True, num_threads=n_threads, schedule="dynamic",
+                    use_threads_if=n_threads > 1):
+        b = selected[j]
         link_sums(&z[b, 0, 0], &bent[b, 0, 0], n, &numbers[b, 0, 0], &numbers[b, 1, 0], &numbers[b, 2, 0],
                   &total[b, 0, 0], level)
 

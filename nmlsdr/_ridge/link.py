@@ -22,6 +22,7 @@ from .._process.threads import simd, worthwhile_threads
 _PENALTY = 3.0  # curvature of the penalty
 _ROUNDS = 15  # Newton steps at most
 _SMALL = 1e-2  # the largest step of the last round
+_NEGLIGIBLE = 1e-4  # a label whose step was smaller is solved: its next step would be near the square of this
 _LONGEST_OFFSET = 2.0  # step of b; slopes take steps of at most 1
 _WORTH_A_THREAD = 1e5  # entries in a thread of a kernel, about .3 ms
 _EMPTY = np.empty((0, 0), np.uint8)
@@ -121,8 +122,9 @@ class _Data:
         self.n_labels = Y.shape[1]
         self._n_threads = worthwhile_threads(n_threads, len(rows) * self.n_labels, each=_WORTH_A_THREAD)
         n_blocks = -(-self.n_labels // kernels.LANES)
-        self._z = np.empty((n_blocks, len(rows), kernels.LANES))
-        self._bent = np.empty(self._z.shape)
+        self._z = np.empty((n_blocks, len(rows), kernels.LANES), np.float32)
+        self._bent = np.empty(self._z.shape, np.float32)
+        self._sums = np.zeros((n_blocks, kernels.N_SUMS, kernels.LANES))
         facts = np.empty((n_blocks, kernels.N_FACTS, kernels.LANES))
         kernels.features(
             scores=np.ascontiguousarray(scores),
@@ -146,15 +148,26 @@ class _Data:
         """Rows of numbers of the labels, from the blocks of a kernel."""
         return blocks.transpose(1, 0, 2).reshape(blocks.shape[1], -1)[:, : self.n_labels].copy()
 
-    def derivatives(self, slopes: np.ndarray, offset: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Gradient (3, n_labels) and second derivatives (3, 3, n_labels) of the log loss by a, c and b."""
+    def derivatives(self, slopes: np.ndarray, offset: np.ndarray, moving: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Gradient (3, n_labels) and second derivatives (3, 3, n_labels) of the log loss by a, c and b.
+
+        Blocks without a ``moving`` label keep those of the call before.
+        """
         numbers = np.zeros((3, self._z.shape[0] * kernels.LANES))
         numbers[:2, : self.n_labels] = slopes
         numbers[2, : self.n_labels] = offset
         blocks = np.ascontiguousarray(numbers.reshape(3, -1, kernels.LANES).transpose(1, 0, 2))
-        total = np.empty((len(blocks), kernels.N_SUMS, kernels.LANES))
-        kernels.sums(z=self._z, bent=self._bent, numbers=blocks, total=total, n_threads=self._n_threads, level=simd())
-        p, h, pz, ps, hz, hs, hzz, hzs, hss = self._by_label(total)
+        selected = np.unique(np.flatnonzero(moving) // kernels.LANES)
+        kernels.sums(
+            z=self._z,
+            bent=self._bent,
+            selected=selected,
+            numbers=blocks,
+            total=self._sums,
+            n_threads=self._n_threads,
+            level=simd(),
+        )
+        p, h, pz, ps, hz, hs, hzz, hzs, hss = self._by_label(self._sums)
         unknown = 1.0 / (1.0 + np.exp(-offset))  # p where z is 0
         p -= self._n_unknown * unknown
         h -= self._n_unknown * unknown * (1.0 - unknown)
@@ -168,7 +181,7 @@ def _fit_common(data: _Data, slopes: np.ndarray, offset: np.ndarray) -> None:
     varies = data.varies
     common = slopes[:, 0].copy()
     for _ in range(_ROUNDS):
-        gradient, curvature = data.derivatives(slopes, offset)
+        gradient, curvature = data.derivatives(slopes, offset, varies)
         g, by_offset = gradient[:2], gradient[2]
         cross, of_offset = curvature[:2, 2], curvature[2, 2]
         reduced = curvature[:2, :2] - cross[:, None] * cross[None] / of_offset
@@ -193,8 +206,9 @@ def _fit_each(data: _Data, slopes: np.ndarray, offset: np.ndarray) -> None:
     """Newton steps of each label's slopes and offset, the slopes drawn to the common ones."""
     varies = data.varies
     common = slopes.copy()
+    moving = varies.copy()
     for _ in range(_ROUNDS):
-        gradient, curvature = data.derivatives(slopes, offset)
+        gradient, curvature = data.derivatives(slopes, offset, moving)
         gradient[:2] += _PENALTY * (slopes - common)
         for k in (0, 1):
             curvature[k, k] += _PENALTY
@@ -206,8 +220,10 @@ def _fit_each(data: _Data, slopes: np.ndarray, offset: np.ndarray) -> None:
             gradient[k, stays] = 0.0
         step = np.linalg.solve(curvature.transpose(2, 0, 1), gradient.T[:, :, None])[:, :, 0].T
         step /= np.maximum(1.0, np.abs(step).max(axis=0))
+        step[:, ~moving] = 0.0
         slopes[:] = np.maximum(slopes - step[:2], 0.0)
-        step[2] = np.where(varies, step[2], 0.0)
         offset -= step[2]
-        if np.abs(step[:, varies]).max() < _SMALL:
+        longest = np.abs(step).max(axis=0)
+        if longest.max() < _SMALL:
             return
+        moving &= longest >= _NEGLIGIBLE

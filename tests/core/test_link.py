@@ -18,7 +18,7 @@ def numbers(found):
     return np.array([found.slope, found.bend, found.offset, found.mean, found.scale])
 
 
-def draw(rng, n=120, C=11):
+def draw(rng, n=120, C=19):
     """Scores that are wrong in scale, of frequent and rare labels."""
     Z = rng.normal(size=(n, C))
     Y = (2 * Z + rng.logistic(size=Z.shape) > np.linspace(-1, 5, C)).astype(float)
@@ -57,7 +57,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("C", [1, 8, 11])
+@pytest.mark.parametrize("C", [1, 16, 19])
 def test_the_link_is_that_of_the_twin_at_any_level_and_on_any_thread(rng, monkeypatch, case, C):
     monkeypatch.setattr(link, "_WORTH_A_THREAD", 1)
     scores, Y = draw(rng)
@@ -74,8 +74,10 @@ def test_the_link_is_that_of_the_twin_at_any_level_and_on_any_thread(rng, monkey
             p = found.apply(scores, n_threads)
             bits.add(numbers(found).tobytes() + p.tobytes())
     assert len(bits) == 1
-    np.testing.assert_allclose(numbers(found), expected, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(p, reference.linked(scores, expected), atol=1e-9)
+    if case != "far scores":  # whose other z are nearly equal, so that slopes of any size have nearly one loss
+        np.testing.assert_allclose(numbers(found), expected, rtol=1e-5, atol=2e-5)  # its sums have float32 terms
+    np.testing.assert_allclose(p, reference.linked(scores, expected), atol=1e-5)
+    np.testing.assert_allclose(p, reference.linked(scores, numbers(found)), atol=1e-14)
 
 
 def test_unknown_entries_leave_the_sums(rng):
@@ -94,8 +96,8 @@ def test_unknown_entries_leave_the_sums(rng):
     np.testing.assert_allclose(
         numbers(fit_link(scores[:, both], Y[:, both], known[:, both])),
         numbers(fit_link(scores[rows][:, both], Y[rows][:, both])),
-        rtol=1e-9,
-        atol=1e-12,
+        rtol=1e-5,
+        atol=1e-6,
     )
 
 

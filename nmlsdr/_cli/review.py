@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from .._errors import InputError, printable
+from .._errors import InputError, plural, printable
 from ..inspection import _page as pages
 from ..inspection import _verdicts as verdicts
 from ..inspection import need_jinja
+from ..inspection._copies import find_copies
 from ..inspection._images import thumbnails
 from ..inspection._reasons import list_reasons, name_features, reason_columns
 from ..tables import FEATURES
@@ -20,6 +21,7 @@ from .checks import input_files
 from .console import Console
 from .method import scaler_for
 from .reading import note_needed, prepare, read_data
+from .reviewed import features_of
 from .table import Table
 from .writing import open_output, write_result, wrote
 
@@ -56,12 +58,28 @@ def review(args: argparse.Namespace, console: Console) -> int:
     table, _ = prepare(table, args)
     if args.random is None:
         note_needed(table, args, console)
+        table = _judge_once(table, args, console)
     method, found = rank_annotations(table, args, console)
     for path in args.out:
         (_write_page if path.lower().endswith(".html") else _write_list)(path, found, method, table, args, console)
     if not console.quiet:
         _show_first(found.first(_SHOWN), table, console)
     return 0
+
+
+def _judge_once(table: Table, args: argparse.Namespace, console: Console) -> Table:
+    """The table without the copies of rows, which would defend each other's labels; say how many there are."""
+    first = find_copies(features_of(table), table.given)
+    n_rows = len(np.unique(first))
+    if n_rows == len(first):
+        return table
+    single = table.without_copies(first)
+    n_repeated = int((single.n_copies > 1).sum())
+    console.note(
+        f"{args.data}: {plural(n_repeated, 'row')} of equal cells and labels stand {n_repeated + len(first) - n_rows} "
+        "times in all; each is asked about once, without copies as neighbours, and a verdict counts for all of them."
+    )
+    return single
 
 
 def _show_first(found: Any, table: Table, console: Console) -> None:
@@ -75,7 +93,8 @@ def _show_first(found: Any, table: Table, console: Console) -> None:
     }
     columns = (found.row, found.label, found.kind, found.score)
     for row, label, kind, score in zip(*(values.tolist() for values in columns), strict=True):
-        who = f"row {row}" if table.ids is None else f"{table.ids[row]} (row {row})"
+        number = f"row {table.number_rows(row)}"
+        who = number if table.ids is None else f"{table.ids[row]} ({number})"
         what = words[kind].format(probability=score)
         print(f"  {printable(who)}: {printable(names[label])}, {what}", file=console.stream)
 
@@ -83,6 +102,8 @@ def _show_first(found: Any, table: Table, console: Console) -> None:
 def _write_list(path: str, found: Any, method: Any, table: Table, args: argparse.Namespace, console: Console) -> None:
     found = found.first(args.top)
     columns = verdicts.list_columns(found, table.names_of_labels(), name_all_rows(table))
+    if table.n_copies is not None:
+        columns.append(("copies", table.n_copies[found.row]))
     if args.explain:
         with console.step("find the neighbours"):
             columns += _neighbors(found, getattr(method, "embedding_", table.data), table, args)
@@ -108,7 +129,7 @@ def _neighbors(found: Any, Z: Any, table: Table, args: argparse.Namespace) -> ve
         given = table.target[near, found.label]
         columns.append((f"near_{j + 1}", table.name_rows(near)[0][1]))
         if repeats(table.ids):
-            columns.append((f"near_{j + 1}_row", near))
+            columns.append((f"near_{j + 1}_row", table.number_rows(near)))
         columns.append((f"near_{j + 1}_given", np.where(given == -1, "", given.astype(str)).astype(object)))
         columns.append((f"near_{j + 1}_distance", verdicts.three_digits(distances)))
     return columns
@@ -186,7 +207,7 @@ def page_facts(found: Any, method: Any, table: Table, args: argparse.Namespace, 
     if args.image:
         (paths,) = shown.cells(facts["rows"], [args.image])
         facts["pictures"] = thumbnails(os.path.dirname(os.path.abspath(args.data)), paths)
-    return facts
+    return facts if table.n_copies is None else pages.renumber_rows(facts, table.numbers, table.n_copies)
 
 
 def next_command(args: argparse.Namespace) -> str:

@@ -11,10 +11,11 @@ from .._checks.words import UNCLEAR
 from .._errors import plural
 from .._thresholds import NeverPredictedWarning
 from ..inspection import check_rows, read_verdicts
+from ..inspection._copies import find_copies, spread_verdicts
 from ..inspection._error_rate import read_error_rate
 from ..inspection._row_labels import LabelList, read_row_labels
 from ..inspection._verdicts import LARGEST
-from ..tables import Form
+from ..tables import FEATURES, Form
 from .console import Console
 from .table import Table
 
@@ -67,6 +68,14 @@ def cells_of(table: Table) -> Any:
     return {name: table.columns[name] for name in names}
 
 
+def features_of(table: Table) -> Any:
+    """The cells of the table that say what a row is, without those that number or name rows."""
+    if table.columns is None:
+        return table.data
+    names = [c.name for c in table.plan.columns if c.kind in (*FEATURES, "text") and c.name != table.id_name]
+    return {name: table.columns[name] for name in names}
+
+
 def label_list_of(table: Table, args: Any) -> LabelList | None:
     """How a file of rows lists the labels: as the table does, in a column of the same name; None: a column each."""
     lists = table.lists
@@ -112,6 +121,7 @@ def enter_verdicts(table: Table, args: Any, console: Console) -> Table:
         found = _read_reviewed(table, cells, args)
         if not console.quiet:
             _show_counts(found, table, args, console)
+        found = spread_verdicts(found, find_copies(features_of(table), given))
     target = np.where(found >= 0, found, given)
     checks = check_rows(cells, given)
     labeled = (target != -1).any(axis=1)

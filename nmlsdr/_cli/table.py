@@ -35,6 +35,9 @@ class Table:
         As `nmlsdr.inspection.read_verdicts` returns them; filled by `reading.read_data`.
     checks : ndarray (n,) or None
         What `check_rows` gives of the cells as they were read; filled by `reading.read_data`.
+    numbers, n_copies : ndarray (n,) or None
+        In a table in which each row stands once (`without_copies`): the number of the row in the file, and how often it
+        stands there.
     """
 
     data: NDArray[Any] | sparse.csr_array
@@ -57,13 +60,36 @@ class Table:
     given: Any = None
     verdicts: Any = None
     checks: Any = None
+    numbers: Any = None
+    n_copies: Any = None
+
+    def number_rows(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Return the numbers that rows have in the file."""
+        return rows if self.numbers is None else self.numbers[rows]
+
+    def without_copies(self, first: NDArray[np.intp]) -> "Table":
+        """Return the table with one of the rows that are copies of each other.
+
+        Parameters
+        ----------
+        first : ndarray (n,)
+            The first row that each row is a copy of, as `find_copies` returns it.
+        """
+        numbers, n_copies = np.unique(first, return_counts=True)
+        of_rows = ("data", "target", "labeled", "votes", "groups", "given", "verdicts", "checks")
+        values = {name: value[numbers] for name in of_rows if (value := getattr(self, name)) is not None}
+        if self.ids is not None:
+            values["ids"] = [self.ids[i] for i in numbers.tolist()]
+        if self.columns is not None:
+            values["columns"] = {name: column.take(numbers) for name, column in self.columns.items()}
+        return dataclasses.replace(self, numbers=numbers, n_copies=n_copies, **values)
 
     def name_rows(self, rows: NDArray[Any], *, taken: Sequence[str] = ("row",)) -> list[tuple[str, NDArray[Any]]]:
         """Return what names the rows in a result: the column of ids if there is one, and the number of the row.
 
         The ids keep the name of their column, or have "id" where the result's own columns have taken it.
         """
-        found = [("row", rows)]
+        found = [("row", self.number_rows(rows))]
         if self.ids is not None:
             name = self.id_name
             ids = np.array(self.ids, dtype=object)[rows]

@@ -9,7 +9,7 @@ something is drawn.
 
     _review.py, _verdicts.py, _mistakes.py   the order of the list; its file and verdicts; how many are wrong
     _unknown.py                              which unknown labels to ask about next (active learning)
-    _rows.py                                 the check of a row, by which verdicts find it again
+    _rows.py, _copies.py                     the check of a row, by which verdicts find it again; rows that stand twice
     _order.py                                odds, turns of both kinds, audit, what verdicts weigh
     _page.py, _html.py, _images.py           the page on which people check, made here
     _strips.py, _reasons.py                  where a row lies in each column; words and columns that speak for a label

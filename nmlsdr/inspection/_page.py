@@ -242,9 +242,38 @@ def describe_entries(method: Any, X: Any, found: Suspects, table: Shown, *, kind
         "cells": [[text[:LONGEST_CELL] for text in texts] for texts in cells],
         "texts": [j for j, texts in enumerate(cells) if shown[j] in table.texts or _are_long(texts)],
         "earlier": earlier,
+        "copies": {},
         "always": [],
         "pictures": None,
         "linked": False,
+    }
+
+
+def renumber_rows(facts: Facts, numbers: NDArray[np.intp], n_copies: NDArray[np.intp]) -> Facts:
+    """Return the facts of a table in which each row stands once with the numbers of the rows in the file.
+
+    Parameters
+    ----------
+    facts : dict
+        As `describe_entries` returns them.
+    numbers, n_copies : ndarray (n,)
+        The number of each row in the file, and how often it stands there.
+    """
+    rows = np.array(facts["rows"], dtype=np.intp)
+
+    def renumber(pairs: Sequence[Any]) -> list[Any]:
+        return [[int(numbers[row]), *rest] for row, *rest in pairs]
+
+    entries = [
+        one | {"row": int(numbers[one["row"]]), **{side: renumber(one[side]) for side in ("having", "lacking")}}
+        for one in facts["entries"]
+    ]
+    repeated = {str(numbers[row]): int(n_copies[row]) for row in rows if n_copies[row] > 1}
+    return facts | {
+        "rows": numbers[rows].tolist(),
+        "entries": entries,
+        "earlier": renumber(facts["earlier"]),
+        "copies": repeated,
     }
 
 

@@ -221,7 +221,8 @@
     const one = entries[current], done = one.verdict !== undefined;
     pick("question").replaceChildren("Does ", ...nameOf(one.row), " have ", ...quoted(one.label), "?");
     const known = one.near.filter((value) => value >= 0), of = known.length, near = known.filter((value) => value === 1).length;
-    pick("given").replaceChildren(...(isOpen(one) ? [make("b", {}, "Not labelled"), "; the model is unsure."] : ["Given: ", make("b", {}, yesNo(one.given)), "."]));
+    pick("given").replaceChildren(...(isOpen(one) ? [make("b", {}, "Not labelled"), "; the model is unsure."] : ["Given: ", make("b", {}, yesNo(one.given)), "."]),
+      ...(data.copies[one.row] ? [" This row stands " + data.copies[one.row] + " times in the table; a verdict counts for all of them."] : []));
     pick("verdict").hidden = !done;
     pick("verdict").textContent = done ? "Your verdict: " + yesNo(one.verdict) + (isTold(one) && !isOpen(one) ? isWrong(one) ? ". What was given is wrong." : ". What was given is right." : ".") : "";
     // What the list is sorted by would answer in place of the reader, so it comes after the verdict.

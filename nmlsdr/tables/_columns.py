@@ -72,6 +72,10 @@ class Numbers:
         """Return the text of a cell."""
         return Numbers(self.values[[row]]).all()[0]
 
+    def take(self, rows: NDArray[np.intp]) -> "Numbers":
+        """Return the column of some rows."""
+        return Numbers(self.values[rows], self.written)
+
 
 @dataclass(frozen=True)
 class Texts:
@@ -136,6 +140,10 @@ class Texts:
     def texts(self) -> "Texts":
         """The column itself, as `Numbers` have it too."""
         return self
+
+    def take(self, rows: NDArray[np.intp]) -> "Texts":
+        """Return the column of some rows."""
+        return Texts(self.different, self.codes[rows], self.numbers)
 
     def text(self, row: int) -> str:
         """Return the text of a cell."""

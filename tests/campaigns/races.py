@@ -1,6 +1,6 @@
 """Every parallel kernel on small random data, for a build with the thread sanitizer; opt-in.
 
-    python tests/campaigns/races.py                 2, 3 and 4 threads; CONTRIBUTING.md says how to build for it
+    python tests/campaigns/races.py                 2, 3 and 4 threads; README.md says how to build for it
     python tests/campaigns/races.py --seed 7 --together
 
 The sanitizer reports what it sees.  The answers are held against one thread's, bit for bit; the exit status is 1 if

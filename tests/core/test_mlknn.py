@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from nmlsdr import MLkNN, mlknn
+from nmlsdr._errors import InputError
 from nmlsdr.datasets import load_mulan
 from nmlsdr.graph import kneighbors
 
@@ -127,33 +128,37 @@ def test_extreme_smoothing_is_never_nan(smoothing, rng):
 # ---------------------------------------------------------------- errors
 
 
+@pytest.mark.parametrize("smoothing", [0, -1.0, np.nan, np.inf])
+def test_smoothing_is_a_positive_number(smoothing):
+    with pytest.raises(InputError, match="smoothing"):
+        mlknn.fit_posterior([[0, 1], [1, 1], [0, 0]], [[1], [2], [0]], smoothing=smoothing)
+
+
 @pytest.mark.parametrize(
-    ("change", "sentence"),
+    ("indices", "value"),
     [
-        ({"smoothing": 0}, "smoothing must be a number in .0, 1e.100., got 0"),
-        ({"smoothing": -1.0}, "smoothing must be"),
-        ({"smoothing": np.nan}, "smoothing must be"),
-        ({"smoothing": np.inf}, "smoothing must be"),
-        ({"indices": [[1, 2, 0]] * 3}, "n_neighbors=3 needs more than 3 samples, got 3; lower n_neighbors"),
-        ({"indices": [[1], [3], [0]]}, "indices must be rows of Y, 0 to 2, got 0 to 3"),
-        ({"indices": [[1], [-1], [0]]}, "indices must be rows of Y, 0 to 2, got -1 to 1"),
-        ({"indices": [[1], [1], [0]]}, "Row 1 is among its own neighbours"),
-        ({"indices": [[1], [0]]}, "indices has 2 rows, but Y has 3"),
-        ({"indices": [[1.0], [0.0], [0.0]]}, "indices must be integers"),
-        ({"indices": [1, 0, 0]}, "indices must be integers"),
-        ({"indices": np.empty((3, 0), dtype=int)}, "the number of neighbours must be an integer of at least 1, got 0"),
-        ({"Y": [[0, 1], [1, -1], [0, 0]]}, "Y must contain only 0 and 1, got -1 in row 1, label 1"),
-        ({"Y": [[0.5], [1], [0]]}, "in row 0"),
-        ({"Y": [[np.nan], [1], [0]]}, "in row 0"),
-        ({"Y": [0, 1, 1]}, "got 1 dimension"),
-        ({"Y": [["a"], ["b"], ["c"]]}, r"Y must be an array of 0 and 1 .*, got 2 dimension\(s\) of dtype"),
-        ({"n_jobs": 0}, "n_jobs must be"),
+        ([[1, 2, 0]] * 3, "3"),
+        ([[1], [3], [0]], "3"),
+        ([[1], [-1], [0]], "-1"),
+        ([[1], [1], [0]], "1"),
+        ([[1], [0]], "2"),
+        ([[1.0], [0.0], [0.0]], "float64"),
+        ([1, 0, 0], "int64"),
+        (np.empty((3, 0), dtype=int), "0"),
     ],
 )
-def test_errors_name_the_problem_and_the_fix(change, sentence):
-    arguments = {"Y": [[0, 1], [1, 1], [0, 0]], "indices": [[1], [2], [0]]}
-    with pytest.raises(ValueError, match=sentence):
-        mlknn.fit_posterior(**{**arguments, **change})
+def test_indices_are_other_rows_of_y(indices, value):
+    """The error names what was given."""
+    with pytest.raises(InputError, match=rf"(?<![\w.]){value}\b"):
+        mlknn.fit_posterior([[0, 1], [1, 1], [0, 0]], indices)
+
+
+@pytest.mark.parametrize(
+    "Y", [[[0, 1], [1, -1], [0, 0]], [[0.5], [1], [0]], [[np.nan], [1], [0]], [0, 1, 1], [["a"], ["b"], ["c"]]]
+)
+def test_labels_are_0_and_1(Y):
+    with pytest.raises(InputError, match="Y must"):
+        mlknn.fit_posterior(Y, [[1], [2], [0]])
 
 
 def test_a_table_accepts_only_arrays_of_its_own_shape():

@@ -204,6 +204,7 @@ def test_one_class_column_per_class(data):
     scores = rank_scores(model, new)
     assert list(model.classes_) == ["high", "low", "mid"]
     np.testing.assert_array_equal(model.predict(new), model.classes_[np.argmax(scores, axis=1)])
+    np.testing.assert_array_equal(model.decision_function(new), scores)
     proba = model.predict_proba(new)
     np.testing.assert_allclose(proba.sum(axis=1), 1.0)
     assert model.flip_rate_ == 0
@@ -310,6 +311,14 @@ def test_rounding_keeps_its_step(monkeypatch):
         np.testing.assert_array_equal(again, rows)
         assert np.abs(rows - [[largest, largest / 3]]).max() <= 0.75 * step <= max(largest, 1) * 2.0**-27
         assert (rows / step == np.rint(rows / step)).all()
+
+
+def test_the_step_of_rounding_is_that_of_the_largest_magnitude():
+    """2^-28 of the next power of two above it, also if rounding brings the largest entry there."""
+    for rows, power in (([-3.0, 1.0], 2), ([3.0, -9.0], 4), ([4.0 - 2.0**-40, 0.0], 3), ([0.0, 0.0], 0)):
+        multiples, step = rounded(np.array([rows]))
+        assert step == 2.0 ** (power - 28)
+        np.testing.assert_array_equal(multiples, np.rint(np.array([rows]) / step) * step)
 
 
 # ---------------------------------------------------------------- input that says little
@@ -438,14 +447,6 @@ def test_a_vote_of_one_half_cannot_be_wrong(data):
     scores = fit(X, Y).flip_scores_
     assert not scores[:6, 1].any()
     assert (scores[:6, [0, 2, 3]] > 0).sum() > 9  # of 18; a score of 0 is one that reaches the label itself
-
-
-def test_threads_change_no_bit(data):
-    X, Y, new = data
-    for layout in (np.asarray, sparse.csr_array):
-        one, two = (fit(layout(X), Y, n_jobs=n_jobs) for n_jobs in (1, 2))
-        np.testing.assert_array_equal(rank_scores(one, layout(new)), rank_scores(two, layout(new)))
-        np.testing.assert_array_equal(one.flip_scores_, two.flip_scores_)
 
 
 @pytest.mark.parametrize(

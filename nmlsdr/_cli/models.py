@@ -24,7 +24,7 @@ from .console import Console
 from .method import expect_fit, graph_settings, scaler_for
 from .reading import match_features, match_labels, note_leaks, note_needed, prepare, read_data
 from .reviewed import fit_reviewed
-from .table import Table
+from .table import Table, free_name
 from .writing import open_output, write_result, wrote
 
 
@@ -157,7 +157,7 @@ def predict(args: argparse.Namespace, console: Console) -> int:
     arrays = {"labels": labels, "label_names": np.array(names, dtype=str)}
     if probabilities is not None:
         arrays["probabilities"] = probabilities
-        columns += [(f"probability:{name}", probabilities[:, c]) for c, name in enumerate(names)]
+        columns += [(free_name(f"probability:{name}", names), probabilities[:, c]) for c, name in enumerate(names)]
     return _write(args, console, table, columns, arrays, (len(names), "label"))
 
 
@@ -166,7 +166,8 @@ def _write(args: argparse.Namespace, console: Console, table: Table, columns: An
     n_rows = table.data.shape[0]
     if table.ids is not None:
         arrays["ids"] = np.array(table.ids, dtype=str)
-    write_result(args.out, args, console, [*table.name_rows(np.arange(n_rows)), *columns], arrays, fact)
+    rows = table.name_rows(np.arange(n_rows), results=[name for name, _ in columns])
+    write_result(args.out, args, console, [*rows, *columns], arrays, fact)
     return 0
 
 

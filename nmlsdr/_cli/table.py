@@ -1,7 +1,7 @@
 """The table that a command works on."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,19 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..inspection import names_or_numbers
+
+
+def free_name(name: str, taken: Container[str]) -> str:
+    """Return a name that no other column has: the same one, or with underscores behind it.
+
+    Examples
+    --------
+    >>> free_name("row", ["flu"]), free_name("row", ["row", "flu"])
+    ('row', 'row_')
+    """
+    while name in taken:
+        name += "_"
+    return name
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -84,16 +97,20 @@ class Table:
             values["columns"] = {name: column.take(numbers) for name, column in self.columns.items()}
         return dataclasses.replace(self, numbers=numbers, n_copies=n_copies, **values)
 
-    def name_rows(self, rows: NDArray[Any], *, taken: Sequence[str] = ("row",)) -> list[tuple[str, NDArray[Any]]]:
+    def name_rows(
+        self, rows: NDArray[Any], *, taken: Sequence[str] = ("row",), results: Sequence[str] = ()
+    ) -> list[tuple[str, NDArray[Any]]]:
         """Return what names the rows in a result: the column of ids if there is one, and the number of the row.
 
-        The ids keep the name of their column, or have "id" where the result's own columns have taken it.
+        The ids keep the name of their column, or have "id" if the result's own columns have taken it. A column of
+        `results`, such as a label, keeps its name, and gets no second column of this name beside it.
         """
-        found = [("row", self.number_rows(rows))]
+        found = [(free_name("row", results), self.number_rows(rows))]
         if self.ids is not None:
             name = self.id_name
             ids = np.array(self.ids, dtype=object)[rows]
-            found.insert(0, ("id" if name is None or name.strip().lower() in taken else name, ids))
+            name = "id" if name is None or name.strip().lower() in taken else name
+            found.insert(0, (free_name(name, (*results, found[0][0])), ids))
         return found
 
     def features_of_columns(self) -> list[tuple[str, int]]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from commands import ran, spawn, write_csv
 
-from nmlsdr.tables import Roles, read_table
+from nmlsdr.tables import Choices, Roles, read_table
 
 N = 300
 CHAPTERS = [f"{letter}{number}" for letter in "ABCDEFGHIJ" for number in (10, 11, 25, 40)]
@@ -250,3 +250,67 @@ def test_arrays_without_names_cannot_be_cut(tmp_path):
     np.savez(tmp_path / "t.npz", X=[[1.0], [2.0]], y=[[0, 1], [1, 0]], label_names=["E11.1", "E11.2"])
     table = read_table(tmp_path / "t.npz", Roles(label_prefix=3))
     assert (table.label_names, table.target.tolist()) == (["E11"], [[1], [1]])
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_labels_that_are_called_like_columns_of_the_result_keep_their_names(run, tmp_path, rng, suffix):
+    X = rng.standard_normal((60, 3)).round(3)
+    names = ["row", "flu", "probability:flu", "code"]
+    Y = (X[:, [0, 1, 2, 0]] > 0).astype(int)
+    Y[:3] = 1 - Y[:3]
+    ids = [f"P{i}" for i in range(60)]
+    lines = [[name, *x, *y] for name, x, y in zip(ids, X.tolist(), Y.tolist(), strict=True)]
+    write_csv(tmp_path / "t.csv", ["patient", "a", "b", "c", *names], lines)
+    ran(run("fit", "t.csv", "--label-columns", ",".join(names), "--out", "m.skops", "-q"))
+    lines = [[name, *x] for name, x in zip(ids, X.tolist(), strict=True)]
+    write_csv(tmp_path / "new.csv", ["code", "a", "b", "c"], lines)
+    for data, key in (("t.csv", "patient"), ("new.csv", "code_")):
+        given = ["--id", "code"] if data == "new.csv" else []
+        out = f"p{suffix}"
+        ran(run("predict", "m.skops", data, *given, "--probabilities", "--out", out, "-q"))
+        if suffix == ".csv":
+            with open(tmp_path / out, encoding="utf-8-sig") as file:
+                found = {column[0]: column[1:] for column in zip(*csv.reader(file), strict=True)}
+                header = [*found]
+        else:
+            parquet = pytest.importorskip("pyarrow.parquet")
+            table = parquet.read_table(tmp_path / out)
+            header = table.column_names
+            found = table.to_pydict()
+        probabilities = ["probability:row", "probability:flu_", "probability:probability:flu", "probability:code"]
+        assert header == [key, "row_", *names, *probabilities]
+        assert [*map(str, found["row_"])] == [*map(str, range(60))]
+        assert [*found[key]] == ids
+        assert {*map(str, found["probability:flu"])} == {"0", "1"}
+
+
+@pytest.mark.parametrize("order", ["as it is", "by a feature", "backwards", "at random"])
+@pytest.mark.parametrize("form", ["{:05d}", "{}"])
+def test_a_running_number_names_the_rows_in_any_order(tmp_path, rng, order, form):
+    X = rng.normal(60, 10, (120, 2)).round(1)
+    rows = [[form.format(i), *cells] for i, cells in enumerate(X.tolist(), 1)]
+    key = {"as it is": int, "by a feature": lambda row: row[1], "backwards": lambda row: -int(row[0])}
+    rows = [rows[i] for i in rng.permutation(120)] if order == "at random" else rows
+    if order in ("by a feature", "backwards"):
+        rows = sorted(rows, key=key[order])
+    write_csv(tmp_path / "t.csv", ["patient", "age", "weight"], rows)
+    plan = read_table(tmp_path / "t.csv", plan=Choices()).plan
+    assert plan.identifier == "patient"
+    assert plan.feature_names == ["age", "weight"]
+
+
+def test_verdicts_find_their_rows_in_a_table_that_was_sorted(run, tmp_path, rng):
+    X = rng.normal(60, 10, (120, 2)).round(1)
+    y = (X + rng.normal(0, 6, (120, 2)) > 65).astype(int)
+    rows = [[f"{i:05d}", *cells] for i, cells in enumerate(np.c_[X, y].tolist())]
+    header = ["patient", "age", "weight", "flu", "cold"]
+    write_csv(tmp_path / "t.csv", header, rows)
+    write_csv(tmp_path / "sorted.csv", header, sorted(rows, key=lambda row: row[1]))
+    labels = ["--label-columns", "flu,cold"]
+    ran(run("review", "t.csv", *labels, "--out", "list.csv", "-q"))
+    lines = read(tmp_path / "list.csv")
+    for line in lines[:20]:
+        line["verdict"] = "keep"
+    write_csv(tmp_path / "done.csv", [*lines[0]], [[*line.values()] for line in lines])
+    done = ran(run("fit", "sorted.csv", *labels, "--reviewed", "done.csv", "--out", "m.skops"))
+    assert "done.csv: 20 verdicts, 0 labels changed, 0 unclear." in done.err

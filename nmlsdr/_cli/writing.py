@@ -1,6 +1,7 @@
 """From arrays to result files: CSV, .npz and Parquet, whole or not at all."""
 
 import argparse
+import codecs
 import contextlib
 import csv
 import io
@@ -56,7 +57,7 @@ def write_result(
             table = pyarrow.table([a for _, a in columns], names=[name for name, _ in columns])
             pyarrow.parquet.write_table(table, file)
         else:
-            write_text(file, columns, "\t" if suffix == ".tsv" else ",")
+            write_text(file, columns, "\t" if suffix == ".tsv" else ",", is_file=path != "-")
     wrote(console, path, len(columns[0][1]), *facts, hint=hint)
 
 
@@ -82,14 +83,26 @@ def wrote(console: Console, path: str, n_rows: int, *facts: tuple[int, str], hin
     console.note(f"wrote {path}: {', '.join(shown)}.{hint}")
 
 
-def write_text(file: BinaryIO, columns: Sequence[tuple[str, np.ndarray]], delimiter: str) -> None:
-    """Write named columns as lines of text."""
+def write_text(
+    file: BinaryIO, columns: Sequence[tuple[str, np.ndarray]], delimiter: str, *, is_file: bool = True
+) -> None:
+    """Write named columns as lines of text in UTF-8.
+
+    A file with letters above ASCII begins with a byte order mark: without it, spreadsheets show them as others.
+    """
+    if is_file and not (all(name.isascii() for name, _ in columns) and all(is_ascii(column) for _, column in columns)):
+        file.write(codecs.BOM_UTF8)
     # csv puts a cell with a line break of any kind in quotes only if its own lines end with both characters.
     lines: Any = SimpleNamespace(write=lambda line: file.write(f"{line[:-2]}\n".encode()))
     writer = csv.writer(lines, delimiter=delimiter, lineterminator="\r\n")
     writer.writerow([name for name, _ in columns])
     for first in range(0, len(columns[0][1]), _BLOCK):
         writer.writerows(zip(*(_cells(column[first : first + _BLOCK]) for _, column in columns), strict=True))
+
+
+def is_ascii(values: np.ndarray) -> bool:
+    """Whether no cell of a column has a letter above ASCII."""
+    return values.dtype.kind not in "OU" or all(str(value).isascii() for value in values.tolist())
 
 
 def _cells(values: np.ndarray) -> list[Any]:

@@ -1,9 +1,9 @@
 """Which encoding a text file probably has: UTF-8 where its bytes allow it, else the Windows page that fits its words.
 
 A byte above 127 is another letter on each of these pages: E8 is è in Western Europe and č in Central Europe. Words that
-the file should contain decide; only they find the encodings of East Asia. Without them, the page wins on which the
-fewest letters are foreign to the language that fits best, and among equals the one on which vowels and consonants take
-turns: "père" and not "pčre", "počet" and not "poèet".
+the file should contain decide. Only they find Chinese and Korean pages; those of Japanese also show by their kana. Else
+the page wins on which the fewest letters are foreign to the language that fits best, and among equals the one on which
+vowels and consonants take turns: "père" and not "pčre", "počet" and not "poèet".
 """
 
 import codecs
@@ -19,7 +19,11 @@ BYTE_ORDER_MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16"),
 WORDS = re.compile(rb"[A-Za-z\x80-\xff]*[\x80-\xff][A-Za-z\x80-\xff]*")
 BETWEEN = re.compile(r"(?<=[^\W\d_])(?:[^\w\s]|[²³¹])(?=[^\W\d_])")  # a sign between two letters
 MOST_WORDS = 2000  # different ones that are looked at
-EAST_ASIAN = ("cp932", "gb18030", "cp949", "big5")  # which read many files of other languages too
+JAPANESE = ("cp932", "euc_jp")  # the second before gb18030, which reads the same bytes as the same kana
+EAST_ASIAN = (*JAPANESE, "gb18030", "cp949", "big5")  # which read many files of other languages too
+KANA = re.compile("[\u3041-\u30ff]")
+NEITHER_KANA_NOR_KANJI = re.compile("[^\x00-\x7f\u3000-\u30ff\u4e00-\u9fff\uff01-\uff5e]")
+KANA_SHARE = 0.1  # of the letters above ASCII of a Japanese text; in complaints it is about a half
 
 
 def guess_encoding(sample: bytes, words: Iterable[str] = (), likely: str | None = None) -> tuple[str, str]:
@@ -56,15 +60,27 @@ def guess_encoding(sample: bytes, words: Iterable[str] = (), likely: str | None 
         except (LookupError, UnicodeError):
             continue
         n_known = sum(word in text for word in special)
-        if page in EAST_ASIAN and page != likely and not n_known:
+        oddity = (-1, 0) if page in JAPANESE and _is_japanese(text) else None
+        if page in EAST_ASIAN and page != likely and not n_known and oddity is None:
             continue
-        ranks[page] = (-n_known, page != likely, *_oddity(letters.decode(page, "ignore"), LETTERS.get(page, ())))
+        oddity = oddity or _oddity(letters.decode(page, "ignore"), LETTERS.get(page, ()))
+        ranks[page] = (-n_known, page != likely, *oddity)
     if not ranks:
         return "cp1252", ""  # the error of the reader names the place
     best = min(ranks, key=ranks.__getitem__)
     if ranks[best][0] < 0:
         return best, "in which known names occur"
     return best, "like another file of its origin" if best == likely else "judging by its letters"
+
+
+def _is_japanese(text: str) -> bool:
+    """Whether all letters above ASCII are kana or kanji, and many of them kana, as only Japanese has.
+
+    Read on a wrong page, bytes of Japanese become half-width katakana, private characters or rare kanji.
+    """
+    n_letters = sum(not letter.isascii() for letter in text)
+    n_kana = len(KANA.findall(text))
+    return n_kana >= KANA_SHARE * n_letters > 0 and not NEITHER_KANA_NOR_KANJI.search(text)
 
 
 def _oddity(text: str, alphabets: Sequence[str]) -> tuple[int, int]:

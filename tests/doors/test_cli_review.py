@@ -505,7 +505,7 @@ def test_ids_and_labels_that_look_like_formulas_find_their_rows(run, rng):
     options = ["--label-columns", label_columns(labels), "--id", "@id", "--n-neighbors", "5", "--quiet"]
     for suffix in ("csv", "tsv"):
         assert run("review", "ids.parquet", *options, "--explain", "--out", f"list.{suffix}").status == 0
-        with open(f"list.{suffix}", newline="", encoding="utf-8") as file:
+        with open(f"list.{suffix}", newline="", encoding="utf-8-sig") as file:
             names, *lines = csv.reader(file, delimiter="\t" if suffix == "tsv" else ",")
         assert names[0] == "'@id"
         cells = {cell for line in lines for cell in line}

@@ -189,3 +189,51 @@ def test_lines_are_the_same_whatever_is_read_first(tmp_path):
     with Lines(tmp_path / "t.txt") as lines:
         assert list(lines) == ["płeć", "żelazo"]
         assert lines.encoding == "cp1250"
+
+
+JAPANESE = "患者,苦情\n1,胸が痛いと言っている。\n2,よく眠れない、せきが出る\n3,めまいがする\n"
+
+
+@pytest.mark.parametrize("encoding", ["cp932", "euc_jp"])
+@pytest.mark.parametrize("words", [[], ["苦情"], ["めまい"]])
+def test_japanese_is_told_by_its_kana(encoding, words):
+    assert guess_encoding(JAPANESE.encode(encoding), words)[0] == encoding
+    assert guess_encoding(("id;text\n" + "1;はい\n").encode(encoding), ["はい"])[0] == encoding
+
+
+@pytest.mark.parametrize(
+    "text", ["诊断;年龄\n高血压;三十\n", "größe;père\n", "диагноз;возраст\nгрипп;12\n", "진단;나이\n"]
+)
+@pytest.mark.parametrize("encoding", ["gb18030", "cp949", "cp1252", "cp1251", "koi8_r", "latin-1"])
+def test_other_texts_are_not_taken_for_japanese(text, encoding):
+    try:
+        data = text.encode(encoding)
+    except UnicodeEncodeError:
+        pytest.skip("the page lacks a letter of the text")
+    assert guess_encoding(data)[0] not in ("cp932", "euc_jp")
+    assert guess_encoding(data, ["诊断"])[0] not in ("cp932", "euc_jp")
+
+
+def test_predictions_and_lists_have_a_mark_for_spreadsheets(run, tmp_path, rng):
+    pytest.importorskip("pyarrow")
+    X = rng.standard_normal((60, 2)).round(2)
+    for name, label in (("a", "flu"), ("b", "喘息")):
+        lines = [f"{x},{z},{int(x > 0)}" for x, z in X.tolist()]
+        (tmp_path / f"{name}.csv").write_text("\n".join([f"x,z,{label}", *lines]) + "\n", encoding="utf-8")
+        given = ["--label-columns", label, "-q"]
+        assert run("fit", f"{name}.csv", *given, "--out", f"{name}.skops").status == 0
+        assert run("predict", f"{name}.skops", f"{name}.csv", "--out", f"{name}_p.csv", "-q").status == 0
+        assert run("review", f"{name}.csv", *given, "--out", f"{name}_l.csv").status == 0
+        for out in ("p", "l"):
+            data = (tmp_path / f"{name}_{out}.csv").read_bytes()
+            assert data.startswith(b"\xef\xbb\xbf") == (name == "b")
+            assert data.count(b"\xef\xbb\xbf") == (name == "b")
+        list_ = (tmp_path / f"{name}_l.csv").read_text(encoding="utf-8-sig").splitlines()
+        place = list_[0].split(",").index("verdict")
+        filled = [",".join([*line.split(",")[:place], "keep", *line.split(",")[place + 1 :]]) for line in list_[1:4]]
+        text = "\n".join([list_[0], *filled]) + "\n"
+        (tmp_path / "done.csv").write_text(text, encoding="utf-8-sig" if name == "b" else "utf-8")
+        done = run("fit", f"{name}.csv", "--label-columns", label, "--reviewed", "done.csv", "--out", f"{name}.skops")
+        assert "done.csv: 3 verdicts" in done.err
+    done = run("predict", "b.skops", "b.csv", "--out", "-")
+    assert done.out.startswith("row,喘息\n")

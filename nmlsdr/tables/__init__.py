@@ -36,6 +36,7 @@ A file becomes columns, the roles and the plan say what each of them is, and the
     _features.py      from the cells of a column to its features
     _plan.py          the plan: what is done with every column
     _comparison.py    a new table beside that of the fit
+    _digest.py        by which a rare level of another table is known to be new
     _scaling.py       features on one scale, and the weight of a block such as the words of a text
     _encoder.py       all of it as the first step of a pipeline
 """

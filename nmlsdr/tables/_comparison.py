@@ -25,6 +25,7 @@ from scipy.special import betainc
 
 from .._errors import shorten
 from ._columns import Cells, Numbers, tally
+from ._digest import digest_of, may_hold
 from ._lists import parts_of
 from ._text import words_of
 
@@ -60,6 +61,10 @@ class Profile:
     shares : dict of str to float
         How often each form (of a date, unit, sign, decimals, 0), level, item and word occurs among the cells with a
         value.
+    rare : str
+        Digest of the levels that share the feature "(other)".
+    n_once : int
+        How many of these occur in one row.
     """
 
     n_rows: int
@@ -67,6 +72,8 @@ class Profile:
     quantiles: tuple[float, ...] = ()
     drift: float = 0.0
     shares: dict[str, float] = field(default_factory=dict)
+    rare: str = ""
+    n_once: int = 0
 
     @property
     def n_known(self) -> float:
@@ -88,6 +95,10 @@ def profile_of(column: Any, cells: Cells, values: NDArray[np.float64], how: How)
     missing = (len(cells) - n_known) / max(1, len(cells))
     least = max(1, COMMON * n_known * (column.kind == "words" or column.has_other))
     shares = {form: count / n_known for form, count in sorted(counts.items()) if count >= least}
+    if column.kind == "category" and column.has_other:
+        rare = {level: count for level, count in counts.items() if level not in column.levels}
+        n_once = sum(count == 1 for count in rare.values())
+        return Profile(len(cells), missing, shares=shares, rare=digest_of(rare), n_once=n_once)
     if not n_known or column.kind in ("yes/no", *WORDED):
         return Profile(len(cells), missing, shares=shares)
     half = n_known // 2
@@ -183,7 +194,9 @@ def differences(
     new_units = tuple(form for form in now.shares.keys() - was.shares.keys() if form.startswith(("'", '"')))
     if column.factors and any(fact.startswith(new_units) for fact in found):
         found.append("units are converted to those of the fit")
-    if column.kind in WORDED and not column.has_other:
+    if was.rare:
+        found += _unseen_rare(column, was, now, cells, how, rare)
+    elif column.kind in WORDED and not column.has_other:
         found += _unseen(column, was, now, cells, how, rare)
     return found, is_elsewhere, ""
 
@@ -237,6 +250,23 @@ def _unseen(column: Any, was: Profile, now: Profile, cells: Cells, how: How, rar
     if new and (is_odd or any(_is_more(0.0, now.shares[part], n, m, rare / len(was.shares)) for part in new)):
         such = f"that the fit has not seen, such as {shorten(examples[0], 30)!r}: no feature stands for it"
         yield f"{n_rows} row{'s have' if n_rows > 1 else ' has'} {WORDED[column.kind]} {such}"
+
+
+def _unseen_rare(column: Any, was: Profile, now: Profile, cells: Cells, how: How, rare: float) -> Iterator[str]:
+    """Say how many rows have a level that is not even one of the rare levels of the fit, if chance does not explain it.
+
+    As in `_unseen`, new levels are expected in about as large a share of the rows as had a level alone at the fit.
+    """
+    unseen = [
+        (text, count)
+        for parts, count in _parts(column, cells, how)
+        for level, text in (parts or {}).items()
+        if level not in column.levels and not may_hold(was.rare, level)
+    ]
+    n_rows = sum(count for _, count in unseen)
+    if n_rows and _is_more(was.n_once / was.n_known, n_rows / now.n_known, was.n_known, now.n_known, rare):
+        such = f"that the fit has not seen, such as {shorten(unseen[0][0], 30)!r}: only '(other)' stands for it"
+        yield f"{n_rows} row{'s have' if n_rows > 1 else ' has'} a level {such}"
 
 
 def is_sum_of_others(values: NDArray[np.float64]) -> bool:

@@ -18,6 +18,7 @@ from scipy.sparse import csr_array, hstack
 from .._errors import InputError, shorten
 from ._columns import Cells
 from ._comparison import LEVELS, RARE, Profile, differences, is_sum_of_others, profile_of
+from ._digest import check_digest
 from ._features import column_features
 from ._files import MOST_SHOWN, Problem, new_words
 from ._kinds import FEATURES, OTHERS, Column
@@ -331,6 +332,8 @@ class Plan:
         for profile in self.profiles:
             shares = [profile.missing, abs(profile.drift), *profile.shares.values()]
             sound = bool(np.isfinite(profile.quantiles).all()) and len(profile.quantiles) in (0, len(LEVELS))
+            check_digest(profile.rare)
+            sound = sound and 0 <= profile.n_once <= profile.n_rows
             if not sound or not 0 <= profile.n_rows < 2**53 or not all(0 <= share <= 1 for share in shares):
                 raise ValueError("impossible shares in a profile")
         if len({c.name for c in self.columns}) < len(self.columns):
@@ -357,7 +360,7 @@ def _from_json(value: Any, kind: Any) -> Any:
     if outer is Column and type(value) is list:
         value = {"name": value[0], "kind": "number", "fill": value[1:]}
     if outer is Profile and type(value) is list:
-        value = dict(zip(_hints(outer), value, strict=True))
+        value = dict(zip(_hints(outer), value, strict=False))  # without the last ones, in files of earlier versions
     if hasattr(outer, "__dataclass_fields__") and type(value) is dict:
         if unknown := value.keys() - _hints(outer).keys():
             raise ValueError(f"the unknown key {min(unknown)!r}")

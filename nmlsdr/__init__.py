@@ -42,6 +42,7 @@ and never in a circle.
                   _float32.py             rows as the forests read them
                   metrics.py              the seven measures                          article eq. (15)-(21)
                   _thresholds.py          flip rate and thresholds, from scores of labelled rows
+                  _row_order.py           rows in an order by their content, in which fits search and draw them
                   _search/                the exact neighbour search that graph.py uses
                   _checks/                checks of input: labels, numbers, rows and graphs
                   _errors.py              InputError

@@ -15,7 +15,9 @@ import nmlsdr._forest as kernels
 
 from . import forest
 from ._float32 import in_float32
+from ._moments import row_blocks
 from ._process.threads import simd, worthwhile_threads
+from ._row_order import RowOrder, as_given, column_order, in_order
 
 # Splits are chosen by so many random sums of the labels, if there are more labels than the other number (Iosipoi and
 # Vakhrushev, "SketchBoost", NeurIPS 2022).  With 30 sums boosted trees for 100 to 200 labels took .4 to .6 of the time
@@ -67,6 +69,7 @@ def boost_trees(
     n_rounds: int,
     random_state: int,
     n_jobs: int,
+    order: RowOrder = None,
     callback: Callable[[], object] | None = None,
 ) -> tuple[forest.BoostedTrees, np.ndarray]:
     """Grow boosted trees for all labels at once in four folds, and predict every row by the model that did not see it.
@@ -87,7 +90,7 @@ def boost_trees(
         Labels, NaN where they are unknown.
     n_rounds : int
         Trees of each fold at most.
-    random_state, n_jobs, callback
+    random_state, n_jobs, order, callback
         As for `grow_forests`.
 
     Returns
@@ -98,6 +101,10 @@ def boost_trees(
         Out of fold.
     """
     n_samples, n_labels = Y.shape
+    X = in_order(X, order)
+    Y = in_order(Y, order)
+    label_order = _label_order(Y)
+    Y = np.ascontiguousarray(Y[:, label_order])
     fold = (np.random.default_rng(0).permutation(n_samples) % forest.FOLDS).astype(np.int32)
     known = ~np.isnan(Y)
     others = [fold != a for a in range(forest.FOLDS)]
@@ -153,6 +160,7 @@ def boost_trees(
     run.values.resize((n_leaves.sum(), n_labels), refcheck=False)
     weights = np.concatenate(run.weights)[: len(run.values)]
     nodes = np.concatenate([tree for trees in zip(*run.nodes[:n_trees], strict=True) for tree in trees])  # fold by fold
+    _put_back_labels(run.values, label_order)
     every = forest.joined(nodes, n_leaves.T.ravel(), X.shape[1], first.T.ravel())
     found = forest.BoostedTrees(**every, values=run.values, weights=weights)
     del run, nodes
@@ -163,7 +171,18 @@ def boost_trees(
     for a, rows in enumerate(others):
         model = replace(found, roots=found.roots[a * n_trees : (a + 1) * n_trees + 1])
         O[~rows] = forest.summed(model, X[~rows], n_jobs, 1)
-    return found, O
+    return found, as_given(O, order)
+
+
+def _label_order(Y: np.ndarray) -> NDArray[np.intp]:
+    """The columns in the order in which random sums draw their signs: by content if splits are chosen by such sums."""
+    return column_order(np.nan_to_num(Y, nan=-1.0)) if Y.shape[1] > _MOST_LABELS else np.arange(Y.shape[1])
+
+
+def _put_back_labels(values: NDArray[np.float32], label_order: NDArray[np.intp]) -> None:
+    """Give the columns their own order again, in place: there may be many values."""
+    for part in row_blocks(values):
+        values[part, label_order] = values[part].copy()
 
 
 def _binned(X: Any, random_state: int) -> tuple[NDArray[np.int32], NDArray[np.int8], NDArray[np.float32]]:

@@ -32,9 +32,9 @@ _THIN = 0.05
 class RowSums:
     """Sums over rows in memory, dense or CSR.
 
-    A subclass whose rows are elsewhere overrides `sums`, `spread`, `moment`, `scatter`, `gram`, `project`, `map`,
-    `array`, `take`, `scaled`, `in_memory` and `is_sparse`.  The other methods are made of these, but for `row_gram` and
-    `centred_blocks`, which need rows in memory.
+    A subclass whose rows are elsewhere overrides `limits`, `sums`, `spread`, `moment`, `scatter`, `gram`, `project`,
+    `map`, `array`, `take`, `scaled`, `in_memory` and `is_sparse`.  The other methods are made of these, but for
+    `row_gram` and `centred_blocks`, which need rows in memory.
 
     Attributes
     ----------
@@ -94,6 +94,15 @@ class RowSums:
         for rows in row_blocks(X):
             total += X[rows].sum(axis=0, dtype=np.float64)
         return total
+
+    def limits(self) -> tuple[np.ndarray, np.ndarray]:
+        """The least and the largest number of each column, in float64."""
+        X = self.rows
+        if sparse.issparse(X):
+            low, high = (end.toarray().ravel() for end in (X.min(axis=0), X.max(axis=0)))
+        else:
+            low, high = X.min(axis=0), X.max(axis=0)
+        return low.astype(np.float64), high.astype(np.float64)
 
     def means(self) -> np.ndarray:
         """Means of the columns."""

@@ -114,15 +114,15 @@ def _clearest_share(scores: np.ndarray, given: np.ndarray, tenths: int) -> tuple
 
 
 def _share_of_ones(scores: np.ndarray, given: np.ndarray, m: int) -> float:
-    """The share of 1s among the m labels with the smallest scores.
+    """The share of 1s among the m labels with the smallest scores; equal scores at the limit count by their mean.
 
-    Of equal scores the earlier entry counts, so the order of the rows matters where many scores are equal.  Finding
-    the limit takes a tenth of the time of sorting all scores.
+    Finding the limit takes a tenth of the time of sorting all scores.
     """
     largest = np.partition(scores, m - 1)[m - 1]
-    chosen = scores < largest
-    chosen[np.flatnonzero(scores == largest)[: m - np.count_nonzero(chosen)]] = True
-    return float(given[chosen].mean())
+    below = scores < largest
+    n_below = np.count_nonzero(below)
+    ones = given[below].sum() + (m - n_below) * given[scores == largest].mean()
+    return float(ones / m)
 
 
 def flip_rate_interval(scores: np.ndarray, labels: Labels) -> tuple[float, float]:

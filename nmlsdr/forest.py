@@ -38,6 +38,7 @@ from ._checks.arguments import check_rows
 from ._errors import InputError
 from ._float32 import dense_parts, in_float32, warn_of_lost_features
 from ._process.threads import simd, worthwhile_threads
+from ._row_order import RowOrder, as_given, column_order, in_order
 
 __all__ = ["to_sklearn"]
 
@@ -268,6 +269,7 @@ def grow_forests(
     n_estimators: int,
     random_state: int,
     n_jobs: int,
+    order: RowOrder = None,
     callback: Callable[[], object] | None = None,
 ) -> tuple[list[Forest], list[np.ndarray], np.ndarray]:
     """Grow forests, and predict every row by the trees that did not draw it.
@@ -285,6 +287,9 @@ def grow_forests(
         Seed; both kinds draw the same rows.
     n_jobs : int
         Threads; the result does not depend on it.
+    order : ndarray of shape (n_samples,), default=None
+        Row numbers in the order in which trees draw them; None: as they stand. The rows of the forests are numbered in
+        this order.
     callback : callable, default=None
         Called after each part of the trees.
 
@@ -298,7 +303,9 @@ def grow_forests(
     """
     warn_of_lost_features(X)
     (n_samples, n_features), n_labels = X.shape, Y.shape[1]
-    labels = np.rint(np.clip(Y, 0.0, 1.0) * _STEPS).astype(np.int16, order="C")
+    X = in_order(X, order)
+    labels = np.rint(np.clip(in_order(Y, order), 0.0, 1.0) * _STEPS).astype(np.int16, order="C")
+    columns = column_order(labels) if n_labels > MOST_LABELS else np.arange(n_labels)
     n_sums = n_labels if n_labels <= MOST_LABELS else _SUMS
     tried = dict(zip(KINDS, (min(n_features // 3, _MOST_FEATURES), int(np.sqrt(n_features))), strict=True))
     settings = np.array([(max(1, tried[kind]), kind == KINDS[1]) for kind in kinds], dtype=np.int32)
@@ -313,7 +320,7 @@ def grow_forests(
     at_once = n_threads * max(1, int(WORK / work))
     nodes, n_leaves = room(n_estimators, len(kinds), max(1, n_draws // _LEAF))
     rows_of_leaves = np.empty((n_estimators, len(kinds), n_draws), np.int32)
-    sizes = n_features, labels, n_sums, settings, random_state, n_draws, _LEAF
+    sizes = n_features, np.ascontiguousarray(labels[:, columns]), n_sums, settings, random_state, n_draws, _LEAF
     given = *rows, *sizes, draws, nodes, n_leaves, rows_of_leaves
     for first in range(0, n_estimators, at_once):
         if not kernels.grow(*given, first, min(first + at_once, n_estimators), n_threads, simd()):
@@ -331,7 +338,7 @@ def grow_forests(
     n_trees = (draws == 0).sum(axis=0)
     del nodes, rows_of_leaves
     predictions = [summed(forest, X, n_jobs, np.maximum(n_trees, 1)[:, np.newaxis], draws) for forest in forests]
-    return forests, predictions, n_trees > 0
+    return forests, [as_given(scores, order) for scores in predictions], as_given(n_trees > 0, order)
 
 
 def room(n_trees: int, n_kinds: int, most_leaves: int) -> tuple[np.ndarray, np.ndarray]:

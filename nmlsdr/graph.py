@@ -304,7 +304,7 @@ def neighbor_graph(
         gives near rows more weight (eq. 2). With ``metric="cosine"`` the rows are divided by their norms first.
     sigma : float or None, default=None
         Width of the "rbf" weights in the units of X, above 0. A larger value makes the weights more equal. None: the
-        median over rows of the distance to the k-th neighbour, or 1 if that is 0. Not used by "binary".
+        median over rows of the distance to the k-th neighbour, of those that are not 0. Not used by "binary".
     metric : {"euclidean", "cosine"}, default="euclidean"
         Distance between rows. "euclidean": |x_i - x_j|. "cosine": 1 minus the cosine of the angle between the rows,
         which ignores their lengths; a row of zeros is at distance 1 from every other row.
@@ -409,9 +409,9 @@ def union_graph(indices: np.ndarray) -> sparse.csr_array:
 def _rbf_weights(W: sparse.csr_array, squared: np.ndarray, indices: np.ndarray, sigma: float | None) -> np.ndarray:
     """exp(-d^2 / sigma^2) on the edges of W, eq. (2), from the lists that made the edges."""
     if sigma is None:
-        sigma = float(np.median(np.sqrt(squared[:, -1])))
-        if sigma == 0:  # more than half of the rows are (k+1)-fold duplicates: any width gives them weight 1
-            sigma = 1.0
+        distances = np.sqrt(squared[:, -1])
+        above = distances[distances > 0]  # rows with k duplicates say nothing about the scale of the others
+        sigma = float(np.median(above)) if len(above) else 1.0  # any width gives duplicates the weight 1
     n, k = indices.shape
     edge = np.empty(W.nnz)
     keys = np.repeat(np.arange(n, dtype=np.int64), np.diff(W.indptr)) * n + W.indices

@@ -11,7 +11,8 @@ import pytest
 from commands import HAS_PYARROW, run, tables  # noqa: F401  (fixtures of many tests)
 
 import nmlsdr
-from nmlsdr import graph, mlknn
+from nmlsdr import _row_order, graph, mlknn
+from nmlsdr._estimators import _mlknn
 from nmlsdr._search import proposals
 from nmlsdr._solvers import system
 
@@ -131,3 +132,13 @@ def pytest_runtest_logreport(report):
     if file and report.when == "call" and (not report.skipped or hasattr(report, "wasxfail")):
         with open(file, "a", encoding="utf-8") as lines:
             lines.write(report.nodeid + "\n")
+
+
+@pytest.fixture
+def rows_as_they_stand(monkeypatch):
+    """Fits search their rows, and draw from them, as they stand: as plain twins do, and as stored numbers were made.
+
+    That fits in the canonical order are such fits of sorted rows is tested in core/test_row_order.py.
+    """
+    monkeypatch.setattr(_row_order, "is_out_of_core", lambda _: True)
+    monkeypatch.setattr(_mlknn, "order_of_distances", lambda *_: None)

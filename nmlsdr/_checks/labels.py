@@ -8,7 +8,7 @@ classes, and an unlabelled row is -1 or null.  Every estimator, measure, splitte
 """
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Number
 from typing import Any, NamedTuple
@@ -75,9 +75,20 @@ class Labels:
         only = present.any(axis=0) & (present == self.known).all(axis=0) & ~self.known.all(axis=0)
         return np.zeros(only.shape, bool) if self.single else np.asarray(only)
 
+    def take(self, rows: np.ndarray) -> "Labels":
+        """The labels of these rows."""
+        return replace(self, Y=self.Y[rows], known=self.known[rows])
+
     def labeled_rows(self, rows: Any) -> Any:
         """The labelled ones of the rows; no copy where all are labelled."""
         return rows if self.labeled.all() else rows[self.labeled]
+
+    def labeled_order(self, order: np.ndarray | None) -> np.ndarray | None:
+        """An order of all rows as one of the labelled rows, which are numbered by themselves."""
+        if order is None:
+            return None
+        numbers = np.cumsum(self.labeled) - 1
+        return np.asarray(numbers[order[self.labeled[order]]])
 
     def labeled_part(self, rows: Any = None) -> Labeled:
         """The labelled ones of the rows, and their labels."""
@@ -113,7 +124,7 @@ def check_labels(
     if values.ndim not in (1, 2):
         raise InputError(f"{name} must be 1-D or 2-D, got {values.ndim} dimensions.")
     _refuse_length(len(values), n_samples, name)
-    if _is_column_of_classes(y, values, name):
+    if _is_column_of_classes(values, labeled, name):
         from sklearn.exceptions import DataConversionWarning  # this layer works without loading scikit-learn
 
         warnings.warn(
@@ -155,7 +166,7 @@ def check_entries(
     Labels ``to_fit`` on may hold votes, and one column of -1 and +1 is refused.  There may be no known entry: whether
     that is enough is for the caller to say.
     """
-    values = numbers_or_nan(y, name, warn=to_fit and labeled is None)
+    values = numbers_or_nan(y, name, labeled=labeled, warn=to_fit and labeled is None)
     if values.ndim != 2:
         raise InputError(f"{name} must be 2-D (n_samples, n_labels), got {values.ndim}-D; one label: {name}[:, None].")
     if values.shape[1] == 0:
@@ -342,12 +353,15 @@ def _array(y: Any, name: str) -> np.ndarray:
     return values
 
 
-def numbers_or_nan(y: Any, name: str, *, copy: bool = True, warn: bool = False) -> np.ndarray:
+def numbers_or_nan(y: Any, name: str, *, labeled: Any = None, copy: bool = True, warn: bool = False) -> np.ndarray:
     """Numbers as float64, with NaN for what is null or masked; words for yes and no are 1 and 0.
 
-    With ``warn`` it is said how rows without any cross are read.
+    Cells that are not ``labeled`` may hold anything. With ``warn`` it is said how rows without any cross are read.
     """
     values = _array(y, name)
+    if labeled is not None and values.ndim == 2 and values.dtype.kind not in "biuf":
+        values = values.astype(object)
+        values[~check_mask(labeled, *values.shape)] = None
     if values.ndim == 2:
         values = read_label_words(y, values, name, warn=warn)
     try:
@@ -369,12 +383,14 @@ _is_each_null = np.vectorize(is_null, otypes=[np.bool_])
 # ---------------------------------------------------------------- 1-D: classes
 
 
-def _is_column_of_classes(y: Any, values: np.ndarray, name: str) -> bool:
+def _is_column_of_classes(values: np.ndarray, labeled: Any, name: str) -> bool:
     """Whether (n, 1) labels are classes: whole numbers other than 0, 1 and -1, or texts that are no words for those."""
     if values.shape[1:] != (1,) or values.dtype.kind in "mM":
         return False
+    if labeled is not None:
+        values = values[np.ravel(check_mask(labeled, *values.shape))]
     try:
-        numbers = numbers_or_nan(y, name)
+        numbers = numbers_or_nan(values, name)
     except InputError:
         texts = {str(one).strip().lower() for one in values.ravel().tolist() if not is_null(one)}
         return all(isinstance(one, str) for one in values.ravel() if not is_null(one)) and texts.isdisjoint(LABEL_WORDS)

@@ -67,10 +67,16 @@ def _columns_of_classes(labels: Labels, verdicts: Any) -> np.ndarray:
     found = np.asarray(verdicts)
     if found.shape != (len(labels.Y),):
         raise InputError(f"verdicts must have the shape of y, ({len(labels.Y)},), got {found.shape}.")
-    columns = {one: column for column, one in enumerate(labels.classes.tolist())}
-    codes = np.array([-1 if is_null(one) or one in _UNDECIDED else columns.get(one, -3) for one in found.tolist()])
-    if (codes == -3).any():
-        row = int(np.argmax(codes == -3))
-        one = found.tolist()[row]
-        raise InputError(f"verdicts is {one!r} in row {row}, a class that no row of y has; add such a row to y.")
+    columns = {name: column for column, name in enumerate(labels.classes.tolist())}
+    decisions = found.tolist()
+    codes = np.full(len(decisions), -1)
+    for row, decision in enumerate(decisions):
+        if is_null(decision):
+            continue
+        if decision in columns:  # first, for a class may have the number of an undecided entry
+            codes[row] = columns[decision]
+        elif decision not in _UNDECIDED:
+            raise InputError(
+                f"verdicts is {decision!r} in row {row}, a class that no row of y has; add such a row to y."
+            )
     return np.where(codes[:, None] >= 0, codes[:, None] == np.arange(len(columns)), np.nan)

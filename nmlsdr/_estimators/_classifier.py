@@ -39,6 +39,7 @@ class NeighborClassifier(ClassifierMixin, BaseEstimator):
     """
 
     _steps: ClassVar[type[Steps]] = Steps
+    _row_order: Any = None  # a fit sets it: the order in which training rows are searched
     _reaching_is_enough = True  # a score that equals a number given as the threshold is a label
 
     def __sklearn_tags__(self) -> Any:

@@ -19,6 +19,7 @@ from .._errors import InputError
 from .._moments import RowSums, row_blocks
 from .._process.threads import check_n_jobs, single_threaded_blas
 from .._ridge import CrossFit, Link, cross_link, fit_link, ridge_regression
+from .._row_order import RowOrder
 from ..forest import (
     FEWEST_ROWS,
     KINDS,
@@ -56,6 +57,8 @@ class Training:
         The entries that are known; None: all.
     single : bool
         Whether the labels are classes, of which each row has one.
+    order : ndarray of shape (n_labeled,), or None
+        The numbers of the labelled rows in the order in which trees draw them.
     feature_weights : ndarray of shape (n_features,)
         Weights of the squared features.
     cross : CrossFit
@@ -67,6 +70,7 @@ class Training:
     Y: np.ndarray
     known: np.ndarray | None
     single: bool
+    order: RowOrder
     feature_weights: np.ndarray
     cross: CrossFit
 
@@ -87,7 +91,8 @@ class Training:
 
     def settings(self, callback: Any) -> dict[str, Any]:
         """The arguments that growing any trees takes."""
-        return {"random_state": self.seed, "callback": callback, "n_jobs": check_n_jobs(self.steps.estimator.n_jobs)}
+        n_jobs = check_n_jobs(self.steps.estimator.n_jobs)
+        return {"random_state": self.seed, "order": self.order, "callback": callback, "n_jobs": n_jobs}
 
     @cached_property
     def forests(self) -> dict[str, tuple[Forest, np.ndarray]]:
@@ -305,24 +310,24 @@ class Trend(NamedTuple):
 
 
 def fit_trend(
-    steps: Steps, rows: Any, labels: Labels, w: np.ndarray, chosen: CrossFit, mean: np.ndarray
+    steps: Steps, rows: Any, labels: Labels, order: RowOrder, w: np.ndarray, chosen: CrossFit, mean: np.ndarray
 ) -> tuple[Trend, np.ndarray, np.ndarray]:
     """Fit the learners to the labelled rows and weigh them.
 
     Returns also the weighted out-of-sample predictions of the labelled rows, and the scores of all rows by the ridge
     regression: out of fold where labelled.
     """
-    trend, mixed = _fit_and_weigh(steps, rows, labels, w, chosen)  # whose arrays are given back here
+    trend, mixed = _fit_and_weigh(steps, rows, labels, order, w, chosen)  # whose arrays are given back here
     by_ridge = ridge_scores(steps, trend, rows, mean)
     by_ridge[labels.labeled] = chosen.predictions
     return trend, mixed, by_ridge
 
 
 def _fit_and_weigh(
-    steps: Steps, rows: Any, labels: Labels, w: np.ndarray, chosen: CrossFit
+    steps: Steps, rows: Any, labels: Labels, order: RowOrder, w: np.ndarray, chosen: CrossFit
 ) -> tuple[Trend, np.ndarray]:
     X, Y, known = labels.labeled_part(rows)
-    training = Training(steps, X, Y, known, labels.single, w, chosen)
+    training = Training(steps, X, Y, known, labels.single, labels.labeled_order(order), w, chosen)
     pairs = {}
     # The last one first: boosted trees take the most memory, while there are no arrays of forests.
     for kind in reversed(LEARNERS):

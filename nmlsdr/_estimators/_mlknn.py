@@ -11,6 +11,7 @@ from .._checks.arguments import Metric, Threshold, check_graph, check_metric, re
 from .._checks.labels import Labels, check_binary
 from .._errors import InputError
 from .._moments import RowSums
+from .._row_order import RowOrder, order_of_distances, row_order
 from .._search import choose_stored
 from .._thresholds import NEVER, check_threshold, warn_never_predicted
 from . import _steps
@@ -46,10 +47,15 @@ class _CountsNeighborLabels(NeighborClassifier):
             raise InputError(f'neighbors="precomputed" needs a square matrix of distances, X has shape {rows.shape}.')
         return rows
 
-    def _training_neighbors(self, steps: Steps, rows: Any, k: int) -> Neighbors:
+    def _order_of_rows(self, steps: Steps, rows: Any, labels: Labels, alpha: Any) -> RowOrder:
         if self._is_precomputed():
-            return Neighbors(*choose_stored(rows, k, drop_diagonal=True))
-        return steps.search(rows, k)
+            return order_of_distances(rows, labels, steps.checked_alpha(labels, alpha))
+        return row_order(rows, labels, steps.checked_alpha(labels, alpha))
+
+    def _training_neighbors(self, steps: Steps, rows: Any, k: int, order: RowOrder) -> Neighbors:
+        if self._is_precomputed():
+            return Neighbors(*choose_stored(rows, k, order, drop_diagonal=True))
+        return steps.search(rows, k, order)
 
     def _count(self, rows: Any, Y: np.ndarray, indices: np.ndarray, labels: Labels) -> dict[str, Any]:
         """The attributes that follow from the training rows, their labels 0/1 and their neighbours."""
@@ -69,7 +75,7 @@ class _CountsNeighborLabels(NeighborClassifier):
     def _nearest(self, rows: Any) -> np.ndarray:
         if self._is_precomputed():
             columns = getattr(self, "labeled_rows_", slice(None))  # `MLkNN` is fitted to some of the rows
-            return choose_stored(rows[:, columns], self.n_neighbors_, drop_diagonal=False)[1]
+            return choose_stored(rows[:, columns], self.n_neighbors_, self._row_order, drop_diagonal=False)[1]
         return super()._nearest(rows)
 
     def _score_neighbors(self, indices: np.ndarray) -> np.ndarray:
@@ -103,8 +109,9 @@ class MLkNN(_CountsNeighborLabels):
         Distance between rows. "euclidean": |x_i - x_j|. "cosine": 1 minus the cosine of the angle between the rows,
         which ignores their lengths; a row of zeros is at distance 1 from every other row.
     neighbors : "exact", "precomputed" or transformer, default="exact"
-        How neighbours are found. "exact": an exact search by ``metric``; of equally distant rows the first comes
-        first. A transformer such as scikit-learn's ``KNeighborsTransformer`` or pynndescent's, whose
+        How neighbours are found. "exact": an exact search by ``metric``; which of equally distant rows
+        come first does not depend on the order of the rows. A transformer such as scikit-learn's
+        ``KNeighborsTransformer`` or pynndescent's, whose
         ``fit_transform`` returns a CSR matrix of distances, proposes candidates, and the nearest k of them by
         ``metric`` are used. Most transformers count a row as its own neighbour; give these k + 1 neighbours.
         "precomputed": X contains distances to the training rows, as a dense array or as such a CSR matrix; a pipeline
@@ -260,9 +267,10 @@ class MLkNN(_CountsNeighborLabels):
                 if self._is_precomputed():
                     rows = rows[:, kept]
             k = _steps.clip_neighbors(self.n_neighbors, len(kept) - 1)
-            found = self._training_neighbors(steps, rows, k)
+            order = self._order_of_rows(steps, rows, labels.take(kept), None)
+            found = self._training_neighbors(steps, rows, k, order)
             learned = self._count(rows, Y, found.indices, labels)
-            steps.keep(labeled_rows_=kept, n_neighbors_=k, **found.attributes(), **learned)
+            steps.keep(labeled_rows_=kept, n_neighbors_=k, _row_order=order, **found.attributes(), **learned)
         return self
 
 
@@ -286,7 +294,7 @@ class SemiSupervisedMLkNN(CallbackSupportMixin, PropagationParameters, _CountsNe
         gives near rows more weight (eq. 2). With ``metric="cosine"`` the rows are divided by their norms first.
     sigma : float or None, default=None
         Width of the "rbf" weights in the units of X, above 0. A larger value makes the weights more equal. None: the
-        median over rows of the distance to the k-th neighbour. Not used by "binary".
+        median over rows of the distance to the k-th neighbour, of those that are not 0. Not used by "binary".
     metric : {"euclidean", "cosine"}, default="euclidean"
         Distance between rows. "euclidean": |x_i - x_j|. "cosine": 1 minus the cosine of the angle between the rows,
         which ignores their lengths; a row of zeros is at distance 1 from every other row.
@@ -299,8 +307,9 @@ class SemiSupervisedMLkNN(CallbackSupportMixin, PropagationParameters, _CountsNe
         alpha of unlabelled rows and unknown entries, in [0, 1). A larger value spreads labels further through the
         graph; a smaller one pulls the soft labels of rows far from every labelled row towards 0.
     neighbors : "exact", "precomputed" or transformer, default="exact"
-        How neighbours are found. "exact": an exact search by ``metric``; of equally distant rows the first comes
-        first. A transformer such as scikit-learn's ``KNeighborsTransformer`` or pynndescent's, whose
+        How neighbours are found. "exact": an exact search by ``metric``; which of equally distant rows
+        come first does not depend on the order of the rows. A transformer such as scikit-learn's
+        ``KNeighborsTransformer`` or pynndescent's, whose
         ``fit_transform`` returns a CSR matrix of distances, proposes candidates, and the nearest k of them by
         ``metric`` are used. Most transformers count a row as its own neighbour; give these k + 1 neighbours.
         "precomputed": X contains distances to the training rows, as a dense array or as such a CSR matrix; a pipeline
@@ -467,12 +476,13 @@ class SemiSupervisedMLkNN(CallbackSupportMixin, PropagationParameters, _CountsNe
             rows = self._check_training_rows(X)
             labels = steps.read_labels(X, y, labeled, rows.shape[0], "votes")
             k = _steps.clip_neighbors(self.n_neighbors, rows.shape[0] - 1)
+            order = self._order_of_rows(steps, rows, labels, alpha)
             with steps.task("neighbors"):
-                found = self._training_neighbors(steps, rows, k)
+                found = self._training_neighbors(steps, rows, k, order)
             W = steps.graph_of(found) if graph is None else check_graph(graph, "graph", n_samples=rows.shape[0])
             propagated = steps.soft_labels(W, labels, alpha)
             with steps.task("classifier"):
                 learned = self._count(rows, propagated.F > 0.5, found.indices, labels)
             learned |= found.attributes() | _steps.soft_label_attributes(propagated, labels)
-            steps.keep(n_neighbors_=k, **learned)
+            steps.keep(n_neighbors_=k, _row_order=order, **learned)
         return self

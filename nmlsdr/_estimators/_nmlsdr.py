@@ -4,8 +4,9 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 from .._checks.arguments import EigenSolver, refuse_weights
+from .._row_order import row_order
 from ._callbacks import steps_of_fit
-from ._projection import Projection, direction_attributes
+from ._projection import Projection, direction_attributes, rounding_step
 from ._shrinkage import choose_strengths, directions_of_labels, shrink, shrinkage_grid
 from ._sklearn_bases import CallbackSupportMixin
 from ._steps import PropagationParameters, soft_label_attributes
@@ -37,7 +38,7 @@ class NMLSDR(CallbackSupportMixin, PropagationParameters, Projection):
         gives near rows more weight (eq. 2). With ``metric="cosine"`` the rows are divided by their norms first.
     sigma : float or None, default=None
         Width of the "rbf" weights in the units of X, above 0. A larger value makes the weights more equal. None: the
-        median over rows of the distance to the k-th neighbour. Not used by "binary".
+        median over rows of the distance to the k-th neighbour, of those that are not 0. Not used by "binary".
     metric : {"euclidean", "cosine"}, default="euclidean"
         Distance between rows. "euclidean": |x_i - x_j|. "cosine": 1 minus the cosine of the angle between the rows,
         which ignores their lengths; a row of zeros is at distance 1 from every other row.
@@ -50,8 +51,9 @@ class NMLSDR(CallbackSupportMixin, PropagationParameters, Projection):
         alpha of unlabelled rows and unknown entries, in [0, 1). A larger value spreads labels further through the
         graph; a smaller one pulls the soft labels of rows far from every labelled row towards 0.
     neighbors : "exact" or transformer, default="exact"
-        How neighbours are found. "exact": an exact search by ``metric``; of equally distant rows the first comes
-        first. A transformer such as scikit-learn's ``KNeighborsTransformer`` or pynndescent's, whose
+        How neighbours are found. "exact": an exact search by ``metric``; which of equally distant rows
+        come first does not depend on the order of the rows. A transformer such as scikit-learn's
+        ``KNeighborsTransformer`` or pynndescent's, whose
         ``fit_transform`` returns a CSR matrix of distances, proposes candidates, and the nearest k of them by
         ``metric`` are used. Most transformers count a row as its own neighbour; give these k + 1 neighbours.
     propagation_solver : {"auto", "cg", "lu", "fixed_point"}, default="auto"
@@ -216,13 +218,15 @@ class NMLSDR(CallbackSupportMixin, PropagationParameters, Projection):
         grid = shrinkage_grid(self.shrinkage)
         with steps_of_fit(self, X, y) as steps:
             rows, labels = steps.read(X, y, labeled, "votes")
-            b = grid[0] if len(grid) == 1 else choose_strengths(rows, labels, steps, shrinkage=grid).shrinkage
-            w, seen = shrink(rows, labels, b)
-            W, searched = steps.graph(seen, graph)
+            order = row_order(rows, labels, steps.checked_alpha(labels, alpha))
+            b = grid[0] if len(grid) == 1 else choose_strengths(rows, labels, steps, order, shrinkage=grid).shrinkage
+            w, X_scaled = shrink(rows, labels, b)
+            W, searched = steps.graph(X_scaled, graph, order)
             propagated = steps.soft_labels(W, labels, alpha)
             with steps.task("projection"):
-                found = directions_of_labels(steps, rows, seen, w, propagated.F, labels, self.eigen_solver)
+                found = directions_of_labels(steps, rows, X_scaled, w, propagated.F, labels, self.eigen_solver)
             learned = {"shrinkage_": b, "feature_weights_": w, "dependence_ratio_": found.eigenvalues / found.total}
+            learned["_rounding_step"] = rounding_step(rows, found)
             learned |= searched | soft_label_attributes(propagated, labels) | direction_attributes(found)
             steps.keep(**learned)
         return self

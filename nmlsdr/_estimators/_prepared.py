@@ -5,13 +5,14 @@ the second small prediction does it.  The prepared rows are kept outside of the 
 and model files do not contain them, and they are freed together with the estimator.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from .._moments import largest, row_blocks
 from .._process.threads import check_n_jobs
+from .._row_order import RowOrder, in_order
 from .._search import choose_proposed, squared_neighbors
 from .._search.prepared import MOST_QUERIES, PreparedRows
 
@@ -36,11 +37,16 @@ def rounded(rows: np.ndarray) -> tuple[np.ndarray, float]:
     neighbours.  The step is a power of two, 2^-28 of the largest entry.
     """
     step = 0.0
-    while (coarser := float(np.ldexp(1.0, int(np.frexp(largest(rows))[1]) - DIGITS))) > step:
+    while (coarser := step_below(largest(rows))) > step:
         step = coarser
         for part in row_blocks(rows):
             rows[part] = to_step(rows[part], step)  # which may bring the largest entry to the next power of two
     return rows, step
+
+
+def step_below(size: float) -> float:
+    """The power of two that is 2^-28 of a number, or up to twice as much."""
+    return float(np.ldexp(1.0, int(np.frexp(size)[1]) - DIGITS))
 
 
 def to_step(rows: np.ndarray, step: float) -> np.ndarray:
@@ -51,11 +57,19 @@ def to_step(rows: np.ndarray, step: float) -> np.ndarray:
     return found.astype(rows.dtype, copy=False)
 
 
+class _Searched(NamedTuple):
+    """Training rows, the same rows in the canonical order of the fit, and the latter prepared, if they are."""
+
+    rows: Any
+    in_order: Any
+    prepared: PreparedRows | None
+
+
 # Cache.  Keys: the estimator; the identity of the rows, since an estimator may search two arrays, and its metric.
-# Values: the rows, which keeps them and so their identity, and these rows prepared.  Stale when the estimator is fitted
-# again, which removes the entry: the training rows may then be the same object with other values in it.  Also stale
-# when its training rows are replaced or its metric is set.
-_last: WeakKeyDictionary[Any, dict[tuple[int, str], tuple[Any, PreparedRows | None]]] = WeakKeyDictionary()
+# Values: the rows, which keeps them and so their identity, in their order and prepared.  Stale when the estimator is
+# fitted again, which removes the entry: the training rows may then be the same object with other values in it.  Also
+# stale when its training rows are replaced or its metric is set.
+_last: WeakKeyDictionary[Any, dict[tuple[int, str], "_Searched"]] = WeakKeyDictionary()
 _MOST_ARRAYS = 2
 
 
@@ -64,22 +78,25 @@ def forget_rows(estimator: Any) -> None:
     _last.pop(estimator, None)
 
 
-def prepared_rows(estimator: Any, rows: Any, n_queries: int) -> PreparedRows | None:
-    """The rows, prepared from the second small prediction on; None for the first, and for many queries at once.
+def prepared_rows(estimator: Any, rows: Any, order: RowOrder, n_queries: int) -> tuple[Any, PreparedRows | None]:
+    """The rows in their order, and, from the second small prediction on, these rows prepared.
 
     Two threads may both prepare them at the same time; the results are equal and one of them is kept.
     """
     if n_queries > MOST_QUERIES:
-        return None
+        return in_order(rows, order), None
     searched = _last.setdefault(estimator, {})
     key = id(rows), estimator.metric
-    _, prepared = searched.get(key, (None, None))
-    if key in searched and prepared is None:
-        prepared = PreparedRows(rows, estimator.metric, check_n_jobs(estimator.n_jobs))
-    elif prepared is None and len(searched) >= _MOST_ARRAYS:  # rows that were replaced
-        searched.clear()
-    searched[key] = rows, prepared
-    return prepared
+    entry = searched.get(key)
+    if entry is None:
+        if len(searched) >= _MOST_ARRAYS:  # rows that were replaced
+            searched.clear()
+        entry = _Searched(rows, in_order(rows, order), None)
+    elif entry.prepared is None:
+        prepared = PreparedRows(entry.in_order, estimator.metric, check_n_jobs(estimator.n_jobs))
+        entry = entry._replace(prepared=prepared)
+    searched[key] = entry
+    return entry.in_order, entry.prepared
 
 
 def neighbors_of_queries(
@@ -90,10 +107,14 @@ def neighbors_of_queries(
     The transformer is that of the fit; None if the search is exact, by rows prepared if the estimator predicts often.
     """
     metric = METRICS.get(estimator.metric, estimator.metric)
-    wanted = {"queries": queries, "metric": metric, "n_jobs": estimator.n_jobs}
+    options = {"queries": queries, "metric": metric, "n_jobs": estimator.n_jobs}
+    order = estimator._row_order
     if transformer is not None:
-        return choose_proposed(rows, transformer.transform(queries), k, **wanted)
-    prepared = prepared_rows(estimator, rows, queries.shape[0])
-    if prepared is not None:
-        return prepared.neighbors(queries, k, check_n_jobs(estimator.n_jobs))
-    return squared_neighbors(rows, k, checked=True, **wanted)
+        squared, indices = choose_proposed(in_order(rows, order), transformer.transform(queries), k, **options)
+    else:
+        searched, prepared = prepared_rows(estimator, rows, order, queries.shape[0])
+        if prepared is not None:
+            squared, indices = prepared.neighbors(queries, k, check_n_jobs(estimator.n_jobs))
+        else:
+            squared, indices = squared_neighbors(searched, k, checked=True, **options)
+    return squared, indices if order is None else order[indices]

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._checks.labels import Labels
 from .._moments import RowSums, centred_over_known, fill_rows
 from .._projections.directions import Directions
+from ._prepared import step_below, to_step
 from ._sklearn_bases import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from ._steps import Steps, Takes, refuse_one
 
@@ -17,6 +18,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     """A linear map x -> P'(x - mean), learned from labels."""
 
     _steps: ClassVar[type[Steps]] = Steps
+    _rounding_step: Any = None  # the fit of `NMLSDR` sets it
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -48,17 +50,28 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             If `fit` was not called before.
         """
         check_is_fitted(self)
-        return project(self._steps.read_rows(self, X), self.components_, self.mean_)
+        return project(self._steps.read_rows(self, X), self.components_, self.mean_, self._rounding_step)
 
     @property
     def _n_features_out(self) -> int:
         return len(self.components_)
 
 
-def project(rows: Any, components: np.ndarray, mean: np.ndarray) -> Any:
-    """Rows minus ``mean``, times the components."""
+def project(rows: Any, components: np.ndarray, mean: np.ndarray, step: float | None = None) -> Any:
+    """Rows minus ``mean``, times the components; rounded to multiples of the step, if there is one."""
     Z = RowSums.of(rows, checked=True).project(components.T.astype(np.float64), mean)
+    Z = Z if step is None else Z.map_blocks(to_step, step) if hasattr(Z, "dask") else to_step(Z, step)
     return Z.astype(np.result_type(rows.dtype, components.dtype), copy=False)
+
+
+def rounding_step(rows: Any, directions: Directions) -> float:
+    """The step to which ``transform`` rounds embeddings: 2^-28 of the mean length of the centred rows of the fit.
+
+    Else the embeddings of a row alone and in its file, or dense and CSR, differ by 1e-14, which decides which of
+    equally distant rows are neighbours.
+    """
+    squares = RowSums.of(rows, checked=True).squares(directions.mean)
+    return step_below(float(np.sqrt(squares.sum() / rows.shape[0])))
 
 
 def direction_attributes(found: Directions) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from .._checks.arguments import Threshold, refuse_weights
+from .._row_order import row_order
 from .._thresholds import check_threshold
 from ..graph import even_exponent, transition_of_graph
 from ._callbacks import steps_of_fit
@@ -42,7 +43,7 @@ class MultiLabelPropagation(CallbackSupportMixin, PropagationParameters, Neighbo
         gives near rows more weight (eq. 2). With ``metric="cosine"`` the rows are divided by their norms first.
     sigma : float or None, default=None
         Width of the "rbf" weights in the units of X, above 0. A larger value makes the weights more equal. None: the
-        median over rows of the distance to the k-th neighbour. Not used by "binary".
+        median over rows of the distance to the k-th neighbour, of those that are not 0. Not used by "binary".
     metric : {"euclidean", "cosine"}, default="euclidean"
         Distance between rows. "euclidean": |x_i - x_j|. "cosine": 1 minus the cosine of the angle between the rows,
         which ignores their lengths; a row of zeros is at distance 1 from every other row.
@@ -55,8 +56,9 @@ class MultiLabelPropagation(CallbackSupportMixin, PropagationParameters, Neighbo
         alpha of unlabelled rows and unknown entries, in [0, 1). A larger value spreads labels further through the
         graph; a smaller one pulls the soft labels of rows far from every labelled row towards 0.
     neighbors : "exact" or transformer, default="exact"
-        How neighbours are found. "exact": an exact search by ``metric``; of equally distant rows the first comes
-        first. A transformer such as scikit-learn's ``KNeighborsTransformer`` or pynndescent's, whose
+        How neighbours are found. "exact": an exact search by ``metric``; which of equally distant rows
+        come first does not depend on the order of the rows. A transformer such as scikit-learn's
+        ``KNeighborsTransformer`` or pynndescent's, whose
         ``fit_transform`` returns a CSR matrix of distances, proposes candidates, and the nearest k of them by
         ``metric`` are used. Most transformers count a row as its own neighbour; give these k + 1 neighbours.
     propagation_solver : {"auto", "cg", "lu", "fixed_point"}, default="auto"
@@ -215,12 +217,19 @@ class MultiLabelPropagation(CallbackSupportMixin, PropagationParameters, Neighbo
         check_threshold(self.threshold)
         with steps_of_fit(self, X, y) as steps:
             rows, labels = steps.read(X, y, labeled, "votes")
-            W, searched = steps.graph(rows, graph)
+            order = row_order(rows, labels, steps.checked_alpha(labels, alpha))
+            W, searched = steps.graph(rows, graph, order)
             found = steps.soft_labels(W, labels, alpha)
             T = partial(transition_of_graph, W, n_jobs=self.n_jobs)  # a labelled row is scored without its own labels
             thresholds = self._cutoffs(labels, lambda: T()[labels.labeled] @ found.F)
             learned = {"thresholds_": thresholds, "row_weights_": _row_weights(W)}
-            steps.keep(training_rows_=as_attribute(rows), **learned, **searched, **soft_label_attributes(found, labels))
+            steps.keep(
+                training_rows_=as_attribute(rows),
+                _row_order=order,
+                **learned,
+                **searched,
+                **soft_label_attributes(found, labels),
+            )
         return self
 
     def _score_neighbors(self, indices: np.ndarray) -> np.ndarray:

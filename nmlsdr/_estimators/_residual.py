@@ -1,6 +1,6 @@
 """ResidualPropagation: shrunken features, a trend of several learners, and its residuals propagated over two graphs."""
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -67,8 +67,9 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         alpha of unlabelled rows and unknown entries, in [0, 1). A larger value spreads labels further through the
         graph; a smaller one pulls the soft labels of rows far from every labelled row towards 0.
     neighbors : "exact" or transformer, default="exact"
-        How neighbours are found. "exact": an exact search by ``metric``; of equally distant rows the first comes
-        first. A transformer such as scikit-learn's ``KNeighborsTransformer`` or pynndescent's, whose
+        How neighbours are found. "exact": an exact search by ``metric``; which of equally distant rows
+        come first does not depend on the order of the rows. A transformer such as scikit-learn's
+        ``KNeighborsTransformer`` or pynndescent's, whose
         ``fit_transform`` returns a CSR matrix of distances, proposes candidates, and the nearest k of them by
         ``metric`` are used. Most transformers count a row as its own neighbour; give these k + 1 neighbours. Here
         k is 2 ``n_neighbors``.
@@ -101,7 +102,7 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         label, is the threshold itself. Not used for 1-D y.
     random_state : int, Generator, RandomState or None, default=0
         Seed of the ridge regression's folds and of all trees. It is 0 where scikit-learn has None, so that a fit can be
-        repeated.
+        repeated. What it draws goes to rows by their content, so that another order of the rows gives the same model.
     n_jobs : int or None, default=None
         Number of threads. None: one for each core that the process may use, where scikit-learn uses one thread; a
         negative number counts back from there, so that -1 means the same as None. The results do not depend on it.
@@ -209,6 +210,9 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
     for each labelled row up to 10 000; if it is more, twice X, or 9 times the square of the smallest one of l,
     n_features and 3000. Boosted trees keep up to 2 MB more for each label.
 
+    The order of the rows and of the labels decides nothing, but for rounding. That of the features does: trees try
+    features in random orders of their places.
+
     Standardise the features first. ``metric``, ``neighbors`` and the alphas apply to all three graphs: that of the
     shrunken features, from which the embedding is learned, and those of the embedding and of the ridge regression's
     scores, over which the residuals are propagated. Attributes that `NMLSDR` has as well, such as
@@ -247,8 +251,8 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
 
     >>> import numpy as np
     >>> from nmlsdr import ResidualPropagation
-    >>> X = [[0.0], [0.1], [0.2], [0.3], [5.0], [5.1], [5.2]]
-    >>> y = [[1, 0], [1, 0], [1, 0], [0, 1], [0, 1], [0, 1], [-1, -1]]
+    >>> X = [[0.0], [0.1], [0.2], [0.3], [5.0], [5.1], [5.2], [5.3]]
+    >>> y = [[1, 0], [1, 0], [1, 0], [0, 1], [0, 1], [0, 1], [0, 1], [-1, -1]]
     >>> model = ResidualPropagation(n_neighbors=2).fit(X, y)
     >>> model.predict([[0.25], [5.15]])
     array([[1, 0],
@@ -380,17 +384,21 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
     def _training_passes(self, steps: Steps, labels: Labels, alpha: Any, verdicts: Any) -> list[tuple[Labels, Any]]:
         """Labels to learn from, and their alphas: the observed labels, and then, if there are verdicts, those too.
 
-        A review corrects the clearest mistakes, so that in the corrected labels alone the others would seem rare.
+        A review corrects the clearest mistakes, so that in the corrected labels alone the others would seem rare. A
+        verdict on an entry that was unknown corrects nothing: it is an observed label, in both passes.
         """
-        corrected = labels
-        decided = np.array(False)
-        if verdicts is not None:
-            corrected, decided = enter_verdicts(labels, steps.in_memory(verdicts))
+        if verdicts is None:
+            return [(labels, alpha)]
+        corrected, decided = enter_verdicts(labels, steps.in_memory(verdicts))
         if not decided.any():
             return [(labels, alpha)]
         trust = steps.trust(corrected, alpha)[0]
         last = corrected, np.where(decided, 0.0, trust if trust.ndim == 2 else trust[:, None])
-        return [last] if labels.single else [(labels, alpha), last]
+        if labels.single:
+            return [last]
+        answers = decided & ~labels.known
+        observed = replace(labels, Y=np.where(answers, corrected.Y, labels.Y), known=corrected.known)
+        return [(observed, alpha), last]
 
     def _choose_thresholds(self, scored: list[thresholds.Scored], rate: float) -> np.ndarray:
         """The thresholds from the scores of the observed labels, which come first, and of those with verdicts."""
@@ -500,4 +508,4 @@ def _pass_attributes(result: Pass) -> dict[str, Any]:
     learned |= {"embedding_": residuals.embedding, "ridge_scores_": residuals.ridge_scores}
     if residuals.transformers[0] is not None:
         learned["neighbors_"] = residuals.transformers
-    return learned | {"_rounding": residuals.rounding}
+    return learned | {"_rounding": residuals.rounding, "_row_order": result.row_order}

@@ -12,6 +12,7 @@ from .._checks.labels import Labels
 from .._moments import fill_rows
 from .._process.threads import check_n_jobs, single_threaded_blas
 from .._projections.directions import Directions
+from .._row_order import RowOrder, row_order
 from .._solvers.system import System
 from ..graph import transition_of_graph, union_graph
 from ..propagation import Propagation, propagate_signed
@@ -66,6 +67,8 @@ class Pass(NamedTuple):
     n_neighbors : int
         k of that graph.
     residuals : Residuals
+    row_order : ndarray of shape (n_samples,), or None
+        The order in which rows are searched.
     """
 
     labels: Labels
@@ -77,6 +80,7 @@ class Pass(NamedTuple):
     directions: Directions
     n_neighbors: int
     residuals: Residuals
+    row_order: RowOrder
 
 
 def residual_neighbors(n_neighbors: int, n_samples: int) -> int:
@@ -86,22 +90,23 @@ def residual_neighbors(n_neighbors: int, n_samples: int) -> int:
 
 def fit_pass(steps: Steps, rows: Any, labels: Labels, alpha: Any, graph: Any, grids: dict[str, Any]) -> Pass:
     """Learn from labels; ``graph`` replaces that of the features, ``grids`` are the options of `cross_fit`."""
-    strengths, w, X_scaled = shrink_by_cross_validation(rows, labels, steps, **grids)
-    W, searched = steps.graph(X_scaled, graph)
+    order = row_order(rows, labels, steps.checked_alpha(labels, alpha))
+    strengths, w, X_scaled = shrink_by_cross_validation(rows, labels, steps, order, **grids)
+    W, searched = steps.graph(X_scaled, graph, order)
     propagation = steps.soft_labels(W, labels, alpha)
     with steps.task("projection"):
         directions = directions_of_labels(steps, rows, X_scaled, w, propagation.F, labels, "auto")
     del X_scaled, W  # the first may be a copy of the rows
-    trend, out_of_sample, by_ridge = fit_trend(steps, rows, labels, w, strengths, directions.mean)
+    trend, out_of_sample, by_ridge = fit_trend(steps, rows, labels, order, w, strengths, directions.mean)
     del strengths
     flip_rate, forget_rate = steps.estimator._estimate_rates(out_of_sample, labels)
     Z, Z_step = rounded(embed(steps, rows, directions.components, directions.mean))
     P, P_step = rounded(by_ridge)
     del by_ridge
     n_neighbors = searched["n_neighbors_"]
-    errors, scores, transformers = propagate_residuals(steps, labels, out_of_sample, (Z, P), n_neighbors, alpha)
+    errors, scores, transformers = propagate_residuals(steps, labels, out_of_sample, (Z, P), order, n_neighbors, alpha)
     residuals = Residuals(Z, P, np.array([Z_step, P_step]), errors, scores, transformers)
-    return Pass(labels, flip_rate, forget_rate, trend, w, propagation, directions, n_neighbors, residuals)
+    return Pass(labels, flip_rate, forget_rate, trend, w, propagation, directions, n_neighbors, residuals, order)
 
 
 def propagate_residuals(
@@ -109,6 +114,7 @@ def propagate_residuals(
     labels: Labels,
     out_of_sample: np.ndarray,
     graph_rows: tuple[np.ndarray, np.ndarray],
+    order: RowOrder,
     n_neighbors: int,
     alpha: Any,
 ) -> tuple[np.ndarray, np.ndarray, list[Any]]:
@@ -127,7 +133,7 @@ def propagate_residuals(
     transformers = []
     for name, rows, out in zip(RESIDUAL_GRAPHS, graph_rows, E, strict=True):
         with steps.task(f"neighbors in the {name}"):
-            neighbors = steps.search(rows, residual_neighbors(n_neighbors, len(rows)))
+            neighbors = steps.search(rows, residual_neighbors(n_neighbors, len(rows)), order)
             W = union_graph(neighbors.indices)
             transformers.append(neighbors.transformer)
             del neighbors

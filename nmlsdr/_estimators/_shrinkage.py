@@ -12,6 +12,7 @@ from .._errors import level_outside
 from .._moments import RowSums
 from .._projections.directions import Directions
 from .._ridge import SHRINKAGE_GRID, CrossFit, cross_fit
+from .._row_order import RowOrder
 from ..projection import feature_weights, hsic_directions, shrunken_weights
 from ._prepared import to_step
 from ._projection import half_hard
@@ -27,19 +28,20 @@ def shrinkage_grid(shrinkage: Any) -> tuple[float, ...]:
     return (check_real(shrinkage, 'shrinkage, if not "cv",', 0.0, 1.0),)
 
 
-def choose_strengths(rows: Any, labels: Labels, steps: Steps, **grids: Any) -> CrossFit:
-    """Choose by cross-validation on the labelled rows, from what `cross_fit` takes."""
+def choose_strengths(rows: Any, labels: Labels, steps: Steps, order: RowOrder, **grids: Any) -> CrossFit:
+    """Choose by cross-validation on the labelled rows, from what `cross_fit` takes; folds are drawn in ``order``."""
     given = labels.labeled_part(rows)
+    grids["order"] = labels.labeled_order(order)
     with steps.task("cross-validation", "fold", N_SPLITS) as fold_done:
         grids |= {"n_splits": N_SPLITS, "n_jobs": steps.estimator.n_jobs}
         return cross_fit(given.rows, given.Y, known=given.known, callback=fold_done, **grids)
 
 
 def shrink_by_cross_validation(
-    rows: Any, labels: Labels, steps: Steps, **grids: Any
+    rows: Any, labels: Labels, steps: Steps, order: RowOrder, **grids: Any
 ) -> tuple[CrossFit, np.ndarray, Any]:
     """The strengths that `choose_strengths` chooses, and what `shrink` makes of the rows by them."""
-    strengths = choose_strengths(rows, labels, steps, **grids)
+    strengths = choose_strengths(rows, labels, steps, order, **grids)
     return strengths, *shrink(rows, labels, strengths.shrinkage)
 
 

@@ -5,6 +5,7 @@ from typing import Any, Literal, Self
 
 from .._checks.arguments import check_choice, refuse_weights
 from .._projections.scatter import weighted_lda
+from .._row_order import row_order
 from ._callbacks import steps_of_fit
 from ._projection import Projection, direction_attributes, half_hard
 from ._sklearn_bases import CallbackSupportMixin
@@ -33,7 +34,7 @@ class SSMLDR(CallbackSupportMixin, PropagationParameters, Projection):
         gives near rows more weight (eq. 2). With ``metric="cosine"`` the rows are divided by their norms first.
     sigma : float or None, default=None
         Width of the "rbf" weights in the units of X, above 0. A larger value makes the weights more equal. None: the
-        median over rows of the distance to the k-th neighbour. Not used by "binary".
+        median over rows of the distance to the k-th neighbour, of those that are not 0. Not used by "binary".
     metric : {"euclidean", "cosine"}, default="euclidean"
         Distance between rows. "euclidean": |x_i - x_j|. "cosine": 1 minus the cosine of the angle between the rows,
         which ignores their lengths; a row of zeros is at distance 1 from every other row.
@@ -46,8 +47,9 @@ class SSMLDR(CallbackSupportMixin, PropagationParameters, Projection):
         alpha of unlabelled rows and unknown entries, in [0, 1). A larger value spreads labels further through the
         graph; a smaller one pulls the soft labels of rows far from every labelled row towards 0.
     neighbors : "exact" or transformer, default="exact"
-        How neighbours are found. "exact": an exact search by ``metric``; of equally distant rows the first comes
-        first. A transformer such as scikit-learn's ``KNeighborsTransformer`` or pynndescent's, whose
+        How neighbours are found. "exact": an exact search by ``metric``; which of equally distant rows
+        come first does not depend on the order of the rows. A transformer such as scikit-learn's
+        ``KNeighborsTransformer`` or pynndescent's, whose
         ``fit_transform`` returns a CSR matrix of distances, proposes candidates, and the nearest k of them by
         ``metric`` are used. Most transformers count a row as its own neighbour; give these k + 1 neighbours.
     propagation_solver : {"auto", "cg", "lu", "fixed_point"}, default="auto"
@@ -189,7 +191,7 @@ class SSMLDR(CallbackSupportMixin, PropagationParameters, Projection):
         check_choice(self.labels, "labels", "soft", "hard")
         with steps_of_fit(self, X, y) as steps:
             rows, labels = steps.read(X, y, labeled, "votes")
-            W, searched = steps.graph(rows, graph)
+            W, searched = steps.graph(rows, graph, row_order(rows, labels, steps.checked_alpha(labels, alpha)))
             propagated = steps.soft_labels(W, labels, alpha)
             weights = propagated.F if self.labels == "soft" else half_hard(propagated.F, labels, self.n_jobs)
             with steps.task("projection"):

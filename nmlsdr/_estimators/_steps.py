@@ -19,6 +19,7 @@ from .._checks.labels import Labels
 from .._errors import InputError, level_outside
 from .._moments import RowSums
 from .._process.threads import check_n_jobs
+from .._row_order import RowOrder, as_given, in_order
 from .._search import choose_proposed, squared_neighbors
 from .._search.estimate import say_if_large
 from .._search.memory import is_memory_map
@@ -45,6 +46,12 @@ class Neighbors(NamedTuple):
     squared: np.ndarray
     indices: np.ndarray
     transformer: Any = None
+
+    def of_rows(self, order: RowOrder) -> "Neighbors":
+        """The neighbours of rows as they are numbered, of a search of rows in an order."""
+        if order is None:
+            return self
+        return Neighbors(as_given(self.squared, order), as_given(order[self.indices], order), self.transformer)
 
     def attributes(self) -> dict[str, Any]:
         """neighbors_, if there is a transformer."""
@@ -140,8 +147,11 @@ class Steps:
         self.keep(classes_=labels.classes, **({} if labels.names is None else {"label_names_in_": labels.names}))
         return labels
 
-    def search(self, rows: Any, k: int) -> Neighbors:
-        """Every row's k nearest other rows, by the parameter ``neighbors``."""
+    def search(self, rows: Any, k: int, order: RowOrder) -> Neighbors:
+        """Every row's k nearest other rows, by the parameter ``neighbors``; of equally near rows the first in order."""
+        return self._search_in_order(in_order(rows, order), k).of_rows(order)
+
+    def _search_in_order(self, rows: Any, k: int) -> Neighbors:
         neighbors = self.estimator.neighbors
         n_jobs = self.estimator.n_jobs
         metric = arguments.check_metric(self.estimator.metric)
@@ -158,14 +168,14 @@ class Steps:
         proposed = transformer.fit_transform(rows)
         return Neighbors(*choose_proposed(rows, proposed, k, metric=metric, n_jobs=n_jobs), transformer)
 
-    def graph(self, rows: Any, given: Any) -> tuple[sparse.csr_array, dict[str, Any]]:
+    def graph(self, rows: Any, given: Any, order: RowOrder) -> tuple[sparse.csr_array, dict[str, Any]]:
         """W, the given graph or that of the nearest neighbours, and the attributes that the search gives."""
         arguments.check_metric(self.estimator.metric)
         k = clip_neighbors(self.estimator.n_neighbors, rows.shape[0] - 1)
         if given is not None:
             return arguments.check_graph(given, "graph", n_samples=rows.shape[0]), {"n_neighbors_": k}
         with self.task("neighbors"):
-            found = self.search(rows, k)
+            found = self.search(rows, k, order)
             return self.graph_of(found), {"n_neighbors_": k, **found.attributes()}
 
     def graph_of(self, found: Neighbors) -> sparse.csr_array:
@@ -187,6 +197,10 @@ class Steps:
         if alpha is None:
             return label_rule.alphas_of_labels(labels, by.alpha_labeled, by.alpha_unlabeled), known
         return arguments.check_alpha(alpha, len(labels.Y), n_labels=labels.Y.shape[1]), known
+
+    def checked_alpha(self, labels: Labels, alpha: Any) -> np.ndarray | None:
+        """``alpha`` of each row or entry; None if it is not given."""
+        return None if alpha is None else self.trust(labels, alpha)[0]
 
     def goal(self, callback: Callable[..., object] | None) -> Goal:
         """How eq. (8) is to be solved."""

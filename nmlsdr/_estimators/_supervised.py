@@ -336,7 +336,7 @@ class MLDA(Projection):
         smoother directions. At 0 the matrix S_w must be invertible.
     max_iter : int, default=1000
         Largest number of epochs, which are passes over the rows; at least 1. Used only by "dependence".
-    random_state : int, Generator, RandomState or None, default=None
+    random_state : int, Generator, RandomState or None, default=0
         Seed for the order of the rows in each epoch; with None it differs from fit to fit. Used only by "dependence".
 
     Attributes
@@ -388,7 +388,7 @@ class MLDA(Projection):
     label_weights: Literal["binary", "entropy", "correlation", "fuzzy", "dependence"] = "binary"
     ridge: float = 0.1
     max_iter: int = 1000
-    random_state: Any = None
+    random_state: Any = 0
 
     def fit(self, X: Any, y: Any, *, labeled: Any = None) -> Self:
         """Learn the projection from the labelled rows.

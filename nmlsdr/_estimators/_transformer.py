@@ -90,6 +90,7 @@ class ExactNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixi
     [0, 0, -1]
     """
 
+    _row_order: ClassVar[None] = None  # neighbours are those of the public search, the first rows first
     _steps: ClassVar[type[Steps]] = Steps
 
     n_neighbors: int = 5

@@ -56,13 +56,14 @@ _FIELDS = {
         Field("number", "", 0.0, 0.3): "flip_rate_",
         Field("number", "", 0.0, 1.0): "shrinkage_ _forget_rate",
         Field("number", "", 1.0): "n_labeled_",
-        Field("number", "", _POSITIVE): "ridge_",
+        Field("number", "", _POSITIVE): "ridge_ _rounding_step",
         Field("column", "D", dtypes="O"): "feature_names_in_",
         Field("column", "C", dtypes="O"): "label_names_in_",
         Field("column", "D", dtypes="fO"): "statistics_",
         Field("classes", "C"): "classes_",
         Field("plan", "D"): "plan_",
         Field("learners", "D C"): "learners_",
+        Field("order", "n"): "_row_order",
         Field("rows", "n D"): "training_rows_",
         Field("rows", "n d"): "embedding_",
         Field("rows", "n C"): "ridge_scores_",
@@ -96,7 +97,7 @@ _SOFT = "n_neighbors_ label_distributions_ label_flips_ flip_scores_ n_iter_ res
 _SHRINKAGE = "dependence_ratio_ shrinkage_ feature_weights_"
 _POSTERIOR = "prior_ likelihoods_with_label_ likelihoods_without_label_ posterior_ thresholds_"
 # With neighbors="precomputed" there are no training rows.
-_COUNTS = f"{_LABELS} n_neighbors_ training_rows_? training_labels_ {_POSTERIOR}"
+_COUNTS = f"{_LABELS} n_neighbors_ _row_order? training_rows_? training_labels_ {_POSTERIOR}"
 _ATTRIBUTES: dict[type | str, str] = {
     preprocessing.StandardScaler: f"{_SEEN} mean_? var_? scale_? n_samples_seen_",
     preprocessing.MaxAbsScaler: f"{_SEEN} max_abs_ scale_ n_samples_seen_",
@@ -104,10 +105,10 @@ _ATTRIBUTES: dict[type | str, str] = {
     impute.SimpleImputer: f"{_SEEN} statistics_",
     "nmlsdr.tables._encoder.TableEncoder": f"{_SEEN} plan_",  # its import takes a while
     "nmlsdr.tables._scaling.TableScaler": f"{_SEEN} mean_ scale_",
-    estimators.NMLSDR: f"{_PROJECTION} {_SOFT} {_SHRINKAGE}",
+    estimators.NMLSDR: f"{_PROJECTION} {_SOFT} {_SHRINKAGE} _rounding_step?",
     estimators.ResidualPropagation: f"{_PROJECTION} {_SOFT} {_SHRINKAGE} "
     "thresholds_ ridge_ embedding_ ridge_scores_ propagated_errors_ learners_ learner_weights_ "
-    "flip_rate_ _forget_rate _rounding n_labeled_",
+    "flip_rate_ _forget_rate _rounding n_labeled_ _row_order?",
     estimators.MDDM: _PROJECTION,
     estimators.MVMD: _PROJECTION,
     estimators.MultiLabelCCA: _PROJECTION,
@@ -115,7 +116,7 @@ _ATTRIBUTES: dict[type | str, str] = {
     estimators.SSMLDR: f"{_PROJECTION} {_SOFT}",
     estimators.MLkNN: f"{_COUNTS} labeled_rows_",
     estimators.SemiSupervisedMLkNN: f"{_COUNTS} {_SOFT}",
-    estimators.MultiLabelPropagation: f"{_LABELS} {_SOFT} training_rows_ row_weights_ thresholds_",
+    estimators.MultiLabelPropagation: f"{_LABELS} {_SOFT} training_rows_ row_weights_ thresholds_ _row_order?",
 }
 
 
@@ -179,6 +180,8 @@ def check_value(what: str, value: Any, field: Field, letters: dict[str, int]) ->
     elif kind == "classes" and isinstance(value, list):
         if not all(isinstance(classes, np.ndarray) and classes.tolist() == [0, 1] for classes in value):
             raise Refused(f"{what} must be 0 and 1 for every label")
+    elif kind == "order":
+        _check_order(what, value)
     elif kind in ("column", "classes"):
         _check_column(what, value, field.dtypes if kind == "column" else "biufUO")
     _check_shape(what, value, field, letters)
@@ -216,6 +219,13 @@ def _check_range(what: str, array: np.ndarray, field: Field) -> None:
     if lowest < field.low or highest > field.high:
         wrong = lowest if lowest < field.low else highest
         raise Refused(f"{what} holds {wrong}, which lies outside {field.low:g} to {field.high:g}")
+
+
+def _check_order(what: str, order: Any) -> None:
+    """Refuse what does not hold each row number once."""
+    right = isinstance(order, np.ndarray) and order.ndim == 1 and order.dtype == np.int64 and order.dtype.isnative
+    if not right or not np.array_equal(np.sort(order), np.arange(len(order))):
+        raise Refused(f"{what} must hold each row number once")
 
 
 def _check_column(what: str, column: Any, kinds: Any = "biufUO") -> None:

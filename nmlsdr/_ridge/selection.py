@@ -108,6 +108,7 @@ def cross_fit(
     ridge: Any = RIDGE_GRID,
     n_splits: int = 5,
     random_state: Any = 0,
+    order: np.ndarray | None = None,
     known: Any = None,
     callback: _Callback = None,
     n_jobs: int | None = 1,
@@ -134,9 +135,11 @@ def cross_fit(
     ridge : float or sequence of float, default=(0.3, 1, 3, 10, 30)
         c, each above 0; relative, so that it does not depend on the scale of X.
     n_splits : int, default=5
-        Folds; row i goes to fold ``default_rng(random_state).permutation(n)[i] % min(n_splits, n)``.
+        Folds; row order[i] goes to fold ``default_rng(random_state).permutation(n)[i] % min(n_splits, n)``.
     random_state : int, Generator, RandomState or None, default=0
         Seed of the folds.
+    order : ndarray of shape (n_samples,), default=None
+        Row numbers in the order in which folds are drawn; None: as they stand.
     known : array of shape (n_samples, n_labels), bool, default=None
         The entries of Y that are known, None: all.  Each label is then fitted and compared on its known rows, with
         b and c in common; rows without a known entry may as well be left out.
@@ -165,9 +168,9 @@ def cross_fit(
     -----
     Where n and D are 500 or more, the pairs run a race: all are tried on one fold, the better half of them on two more
     folds, and the better half of these on the others.  They are compared in float32.
-    Where n_train and D are above 3000 the errors
-    are taken on the 2000 rows ``default_rng(random_state).permutation(n)[:2000]``; the predictions of all rows then
-    come from one pass with the winner by conjugate gradients.  With ``known`` every set of known rows has equations of
+    Where n_train and D are above 3000 the errors are taken on the 2000 rows
+    ``order[default_rng(random_state).permutation(n)[:2000]]``; the predictions of all rows then come from one pass
+    with the winner by conjugate gradients.  With ``known`` every set of known rows has equations of
     its own, and the errors are taken on these 2000 rows wherever there are more than 3000.
 
     Examples
@@ -193,8 +196,10 @@ def cross_fit(
     if n_samples == 1:
         warnings.warn("One labelled row cannot be left out, so the first ridge is used; label more rows.", stacklevel=2)
         return CrossFit(grid_b[0], grid_c[0], Y.copy(), errors, np.zeros(1, dtype=np.intp))
-    order = permutation_of(random_state, n_samples)
-    folds = order % min(n_splits, n_samples)
+    permutation = permutation_of(random_state, n_samples)
+    order = np.arange(n_samples) if order is None else order
+    folds = np.empty(n_samples, dtype=np.intp)
+    folds[order] = permutation % min(n_splits, n_samples)
     mask = some_unknown(known, Y)
     largest = regression.LARGEST_GRAM
     if mask is not None or X.shape[1] > min(largest, n_samples // 2):
@@ -210,7 +215,7 @@ def cross_fit(
         if small:
             rounds = searched = _Rounds(X, Y, mask, folds, errors.size, n_threads)
         else:
-            rows = np.sort(order[:SAMPLED_ROWS])
+            rows = np.sort(order[permutation[:SAMPLED_ROWS]])
             known = None if mask is None else mask[rows]
             searched = _Rounds(X.take(rows), Y[rows], known, folds[rows], errors.size, n_threads)
         winner = _search(searched, grid_b, grid_c, errors, callback)

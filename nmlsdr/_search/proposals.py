@@ -56,8 +56,12 @@ def choose_proposed(
     return _first_of_each(owner, column, squared, shape[0], k, "the neighbors transformer")
 
 
-def choose_stored(distances: Any, n_neighbors: int, *, drop_diagonal: bool) -> tuple[np.ndarray, np.ndarray]:
+def choose_stored(
+    distances: Any, n_neighbors: int, order: np.ndarray | None = None, *, drop_diagonal: bool
+) -> tuple[np.ndarray, np.ndarray]:
     """The k nearest of a precomputed matrix (n_queries, n_samples), in the order (stored distance, row index).
+
+    With ``order``, the row numbers in another order, the first in it comes first of equally distant rows.
 
     Sparse: stored entries are the candidates, explicit zeros (duplicates) too.  Dense: every entry is one.
     ``drop_diagonal`` says that the queries are the samples.  Returns squared distances and indices.
@@ -73,6 +77,11 @@ def choose_stored(distances: Any, n_neighbors: int, *, drop_diagonal: bool) -> t
         raise InputError(
             f"a precomputed distance in row {row} is negative, NaN or infinite; compute the distances again."
         )
+    if order is not None:
+        places = np.empty_like(order)
+        places[order] = np.arange(len(order))
+        sequence = np.lexsort((places[column], owner))
+        owner, column, value = owner[sequence], column[sequence], value[sequence]
     squared, indices = _first_of_each(owner, column, value, distances.shape[0], k, "the precomputed matrix")
     return squared**2, indices
 
@@ -104,7 +113,7 @@ def _stored_pairs(stored: Any, *, drop_diagonal: bool) -> tuple[np.ndarray, np.n
 def _first_of_each(
     owner: np.ndarray, column: np.ndarray, key: np.ndarray, n_queries: int, k: int, source: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The k smallest (key, row) of every query, whose candidates come in the order of their rows."""
+    """The k smallest keys of every query; of equal ones the first, in the order in which its candidates come."""
     count = np.bincount(owner, minlength=n_queries)
     if n_queries and count.min() < k:
         row = int(np.argmin(count))

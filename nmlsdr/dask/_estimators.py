@@ -17,6 +17,7 @@ from .._estimators._classifier import NeighborClassifier
 from .._estimators._sklearn_bases import BaseEstimator
 from .._estimators._steps import Neighbors, Steps, Trust
 from .._moments import RowSums
+from .._row_order import RowOrder
 from .._solvers.system import Goal, System
 from ..propagation import Propagation, propagate_checked
 from ._blocks import in_memory, is_dask
@@ -81,13 +82,13 @@ class DaskSteps(Steps):
             )
         return in_memory(value.array())
 
-    def search(self, rows: Any, k: int) -> Neighbors:
+    def search(self, rows: Any, k: int, order: RowOrder) -> Neighbors:
         if not isinstance(rows, DaskRows):
-            return super().search(rows, k)
+            return super().search(rows, k, order)
         if not asks_exact(self.estimator.neighbors):
             raise InputError('neighbors= searches rows in memory; for a Dask array leave it "exact", or pass graph=.')
         metric = check_metric(self.estimator.metric)
-        return Neighbors(*neighbors(rows, k, metric=metric, n_jobs=self.estimator.n_jobs))
+        return Neighbors(*neighbors(rows, k, order, metric=metric, n_jobs=self.estimator.n_jobs))
 
     def propagate(self, W: sparse.csr_array, Y: np.ndarray, trust: Trust, goal: Goal) -> Propagation:
         return in_batches(_solve, W, Y, *trust, goal._replace(callback=None), self.estimator.n_jobs)
@@ -130,18 +131,19 @@ def _gather(self: NeighborClassifier, X: Any, answer: Callable[[np.ndarray], np.
     training = self._searched_rows()
     if not is_dask(X) and not is_dask(training):
         return NeighborClassifier._gather(self, X, answer)
-    rows = self._steps.read_rows(self, X)
+    asked = self._steps.read_rows(self, X)
     like = self._no_answer(answer)
-    queries = rows if isinstance(rows, DaskRows) else DaskRows.of(rows)
+    queries = asked if isinstance(asked, DaskRows) else DaskRows.of(asked)
     if is_dask(training):
         model = task_of_value("model", _plain(self, {"training_rows_": None}))
-        lists = lists_of_queries(DaskRows.of(training), queries, self.n_neighbors_, metric=self.metric)
+        rows = DaskRows.of(training)
+        lists = lists_of_queries(rows, queries, self.n_neighbors_, self._row_order, metric=self.metric)
         blocks = [task("predict", _of_lists, each, model, answer.__name__) for each in lists]
         found = as_array(blocks, queries.sizes(), like.shape[1:], like.dtype)
     else:
         model = task_of_value("model", self.to_local())
         found = queries.map(_of_rows, like.shape[1:], like.dtype, model=model, answer=answer.__name__)
-    return found if queries is rows else in_memory(found)
+    return found if queries is asked else in_memory(found)
 
 
 def _of_lists(lists: Lists, model: Any, answer: str) -> np.ndarray:

@@ -7,11 +7,13 @@ import numpy as np
 
 from .._checks.arguments import check_n_neighbors, refuse_unequal_features
 from .._moments import RowSums
+from .._row_order import RowOrder, as_given, in_place_of
 from .._search import Known, squared_neighbors
 from ._plan import Plan, cut_rows, lines, make_plan
 from ._rows import DaskRows, Reading
 from ._run import each_result, say, task
 
+_NO_EDGES = np.zeros(1, dtype=np.intp)  # rows in an order of their own are compared again within their part
 _NOWHERE = np.iinfo(np.intp).max  # the index of a neighbour that is not there
 
 
@@ -22,47 +24,59 @@ class Lists(NamedTuple):
     indices: np.ndarray
 
 
-def neighbors(rows: DaskRows, n_neighbors: int, *, metric: str = "euclidean", n_jobs: int | None = None) -> Lists:
-    """What `squared_neighbors` answers for rows in memory; says its plan first."""
+def neighbors(
+    rows: DaskRows, n_neighbors: int, order: RowOrder = None, *, metric: str = "euclidean", n_jobs: int | None = None
+) -> Lists:
+    """What `squared_neighbors` answers for rows in memory; says its plan first.
+
+    With ``order``, the row numbers in another order, the first in it comes first of equally distant rows. Until the
+    end, rows are then numbered by their places in the order.
+    """
     k = check_n_neighbors(n_neighbors, rows.shape[0], exclude_self=True)
     plan = make_plan(rows, k, metric=metric, n_jobs=n_jobs)
     say(str(plan))
     found = _empty(rows.shape[0], k)
+    ranks = np.arange(rows.shape[0]) if order is None else in_place_of(order)
     meetings = _meetings(rows, plan)
     wanted = {"k": k, "metric": metric, "n_jobs": n_jobs}
 
     # One by one, when a thread is free for it: a search needs no pair that is farther apart than those found so far.
     def search(places: list[tuple[int, int]], edges: np.ndarray) -> Any:
-        known = Known(found.squared[_numbers(places), -1], edges)
-        return rows.task(_search_meeting, places, places=places, known=known, **wanted)
+        numbers = _numbers(places)
+        known = Known(found.squared[numbers, -1], edges if order is None else _NO_EDGES)
+        return rows.task(_search_meeting, places, numbers=ranks[numbers], known=known, **wanted)
 
     for number, lists in each_result(starmap(search, meetings), "neighbours", len(meetings), plan.site.n_threads):
         at = _numbers(meetings[number][0])
         merged = merge([Lists(found.squared[at], found.indices[at]), lists], k)
         found.squared[at], found.indices[at] = merged
-    return found
+    return found if order is None else found._replace(indices=order[found.indices])
 
 
-def lists_of_queries(rows: DaskRows, queries: DaskRows, n_neighbors: int, *, metric: str = "euclidean") -> list[Any]:
-    """For each block of the queries the `Lists` of its nearest rows as a delayed value.
+def lists_of_queries(
+    rows: DaskRows, queries: DaskRows, n_neighbors: int, order: RowOrder = None, *, metric: str = "euclidean"
+) -> list[Any]:
+    """For each block of the queries the `Lists` of its nearest rows as a delayed value; ``order`` as in `neighbors`.
 
     A task reads a block of queries and a block of rows.
     """
     refuse_unequal_features(rows.shape[1], queries.shape[1])
     k = check_n_neighbors(n_neighbors, rows.shape[0], exclude_self=False)
     wanted = {"k": k, "metric": metric, "n_jobs": None}
-    readings = [(rows.reading([(first, last)]), first) for first, last in rows.ranges() if last > first]
+    ranks = np.arange(rows.shape[0]) if order is None else in_place_of(order)
+    readings = [(rows.reading([(first, last)]), ranks[first:last]) for first, last in rows.ranges() if last > first]
     return [
         task(
             "merge",
-            merge,
+            _merge_in_order,
             [
                 queries.task(
-                    _search_queries, [block], reading=reading, inputs=rows.inputs(reading), first=first, **wanted
+                    _search_queries, [block], reading=reading, inputs=rows.inputs(reading), numbers=numbers, **wanted
                 )
-                for reading, first in readings
+                for reading, numbers in readings
             ],
             k,
+            order,
         )
         for block in queries.ranges()
     ]
@@ -85,6 +99,12 @@ def merge(parts: list[Lists], k: int) -> Lists:
     return Lists(np.ascontiguousarray(squared[:, :k]), np.ascontiguousarray(indices[:, :k]))
 
 
+def _merge_in_order(parts: list[Lists], k: int, order: RowOrder) -> Lists:
+    """`merge` of rows that are numbered by their places in an order; with the numbers of the rows."""
+    merged = merge(parts, k)
+    return merged if order is None else merged._replace(indices=order[merged.indices])
+
+
 # ---------------------------------------------------------------- tasks
 
 
@@ -100,14 +120,20 @@ def _meetings(rows: DaskRows, plan: Plan) -> list[tuple[list[tuple[int, int]], n
     return meetings
 
 
-def _search_meeting(block: RowSums, places: list[tuple[int, int]], **wanted: Any) -> Lists:
-    """The neighbours among these rows, numbered as in all rows, which keeps their order."""
-    return _lists(block.rows, None, _numbers(places), **wanted)
+def _search_meeting(block: RowSums, numbers: np.ndarray, known: Known, **wanted: Any) -> Lists:
+    """The neighbours among these rows, which are numbered by their places in the order of all rows."""
+    if (np.diff(numbers) > 0).all():
+        return _lists(block.rows, None, numbers, known=known, **wanted)
+    local = np.argsort(numbers)
+    limits = known.limits[local]
+    lists = _lists(block.rows[local], None, numbers[local], known=known._replace(limits=limits), **wanted)
+    return Lists(as_given(lists.squared, local), as_given(lists.indices, local))
 
 
-def _search_queries(block: RowSums, reading: Reading, inputs: list[Any], first: int, **wanted: Any) -> Lists:
+def _search_queries(block: RowSums, reading: Reading, inputs: list[Any], numbers: np.ndarray, **wanted: Any) -> Lists:
     rows = reading.rows(inputs)
-    return _lists(rows, block.rows, np.arange(first, first + rows.shape[0]), **wanted)
+    local = np.argsort(numbers)
+    return _lists(rows[local], block.rows, numbers[local], **wanted)
 
 
 def _lists(

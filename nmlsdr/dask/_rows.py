@@ -164,6 +164,11 @@ class DaskRows(RowSums):
     def scaled(self, scale: np.ndarray) -> "DaskRows":
         return DaskRows(self._blocks, self._kept, scale if self._scale is None else self._scale * scale)
 
+    def limits(self) -> tuple[np.ndarray, np.ndarray]:
+        blocks = [self.task(RowSums.limits, [each]) for each in self.ranges() if each[1] > each[0]]
+        low, high = zip(*compute(blocks), strict=True)
+        return np.min(low, axis=0), np.max(high, axis=0)
+
     def sums(self) -> np.ndarray:
         return np.asarray(self.total(RowSums.sums))
 

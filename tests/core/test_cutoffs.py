@@ -251,3 +251,19 @@ def test_scorers_use_predictions_for_hard_measures(data):
     for name, sign in (("hamming_loss", -1), ("macro_f1", 1), ("micro_f1", 1)):
         expected = getattr(metrics, name)(Y, model.predict(X))
         assert SCORERS[name](model, X, Y) == pytest.approx(sign * expected)
+
+
+@pytest.mark.parametrize("Classifier", [*CLASSIFIERS, ResidualPropagation])
+def test_classes_have_no_flip_rate(Classifier, rng):
+    """Their wrong ones are not among the smallest scores of a class, and would make every probability extreme."""
+    X = rng.normal(size=(90, 3))
+    y = np.where(rng.random(90) < 0.3, rng.integers(0, 3, 90), np.digitize(X[:, 0], [-0.5, 0.5]))
+    model = Classifier(
+        n_neighbors=5, threshold="f1", **({"n_estimators": 3} if Classifier is ResidualPropagation else {})
+    )
+    by_number = clone(model).set_params(threshold=0.5).fit(X, y)
+    assert getattr(model.fit(X, y), "flip_rate_", 0.0) == 0.0
+    np.testing.assert_array_equal(model.predict_proba(X), by_number.predict_proba(X))
+    if Classifier is ResidualPropagation:
+        scores = np.clip(model.decision_function(X), 0.5 / 90, 1 - 0.5 / 90)
+        np.testing.assert_allclose(model.predict_proba(X), scores / scores.sum(axis=1, keepdims=True), rtol=1e-12)

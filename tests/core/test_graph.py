@@ -119,12 +119,17 @@ def test_a_width_whose_square_overflows_still_gives_different_weights():
     np.testing.assert_allclose(1 - W.toarray()[1], [1e-10, 1.0, 4e-10], rtol=1e-5)
 
 
-def test_more_than_half_duplicates_have_width_one():
-    """The median distance to the k-th neighbour is 0."""
-    X = np.array([[0.0]] * 7 + [[2.0], [3.0]])
+@pytest.mark.parametrize("unit", [1.0, 2.0**10, 2.0**-70])
+def test_duplicates_do_not_enter_the_width(unit):
+    """It is the median of the distances to the k-th neighbour that are not 0, here of 2 and 3, in any unit."""
+    X = unit * np.array([[0.0]] * 7 + [[2.0], [3.0]])
     W = graph.neighbor_graph(X, 2, edge_weights="rbf").toarray()
     assert W[0, 1] == 1
-    np.testing.assert_allclose(W[7, [0, 8]], [np.exp(-4), np.exp(-1)], rtol=1e-15)
+    np.testing.assert_allclose(W[7, [0, 8]], np.exp([-((2 / 2.5) ** 2), -((1 / 2.5) ** 2)]), rtol=1e-15)
+
+
+def test_duplicates_alone_have_weight_one():
+    assert (graph.neighbor_graph(np.zeros((5, 1)), 2, edge_weights="rbf").data == 1).all()
 
 
 @pytest.mark.parametrize("sigma", [0.0, -1.0, np.nan, np.inf, "a", True, [1, 2]])

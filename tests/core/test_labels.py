@@ -694,3 +694,18 @@ def test_a_column_of_classes_takes_a_mask_and_other_columns_stay_errors():
         check_labels(np.array([["yes"], ["maybe"]]))
     with pytest.raises(InputError, match="got 2 in row 1"):
         check_labels(np.array([[0, 1], [2, 1]]))
+
+
+@pytest.mark.parametrize("ignored", [-1, 5, 0.5, np.nan, "no class", None])
+@pytest.mark.parametrize("entries", [False, True])
+def test_what_is_not_labeled_may_hold_anything(ignored, entries):
+    """In a column of its own, too, where it would be a class."""
+    labeled = np.arange(8) < 6
+    expected = check_labels(np.where(labeled, [0, 1, 0, 1, 1, 0, 0, 0], -1)[:, None])
+    y = np.array([0, 1, 0, 1, 1, 0, ignored, ignored], dtype=object if isinstance(ignored, str | None) else float)
+    found = check_labels(y[:, None], labeled=labeled[:, None] if entries else labeled)
+    assert found.single is False
+    np.testing.assert_array_equal(found.Y, expected.Y)
+    np.testing.assert_array_equal(found.known, expected.known)
+    two = check_labels(np.c_[y, y], labeled=labeled)
+    np.testing.assert_array_equal(two.known, np.c_[expected.known, expected.known])

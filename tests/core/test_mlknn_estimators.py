@@ -190,6 +190,7 @@ def test_transformer_is_fitted_once(Classifier, rng, monkeypatch):
     assert fits == [1]
 
 
+@pytest.mark.usefixtures("rows_as_they_stand")
 @BOTH
 @pytest.mark.parametrize("form", ["csr", "csr_matrix", "unsorted", "dense"])
 def test_precomputed_distances_give_the_same_predictions(Classifier, form, rng):
@@ -218,8 +219,9 @@ def _explicit(distances):
     return sparse.csr_array((distances.ravel(), np.tile(np.arange(m), n), np.arange(n + 1) * m), shape=(n, m))
 
 
+@pytest.mark.usefixtures("rows_as_they_stand")
 @BOTH
-def test_precomputed_ties_go_to_the_lower_row(Classifier):
+def test_precomputed_ties_go_to_the_first_row_of_the_order(Classifier):
     """Rows 1 and 2 are as far from row 0: with k = 1 row 0 follows row 1."""
     distances = np.array([[0.0, 1.0, 1.0], [1.0, 0.0, 3.0], [1.0, 3.0, 0.0]])
     model = Classifier(1, neighbors="precomputed").fit(distances, [[1], [0], [0]])

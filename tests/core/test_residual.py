@@ -43,6 +43,7 @@ def fit(X, Y, **parameters):
 # ---------------------------------------------------------------- what it computes
 
 
+@pytest.mark.usefixtures("rows_as_they_stand")
 @pytest.mark.parametrize("layout", [np.asarray, np.asfortranarray, sparse.csr_array])
 def test_residual_propagation_equals_the_plain_implementation(data, layout):
     X, Y, new = data
@@ -55,6 +56,7 @@ def test_residual_propagation_equals_the_plain_implementation(data, layout):
     np.testing.assert_allclose(model.flip_scores_, twin["flip_scores"], atol=1e-9)
 
 
+@pytest.mark.usefixtures("rows_as_they_stand")
 @pytest.mark.parametrize("k", [29, 30])
 def test_every_other_row_is_a_neighbour_where_twice_k_are_more(data, k):
     X, Y, new = data
@@ -67,6 +69,7 @@ def test_every_other_row_is_a_neighbour_where_twice_k_are_more(data, k):
     np.testing.assert_allclose(rank_scores(model, new), twin["scores"], atol=1e-8)
 
 
+@pytest.mark.usefixtures("rows_as_they_stand")
 def test_is_made_of_the_parts_that_users_have(data):
     """Trend by `ridge_regression`, embedding by NMLSDR, residuals by `propagate_signed` over two graphs."""
     X, Y, new = data
@@ -133,6 +136,7 @@ def test_flipped_labels_come_first(rng):
     assert scores[flipped].mean() > scores[~flipped].mean() + 0.25
 
 
+@pytest.mark.usefixtures("rows_as_they_stand")
 @pytest.mark.quick_cases("Emotions", "Birds")
 @pytest.mark.shared
 @pytest.mark.parametrize("case", GOLDEN["cases"], ids=lambda case: f"{case['dataset']} {case['seed']}")
@@ -156,6 +160,7 @@ def test_strengths_and_embedding_equal_the_stored_numbers(case, shared):
 # ---------------------------------------------------------------- what the parameters of fit reach
 
 
+@pytest.mark.usefixtures("rows_as_they_stand")
 def test_graph_replaces_the_first_graph_only(data):
     X, Y, _ = data
     model = fit(X, Y)
@@ -174,6 +179,7 @@ def test_graph_replaces_the_first_graph_only(data):
     np.testing.assert_array_equal(other.propagated_errors_[1], model.propagated_errors_[1])
 
 
+@pytest.mark.usefixtures("rows_as_they_stand")
 def test_alpha_is_used_in_every_propagation(data):
     X, Y, _ = data
     known = np.arange(90) < 45
@@ -186,6 +192,7 @@ def test_alpha_is_used_in_every_propagation(data):
     np.testing.assert_allclose(clamped.propagated_errors_[:, :45], [R, R], atol=1e-12)
 
 
+@pytest.mark.usefixtures("rows_as_they_stand")
 def test_a_neighbour_transformer_is_used_for_every_graph(data):
     X, Y, new = data
     plugged = fit(X, Y, neighbors=KNeighborsTransformer(n_neighbors=15))
@@ -224,6 +231,7 @@ def test_two_classes_have_one_decision(data):
 # ---------------------------------------------------------------- invariances
 
 
+@pytest.mark.usefixtures("rows_as_they_stand")
 def test_without_shrinkage_a_rotation_does_not_matter(data, rng):
     X, Y, new = data
     Q, _ = np.linalg.qr(rng.standard_normal((12, 12)))
@@ -261,6 +269,7 @@ def test_order_of_rows_does_not_matter_up_to_the_folds(data, rng, monkeypatch):
     np.testing.assert_allclose(two.flip_scores_, one.flip_scores_[order], atol=1e-7)
 
 
+@pytest.mark.usefixtures("rows_as_they_stand")
 def test_float32_rows_give_a_float32_embedding(data):
     X, Y, new = data
     single = fit(X.astype(np.float32), Y)
@@ -397,6 +406,7 @@ def test_no_feature_above_chance_gives_a_result_with_a_warning(rng):
     np.testing.assert_array_equal(model.intercept_, [1, 0])
 
 
+@pytest.mark.usefixtures("rows_as_they_stand")
 def test_more_features_than_labelled_rows(rng):
     X, Y = draw_binary(rng, 60, 60, 3)
     Y[20:] = -1

@@ -41,6 +41,7 @@ def fit(X, Y, **parameters):
 # ---------------------------------------------------------------- what it computes
 
 
+@pytest.mark.usefixtures("rows_as_they_stand")
 @pytest.mark.parametrize("layout", [np.asarray, np.asfortranarray, sparse.csr_array])
 @pytest.mark.parametrize("n_trees", [3, 20])
 def test_residual_propagation_with_forests_equals_the_plain_implementation(data, layout, n_trees):
@@ -105,6 +106,7 @@ def test_learners_that_cannot_be_told_apart_have_equal_weights(rng):
     np.testing.assert_allclose(learner_weights([2 * Y - O, O], Y, every), 1 / 2)  # their errors cancel
 
 
+@pytest.mark.usefixtures("rows_as_they_stand")
 @pytest.mark.usefixtures("default_forest")
 @pytest.mark.quick_cases("Emotions 0", "Birds 1")
 @pytest.mark.shared
@@ -145,6 +147,7 @@ def test_results_with_a_forest_equal_the_stored_numbers(case, shared):
         assert found[name] == pytest.approx(value, abs=allowed), name
 
 
+@pytest.mark.usefixtures("rows_as_they_stand")
 @pytest.mark.usefixtures("default_forest")
 @pytest.mark.quick_cases("Emotions 0")
 @pytest.mark.shared
@@ -266,6 +269,7 @@ def test_the_decision_is_the_score_minus_the_cutoff(data):
     np.testing.assert_array_equal(model.set_params(threshold=np.clip(at, 0, 1)).predict(new)[3], at >= 0)
 
 
+@pytest.mark.filterwarnings("ignore:.* no known 0")
 def test_no_probability_is_0_or_1(data, rng):
     X, Y, new = data
     ones = Y.copy()
@@ -283,6 +287,7 @@ def test_no_probability_is_0_or_1(data, rng):
 # ---------------------------------------------------------------- labels of every kind, degenerate input
 
 
+@pytest.mark.usefixtures("rows_as_they_stand")
 def test_unknown_entries_get_the_predictions_of_the_ridge_regression(data):
     X, Y, _ = data
     Y = Y.copy()
@@ -332,6 +337,7 @@ def test_fewer_than_six_labelled_rows_have_no_forests(data, l):
     assert np.isfinite(rank_scores(model, new)).all()
 
 
+@pytest.mark.usefixtures("rows_as_they_stand")
 def test_rows_that_every_tree_drew_keep_the_ridge_regressions_prediction(data):
     X, Y, _ = data
     Y8 = Y[:8].astype(float)

@@ -68,6 +68,7 @@ def scores_without_own_label(model, rows):
     return 0.375 * V[rows]
 
 
+@pytest.mark.usefixtures("rows_as_they_stand")
 @pytest.mark.parametrize("rule", ["f1", "macro", "prior"])
 @pytest.mark.parametrize("removed", [True, False])
 def test_thresholds_with_verdicts_by_the_definition(rng, rule, removed):
@@ -79,8 +80,11 @@ def test_thresholds_with_verdicts_by_the_definition(rng, rule, removed):
         verdicts[:, 0] = -1
         verdicts[np.flatnonzero(given[:, 0] == 0)[:2], 0] = 1
     model = ResidualPropagation(n_neighbors=5, n_estimators=0, threshold=rule, random_state=0)
+    answers = (given == -1) & (verdicts != -1)  # are labels
+    with_unknown = given
+    given = np.where(answers, verdicts, given)
     before = clone(model).fit(X, given)
-    after = clone(model).fit(X, given, verdicts=verdicts)
+    after = clone(model).fit(X, with_unknown, verdicts=verdicts)
     corrected = np.where(verdicts == -1, given, verdicts)
     rows = (given != -1).any(axis=1)
     known = given != -1
@@ -127,6 +131,7 @@ def test_macro_takes_the_verdicts_of_a_label_that_only_they_give(data):
     assert after.thresholds_[2] == pytest.approx(reference.f1_cutoff(V[:, 2], after.flip_rate_), abs=1e-9)
 
 
+@pytest.mark.usefixtures("rows_as_they_stand")
 @pytest.mark.usefixtures("default_forest")
 @pytest.mark.shared
 @pytest.mark.quick_cases("Emotions 1", "Birds 1")
@@ -209,3 +214,48 @@ def test_verdicts_are_routed_with_their_rows(rng):
     assert len(seen) == 3
     for rows, verdicts in seen:
         assert verdicts.tolist() == [Y[np.flatnonzero((row == X).all(axis=1))[0]].tolist() for row in rows]
+
+
+def test_answers_to_unknown_entries_are_labels_in_both_fits(rng):
+    """Rate, thresholds and shares are those of the same answers in y; neighbours do not change the answers."""
+    X, given, _, _ = reviewed(rng, 0.2)
+    y = given.astype(float)
+    y[rng.random(len(y)) < 0.5] = -1
+    answers = (y == -1) & (rng.random(y.shape) < 0.5)
+    verdicts = np.where(answers, given, -1)
+    for rule in ("f1", "macro", "prior"):
+        model = ResidualPropagation(n_neighbors=5, n_estimators=3, threshold=rule)
+        observed = clone(model).fit(X, np.where(answers, given, y))
+        asked = clone(model).fit(X, y, verdicts=verdicts)
+        assert asked.flip_rate_ == observed.flip_rate_ != clone(model).fit(X, y).flip_rate_
+        assert asked.n_labeled_ == observed.n_labeled_
+        if rule == "f1":
+            assert (asked.thresholds_ >= observed.thresholds_).all()
+    alpha = np.where(answers, 0.0, np.where(y != -1, 0.6, 0.999))
+    np.testing.assert_allclose(
+        asked.label_distributions_, clone(model).fit(X, np.where(answers, given, y), alpha=alpha).label_distributions_
+    )
+
+
+@pytest.mark.parametrize("undecided", [-1, None])
+def test_a_class_that_is_called_minus_two_can_be_decided(rng, undecided):
+    X = rng.standard_normal((60, 3))
+    y = np.where(X[:, 0] > 0.5, 2, np.where(X[:, 0] < -0.5, -2, 0))
+    model = ResidualPropagation(n_estimators=0)
+    verdicts = np.full(60, undecided, dtype=object if undecided is None else int)
+    assert_same = np.testing.assert_array_equal
+    verdicts[:10] = -2
+    corrected = y.copy()
+    corrected[:10] = -2
+    decided = clone(model).fit(X, y, verdicts=verdicts)
+    alpha = np.where(np.arange(60) < 10, 0.0, 0.6)
+    assert_same(decided.decision_function(X), clone(model).fit(X, corrected, alpha=alpha).decision_function(X))
+    verdicts[3] = 7
+    with pytest.raises(ValueError, match="verdicts is 7 in row 3, a class that no row of y has"):
+        clone(model).fit(X, y, verdicts=verdicts)
+    numbers = np.where(X[:, 0] > 0, 1, 0)
+    ignored = np.full(60, -2)
+    ignored[0] = 1 - numbers[0]
+    one = np.where(np.arange(60) == 0, 1 - numbers[0], -1)
+    by_minus_two = clone(model).fit(X, numbers, verdicts=ignored).decision_function(X)
+    assert_same(by_minus_two, clone(model).fit(X, numbers, verdicts=one).decision_function(X))

@@ -63,7 +63,7 @@ def places_of_rows(fit, n_features):
     return visited
 
 
-@pytest.mark.parametrize(("name", "most"), [("NMLSDR", 12), ("ResidualPropagation", 20)])
+@pytest.mark.parametrize(("name", "most"), [("NMLSDR", 14), ("ResidualPropagation", 20)])
 def test_rows_change_class_or_file_a_few_times(name, most):
     X, Y = draw(n=60)
     model = getattr(nmlsdr, name)(n_neighbors=5)

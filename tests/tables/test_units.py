@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import constants
 
 from nmlsdr._resources import load_json
+from nmlsdr.tables import TableEncoder
 from nmlsdr.tables._numbers import NOTATIONS, Notation
 from nmlsdr.tables._shapes import shapes_of
 from nmlsdr.tables._units import (
@@ -20,6 +21,7 @@ from nmlsdr.tables._units import (
     read_quantities,
     split_number,
     unit_of,
+    with_new_units,
 )
 
 TABLE = load_json("nmlsdr.tables", "units.json")
@@ -193,6 +195,18 @@ def test_units_of_one_dimension_are_converted_to_the_most_frequent():
     assert np.allclose(values("90 mg/dl", "1.1 g/l", "100 mg/dl")[0], [[90], [110], [100]])
     assert np.allclose(values("12 kg", "13 kg", "5 dag")[0], [[12], [13], [0.05]])  # no days
     assert np.allclose(values("12 €", "€13", "EUR 5", "7 Euro")[0], [[12], [13], [5], [7]])
+
+
+def test_a_unit_that_the_fit_did_not_see_is_converted_by_those_that_it_saw():
+    """Whichever of these comes first: 2000 mg are .002 kg, or 2 g."""
+    assert with_new_units({"g": 0.001, "kg": 1.0}, ["mg"]) == pytest.approx({"mg": 1e-6, "g": 0.001, "kg": 1.0})
+    assert with_new_units({"kg": 1000.0, "g": 1.0}, ["mg"]) == pytest.approx({"mg": 1e-3, "kg": 1000.0, "g": 1.0})
+    fitted = [f"{i} g" for i in range(100, 190)] + [f"{i / 10} kg" for i in range(10, 200)]
+    encoder = TableEncoder().fit(np.array(fitted, dtype=object)[:, None])
+    with pytest.warns(UserWarning, match="'mg' in 50% of the cells"):
+        grams, milligrams = encoder.transform(np.array([["150 g"], ["150000 mg"]], dtype=object))[:, 0]
+    assert grams == pytest.approx(0.15)
+    assert milligrams == pytest.approx(0.15)
 
 
 def test_units_of_different_dimensions_stay_beside_the_number():

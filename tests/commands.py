@@ -199,7 +199,7 @@ def tables(tmp_path, rng):
 
 def read_csv(path):
     """Return names and rows of text."""
-    with open(path, newline="", encoding="utf-8") as file:
+    with open(path, newline="", encoding="utf-8-sig") as file:
         names, *rows = csv.reader(file)
     return names, rows
 

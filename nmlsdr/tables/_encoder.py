@@ -2,6 +2,7 @@
 
 import contextlib
 import warnings
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -11,10 +12,10 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
 from .._checks.arguments import check_choice, refuse_text
-from .._checks.cells import refuse_lazy
+from .._checks.cells import column_names, refuse_lazy
 from .._checks.labels import check_labels
 from .._checks.words import check_answers
-from .._errors import InputError
+from .._errors import InputError, plural, some_of
 from .._refit import new_fit
 from ._columns import Cells, Numbers, typed_column
 from ._deciding import Choices, ColumnOptions, Deciding
@@ -149,7 +150,8 @@ class TableEncoder(ColumnOptions, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : DataFrame or array-like of shape (n_samples, n_features)
-            A category that `fit` has not seen gives zeros.
+            A category that `fit` has not seen gives zeros. Columns with names are found by these, in any order; those
+            that become no features are not needed, and others are not looked at.
 
         Returns
         -------
@@ -163,9 +165,9 @@ class TableEncoder(ColumnOptions, TransformerMixin, BaseEstimator):
             of them. Up to 1 % are read as missing values, and a warning names them.
         """
         check_is_fitted(self)
-        columns = self._columns(X, reset=False)
-        named = dict(zip(self.plan_.names, columns, strict=True))
-        features, errors, lines = self.plan_.encode_new(named, len(columns[0]), [], (), {})
+        named = self._columns_by_name(X)
+        n_rows: int = len(next(iter(named.values()))) if named else getattr(X, "shape", (0,))[0]
+        features, errors, lines = self.plan_.encode_new(named, n_rows, [], (), {})
         if errors:
             raise InputError(problems_in_words(errors, "row", in_python=True))
         for line in lines:
@@ -198,20 +200,28 @@ class TableEncoder(ColumnOptions, TransformerMixin, BaseEstimator):
         for name in ("missing", "drop", "one_hot"):
             refuse_text(getattr(self, name), name)
 
+    def _columns_by_name(self, X: Any) -> dict[str, Cells]:
+        """Return the columns of new rows: those that become features, if X and the table of the fit have names."""
+        refuse_lazy(X, "X")
+        names = column_names(X) if _is_frame(X) and 0 not in X.shape else None
+        if names is None or not hasattr(self, "feature_names_in_"):
+            return dict(zip(self.plan_.names, self._columns(X, reset=False), strict=True))
+        needed = [column.name for column in self.plan_.used]
+        counts = Counter(names.tolist())
+        if twice := [name for name in needed if counts[name] > 1]:
+            raise InputError(f"X has {counts[twice[0]]} columns called {twice[0]!r}; give each a name of its own.")
+        if absent := [name for name in needed if name not in counts]:
+            what = f"X lacks {plural(len(absent), 'column')} of the {len(needed)} that the fit used"
+            raise InputError(f"{what}: {some_of(absent)}; pass a table with these names.")
+        return dict(zip(needed, _cells_of(X[needed]), strict=True)) if needed else {}
+
     def _columns(self, X: Any, *, reset: bool) -> list[Cells]:
         """Return the columns, after scikit-learn's checks of shape and names."""
         refuse_lazy(X, "X")
-        is_frame = hasattr(X, "iloc") or (hasattr(X, "schema") and hasattr(X, "get_columns"))  # of pandas or polars
-        if is_frame and 0 not in X.shape:  # whose columns have types of their own
+        if _is_frame(X) and 0 not in X.shape:  # whose columns have types of their own
             validate_data(self, X, skip_check_array=True, reset=reset)
-            columns = X.get_columns() if hasattr(X, "get_columns") else [X.iloc[:, j] for j in range(X.shape[1])]
-        else:
-            table = validate_data(self, X, dtype=None, ensure_all_finite="allow-nan", reset=reset)
-            columns = [table[:, j] for j in range(table.shape[1])]
-        found = [_cells(column) for column in columns]
-        if any(isinstance(cells, Numbers) and np.isinf(cells.values).any() for cells in found):
-            raise InputError("X contains infinity; replace it by a number, or by NaN for a missing value.")
-        return found
+            return _cells_of(X)
+        return _cells_of(validate_data(self, X, dtype=None, ensure_all_finite="allow-nan", reset=reset))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -227,6 +237,23 @@ def encoder_of(plan: Plan, impute: str, named: bool = True) -> TableEncoder:
     if named:
         encoder.feature_names_in_ = np.array(plan.names, dtype=object)
     return encoder
+
+
+def _is_frame(X: Any) -> bool:
+    """Whether a table is a data frame of pandas or polars."""
+    return hasattr(X, "iloc") or (hasattr(X, "schema") and hasattr(X, "get_columns"))
+
+
+def _cells_of(X: Any) -> list[Cells]:
+    """Return the columns of a data frame or an array."""
+    if not _is_frame(X):
+        columns = [X[:, j] for j in range(X.shape[1])]
+    else:
+        columns = X.get_columns() if hasattr(X, "get_columns") else [X.iloc[:, j] for j in range(X.shape[1])]
+    found = [_cells(column) for column in columns]
+    if any(isinstance(cells, Numbers) and np.isinf(cells.values).any() for cells in found):
+        raise InputError("X contains infinity; replace it by a number, or by NaN for a missing value.")
+    return found
 
 
 def _cells(column: Any) -> Cells:

@@ -234,7 +234,8 @@ def _encode_fit(
     elif split.id is None and plan.identifier is not None:
         table.ids = columns[plan.identifier].all()
     table.groups = _groups(table.ids, deciding.row_numbers)
-    plan = dataclasses.replace(plan, encoding=found.encoding or "")
+    in_order = sorted(plan.columns, key=lambda column: split.all_names.index(column.name))
+    plan = dataclasses.replace(plan, columns=tuple(in_order), encoding=found.encoding or "")
     table.data = plan.encode(found.columns, found.n_rows, problems, checks=choices.only_checks)
     profiles = () if choices.only_checks else plan.profiles_of(found.columns, table.data)
     table.plan = dataclasses.replace(plan, profiles=profiles)

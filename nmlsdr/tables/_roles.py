@@ -137,6 +137,7 @@ class Split:
     id: str | None = None
     shown: list[str] = field(default_factory=list)
     unused: list[str] = field(default_factory=list)  # those without a role
+    all_names: list[str] = field(default_factory=list)
     yes: str | None = None  # of the labels
     no: str | None = None
     empty_is: str = "unknown"  # and what an empty cell of theirs says
@@ -205,6 +206,7 @@ def split_columns(source: Any, roles: Roles, labels: LabelNames | None, one_hot:
         empty_is=roles.empty_is,
         shown=[name for name in roles.shown if name in known],
         unused=[name for name in others if name not in kept],
+        all_names=[*names],
     )
 
 

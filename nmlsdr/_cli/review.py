@@ -86,7 +86,7 @@ def _show_first(found: Any, table: Table, console: Console) -> None:
     """Print the first entries, a line each."""
     names = table.names_of_labels()
     words = {
-        "forgotten": "not given, perhaps forgotten",
+        "forgotten": "not given, perhaps missing",
         "wrong": "given, perhaps wrongly",
         "open": "not labelled; the model is unsure: {probability:.2f}",
         "random": "of the random sample",

@@ -130,7 +130,7 @@ GROUPS: dict[str, Options] = {
         "--kind": choice(
             ("all", "forgotten", "wrong"),
             "which annotations to list. forgotten: given 0s that look like 1; wrong: given 1s that look like 0; all: "
-            "both in one list, the likeliest mistakes first (default)",
+            "both in one list, the likeliest label errors first (default)",
             default="all",
         ),
         "--top": option("N", "only the first N annotations of the list (default: all; 500 for a page)", count),
@@ -355,8 +355,8 @@ def _add_tables(verbs: Any) -> None:
             "--kind": choice(
                 ("all", "forgotten", "wrong", "open"),
                 "which annotations to list. forgotten: given 0s that look like 1; wrong: given 1s that look like 0; "
-                "all: both in one list, the likeliest mistakes first (default); open: labels that are not known and of "
-                "which the model is least sure",
+                "all: both in one list, the likeliest label errors first (default); open: labels that are not known "
+                "and of which the model is least sure",
                 default="all",
             ),
         },

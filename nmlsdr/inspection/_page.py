@@ -90,7 +90,7 @@ class Entry:
         picture; the percentages of the rows with the label and without it that are equal; None for a missing cell.
     pull : list of int
         Which of these columns, from 1, have the largest parts in the regression, with the sign of the part.
-    why : list of [str, float] or [str, float, int, int]
+    why : list of [str, float] or [str, float, float, float]
         The columns and words with the largest parts in the regression, and their parts; of words the percentages of the
         rows with the label and without it that have the word.
     """
@@ -189,7 +189,7 @@ class Shown:
         return np.asarray(found.toarray() if sparse.issparse(found) else found)
 
 
-def describe_entries(method: Any, X: Any, found: Suspects, table: Shown, *, kind: str, **near: Any) -> Facts:
+def describe_entries(method: Any, X: Any, suspects: Suspects, table: Shown, *, kind: str, **near: Any) -> Facts:
     """Return what the script shows, as plain data.
 
     Parameters
@@ -198,7 +198,7 @@ def describe_entries(method: Any, X: Any, found: Suspects, table: Shown, *, kind
         With ``coef_`` and ``mean_`` columns are put in order; with ``embedding_`` neighbours are searched there.
     X : array of shape (n_samples, n_features)
         The rows that the method was fitted on.
-    found : Suspects
+    suspects : Suspects
         The entries.
     table : Shown
     kind : str
@@ -208,44 +208,62 @@ def describe_entries(method: Any, X: Any, found: Suspects, table: Shown, *, kind
     """
     target = np.where(table.verdicts >= 0, table.verdicts, table.given)
     names = table.label_names
-    columns = (found.row, found.label, found.given, three_digits(found.score), three_digits(found.odds), found.audit)
+    scores = (three_digits(values) for values in (suspects.score, suspects.odds))
+    columns = (suspects.row, suspects.label, suspects.given, *scores, suspects.audit)
     entries = [Entry(*values) for values in zip(*(a.tolist() for a in columns), strict=True)]
     _add_neighbors(entries, getattr(method, "embedding_", X), target, **near)
     shown, strips = _add_columns(entries, method, X, target, table)
-    places = np.argwhere(table.verdicts != -1).tolist()
-    earlier = [[i, c, int(table.given[i, c]), int(table.verdicts[i, c])] for i, c in places]
-    rows = {i for i, *_ in earlier} | {entry.row for entry in entries}
-    rows |= {j for entry in entries for j, _ in entry.having + entry.lacking}
-    numbers = np.array(sorted(rows), dtype=np.intp)
-    key, ids = table.named[0] if len(table.named) > 2 else ("", np.full(len(target), None))
-    checks = table.named[-1][1][numbers].tolist()
-    listed = [table.source, *ids[numbers], *checks, *((one.row, names[one.label], one.given) for one in entries)]
+    earlier = [
+        [i, c, int(table.given[i, c]), int(table.verdicts[i, c])] for i, c in np.argwhere(table.verdicts != -1).tolist()
+    ]
+    numbers = _numbers_of_rows(entries, earlier)
     cells = table.cells(numbers, shown) if shown else []
+    facts = _describe_rows(table, target, numbers)
+    listed = [(entry.row, names[entry.label], entry.given) for entry in entries]
+    content = [table.source, *facts["ids"], *facts["checks"], *listed]
+    return (
+        facts
+        | {
+            "digest": hashlib.sha256(repr(content).encode()).hexdigest()[:20],
+            "file": re.sub(r"[^\w.-]+", "-", f"{PurePath(table.source).stem}-verdicts.csv"),
+            "formula": FORMULA.pattern,
+            "words": dict(VERDICTS),
+            "labels": list(names),
+            "kind": kind,
+            "entries": [vars(entry) for entry in entries],
+            "doubtful": int((target != -1).sum()) // 10,  # of this list those that make neighbours doubtful
+            "columns": list(shown),
+            "told": strips,
+            "cells": [[text[:LONGEST_CELL] for text in texts] for texts in cells],
+            "texts": [j for j, texts in enumerate(cells) if shown[j] in table.texts or _are_long(texts)],
+            "earlier": earlier,
+            "copies": {},
+            "always": [],
+            "pictures": None,
+            "linked": False,
+        }
+    )
+
+
+def _numbers_of_rows(entries: Sequence[Entry], earlier: Sequence[Sequence[int]]) -> NDArray[np.intp]:
+    """The numbers of all rows that a page shows, in their order."""
+    rows = {i for i, *_ in earlier}
+    for entry in entries:
+        rows |= {entry.row, *(j for j, _ in entry.having), *(j for j, _ in entry.lacking)}
+    return np.array(sorted(rows), dtype=np.intp)
+
+
+def _describe_rows(table: Shown, target: NDArray[Any], numbers: NDArray[np.intp]) -> Facts:
+    """What a page knows of its rows: ids, checks, labels."""
+    key, ids = table.named[0] if len(table.named) > 2 else ("", np.full(len(target), None))
     return {
-        "digest": hashlib.sha256(repr(listed).encode()).hexdigest()[:20],
-        "file": re.sub(r"[^\w.-]+", "-", f"{PurePath(table.source).stem}-verdicts.csv"),
-        "formula": FORMULA.pattern,
-        "words": dict(VERDICTS),
         "key": key,
         "unique": len({*ids}) == len(ids),
-        "labels": list(names),
-        "kind": kind,
-        "entries": [vars(entry) for entry in entries],
         "rows": numbers.tolist(),
         "ids": ids[numbers].tolist(),
-        "checks": checks,
-        "has": [np.flatnonzero(on).tolist() for on in target[numbers] == 1],
-        "unknown": [np.flatnonzero(on).tolist() for on in target[numbers] == -1],
-        "doubtful": int((target != -1).sum()) // 10,  # of this list those that make neighbours doubtful
-        "columns": list(shown),
-        "told": strips,
-        "cells": [[text[:LONGEST_CELL] for text in texts] for texts in cells],
-        "texts": [j for j, texts in enumerate(cells) if shown[j] in table.texts or _are_long(texts)],
-        "earlier": earlier,
-        "copies": {},
-        "always": [],
-        "pictures": None,
-        "linked": False,
+        "checks": table.named[-1][1][numbers].tolist(),
+        "has": [np.flatnonzero(row).tolist() for row in target[numbers] == 1],
+        "unknown": [np.flatnonzero(row).tolist() for row in target[numbers] == -1],
     }
 
 
@@ -457,32 +475,38 @@ def write_review(
     step = step_with_scores(estimator)
     given, label_names = labels_to_review(y)
     verdicts = np.full(given.shape, -1) if verdicts is None else np.nan_to_num(verdicts, nan=-1)
-    found = rank_suspects(step, y, kind=kind, verdicts=verdicts, audit=audit)
-    shown = X if table is None else table
-    names = [str(name) for name in getattr(shown, "columns", range(np.shape(shown)[1]))]
-    block = shown.tocsr() if sparse.issparse(shown) else np.asarray(shown, dtype=getattr(shown, "dtype", object))
-    texts = None if ids is None else np.array(list(map(str, ids)), dtype=object)
-    for what, n in (("table", block.shape[0]), ("ids", len(given) if texts is None else len(texts))):
-        if n != len(given):
-            raise InputError(f"{what} needs one entry for each of the {len(given)} rows, got {n}.")
-
-    steps = [one for _, one in estimator.steps] if isinstance(estimator, Pipeline) else [estimator]
-    for before in steps[: steps.index(step)]:
-        X = before.transform(X)
-    encoder = last_with(estimator, "plan_")
-    named = [("row", np.arange(len(given))), ("check", check_rows(shown, given))]
-    named = named if texts is None else [("id", texts), *named]
+    suspects = rank_suspects(step, y, kind=kind, verdicts=verdicts, audit=audit)
+    cells = X if table is None else table
+    columns = [str(name) for name in getattr(cells, "columns", range(np.shape(cells)[1]))]
     shown = Shown(
         source=title,
         label_names=label_names,
         verdicts=verdicts,
         given=given,
-        columns=names,
-        named=named,
-        read=block,
-        names=names,
-        plan=getattr(encoder, "plan_", None),
+        columns=columns,
+        named=_name_rows(cells, given, ids),
+        read=cells.tocsr() if sparse.issparse(cells) else np.asarray(cells, dtype=getattr(cells, "dtype", object)),
+        names=columns,
+        plan=getattr(last_with(estimator, "plan_"), "plan_", None),
     )
-    X = X.tocsr() if sparse.issparse(X) else np.asarray(X)
-    facts = describe_entries(step, X, found.first(check_count(top, "top")), shown, kind=kind)
+    X = _transformed(estimator, step, X)
+    facts = describe_entries(step, X, suspects.first(check_count(top, "top")), shown, kind=kind)
     write_file(path, render_page(facts, source=title))
+
+
+def _name_rows(cells: Any, given: NDArray[Any], ids: Sequence[Any] | None) -> Columns:
+    """The columns that name the rows in a list."""
+    for name, n in (("table", np.shape(cells)[0]), ("ids", len(given) if ids is None else len(ids))):
+        if n != len(given):
+            raise InputError(f"{name} needs one entry for each of the {len(given)} rows, got {n}.")
+    numbered: Columns = [("row", np.arange(len(given))), ("check", check_rows(cells, given))]
+    return numbered if ids is None else [("id", np.array(list(map(str, ids)), dtype=object)), *numbered]
+
+
+def _transformed(estimator: Any, step: Any, X: Any) -> Any:
+    """The rows as the step of an estimator or a pipeline gets them."""
+    if isinstance(estimator, Pipeline):
+        steps = [transformer for _, transformer in estimator.steps]
+        for transformer in steps[: steps.index(step)]:
+            X = transformer.transform(X)
+    return X.tocsr() if sparse.issparse(X) else np.asarray(X)

@@ -155,7 +155,7 @@ def _strongest(candidates: Sequence[Reason]) -> list[Reason]:
     return strongest
 
 
-def word_shares(X: Any, target: NDArray[Any], pairs: Collection[tuple[int, int]]) -> dict[tuple[int, int], list[int]]:
+def word_shares(X: Any, target: NDArray[Any], pairs: Collection[tuple[int, int]]) -> dict[tuple[int, int], list[float]]:
     """Return the percentages of the rows with a label and without it that have a word, for pairs (label, feature)."""
     by_column = X.tocsc() if sparse.issparse(X) else X
     lowest = _lowest_values(X)
@@ -164,8 +164,15 @@ def word_shares(X: Any, target: NDArray[Any], pairs: Collection[tuple[int, int]]
         column = by_column[:, [feature]]
         values = (column.toarray() if sparse.issparse(column) else np.asarray(column)).ravel()
         has_word = values > lowest[feature]
-        shares[c, feature] = [round(100 * float(has_word[target[:, c] == value].mean())) for value in (1, 0)]
+        groups = (has_word[target[:, c] == value] for value in (1, 0))
+        shares[c, feature] = [_percentage(float(group.mean()) if len(group) else 0.0) for group in groups]
     return shares
+
+
+def _percentage(share: float) -> float:
+    """A percentage with a decimal if it is small."""
+    value = 100.0 * share
+    return round(value) if value >= 9.5 else round(value, 1)
 
 
 def reason_columns(reasons: Sequence[Sequence[Reason]]) -> list[tuple[str, NDArray[Any]]]:

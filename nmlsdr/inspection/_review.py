@@ -177,10 +177,38 @@ def rank_suspects(
         flip_scores, flip_rate, forget_rate = (getattr(step, name, None) for name in _LEARNED)
     scores, labels = check_scores(flip_scores, y, labeled, "flip_scores")
     V = np.asarray(np.broadcast_to(-1.0, scores.shape) if verdicts is None else verdicts, dtype=np.float64)
-    if V.shape != scores.shape:
-        raise InputError(f"verdicts must have the shape of the labels, {scores.shape}, got {V.shape}.")
-    counts = [int(known.any(axis=1).sum()) for known in (labels.known, labels.known | (V >= 0))]
-    if (n_labeled := getattr(step, "n_labeled_", None)) not in (None, *counts):
+    _check_fit(scores, labels, V, step)
+    rates, by_odds = _check_rates(flip_rate, forget_rate, labels)
+    ones = labels.Y > 0.5
+    if check_count(audit, "audit", least=0) and step is not None and not labels.single:
+        corrected = step.transduction_ != step.label_flips_  # a fit with verdicts has scores against these
+        scores = np.where((V >= 0) & (corrected != ones), 1.0 - scores, scores)
+    undecided = labels.known & ~((V >= 0) | (V < -1))
+    order = Order(
+        scores=scores,
+        given=ones,
+        listed=undecided if kind == "all" else undecided & (ones == (kind == "wrong")),
+        rates=rates,
+        e=0.5 / np.sqrt(max(1, int(labels.labeled.sum()))),
+        factors=np.ones((2, scores.shape[1])),
+        frequencies=(ones & labels.known).sum(axis=0),
+        places=places_of_rows(scores, ones, labels.known),
+    )
+    decided = labels.known & (V >= 0)
+    if audit and decided.any():
+        order = _weigh(order, V, decided)
+    elif by_odds and kind == "all":
+        order = order._replace(in_turn=takes_turns(order, int(labels.known.sum())))
+    return _list(order, audit_first(order, decided.sum(axis=0), audit), by_odds)
+
+
+def _check_fit(scores: NDArray[np.float64], labels: Labels, verdicts: NDArray[np.float64], step: Any) -> None:
+    """Raise unless scores and verdicts belong to these labels."""
+    if verdicts.shape != scores.shape:
+        raise InputError(f"verdicts must have the shape of the labels, {scores.shape}, got {verdicts.shape}.")
+    counts = [int(known.any(axis=1).sum()) for known in (labels.known, labels.known | (verdicts >= 0))]
+    n_labeled = getattr(step, "n_labeled_", None)
+    if n_labeled not in (None, *counts):
         raise InputError(f"y has {counts[0]} labelled rows, the fit had {n_labeled}; give the y of the fit.")
     votes = ((labels.Y > 0) & (labels.Y < 1)).any()
     if votes and (np.isin(scores, (0, 1, -1)) | np.isnan(scores)).all() and (scores == 1).any():
@@ -189,47 +217,34 @@ def rank_suspects(
     if outside.any():
         i, c = (int(place) for place in np.argwhere(outside)[0])
         raise InputError(f"flip_scores must lie in [0, 1], got {scores[i, c]:g} in row {i}, label {c}.")
-    given = labels.Y > 0.5
-    rates, by_odds = _check_rates(flip_rate, forget_rate, labels)
-    if audit and step is not None and not labels.single:  # a fit with verdicts has scores against these
-        fitted = step.transduction_ != step.label_flips_
-        scores = np.where((V >= 0) & (fitted != given), 1.0 - scores, scores)
-    n_labels = scores.shape[1]
-    undecided = labels.known & ~((V >= 0) | (V < -1))
-    order = Order(
-        scores=scores,
-        given=given,
-        listed=undecided if kind == "all" else undecided & (given == (kind == "wrong")),
-        rates=rates,
-        e=0.5 / np.sqrt(max(1, int(labels.labeled.sum()))),
-        factors=np.ones((2, n_labels)),
-        frequencies=(given & labels.known).sum(axis=0),
-        places=places_of_rows(scores, given, labels.known),
-    )
-    row, label = np.nonzero(labels.known & (V >= 0))
-    if check_count(audit, "audit", least=0) and len(row):
-        wrong = V[row, label] != given[row, label]
-        factors = weigh_verdicts(order.odds((row, label)), given[row, label], label, wrong, n_labels)
-        order = order._replace(factors=factors)
-    elif by_odds and kind == "all":
-        order = order._replace(in_turn=takes_turns(order, int(labels.known.sum())))
-    n = int(order.listed.sum())
-    first = np.zeros(0, dtype=np.intp)
-    if audit:
-        audited = audit_first(order, np.bincount(label, minlength=n_labels), audit)
-        first = order._replace(listed=audited).first(int(audited.sum()))
-        order = order._replace(listed=order.listed & ~audited)
 
-    def columns(most: int | None) -> list[NDArray[Any]]:
-        n_first = len(first[:most])
-        entries = np.append(first[:most], order.first(min(n if most is None else max(0, most), n) - n_first))
+
+def _weigh(order: Order, verdicts: NDArray[np.float64], decided: NDArray[np.bool_]) -> Order:
+    """The order by the verdicts on known labels."""
+    row, label = np.nonzero(decided)
+    ones = order.given[row, label]
+    wrong = verdicts[row, label] != ones
+    return order._replace(factors=weigh_verdicts(order.odds((row, label)), ones, label, wrong, decided.shape[1]))
+
+
+def _list(order: Order, audited: NDArray[np.bool_], by_odds: bool) -> Suspects:
+    """The annotations in their order, those of the audit first; their score is their odds, or the flip score."""
+    audit = order._replace(listed=audited).first(int(audited.sum()))
+    others = order._replace(listed=order.listed & ~audited)
+    n_labels = audited.shape[1]
+    n = int(order.listed.sum())
+
+    def columns(limit: int | None) -> list[NDArray[Any]]:
+        n_audited = len(audit[:limit])
+        n_others = min(n if limit is None else max(0, limit), n) - n_audited
+        entries = np.append(audit[:limit], others.first(n_others))
         row, label = divmod(entries, n_labels)
-        value = given[row, label].astype(np.int64)
+        value = order.given[row, label].astype(np.int64)
         rank = np.where(value == 1, np.cumsum(value), np.cumsum(1 - value))
-        v = order.odds((row, label))
-        score = v if by_odds else scores[row, label]
-        audits = np.arange(len(entries)) < n_first
-        return [row, label, value, score, np.array(KINDS)[value], rank, v * order.factors[value, label], audits]
+        odds = order.odds((row, label))
+        score = odds if by_odds else order.scores[row, label]
+        is_audited = np.arange(len(entries)) < n_audited
+        return [row, label, value, score, np.array(KINDS)[value], rank, odds * order.factors[value, label], is_audited]
 
     return Suspects(columns, n)
 

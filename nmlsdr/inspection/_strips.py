@@ -109,30 +109,53 @@ def draw_strips(
     table: Any,
 ) -> dict[int, list[Strip]]:
     """Return for each label the strips of its columns; `rows` are those of its entries, in their order."""
-    numbers = {name: j for j, name in enumerate(features)}
     by_column = X.tocsc() if sparse.issparse(X) else X
     target = np.asfortranarray(target, dtype=np.float32)
     strips: dict[tuple[int, str], Strip] = {}
-    for name, at in features.items():  # once each, since their rows are sorted for all labels together
+    for number, (name, at) in enumerate(features.items()):  # once each, since their rows are sorted for all labels
         labels = [c for c in rows if name in telling[c]]
         if not labels:
             continue
         block = by_column[:, at]
-        block = block.toarray() if sparse.issparse(block) else block
-        missing = table.absent(name)
-        order = np.flatnonzero(~missing)
-        order = order[np.argsort(block[order, 0], kind="stable")]
-        rare = block[:, -1] > block[:, -1].min() if table.has_rare_values(name) else None
+        column = _Column(number, name, block.toarray() if sparse.issparse(block) else block, table)
         for c in labels:
-            ends, marks, places, counts = _compare_groups(block, rare, group_rows(order, target[:, c]), rows[c])
-            parts = (block[rows[c]] - method.mean_[at]) @ method.coef_[c, at]
-            absent = missing[rows[c]]
-            strips[c, name] = Strip(
-                [numbers[name], *(text[:20] for text in table.cells(ends, [name])[0]), *marks],
-                [None if is_absent else place for is_absent, place in zip(absent, places, strict=True)],
-                np.where(absent, 0.0, parts * counts),
-            )
+            parts = (column.values[rows[c]] - method.mean_[at]) @ method.coef_[c, at]
+            strips[c, name] = column.strip(target[:, c], rows[c], parts)
     return {c: [strips[c, name] for name in telling[c]] for c in rows}
+
+
+class _Column:
+    """A column, whose rows are sorted once.
+
+    Attributes
+    ----------
+    number, name
+        Of the column among those of the page.
+    values : ndarray (n, n_features)
+    missing : ndarray (n,), bool
+    rare : ndarray (n,), bool, or None
+        Rows whose value shares the feature of rare ones.
+    """
+
+    def __init__(self, number: int, name: str, values: NDArray[Any], table: Any) -> None:
+        self.number = number
+        self.name = name
+        self.values = values
+        self.table = table
+        self.missing = table.absent(name)
+        known = np.flatnonzero(~self.missing)
+        self.order = known[np.argsort(values[known, 0], kind="stable")]
+        self.rare = values[:, -1] > values[:, -1].min() if table.has_rare_values(name) else None
+
+    def strip(self, y: NDArray[Any], rows: NDArray[np.intp], parts: NDArray[np.float64]) -> Strip:
+        """The strip beside a label y."""
+        ends, marks, places, counts = _compare_groups(self.values, self.rare, group_rows(self.order, y), rows)
+        missing = self.missing[rows]
+        return Strip(
+            [self.number, *(text[:20] for text in self.table.cells(ends, [self.name])[0]), *marks],
+            [None if is_missing else place for is_missing, place in zip(missing, places, strict=True)],
+            np.where(missing, 0.0, parts * counts),
+        )
 
 
 def marked_columns(parts: Sequence[float], value: int) -> list[int]:

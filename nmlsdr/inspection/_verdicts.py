@@ -5,10 +5,11 @@ formula. Such cells are written with an apostrophe in front, which the reader re
 """
 
 import csv
+import dataclasses
 import os
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,7 @@ LARGEST = 1 << 28  # bytes
 FORMULA = re.compile(r"^'*([=@\t\r]|[+-](?!(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?(?![\s\S])))", re.ASCII)
 
 Columns = list[tuple[str, NDArray[Any]]]
+Places = dict[str, dict[str, list[int]]]
 
 
 def escape_formula(cell: str) -> str:
@@ -78,19 +80,19 @@ def three_digits(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.array([float(f"{value:.3g}") for value in values.ravel()]).reshape(values.shape)
 
 
-def list_columns(found: Suspects, label_names: Sequence[str], named: Columns) -> Columns:
+def list_columns(suspects: Suspects, label_names: Sequence[str], named: Columns) -> Columns:
     """Return the names and values of the columns of a list; `named` are those that name all rows, the check last."""
-    *first, check = ((name, values[found.row]) for name, values in named)
+    *names, check = ((name, values[suspects.row]) for name, values in named)
     return [
-        *first,
-        ("label", np.array(label_names, dtype=object)[found.label]),
-        ("score", three_digits(found.score)),
-        ("suggest", np.array(["add", "remove", ""], dtype=object)[found.given]),  # -1 is unknown
-        ("kind", found.kind.astype(object)),
-        ("rank", found.rank),
-        ("audit", np.where(found.audit, "yes", "").astype(object)),
+        *names,
+        ("label", np.array(label_names, dtype=object)[suspects.label]),
+        ("score", three_digits(suspects.score)),
+        ("suggest", np.array(["add", "remove", ""], dtype=object)[suspects.given]),  # -1 is unknown
+        ("kind", suspects.kind.astype(object)),
+        ("rank", suspects.rank),
+        ("audit", np.where(suspects.audit, "yes", "").astype(object)),
         check,
-        ("verdict", np.full(len(found.row), "", dtype=object)),
+        ("verdict", np.full(len(suspects.row), "", dtype=object)),
     ]
 
 
@@ -166,92 +168,162 @@ def read_verdicts(
     given, names = labels_to_review(y)
     names = names if label_names is None else list(label_names)
     ids = None if ids is None else list(map(str, ids))
-    labels = {name: c for c, name in enumerate(names)}
     form = Form(max_bytes=LARGEST, known_words=[*names, *(ids or ())], likely_encoding=encoding)
     header, lines = read_lines(os.fspath(path), form)
-    own = (id_name or "").strip().lower()
-    key = next((name for name in (own, "id") if name in header and name not in OWN_COLUMNS), "id")
-    known = {"check": None if table is None else check_rows(table, given), key: ids}
-    ways = {name: places_of(texts) for name, texts in known.items() if texts is not None}
-    if not ways:
-        raise InputError("Rows are found by their check or their id; pass table= or ids=.")
-    ways = {name: places for name, places in ways.items() if name in header} or ways
-    for name in (*ways, "label", "verdict"):
-        if header.count(name) != 1:
-            what = "lacks the column" if name not in header else "has more than one column"
-            raise InputError(f"{path} {what} {name!r}; give check or {key}, label and verdict, one annotation a line.")
-    found = np.full(given.shape, -1)
-    lost = []
-    n_corrected = 0
-    news = dict.fromkeys(ways, 0)
+    places = _places_of_rows(header, table, given, ids, id_name)
+    _check_header(path, header, places)
+    reader = _VerdictLines(path, header, {name: c for c, name in enumerate(names)}, places, given)
+    verdicts = np.full(given.shape, -1)
     for number, cells in lines:
-        here = f"{path}, line {number}"
-        line = dict(zip(header, cells, strict=False))
-        if not {*ways, "label", "verdict"} <= set(line):
-            raise InputError(f"{here}: {len(cells)} cells, but the header has {len(header)}; correct this line.")
-        verdict = line["verdict"].strip()
-        if verdict.lower() in OPEN:
-            continue
-        label, c = _look_up(line["label"], labels)
-        if c is None:
-            raise InputError(f"{here}: the table has no label {label!r}; give the file that was reviewed.")
-        try:
-            i = find_row(line, ways, news)
-        except LookupError as reason:
-            lost.append(f"{here}: {reason}")
-            continue
-        before = {"add": 0, "remove": 1}.get(line.get("suggest", "").strip().lower(), given[i, c])
-        n_corrected += bool(before != given[i, c] != -1)
-        value = before if verdict.lower() == "keep" else VERDICT_WORDS.get(fold(verdict), -1)
-        if value not in (0, 1, UNCLEAR):
-            why = "keeps a 0 or 1, and y has none here" if verdict.lower() == "keep" else "is not a verdict"
-            raise InputError(f"{here}: {verdict!r} {why}; give {VERDICTS}.")
-        if found[i, c] not in (-1, value):
-            raise InputError(f"{here}: a second and different verdict on row {i}, {label!r}; delete one of the lines.")
-        found[i, c] = value
-    if lost:
-        more = f", and {plural(len(lost) - 1, 'more line')} of {len(lines)} cannot be placed" if len(lost) > 1 else ""
-        advice = "give the list with all its columns and the table that it was made from, or delete these lines"
-        raise InputError(f"{lost[0]}{more}; {advice}.")
-    notes = notes_on_rows(news)
-    if n_corrected:
-        notes.append(
-            f"{plural(n_corrected, 'label')} of the table changed since the list was made; give the labels "
-            "from before, which show how often mistakes are made"
-        )
-    for note in notes:
+        reader.read(number, cells, verdicts)
+    reader.refuse_unplaced(len(lines))
+    for note in reader.notes():
         warnings.warn(f"{path}: {note}.", stacklevel=2)
-    return found
+    return verdicts
 
 
-def find_row(line: dict[str, str], ways: dict[str, dict[str, list[int]]], news: dict[str, int]) -> int:
-    """Return the row that a line of a list means; count in `news` the ways in which the table does not have it.
+def _places_of_rows(
+    header: Sequence[str], table: Any, given: NDArray[Any], ids: Sequence[str] | None, id_name: str | None
+) -> Places:
+    """The rows that have each check and each id, for the columns of the two that the list has; both if it has none."""
+    own_name = (id_name or "").strip().lower()
+    key = next((name for name in (own_name, "id") if name in header and name not in OWN_COLUMNS), "id")
+    names_of_rows = {"check": None if table is None else check_rows(table, given), key: ids}
+    places = {name: places_of(texts) for name, texts in names_of_rows.items() if texts is not None}
+    if not places:
+        raise InputError("Rows are found by their check or their id; pass table= or ids=.")
+    return {name: rows for name, rows in places.items() if name in header} or places
+
+
+def _check_header(path: Any, header: Sequence[str], places: Places) -> None:
+    """Raise unless the list has each column that is needed, once."""
+    key = next((name for name in places if name != "check"), "id")
+    for name in (*places, "label", "verdict"):
+        if header.count(name) != 1:
+            problem = "lacks the column" if name not in header else "has more than one column"
+            raise InputError(
+                f"{path} {problem} {name!r}; give check or {key}, label and verdict, one annotation a line."
+            )
+
+
+@dataclasses.dataclass
+class _VerdictLines:
+    """Reads the lines of a list, and counts what is to be said about them.
+
+    Attributes
+    ----------
+    path : path
+    header : sequence of str
+    labels : dict of str to int
+    places : dict
+        As `_places_of_rows` returns them.
+    given : ndarray of shape (n_samples, n_labels)
+    unplaced : list of str
+        For each verdict that means no row, or several, where it stands and the reason.
+    n_corrected : int
+        Labels that changed since the list was made.
+    n_unknown : dict of str to int
+        For each way of finding rows the number of verdicts for which it found none.
+    """
+
+    path: Any
+    header: Sequence[str]
+    labels: Mapping[str, int]
+    places: Places
+    given: NDArray[Any]
+    unplaced: list[str] = dataclasses.field(default_factory=list)
+    n_corrected: int = 0
+    n_unknown: dict[str, int] = dataclasses.field(init=False)
+
+    def __post_init__(self) -> None:
+        self.n_unknown = dict.fromkeys(self.places, 0)
+
+    def read(self, number: int, cells: Sequence[str], verdicts: NDArray[np.int64]) -> None:
+        """Enter the verdict of a line, if it has one."""
+        where = f"{self.path}, line {number}"
+        line = dict(zip(self.header, cells, strict=False))
+        if not {*self.places, "label", "verdict"} <= set(line):
+            raise InputError(f"{where}: {len(cells)} cells, but the header has {len(self.header)}; correct this line.")
+        word = line["verdict"].strip()
+        if word.lower() in OPEN:
+            return
+        label, c = _look_up(line["label"], self.labels)
+        if c is None:
+            raise InputError(f"{where}: the table has no label {label!r}; give the file that was reviewed.")
+        try:
+            i = find_row(line, self.places, self.n_unknown)
+        except LookupError as reason:
+            self.unplaced.append(f"{where}: {reason}")
+            return
+        value = self._value(word, self._label_before(line, i, c), where)
+        if verdicts[i, c] not in (-1, value):
+            raise InputError(f"{where}: a second and different verdict on row {i}, {label!r}; delete one of the lines.")
+        verdicts[i, c] = value
+
+    def _label_before(self, line: Mapping[str, str], i: int, c: int) -> int:
+        """The given label when the list was made, as its suggestion shows; counts those that changed."""
+        given = self.given[i, c]
+        before = {"add": 0, "remove": 1}.get(line.get("suggest", "").strip().lower(), given)
+        self.n_corrected += bool(before != given != -1)
+        return int(before)
+
+    def _value(self, word: str, before: int, where: str) -> int:
+        """What a word decides: 1, 0, or -2 if it cannot be told."""
+        keeps = word.lower() == "keep"
+        value = before if keeps else VERDICT_WORDS.get(fold(word), -1)
+        if value not in (0, 1, UNCLEAR):
+            problem = "keeps a 0 or 1, and y has none here" if keeps else "is not a verdict"
+            raise InputError(f"{where}: {word!r} {problem}; give {VERDICTS}.")
+        return value
+
+    def refuse_unplaced(self, n_lines: int) -> None:
+        """Raise for verdicts that mean no row of the table, or several."""
+        if not self.unplaced:
+            return
+        n_more = len(self.unplaced) - 1
+        more = f", and {plural(n_more, 'more line')} of {n_lines} cannot be placed" if n_more else ""
+        advice = "give the list with all its columns and the table that it was made from, or delete these lines"
+        raise InputError(f"{self.unplaced[0]}{more}; {advice}.")
+
+    def notes(self) -> list[str]:
+        """What to warn of."""
+        notes = notes_on_rows(self.n_unknown)
+        if self.n_corrected:
+            notes.append(
+                f"{plural(self.n_corrected, 'label')} of the table changed since the list was made; give the labels "
+                "from before, which show how often label errors occur"
+            )
+        return notes
+
+
+def find_row(line: Mapping[str, str], places: Places, n_unknown: dict[str, int]) -> int:
+    """Return the row that a line of a list means; count in `n_unknown` the ways in which the table does not have it.
 
     Raises
     ------
     LookupError
         Says why the row cannot be told.
     """
-    cells = {name: _look_up(line[name], places) for name, places in ways.items()}
-    rows = {name: found for name, (_, found) in cells.items() if found}
-    texts = " and ".join(f"the {name} {text!r}" for name, (text, _) in cells.items() if name in rows or not rows)
-    both = set.intersection(*map(set, rows.values())) if rows else set()
-    if len(both) == 1:
-        for name, (text, found) in cells.items():
-            news[name] += bool(text and not found)
-        return both.pop()
+    matches = {name: _look_up(line[name], rows) for name, rows in places.items()}
+    rows = {name: own for name, (_, own) in matches.items() if own}
+    texts = " and ".join(f"the {name} {text!r}" for name, (text, _) in matches.items() if name in rows or not rows)
+    shared = set.intersection(*map(set, rows.values())) if rows else set()
+    if len(shared) == 1:
+        for name, (text, own) in matches.items():
+            n_unknown[name] += bool(text and not own)
+        return shared.pop()
     if not rows:
         raise LookupError(f"no row of the table has {texts}")
-    if both:
-        raise LookupError(f"{len(both)} rows of the table have {texts}, the first is row {min(both)}")
-    raise LookupError(f"{texts} belong to two rows, {' and '.join(str(found[0]) for found in rows.values())}")
+    if shared:
+        raise LookupError(f"{len(shared)} rows of the table have {texts}, the first is row {min(shared)}")
+    raise LookupError(f"{texts} belong to two rows, {' and '.join(str(own[0]) for own in rows.values())}")
 
 
-def notes_on_rows(news: dict[str, int]) -> list[str]:
-    """Return a note for each way of finding rows that found none for some verdicts, with their number in `news`."""
+def notes_on_rows(n_unknown: Mapping[str, int]) -> list[str]:
+    """Return a note for each way of finding rows that found none for some verdicts, whose number is in `n_unknown`."""
     return [
         f"no row of the table has the {name} of {plural(n, 'verdict')}; the other column found the row"
-        for name, n in news.items()
+        for name, n in n_unknown.items()
         if n
     ]
 
@@ -263,7 +335,7 @@ def labels_to_review(y: Any) -> tuple[NDArray[np.float64], list[str]]:
     return np.where(known, Y, -1.0), names_or_numbers(names if names is None else names.tolist(), "label", Y.shape[1])
 
 
-def _look_up(cell: str, known: dict[str, Any]) -> tuple[str, Any]:
+def _look_up(cell: str, known: Mapping[str, Any]) -> tuple[str, Any]:
     """Return the name in a cell and its entry in `known`; blanks around a typed name are ignored."""
     exact = unescape_formula(cell)
     name = exact if exact in known else cell.strip()

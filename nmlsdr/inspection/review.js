@@ -12,7 +12,7 @@
   if (data.kind !== "open" && entries.some((one) => one.given < 0)) parts.push("open");
   const kinds = parts.length > 1 ? ["all", ...parts] : parts;
   const CHECKED = kinds.length; // the number of the last tab
-  const titles = { all: "All", forgotten: "Maybe forgotten", wrong: "Maybe given wrongly", open: "Not labelled", random: "Random sample" };
+  const titles = { all: "All", forgotten: "Maybe missing", wrong: "Maybe wrong", open: "Not labelled", random: "Random sample" };
   const titleOf = (k) => titles[kinds[k]];
   const inList = (one, k) => one.kind !== "" && (kinds[k] === "all" || one.kind === kinds[k]);
   const places = new Map(data.rows.map((row, k) => [row, k])); // of a row in data.ids, data.has and each column
@@ -193,10 +193,10 @@
   function showProgress() {
     const done = decided(), made = done.map((i) => entries[i]), wrong = made.filter(isWrong).length, answered = made.filter((one) => isTold(one) && isOpen(one)).length;
     const more = done.filter((i) => i >= n_listed).length, unclear = made.filter((one) => !isTold(one)).length, top = front(listed()), audit = entries.filter((one) => one.audit), left = audit.filter((one) => one.verdict === undefined).length;
-    pick("progress").textContent = (done.length - more) + " of " + plural(n_listed, "entry") + " checked" + (data.kind === "open" ? "" : "; what was given was wrong in " + wrong) + (answered ? "; " + plural(answered, "new label") : "")
+    pick("progress").textContent = (done.length - more) + " of " + plural(n_listed, "entry") + " checked" + (data.kind === "open" ? "" : "; label errors: " + wrong) + (answered ? "; " + plural(answered, "new label") : "")
       + (unclear ? ", and it cannot be told in " + unclear : "") + (more ? "; " + more + (more === 1 ? " of them is another label" : " of them are other labels") + " of these rows" : "")
       + (data.earlier.length ? "; " + data.earlier.length + " more were checked earlier" : "") + ". "
-      + (left ? "The list begins with an audit of its labels, of which " + left + " of " + audit.length + " are left; then come labels with more mistakes. " : "")
+      + (left ? "The list begins with an audit of its labels, of which " + left + " of " + audit.length + " are left; then come the kinds and labels with more label errors. " : "")
       + (!full ? "Each verdict is kept in this browser." : "This browser keeps nothing more for this page: save the verdicts as a file before you close it.");
     pick("progress").classList.toggle("rv-alarm", full);
     pick("estimate").textContent = kinds[tab] === "open" ? "" : data.kind === "random" ? sampled(made) : estimate(top.told.map(isWrong), top.open, top.further, audit.length ? ", after its audit" : "");
@@ -224,7 +224,7 @@
     pick("given").replaceChildren(...(isOpen(one) ? [make("b", {}, "Not labelled"), "; the model is unsure."] : ["Given: ", make("b", {}, yesNo(one.given)), "."]),
       ...(data.copies[one.row] ? [" This row stands " + data.copies[one.row] + " times in the table; a verdict counts for all of them."] : []));
     pick("verdict").hidden = !done;
-    pick("verdict").textContent = done ? "Your verdict: " + yesNo(one.verdict) + (isTold(one) && !isOpen(one) ? isWrong(one) ? ". What was given is wrong." : ". What was given is right." : ".") : "";
+    pick("verdict").textContent = done ? "Your verdict: " + yesNo(one.verdict) + (isTold(one) && !isOpen(one) ? isWrong(one) ? ". The given label is wrong." : ". The given label is right." : ".") : "";
     // What the list is sorted by would answer in place of the reader, so it comes after the verdict.
     pick("place").textContent = !done && !early ? "Place in the list and score: after your verdict (key\u00a0k goes back to it), or now (key\u00a0e)."
       : "Entry " + (view.indexOf(current) + 1) + " of " + view.length + (tab === CHECKED ? ", checked" : "") + (one.audit ? ", audit" : "") + "."
@@ -251,7 +251,7 @@
   function noteOn(row, label) {
     const i = keys.get(prefix + row + " " + label), one = entries[i];
     if (!one || one.verdict === undefined) return one && one.place < data.doubtful ? "doubtful too" : "";
-    return isTold(one) ? "you said: " + (!isWrong(one) ? "right" : one.given ? "given wrongly" : "forgotten") : "you could not tell";
+    return isTold(one) ? "you said: " + (!isWrong(one) ? "right" : one.given ? "wrong label" : "missing label") : "you could not tell";
   }
 
   function labelsOf(row) {
@@ -311,7 +311,7 @@
     return ["▲ speaks for ", ...quoted(one.label), " in this row, ▼ against it. Under “all rows”: rows with the label above (blue), without it below (grey), this row (red); the numbers are the ends of the scale. A column without such a drawing tells nothing by itself." + same];
   }
 
-  // The other labels of the row as switches: who sees one more mistake records it.
+  // The other labels of the row as switches: who sees one more label error records it.
   function showOthers(one) {
     const has = data.has[places.get(one.row)], unknown = data.unknown[places.get(one.row)];
     const some = data.labels.map((_, c) => c).filter((c) => c !== one.label && !unknown.includes(c) && !data.earlier.some(([row, label]) => row === one.row && label === c));

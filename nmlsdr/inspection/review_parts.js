@@ -94,7 +94,7 @@ const reviewParts = (() => {
       pen.font = weight + " 13.5px " + family;
       return Math.max(0, ...texts.flatMap((text) => (text.length > LONG ? [] : text.split(/\s+/).map((word) => pen.measureText(word.slice(0, 20)).width))));
     };
-    const needs = [Math.max(70, 20 + longest(names.slice(0, 40), 500)), 98, ...lines[0].map((labels, k) => Math.max(56, longest(lines.slice(1, 41).map((texts) => texts[k]), k ? 500 : 600), 0.86 * longest([labels], k ? 500 : 600)))];
+    const needs = [Math.max(70, 20 + longest(names.slice(0, 40), 500)), 98, ...lines[0].map((labels, k) => Math.max(56, longest(lines.slice(1, 41).map((texts) => texts[k]), k ? 500 : 600), 0.86 * longest([labels.slice(0, LONG)], k ? 500 : 600)))];
     const whole = needs.reduce((sum, need) => sum + need, 0), fits = room < NARROW ? 1 : Math.min(1, Math.max(LEAST, (room - PAD * needs.length) / whole));
     const widths = needs.map((need) => need * fits + PAD);
     let left = room < NARROW ? Infinity : room - widths[0] - widths[1], most = 0; // the widest cell
@@ -175,7 +175,7 @@ const reviewParts = (() => {
     const head = "Of the " + n + " entries that you decided from the top of this list" + where + ", " + count(wrong) + " were wrong; of the last 20 of them, " + last + ". ";
     if (!m) return head + "None is left." + apart;
     const { mean, low, high } = expected(last, 20, m);
-    const worth = 10 * low >= m ? "It is worth going on." : 10 * high <= 2 * m ? "It is hardly worth going on, unless every mistake matters." : "About one mistake in " + Math.round(m / Math.max(mean, 1)) + " checks: go on if that is worth your time.";
+    const worth = 10 * low >= m ? "It is worth going on." : 10 * high <= 2 * m ? "It is hardly worth going on, unless every label error matters." : "About one label error in " + Math.round(m / Math.max(mean, 1)) + " checks: go on if that is worth your time.";
     return head + "If the next " + m + " are like these 20, about " + mean + " of them " + (mean === 1 ? "is" : "are") + " wrong (" + low + " to " + high + "). " + worth + apart;
   }
 

@@ -114,7 +114,7 @@ def test_entries_that_are_not_labelled_are_no_mistakes(truth, open_page):
     page = open_page("r.html")
     for _ in range(40):
         page.keyboard.press("Space" if page.inner_text("#rv-given").startswith("Given") else "1")
-    assert "what was given was wrong in 0; 20 new labels" in page.inner_text("#rv-progress")
+    assert "label errors: 0; 20 new labels" in page.inner_text("#rv-progress")
     assert "So far: 0." in page.inner_text("#rv-estimate")
     page.keyboard.press("k")
     assert "wrong" not in page.inner_text("#rv-verdict")

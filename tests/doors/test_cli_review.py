@@ -112,7 +112,7 @@ def test_the_terminal_shows_the_first_five_and_what_to_do(run, groups):
     outcome = run("review", "wrong.npz", "--n-neighbors", "6", "--out", "r.csv")
     rows = read_csv("r.csv")[1]
     said = [line for line in outcome.err.splitlines() if line.startswith("  row ")]
-    words = {"add": "not given, perhaps forgotten", "remove": "given, perhaps wrongly"}
+    words = {"add": "not given, perhaps missing", "remove": "given, perhaps wrongly"}
     assert said == [f"  row {row[0]}: {row[1]}, {words[row[3]]}" for row in rows[:5]]
     assert "Fill in its verdicts, and pass it to --reviewed." in outcome.err
     pytest.importorskip("jinja2")

@@ -631,7 +631,7 @@ def test_other_labels_of_the_row_are_switches(visit, frame, tmp_path):
     assert first.get_attribute("aria-pressed") == str(bool(given)).lower()
     first.click()
     assert one.page.locator("#rv-others button").first.get_attribute("aria-pressed") == str(not given).lower()
-    said = "0 of 2 entries checked; what was given was wrong in 1; 1 of them is another label of these rows."
+    said = "0 of 2 entries checked; label errors: 1; 1 of them is another label of these rows."
     assert one.text("progress").startswith(said)
     (line,) = lines(one.saved())
     found = int(line["row"]), line["label"].removeprefix("'"), line["suggest"], line["verdict"]
@@ -840,13 +840,13 @@ def test_neighbours_that_are_doubtful_themselves_say_so_and_what_was_said_of_the
             if key == "x"
             else "you said: right"
             if int(key) == given
-            else "you said: given wrongly"
+            else "you said: wrong label"
             if given
-            else "you said: forgotten"
+            else "you said: missing label"
         )
         one.press(key)
     one.press("u", "j", "k")
-    verdicts = {"you said: right", "you said: given wrongly", "you said: forgotten"}
+    verdicts = {"you said: right", "you said: wrong label", "you said: missing label"}
     assert set(said.values()) == {"you could not tell", *verdicts}
 
 
@@ -958,13 +958,13 @@ def test_hostile_cells_names_and_ids_are_texts(visit, tmp_path, rng):
     write_review(path, model, X, y, table=table, ids=[f"{HOSTILE[1]} {i}" for i in range(n)], title=HOSTILE[0])
     one = visit(path)
     page = one.page
-    page.locator("#rv-cells summary").first.click()
+    page.locator("#rv-near summary").first.click()
     assert page.title() == f"Labels to check: {HOSTILE[0]}"
     assert page.locator("img, iframe, object, embed").count() == 0
     shown = page.inner_text("#rv-entry")
     for text in ("שלום עולם", HOSTILE[4], "line one\nline two", HOSTILE[7], "\ufffdgnp.exe", HOSTILE[1]):
         assert text in shown
-    assert "x" * 10_000 in page.text_content("#rv-cells")
+    assert "x" * 10_000 in page.text_content("#rv-near")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     one.press("1")
     written = one.saved()

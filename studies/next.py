@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import time
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -205,6 +204,49 @@ def saved(random: list[dict[str, float]], curve: list[dict[str, float]]) -> floa
     return float(100.0 * (1.0 - (k - 1 + part) / (len(curve) - 1)))
 
 
+def summary(draws: list[dict[str, list[dict[str, float]]]], name: str) -> dict[str, Any]:
+    """The row of a data set: gains over random rows, answers saved, errors of the noise rate, and the curves."""
+    row: dict[str, Any] = {
+        "set": name,
+        "start": float(np.mean([draw["random"][0]["ap"] for draw in draws])),
+        "random": float(np.mean([area(draw["random"], "ap") for draw in draws])),
+    }
+    for way in draws[0]:
+        row[f"rate_{way}"] = float(np.mean([draw[way][-1]["rate"] for draw in draws]))
+        row[f"saved_{way}"] = float(np.mean([saved(draw["random"], draw[way]) for draw in draws]))
+        for measure in MEASURES:
+            gains = [area(draw[way], measure) - area(draw["random"], measure) for draw in draws]
+            row[f"{measure}_{way}"] = float(np.mean(gains))
+    points = {way: np.mean([[point["ap"] for point in draw[way]] for draw in draws], axis=0) for way in draws[0]}
+    return row | {"curves": {way: values.round(2).tolist() for way, values in points.items()}}
+
+
+def save(rows: list[dict[str, Any]], ways: list[str], n_draws: int) -> None:
+    """Write the sets that are done; the last line is their mean."""
+    keys = [key for key, value in rows[0].items() if isinstance(value, float)]
+    values = {key: float(np.mean([row[key] for row in rows])) for key in keys}
+    mean = {"set": "mean", **values}
+    for way in ways:
+        gains = [row[f"ap_{way}"] for row in rows]
+        values |= {f"better_{way}": sum(gain > 0 for gain in gains), f"worst_{way}": min(gains)}
+    save_table(
+        "next",
+        command=f"python studies/next.py --data-home DIR --draws {n_draws}",
+        rows=[*rows, mean],
+        values=values | {"n_sets": len(rows), "draws": n_draws},
+        title="Area under the learning curve of macro AP minus that of random rows, in points",
+        columns=[
+            ("set", "set", "s"),
+            ("start", "macro AP at the start", ".1f"),
+            ("random", "random rows, mean of the rounds", ".1f"),
+            *((f"ap_{way}", WORDS[way], "+.1f") for way in ways[1:]),
+            ("saved_entries", "answers saved by entries, %", ".0f"),
+        ],
+        notes=f"{START} labelled rows at the start, 10 % label noise in them; {ROUNDS} rounds of {STEP} rows or as "
+        f"many answers; answers are right; means of {n_draws} draws.",
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--data-home")
@@ -215,53 +257,12 @@ def main() -> None:
     choose_folder(args.replace)
     warnings.simplefilter("ignore")
     ways = [way for way in WAYS if importlib.util.find_spec(PACKAGES.get(way, "numpy")) is not None]
-    rows: list[dict[str, Any]] = []
-    points: dict[str, list[list[list[float]]]] = {way: [] for way in ways}  # set, draw, round
-    began = time.process_time()
+    rows = []
     with threads(1):
         for name in args.sets:
             draws = [curves(name, seed, args.data_home, ways) for seed in range(args.draws)]
-            row: dict[str, Any] = {"set": name, "rounds": len(draws[0]["random"]) - 1}
-            for way in ways:
-                points[way].append([[round(point["ap"], 3) for point in draw[way]] for draw in draws])
-                row[f"rate_{way}"] = float(np.mean([draw[way][-1]["rate"] for draw in draws]))
-                for measure in MEASURES:
-                    means = [area(draw[way], measure) - area(draw["random"], measure) for draw in draws]
-                    row[f"{measure}_{way}"] = float(np.mean(means))
-                row[f"saved_{way}"] = float(np.mean([saved(draw["random"], draw[way]) for draw in draws]))
-            row["random"] = float(np.mean([area(draw["random"], "ap") for draw in draws]))
-            row["start"] = float(np.mean([draw["random"][0]["ap"] for draw in draws]))
-            rows.append(row)
-            print(row, round(time.process_time() - began), "s", flush=True)
-    keys = [key for key in rows[0] if key not in ("set", "rounds")]
-    values = {key: float(np.mean([row[key] for row in rows])) for key in keys}
-    for way in ways[1:]:
-        gains = [row[f"ap_{way}"] for row in rows]
-        values |= {f"better_{way}": sum(gain > 0 for gain in gains), f"worst_{way}": min(gains)}
-    rows.append({"set": "mean", **{key: values[key] for key in keys}})
-    sets = dict(zip(args.sets, zip(*(points[way] for way in ways), strict=True), strict=True))
-    save_table(
-        "next",
-        command="python studies/next.py --data-home DIR",
-        rows=rows,
-        values=values
-        | {"n_sets": len(args.sets), "draws": args.draws}
-        | {
-            f"curve {name} {way}": np.mean(part, axis=0).round(2).tolist()
-            for name, parts in sets.items()
-            for way, part in zip(ways, parts, strict=True)
-        },
-        title="Area under the learning curve of macro AP minus that of random rows, in points",
-        columns=[
-            ("set", "set", "s"),
-            ("start", "macro AP at the start", ".1f"),
-            ("random", "random rows, mean of the rounds", ".1f"),
-            *((f"ap_{way}", WORDS[way], "+.1f") for way in ways[1:]),
-            ("saved_entries", "answers saved by entries, %", ".0f"),
-        ],
-        notes=f"{START} labelled rows at the start, 10 % label noise in them; {ROUNDS} rounds of {STEP} rows or as "
-        f"many answers; answers are right; means of {args.draws} draws.",
-    )
+            rows.append(summary(draws, name))
+            save(rows, ways, args.draws)  # after each set, so that a run can be cut short
 
 
 if __name__ == "__main__":

@@ -98,6 +98,13 @@ PRODUCTS = {
         ("docs/ten_minutes.md", "docs/prepare.md", "docs/_static/report-"),
         "docs/_static",
     ),
+    "next": Product(
+        ("python", "docs/next_picture.py"),
+        (),
+        ("docs/next_picture.py", "docs/_drawing.py", "bench/results/next.json"),
+        ("docs/_static/pictures/what_next-",),
+        "docs/_static",
+    ),
     "films": Product(
         ("python", "docs/films.py", "find"),
         ("ResidualPropagation",),

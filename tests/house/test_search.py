@@ -11,7 +11,7 @@ PAGE_OF_TERM = {
     "AUC": "thresholds",
     "FastAPI": "deploy",
     "UMAP": "give_neighbours",
-    "active learning": "glossary",
+    "active learning": "what_next",
     "annotation review": "review",
     "calibrate": "beside_lightgbm",
     "cite": "questions",

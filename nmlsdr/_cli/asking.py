@@ -129,15 +129,15 @@ def _row_columns(rows: Any, table: Table, args: argparse.Namespace) -> Columns:
     if not names:
         label_list = LabelList()
     fill_in = label_columns(table.target[rows], names, label_list)
-    own = [*table.name_rows(rows), ("check", table.checks[rows])]
-    taken = {name.lower() for name, _ in own}
+    row_names = [*table.name_rows(rows), ("check", table.checks[rows])]
+    reserved = {name.lower() for name, _ in row_names}
     for name, _ in fill_in:
-        if name.strip().lower() in taken:
+        if name.strip().lower() in reserved:
             raise InputError(f"{args.data}: a label is called {name!r}, as a column of the file to write; rename it.")
-    taken |= {name.strip().lower() for name, _ in fill_in}
+    reserved |= {name.strip().lower() for name, _ in fill_in}
     cells = [] if args.no_cells else _cells(rows, table, args.show)
-    shown = [(f"{name} (table)" if name.strip().lower() in taken else name, values) for name, values in cells]
-    return [*own, *fill_in, *shown]
+    shown = [(f"{name} (table)" if name.strip().lower() in reserved else name, values) for name, values in cells]
+    return [*row_names, *fill_in, *shown]
 
 
 def _cells(rows: Any, table: Table, chosen: Sequence[str] | None) -> Columns:

@@ -40,13 +40,7 @@ class _Lines(NamedTuple):
 
 def correct(args: argparse.Namespace, console: Console) -> int:
     """Run ``nmlsdr correct``."""
-    if not args.data.lower().endswith(_SUFFIXES):
-        raise InputError(f"nmlsdr correct takes a CSV or TSV file, got {args.data}; save the table as one of these.")
-    if args.reviewed is None:
-        raise InputError("nmlsdr correct needs the verdicts; give their file with --reviewed.")
-    if args.annotators is not None or args.label_file is not None:
-        option = "--annotators" if args.annotators is not None else "--label-file"
-        raise InputError(f"nmlsdr correct changes labels in columns of the table, and not those of {option}.")
+    _check_source(args)
     table = read_data(args, console, need_labels=True, encode=False)
     changes = changes_of(table)
     lines = _read(args, table)
@@ -60,16 +54,27 @@ def correct(args: argparse.Namespace, console: Console) -> int:
     lines.header.append(name)
     names = table.names_of_labels()
     for i, row in enumerate(lines.rows):
-        told = [f"{names[c]}: {_WORDS[before]} -> {_WORDS[after]}" for c, before, after in changes.get(i, ())]
-        row.append("; ".join(told))
+        sentences = [f"{names[c]}: {_WORDS[before]} -> {_WORDS[after]}" for c, before, after in changes.get(i, ())]
+        row.append("; ".join(sentences))
     _write(lines, args, console)
     n_changed = sum(map(len, changes.values()))
     hint = f" {ADVICE}."
     wrote(console, args.out, len(lines.rows), (n_changed, "changed label"), hint=hint)
     if left_out:
-        what = "have labels that are still unknown, which a list cannot say; they stay as they were"
-        console.note(f"{args.data}: {plural(left_out, 'row')} with verdicts {what}.")
+        reason = "have labels that are still unknown, which a list cannot say; they stay as they were"
+        console.note(f"{args.data}: {plural(left_out, 'row')} with verdicts {reason}.")
     return 0
+
+
+def _check_source(args: argparse.Namespace) -> None:
+    """Raise for a table whose labels cannot be changed in place, and without verdicts."""
+    if not args.data.lower().endswith(_SUFFIXES):
+        raise InputError(f"nmlsdr correct takes a CSV or TSV file, got {args.data}; save the table as one of these.")
+    if args.reviewed is None:
+        raise InputError("nmlsdr correct needs the verdicts; give their file with --reviewed.")
+    if args.annotators is not None or args.label_file is not None:
+        option = "--annotators" if args.annotators is not None else "--label-file"
+        raise InputError(f"nmlsdr correct changes labels in columns of the table, and not those of {option}.")
 
 
 Changes = dict[int, list[tuple[int, int, int]]]
@@ -105,7 +110,7 @@ def _read(args: argparse.Namespace, table: Table) -> _Lines:
 
 def _place(header: Sequence[str], name: str) -> int:
     """The number of a column."""
-    places = [k for k, other in enumerate(header) if trim(other) == name]
+    places = [k for k, cell in enumerate(header) if trim(cell) == name]
     if len(places) != 1:
         raise InputError(f"the table has {len(places)} columns {shorten(name)!r}; rename all but one.")
     return places[0]
@@ -140,12 +145,17 @@ def _change_lists(lines: _Lines, table: Table, column: str, changes: Changes) ->
     for i in left_out:
         del changes[i]
     for i, labels in changes.items():
-        before = [trim(part) for part in lines.rows[i][place].split(table.lists.separator)]
-        removed = {names[c] for c, _, value in labels if value == 0}
-        kept = [name for name in before if name in names and name not in removed]
-        added = [names[c] for c, _, value in labels if value == 1 and names[c] not in kept]
-        lines.rows[i][place] = separator.join([*kept, *added]) or table.lists.no_label or "none"
+        cell = _changed_list(lines.rows[i][place], labels, names, separator)
+        lines.rows[i][place] = cell or table.lists.no_label or "none"
     return len(left_out)
+
+
+def _changed_list(cell: str, labels: Sequence[tuple[int, int, int]], names: Sequence[str], separator: str) -> str:
+    """A list without the labels that verdicts removed, and with those that they added at its end."""
+    members = [name for name in map(trim, cell.split(separator.strip(" "))) if name in names]
+    removed = {names[c] for c, _, value in labels if value == 0}
+    members = [name for name in members if name not in removed]
+    return separator.join([*members, *(names[c] for c, _, value in labels if value == 1)])
 
 
 def _write(lines: _Lines, args: argparse.Namespace, console: Console) -> None:

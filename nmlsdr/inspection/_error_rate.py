@@ -67,12 +67,12 @@ def read_error_rate(path: str, form: Form) -> ErrorRate | None:
     wrong = Counter[int]()
     for _, cells in lines:
         line = {name: fold(cell) for name, cell in zip(header, cells, strict=False)}
-        given = {"add": 0, "remove": 1}.get(line.get("suggest", ""))
+        label = {"add": 0, "remove": 1}.get(line.get("suggest", ""))
         verdict = line.get("verdict", "")
-        if line.get("kind") != "random" or given is None or verdict in OPEN:
+        if line.get("kind") != "random" or label is None or verdict in OPEN:
             continue
-        value = given if verdict == "keep" else VERDICTS.get(verdict, UNCLEAR)
+        value = label if verdict == "keep" else VERDICTS.get(verdict, UNCLEAR)
         if value != UNCLEAR:
-            decided[given] += 1
-            wrong[given] += value != given
+            decided[label] += 1
+            wrong[label] += value != label
     return ErrorRate((wrong[0], wrong[1]), (decided[0], decided[1])) if decided else None

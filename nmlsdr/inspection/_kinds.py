@@ -38,7 +38,7 @@ def list_in_turn(suspects: Suspects, queries: Queries) -> Suspects:
             np.append(2 * np.arange(n_doubtful), 2 * np.arange(n_listed - n_doubtful) + 1), kind="stable"
         )
         parts = zip(doubtful, unknown, strict=True)
-        return [np.append(known, some[: n_listed - n_doubtful])[order] for known, some in parts]
+        return [np.append(known, values[: n_listed - n_doubtful])[order] for known, values in parts]
 
     return Suspects(find, n_suspects + n_unknown)
 

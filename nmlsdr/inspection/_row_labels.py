@@ -64,14 +64,14 @@ def read_row_labels(
     path, table, ids, id_name, label_names, encoding
         As for `read_verdicts`.
     given : ndarray of shape (n_samples, n_labels)
-        1, 0, and -1 where a label is unknown.
+        1, 0, and -1 if a label is unknown.
     label_list : LabelList, default=None
         How the labels of a row are listed in one cell. None: each label has a column.
 
     Returns
     -------
     ndarray of shape (n_samples, n_labels), int64, or None
-        1 and 0 where the file has a label that differs from the given one, -2 where it cannot be told, otherwise -1. A
+        1 and 0 if the file has a label that differs from the given one, -2 if it cannot be told, otherwise -1. A
         known label that is as it was is no verdict, because nobody may have looked at it.
 
     Raises
@@ -82,39 +82,55 @@ def read_row_labels(
     ids = None if ids is None else list(map(str, ids))
     form = Form(max_bytes=LARGEST, known_words=[*label_names, *(ids or ())], likely_encoding=encoding)
     header, lines = read_lines(os.fspath(path), form, keep_case=True)
-    folded = [name.lower() for name in header]
-    named = [label_list.column] if label_list is not None else [name for name in label_names if name in header]
-    if {"label", "verdict"} <= {*folded} or not {*named} & {*header}:
+    columns = _label_columns(header, label_names, label_list)
+    if not columns:
         return None
-    key = next((name for name in ((id_name or "").strip().lower(), "id") if name in folded), "id")
-    known = {"check": check_rows(table, given), key: ids}
-    ways = {name: places_of(texts) for name, texts in known.items() if texts is not None and name in folded}
-    if not ways:
+    folded = [name.lower() for name in header]
+    keys = _row_keys(folded, table, given, ids, id_name)
+    if not keys:
         raise InputError(f"{path} has neither the column 'check' nor the ids of the table; give the file as written.")
-    for name in named:
+    for name in columns:
         if header.count(name) != 1:
             raise InputError(f"{path} has more than one column {name!r}; delete one of them.")
     reader = _Cells(given.shape[1], {name: c for c, name in enumerate(label_names)}, label_list)
-    found = np.full(given.shape, -1, dtype=np.int64)
-    news = dict.fromkeys(ways, 0)
+    labels = np.full(given.shape, -1, dtype=np.int64)
+    not_in_table = dict.fromkeys(keys, 0)
     for number, cells in lines:
-        here = f"{path}, line {number}"
+        place = f"{path}, line {number}"
         if len(cells) != len(header):
-            raise InputError(f"{here}: {len(cells)} cells, but the header has {len(header)}; correct this line.")
-        values = reader.values({name: cells[header.index(name)] for name in named}, here)
+            raise InputError(f"{place}: {len(cells)} cells, but the header has {len(header)}; correct this line.")
+        values = reader.values({name: cells[header.index(name)] for name in columns}, place)
         if (values == -1).all():
             continue
         try:
-            i = find_row({name: cells[folded.index(name)] for name in ways}, ways, news)
+            i = find_row({name: cells[folded.index(name)] for name in keys}, keys, not_in_table)
         except LookupError as reason:
-            raise InputError(f"{here}: {reason}; give the file with all its columns and its table.") from None
+            raise InputError(f"{place}: {reason}; give the file with all its columns and its table.") from None
         values[values == given[i]] = -1
-        if ((found[i] != -1) & (values != -1) & (found[i] != values)).any():
-            raise InputError(f"{here}: a second and different label of row {i}; delete one of the lines.")
-        found[i] = np.where(values == -1, found[i], values)
-    for note in notes_on_rows(news):
+        if ((labels[i] != -1) & (values != -1) & (labels[i] != values)).any():
+            raise InputError(f"{place}: a second and different label of row {i}; delete one of the lines.")
+        labels[i] = np.where(values == -1, labels[i], values)
+    for note in notes_on_rows(not_in_table):
         warnings.warn(f"{path}: {note}.", stacklevel=2)
-    return found
+    return labels
+
+
+def _label_columns(header: Sequence[str], label_names: Sequence[str], label_list: LabelList | None) -> list[str]:
+    """The columns of a file that have labels of whole rows; none if it is a list of single annotations."""
+    if {"label", "verdict"} <= {name.lower() for name in header}:
+        return []
+    names = label_names if label_list is None else [label_list.column]
+    return [name for name in names if name in header]
+
+
+def _row_keys(
+    header: Sequence[str], table: Any, given: NDArray[Any], ids: Sequence[str] | None, id_name: str | None
+) -> dict[str, dict[str, list[int]]]:
+    """The rows that have each check and each id, for those of these columns that the file has."""
+    names = ((id_name or "").strip().lower(), "id")
+    id_column = next((name for name in names if name in header), "id")
+    texts = {"check": check_rows(table, given), id_column: ids}
+    return {name: places_of(cells) for name, cells in texts.items() if cells is not None and name in header}
 
 
 class _Cells(NamedTuple):
@@ -124,33 +140,32 @@ class _Cells(NamedTuple):
     labels: Mapping[str, int]
     label_list: LabelList | None
 
-    def values(self, cells: Mapping[str, str], here: str) -> NDArray[np.int64]:
+    def values(self, cells: Mapping[str, str], place: str) -> NDArray[np.int64]:
         """The labels of the line: 1, 0, -2 and -1."""
         values = np.full(self.n_labels, -1, dtype=np.int64)
         if self.label_list is not None:
-            return self._listed(unescape_formula(cells[self.label_list.column]).strip(), here)
+            return self._listed(unescape_formula(cells[self.label_list.column]).strip(), place)
         for name, cell in cells.items():
             word = fold(unescape_formula(cell))
             value = -1 if word in OPEN else VERDICTS.get(word)
             if value is None:
-                raise InputError(f"{here}: {cell!r} is not a label of {name!r}; give 1, 0, unclear or nothing.")
+                raise InputError(f"{place}: {cell!r} is not a label of {name!r}; give 1, 0, unclear or nothing.")
             values[self.labels[name]] = value
         return values
 
-    def _listed(self, cell: str, here: str) -> NDArray[np.int64]:
+    def _listed(self, cell: str, place: str) -> NDArray[np.int64]:
         """The labels of a list: 0 for those that it does not name."""
-        assert self.label_list is not None
-        no_label = self.label_list.no_label
+        label_list = self.label_list or LabelList()
         word = fold(cell)
-        if word in OPEN or (word == "unclear" and cell not in self.labels):
-            return np.full(self.n_labels, -1 if word in OPEN else UNCLEAR, dtype=np.int64)
+        if cell not in self.labels and word in (*OPEN, "unclear"):
+            return np.full(self.n_labels, UNCLEAR if word == "unclear" else -1, dtype=np.int64)
         values = np.zeros(self.n_labels, dtype=np.int64)
-        if cell not in self.labels and (cell == no_label or word in NO_LABEL):
+        if cell not in self.labels and (cell == label_list.no_label or word in NO_LABEL):
             return values
-        for name in filter(None, (part.strip() for part in cell.split(self.label_list.separator))):
+        for name in filter(None, map(str.strip, cell.split(label_list.separator))):
             if name not in self.labels:
-                more = f"; give labels of the table with {self.label_list.separator!r} between them"
-                raise InputError(f"{here}: the table has no label {name!r}{more}.")
+                advice = f"give labels of the table with {label_list.separator!r} between them"
+                raise InputError(f"{place}: the table has no label {name!r}; {advice}.")
             values[self.labels[name]] = 1
         return values
 

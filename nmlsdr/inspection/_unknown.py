@@ -117,38 +117,39 @@ def rank_unknown(
     if len(shape := np.shape(X)) != 2:
         raise InputError(f"X must be 2-D, one row for each sample, got {len(shape)} dimensions.")
     labels = check_labels(y, n_samples=shape[0], labeled=labeled)
+    unknown = _unknown_entries(labels, verdicts)
+    rows = np.flatnonzero(unknown.any(axis=1))
+    n_listed = len(rows) * unknown.shape[1] if n is None else int(n)
+    if not len(rows) or not n_listed:
+        return Queries(rows[:0], rows[:0], np.zeros(0))
+    candidates = _safe_indexing(X, rows)
+    p = _probabilities(model, candidates, labels)
+    hashes = hash_rows(candidates, len(rows))
+    if labels.single:
+        place = np.lexsort((hashes, p.max(axis=1)))[:n_listed]
+        label = p[place].argmax(axis=1)
+    else:
+        turns = np.random.default_rng(random_state).permutation(p.shape[1])
+        place, label = _by_turns(p, unknown[rows], hashes, turns, n_listed, by == "row")
+    return Queries(rows[place], label, p[place, label])
+
+
+def _unknown_entries(labels: Labels, verdicts: ArrayLike | None) -> NDArray[np.bool_]:
+    """Which entries a person can be asked about; in 1-D y all of a row."""
     unknown = ~labels.known
     if verdicts is not None:
         V = np.asarray(verdicts, dtype=np.float64)
         if V.shape != unknown.shape:
             raise InputError(f"verdicts must have the shape of the labels, {unknown.shape}, got {V.shape}.")
         unknown &= np.isnan(V) | (V == -1)
-    if labels.single:
-        unknown &= unknown.all(axis=1, keepdims=True)
-    rows = np.flatnonzero(unknown.any(axis=1))
-    most = len(rows) * unknown.shape[1] if n is None else int(n)
-    if not len(rows) or not most:
-        return Queries(rows[:0], rows[:0], np.zeros(0))
-    candidates = _safe_indexing(X, rows)
-    p = _probabilities(model, candidates, labels)
-    hashes = hash_rows(candidates, len(rows))
-    if labels.single:
-        place = np.lexsort((hashes, p.max(axis=1)))[:most]
-        label = p[place].argmax(axis=1)
-    else:
-        turns = np.random.default_rng(random_state).permutation(p.shape[1])
-        columns = [_uncertain(p[:, c], unknown[rows, c], hashes, most) for c in turns]
-        place, turn = _entries_by_turns(columns) if by == "entry" else _rows_by_turns(columns, most)
-        place = place[:most]
-        label = turns[turn[:most]]
-    return Queries(rows[place], label, p[place, label])
+    return unknown & unknown.all(axis=1, keepdims=True) if labels.single else unknown
 
 
 def _probabilities(model: Any, X: Any, labels: Labels) -> NDArray[np.float64]:
     """Probabilities of these rows, a column for each label of y."""
-    found = model.predict_proba(X)
+    predicted = model.predict_proba(X)
     classes = getattr(model, "classes_", None)
-    n_predicted = len(found) if isinstance(found, list) else np.shape(found)[1]
+    n_predicted = len(predicted) if isinstance(predicted, list) else np.shape(predicted)[1]
     n_labels = labels.Y.shape[1]
     one_label = n_labels == 1 and isinstance(classes, np.ndarray)  # scikit-learn predicts both of its classes
     if labels.single:
@@ -156,12 +157,26 @@ def _probabilities(model: Any, X: Any, labels: Labels) -> NDArray[np.float64]:
     else:
         unequal = n_predicted != n_labels and not one_label
     if unequal:
-        what = "classes" if labels.single else "labels"
-        raise InputError(f"The model predicts {n_predicted} {what}, y has {n_labels}; give the {what} of its fit.")
-    p = columns_of_classes(found, classes, labels)
+        noun = "classes" if labels.single else "labels"
+        raise InputError(f"The model predicts {n_predicted} {noun}, y has {n_labels}; give the {noun} of its fit.")
+    p = columns_of_classes(predicted, classes, labels)
     if not ((p >= 0) & (p <= 1)).all():
         raise InputError("predict_proba must return numbers in [0, 1], got others; give a model that predicts them.")
     return p
+
+
+def _by_turns(
+    p: NDArray[np.float64],
+    unknown: NDArray[np.bool_],
+    hashes: NDArray[np.uint64],
+    turns: NDArray[np.intp],
+    n: int,
+    whole_rows: bool,
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The places and labels of the n entries, or rows, that the labels take in these turns."""
+    columns = [_uncertain(p[:, c], unknown[:, c], hashes, n) for c in turns]
+    place, turn = _rows_by_turns(columns, n) if whole_rows else _entries_by_turns(columns)
+    return place[:n], turns[turn[:n]]
 
 
 def _uncertain(

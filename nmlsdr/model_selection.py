@@ -156,11 +156,11 @@ def _as_array(labels: Labels) -> NDArray[Any]:
 
 def _with_nulls(y: Any, labels: Labels) -> NDArray[Any]:
     """As `_as_array`, with NaN for nulls in columns: next to known 1s only, -1 would be taken for 0."""
-    given = _as_array(labels)
+    numbers = _as_array(labels)
     if labels.single or labels.known.all() or (labels.names is not None and not hasattr(y, "columns")):  # label sets
-        return given
+        return numbers
     null = np.isnan(numbers_or_nan(y, "y"))
-    return np.where(null, np.nan, given) if null.any() else given
+    return np.where(null, np.nan, numbers) if null.any() else numbers
 
 
 def _known_rows(X: Any, labels: Labels, groups: Any) -> tuple[NDArray[np.intp], tuple[Any, NDArray[Any], Any]]:
@@ -247,18 +247,18 @@ def cross_val_proba(
     """
     X, n_samples = indexable(X)[0], _num_samples(X)
     labels = _read(X, y)
-    given = _with_nulls(y, labels)
+    y_array = _with_nulls(y, labels)
     splitter = cv if isinstance(cv, LabeledRowsSplit) else LabeledRowsSplit(cv)
     proba = np.full(labels.Y.shape, np.nan)
     tested = np.zeros(n_samples, dtype=np.intp)
-    for train, test in splitter.split(X, given, groups):
-        both = np.intersect1d(train, test)
-        if both.size:
-            raise InputError(f"cv returned row {both[0]} both for training and for testing; use separate rows.")
+    for train, test in splitter.split(X, y_array, groups):
+        overlap = np.intersect1d(train, test)
+        if overlap.size:
+            raise InputError(f"cv returned row {overlap[0]} both for training and for testing; use separate rows.")
         sliced = _check_method_params(X, params or {}, train)
-        model = clone(estimator).fit(_safe_indexing(X, train), given[train], **sliced)
-        found = model.predict_proba(_safe_indexing(X, test))
-        proba[test] = columns_of_classes(found, model.classes_, labels)
+        model = clone(estimator).fit(_safe_indexing(X, train), y_array[train], **sliced)
+        predicted = model.predict_proba(_safe_indexing(X, test))
+        proba[test] = columns_of_classes(predicted, model.classes_, labels)
         tested[test] += 1
     wrong = labels.labeled & (tested != 1)
     if wrong.any():
@@ -269,19 +269,21 @@ def cross_val_proba(
     return proba
 
 
-def columns_of_classes(found: Any, classes: Any, labels: Labels) -> NDArray[np.float64]:
+def columns_of_classes(predicted: Any, classes: Any, labels: Labels) -> NDArray[np.float64]:
     """Probabilities with a column for every label, 0 for those that are missing on the training side."""
     if labels.single:
-        columns = np.zeros((len(found), len(labels.classes)))
-        columns[:, np.searchsorted(labels.classes, np.asarray(classes, labels.classes.dtype))] = found
+        columns = np.zeros((len(predicted), len(labels.classes)))
+        columns[:, np.searchsorted(labels.classes, np.asarray(classes, labels.classes.dtype))] = predicted
         return columns
     if len(labels.classes) == 1 and isinstance(classes, np.ndarray):  # scikit-learn takes one column for classes
-        found = [found]
+        predicted = [predicted]
         classes = [classes]
-    if not isinstance(found, list):
-        return np.asarray(_probabilities(found, len(labels.classes)), dtype=np.float64)
-    pairs = zip(found, classes, strict=True)  # one (n, classes seen) for each label, as scikit-learn's classifiers give
-    return np.column_stack([part[:, list(seen).index(1)] if 1 in seen else np.zeros(len(part)) for part, seen in pairs])
+    if not isinstance(predicted, list):
+        return np.asarray(_probabilities(predicted, len(labels.classes)), dtype=np.float64)
+    # One array (n, known classes) for each label, as the classifiers of scikit-learn predict.
+    pairs = zip(predicted, classes, strict=True)
+    positive = [p[:, list(known).index(1)] if 1 in known else np.zeros(len(p)) for p, known in pairs]
+    return np.column_stack(positive)
 
 
 # ---------------------------------------------------------------- scorers
@@ -298,10 +300,10 @@ class _Scorer:
         self._sign = -1 if measure.is_loss else 1
 
     def __call__(self, estimator: Any, X: Any, y_true: Any) -> float:
-        found = rank_scores(estimator, X) if self.measure.ranks else estimator.predict(X)
-        return self._sign * self._score_func(y_true, found)
+        scores = rank_scores(estimator, X) if self.measure.ranks else estimator.predict(X)
+        return self._sign * self._score_func(y_true, scores)
 
-    def _score_func(self, y_true: Any, found: Any) -> float:
+    def _score_func(self, y_true: Any, y_score: Any) -> float:
         truth = numbers_or_nan(y_true, "y")
         if truth.ndim != 2:
             raise InputError(
@@ -317,7 +319,7 @@ class _Scorer:
                 stacklevel=3,
             )
             return float("nan")
-        return self.measure.function(truth, _probabilities(found, truth.shape[1]))
+        return self.measure.function(truth, _probabilities(y_score, truth.shape[1]))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.measure.function.__name__}, greater_is_better={self._sign > 0})"

@@ -176,12 +176,12 @@ def fetch_dataset(name: str, data_home: Path_ | None = None, *, source: str | No
     info = dataset_info(name, source)
     folder = find_data_home(data_home) / info["folder"]
     report = verify_dataset(name, data_home)
-    for found in report:
-        if found["state"] in ("wrong", "unreadable"):
-            raise DataFileError(f"{found['file']} is not the expected file ({found['state']}); move it away first.")
+    for entry in report:
+        if entry["state"] in ("wrong", "unreadable"):
+            raise DataFileError(f"{entry['file']} is not the expected file ({entry['state']}); move it away first.")
     return [
-        _download(info["files"][found["role"]], folder) if found["state"] == "missing" else Path(found["file"])
-        for found in report
+        _download(info["files"][entry["role"]], folder) if entry["state"] == "missing" else Path(entry["file"])
+        for entry in report
     ]
 
 

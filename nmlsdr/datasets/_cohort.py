@@ -97,18 +97,18 @@ def make_cohort(*, n_per_group: int = 2166, random_state: Any = None) -> Bunch:
     train = order[n_test:]
     test = order[:n_test]
     rule_target = apply_rules(counts[train], names)
-    kept = np.flatnonzero((counts[train] > 0).sum(axis=0) >= FEWEST_PATIENTS)
+    columns = np.flatnonzero((counts[train] > 0).sum(axis=0) >= FEWEST_PATIENTS)
     target = GROUP_LABELS[group].astype(np.int64)
     return Bunch(
-        data=counts[np.ix_(train, kept)].astype(np.float64),
+        data=counts[np.ix_(train, columns)].astype(np.float64),
         target=target[train],
         rule_target=rule_target,
-        test_data=counts[np.ix_(test, kept)].astype(np.float64),
+        test_data=counts[np.ix_(test, columns)].astype(np.float64),
         test_target=target[test],
-        feature_names=[names[j] for j in kept],
+        feature_names=[names[j] for j in columns],
         label_names=list(load_rules()["labels"]),
-        DESCR=f"SIMULATED cohort: {n} patients ({train.size} train, {test.size} test), {kept.size} codes that at least "
-        f"{FEWEST_PATIENTS} training patients have. No number in here comes from a patient.",
+        DESCR=f"SIMULATED cohort: {n} patients ({train.size} train, {test.size} test), {columns.size} codes that at "
+        f"least {FEWEST_PATIENTS} training patients have. No number in here comes from a patient.",
     )
 
 
@@ -124,9 +124,9 @@ def _records(group: NDArray[np.intp], rng: np.random.Generator) -> tuple[list[st
     for system, (n_kept, n_all) in CODES.items():
         listed = [name for name in parts if name.startswith(system)]
         n_other = n_kept - sum(int((parts[name] > 0).sum() >= 2 * FEWEST_PATIENTS) for name in listed)
-        other = _other_codes(system, n_all - len(listed))
-        frequent += other[:n_other]
-        rare += other[n_other:]
+        unlisted = _other_codes(system, n_all - len(listed))
+        frequent += unlisted[:n_other]
+        rare += unlisted[n_other:]
     parts.update(_ordinary_codes(frequent, group, rng))
     for name in rare:  # of at most nine patients, so that the selection of codes drops it again
         parts[name] = np.zeros(group.size, dtype=np.int16)

@@ -157,14 +157,13 @@ def paper_split(name: str, data_home: Path_ | None = None) -> Bunch:
     drop = rules.get("drop", [])
     train = load_mulan(train_file, xml, drop=drop, n_rows=rules.get("n_train"))
     test = load_mulan(test_file, xml, drop=drop)
-    for key in ("feature_names", "label_names"):
-        if train[key] != test[key]:
-            raise DataFileError(f"{test_file}: its attributes are not those of {train_file}; get both files again.")
+    if (train.feature_names, train.label_names) != (test.feature_names, test.label_names):
+        raise DataFileError(f"{test_file}: its attributes are not those of {train_file}; get both files again.")
     X, test_X = (part.data.toarray() if hasattr(part.data, "toarray") else part.data for part in (train, test))
     features = np.flatnonzero((X[:1] != X).any(axis=0))
     labels = np.flatnonzero(train.target.any(axis=0))
-    said = ", train and test swapped" * bool(rules.get("swap")) + "".join(f", without {name}" for name in drop)
-    said += f", the first {rules['n_train']} rows of train" if "n_train" in rules else ""
+    remarks = ", train and test swapped" * bool(rules.get("swap")) + "".join(f", without {name}" for name in drop)
+    remarks += f", the first {rules['n_train']} rows of train" if "n_train" in rules else ""
     return Bunch(
         data=X[:, features],
         target=train.target[:, labels],
@@ -173,5 +172,5 @@ def paper_split(name: str, data_home: Path_ | None = None) -> Bunch:
         feature_names=[train.feature_names[j] for j in features],
         label_names=[train.label_names[j] for j in labels],
         DESCR=f"{info['name']} ({info['subject']}): {X.shape[0]} train and {test_X.shape[0]} test rows, {features.size}"
-        f" features and {labels.size} labels, from the official files{said}. See {info['home']}.",
+        f" features and {labels.size} labels, from the official files{remarks}. See {info['home']}.",
     )

@@ -149,13 +149,13 @@ def make_toy(
 
 def _memberships(n_samples: int, rng: np.random.Generator) -> np.ndarray:
     """Draw the 0/1 labels (n_samples, 4): one class by construction, further ones by OVERLAPS."""
-    own = np.arange(n_samples) * N_CLASSES // n_samples  # classes of equal size, in order
+    first_class = np.arange(n_samples) * N_CLASSES // n_samples  # classes of equal size, in order
     target = np.zeros((n_samples, N_CLASSES), dtype=np.int64)
-    target[np.arange(n_samples), own] = 1
+    target[np.arange(n_samples), first_class] = 1
     for a, b, share in OVERLAPS:
-        for here, there in ((a, b), (b, a)):
-            rows = np.flatnonzero(own == here)
-            target[rng.choice(rows, size=round(share * rows.size), replace=False), there] = 1
+        for source, added in ((a, b), (b, a)):
+            rows = np.flatnonzero(first_class == source)
+            target[rng.choice(rows, size=round(share * rows.size), replace=False), added] = 1
     return target
 
 

@@ -114,7 +114,7 @@ class EmbeddingDisplay:
         """
         points = _embed(estimator, X)
         ratio = getattr(last_with(estimator, "dependence_ratio_"), "dependence_ratio_", None)
-        shares = ["", ""] if ratio is None else [f" ({one:.0%} of the dependence)" for one in ratio[:2]]
+        shares = ["", ""] if ratio is None else [f" ({share:.0%} of the dependence)" for share in ratio[:2]]
         names = [f"component {c}{share}" for c, share in enumerate(shares, start=1)]
         if y is not None:
             groups = _groups(check_labels(y, n_samples=len(points)), color_by)
@@ -146,7 +146,6 @@ class EmbeddingDisplay:
         self.ax_ = ax
         self.figure_ = ax.figure
         points = two_axes(self.points)
-        one = np.shape(self.points)[1] == 1
         drawn = drawn_rows(len(points), _MAX_POINTS, self.suspects)
         style: dict[str, Any] = {"s": 14, "alpha": 0.7, "linewidths": 0} | scatter
         self.scatters_ = []
@@ -155,29 +154,37 @@ class EmbeddingDisplay:
             color, marker = (_BACKGROUND[name], ".") if name in _BACKGROUND else next(looks)
             look = {"color": color, "marker": marker, "zorder": 1 if name in _BACKGROUND else 2} | style
             self.scatters_.append(ax.scatter(*points[rows & drawn].T, label=plain(f"{name} ({rows.sum()})"), **look))
-        self.rings_ = None
-        if self.suspects is not None and self.suspects.any():
-            self.rings_ = ax.scatter(
-                *points[self.suspects].T,
-                s=4 * float(np.max(style["s"])),
-                facecolors="none",
-                edgecolors=ax.xaxis.label.get_color(),
-                linewidths=1.0,
-                zorder=3,
-                label=f"suspect ({int(self.suspects.sum())})",
-            )
-        ax.set_xlabel(self.axis_names[0])
-        if one:
-            ax.set_yticks([])
-            ax.set_ylabel("(spread only to separate the points)")
-        else:
-            ax.set_ylabel(self.axis_names[1])
+        self.rings_ = self._draw_rings(points, 4 * float(np.max(style["s"])))
+        self._name_axes()
         if not drawn.all():
             ax.set_title(f"{int(drawn.sum())} of {len(points)} rows", fontsize="medium")
         if len(self.groups) > 1 or self.rings_ is not None:
             # To the right of the axes, because points fill every corner of them.
             ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize="small", borderaxespad=0)
         return self
+
+    def _draw_rings(self, points: NDArray[np.float64], size: float) -> Any:
+        """Draw a ring around each suspect; None if there are no suspects."""
+        if self.suspects is None or not self.suspects.any():
+            return None
+        return self.ax_.scatter(
+            *points[self.suspects].T,
+            s=size,
+            facecolors="none",
+            edgecolors=self.ax_.xaxis.label.get_color(),
+            linewidths=1.0,
+            zorder=3,
+            label=f"suspect ({int(self.suspects.sum())})",
+        )
+
+    def _name_axes(self) -> None:
+        """Write the names of the components at the axes; the second axis of a single component has no scale."""
+        self.ax_.set_xlabel(self.axis_names[0])
+        if np.shape(self.points)[1] == 1:
+            self.ax_.set_yticks([])
+            self.ax_.set_ylabel("(spread only to separate the points)")
+        else:
+            self.ax_.set_ylabel(self.axis_names[1])
 
 
 # ---------------------------------------------------------------- what is drawn
@@ -192,33 +199,46 @@ def _embed(estimator: Any, X: Any) -> NDArray[Any]:
     return np.asarray(whole.transform(X))
 
 
-def _groups(labels: Any, color_by: int | str | None) -> list[tuple[str, NDArray[np.bool_]]]:
+Groups = list[tuple[str, NDArray[np.bool_]]]
+
+
+def _groups(labels: Any, color_by: int | str | None) -> Groups:
     """One label's rows, or the most frequent sets of labels; the unlabelled rows last."""
     known = labels.classes if labels.names is None and labels.single else labels.names
     names = [f"label {c}" for c in range(labels.Y.shape[1])] if known is None else [str(name) for name in known]
-    given = labels.Y > 0.5
-    labeled = labels.labeled
-    if color_by is not None:
-        if isinstance(color_by, str) and color_by not in names:
-            raise InputError(f"color_by={color_by!r} is no label; the labels are {', '.join(names[:20])}.")
-        c = names.index(color_by) if isinstance(color_by, str) else check_count(color_by, "color_by", least=0)
-        if c >= len(names):
-            raise InputError(f"color_by={c} is above {len(names) - 1}, the last of the {len(names)} labels.")
-        labeled = labels.known[:, c]
-        groups = [(names[c], labeled & given[:, c]), ("not given", labeled & ~given[:, c])]
+    if color_by is None:
+        labeled = labels.labeled
+        groups = _groups_by_label_sets(labels, names)
     else:
-        sets, which, counts = np.unique(given[labeled], axis=0, return_inverse=True, return_counts=True)
-        code = np.full(len(labeled), -1)
-        code[labeled] = which.ravel()
-        common = np.argsort(-counts, kind="stable")
-        # Sets in the order of their first label, so that the legend reads like the columns.
-        shown = sorted(common[:_LARGEST_GROUPS], key=lambda s: tuple(~sets[s]))
-        groups = [
-            (" + ".join(names[c] for c in np.flatnonzero(sets[s]).tolist()) or "no label", code == s) for s in shown
-        ]
-        groups.append(("other labels", np.isin(code, common[_LARGEST_GROUPS:])))
+        c = _label_number(color_by, names)
+        positive = labels.Y[:, c] > 0.5
+        labeled = labels.known[:, c]
+        groups = [(names[c], labeled & positive), ("not given", labeled & ~positive)]
     groups.append(("unlabelled", ~labeled))
     return [(name, rows) for name, rows in groups if rows.any()]
+
+
+def _label_number(color_by: int | str, names: list[str]) -> int:
+    """The number of the label with this number or name."""
+    if isinstance(color_by, str) and color_by not in names:
+        raise InputError(f"color_by={color_by!r} is no label; the labels are {', '.join(names[:20])}.")
+    c = names.index(color_by) if isinstance(color_by, str) else check_count(color_by, "color_by", least=0)
+    if c >= len(names):
+        raise InputError(f"color_by={c} is above {len(names) - 1}, the last of the {len(names)} labels.")
+    return c
+
+
+def _groups_by_label_sets(labels: Any, names: list[str]) -> Groups:
+    """The rows of each of the most frequent sets of labels, and those of all other sets."""
+    positive = labels.Y[labels.labeled] > 0.5
+    sets, set_numbers, counts = np.unique(positive, axis=0, return_inverse=True, return_counts=True)
+    code = np.full(len(labels.labeled), -1)
+    code[labels.labeled] = set_numbers.ravel()
+    common = np.argsort(-counts, kind="stable")
+    # Sets in the order of their first label, so that the legend reads like the columns.
+    shown = sorted(common[:_LARGEST_GROUPS], key=lambda s: tuple(~sets[s]))
+    groups = [(" + ".join(names[c] for c in np.flatnonzero(sets[s]).tolist()) or "no label", code == s) for s in shown]
+    return [*groups, ("other labels", np.isin(code, common[_LARGEST_GROUPS:]))]
 
 
 # ---------------------------------------------------------------- what the pictures share

@@ -32,14 +32,19 @@ def readable(value: Any, longest: int = LONGEST) -> Any:
     'a\ufffdb\ufffd'
     """
     if isinstance(value, str):
-        hidden = (unicodedata.category(c) in _HIDDEN and c not in _JOINERS for c in value)
-        text = "".join("\ufffd" if hide else c for c, hide in zip(value, hidden, strict=True))
+        text = "".join(map(_visible, value))
         return text if len(text) <= longest else text[: longest - 1] + "…"
     if isinstance(value, Mapping):
         return {key: readable(entry, longest) for key, entry in value.items()}
     if isinstance(value, list | tuple):
         return [readable(entry, longest) for entry in value]
     return value
+
+
+def _visible(character: str) -> str:
+    """The character, or the mark that stands for one that would not be seen."""
+    hidden = unicodedata.category(character) in _HIDDEN and character not in _JOINERS
+    return "\ufffd" if hidden else character
 
 
 def read_asset(package: str, name: str) -> str:

@@ -27,10 +27,10 @@ def thumbnails(folder: str, names: Sequence[str]) -> list[list[str]]:
     """
     pillow = import_extra("PIL.ImageOps", "Showing pictures", "cli")
     root = Path(folder).resolve()
-    found = {"": ["", ""]}
+    shown = {"": ["", ""]}
     used = 0
     for name in filter(None, dict.fromkeys(names)):
-        found[name] = [f"{name} (not a picture below the folder of the data)", ""]
+        shown[name] = [f"{name} (not a picture below the folder of the data)", ""]
         try:
             path = root / name
             if path.resolve() != path or not path.is_relative_to(root) or not path.is_file():
@@ -40,8 +40,8 @@ def thumbnails(folder: str, names: Sequence[str]) -> list[list[str]]:
         except (OSError, ValueError, SyntaxError, pillow.Image.DecompressionBombError, Warning):
             continue
         used += len(uri)
-        found[name] = [name, uri] if used <= MOST_BYTES else [f"{name} (the page has no room for it)", ""]
-    return [found[name] for name in names]
+        shown[name] = [name, uri] if used <= MOST_BYTES else [f"{name} (the page has no room for it)", ""]
+    return [shown[name] for name in names]
 
 
 def _data_uri(pillow: Any, path: Path) -> str:

@@ -97,41 +97,43 @@ def estimate_mistakes(scores: ArrayLike, y: Any, *, labeled: Any = None) -> Mist
     if not np.isfinite(values[labels.labeled]).all():
         raise InputError("scores of labelled rows must be finite; predict all of them.")
 
-    def of(at: Any) -> Mistakes:
-        return _intervals(values[:, at], dataclasses.replace(labels, Y=labels.Y[:, at], known=labels.known[:, at]))
+    def intervals_of(columns: Any) -> Mistakes:
+        part = dataclasses.replace(labels, Y=labels.Y[:, columns], known=labels.known[:, columns])
+        return _intervals(values[:, columns], part)
 
-    found, *each = map(of, [slice(None), *([c] for c in range(values.shape[1]))])
-    return found._replace(wrong=(found.wrong[0], max(found.wrong[1], sum(one.wrong[1] for one in each))))
+    pooled = intervals_of(slice(None))
+    bounds_by_label = [intervals_of([c]).wrong[1] for c in range(values.shape[1])]
+    return pooled._replace(wrong=(pooled.wrong[0], max(pooled.wrong[1], sum(bounds_by_label))))
 
 
 def _intervals(values: NDArray[np.float64], labels: Labels) -> Mistakes:
     """The intervals, if mistakes are equally likely in all of these labels."""
     values = values[labels.labeled]
     known = labels.known[labels.labeled]
-    given = labels.Y[labels.labeled] > 0.5
+    positive = labels.Y[labels.labeled] > 0.5
     M = int(known.sum())
-    G = int(given.sum())
+    G = int(positive.sum())
     if not G:
         return Mistakes((0.0, float(M)), (0.0, 0.0))
-    highest = _forgotten_share(values, given, known)
+    highest = _forgotten_share(values, positive, known)
     rates = flip_rate_interval(values, labels)
 
     def positives(h: float, r: float) -> float:
         return float(np.clip((G - r * M) / max(1.0 - h - r, 1e-9), 0.0, M))
 
-    few = positives(0.0, rates[1])
-    many = positives(highest, rates[0])
-    wrong = [min(float(G), bound) for bound in (rates[0] * (M - many), rates[1] * (M - few))]
-    return Mistakes((0.0, min(float(M - G), highest * many)), (wrong[0], wrong[1]))
+    fewest = positives(0.0, rates[1])
+    most_true = positives(highest, rates[0])
+    wrong = [min(float(G), bound) for bound in (rates[0] * (M - most_true), rates[1] * (M - fewest))]
+    return Mistakes((0.0, min(float(M - G), highest * most_true)), (wrong[0], wrong[1]))
 
 
-def _forgotten_share(scores: NDArray[np.float64], given: NDArray[np.bool_], known: NDArray[np.bool_]) -> float:
+def _forgotten_share(scores: NDArray[np.float64], positive: NDArray[np.bool_], known: NDArray[np.bool_]) -> float:
     """Highest share of the true labels that was forgotten."""
     ones = np.zeros(4)
     chosen = np.zeros(4)
-    for c in np.flatnonzero((given & known).any(axis=0)):
+    for c in np.flatnonzero((positive & known).any(axis=0)):
         rows = known[:, c]
-        falling = given[rows, c][np.argsort(-scores[rows, c], kind="stable")]
+        falling = positive[rows, c][np.argsort(-scores[rows, c], kind="stable")]
         sizes = np.ceil(SHARES * falling.sum()).astype(int)
         ones += np.cumsum(falling)[sizes - 1]
         chosen += sizes

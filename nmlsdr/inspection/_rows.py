@@ -49,12 +49,12 @@ def check_rows(table: Any, y: NDArray[Any]) -> NDArray[Any]:
     >>> check_rows([[1.0, 2.0], [3.0, 4.0], [1.0, 2.0]], np.array([[0], [0], [1]])).tolist()
     ['a3a1745b', 'a17ccdeb', 'bf9c4800']
     """
-    found = hash_rows(table, len(y)) >> _SHOWN
-    for more in (lambda _: hash_rows(y, len(y)), _order):
-        _, place, counts = np.unique(found, return_inverse=True, return_counts=True)
+    hashes = hash_rows(table, len(y)) >> _SHOWN
+    for tie_breaker in (lambda _: hash_rows(y, len(y)), _order):
+        _, place, counts = np.unique(hashes, return_inverse=True, return_counts=True)
         if len(counts) < len(y):
-            found = np.where(counts[place] > 1, found ^ (more(place) >> _SHOWN), found)
-    return np.array([f"{_FIRST + one:x}" for one in found.tolist()], dtype=object)
+            hashes = np.where(counts[place] > 1, hashes ^ (tie_breaker(place) >> _SHOWN), hashes)
+    return np.array([f"{_FIRST + number:x}" for number in hashes.tolist()], dtype=object)
 
 
 def _order(place: NDArray[np.intp]) -> Hashes:
@@ -108,10 +108,10 @@ def _of_cells(cells: Sequence[Any]) -> Hashes:
             numbers[k] = float(cell)
         except (TypeError, ValueError):
             texts[k] = "" if is_null(cell) else trim(str(cell))
-    found = hash_numbers(numbers)
+    hashes = hash_numbers(numbers)
     texts = {k: text for k, text in texts.items() if text}  # a missing cell is NaN
-    found[list(texts)] = _of_texts(texts.values())
-    return found
+    hashes[list(texts)] = _of_texts(texts.values())
+    return hashes
 
 
 def _of_texts(texts: Iterable[str]) -> Hashes:
@@ -122,7 +122,7 @@ def _of_texts(texts: Iterable[str]) -> Hashes:
 
 def places_of(names: Iterable[Any]) -> dict[str, list[int]]:
     """Return the rows that have each check, or each id."""
-    found: dict[str, list[int]] = {}
+    places: dict[str, list[int]] = {}
     for i, name in enumerate(names):
-        found.setdefault(str(name), []).append(i)
-    return found
+        places.setdefault(str(name), []).append(i)
+    return places

@@ -107,8 +107,10 @@ def boost_trees(
     Y = np.ascontiguousarray(Y[:, label_order])
     fold = (np.random.default_rng(0).permutation(n_samples) % forest.FOLDS).astype(np.int32)
     known = ~np.isnan(Y)
-    others = [fold != a for a in range(forest.FOLDS)]
-    means = [np.where(known, Y, 0.0)[each].sum(axis=0) / np.maximum(known[each].sum(axis=0), 1) for each in others]
+    training_rows = [fold != a for a in range(forest.FOLDS)]
+    means = [
+        np.where(known, Y, 0.0)[each].sum(axis=0) / np.maximum(known[each].sum(axis=0), 1) for each in training_rows
+    ]
     base = np.array(means, dtype=np.float32)
     columns, codes, cuts = _binned(X, random_state)
     tried = min(max(len(columns) // 2, 8), len(columns), _MOST_FEATURES)
@@ -117,7 +119,7 @@ def boost_trees(
     work = forest.FOLDS * (n_draws * tried * (n_sums + 8.0) + n_samples * (n_labels + 8.0))
     n_threads = worthwhile_threads(min(n_jobs, forest.FOLDS), work, each=forest.WORTH_A_THREAD)
     at_once = max(1, min(_ROUNDS_AT_ONCE, int(n_threads * forest.WORK / work)))
-    given = codes, Y.astype(np.float32), n_sums, fold, np.array([[tried, 1]], dtype=np.int32)
+    data = codes, Y.astype(np.float32), n_sums, fold, np.array([[tried, 1]], dtype=np.int32)
 
     def go_on(run: _Boosting, until: int) -> None:
         for first in range(len(run.errors), until, at_once):
@@ -129,7 +131,7 @@ def boost_trees(
             values = np.empty((*shape, n_labels), np.float32)
             weights = np.empty(shape, np.int32)
             grown = nodes, n_leaves, values, weights, errors
-            if not kernels.boost(*given, *settings, *grown, first, n_threads, simd()):
+            if not kernels.boost(*data, *settings, *grown, first, n_threads, simd()):
                 raise MemoryError("There is not enough memory to grow trees.")
             used = np.arange(most_leaves) < n_leaves[..., np.newaxis]
             n_before = len(run.values)
@@ -143,7 +145,7 @@ def boost_trees(
                 callback()
 
     leaves = [np.array([(-1, 0, 0.0)], forest.NODE)] * forest.FOLDS
-    n_rows = np.count_nonzero(others, axis=1)
+    n_rows = np.count_nonzero(training_rows, axis=1)
     runs = []
     for number, (depth, leaf) in enumerate(_CONTEST):
         seed = (random_state + (number + 1) * 2**32) % 2**64  # the forests' is below 2^32
@@ -162,16 +164,16 @@ def boost_trees(
     nodes = np.concatenate([tree for trees in zip(*run.nodes[:n_trees], strict=True) for tree in trees])  # fold by fold
     _put_back_labels(run.values, label_order)
     every = forest.joined(nodes, n_leaves.T.ravel(), X.shape[1], first.T.ravel())
-    found = forest.BoostedTrees(**every, values=run.values, weights=weights)
+    trees = forest.BoostedTrees(**every, values=run.values, weights=weights)
     del run, nodes
-    inner = found.feature >= 0
-    found.threshold[inner] = cuts[found.feature[inner], (found.threshold[inner] + 128).astype(int)]
-    found.feature[inner] = columns[found.feature[inner]]
+    inner = trees.feature >= 0
+    trees.threshold[inner] = cuts[trees.feature[inner], (trees.threshold[inner] + 128).astype(int)]
+    trees.feature[inner] = columns[trees.feature[inner]]
     O = np.empty(Y.shape)
-    for a, rows in enumerate(others):
-        model = replace(found, roots=found.roots[a * n_trees : (a + 1) * n_trees + 1])
+    for a, rows in enumerate(training_rows):
+        model = replace(trees, roots=trees.roots[a * n_trees : (a + 1) * n_trees + 1])
         O[~rows] = forest.summed(model, X[~rows], n_jobs, 1)
-    return found, as_given(O, order)
+    return trees, as_given(O, order)
 
 
 def _label_order(Y: np.ndarray) -> NDArray[np.intp]:
@@ -192,11 +194,11 @@ def _binned(X: Any, random_state: int) -> tuple[NDArray[np.int32], NDArray[np.in
     """
     (n_samples, n_features), is_sparse = X.shape, sparse.issparse(X)
     columns = np.arange(n_features, dtype=np.int32)
-    most = max(1000, _CODES // n_samples)
-    if n_features > most:
+    n_columns = max(1000, _CODES // n_samples)
+    if n_features > n_columns:
         filled = np.bincount(X.indices[X.data != 0], minlength=n_features) if is_sparse else np.count_nonzero(X, axis=0)
         order = np.lexsort((np.random.default_rng(random_state).permutation(n_features), -filled))
-        columns = np.sort(order[:most]).astype(np.int32)
+        columns = np.sort(order[:n_columns]).astype(np.int32)
     stored = X[:, columns].tocsc() if is_sparse else X
     codes = np.empty((len(columns), n_samples), np.int8)
     cuts = np.zeros((len(columns), _CUTS), np.float32)

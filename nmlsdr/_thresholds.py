@@ -22,12 +22,12 @@ def check_threshold(threshold: Any) -> None:
     """Refuse what is neither a rule nor a number in [0, 1] nor a list of such numbers."""
     if isinstance(threshold, str) and threshold in RULES:
         return
-    many = np.ndim(threshold) == 1 and len(threshold) > 0
-    if not many and not isinstance(threshold, Real):
+    is_list = np.ndim(threshold) == 1 and len(threshold) > 0
+    if not is_list and not isinstance(threshold, Real):
         rules = ", ".join(f'"{rule}"' for rule in RULES)
         raise InputError(f"threshold must be a number, {rules}, or one number per label, got {threshold!r}.")
     for value in np.ravel(threshold).tolist():
-        check_real(value, "each threshold" if many else "threshold", 0.0, 1.0)
+        check_real(value, "each threshold" if is_list else "threshold", 0.0, 1.0)
 
 
 def given_thresholds(threshold: Any, n_labels: int) -> np.ndarray:
@@ -93,27 +93,27 @@ def labels_forget_rate(scores: np.ndarray, labels: Labels, rate: float) -> float
     """
     if labels.single:
         return 0.0
-    scores, given = _known(scores, labels)
+    scores, Y = _known(scores, labels)
     M = len(scores)
     r = max(rate, 0.5 / M)
-    m = max(1, int(np.clip(unflipped(given.sum() / M, r) * M, 0, M)) // _CLEAREST_SHARE)
-    h0 = (m * (1.0 - _share_of_ones(-scores, given, m)) + r) / (m + 1)
+    m = max(1, int(np.clip(unflipped(Y.sum() / M, r) * M, 0, M)) // _CLEAREST_SHARE)
+    h0 = (m * (1.0 - _share_of_ones(-scores, Y, m)) + r) / (m + 1)
     return max((h0 + r) / 2, 0.5 / M)
 
 
 def _known(scores: np.ndarray, labels: Labels) -> tuple[np.ndarray, np.ndarray]:
     """Scores and labels of the known entries of the labelled rows; no copy where all are known."""
-    _, given, known = labels.labeled_part()
-    return (scores.ravel(), given.ravel()) if known is None else (scores[known], given[known])
+    _, Y, known = labels.labeled_part()
+    return (scores.ravel(), Y.ravel()) if known is None else (scores[known], Y[known])
 
 
-def _clearest_share(scores: np.ndarray, given: np.ndarray, tenths: int) -> tuple[float, int]:
+def _clearest_share(scores: np.ndarray, Y: np.ndarray, tenths: int) -> tuple[float, int]:
     """The share of 1s among so many tenths of the labels, those with the smallest scores, and their number."""
     m = min(len(scores), tenths * max(1, len(scores) // _CLEAREST_SHARE))
-    return _share_of_ones(scores, given, m), m
+    return _share_of_ones(scores, Y, m), m
 
 
-def _share_of_ones(scores: np.ndarray, given: np.ndarray, m: int) -> float:
+def _share_of_ones(scores: np.ndarray, Y: np.ndarray, m: int) -> float:
     """The share of 1s among the m labels with the smallest scores; equal scores at the limit count by their mean.
 
     Finding the limit takes a tenth of the time of sorting all scores.
@@ -121,7 +121,7 @@ def _share_of_ones(scores: np.ndarray, given: np.ndarray, m: int) -> float:
     largest = np.partition(scores, m - 1)[m - 1]
     below = scores < largest
     n_below = np.count_nonzero(below)
-    ones = given[below].sum() + (m - n_below) * given[scores == largest].mean()
+    ones = Y[below].sum() + (m - n_below) * Y[scores == largest].mean()
     return float(ones / m)
 
 
@@ -223,7 +223,7 @@ class Scored(NamedTuple):
     scores: np.ndarray
 
 
-def learned_cutoffs(rule: str, labels: Labels, rate: float, scores: np.ndarray, more: Any = 0.0) -> np.ndarray:
+def learned_cutoffs(rule: str, labels: Labels, rate: float, scores: np.ndarray, added_shares: Any = 0.0) -> np.ndarray:
     """One threshold per label by a rule.
 
     Parameters
@@ -245,16 +245,16 @@ def learned_cutoffs(rule: str, labels: Labels, rate: float, scores: np.ndarray, 
     ndarray of shape (n_labels,), float64
     """
     if rule == "f1":
-        scores, given = _known(scores, labels)
-        return np.full(labels.Y.shape[1], f1_cutoff(scores, rate) if (given > 0).any() else 0.5)
+        scores, shares_in_y = _known(scores, labels)
+        return np.full(labels.Y.shape[1], f1_cutoff(scores, rate) if (shares_in_y > 0).any() else 0.5)
     Y = labels.labeled_part().Y
     known = labels.known[labels.labeled]
     if rule == "prior":
-        given = known_shares(Y, known)
-        shares = np.clip(np.clip(unflipped(given, rate), 0.0, 1.0) + more, 0.0, 1.0)
-        return np.where(given + more > 0, prior_cutoffs(np.clip(scores, 0.0, 1.0), shares), np.inf)
+        shares_in_y = known_shares(Y, known)
+        shares = np.clip(np.clip(unflipped(shares_in_y, rate), 0.0, 1.0) + added_shares, 0.0, 1.0)
+        return np.where(shares_in_y + added_shares > 0, prior_cutoffs(np.clip(scores, 0.0, 1.0), shares), np.inf)
     pairs = zip(scores.T, known.T, np.any(Y, axis=0), strict=True)
-    return np.array([f1_cutoff(column[these], rate) if has_one else np.inf for column, these, has_one in pairs])
+    return np.array([f1_cutoff(column[entries], rate) if has_one else np.inf for column, entries, has_one in pairs])
 
 
 def cutoffs_with_verdicts(rule: str, before: Scored, after: Scored, rate: float) -> np.ndarray:
@@ -283,8 +283,8 @@ def cutoffs_with_verdicts(rule: str, before: Scored, after: Scored, rate: float)
     known = labels.known[rows]
     added = np.where(known, after.labels.Y[rows] - labels.Y[rows], 0.0)
     if rule == "prior":
-        more = np.maximum(added.sum(axis=0), 0.0) / np.maximum(known.sum(axis=0), 1) if added.sum() > 0 else 0.0
-        return learned_cutoffs(rule, labels, rate, after.scores, more)
+        added_shares = np.maximum(added.sum(axis=0), 0.0) / np.maximum(known.sum(axis=0), 1) if added.sum() > 0 else 0.0
+        return learned_cutoffs(rule, labels, rate, after.scores, added_shares)
     cutoffs = learned_cutoffs(rule, labels, rate, before.scores)
     later = after.scores[rows[after.labels.labeled]]
     for part in [slice(None)] if rule == "f1" else range(len(cutoffs)):

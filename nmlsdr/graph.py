@@ -167,8 +167,8 @@ def radius_neighbors(
 
 def as_distances(squared: np.ndarray, metric: str, out: np.ndarray | None = None) -> np.ndarray:
     """The distances that go with `squared_neighbors`: roots, or 1 - cos of unit rows, half of the square."""
-    found: np.ndarray = np.multiply(squared, 0.5, out=out) if metric == "cosine" else np.sqrt(squared, out=out)
-    return found
+    distances: np.ndarray = np.multiply(squared, 0.5, out=out) if metric == "cosine" else np.sqrt(squared, out=out)
+    return distances
 
 
 class ExactIndex:

@@ -165,10 +165,10 @@ def posterior(table: PosteriorTable, Y: Any, indices: Any, *, n_jobs: int | None
     True
     """
     Y, indices = _check_labels_and_indices(Y, indices)
-    wanted = (len(table.prior), table.n_neighbors)
-    given = (Y.shape[1], indices.shape[1])
-    if given != wanted:
-        raise InputError(f"The table was learned from {wanted} labels and neighbours, got {given}; pass as many.")
+    table_sizes = (len(table.prior), table.n_neighbors)
+    sizes = (Y.shape[1], indices.shape[1])
+    if sizes != table_sizes:
+        raise InputError(f"The table was learned from {table_sizes} labels and neighbours, got {sizes}; pass as many.")
     return look_up(table.posterior, Y, indices, n_jobs)
 
 

@@ -85,20 +85,20 @@ def hsic_projection(
     array([4.])
     """
     X = RowSums.of(X)
-    found = hsic_directions(X, check_row_weights(F, "F", X.shape[0]), n_components, solver=solver)
-    return found.components, found.eigenvalues
+    directions = hsic_directions(X, check_row_weights(F, "F", X.shape[0]), n_components, solver=solver)
+    return directions.components, directions.eigenvalues
 
 
 def hsic_directions(X: RowSums, F: np.ndarray, n_components: int | None = None, *, solver: str = "auto") -> Directions:
     """What `hsic_projection` computes, with the mean, the rank and the sum of all eigenvalues."""
     check_choice(solver, "solver", "auto", "eigsh", "svd")
     bound = min(F.shape[1], X.shape[1], X.shape[0] - 1)
-    wanted = check_components(n_components, bound, "min(n_labels, n_features, n_samples - 1)")
+    n_directions = check_components(n_components, bound, "min(n_labels, n_features, n_samples - 1)")
     with single_threaded_blas():
         mean = X.means()
         M = X.label_moment(F, mean)
         directions.refuse_no_dependence(M, X, F)
-        U, s = _left_singular_vectors(M, wanted, solver)
+        U, s = _left_singular_vectors(M, n_directions, solver)
         total = float(np.sum(M * M))
         # Where the features are far from 0, large sums cancel in M, and their rounding errors are no directions.
         above_rounding = directions.numerical_rank(s, directions.uncentred_size(mean, F), M.shape, np.float64)
@@ -106,17 +106,17 @@ def hsic_directions(X: RowSums, F: np.ndarray, n_components: int | None = None, 
     return replace(directions.finish(U, s, rank, n_components, X.dtype, mean), total=total)
 
 
-def _left_singular_vectors(M: np.ndarray, wanted: int, solver: str) -> tuple[np.ndarray, np.ndarray]:
+def _left_singular_vectors(M: np.ndarray, n_directions: int, solver: str) -> tuple[np.ndarray, np.ndarray]:
     if solver == "auto":
-        solver = "eigsh" if _eigsh_is_faster(M.shape, wanted) else "svd"
-    if solver == "eigsh" and wanted < min(M.shape):  # eigsh cannot return all of them
-        found = directions.leading_by_lanczos(lambda V: M.T @ V, lambda V: M @ V, M.shape[0], wanted)
-        if found is not None:
-            return found
+        solver = "eigsh" if _eigsh_is_faster(M.shape, n_directions) else "svd"
+    if solver == "eigsh" and n_directions < min(M.shape):  # eigsh cannot return all of them
+        vectors = directions.leading_by_lanczos(lambda V: M.T @ V, lambda V: M @ V, M.shape[0], n_directions)
+        if vectors is not None:
+            return vectors
     return directions.thin_svd(M)
 
 
-def _eigsh_is_faster(shape: tuple[int, int], wanted: int) -> bool:
+def _eigsh_is_faster(shape: tuple[int, int], n_directions: int) -> bool:
     """Whether Lanczos iterations beat the thin SVD.
 
     Time of "svd" over time of "eigsh" for random M of D x C, one thread (bench/bench_methods.py --part solver; all
@@ -129,7 +129,7 @@ def _eigsh_is_faster(shape: tuple[int, int], wanted: int) -> bool:
         5000 x 50    d = 2: .4     d = 10: .4
     """
     small, large = sorted(shape)
-    return small > 200 and wanted * max(5.0, 2.4 * (large / small) ** 2) < small
+    return small > 200 and n_directions * max(5.0, 2.4 * (large / small) ** 2) < small
 
 
 # ---------------------------------------------------------------- weights of the features

@@ -165,9 +165,9 @@ def propagate(
 def system_of(W: Any, Y: Any, alpha: Any, labeled: Any, n_jobs: int | None) -> System:
     """The system of arguments as `propagate` takes them."""
     graph = arguments.check_graph(W)
-    given, known = _given_labels(Y, labeled, graph.shape[0])
-    alpha = arguments.check_alpha(alpha, graph.shape[0], n_labels=given.shape[1])
-    return System(graph, given, alpha, known, check_n_jobs(n_jobs))
+    labels, known = _given_labels(Y, labeled, graph.shape[0])
+    alpha = arguments.check_alpha(alpha, graph.shape[0], n_labels=labels.shape[1])
+    return System(graph, labels, alpha, known, check_n_jobs(n_jobs))
 
 
 def propagate_signed(system: System, goal: Goal, out: np.ndarray | None = None) -> Propagation:
@@ -244,8 +244,8 @@ def propagate_checked(
         )
     residual = float(solved.residuals.max(initial=0.0))
     n_iter = int(solved.sweeps.max(initial=0))
-    most = 1.0 if system.clip else math.inf  # clipped, F and the solution lie in [0, 1]
-    error_bound = min(_error_bound(system, solved.residuals), most)
+    upper_bound = 1.0 if system.clip else math.inf  # clipped, F and the solution lie in [0, 1]
+    error_bound = min(_error_bound(system, solved.residuals), upper_bound)
     if not (silent or (solved.residuals <= aim).all()):
         warn_not_converged(
             f"propagation with solver={ran!r} stopped after {n_iter} iterations at a residual of {residual:.2e} "

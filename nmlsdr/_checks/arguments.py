@@ -25,8 +25,8 @@ Threshold = float | Literal["f1", "macro", "prior"] | Sequence[float] | NDArray[
 
 def contiguous(values: Any, dtype: Any = None) -> np.ndarray:
     """In C order and aligned: what came in a message may begin at any byte, and kernels read whole numbers."""
-    found = np.asarray(values, dtype, order="C")
-    return found if found.flags.aligned else found.copy()
+    array = np.asarray(values, dtype, order="C")
+    return array if array.flags.aligned else array.copy()
 
 
 def aligned(X: Any) -> Any:
@@ -127,8 +127,8 @@ def asks_exact(neighbors: Any) -> bool:
 def check_choice(value: Any, name: str, *choices: str | int) -> Any:
     """One of a few words or numbers."""
     if not (isinstance(value, str | int) and value in choices):
-        *others, last = (f'"{one}"' if isinstance(one, str) else str(one) for one in choices)
-        raise InputError(f"{name} must be {', '.join(others)} or {last}, got {value!r}.")
+        *choice_list, last = (f'"{choice}"' if isinstance(choice, str) else str(choice) for choice in choices)
+        raise InputError(f"{name} must be {', '.join(choice_list)} or {last}, got {value!r}.")
     return value
 
 
@@ -184,11 +184,11 @@ def check_rows(X: Any, name: str = "X", *, dtype: Any = None) -> Any:
         )
     if rows.dtype.kind == "c":
         raise InputError(f"Complex data not supported: {name} has dtype {rows.dtype}; pass real numbers.")
-    wanted = dtype or (rows.dtype if rows.dtype in (np.float32, np.float64) else np.float64)
+    row_dtype = dtype or (rows.dtype if rows.dtype in (np.float32, np.float64) else np.float64)
     if sparse.issparse(X):
         refuse_broken(X, name)
         rows = sparse.csr_array(X) if X.format != "csr" else X
-        rows = rows.astype(wanted, copy=False)
+        rows = rows.astype(row_dtype, copy=False)
         if not rows.has_canonical_format:
             rows = rows.copy()
             rows.sum_duplicates()
@@ -197,7 +197,7 @@ def check_rows(X: Any, name: str = "X", *, dtype: Any = None) -> Any:
     try:
         if cell := describe_bad_cell(X, rows):  # NumPy would read dates as numbers of days or nanoseconds
             raise InputError(cell)
-        rows = contiguous(rows, wanted)
+        rows = contiguous(rows, row_dtype)
     except (TypeError, ValueError) as error:
         kind = InputError if isinstance(error, ValueError) else TypeError
         raise kind(f"{name} must hold numbers, but {error}; encode it by nmlsdr.tables.TableEncoder.") from None
@@ -238,8 +238,8 @@ def narrowed(rows: Any) -> Any:
     """float64 rows in float32 if each of their values is one."""
     with np.errstate(over="ignore"):
         narrow = rows.astype(np.float32)
-    values, kept = (rows.data, narrow.data) if sparse.issparse(rows) else (rows, narrow)
-    return narrow if np.array_equal(values, kept) else rows
+    values, float32 = (rows.data, narrow.data) if sparse.issparse(rows) else (rows, narrow)
+    return narrow if np.array_equal(values, float32) else rows
 
 
 def _check_finite(values: np.ndarray, name: str, table: Any = None) -> None:
@@ -299,21 +299,23 @@ def check_graph(W: Any, name: str = "W", *, n_samples: int | None = None) -> spa
     refuse_broken(W, name)
     matrix = W if sparse.issparse(W) else np.asarray(W)
     if matrix.ndim != 2 or matrix.dtype.kind not in "biuf" or isinstance(W, np.ma.MaskedArray):
-        what = "a masked array; fill its masked entries first" if isinstance(W, np.ma.MaskedArray) else type(W).__name__
-        raise InputError(f"{name} must be a sparse or 2-D numeric matrix, got {what}.")
+        fault = (
+            "a masked array; fill its masked entries first" if isinstance(W, np.ma.MaskedArray) else type(W).__name__
+        )
+        raise InputError(f"{name} must be a sparse or 2-D numeric matrix, got {fault}.")
     W = sparse.csr_array(matrix).astype(np.float64, copy=False)
     if W.shape[0] != W.shape[1] or (n_samples is not None and W.shape[0] != n_samples):
-        wanted = "square"
+        shape = "square"
         advice = "give one row and one column for each sample"
         if n_samples is not None:
-            wanted = f"of shape ({n_samples}, {n_samples})"
+            shape = f"of shape ({n_samples}, {n_samples})"
             advice = "cross-validation cannot split a graph: use the parameter neighbors instead"
-        raise InputError(f"{name} must be {wanted}, got {W.shape}; {advice}.")
+        raise InputError(f"{name} must be {shape}, got {W.shape}; {advice}.")
     if not W.has_canonical_format:
         W = W.copy()
         W.sum_duplicates()
-    least, most = (W.data.min(), W.data.max()) if W.nnz else (0.0, 0.0)
-    if not (np.isfinite(least) and np.isfinite(most)):
+    least, largest_weight = (W.data.min(), W.data.max()) if W.nnz else (0.0, 0.0)
+    if not (np.isfinite(least) and np.isfinite(largest_weight)):
         raise InputError(f"{name} contains NaN or infinite weights; drop those edges.")
     if least < 0:
         raise InputError(f"{name} contains a negative weight ({least:g}); weights must be 0 or more.")
@@ -348,8 +350,8 @@ def check_alpha(alpha: Any, n_samples: int, name: str = "alpha", *, n_labels: in
         raise InputError(f"{name} must hold numbers in [0, 1), got {alpha!r:.60}.") from None
     shapes: list[tuple[int, ...]] = [(n_samples,)] if n_labels is None else [(n_samples,), (n_samples, n_labels)]
     if values.shape != () and values.shape not in shapes:
-        wanted = " or ".join(map(str, shapes))
-        raise InputError(f"{name} must be a number or of shape {wanted}, got shape {values.shape}.")
+        accepted = " or ".join(map(str, shapes))
+        raise InputError(f"{name} must be a number or of shape {accepted}, got shape {values.shape}.")
     good = (values >= 0) & (values < 1)
     if not good.all():
         at = tuple(int(index) for index in np.argwhere(~good)[0])

@@ -91,17 +91,17 @@ def describe_bad_cell(table: Any, values: np.ndarray, words: Container[str] = ()
             if type(cell) in (float, int, bool):  # most cells, and quickly
                 continue
             if isinstance(cell, (datetime.date, np.datetime64, np.timedelta64)):
-                what = "dates"
+                description = "dates"
                 shown = str(cell)[:10]
             elif is_null(cell) and not isinstance(cell, Number | None):
-                what = "missing values"
+                description = "missing values"
                 shown = str(cell)
             elif isinstance(cell, str) and not is_number(cell) and fold(cell) not in words:
-                what = "text"
+                description = "text"
                 shown = cell
             else:
                 continue
-            return f"{name_column(table, j)} holds {what}: {shown[:60]!r} in row {row}"
+            return f"{name_column(table, j)} holds {description}: {shown[:60]!r} in row {row}"
     return ""
 
 

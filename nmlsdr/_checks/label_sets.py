@@ -25,15 +25,15 @@ def rows_of_names(y: Any, name: str) -> list[Any] | None:
     if is_table or not (nested or is_series):
         return None
     rows = y.to_list() if hasattr(y, "to_list") else y.to_pylist() if hasattr(y, "to_pylist") else list(y)
-    given = [row for row in rows if not is_null(row)]
-    if not given or not any(isinstance(row, _ROWS) for row in given):
+    labeled_rows = [row for row in rows if not is_null(row)]
+    if not labeled_rows or not any(isinstance(row, _ROWS) for row in labeled_rows):
         return None
-    if nested and not any(isinstance(row, (*_SETS, list, tuple)) for row in given):
+    if nested and not any(isinstance(row, (*_SETS, list, tuple)) for row in labeled_rows):
         return None  # a list of arrays is a matrix, row by row
-    wrong = next((row for row in given if not isinstance(row, _ROWS)), None)
+    wrong = next((row for row in labeled_rows if not isinstance(row, _ROWS)), None)
     if wrong is not None:
         raise InputError(f"{name} holds {type(wrong).__name__} {wrong!r} among label sets; write every row as a set.")
-    if not any(isinstance(row, _SETS) for row in given) and _may_be_a_matrix(given, nested, name):
+    if not any(isinstance(row, _SETS) for row in labeled_rows) and _may_be_a_matrix(labeled_rows, nested, name):
         return None
     return [None if is_null(row) else _names_in(row, i, name) for i, row in enumerate(rows)]
 

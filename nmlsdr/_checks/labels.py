@@ -5,22 +5,28 @@ row without a known entry is unlabelled; a row of 0 is a labelled row that has n
 and "no" and the like (cells.py) are 1 and 0.  Votes, numbers between 0 and
 1, are taken where the method propagates.  Rows that are sets of names become columns, one for each name.  1-D y holds
 classes, and an unlabelled row is -1 or null.  Every estimator, measure, splitter and reader uses these checks.
+
+A fit reads y once, by `labels_of_fit`; what its later steps ask of the labels, such as which rows are labelled or the
+alpha of each entry, are questions to the `Labels` that it returns.
 """
 
 import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Number
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from .._errors import InputError, some_of
+from .._errors import InputError, level_outside, some_of
 from .arguments import check_alpha, contiguous, refuse_broken
 from .cells import column_names, describe_bad_cell, is_null, read_label_words, refuse_lazy
 from .label_sets import indicator, rows_of_names
 from .words import LABEL_WORDS
+
+#: What a method takes: whole rows of labels, partly known rows too, or votes too.
+Takes = Literal["whole", "partly", "votes"]
 
 
 class Labeled(NamedTuple):
@@ -148,14 +154,29 @@ def check_labels(
     return labels
 
 
-def order_of_columns(given: list[str], fitted: list[str], name: str) -> list[int]:
+def labels_of_fit(y: Any, *, n_samples: int, labeled: Any, takes: Takes, method: str) -> Labels:
+    """The labels that a method is fitted to, which it ``takes`` known as whole rows, partly, or as votes too."""
+    labels = check_labels(y, n_samples=n_samples, labeled=labeled)
+    warn_of_only_present(labels)
+    if takes != "votes":
+        refuse_other_than_zero_one(labels.Y, labels.known, "y")
+    if takes == "whole":
+        refuse_partly_known(labels, method)
+    return labels
+
+
+def order_of_columns(names: list[str], fitted: list[str], name: str) -> list[int]:
     """Where each fitted column stands; an error if the columns have other names."""
-    missing = [one for one in fitted if one not in given]
-    other = [one for one in given if one not in fitted]
-    if missing or other or len(given) != len(fitted):
-        what = f"lacks the column {missing[0]!r}" if missing else f"has the column {(other or given)[0]!r} in addition"
-        raise InputError(f"{name} {what}; pass the {len(fitted)} columns that the model was fitted on.")
-    return [given.index(one) for one in fitted]
+    missing = [column for column in fitted if column not in names]
+    unexpected = [column for column in names if column not in fitted]
+    if missing or unexpected or len(names) != len(fitted):
+        fault = (
+            f"lacks the column {missing[0]!r}"
+            if missing
+            else f"has the column {(unexpected or names)[0]!r} in addition"
+        )
+        raise InputError(f"{name} {fault}; pass the {len(fitted)} columns that the model was fitted on.")
+    return [names.index(column) for column in fitted]
 
 
 def check_entries(
@@ -182,9 +203,9 @@ def check_entries(
     absent = values == -1
     if absent.any() and present.any() and (present | absent | np.isnan(values)).all():
         # But for whole rows of -1 it is more likely an absent label than one not known.
-        one = values.shape[1] == 1
-        mixed = absent.any(axis=1) & (~absent.all(axis=1) | one)
-        if mixed.any() and (to_fit or not one):
+        single_column = values.shape[1] == 1
+        mixed = absent.any(axis=1) & (~absent.all(axis=1) | single_column)
+        if mixed.any() and (to_fit or not single_column):
             _refuse_minus_one(name, np.argmax(mixed))
     known = (values != -1) & ~np.isnan(values)
     refuse_other_than_zero_one(values, known, name, votes=to_fit)
@@ -197,8 +218,8 @@ def check_mask(labeled: Any, n_samples: int, n_labels: int | None = None, name: 
     mask = np.asarray(labeled)
     shapes = [(n_samples,)] if n_labels is None else [(n_samples,), (n_samples, n_labels)]
     if mask.shape not in shapes or mask.dtype != np.bool_:
-        wanted = " or ".join(map(str, shapes))
-        raise InputError(f"{name} must be a boolean array of shape {wanted}, got shape {mask.shape} of {mask.dtype}.")
+        accepted = " or ".join(map(str, shapes))
+        raise InputError(f"{name} must be a boolean array of shape {accepted}, got shape {mask.shape} of {mask.dtype}.")
     return mask
 
 
@@ -213,13 +234,13 @@ def some_unknown(known: Any, Y: np.ndarray) -> np.ndarray | None:
 
 def check_binary(Y: Any) -> np.ndarray:
     """0/1 labels without an unknown entry, as the kernels read them: C-contiguous uint8 (n_samples, n_labels)."""
-    given = to_dense(Y)
+    labels = to_dense(Y)
     masked = isinstance(Y, np.ma.MaskedArray)
-    if given.ndim != 2 or given.dtype.kind not in "biuf" or masked:
-        what = "a masked array" if masked else f"{given.ndim} dimension(s) of dtype {given.dtype}"
-        raise InputError(f"Y must be an array of 0 and 1 of shape (n_samples, n_labels), got {what}; convert it first.")
-    refuse_other_than_zero_one(given, True, "Y")
-    return np.ascontiguousarray(given, dtype=np.uint8)
+    if labels.ndim != 2 or labels.dtype.kind not in "biuf" or masked:
+        form = "a masked array" if masked else f"{labels.ndim} dimension(s) of dtype {labels.dtype}"
+        raise InputError(f"Y must be an array of 0 and 1 of shape (n_samples, n_labels), got {form}; convert it first.")
+    refuse_other_than_zero_one(labels, True, "Y")
+    return np.ascontiguousarray(labels, dtype=np.uint8)
 
 
 def refuse_other_than_zero_one(values: np.ndarray, known: Any, name: str, *, votes: bool = False) -> None:
@@ -231,21 +252,21 @@ def refuse_other_than_zero_one(values: np.ndarray, known: Any, name: str, *, vot
     row, label = (int(i) for i in np.argwhere(~good)[0])
     value = float(values[row, label])
     if value == -1 or np.isnan(value):
-        what = "drop the rows with unknown labels"
+        advice = "drop the rows with unknown labels"
     elif 0 < value < 1:
-        what = f"round votes first: {name} > 0.5 (NMLSDR and MultiLabelPropagation accept votes)"
+        advice = f"round votes first: {name} > 0.5 (NMLSDR and MultiLabelPropagation accept votes)"
     else:
-        what = "give one column of 0 and 1 for each label"
+        advice = "give one column of 0 and 1 for each label"
     rule = "only 0 and 1" if known is True else "only 0, 1 or -1 (unknown)"
-    raise InputError(f"{name} must contain {rule}, got {value:g} in row {row}, label {label}; {what}.")
+    raise InputError(f"{name} must contain {rule}, got {value:g} in row {row}, label {label}; {advice}.")
 
 
-def refuse_partly_known(labels: Labels, who: str) -> None:
+def refuse_partly_known(labels: Labels, method: str) -> None:
     """One sentence for a method that needs all labels of a row."""
     if labels.partly.any():
         row = int(np.argmax(labels.partly))
         raise InputError(
-            f"{who} needs every label of a labelled row, but row {row} of y lacks {(~labels.known[row]).sum()} of "
+            f"{method} needs every label of a labelled row, but row {row} of y lacks {(~labels.known[row]).sum()} of "
             f"{labels.Y.shape[1]}; take all from MultiLabelPropagation().fit(X, y).transduction_, or set the row to -1."
         )
 
@@ -280,8 +301,8 @@ def _two_classes(Y: np.ndarray) -> list[np.ndarray]:
 
 def _refuse_length(n_given: int, n_samples: int | None, name: str) -> None:
     if n_samples is not None and n_given != n_samples:
-        what = "Found input variables with inconsistent numbers of samples"
-        raise InputError(f"{what}: X has {n_samples} rows, {name} has {n_given}; give one row of {name} per row of X.")
+        fault = "Found input variables with inconsistent numbers of samples"
+        raise InputError(f"{fault}: X has {n_samples} rows, {name} has {n_given}; give one row of {name} per row of X.")
 
 
 def _refuse_minus_one(name: str, row: Any) -> None:
@@ -299,13 +320,13 @@ def warn_of_only_present(labels: Labels) -> None:
         return
     places = np.flatnonzero(labels.only_present).tolist()
     names = [f"label {c}" if labels.names is None else str(labels.names[c]) for c in places]
-    verb, them = ("has", "it") if len(names) == 1 else ("have", "them")
+    verb, pronoun = ("has", "it") if len(names) == 1 else ("have", "them")
     warnings.warn(
         f"{len(names)} of {labels.Y.shape[1]} labels {verb} no known 0 ({some_of(names)}), so predict never gives "
-        f"{them}; write 0 where it is known that the label does not apply, or, if unknown entries mean 0, pass 0 for "
-        "them and say by labeled= which rows somebody looked at.",
+        f"{pronoun}; write 0 where it is known that the label does not apply, or, if unknown entries mean 0, pass 0 "
+        "for them and say by labeled= which rows somebody looked at.",
         UserWarning,
-        stacklevel=5,
+        stacklevel=level_outside(),
     )
 
 
@@ -314,10 +335,10 @@ def warn_of_other_index(X: Any, y: Any) -> None:
     if not all(hasattr(part, "index") and hasattr(part, "iloc") for part in (X, y)) or X.index.equals(y.index):
         return
     pairs = enumerate(zip(X.index, y.index, strict=True))
-    row, (mine, other) = next((found for found in pairs if found[1][0] != found[1][1]), (0, (X.index[0], y.index[0])))
+    row, (X_index, y_index) = next((pair for pair in pairs if pair[1][0] != pair[1][1]), (0, (X.index[0], y.index[0])))
     warnings.warn(
-        f"X and y have different indexes (row {row} is {mine} in X and {other} in y), and rows are matched by position;"
-        " pass y.loc[X.index] to match them by index, or y.to_numpy() where the positions are right.",
+        f"X and y have different indexes (row {row} is {X_index} in X and {y_index} in y), and rows are matched by "
+        "position; pass y.loc[X.index] to match them by index, or y.to_numpy() where the positions are right.",
         stacklevel=4,
     )
 
@@ -372,9 +393,9 @@ def numbers_or_nan(y: Any, name: str, *, labeled: Any = None, copy: bool = True,
         return np.asarray(values.astype(np.float64, copy=copy))
     except (TypeError, ValueError):
         cell = describe_bad_cell(y, values, LABEL_WORDS) if values.ndim == 2 else ""
-        found = f"but {cell}" if cell else f"got dtype {values.dtype}"
+        fault = f"but {cell}" if cell else f"got dtype {values.dtype}"
         advice = "turn label names into columns: give each row's names as a set, or use MultiLabelBinarizer"
-        raise InputError(f"{name} must be a 0/1 array of shape (n_samples, n_labels), {found}; {advice}.") from None
+        raise InputError(f"{name} must be a 0/1 array of shape (n_samples, n_labels), {fault}; {advice}.") from None
 
 
 _is_each_null = np.vectorize(is_null, otypes=[np.bool_])
@@ -392,8 +413,10 @@ def _is_column_of_classes(values: np.ndarray, labeled: Any, name: str) -> bool:
     try:
         numbers = numbers_or_nan(values, name)
     except InputError:
-        texts = {str(one).strip().lower() for one in values.ravel().tolist() if not is_null(one)}
-        return all(isinstance(one, str) for one in values.ravel() if not is_null(one)) and texts.isdisjoint(LABEL_WORDS)
+        texts = {str(text).strip().lower() for text in values.ravel().tolist() if not is_null(text)}
+        return all(isinstance(text, str) for text in values.ravel() if not is_null(text)) and texts.isdisjoint(
+            LABEL_WORDS
+        )
     numbers = numbers[np.isfinite(numbers)]
     return bool((np.abs(numbers) > 1).any() and (numbers == np.floor(numbers)).all())
 
@@ -412,10 +435,12 @@ def _single_labels(y: Any, values: np.ndarray, labeled: Any, name: str) -> Label
         row = rows[np.argmin(whole)]
         value = values[np.argmin(whole)]
         raise InputError(f"Unknown label type: continuous, {name} is {value} in row {row}; give classes (-1: unknown).")
-    minus_one = np.array([isinstance(one, (Number, str, bytes)) and one in (-1, "-1", b"-1") for one in items], bool)
-    given = np.zeros(len(counted), dtype=bool)
-    given[rows[~minus_one]] = True
-    _refuse_no_labels(given, name)
+    minus_one = np.array(
+        [isinstance(value, (Number, str, bytes)) and value in (-1, "-1", b"-1") for value in items], bool
+    )
+    labeled_mask = np.zeros(len(counted), dtype=bool)
+    labeled_mask[rows[~minus_one]] = True
+    _refuse_no_labels(labeled_mask, name)
     try:
         classes, codes = np.unique(values[~minus_one], return_inverse=True)
     except TypeError:
@@ -423,9 +448,9 @@ def _single_labels(y: Any, values: np.ndarray, labeled: Any, name: str) -> Label
     if minus_one.any() and len(classes) == 1 and classes[0] == 1:
         _refuse_minus_one(name, rows[np.argmax(minus_one)])
     _warn_of_lists(y, classes, name)
-    Y = np.zeros((len(given), len(classes)))
-    Y[np.flatnonzero(given), codes] = 1.0
-    return Labels(Y, np.repeat(given[:, None], len(classes), axis=1), classes, None, single=True)
+    Y = np.zeros((len(labeled_mask), len(classes)))
+    Y[np.flatnonzero(labeled_mask), codes] = 1.0
+    return Labels(Y, np.repeat(labeled_mask[:, None], len(classes), axis=1), classes, None, single=True)
 
 
 def _warn_of_lists(y: Any, classes: np.ndarray, name: str) -> None:
@@ -454,15 +479,15 @@ def _set_labels(rows: list[Any], labeled: Any, name: str, fitted: Any) -> Labels
     if labeled is not None:
         counted &= check_mask(labeled, len(rows))
     _refuse_no_labels(counted, name)
-    sets = [row if kept else set() for row, kept in zip(rows, counted, strict=True)]
+    sets = [row if is_labeled else set() for row, is_labeled in zip(rows, counted, strict=True)]
     for i, row in enumerate(sets):
         if any(is_null(entry) for entry in row):
             raise InputError(f"{name} has a null in the label set of row {i}; remove it, or write None for the row.")
     try:
-        found = sorted(set().union(*sets))
+        labels = sorted(set().union(*sets))
     except TypeError:
         raise InputError(f"{name} mixes labels that cannot be ordered; use only text or only numbers.") from None
-    names = list(dict.fromkeys([*([] if fitted is None else fitted), *map(str, found)]))
+    names = list(dict.fromkeys([*([] if fitted is None else fitted), *map(str, labels)]))
     if not names:
         raise InputError(f"{name} has no label in any of its {len(rows)} label sets; give some rows a label.")
     Y = indicator([{*map(str, row)} for row in sets], names, np.float64)

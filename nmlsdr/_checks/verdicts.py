@@ -49,9 +49,9 @@ def enter_verdicts(labels: Labels, verdicts: Any) -> tuple[Labels, np.ndarray]:
     if names is not None and labels.names is not None:
         values = values[:, order_of_columns(list(names), list(labels.names), "verdicts")]
     decided = (values == 0) | (values == 1)
-    other = ~(decided | np.isnan(values) | np.isin(values, _UNDECIDED))
-    if other.any():
-        row, label = (int(i) for i in np.argwhere(other)[0])
+    invalid = ~(decided | np.isnan(values) | np.isin(values, _UNDECIDED))
+    if invalid.any():
+        row, label = (int(i) for i in np.argwhere(invalid)[0])
         rule = "verdicts must contain 1, 0, and -1 or NaN where nobody decided"
         raise InputError(f"{rule}, got {values[row, label]:g} in row {row}, label {label}.")
     if decided.any() and (labels.known & (values == labels.Y))[decided].all():
@@ -64,11 +64,11 @@ def enter_verdicts(labels: Labels, verdicts: Any) -> tuple[Labels, np.ndarray]:
 
 def _columns_of_classes(labels: Labels, verdicts: Any) -> np.ndarray:
     """One column for each class, as `Labels` has it; NaN in the rows without a verdict."""
-    found = np.asarray(verdicts)
-    if found.shape != (len(labels.Y),):
-        raise InputError(f"verdicts must have the shape of y, ({len(labels.Y)},), got {found.shape}.")
+    classes = np.asarray(verdicts)
+    if classes.shape != (len(labels.Y),):
+        raise InputError(f"verdicts must have the shape of y, ({len(labels.Y)},), got {classes.shape}.")
     columns = {name: column for column, name in enumerate(labels.classes.tolist())}
-    decisions = found.tolist()
+    decisions = classes.tolist()
     codes = np.full(len(decisions), -1)
     for row, decision in enumerate(decisions):
         if is_null(decision):

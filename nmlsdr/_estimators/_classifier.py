@@ -91,11 +91,11 @@ class NeighborClassifier(ClassifierMixin, BaseEstimator):
 
     def _gather_rows(self, rows: Any, answer: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         like = self._no_answer(answer)
-        found = np.empty((rows.shape[0], *like.shape[1:]), like.dtype)
+        answers = np.empty((rows.shape[0], *like.shape[1:]), like.dtype)
         for first in range(0, rows.shape[0], _QUERY_ROWS):
             part = slice(first, first + _QUERY_ROWS)
-            found[part] = answer(self._score_rows(rows[part]))
-        return found
+            answers[part] = answer(self._score_rows(rows[part]))
+        return answers
 
     def _no_answer(self, answer: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         """The answer for no rows: its columns and its dtype."""
@@ -152,18 +152,21 @@ class NeighborClassifier(ClassifierMixin, BaseEstimator):
         """Rows whose labels are all predicted, bool (n_samples,)."""
         if labels.names is not None and hasattr(self, "label_names_in_"):  # sets may hold labels that no fit could know
             predicted = np.pad(predicted, [(0, 0), (0, labels.Y.shape[1] - predicted.shape[1])])
-        given = labels.classes[labels.Y.argmax(axis=1)] if labels.single else labels.Y
-        given, predicted = (part[:, 0] if part.shape[1:] == (1,) else part for part in (given, predicted))
-        if given.shape != predicted.shape:
+        labels_in_y = labels.classes[labels.Y.argmax(axis=1)] if labels.single else labels.Y
+        labels_in_y, predicted = (part[:, 0] if part.shape[1:] == (1,) else part for part in (labels_in_y, predicted))
+        if labels_in_y.shape != predicted.shape:
             raise InputError(
-                f"y has shape {given.shape}, but the predictions have shape {predicted.shape}; give the labels of "
-                "these rows in the form given to fit."
+                f"y has shape {labels_in_y.shape}, but the predictions have shape {predicted.shape}; give the labels "
+                "of these rows in the form given to fit."
             )
-        one = given.ravel().tolist()[0]
-        other = predicted.ravel().tolist()[0]
-        if isinstance(one, str | bytes) != isinstance(other, str | bytes):
-            raise InputError(f"y holds {one!r}, but fit received classes such as {other!r}; give y the same classes.")
-        return np.asarray((given == predicted).reshape(len(given), -1).all(axis=1))
+        label_in_y = labels_in_y.ravel().tolist()[0]
+        predicted_label = predicted.ravel().tolist()[0]
+        if isinstance(label_in_y, str | bytes) != isinstance(predicted_label, str | bytes):
+            raise InputError(
+                f"y holds {label_in_y!r}, but fit received classes such as {predicted_label!r}; give y the same "
+                "classes."
+            )
+        return np.asarray((labels_in_y == predicted).reshape(len(labels_in_y), -1).all(axis=1))
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probability of every label for each row.

@@ -174,10 +174,10 @@ class RidgeRegression(Learner):
         strength = training.cross.ridge
         known = training.known
         n_jobs = training.steps.estimator.n_jobs
-        found = ridge_regression(
+        regression = ridge_regression(
             training.sums, training.Y, strength, feature_weights=weights, known=known, n_jobs=n_jobs
         )
-        return cls(*found), training.cross.predictions
+        return cls(*regression), training.cross.predictions
 
     def scores(self, new: NewRows) -> np.ndarray:
         return new.ridge_scores
@@ -419,10 +419,10 @@ def learner_weights(predictions: Sequence[np.ndarray], Y: np.ndarray, known: np.
     G = np.zeros((M, M))
     for part in row_blocks(Y):
         missed = np.empty((M, *Y[part].shape))
-        given = ... if known is None else known[part]
+        known_part = ... if known is None else known[part]
         for each, out in zip(predictions, missed, strict=True):
             np.subtract(Y[part], each[part], out=out)
-        missed = np.ascontiguousarray(missed[:, given]).reshape(M, -1)
+        missed = np.ascontiguousarray(missed[:, known_part]).reshape(M, -1)
         G += np.einsum("ik,jk->ij", missed, missed)  # not by BLAS, whose sums depend on the number of threads
     G /= max(float(np.trace(G)), np.finfo(float).tiny)
     best = np.full(M, 1.0 / M)

@@ -258,19 +258,21 @@ class MLkNN(_CountsNeighborLabels):
         with steps_of_fit(self, X, y) as steps:
             rows = self._check_training_rows(X)
             labels = steps.read_labels(X, y, labeled, rows.shape[0])
-            kept = np.flatnonzero(labels.labeled)
-            _steps.refuse_one(self, len(kept), "labelled rows")
+            labeled_rows = np.flatnonzero(labels.labeled)
+            _steps.refuse_one(self, len(labeled_rows), "labelled rows")
             Y = labels.Y
-            if len(kept) < rows.shape[0]:
-                rows = rows[kept]
-                Y = Y[kept]
+            if len(labeled_rows) < rows.shape[0]:
+                rows = rows[labeled_rows]
+                Y = Y[labeled_rows]
                 if self._is_precomputed():
-                    rows = rows[:, kept]
-            k = _steps.clip_neighbors(self.n_neighbors, len(kept) - 1)
-            order = self._order_of_rows(steps, rows, labels.take(kept), None)
-            found = self._training_neighbors(steps, rows, k, order)
-            learned = self._count(rows, Y, found.indices, labels)
-            steps.keep(labeled_rows_=kept, n_neighbors_=k, _row_order=order, **found.attributes(), **learned)
+                    rows = rows[:, labeled_rows]
+            k = _steps.clip_neighbors(self.n_neighbors, len(labeled_rows) - 1)
+            order = self._order_of_rows(steps, rows, labels.take(labeled_rows), None)
+            neighbors = self._training_neighbors(steps, rows, k, order)
+            learned = self._count(rows, Y, neighbors.indices, labels)
+            steps.set_attributes(
+                labeled_rows_=labeled_rows, n_neighbors_=k, _row_order=order, **neighbors.attributes(), **learned
+            )
         return self
 
 
@@ -478,11 +480,11 @@ class SemiSupervisedMLkNN(CallbackSupportMixin, PropagationParameters, _CountsNe
             k = _steps.clip_neighbors(self.n_neighbors, rows.shape[0] - 1)
             order = self._order_of_rows(steps, rows, labels, alpha)
             with steps.task("neighbors"):
-                found = self._training_neighbors(steps, rows, k, order)
-            W = steps.graph_of(found) if graph is None else check_graph(graph, "graph", n_samples=rows.shape[0])
+                neighbors = self._training_neighbors(steps, rows, k, order)
+            W = steps.graph_of(neighbors) if graph is None else check_graph(graph, "graph", n_samples=rows.shape[0])
             propagated = steps.soft_labels(W, labels, alpha)
             with steps.task("classifier"):
-                learned = self._count(rows, propagated.F > 0.5, found.indices, labels)
-            learned |= found.attributes() | _steps.soft_label_attributes(propagated, labels)
-            steps.keep(n_neighbors_=k, _row_order=order, **learned)
+                learned = self._count(rows, propagated.F > 0.5, neighbors.indices, labels)
+            learned |= neighbors.attributes() | _steps.soft_label_attributes(propagated, labels)
+            steps.set_attributes(n_neighbors_=k, _row_order=order, **learned)
         return self

@@ -224,9 +224,13 @@ class NMLSDR(CallbackSupportMixin, PropagationParameters, Projection):
             W, searched = steps.graph(X_scaled, graph, order)
             propagated = steps.soft_labels(W, labels, alpha)
             with steps.task("projection"):
-                found = directions_of_labels(steps, rows, X_scaled, w, propagated.F, labels, self.eigen_solver)
-            learned = {"shrinkage_": b, "feature_weights_": w, "dependence_ratio_": found.eigenvalues / found.total}
-            learned["_rounding_step"] = rounding_step(rows, found)
-            learned |= searched | soft_label_attributes(propagated, labels) | direction_attributes(found)
-            steps.keep(**learned)
+                directions = directions_of_labels(steps, rows, X_scaled, w, propagated.F, labels, self.eigen_solver)
+            learned = {
+                "shrinkage_": b,
+                "feature_weights_": w,
+                "dependence_ratio_": directions.eigenvalues / directions.total,
+            }
+            learned["_rounding_step"] = rounding_step(rows, directions)
+            learned |= searched | soft_label_attributes(propagated, labels) | direction_attributes(directions)
+            steps.set_attributes(**learned)
         return self

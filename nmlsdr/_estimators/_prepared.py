@@ -51,10 +51,10 @@ def step_below(size: float) -> float:
 
 def to_step(rows: np.ndarray, step: float) -> np.ndarray:
     """The nearest multiples of the step, in the dtype of the rows."""
-    found = rows / np.float64(step)
-    np.rint(found, out=found)  # in place: there may be many
-    found *= step
-    return found.astype(rows.dtype, copy=False)
+    multiples = rows / np.float64(step)
+    np.rint(multiples, out=multiples)  # in place: there may be many
+    multiples *= step
+    return multiples.astype(rows.dtype, copy=False)
 
 
 class _Searched(NamedTuple):

@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from .._checks.labels import Labels
+from .._checks.labels import Labels, Takes
 from .._moments import RowSums, centred_over_known, fill_rows
 from .._projections.directions import Directions
 from ._prepared import step_below, to_step
 from ._sklearn_bases import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from ._steps import Steps, Takes, refuse_one
+from ._steps import Steps, refuse_one
 
 
 class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -74,10 +74,10 @@ def rounding_step(rows: Any, directions: Directions) -> float:
     return step_below(float(np.sqrt(squares.sum() / rows.shape[0])))
 
 
-def direction_attributes(found: Directions) -> dict[str, Any]:
+def direction_attributes(directions: Directions) -> dict[str, Any]:
     """The attributes that every projection has."""
-    basis = {"components_": found.components, "mean_": found.mean}
-    return basis | {"eigenvalues_": found.eigenvalues, "effective_rank_": found.rank}
+    basis = {"components_": directions.components, "mean_": directions.mean}
+    return basis | {"eigenvalues_": directions.eigenvalues, "effective_rank_": directions.rank}
 
 
 def read_labeled(steps: Steps, X: Any, y: Any, labeled: Any, takes: Takes = "whole") -> tuple[Any, np.ndarray]:

@@ -219,16 +219,16 @@ class MultiLabelPropagation(CallbackSupportMixin, PropagationParameters, Neighbo
             rows, labels = steps.read(X, y, labeled, "votes")
             order = row_order(rows, labels, steps.checked_alpha(labels, alpha))
             W, searched = steps.graph(rows, graph, order)
-            found = steps.soft_labels(W, labels, alpha)
+            propagation = steps.soft_labels(W, labels, alpha)
             T = partial(transition_of_graph, W, n_jobs=self.n_jobs)  # a labelled row is scored without its own labels
-            thresholds = self._cutoffs(labels, lambda: T()[labels.labeled] @ found.F)
+            thresholds = self._cutoffs(labels, lambda: T()[labels.labeled] @ propagation.F)
             learned = {"thresholds_": thresholds, "row_weights_": _row_weights(W)}
-            steps.keep(
+            steps.set_attributes(
                 training_rows_=as_attribute(rows),
                 _row_order=order,
                 **learned,
                 **searched,
-                **soft_label_attributes(found, labels),
+                **soft_label_attributes(propagation, labels),
             )
         return self
 

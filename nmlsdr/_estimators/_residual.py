@@ -378,7 +378,7 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
                 result = fit_pass(steps, rows, labels, alphas, graph, grids)
                 scored.append(thresholds.Scored(labels, result.residuals.scores))
             cutoffs = self._choose_thresholds(scored, rates["flip_rate_"])
-            steps.keep(thresholds_=cutoffs, **rates, **_pass_attributes(result))
+            steps.set_attributes(thresholds_=cutoffs, **rates, **_pass_attributes(result))
         return self
 
     def _training_passes(self, steps: Steps, labels: Labels, alpha: Any, verdicts: Any) -> list[tuple[Labels, Any]]:

@@ -30,11 +30,11 @@ def shrinkage_grid(shrinkage: Any) -> tuple[float, ...]:
 
 def choose_strengths(rows: Any, labels: Labels, steps: Steps, order: RowOrder, **grids: Any) -> CrossFit:
     """Choose by cross-validation on the labelled rows, from what `cross_fit` takes; folds are drawn in ``order``."""
-    given = labels.labeled_part(rows)
+    labeled = labels.labeled_part(rows)
     grids["order"] = labels.labeled_order(order)
     with steps.task("cross-validation", "fold", N_SPLITS) as fold_done:
         grids |= {"n_splits": N_SPLITS, "n_jobs": steps.estimator.n_jobs}
-        return cross_fit(given.rows, given.Y, known=given.known, callback=fold_done, **grids)
+        return cross_fit(labeled.rows, labeled.Y, known=labeled.known, callback=fold_done, **grids)
 
 
 def shrink_by_cross_validation(
@@ -50,14 +50,14 @@ def shrink(rows: Any, labels: Labels, shrinkage: float) -> tuple[np.ndarray, Any
     equal = np.ones(rows.shape[1])
     if shrinkage == 0:
         return equal, rows
-    given = labels.labeled_part(rows)
-    if len(given.Y) == 1:
+    labeled = labels.labeled_part(rows)
+    if len(labeled.Y) == 1:
         warnings.warn(
             "One labelled row shows no dependence, so no feature is shrunken; label more rows.",
             stacklevel=level_outside(),
         )
         return equal, rows
-    w = shrunken_weights(feature_weights(given.rows, given.Y, known=given.known), shrinkage)
+    w = shrunken_weights(feature_weights(labeled.rows, labeled.Y, known=labeled.known), shrinkage)
     w = to_step(w, 2.0**-36)  # else last bits decide which of equally distant rows are neighbours
     if not w.any():
         warnings.warn(
@@ -69,7 +69,7 @@ def shrink(rows: Any, labels: Labels, shrinkage: float) -> tuple[np.ndarray, Any
 
 
 def directions_of_labels(
-    steps: Steps, rows: Any, seen: Any, w: np.ndarray, F: np.ndarray, labels: Labels, solver: str
+    steps: Steps, rows: Any, X_scaled: Any, w: np.ndarray, F: np.ndarray, labels: Labels, solver: str
 ) -> Directions:
     """The directions of S, the rows as `shrink` gives them, that depend most on F~ (eq. 13-14), as a map of X."""
     cleaned = half_hard(F, labels, steps.estimator.n_jobs)
@@ -79,8 +79,10 @@ def directions_of_labels(
             stacklevel=level_outside(),
         )
         cleaned = F
-    found = hsic_directions(RowSums.of(seen, checked=True), cleaned, steps.estimator.n_components, solver=solver)
-    if seen is rows:
-        return found
-    components = (found.components * np.sqrt(w)).astype(rows.dtype, copy=False)
-    return dataclasses.replace(found, components=components, mean=RowSums.of(rows, checked=True).means())
+    directions = hsic_directions(
+        RowSums.of(X_scaled, checked=True), cleaned, steps.estimator.n_components, solver=solver
+    )
+    if X_scaled is rows:
+        return directions
+    components = (directions.components * np.sqrt(w)).astype(rows.dtype, copy=False)
+    return dataclasses.replace(directions, components=components, mean=RowSums.of(rows, checked=True).means())

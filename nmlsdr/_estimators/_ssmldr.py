@@ -195,6 +195,8 @@ class SSMLDR(CallbackSupportMixin, PropagationParameters, Projection):
             propagated = steps.soft_labels(W, labels, alpha)
             weights = propagated.F if self.labels == "soft" else half_hard(propagated.F, labels, self.n_jobs)
             with steps.task("projection"):
-                found = weighted_lda(rows, weights, self.n_components, ridge=self.ridge)
-            steps.keep(**searched, **soft_label_attributes(propagated, labels), **direction_attributes(found))
+                directions = weighted_lda(rows, weights, self.n_components, ridge=self.ridge)
+            steps.set_attributes(
+                **searched, **soft_label_attributes(propagated, labels), **direction_attributes(directions)
+            )
         return self

@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import sklearn
@@ -15,7 +15,7 @@ from sklearn.utils.validation import validate_data
 from .._checks import arguments
 from .._checks import labels as label_rule
 from .._checks.arguments import Metric, PropagationSolver
-from .._checks.labels import Labels
+from .._checks.labels import Labels, Takes
 from .._errors import InputError, level_outside
 from .._moments import RowSums
 from .._process.threads import check_n_jobs
@@ -33,7 +33,6 @@ PartIsDone = Callable[..., None] | None
 #: Starts a task of a fit, by its name, the name of its parts and their largest number (None: unknown): `_callbacks`.
 Task = Callable[..., AbstractContextManager[PartIsDone]]
 Trust = tuple[np.ndarray, np.ndarray]
-Takes = Literal["whole", "partly", "votes"]
 
 
 class Neighbors(NamedTuple):
@@ -117,13 +116,13 @@ class Steps:
         if reset:
             forget_rows(estimator)
         rows = estimator._steps.check_rows(X, type(estimator).__name__)
-        for size, what in zip(rows.shape, ("sample", "feature"), strict=True):
+        for size, axis in zip(rows.shape, ("sample", "feature"), strict=True):
             # The message begins with the text that scikit-learn's checks expect.  `predict` accepts an array without
             # rows, since a block of rows may be empty.
-            if size == 0 and (reset or what == "feature"):
+            if size == 0 and (reset or axis == "feature"):
                 raise InputError(
-                    f"Found array with 0 {what}(s) (shape={rows.shape}) while a minimum of 1 is required; "
-                    f"pass at least one {what}."
+                    f"Found array with 0 {axis}(s) (shape={rows.shape}) while a minimum of 1 is required; "
+                    f"pass at least one {axis}."
                 )
         if reset:
             refuse_one(estimator, rows.shape[0], "rows")
@@ -137,14 +136,13 @@ class Steps:
 
     def read_labels(self, X: Any, y: Any, labeled: Any, n_samples: int, takes: Takes = "whole") -> Labels:
         """The labels of the rows of X, which the method ``takes`` known as whole rows, partly, or as votes too."""
-        labels = label_rule.check_labels(self.in_memory(y), n_samples=n_samples, labeled=self.in_memory(labeled))
+        method = type(self.estimator).__name__
+        options = {"n_samples": n_samples, "labeled": self.in_memory(labeled), "takes": takes, "method": method}
+        labels = label_rule.labels_of_fit(self.in_memory(y), **options)
         label_rule.warn_of_other_index(X, y)
-        label_rule.warn_of_only_present(labels)
-        if takes != "votes":
-            label_rule.refuse_other_than_zero_one(labels.Y, labels.known, "y")
-        if takes == "whole":
-            label_rule.refuse_partly_known(labels, type(self.estimator).__name__)
-        self.keep(classes_=labels.classes, **({} if labels.names is None else {"label_names_in_": labels.names}))
+        self.set_attributes(
+            classes_=labels.classes, **({} if labels.names is None else {"label_names_in_": labels.names})
+        )
         return labels
 
     def search(self, rows: Any, k: int, order: RowOrder) -> Neighbors:
@@ -168,20 +166,20 @@ class Steps:
         proposed = transformer.fit_transform(rows)
         return Neighbors(*choose_proposed(rows, proposed, k, metric=metric, n_jobs=n_jobs), transformer)
 
-    def graph(self, rows: Any, given: Any, order: RowOrder) -> tuple[sparse.csr_array, dict[str, Any]]:
+    def graph(self, rows: Any, graph: Any, order: RowOrder) -> tuple[sparse.csr_array, dict[str, Any]]:
         """W, the given graph or that of the nearest neighbours, and the attributes that the search gives."""
         arguments.check_metric(self.estimator.metric)
         k = clip_neighbors(self.estimator.n_neighbors, rows.shape[0] - 1)
-        if given is not None:
-            return arguments.check_graph(given, "graph", n_samples=rows.shape[0]), {"n_neighbors_": k}
+        if graph is not None:
+            return arguments.check_graph(graph, "graph", n_samples=rows.shape[0]), {"n_neighbors_": k}
         with self.task("neighbors"):
-            found = self.search(rows, k, order)
-            return self.graph_of(found), {"n_neighbors_": k, **found.attributes()}
+            neighbors = self.search(rows, k, order)
+            return self.graph_of(neighbors), {"n_neighbors_": k, **neighbors.attributes()}
 
-    def graph_of(self, found: Neighbors) -> sparse.csr_array:
+    def graph_of(self, neighbors: Neighbors) -> sparse.csr_array:
         """W of eq. (2) or (3)."""
         weights = {"edge_weights": self.estimator.edge_weights, "sigma": self.estimator.sigma}
-        return graph_of_lists(found.squared, found.indices, **weights)
+        return graph_of_lists(neighbors.squared, neighbors.indices, **weights)
 
     def soft_labels(self, W: sparse.csr_array, labels: Labels, alpha: Any) -> Propagation:
         """F of eq. (8); ``alpha`` (a number, one per row, or one per entry) replaces the estimator's alphas."""
@@ -210,16 +208,16 @@ class Steps:
         """Solve eq. (8)."""
         return propagate_checked(System(W, Y, *trust, check_n_jobs(self.estimator.n_jobs)), goal)
 
-    def keep(self, **found: Any) -> None:
+    def set_attributes(self, **attributes: Any) -> None:
         """Set attributes of the estimator."""
-        for name, value in found.items():
+        for name, value in attributes.items():
             setattr(self.estimator, name, value)
 
 
-def refuse_one(estimator: BaseEstimator, n_rows: int, what: str) -> None:
+def refuse_one(estimator: BaseEstimator, n_rows: int, kind: str) -> None:
     """An error where the fit has one of these rows, or none."""
     if n_rows < 2:
-        raise InputError(f"{type(estimator).__name__} needs at least 2 {what}, got n_samples = {n_rows}; add {what}.")
+        raise InputError(f"{type(estimator).__name__} needs at least 2 {kind}, got n_samples = {n_rows}; add {kind}.")
 
 
 def clip_neighbors(n_neighbors: int, n_candidates: int) -> int:
@@ -266,28 +264,30 @@ def _warn_of_another_metric(transformer: Any, metric: str) -> None:
 # ---------------------------------------------------------------- attributes
 
 
-def soft_label_attributes(found: Propagation, labels: Labels, others: np.ndarray | None = None) -> dict[str, Any]:
+def soft_label_attributes(
+    propagation: Propagation, labels: Labels, out_of_sample: np.ndarray | None = None
+) -> dict[str, Any]:
     """The attributes that every propagating estimator has.
 
     The flip scores are |F - Y|, or how much scores of the labelled rows that lack their own labels, ``others``,
     contradict these.
     """
-    F = found.F
+    F = propagation.F
     hard = np.argmax(F, axis=1)[:, None] == np.arange(F.shape[1]) if labels.single else F > 0.5
     # a vote of 1/2 cannot be wrong
-    given = labels.Y > 0.5
+    is_one = labels.Y > 0.5
     known = labels.known & (labels.Y != 0.5)
-    if others is None:
+    if out_of_sample is None:
         flip_scores = F - labels.Y
         np.abs(flip_scores, out=flip_scores)  # in place: there may be many
         flip_scores[~labels.known] = 0.0
     else:
         flip_scores = np.zeros(F.shape)
-        flip_scores[labels.labeled] = others
+        flip_scores[labels.labeled] = out_of_sample
         np.clip(flip_scores, 0.0, 1.0, out=flip_scores)
-        np.subtract(1.0, flip_scores, out=flip_scores, where=given)
+        np.subtract(1.0, flip_scores, out=flip_scores, where=is_one)
         flip_scores[~known] = 0.0
-    n_iter = max(1, found.n_iter)  # labels that solve eq. (8) as given need a look, but no step
-    what = {"label_distributions_": F, "label_flips_": (hard != given) & known, "flip_scores_": flip_scores}
-    how = {"n_iter_": n_iter, "residual_": found.residual, "propagation_solver_": found.solver}
-    return what | how | {"n_unreached_": found.n_unreached}
+    n_iter = max(1, propagation.n_iter)  # labels that solve eq. (8) as given need a look, but no step
+    attributes = {"label_distributions_": F, "label_flips_": (hard != is_one) & known, "flip_scores_": flip_scores}
+    facts = {"n_iter_": n_iter, "residual_": propagation.residual, "propagation_solver_": propagation.solver}
+    return attributes | facts | {"n_unreached_": propagation.n_unreached}

@@ -115,10 +115,10 @@ class MDDM(Projection):
         with steps_of_fit(self, X, y) as steps:
             rows, Y = read_labeled(steps, X, y, labeled, "partly")
             if check_choice(self.constraint, "constraint", "projection", "features") == "projection":
-                found = hsic_directions(RowSums.of(rows, checked=True), Y, self.n_components)
+                directions = hsic_directions(RowSums.of(rows, checked=True), Y, self.n_components)
             else:
-                found = mddm_features(rows, Y, self.n_components, mu=self.mu)
-            steps.keep(**direction_attributes(found))
+                directions = mddm_features(rows, Y, self.n_components, mu=self.mu)
+            steps.set_attributes(**direction_attributes(directions))
         return self
 
 
@@ -212,7 +212,7 @@ class MVMD(Projection):
         """
         with steps_of_fit(self, X, y) as steps:
             rows, Y = read_labeled(steps, X, y, labeled)
-            steps.keep(**direction_attributes(mvmd(rows, Y, self.n_components, beta=self.beta)))
+            steps.set_attributes(**direction_attributes(mvmd(rows, Y, self.n_components, beta=self.beta)))
         return self
 
 
@@ -305,7 +305,7 @@ class MultiLabelCCA(Projection):
         """
         with steps_of_fit(self, X, y) as steps:
             rows, Y = read_labeled(steps, X, y, labeled)
-            steps.keep(**direction_attributes(cca(rows, Y, self.n_components, ridge=self.ridge)))
+            steps.set_attributes(**direction_attributes(cca(rows, Y, self.n_components, ridge=self.ridge)))
         return self
 
 
@@ -426,8 +426,8 @@ class MLDA(Projection):
         with steps_of_fit(self, X, y) as steps:
             rows, Y = read_labeled(steps, X, y, labeled)
             W, learned = self._weights(rows, Y)
-            found = weighted_lda(rows, W, self.n_components, ridge=self.ridge)
-            steps.keep(label_weights_=W, **learned, **direction_attributes(found))
+            directions = weighted_lda(rows, W, self.n_components, ridge=self.ridge)
+            steps.set_attributes(label_weights_=W, **learned, **direction_attributes(directions))
         return self
 
     def _weights(self, X: Any, Y: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
@@ -440,7 +440,7 @@ class MLDA(Projection):
         }
         if check_choice(self.label_weights, "label_weights", *simple, "dependence") in simple:
             return simple[self.label_weights](), {"n_iter_": 1}
-        given = self.random_state
-        source = given if isinstance(given, np.random.Generator) else check_random_state(given)
+        seed = self.random_state
+        source = seed if isinstance(seed, np.random.Generator) else check_random_state(seed)
         W, objective = dependence_weights(X, Y, generator=source, max_iter=self.max_iter)
         return W, {"objective_": objective, "n_iter_": max(1, len(objective) - 1)}

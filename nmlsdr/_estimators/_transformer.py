@@ -161,10 +161,10 @@ class ExactNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixi
             self.fit(X)
             if self.radius is not None:
                 return self._radius_graph(None)
-            others = self._row_length() - 1
-            squared, indices = (found[:, :others] for found in self._search(None, max(others, 1)))
-        own = np.arange(len(indices))
-        return self._graph(np.insert(squared, 0, 0.0, axis=1), np.insert(indices, 0, own, axis=1), self.mode)
+            other_rows = self._row_length() - 1
+            squared, indices = (neighbors[:, :other_rows] for neighbors in self._search(None, max(other_rows, 1)))
+        row_numbers = np.arange(len(indices))
+        return self._graph(np.insert(squared, 0, 0.0, axis=1), np.insert(indices, 0, row_numbers, axis=1), self.mode)
 
     def transform(self, X: Any) -> sparse.csr_array:
         """Return the graph from rows to their nearest training rows.

@@ -39,12 +39,12 @@ def in_batches(
     graph = task_of_value("graph", W)
     tasks = []
     for first in range(0, Y.shape[1], LABELS):
-        few = (part[:, first : first + LABELS] if part.ndim == 2 else part for part in (Y, alpha, known))
-        tasks.append(task("propagate", _batch, solve, graph, *few, *options))
-    found = compute(tasks, "labels")
-    for category, message in dict.fromkeys(warning for _, theirs in found for warning in theirs):
+        batch = (part[:, first : first + LABELS] if part.ndim == 2 else part for part in (Y, alpha, known))
+        tasks.append(task("propagate", _batch, solve, graph, *batch, *options))
+    results = compute(tasks, "labels")
+    for category, message in dict.fromkeys(warning for _, theirs in results for warning in theirs):
         warnings.warn(message, category, stacklevel=4)
-    parts = [part for part, _ in found]
+    parts = [part for part, _ in results]
     worst = {name: max(getattr(part, name) for part in parts) for name in ("n_iter", "error_bound", "n_unreached")}
     F = np.concatenate([part.F for part in parts], axis=1)
     return replace(max(parts, key=lambda part: part.residual), F=F, **worst)
@@ -131,19 +131,19 @@ def _gather(self: NeighborClassifier, X: Any, answer: Callable[[np.ndarray], np.
     training = self._searched_rows()
     if not is_dask(X) and not is_dask(training):
         return NeighborClassifier._gather(self, X, answer)
-    asked = self._steps.read_rows(self, X)
+    rows_of_X = self._steps.read_rows(self, X)
     like = self._no_answer(answer)
-    queries = asked if isinstance(asked, DaskRows) else DaskRows.of(asked)
+    queries = rows_of_X if isinstance(rows_of_X, DaskRows) else DaskRows.of(rows_of_X)
     if is_dask(training):
         model = task_of_value("model", _plain(self, {"training_rows_": None}))
         rows = DaskRows.of(training)
         lists = lists_of_queries(rows, queries, self.n_neighbors_, self._row_order, metric=self.metric)
         blocks = [task("predict", _of_lists, each, model, answer.__name__) for each in lists]
-        found = as_array(blocks, queries.sizes(), like.shape[1:], like.dtype)
+        answers = as_array(blocks, queries.sizes(), like.shape[1:], like.dtype)
     else:
         model = task_of_value("model", self.to_local())
-        found = queries.map(_of_rows, like.shape[1:], like.dtype, model=model, answer=answer.__name__)
-    return found if queries is asked else in_memory(found)
+        answers = queries.map(_of_rows, like.shape[1:], like.dtype, model=model, answer=answer.__name__)
+    return answers if queries is rows_of_X else in_memory(answers)
 
 
 def _of_lists(lists: Lists, model: Any, answer: str) -> np.ndarray:

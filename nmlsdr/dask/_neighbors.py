@@ -35,22 +35,22 @@ def neighbors(
     k = check_n_neighbors(n_neighbors, rows.shape[0], exclude_self=True)
     plan = make_plan(rows, k, metric=metric, n_jobs=n_jobs)
     say(str(plan))
-    found = _empty(rows.shape[0], k)
+    lists_of_rows = _empty(rows.shape[0], k)
     ranks = np.arange(rows.shape[0]) if order is None else in_place_of(order)
     meetings = _meetings(rows, plan)
-    wanted = {"k": k, "metric": metric, "n_jobs": n_jobs}
+    options = {"k": k, "metric": metric, "n_jobs": n_jobs}
 
     # One by one, when a thread is free for it: a search needs no pair that is farther apart than those found so far.
     def search(places: list[tuple[int, int]], edges: np.ndarray) -> Any:
         numbers = _numbers(places)
-        known = Known(found.squared[numbers, -1], edges if order is None else _NO_EDGES)
-        return rows.task(_search_meeting, places, numbers=ranks[numbers], known=known, **wanted)
+        known = Known(lists_of_rows.squared[numbers, -1], edges if order is None else _NO_EDGES)
+        return rows.task(_search_meeting, places, numbers=ranks[numbers], known=known, **options)
 
     for number, lists in each_result(starmap(search, meetings), "neighbours", len(meetings), plan.site.n_threads):
         at = _numbers(meetings[number][0])
-        merged = merge([Lists(found.squared[at], found.indices[at]), lists], k)
-        found.squared[at], found.indices[at] = merged
-    return found if order is None else found._replace(indices=order[found.indices])
+        merged = merge([Lists(lists_of_rows.squared[at], lists_of_rows.indices[at]), lists], k)
+        lists_of_rows.squared[at], lists_of_rows.indices[at] = merged
+    return lists_of_rows if order is None else lists_of_rows._replace(indices=order[lists_of_rows.indices])
 
 
 def lists_of_queries(
@@ -62,7 +62,7 @@ def lists_of_queries(
     """
     refuse_unequal_features(rows.shape[1], queries.shape[1])
     k = check_n_neighbors(n_neighbors, rows.shape[0], exclude_self=False)
-    wanted = {"k": k, "metric": metric, "n_jobs": None}
+    options = {"k": k, "metric": metric, "n_jobs": None}
     ranks = np.arange(rows.shape[0]) if order is None else in_place_of(order)
     readings = [(rows.reading([(first, last)]), ranks[first:last]) for first, last in rows.ranges() if last > first]
     return [
@@ -71,7 +71,7 @@ def lists_of_queries(
             _merge_in_order,
             [
                 queries.task(
-                    _search_queries, [block], reading=reading, inputs=rows.inputs(reading), numbers=numbers, **wanted
+                    _search_queries, [block], reading=reading, inputs=rows.inputs(reading), numbers=numbers, **options
                 )
                 for reading, numbers in readings
             ],
@@ -140,16 +140,16 @@ def _lists(
     rows: Any, queries: Any, numbers: np.ndarray, *, k: int, metric: str, n_jobs: int | None, known: Known | None = None
 ) -> Lists:
     n_queries = rows.shape[0] if queries is None else queries.shape[0]
-    found = _empty(n_queries, k)
-    here = min(k, len(numbers) - (queries is None))
-    if here and n_queries:
+    lists = _empty(n_queries, k)
+    n_nearest = min(k, len(numbers) - (queries is None))
+    if n_nearest and n_queries:
         squared, indices = squared_neighbors(
-            rows, here, queries=queries, metric=metric, n_jobs=n_jobs, checked=True, known=known
+            rows, n_nearest, queries=queries, metric=metric, n_jobs=n_jobs, checked=True, known=known
         )
-        there = indices != _NOWHERE
-        found.squared[:, :here] = squared
-        found.indices[:, :here][there] = numbers[indices[there]]
-    return found
+        is_found = indices != _NOWHERE
+        lists.squared[:, :n_nearest] = squared
+        lists.indices[:, :n_nearest][is_found] = numbers[indices[is_found]]
+    return lists
 
 
 def _empty(n_queries: int, k: int) -> Lists:

@@ -221,7 +221,7 @@ def test_answers_to_unknown_entries_are_labels_in_both_fits(rng):
     X, given, _, _ = reviewed(rng, 0.2)
     y = given.astype(float)
     y[rng.random(len(y)) < 0.5] = -1
-    answers = (y == -1) & (rng.random(y.shape) < 0.5)
+    answers = (y == -1) & (given != -1) & (rng.random(y.shape) < 0.5)
     verdicts = np.where(answers, given, -1)
     for rule in ("f1", "macro", "prior"):
         model = ResidualPropagation(n_neighbors=5, n_estimators=3, threshold=rule)

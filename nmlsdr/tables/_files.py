@@ -2,6 +2,22 @@
 
 Files come from anywhere, so a reader streams, counts what it unpacks, and never trusts a size that a file states
 about itself.
+
+A reader of a format is entered in `_formats.READERS`, by the suffixes of its files.  There are two kinds:
+
+* A reader of files whose columns have names is a class. ``Reader(source, form, asked)`` opens the file, where `source`
+  is a path, or `Lines` for text, and `asked` are names of columns that are looked for (None: the file is no raw table).
+  It has ``path``, the ``names`` of the columns in the file's order, and the ``line`` of the names, or None.
+  ``read(split)`` is called once and returns a `Table` of the columns ``split.wanted`` in that order, one row for each
+  row of the file, with the number of the line or row on which each ends.
+* A reader of files without names is a function, and stands in `_formats.WITHOUT_NAMES`. ``read(path, form, labels)``
+  returns a Bunch with data, target, feature_names and label_names.
+
+Both raise `DataFileError` and nothing else, whatever the bytes are: with the file, the place, and what to do.  They
+check the limits ``form.max_bytes`` and ``form.max_features`` before they use memory.  Calls of libraries stand in
+`foreign_bytes`, which turns their errors into such ones.  Features are finite or NaN, labels 1, 0 or -1.
+`tests/tables/test_readers_all.py` holds every entry of READERS to this, with damaged files of each; it fails for an
+entry of which it cannot write a file.
 """
 
 import contextlib

@@ -3,7 +3,8 @@
 import dataclasses
 import os
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
 from .._checks.words import names_rows
-from .._errors import plural, shorten
+from .._errors import plural, shorten, some_of
 from . import _label_lists, _labels
 from ._columns import Cells, Table, Texts, tally
 from ._deciding import Choices, Deciding
@@ -22,7 +23,7 @@ from ._label_names import read_labels
 from ._npz import read_npz
 from ._plain import plain_contents
 from ._plan import Plan
-from ._roles import LabelNames, Roles, Split, refuse_missing, split_columns
+from ._roles import MOST_MISSING, LabelNames, Roles, Split, refuse_missing, split_columns
 from ._sentinels import missing_codes
 from ._svmlight import read_svmlight
 
@@ -127,37 +128,12 @@ def read_table(
     form = form or Form()
     with named(path):
         roles.check()
-        labels: LabelNames | None = None if roles.label_columns is None else list(roles.label_columns)
-        if roles.labels_xml is not None:
-            labels = read_labels(roles.labels_xml, max_bytes=form.max_bytes, max_labels=form.max_features)
-        reader = reader_of(path)
-        asked = _asked(roles, labels or (), plan)
-        form = dataclasses.replace(form, known_words=[*form.known_words, *asked])
-        if isinstance(plan, Plan):  # what the table of the fit had, by which an encoding is recognised
-            levels = (word for column in plan.used for word in (*column.levels.values(), *column.words))
-            words = [*form.known_words, *levels]
-            form = dataclasses.replace(form, known_words=words, likely_encoding=form.likely_encoding or plan.encoding)
-        with foreign_bytes(path):
-            if reader in WITHOUT_NAMES:
-                table = _read_arrays(path, reader, roles, form, labels)
-            else:
-                with opened(path, reader, form, None if plan is None else asked) as source:
-                    split = _split(source, roles, labels, plan)
-                    found = source.read(split)
-                table, problems = _read_labels(path, found, split, roles, form, plan)
+        labels = _names_of_labels(roles, form)
+        table, encode = _read_columns(path, roles, _with_known_words(form, roles, labels, plan), labels, plan)
         if table.label_names is not None and table.lists is None:
             _cut_labels(table, roles)
-        if table.columns is not None and isinstance(plan, Plan):
-            _encode_new(table, found, plan, problems)
-        elif table.columns is not None and isinstance(plan, Choices):
-            _encode_fit(table, found, split, roles, plan, problems)
-        if table.columns is None and isinstance(plan, Choices) and plan.fitted is not None:
-            raise DataFileError(": it has no columns with names, which are compared with a fit; leave --model out.")
-        n_rows, n_columns = table.data.shape
-        columns = () if n_columns or table.plan is None else table.plan.columns
-        if n_rows == 0 or (n_columns == 0 and (columns or roles.feature_columns is None)):
-            why = "".join(f" (the first column, {shorten(c.name)!r}: {c.kind}, {c.reason})" for c in columns[:1])
-            raise DataFileError(f": it holds {n_rows} rows of {n_columns} features{why}; give a file with data.")
+        encode()
+        _refuse_empty(table, roles)
         if roles.mask is not None:
             _labels.apply_mask(table, roles.mask)
         if roles.min_count > 1 and table.target is not None and not isinstance(plan, Plan):
@@ -166,29 +142,80 @@ def read_table(
     return table
 
 
+def _names_of_labels(roles: Roles, form: Form) -> LabelNames | None:
+    """Return the names of the label columns, or None if nobody says them."""
+    if roles.labels_xml is not None:
+        return read_labels(roles.labels_xml, max_bytes=form.max_bytes, max_labels=form.max_features)
+    return None if roles.label_columns is None else list(roles.label_columns)
+
+
+def _with_known_words(form: Form, roles: Roles, labels: LabelNames | None, plan: Plan | Choices | None) -> Form:
+    """Return the form with the words by which an encoding is recognised: names, and what the table of the fit had."""
+    words = [*form.known_words, *_expected_names(roles, labels or (), plan)]
+    if not isinstance(plan, Plan):
+        return dataclasses.replace(form, known_words=words)
+    words += (word for column in plan.used for word in (*column.levels.values(), *column.words))
+    return dataclasses.replace(form, known_words=words, likely_encoding=form.likely_encoding or plan.encoding)
+
+
+def _read_columns(
+    path: Path_, roles: Roles, form: Form, labels: LabelNames | None, plan: Plan | Choices | None
+) -> tuple[Bunch, Callable[[], None]]:
+    """Return a table with its labels, and a function that makes its features by a plan; it may have nothing to do."""
+    reader = reader_of(path)
+    with foreign_bytes(path):
+        if reader in WITHOUT_NAMES:
+            table = _read_arrays(path, reader, roles, form, labels)
+        else:
+            names = None if plan is None else _expected_names(roles, labels or (), plan)
+            with opened(path, reader, form, names) as source:
+                split = _split(source, roles, labels, plan)
+                contents = source.read(split)
+            table, problems = _read_labels(path, contents, split, roles, form, plan)
+    if table.columns is not None and isinstance(plan, Plan):
+        return table, partial(_encode_new, table, contents, plan, problems)
+    if table.columns is not None and isinstance(plan, Choices):
+        return table, partial(_encode_fit, table, contents, split, roles, plan, problems)
+    if isinstance(plan, Choices) and plan.fitted is not None:
+        raise DataFileError(": it has no columns with names, which are compared with a fit; leave --model out.")
+    return table, lambda: None
+
+
+def _refuse_empty(table: Bunch, roles: Roles) -> None:
+    """Raise for a table without rows or features."""
+    n_rows, n_columns = table.data.shape
+    columns = () if n_columns or table.plan is None else table.plan.columns
+    if n_rows == 0 or (n_columns == 0 and (columns or roles.feature_columns is None)):
+        why = "".join(f" (the first column, {shorten(c.name)!r}: {c.kind}, {c.reason})" for c in columns[:1])
+        raise DataFileError(f": it holds {n_rows} rows of {n_columns} features{why}; give a file with data.")
+
+
 def _read_labels(
-    path: Path_, found: Table, split: Split, roles: Roles, form: Form, plan: Plan | Choices | None
+    path: Path_, contents: Table, split: Split, roles: Roles, form: Form, plan: Plan | Choices | None
 ) -> tuple[Bunch, list[Problem]]:
     """Return a table with its labels, and with its features where no plan is needed for them; and wrong labels."""
-    # names that were told at the fit
-    known = plan.names if isinstance(plan, Plan) else ()
+    names_of_fit = plan.names if isinstance(plan, Plan) else ()
     problems = list[Problem]()
-    told = [_about(name, new) for new, name in found.renamed.items() if new not in known]
-    more = {"unused": split.unused, "encoding": found.encoding}
-    table = _result(label_names=split.labels or None, feature_names=split.features, **more)
-    if plan is None or found.sparse is not None:
-        table.data, table.target = plain_contents(found, split, decimal=form.decimal)
+    table = _result(
+        label_names=split.labels or None,
+        feature_names=split.features,
+        unused=split.unused,
+        encoding=contents.encoding,
+    )
+    if plan is None or contents.sparse is not None:
+        table.data, table.target = plain_contents(contents, split, decimal=form.decimal)
     else:
-        table.columns = found.columns
-        table.target = _labels.label_columns(found, split, problems) if split.labels else None
-    table.notes = [*found.notes, *told]  # those on labels have come now
+        table.columns = contents.columns
+        table.target = _labels.label_columns(contents, split, problems) if split.labels else None
+    renamed = [_note_on_name(name, new) for new, name in contents.renamed.items() if new not in names_of_fit]
+    table.notes = [*contents.notes, *renamed]  # those of the reader are complete here
     if split.id is not None:
-        table.ids = found.columns[split.id].all()
+        table.ids = contents.columns[split.id].all()
         table.groups = _groups(table.ids)
     if split.lists:
-        _read_lists(path, table, [found.columns[name].texts for name in split.lists], roles, form, plan)
+        _read_lists(path, table, [contents.columns[name].texts for name in split.lists], roles, form, plan)
     elif roles.label_file is not None:
-        _read_label_file(table, roles, path, found.n_rows, form, split.id)
+        _read_label_file(table, roles, path, contents.n_rows, form, split.id)
     return table, problems
 
 
@@ -207,78 +234,83 @@ def _leave_out_rare(table: Bunch, min_count: int) -> None:
     if table.votes is not None:
         table.votes = table.votes[:, is_frequent]
     if table.label_names is not None:
-        table.label_names = [name for name, kept in zip(table.label_names, is_frequent, strict=True) if kept]
+        table.label_names = [name for name, frequent in zip(table.label_names, is_frequent, strict=True) if frequent]
     if n_rare := int((~is_frequent).sum()):
-        what = f"{plural(n_rare, 'label')} with fewer than {min_count} rows"
-        table.notes = [*table.notes, f"{what} {'is' if n_rare == 1 else 'are'} left out"]
+        rare = f"{plural(n_rare, 'label')} with fewer than {min_count} rows"
+        table.notes = [*table.notes, f"{rare} {'is' if n_rare == 1 else 'are'} left out"]
 
 
 def _encode_fit(
-    table: Bunch, found: Table, split: Split, roles: Roles, choices: Choices, problems: list[Problem]
+    table: Bunch, contents: Table, split: Split, roles: Roles, choices: Choices, problems: list[Problem]
 ) -> None:
     """Decide what is done with the columns of a table, and make its features, in place; compare it with a model's."""
-    said = dataclasses.replace(choices, id=roles.id_column, drop=roles.drop, yes=roles.yes, no=roles.no)
+    options = dataclasses.replace(choices, id=roles.id_column, drop=roles.drop, yes=roles.yes, no=roles.no)
     labeled = None if table.target is None else (table.target != -1).any(axis=1)
     no_label = None if table.lists is None else table.lists.no_label
     words = [*(table.label_names or ()), *(table.label_columns or ()), *([no_label] if no_label else [])]
-    columns = {name: found.columns[name] for name in split.features}
-    deciding = Deciding(columns, found.n_rows, said, labeled, words, table.lists and table.lists.separator)
+    columns = {name: contents.columns[name] for name in split.features}
+    deciding = Deciding(columns, contents.n_rows, options, labeled, words, table.lists and table.lists.separator)
     plan = deciding.plan()
     table.notes = [*table.notes, *missing_codes(deciding.columns)]
     table.unused = None
     if table.label_names:
-        given = (table.target == 1).sum(axis=0).tolist()
-        table.notes = [*table.notes, *_labels.similar_names(dict(zip(table.label_names, given, strict=True)))]
+        n_rows = (table.target == 1).sum(axis=0).tolist()
+        table.notes = [*table.notes, *_labels.similar_names(dict(zip(table.label_names, n_rows, strict=True)))]
     if split.id is None and plan.identifier is None:
         table.notes = [*table.notes, *repeating_id(columns)]
     elif split.id is None and plan.identifier is not None:
         table.ids = columns[plan.identifier].all()
     table.groups = _groups(table.ids, deciding.row_numbers)
     in_order = sorted(plan.columns, key=lambda column: split.all_names.index(column.name))
-    plan = dataclasses.replace(plan, columns=tuple(in_order), encoding=found.encoding or "")
-    table.data = plan.encode(found.columns, found.n_rows, problems, checks=choices.only_checks)
-    profiles = () if choices.only_checks else plan.profiles_of(found.columns, table.data)
+    plan = dataclasses.replace(plan, columns=tuple(in_order), encoding=contents.encoding or "")
+    table.data = plan.encode(contents.columns, contents.n_rows, problems, checks=choices.only_checks)
+    profiles = () if choices.only_checks else plan.profiles_of(contents.columns, table.data)
     table.plan = dataclasses.replace(plan, profiles=profiles)
     table.feature_names = plan.feature_names
     if choices.fitted is not None:
-        wanted = [column.name for column in choices.fitted.used]
-        refuse_missing("", wanted, [*found.columns], "columns that the model was fitted on")
-        _, odd, table.differences = choices.fitted.encode_new(found.columns, found.n_rows, [], (), found.renamed)
-        table.differences += [_told(odd, found).removesuffix(".")] if odd else []
-    _refuse(problems, found)
+        names_of_fit = [column.name for column in choices.fitted.used]
+        refuse_missing("", names_of_fit, [*contents.columns], "columns that the model was fitted on")
+        _, errors, table.differences = choices.fitted.encode_new(
+            contents.columns, contents.n_rows, [], (), contents.renamed
+        )
+        table.differences += [_sentence_on(errors, contents).removesuffix(".")] if errors else []
+    _refuse(problems, contents)
 
 
-def _encode_new(table: Bunch, found: Table, plan: Plan, problems: list[Problem]) -> None:
+def _encode_new(table: Bunch, contents: Table, plan: Plan, problems: list[Problem]) -> None:
     """Make the features of a table, in place, by the plan of another one."""
     table.plan = plan
     table.feature_names = plan.feature_names
-    if absent := [column.name for column in plan.used if column.name not in found.columns]:
-        shown = ", ".join(repr(shorten(name, 30)) for name in absent)
+    if absent := [column.name for column in plan.used if column.name not in contents.columns]:
+        shown = some_of(absent, MOST_MISSING)
         table.notes = [*table.notes, f"absent columns are filled in like missing values: {shown}"]
-        found.columns |= {name: Texts([""], np.zeros(found.n_rows, np.int32)) for name in absent}
-    made = plan.encode_new(found.columns, found.n_rows, problems, absent, found.renamed)
-    table.data, problems, table.differences = made
-    _refuse(problems, found)
+        contents.columns |= {name: Texts([""], np.zeros(contents.n_rows, np.int32)) for name in absent}
+    encoded = plan.encode_new(contents.columns, contents.n_rows, problems, absent, contents.renamed)
+    table.data, errors, table.differences = encoded
+    _refuse(errors, contents)
 
 
-def _refuse(problems: Sequence[Problem], found: Table) -> None:
+def _refuse(problems: Sequence[Problem], contents: Table) -> None:
     """Raise if there are cells that are not what their columns hold."""
     if problems:
-        ends = all((problem.rows == found.n_rows - 1).all() for problem in problems)
+        ends = all((problem.rows == contents.n_rows - 1).all() for problem in problems)
         advice = " If the last row is a sum or a remark below the table, remove it." if ends else ""
-        raise DataFileError(f": {_told(problems, found)}{advice}")
+        raise DataFileError(f": {_sentence_on(problems, contents)}{advice}")
 
 
-def _told(problems: Sequence[Problem], found: Table) -> str:
-    return problems_in_words([problem._replace(rows=found.lines[problem.rows]) for problem in problems], found.unit)
+def _sentence_on(problems: Sequence[Problem], contents: Table) -> str:
+    """Return one sentence on cells, with the lines of the file."""
+    return problems_in_words(
+        [problem._replace(rows=contents.lines[problem.rows]) for problem in problems], contents.unit
+    )
 
 
-def _about(name: str, new: str) -> str:
+def _note_on_name(name: str, new: str) -> str:
     """Return the note on the name of a column that its reader made."""
     return f"{f'a second column {shorten(name)!r}' if name else 'a column without a name'} is called {shorten(new)!r}"
 
 
-def _asked(roles: Roles, labels: LabelNames, plan: Plan | Choices | None) -> list[str]:
+def _expected_names(roles: Roles, labels: LabelNames, plan: Plan | Choices | None) -> list[str]:
     """Return the names of columns that a file should have."""
     names = [*labels, *roles.drop, *roles.lists, roles.id_column or "", *(roles.feature_columns or ())]
     return names + (plan.names if isinstance(plan, Plan) else [*(plan.one_hot if plan else ())])
@@ -304,9 +336,9 @@ def _result(**known: Any) -> Bunch:
 
 def _read_arrays(path: Path_, reader: Any, roles: Roles, form: Form, labels: LabelNames | None) -> Bunch:
     """Read a file whose columns have no names."""
-    for what in ("drop", "id_column", "label_list", "annotators", "empty_is"):
-        if (value := getattr(roles, what)) and value != "unknown":
-            raise DataFileError(f": {what}={value} needs columns with names, and the file has none.")
+    for option in ("drop", "id_column", "label_list", "annotators", "empty_is"):
+        if (value := getattr(roles, option)) and value != "unknown":
+            raise DataFileError(f": {option}={value} needs columns with names, and the file has none.")
     table = _result(**reader(path, form, labels))
     if not roles.cut.is_whole and table.target is not None and table.label_names is None and roles.label_file is None:
         raise DataFileError(": its labels have no names, which could be cut; leave label_prefix and label_until out.")
@@ -355,14 +387,14 @@ def _split(source: Any, roles: Roles, labels: LabelNames | None, plan: Plan | Ch
         return split_columns(source, roles, labels, () if plan is None else plan.one_hot)
     names = [column.name for column in plan.used]
     if roles.fill_absent:
-        given = {*source.names}
-        names = [name for name in names if name in given]
+        present = {*source.names}
+        names = [name for name in names if name in present]
     advice = "complete it, or fill in what is absent like missing values (--fill-absent)"
     refuse_missing(place(source.line), names, source.names, "columns that the model was fitted on", advice)
-    is_found = roles.id_column is None and plan.identifier in source.names
-    id_column = plan.identifier if is_found else roles.id_column
-    known = dataclasses.replace(roles, id_column=id_column, feature_columns=plan.names)
-    return dataclasses.replace(split_columns(source, known, labels), features=names)
+    has_identifier = roles.id_column is None and plan.identifier in source.names
+    id_column = plan.identifier if has_identifier else roles.id_column
+    roles_at_fit = dataclasses.replace(roles, id_column=id_column, feature_columns=plan.names)
+    return dataclasses.replace(split_columns(source, roles_at_fit, labels), features=names)
 
 
 def _read_lists(
@@ -370,13 +402,14 @@ def _read_lists(
 ) -> None:
     """Read labels from columns of lists, in place."""
     counts = tally(pair for column in columns for pair in zip(column.different, column.counts.tolist(), strict=True))
-    how = roles.separator, roles.no_label
-    table.lists = _label_lists.find_lists(counts, *how) if plan else _label_lists.Lists(how[0] or ";", how[1])
-    own = plan.labels if isinstance(plan, Plan) else {}  # what the table of the fit had, this one may lack
-    given = {name: value for name in ("separator", "no_label") if (value := getattr(roles, name)) is not None}
-    _label_lists.refuse_unused(
-        counts, table.lists, {name: value for name, value in given.items() if value != own.get(name)}
-    )
+    if plan is None:
+        table.lists = _label_lists.Lists(roles.separator or ";", roles.no_label)
+    else:
+        table.lists = _label_lists.find_lists(counts, roles.separator, roles.no_label)
+    at_fit = plan.labels if isinstance(plan, Plan) else {}  # what the table of the fit had, this one may lack
+    options = {name: value for name in ("separator", "no_label") if (value := getattr(roles, name)) is not None}
+    options = {name: value for name, value in options.items() if value != at_fit.get(name)}
+    _label_lists.refuse_unused(counts, table.lists, options)
     if isinstance(plan, Choices):
         _label_lists.check_lists(counts, table.lists, place(None, roles.lists[0]), roles.separator is not None)
         if roles.separator is None:
@@ -408,9 +441,9 @@ def _read_label_file(table: Bunch, roles: Roles, source: Path_, n_rows: int, for
     limits = dataclasses.replace(limits, max_bytes=form.max_bytes, max_features=form.max_features)
     with foreign_bytes(path):
         if reader in WITHOUT_NAMES:
-            found = read_npz(path, limits, is_labels=True) if reader is read_npz else read_svmlight(path, limits)
-            target = found.target
-            names = found.label_names
+            arrays = read_npz(path, limits, is_labels=True) if reader is read_npz else read_svmlight(path, limits)
+            target = arrays.target
+            names = arrays.label_names
         else:
             with opened(path, reader, limits) as file:
                 names = [name for name in file.names if name != id]

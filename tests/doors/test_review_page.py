@@ -579,6 +579,9 @@ def test_reasons_are_the_linear_part_of_the_model_by_hand():
         assert [[tuple(reason) for reason in one] for one in found] == expected
         shares = _reasons.word_shares(rows, np.array([[1], [0], [0]]), {(0, 2), (0, 3)})
         assert shares == {(0, 2): [100, 0], (0, 3): [0, 50]}
+    centred = method.__class__(coef_=method.coef_, mean_=np.zeros(4))
+    found = _reasons.list_reasons(centred, X - method.mean_, np.arange(3), np.zeros(3, dtype=np.intp), features)
+    assert [[tuple(reason) for reason in one] for one in found] == expected  # no word that the row lacks
     columns = dict(_reasons.reason_columns(found))
     assert columns["speaks_for"].tolist() == ['wood +1.2; "axe" +0.38', '"saw" +7', ""]
     assert columns["speaks_against"].tolist() == ["", "wood -1.8", "wood -0.75"]

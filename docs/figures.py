@@ -205,8 +205,6 @@ PRODUCTS = {
 OUT_OF_DATE: dict[str, str] = {
     "scores": "The scores of the review study were computed before folds and trees' rows were drawn by content.",
     "article": "Made before NMLSDR's embedding was rounded to eight digits, and before MLDA had a default seed.",
-    "review": "The pictures show an earlier form of the review page.",
-    "walkthrough": "The pictures show an earlier form of the review page.",
 }
 
 

@@ -1,18 +1,21 @@
-"""Kernels of ML-kNN: label counts among the neighbours, their histogram, the posterior.
+"""Kernels of ML-kNN, over _c/mlknn.h: label counts among the neighbours, their histogram, the posterior.
 
-Every function fills buffers that its caller allocated and checked.  Counts are
-integers, so no answer depends on the number of threads or on the order of rows.
-
-The posterior of label j for a row depends on one integer only, the number delta
-of its neighbours that carry j.  So the formula is evaluated C (k + 1) times, once
-for each table entry, and a row looks its posteriors up: equal counts give equal
-bits, and a division per row and label is saved.
+Every function fills buffers that its caller allocated and checked.
 """
 
-from cython.parallel cimport prange
-
-# Labels of one histogram task: 16 int32 counts are one cache line of a row.
-cdef Py_ssize_t LABELS_PER_TASK = 16
+cdef extern from "_c/mlknn.h" nogil:
+    void labels_of_rows "nmlsdr_labels_of_rows"(
+        const unsigned char *Y, Py_ssize_t n_labels, const Py_ssize_t *neighbors, Py_ssize_t q, Py_ssize_t k, int *counts,
+        int n_threads)
+    void add_histogram "nmlsdr_add_histogram"(
+        const unsigned char *Y, const int *counts, Py_ssize_t n, Py_ssize_t n_labels, Py_ssize_t k, long long *histogram,
+        int n_threads)
+    void tables "nmlsdr_posterior_tables"(
+        const long long *histogram, Py_ssize_t n_labels, Py_ssize_t k, double s, double *prior, double *with_label,
+        double *without_label, double *posterior)
+    void posterior_of_counts "nmlsdr_posterior_of_counts"(
+        const double *table, const int *counts, Py_ssize_t q, Py_ssize_t n_labels, Py_ssize_t k, double *probability,
+        int n_threads)
 
 
 def count_neighbor_labels(
@@ -22,14 +25,11 @@ def count_neighbor_labels(
     int n_threads,
 ):
     """delta_ij = how many neighbours of row i carry label j."""
-    cdef Py_ssize_t i, m, j, row, q = neighbors.shape[0], k = neighbors.shape[1], n_labels = Y.shape[1]
-    for i in prange(q, nogil=True, num_threads=n_threads, schedule="static"):
-        for j in range(n_labels):
-            delta[i, j] = 0
-        for m in range(k):
-            row = neighbors[i, m]
-            for j in range(n_labels):
-                delta[i, j] += Y[row, j]
+    if delta.shape[0] == 0 or delta.shape[1] == 0:
+        return
+    with nogil:
+        labels_of_rows(&Y[0, 0], Y.shape[1], &neighbors[0, 0], neighbors.shape[0], neighbors.shape[1], &delta[0, 0],
+                       n_threads)
 
 
 def label_histogram(
@@ -39,12 +39,27 @@ def label_histogram(
     int n_threads,
 ):
     """histogram[y, j, d] += how many rows have y_ij = y and delta_ij = d."""
-    cdef Py_ssize_t task, i, j, n_labels = Y.shape[1], n_tasks = (n_labels + LABELS_PER_TASK - 1) // LABELS_PER_TASK
-    # one thread owns the histogram of a block of labels: no locks, no copies per thread
-    for task in prange(n_tasks, nogil=True, num_threads=n_threads, schedule="static"):
-        for i in range(Y.shape[0]):
-            for j in range(task * LABELS_PER_TASK, min(n_labels, (task + 1) * LABELS_PER_TASK)):
-                histogram[Y[i, j], j, delta[i, j]] += 1
+    if delta.shape[0] == 0 or delta.shape[1] == 0:
+        return
+    with nogil:
+        add_histogram(&Y[0, 0], &delta[0, 0], Y.shape[0], Y.shape[1], histogram.shape[2] - 1, &histogram[0, 0, 0],
+                      n_threads)
+
+
+def posterior_tables(
+    const long long[:, :, ::1] histogram,  # IN  (2, C, k + 1)
+    double smoothing,                      # s > 0
+    double[::1] prior,                     # OUT (C)
+    double[:, ::1] with_label,             # OUT (C, k + 1)
+    double[:, ::1] without_label,          # OUT (C, k + 1)
+    double[:, ::1] posterior,              # OUT (C, k + 1)
+):
+    """Prior_j, P(d | 1), P(d | 0) and r_j(d)."""
+    if prior.shape[0] == 0:
+        return
+    with nogil:
+        tables(&histogram[0, 0, 0], prior.shape[0], histogram.shape[2] - 1, smoothing, &prior[0], &with_label[0, 0],
+               &without_label[0, 0], &posterior[0, 0])
 
 
 def look_up_posterior(
@@ -54,7 +69,8 @@ def look_up_posterior(
     int n_threads,
 ):
     """posterior_ij = table[j, delta_ij]."""
-    cdef Py_ssize_t i, j, q = delta.shape[0], n_labels = delta.shape[1]
-    for i in prange(q, nogil=True, num_threads=n_threads, schedule="static"):
-        for j in range(n_labels):
-            posterior[i, j] = table[j, delta[i, j]]
+    if delta.shape[0] == 0 or delta.shape[1] == 0:
+        return
+    with nogil:
+        posterior_of_counts(&table[0, 0], &delta[0, 0], delta.shape[0], delta.shape[1], table.shape[1] - 1,
+                            &posterior[0, 0], n_threads)

@@ -1,13 +1,21 @@
-"""Kernel of the graph's weights: W~ (eq. 4) and T (eq. 5).
+"""Kernels of the graph's weights, over _c/graph.h: W~ (eq. 4) and T (eq. 5).
 
-It fills buffers that its caller allocated and checked.  One thread writes each output row, so the answer
-does not depend on the number of threads.
+They fill buffers that their caller allocated and checked.  One thread writes each output row, so the answer does not
+depend on the number of threads.
 """
 
-from cython.parallel cimport prange
-from libc.math cimport sqrt
-
 from ._typedefs cimport index_t
+
+cdef extern from "_c/graph.h" nogil:
+    ctypedef struct nmlsdr_csr_graph:
+        const double *weights
+        const void *indices
+        const void *indptr
+        int wide
+        Py_ssize_t n
+    void c_normalize "nmlsdr_normalize"(
+        const nmlsdr_csr_graph *W, const double *degree, int stochastic, double *values, double *row_sums, int n_threads)
+    int c_even_exponent "nmlsdr_even_exponent"(const double *weights, Py_ssize_t n)
 
 
 def normalize(
@@ -21,18 +29,18 @@ def normalize(
     int n_threads,
 ):
     """W~ (eq. 4) and T (eq. 5) in one pass over the rows; a row of degree 0 stays 0."""
-    cdef Py_ssize_t i, p, n = degree.shape[0]
-    cdef double root, total
-    for i in prange(n, nogil=True, num_threads=n_threads, schedule="static"):
-        total = 0
-        root = sqrt(degree[i])
-        for p in range(indptr[i], indptr[i + 1]):
-            if degree[i] > 0 and degree[indices[p]] > 0:
-                values[p] = data[p] / (root * sqrt(degree[indices[p]]))
-            else:
-                values[p] = 0
-            total = total + values[p]
-        row_sums[i] = total
-        if stochastic and total > 0:
-            for p in range(indptr[i], indptr[i + 1]):
-                values[p] = values[p] / total
+    cdef nmlsdr_csr_graph W
+    if degree.shape[0] == 0:
+        return
+    W.weights, W.indices, W.indptr = NULL, NULL, &indptr[0]
+    W.wide, W.n = 3 * (sizeof(index_t) == 8), degree.shape[0]
+    if data.shape[0]:
+        W.weights, W.indices = &data[0], &indices[0]
+    cdef double *out = &values[0] if values.shape[0] else NULL
+    with nogil:
+        c_normalize(&W, &degree[0], stochastic, out, &row_sums[0], n_threads)
+
+
+def even_exponent(const double[::1] weights):
+    """The even power of two that brings weights of an extreme range to a largest of about 2^990; 0 for ordinary ones."""
+    return c_even_exponent(&weights[0], weights.shape[0]) if weights.shape[0] else 0

@@ -1,8 +1,8 @@
 """Neighbours, graph, T and propagation for C and Cython code, with arrays as pointers (include/nmlsdr.h, c_api.pxd).
 
-The searches are those of include/nmlsdr/neighbors.h, and call no Python.  Each of the other functions acquires the GIL
-and calls the Python function of the same purpose, on arrays over the caller's memory.  So results and checks are
-the same as in Python.  An exception becomes an error code.
+The searches, W and T are those of include/nmlsdr/neighbors.h and graph.h, and call no Python.  `propagate` acquires the
+GIL and calls the Python function, on arrays over the caller's memory.  So results and checks are the same as in Python.
+An exception becomes an error code.
 """
 
 import os
@@ -42,6 +42,11 @@ cdef extern from "include/nmlsdr/neighbors.h" nogil:
     int nmlsdr_index_new(const nmlsdr_rows *, int, nmlsdr_index **, int)
     int nmlsdr_index_query(const nmlsdr_index *, const nmlsdr_rows *, Py_ssize_t, double *, Py_ssize_t *, int)
     void nmlsdr_index_free(nmlsdr_index *)
+
+
+cdef extern from "include/nmlsdr/graph.h" nogil:
+    int64_t nmlsdr_neighbor_graph(const Py_ssize_t *, Py_ssize_t, Py_ssize_t, int64_t *, int32_t *)
+    int nmlsdr_transition_matrix(const int64_t *, const int32_t *, const double *, Py_ssize_t, double *, int)
 
 
 cdef int api_number() noexcept nogil:
@@ -173,41 +178,13 @@ cdef void index_free(void *index) noexcept nogil:
 
 
 cdef Py_ssize_t neighbor_graph(const Py_ssize_t *neighbors, Py_ssize_t n, Py_ssize_t k, int64_t *indptr,
-                               int32_t *columns, int n_threads) noexcept with gil:
-    try:
-        import numpy as np
-
-        from .graph import union_graph
-
-        n_threads = threads(n, n_threads)
-        refuse(k < 1 or k >= n, BAD_K)
-        lists = array_at(neighbors, (n, k), "intp")
-        refuse(lists.min() < 0 or lists.max() >= n or (lists == np.arange(n)[:, None]).any(), BAD_GRAPH)
-        refuse((np.diff(np.sort(lists, axis=1), axis=1) == 0).any(), BAD_GRAPH)
-        refuse(columns is NULL, NULL_POINTER)
-        pointers = array_at(indptr, (n + 1,), "i8")
-        W = union_graph(lists)
-        pointers[:] = W.indptr
-        array_at(columns, (W.nnz,), "i4")[:] = W.indices
-        return W.nnz
-    except BaseException as error:
-        return number_of(error)
+                               int32_t *columns, int n_threads) noexcept nogil:
+    return nmlsdr_neighbor_graph(neighbors, n, k, indptr, columns)
 
 
 cdef int transition_matrix(const int64_t *indptr, const int32_t *columns, const double *weights, Py_ssize_t n,
-                           double *values, int n_threads) noexcept with gil:
-    try:
-        from . import graph
-
-        n_threads = threads(n, n_threads)
-        W = graph_at(indptr, columns, weights, n)
-        out = array_at(values, (W.nnz,), "f8")
-        T = graph.transition_matrix(W, n_jobs=n_threads)
-        refuse(T.nnz != W.nnz, BAD_VALUE)  # not symmetric
-        out[:] = T.data
-        return OK
-    except BaseException as error:
-        return number_of(error)
+                           double *values, int n_threads) noexcept nogil:
+    return nmlsdr_transition_matrix(indptr, columns, weights, n, values, 1 if forked else n_threads)
 
 
 cdef int propagate(const int64_t *indptr, const int32_t *columns, const double *weights, Py_ssize_t n, const double *Y,

@@ -26,9 +26,6 @@ __all__ = ["ExactIndex", "kneighbors", "neighbor_graph", "radius_neighbors", "tr
 
 EdgeWeights = Literal["binary", "rbf"]
 
-# The largest exponent of a weight: a row of 2^31 weights of at most 2^990 still has a finite degree.
-_LARGEST_EXPONENT = 990
-
 # Edges for each thread of the weights, which need a square root and a division each: so many take 0.2 ms.
 _EDGES_PER_THREAD = 50_000
 
@@ -487,13 +484,4 @@ def normalized_weights(
 
 def even_exponent(weights: np.ndarray) -> int:
     """The power of two that brings weights of an extreme range to a largest of about 2^990; 0 for ordinary ones."""
-    largest = float(weights.max(initial=0.0))
-    if largest == 0:
-        return 0
-    least = float(weights.min())
-    if least == 0:
-        least = float(weights[weights > 0].min())
-    top = math.frexp(largest)[1]
-    if top <= _LARGEST_EXPONENT and math.frexp(least)[1] >= -_LARGEST_EXPONENT // 2:
-        return 0
-    return (_LARGEST_EXPONENT - top) // 2 * 2
+    return int(_weights.even_exponent(weights))

@@ -15,7 +15,7 @@ measures need: they compare posteriors exactly.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ from ._checks.labels import check_binary
 from ._errors import InputError
 from ._process.threads import check_n_jobs, worthwhile_threads
 
-__all__ = ["fit_posterior", "posterior"]
+__all__ = ["PosteriorTable", "fit_posterior", "posterior"]
 
 # Labels counted in one kernel call, about 20 ms.  Between calls Python can react to Ctrl-C, and the counts of a block
 # (int32) fit into the cache, instead of n_samples x n_labels values.
@@ -42,7 +42,9 @@ _LARGEST_SMOOTHING = 1e100
 class PosteriorTable:
     """Probabilities that ML-kNN learns, in the notation of the module: Prior_j, P(d | 1), P(d | 0) and r_j(d).
 
-    Attributes
+    `fit_posterior` makes it; `look_up` applies it to new rows.
+
+    Parameters
     ----------
     prior : ndarray of shape (n_labels,), float64
         Prior probability of each label, Prior_j.
@@ -51,17 +53,61 @@ class PosteriorTable:
         rows without it. Each row of the arrays sums to 1.
     posterior : ndarray of shape (n_labels, n_neighbors + 1), float64
         Probability r_j(d) that a row has the label if d of its neighbours have it.
+    labels : ndarray of shape (n_samples, n_labels), uint8
+        Labels of the training rows, 0 or 1: a copy that is not writeable, so that `look_up` need not check them.
+
+    See Also
+    --------
+    fit_posterior : Learn the table.
+    posterior : Look up posteriors with labels that are given with each call.
+
+    Examples
+    --------
+    >>> table = fit_posterior([[1], [1], [0]], [[1, 2], [0, 2], [1, 0]])
+    >>> table.look_up([[0, 2]]).tolist() == posterior(table, [[1], [1], [0]], [[0, 2]]).tolist()
+    True
     """
 
     prior: np.ndarray
     with_label: np.ndarray
     without_label: np.ndarray
     posterior: np.ndarray
+    labels: np.ndarray = field(repr=False)
 
     @property
     def n_neighbors(self) -> int:
         """k, the number of neighbours of every row."""
         return self.posterior.shape[1] - 1
+
+    def look_up(self, indices: Any, *, n_jobs: int | None = None) -> np.ndarray:
+        """Posterior probability of every label for rows whose neighbours are known.
+
+        Parameters
+        ----------
+        indices : array-like of shape (n_queries, n_neighbors), int
+            Row numbers of the nearest training rows of each query, as many as in `fit_posterior`.
+        n_jobs : int or None, default=None
+            Number of threads. None: one for each core that the process may use, where scikit-learn uses one thread; a
+            negative number counts back from there, so that -1 means the same as None. The results do not depend on it.
+
+        Returns
+        -------
+        ndarray of shape (n_queries, n_labels), float64
+            Posterior probabilities in [0, 1].
+
+        Raises
+        ------
+        ValueError
+            If the number of neighbours differs from that in `fit_posterior`, or if an index is not the number of a
+            training row.
+        """
+        rows = _check_indices(indices, len(self.labels))
+        if rows.shape[1] != self.n_neighbors:
+            raise InputError(
+                f"The table was learned from {self.n_neighbors} neighbours of each row, got {rows.shape[1]}; "
+                "pass as many."
+            )
+        return look_up(self.posterior, self.labels, rows, n_jobs)
 
 
 def fit_posterior(Y: Any, indices: Any, *, smoothing: float = 1.0, n_jobs: int | None = None) -> PosteriorTable:
@@ -117,18 +163,12 @@ def fit_posterior(Y: Any, indices: Any, *, smoothing: float = 1.0, n_jobs: int |
     histogram = np.zeros((2, Y.shape[1], n_neighbors + 1), dtype=np.int64)
     for part, delta, n_threads in _counts(Y, indices, n_jobs):
         _mlknn.label_histogram(Y[part], delta, histogram, n_threads)
-    n_without, n_with = histogram.sum(axis=2)  # (C,) each
-    bins = histogram.shape[2]
-    # the authors' program has the same operations in the same order, so the results are equal to the last bit
-    prior = (s + n_with) / (2 * s + (n_with + n_without))
-    with_label = (s + histogram[1]) / (s * bins + n_with)[:, None]
-    without_label = (s + histogram[0]) / (s * bins + n_without)[:, None]
-    for_it = prior[:, None] * with_label
-    against = (1 - prior)[:, None] * without_label
-    total = for_it + against
-    # both products can underflow if the smoothing is near the smallest float; the posterior is then the prior
-    table = np.where(total > 0, for_it / np.where(total > 0, total, 1.0), prior[:, None])
-    return PosteriorTable(prior, with_label, without_label, table)
+    prior = np.empty(Y.shape[1])
+    with_label, without_label, table = (np.empty((Y.shape[1], n_neighbors + 1)) for _ in range(3))
+    _mlknn.posterior_tables(histogram, s, prior, with_label, without_label, table)
+    labels = Y.copy()
+    labels.flags.writeable = False
+    return PosteriorTable(prior, with_label, without_label, table, labels)
 
 
 def posterior(table: PosteriorTable, Y: Any, indices: Any, *, n_jobs: int | None = None) -> np.ndarray:
@@ -183,17 +223,22 @@ def look_up(posteriors: np.ndarray, Y: np.ndarray, indices: np.ndarray, n_jobs: 
 def _check_labels_and_indices(Y: Any, indices: Any) -> tuple[np.ndarray, np.ndarray]:
     """Labels as the kernels read them, and indices of their rows."""
     Y = check_binary(Y)
+    return Y, _check_indices(indices, len(Y))
+
+
+def _check_indices(indices: Any, n_samples: int) -> np.ndarray:
+    """Row numbers of neighbours, of n_samples rows."""
     rows = np.asarray(indices)
     if rows.ndim != 2 or (rows.dtype.kind not in "iu" and rows.size):
         raise InputError(f"indices must be integers (n_queries, n_neighbors), got {rows.dtype} of shape {rows.shape}.")
     rows = contiguous(rows, np.intp)
     check_count(rows.shape[1], "the number of neighbours")
-    if rows.size and (rows.min() < 0 or rows.max() >= len(Y)):
+    if rows.size and (rows.min() < 0 or rows.max() >= n_samples):
         raise InputError(
-            f"indices must be rows of Y, 0 to {len(Y) - 1}, got {rows.min()} to {rows.max()}; "
+            f"indices must be rows of Y, 0 to {n_samples - 1}, got {rows.min()} to {rows.max()}; "
             "pass the labels of the rows that were searched."
         )
-    return Y, rows
+    return rows
 
 
 def _counts(Y: np.ndarray, indices: np.ndarray, n_jobs: int | None) -> Iterator[tuple[slice, np.ndarray, int]]:

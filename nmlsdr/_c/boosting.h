@@ -1,4 +1,6 @@
-/* Boosted trees for several labels: each learns what the trees before it leave, and adds a part of that.
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Boosted trees for several labels: each learns what the trees before it leave, and adds a part of that.
  *
  * The rows lie in folds.  The model of a fold learns from the rows of the other folds and predicts its own; a thread owns a
  * fold.  Columns hold codes of one byte, the number of cuts below a value minus 128: they are binned once a fit, and nothing

@@ -1,4 +1,6 @@
-/* Facts about this build from the compiler's macros, for `nmlsdr info`.  */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Facts about this build from the compiler's macros, for `nmlsdr info`.  */
 #ifndef NMLSDR_BUILD_H
 #define NMLSDR_BUILD_H
 

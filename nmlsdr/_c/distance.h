@@ -1,4 +1,6 @@
-/* The canonical squared distance.
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The canonical squared distance.
  *
  *   t_j = (x_j - y_j)^2 in float64, after exact conversion;
  *   a_m = sum of t_j over j = m (mod 8), in increasing j;

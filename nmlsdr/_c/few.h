@@ -1,4 +1,6 @@
-/* Exact nearest neighbours of a few queries: the canonical distance of every pair, nothing prepared for many.
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Exact nearest neighbours of a few queries: the canonical distance of every pair, nothing prepared for many.
  *
  *   nmlsdr_few_begin    copies the queries, allocates one heap for each query and thread
  *   nmlsdr_few_step     compares the next rows with all queries; call it until it returns 0

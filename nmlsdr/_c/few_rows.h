@@ -1,4 +1,6 @@
-/* Canonical squared distances of rows to one query, for each SIMD level of simd.h: all rows (few.h), or candidates
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Canonical squared distances of rows to one query, for each SIMD level of simd.h: all rows (few.h), or candidates
  * (products_candidates.h).
  *
  * The eight sums of distance.h lie in 8 / G vectors, never fused; four rows at a time hide the latency of the additions.

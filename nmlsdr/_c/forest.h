@@ -1,4 +1,6 @@
-/* Growing regression trees for several labels.
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Growing regression trees for several labels.
  *
  * Targets are whole numbers of 1 / 1024, and a row counts as often as the tree drew it.  The sums over rows are exact in int32
  * (of labels below 2^24, of random sums below 2^28), the sums of their squares in int64: neither the order of rows or

@@ -1,4 +1,6 @@
-/* The best split of a node of a tree.
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The best split of a node of a tree.
  *
  * A template: forest.h includes it once per level, with
  *   LANES  features that are compared at once     NM_LEVEL(f)  name of a function

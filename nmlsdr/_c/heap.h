@@ -1,4 +1,6 @@
-/* A bounded max-heap of (squared distance, row), the worst at the root.
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A bounded max-heap of (squared distance, row), the worst at the root.
  * (d, i) is worse than (e, j) if d > e, or d == e and i > j. */
 #ifndef NMLSDR_HEAP_H
 #define NMLSDR_HEAP_H

@@ -1,4 +1,6 @@
-/* Rows that are packed once and searched often: a few queries at a time, by products, against all of them.
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Rows that are packed once and searched often: a few queries at a time, by products, against all of them.
  *
  *   nmlsdr_packed_begin   centre, scale, packed rows or columns and postings, bounds: read only from then on
  *   nmlsdr_packed_takes   whether the bounds hold for these queries

@@ -1,4 +1,6 @@
-/* What the kernels that have SIMD levels take, and the table of those of one level (kernels.h). */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the kernels that have SIMD levels take, and the table of those of one level (kernels.h). */
 #ifndef NMLSDR_KERNEL_TYPES_H
 #define NMLSDR_KERNEL_TYPES_H
 

@@ -1,4 +1,6 @@
-/* The kernels that have SIMD levels, each compiled for each level, and the one table that chooses among them.
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The kernels that have SIMD levels, each compiled for each level, and the one table that chooses among them.
  *
  *   products, sweep   of two blocks, of a sparse row with a block (products_tile.h)
  *   int16             of two blocks of integers, where they are faster than floats (products_pair.h)

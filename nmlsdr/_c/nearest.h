@@ -1,4 +1,6 @@
-/* The k nearest rows so far: increasing (squared distance, row), then (inf, PTRDIFF_MAX). */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The k nearest rows so far: increasing (squared distance, row), then (inf, PTRDIFF_MAX). */
 #ifndef NMLSDR_NEAREST_H
 #define NMLSDR_NEAREST_H
 

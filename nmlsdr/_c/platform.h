@@ -1,4 +1,6 @@
-/* What compilers, systems and OpenMP differ in: aligned memory, prefetching, bits, threads. */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What compilers, systems and OpenMP differ in: aligned memory, prefetching, bits, threads. */
 #ifndef NMLSDR_PLATFORM_H
 #define NMLSDR_PLATFORM_H
 
@@ -88,6 +90,12 @@ static int nmlsdr_threads(int n_threads)
     (void)n_threads;
     return 1;
 #endif
+}
+
+/* At most n_threads, and as many as there is work for. */
+static int nmlsdr_worthwhile(int n_threads, double threads)
+{
+    return threads < 2 ? 1 : threads < n_threads ? (int)threads : n_threads;
 }
 
 static int nmlsdr_thread(void)

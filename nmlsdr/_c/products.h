@@ -1,4 +1,6 @@
-/* Exact nearest neighbours by proposing with matrix products and deciding by the canonical distance.
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Exact nearest neighbours by proposing with matrix products and deciding by the canonical distance.
  *
  *   nmlsdr_search_begin    chooses centre and scale, allocates O(n k) and one or two windows of packed rows
  *                          (products_new.h)

@@ -1,4 +1,6 @@
-/* Candidates of each row: error bound, threshold, buffer, exact decision.
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Candidates of each row: error bound, threshold, buffer, exact decision.
  *
  * Every row i owns a buffer of (score, position) pairs, a threshold t_i and the k nearest of those decided
  * (the output arrays themselves, nearest.h).  The invariant that makes the result exact:

@@ -1,4 +1,6 @@
-/* A search by products begins and ends: memory, windows, buffers. */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A search by products begins and ends: memory, windows, buffers. */
 #ifndef NMLSDR_PRODUCTS_NEW_H
 #define NMLSDR_PRODUCTS_NEW_H
 

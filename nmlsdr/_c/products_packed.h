@@ -1,4 +1,6 @@
-/* Products of packed blocks: packing rows with their bounds, leading coordinates, and a pair of blocks.
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Products of packed blocks: packing rows with their bounds, leading coordinates, and a pair of blocks.
  */
 #ifndef NMLSDR_PRODUCTS_PACKED_H
 #define NMLSDR_PRODUCTS_PACKED_H

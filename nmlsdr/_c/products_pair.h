@@ -1,4 +1,6 @@
-/* One pair of packed row blocks: all products, and the test that lets candidates through.
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * One pair of packed row blocks: all products, and the test that lets candidates through.
  *
  * A part of the template products_tile.h, which includes it with NM_INTEGERS 0 for floats and, at levels where integers are
  * faster, 1 for integers of 16 bits.  Of integers there are

@@ -1,4 +1,6 @@
-/* The centre and the scale of products, whether they are exact, and whether they are of floats or of integers
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The centre and the scale of products, whether they are exact, and whether they are of floats or of integers
  * (docs/neighbours.md). */
 #ifndef NMLSDR_PRODUCTS_SCALE_H
 #define NMLSDR_PRODUCTS_SCALE_H

@@ -1,4 +1,6 @@
-/* Products of sparse rows: a block's columns and postings, the rows' bounds, and a pair of blocks.
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Products of sparse rows: a block's columns and postings, the rows' bounds, and a pair of blocks.
  *
  * What becomes a column is decided in products_storage.h.
  *

@@ -1,4 +1,6 @@
-/* The state of a search by products: its two sides, the scaling and storage of the rows, its sizes, and
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The state of a search by products: its two sides, the scaling and storage of the rows, its sizes, and
  * its progress. */
 #ifndef NMLSDR_PRODUCTS_STATE_H
 #define NMLSDR_PRODUCTS_STATE_H

@@ -1,4 +1,6 @@
-/* How sparse rows are stored for products: packed blocks like dense rows, or columns and postings.
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * How sparse rows are stored for products: packed blocks like dense rows, or columns and postings.
  *
  * A sparse row of B products with a block of B rows costs
  *   postings   one addition in memory per product that is not zero: f per pair, f the share of rows that hold

@@ -1,4 +1,6 @@
-/* Products of rows and the test that lets candidates through: of two packed blocks, and of a sparse row with a block.
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Products of rows and the test that lets candidates through: of two packed blocks, and of a sparse row with a block.
  *
  * A template without include guard: kernels.h includes it once per SIMD level, with
  *   NM_LEVEL(x)   name of x at this level

@@ -1,4 +1,6 @@
-/* Inner loops of conjugate gradients for label propagation: one block of rows, one batch of label columns.
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Inner loops of conjugate gradients for label propagation: one block of rows, one batch of label columns.
  *
  * The vectors of a sweep are float32 and its direction p is bfloat16, a row-major (n, width) array each: a gathered
  * row of 32 columns is one cache line, and the loops over columns use SIMD.  F stays in float64 and its residual is

@@ -1,4 +1,6 @@
-/* Loops of one conjugate gradient sweep over a block of rows.
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Loops of one conjugate gradient sweep over a block of rows.
  *
  * A template: propagation.h includes it once per width and level, with
  *   WIDTH      columns of a batch           LEVEL  name of the level

@@ -1,4 +1,6 @@
-/* The loops of one level of propagation.h, once for each width of a batch. */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The loops of one level of propagation.h, once for each width of a batch. */
 #define WIDTH 4
 #include "propagation_loops.h"
 #define WIDTH 8

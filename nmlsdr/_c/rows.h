@@ -1,4 +1,6 @@
-/* Rows as callers hold them, dense or CSR: their entries, and the canonical distance of two. */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Rows as callers hold them, dense or CSR: their entries, and the canonical distance of two. */
 #ifndef NMLSDR_ROWS_H
 #define NMLSDR_ROWS_H
 

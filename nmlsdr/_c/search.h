@@ -1,4 +1,6 @@
-/* A whole search of checked rows, or of an index of them, by either metric: for include/nmlsdr/neighbors.h and for Python.
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A whole search of checked rows, or of an index of them, by either metric: for include/nmlsdr/neighbors.h and for Python.
  *
  *   nmlsdr_index_begin   what is prepared once: a copy, rows of length 1 for angles, packed rows (index.h)
  *   nmlsdr_query_begin   queries of length 1 for angles, and the strategy that suits their number
@@ -72,11 +74,6 @@ static void nmlsdr_index_end(struct nmlsdr_index *x)
 {
     if (x->packed) nmlsdr_free_all(&x->packed->memory);
     nmlsdr_free_all(&x->memory);
-}
-
-static int nmlsdr_worthwhile(int n_threads, double threads)
-{
-    return threads < 2 ? 1 : threads < n_threads ? (int)threads : n_threads;
 }
 
 /* Rows of length 1 in place of the rows, those of zeros apart. */

@@ -1,4 +1,6 @@
-/* Few queries among many rows: each thread searches a share of the rows and keeps the k nearest rows of its share for every query.
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Few queries among many rows: each thread searches a share of the rows and keeps the k nearest rows of its share for every query.
  *
  * The shares are merged in the order (squared distance, row).  This order is total, so the result does not depend on which
  * thread searched which row.

@@ -1,4 +1,6 @@
-/* What a template (NM_TEMPLATE) needs to know of each SIMD level of simd_levels.h: its vectors and their operations.
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What a template (NM_TEMPLATE) needs to know of each SIMD level of simd_levels.h: its vectors and their operations.
  *
  * GCC and clang add, subtract, multiply and compare vectors of any width; what remains are the operations that they lack
  * or translate badly.  simd_level.h defines the others, includes the template, and ends the level.

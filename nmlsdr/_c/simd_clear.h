@@ -1,4 +1,6 @@
-/* Forget one SIMD level, so that simd.h can define the next. */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Forget one SIMD level, so that simd.h can define the next. */
 #undef NM_TARGET
 #undef NM_LEVEL
 #undef NM_BYTES

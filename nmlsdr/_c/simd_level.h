@@ -1,4 +1,6 @@
-/* One SIMD level for simd.h: its vectors of NM_BYTES (0: plain numbers), the operations that it has not defined itself, and
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * One SIMD level for simd.h: its vectors of NM_BYTES (0: plain numbers), the operations that it has not defined itself, and
  * the template.
  */
 #if NM_BYTES

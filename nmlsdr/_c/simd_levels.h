@@ -1,4 +1,6 @@
-/* The SIMD levels of all kernels: which this build has, and the best that this processor has.
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The SIMD levels of all kernels: which this build has, and the best that this processor has.
  *
  *   0 portable   16-byte vectors of GCC and clang (SSE2, ...), or plain numbers with other compilers
  *   1 avx2       AVX2 with fused multiply-add

@@ -1,4 +1,6 @@
-/* A barrier: the threads of one parallel region wait for each other.
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A barrier: the threads of one parallel region wait for each other.
  *
  * A waiting thread spins for about .1 ms and then sleeps 50 us at a time.  OpenMP's own barrier puts threads to sleep at once
  * (_process/openmp.py).  That is right between calls, but waking them takes longer than the work between two barriers of a

@@ -1,4 +1,6 @@
-/* Exact nearest neighbours of rows of few features by a k-d tree.
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Exact nearest neighbours of rows of few features by a k-d tree.
  *
  *   nmlsdr_tree_begin   builds the tree over the rows, and one over the queries if there are any
  *   nmlsdr_tree_step    answers the next leaves of queries; loop over it

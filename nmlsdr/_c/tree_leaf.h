@@ -1,4 +1,6 @@
-/* What the k-d tree does for all rows of a leaf (tree.h), for each SIMD level of simd.h.
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the k-d tree does for all rows of a leaf (tree.h), for each SIMD level of simd.h.
  *
  * Canonical additions in canonical order, never fused: see distance.h.  1 <= d <= 8.
  */

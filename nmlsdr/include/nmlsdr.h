@@ -9,13 +9,13 @@
  *     code = api->nearest(NMLSDR_FLOAT64, NMLSDR_EUCLIDEAN, rows, n, NULL, 0, d, k, squared, neighbors, n_threads);
  *
  * A Python module needs no library for this.  A program with `main` links libpython and starts the interpreter first;
- * there must be no call after Py_FinalizeEx.  Searches alone need no Python at all: see nmlsdr/neighbors.h.
+ * there must be no call after Py_FinalizeEx.  All but `propagate` needs no Python at all: see nmlsdr/neighbors.h, graph.h and
+ * mlknn.h.
  *
- * Call every function without the GIL.  The searches never acquire it.  The others do, between the steps of their kernel;
- * their first call imports Python modules, which takes up to a second, and one of them handles SIGINT, unless your program
- * has a handler already.  So a thread that waits for a calling thread, by a lock or a join, must not hold the GIL meanwhile:
+ * Call every function without the GIL.  Only `propagate` acquires it, between the steps of its kernel; its first call imports
+ * Python modules, which takes up to a second, and one of them handles SIGINT, unless your program has a handler already.  So a thread that waits for a calling thread, by a lock or a join, must not hold the GIL meanwhile:
  * both would wait for ever.  Input must not change during a call; after an error, what the outputs hold is undefined.
- * n_threads <= 0 stands for all cores that the process may use, in searches for as many threads as OpenMP would take.
+ * n_threads <= 0 stands for as many threads as OpenMP would take, in `propagate` for all cores that the process may use.
  * Threads that call at once have n_threads each.  In a forked child every function runs on one thread.
  *
  * In Cython, use `cimport nmlsdr.c_api`, which has the same functions and needs no header.

@@ -143,7 +143,12 @@ KEPT = [
         "0x7fffu + (((NM_LEVEL(word))(v) >> 16) & 1u)",
         "0x8000u",
     ),
-    ("_mlknn.pyx", "mlknn: last label of a task", "min(n_labels,", "min(n_labels - 1,"),
+    (
+        "_c/mlknn.h",
+        "mlknn: last label of a task",
+        "end < n_labels ? end : n_labels;",
+        "end < n_labels ? end : n_labels - 1;",
+    ),
     ("_c/forest.h", "forest/a row counts once", "z[c + 2] = draws * target[c]", "z[c + 2] = target[c]"),
     ("_c/forest.h", "forest/rows end with their last column", "to[j] = to[j - g->n_columns]", "to[j] = 0.0f"),
     (

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from c_headers import SOURCES, WARNINGS, compiled, learned_bits, output
 from neighbor_cases import LEVELS, MAKERS, assert_same, make
 from scipy import sparse
 
@@ -17,8 +18,6 @@ import nmlsdr
 from nmlsdr import _graph
 from nmlsdr.graph import kneighbors, radius_neighbors
 
-SOURCES = Path(__file__).parents[1] / "embedding"
-WARNINGS = ["-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror", "-pthread"]
 MEMORY = ["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
 RACES = ["-g", "-fsanitize=thread"]  # without OpenMP, whose own threads TSan does not know
 EXACT = {
@@ -30,22 +29,6 @@ EXACT = {
     "clang, races": ["clang", "-std=c99", "-O1", *RACES],
 }
 CPP = {"g++, memory": ["g++", "-O0", *MEMORY], "g++, races": ["g++", "-O1", *RACES], "clang++": ["clang++", "-O1"]}
-
-
-def output(*command, **environment):
-    done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-def compiled(command, source, folder, *more):
-    if not shutil.which(command[0]):
-        pytest.skip(f"no {command[0]}")
-    program = folder / "program"
-    command = [*command, *WARNINGS, f"-I{nmlsdr.get_include()}", SOURCES / source, "-o", program, "-lm", *more]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return program
 
 
 def parts(rows):
@@ -178,8 +161,10 @@ def test_cmake_finds_the_headers_where_nothing_else_is_installed(installed, tmp_
     output(*configure)
     output("cmake", "--build", tmp_path)
     assert output(tmp_path / "neighbors") == FOUND
+    assert output(tmp_path / "learn", "bits") == learned_bits()
     if shutil.which("ldd"):
-        assert "python" not in output("ldd", tmp_path / "neighbors")
+        for program in ("neighbors", "learn"):
+            assert "python" not in output("ldd", tmp_path / program)
     project.write_text(project.read_text().replace("find_package(nmlsdr", "find_package(nmlsdr 99"))
     with pytest.raises(AssertionError, match=f"version: {nmlsdr.__version__}"):
         output(*configure)

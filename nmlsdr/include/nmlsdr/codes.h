@@ -15,7 +15,7 @@ enum {
     NMLSDR_BAD_SIZE = -5,     /* a number of rows, features, queries or labels */
     NMLSDR_UNKNOWN_NAME = -6, /* type, metric, or the environment variable NMLSDR_SIMD */
     NMLSDR_BAD_GRAPH = -7,    /* neighbors, indptr or columns */
-    NMLSDR_BAD_VALUE = -8,    /* W not symmetric; weights, Y, alpha, tol or radius out of range */
+    NMLSDR_BAD_VALUE = -8,    /* W not symmetric; weights, Y, alpha, tol, smoothing, radius or sigma out of range */
     NMLSDR_INTERRUPTED = -9,  /* by Ctrl-C, in a function that calls Python */
     NMLSDR_FAILED = -10       /* an unexpected exception in Python */
 };
@@ -39,7 +39,8 @@ static inline const char *nmlsdr_message(int code)
         "n, d and n_labels must be from 1 to 2^31 - 2, q at least 0, and d that of the index.",
         "type, metric or the environment variable NMLSDR_SIMD is unknown.",
         "neighbors, indptr or columns do not give every row different other rows, columns in increasing order.",
-        "W must be symmetric with weights of at least 0, Y in [0, 1], alpha in [0, 1), tol above 0 and a radius at least 0.",
+        "W must be symmetric with weights of at least 0, Y in [0, 1] (for ML-kNN 0 or 1), alpha in [0, 1), tol and smoothing above 0, "
+        "a radius and sigma at least 0.",
         "Interrupted by Ctrl-C.",
         "An unexpected error in Python.",
     };

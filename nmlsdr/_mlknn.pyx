@@ -5,11 +5,11 @@ Every function fills buffers that its caller allocated and checked.
 
 cdef extern from "_c/mlknn.h" nogil:
     void labels_of_rows "nmlsdr_labels_of_rows"(
-        const unsigned char *Y, Py_ssize_t n_labels, const Py_ssize_t *neighbors, Py_ssize_t q, Py_ssize_t k, int *counts,
-        int n_threads)
+        const unsigned char *Y, Py_ssize_t n_labels, const Py_ssize_t *neighbors, Py_ssize_t q, Py_ssize_t k,
+        int *counts, int n_threads)
     void add_histogram "nmlsdr_add_histogram"(
-        const unsigned char *Y, const int *counts, Py_ssize_t n, Py_ssize_t n_labels, Py_ssize_t k, long long *histogram,
-        int n_threads)
+        const unsigned char *Y, const int *counts, Py_ssize_t n, Py_ssize_t n_labels, Py_ssize_t k,
+        long long *histogram, int n_threads)
     void tables "nmlsdr_posterior_tables"(
         const long long *histogram, Py_ssize_t n_labels, Py_ssize_t k, double s, double *prior, double *with_label,
         double *without_label, double *posterior)

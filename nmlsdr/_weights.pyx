@@ -14,7 +14,8 @@ cdef extern from "_c/graph.h" nogil:
         int wide
         Py_ssize_t n
     void c_normalize "nmlsdr_normalize"(
-        const nmlsdr_csr_graph *W, const double *degree, int stochastic, double *values, double *row_sums, int n_threads)
+        const nmlsdr_csr_graph *W, const double *degree, int stochastic, double *values, double *row_sums,
+        int n_threads)
     int c_even_exponent "nmlsdr_even_exponent"(const double *weights, Py_ssize_t n)
 
 
@@ -42,5 +43,5 @@ def normalize(
 
 
 def even_exponent(const double[::1] weights):
-    """The even power of two that brings weights of an extreme range to a largest of about 2^990; 0 for ordinary ones."""
+    """The even power of two that brings weights of an extreme range to at most about 2^990; 0 for ordinary ones."""
     return c_even_exponent(&weights[0], weights.shape[0]) if weights.shape[0] else 0

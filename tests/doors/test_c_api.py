@@ -493,7 +493,8 @@ def test_every_function_works_in_a_forked_child(d):
 
 def test_the_forced_simd_level_applies_to_c_too(monkeypatch):
     X, Y, alpha, _ = case(3000, 20)
-    given = X, Y, alpha, graph.neighbor_graph(X, 5)
+    W = graph.neighbor_graph(X, 5)
+    given = X, Y, alpha, W
     expected = _every_function(*given)
     monkeypatch.setenv("NMLSDR_SIMD", "portable")
     found = _every_function(*given)
@@ -504,7 +505,7 @@ def test_the_forced_simd_level_applies_to_c_too(monkeypatch):
     indices = np.empty((3000, 5), np.intp)
     given = at(X), 3000, None, 0, 20, 5, at(squared), at(indices), 2
     assert table().nearest(FLOAT64, EUCLIDEAN, *given) == UNKNOWN_NAME
-    assert transition([0, 1, 2], [1, 0])[0] == UNKNOWN_NAME
+    assert propagate(W, Y, alpha)[0] == UNKNOWN_NAME
 
 
 def test_unreached_rows_are_counted_without_a_warning():
@@ -596,13 +597,9 @@ def test_errors_of_python_become_error_codes(monkeypatch, error, code):
     def stopped(*given, **options):
         raise error
 
-    monkeypatch.setattr(graph, "union_graph", stopped)
-    monkeypatch.setattr(graph, "transition_matrix", stopped)
     monkeypatch.setattr(propagation, "propagate_checked", stopped)
     _, Y, alpha, _ = case(60)
     W = sparse.csr_array((60, 60))
-    assert neighbor_graph([[1], [0]])[0] == code
-    assert transition([0, 1, 2], [1, 0])[0] == code
     assert propagate(W, Y, alpha)[0] == code
 
 

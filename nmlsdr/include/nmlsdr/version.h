@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The version of nmlsdr that the headers belong to, which is that of nmlsdr/_version.py. */
+ * The version of nmlsdr that the headers belong to, which is that of nmlsdr/_version.py: NMLSDR_VERSION as text, and
+ * NMLSDR_VERSION_NUMBER for #if. */
 #ifndef NMLSDR_VERSION_H
 #define NMLSDR_VERSION_H
 

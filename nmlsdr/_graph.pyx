@@ -79,6 +79,7 @@ cdef extern from "_c/radius.h" nogil:
     ctypedef struct nmlsdr_query:
         nmlsdr_ways by
         int way
+        const unsigned char *allowed
         const nmlsdr_rows *queries
         Py_ssize_t n, n_found
         double *near
@@ -228,13 +229,17 @@ cdef class Search(Steps):
     squared, indices : OUT (n_queries, k)
     n_threads : at most
     method : one of METHODS instead of the one that suits the sizes
+    allowed : IN (n_rows) 0 for the rows that may be no neighbours of the queries, or None
     """
 
     def __cinit__(
-        self, Index index, queries, double[:, ::1] squared, Py_ssize_t[:, ::1] indices, *, int n_threads, method=None
+        self, Index index, queries, double[:, ::1] squared, Py_ssize_t[:, ::1] indices, *, int n_threads, method=None,
+        const unsigned char[::1] allowed=None
     ):
         cdef nmlsdr_rows others
-        self.kept, self.index = (index, queries, squared, indices), index.index
+        self.kept, self.index = (index, queries, squared, indices, allowed), index.index
+        if allowed is not None:
+            self.query.allowed = &allowed[0]
         self.index.n_threads = n_threads
         if queries is not None:
             describe(queries, &others)

@@ -218,7 +218,7 @@ class ExactIndex:
     """
 
     def __init__(self, X: Any, *, metric: Metric = "euclidean", n_jobs: int | None = None) -> None:
-        rows = arguments.check_rows(X)
+        rows = arguments.check_rows(X, small="float32")
         self._rows = rows if sparse.issparse(rows) or is_memory_map(rows) else rows.copy()
         self._metric = arguments.check_metric(metric)
         self._n_jobs = n_jobs
@@ -236,15 +236,18 @@ class ExactIndex:
     def n_features_(self) -> int:
         return int(self._rows.shape[1])
 
-    def query(self, queries: Any, n_neighbors: int) -> tuple[np.ndarray, np.ndarray]:
-        """Find the k nearest rows of X for each query.
+    def query(self, queries: Any, n_neighbors: int, *, allowed: Any = None) -> tuple[np.ndarray, np.ndarray]:
+        """Find the k nearest rows of X for each query, or the k nearest of the allowed rows.
 
         Parameters
         ----------
         queries : array-like or sparse matrix of shape (n_queries, n_features)
             Rows whose neighbours are searched. A row of X is not left out of its own list.
         n_neighbors : int
-            Number of neighbours k, from 1 to n_samples.
+            Number of neighbours k, from 1 to n_samples, or to the number of allowed rows.
+        allowed : array-like of shape (n_samples,), bool, default=None
+            True for the rows of X that may be neighbours of these queries. None: all may. The result is that of an
+            index of the allowed rows alone, with the row numbers of X.
 
         Returns
         -------
@@ -257,14 +260,16 @@ class ExactIndex:
         Raises
         ------
         ValueError
-            If queries have non-finite values, magnitudes above 1e150 or another number of features than X, or if
-            ``n_neighbors`` is out of range.
+            If queries have non-finite values, magnitudes above 1e150 or another number of features than X, if
+            ``n_neighbors`` is out of range, or if ``allowed`` is no boolean array of that shape.
         """
         prepared = self._prepared
         if prepared is None:  # after a pickle; two threads may both do it, and one result stays
             self._prepared = prepared = self._prepare()
         n_threads = check_n_jobs(self._n_jobs)
-        squared, indices = prepared.neighbors(arguments.check_rows(queries, "queries"), n_neighbors, n_threads)
+        squared, indices = prepared.neighbors(
+            arguments.check_rows(queries, "queries", small="float32"), n_neighbors, n_threads, allowed=allowed
+        )
         return as_distances(squared, self._metric, out=squared), indices
 
     def __getstate__(self) -> dict[str, Any]:

@@ -24,6 +24,7 @@ typedef struct {
     nmlsdr_shares found; /* heaps */
     ptrdiff_t next;      /* the first row that is not yet compared */
     double *query;       /* (n queries, d) */
+    const unsigned char *allowed; /* (n) rows that may be neighbours; NULL: all */
     int n_threads;
     const nmlsdr_kernels *kernels;
 } nmlsdr_few;
@@ -55,7 +56,8 @@ static void nmlsdr_few_offer(const nmlsdr_few *q, ptrdiff_t first, ptrdiff_t n)
         ptrdiff_t *index = nmlsdr_shared_rows(&q->found, thread, i);
         compared.query = q->query + i * d;
         q->kernels->distances(&compared, NULL, n, squared);
-        for (ptrdiff_t r = 0; r < n; r++) nmlsdr_heap_offer(heap, index, q->found.k, squared[r], first + r);
+        for (ptrdiff_t r = 0; r < n; r++)
+            if (!q->allowed || q->allowed[first + r]) nmlsdr_heap_offer(heap, index, q->found.k, squared[r], first + r);
     }
 }
 

@@ -69,6 +69,19 @@ typedef struct {
     nmlsdr_shares found;
 } nmlsdr_views;
 
+/* The bounds of the rows of an index, of which only some may be neighbours; NULL: out of memory. */
+static float *nmlsdr_masked_bounds(nmlsdr_memory *memory, const nmlsdr_search *index, const unsigned char *allowed)
+{
+    const nmlsdr_side *s = index->rows;
+    const ptrdiff_t padded = s->blocks * index->storage.block;
+    float *h = (float *)nmlsdr_new(memory, padded, sizeof(float));
+    if (!h) return NULL;
+    memcpy(h, s->h, (size_t)padded * sizeof(float));
+    for (ptrdiff_t i = 0; i < s->rows.n; i++)
+        if (!allowed[i]) h[i] = INFINITY;
+    return h;
+}
+
 /* A copy of the index with these queries. */
 static int nmlsdr_view_begin(nmlsdr_search *q, const nmlsdr_search *index, const nmlsdr_rows *queries, nmlsdr_views *a, int v)
 {
@@ -92,14 +105,19 @@ static int nmlsdr_view_begin(nmlsdr_search *q, const nmlsdr_search *index, const
     return 0;
 }
 
-/* Queries that nmlsdr_packed_takes, dense or CSR as the rows, 1 <= k <= rows. */
+/* Queries that nmlsdr_packed_takes, dense or CSR as the rows, 1 <= k <= rows that are allowed (NULL: all). */
 static int nmlsdr_views_begin(nmlsdr_views *a, const nmlsdr_search *index, const nmlsdr_rows *queries, ptrdiff_t k,
-                              double *squared, ptrdiff_t *indices, int n_threads)
+                              const unsigned char *allowed, double *squared, ptrdiff_t *indices, int n_threads)
 {
+    float *bounds = allowed ? nmlsdr_masked_bounds(&a->memory, index, allowed) : index->rows->h;
+    if (!bounds) return -1;
     a->n_views = n_threads < index->rows->blocks ? n_threads : (int)index->rows->blocks;
     a->view = (nmlsdr_search *)nmlsdr_new(&a->memory, a->n_views, sizeof(nmlsdr_search));
     int failed = nmlsdr_shares_new(&a->memory, &a->found, a->n_views, queries->n, k, squared, indices);
-    for (int v = 0; v < a->n_views && !failed; v++) failed = nmlsdr_view_begin(&a->view[v], index, queries, a, v);
+    for (int v = 0; v < a->n_views && !failed; v++) {
+        failed = nmlsdr_view_begin(&a->view[v], index, queries, a, v);
+        a->view[v].side[0].h = bounds;
+    }
     return -failed;
 }
 

@@ -53,6 +53,12 @@ static void nmlsdr_bounds(const nmlsdr_search *q, double square, float *h, float
     *e = -nmlsdr_below(-2.0000001 * share);
 }
 
+/* A row that may be no neighbour: no score with it is of interest, as with positions past the end. */
+static inline void nmlsdr_mask_row(const nmlsdr_search *q, nmlsdr_side *s, ptrdiff_t position, ptrdiff_t row)
+{
+    if (q->allowed && s == q->rows && !q->allowed[row]) s->h[position] = INFINITY;
+}
+
 /* Below -c_ij / 2: the score less the shares of both rows, by what the roundings here can take and a
  * little more. */
 static inline float nmlsdr_lower_bound(float score, float shares)

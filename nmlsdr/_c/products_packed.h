@@ -53,6 +53,7 @@ static void nmlsdr_pack(const nmlsdr_search *q, nmlsdr_side *s, ptrdiff_t block,
 
         const ptrdiff_t row = s->order ? s->order[at] : at;
         nmlsdr_bounds(q, nmlsdr_pack_row(q, &s->rows, row, (int32_t *)to, words, lanes), &s->h[at], &s->e[at]);
+        nmlsdr_mask_row(q, s, at, row);
     }
 }
 

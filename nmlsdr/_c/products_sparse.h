@@ -63,6 +63,7 @@ static void nmlsdr_measure(const nmlsdr_search *q, nmlsdr_side *s)
         }
 
         nmlsdr_bounds(q, square, s->h + i, s->e + i);
+        nmlsdr_mask_row(q, s, i, i);
     }
 }
 

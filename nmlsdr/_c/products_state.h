@@ -123,6 +123,7 @@ typedef struct {
     nmlsdr_schedule schedule;
     /* of each block, or -1: two blocks of one part are not compared; NULL: all are */
     int32_t *part;
+    const unsigned char *allowed;  /* (n) rows that may be neighbours; NULL: all */
     const nmlsdr_within *within;   /* all rows within a radius, instead of the k nearest; or NULL */
     nmlsdr_scratch *scratch;    /* one for each thread */
     float *infinite_thresholds; /* one block of thresholds that nothing passes */

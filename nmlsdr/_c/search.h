@@ -61,6 +61,8 @@ typedef struct {
     int way;
     double threads; /* that are worth waking */
     const struct nmlsdr_index *x;
+    const unsigned char *allowed; /* (n of x) rows that may be neighbours of the queries; NULL: all */
+    const unsigned char *near_allowed; /* the same of the rows that are searched */
     nmlsdr_within *within; /* all rows within a radius (radius.h), instead of the k nearest; or NULL */
     struct nmlsdr_index units; /* the queries by angle */
     const nmlsdr_rows *queries; /* those that are searched for; NULL: the rows themselves */
@@ -146,7 +148,21 @@ static void nmlsdr_choose_way(nmlsdr_query *a)
     }
 }
 
-/* a consists of zeros, but for memory of the caller's own.  Queries of the storage of the rows, of either type; NULL: the rows
+/* The mask of the rows that are searched, and the number of them. */
+static ptrdiff_t nmlsdr_mask(nmlsdr_query *a)
+{
+    const struct nmlsdr_index *x = a->x;
+    a->near_allowed = a->allowed;
+    if (!a->allowed) return x->rows.n;
+    unsigned char *near = (unsigned char *)nmlsdr_new(&a->by.memory, x->rows.n, 1);
+    ptrdiff_t n = 0;
+    if (!near) return 0;
+    for (ptrdiff_t i = 0; i < x->rows.n; i++) n += near[i] = a->allowed[x->number ? x->number[i] : i] != 0;
+    a->near_allowed = near;
+    return n;
+}
+
+/* a consists of zeros, but for memory of the caller's own, and a mask.  Queries of the storage of the rows, of either type; NULL: the rows
  * themselves.  To fill: squared and indices (n queries, k).  -1: out of memory; end it in any case. */
 static int nmlsdr_query_begin(nmlsdr_query *a, const struct nmlsdr_index *x, const nmlsdr_rows *queries, ptrdiff_t k,
                               double *squared, ptrdiff_t *indices)
@@ -169,10 +185,12 @@ static int nmlsdr_query_begin(nmlsdr_query *a, const struct nmlsdr_index *x, con
 
     a->n = a->queries ? a->queries->n : a->n;
     if (!a->within && x->number && (x->rows.n < x->n || (queries && a->queries->n < queries->n))) {
-        const ptrdiff_t left = x->rows.n - !queries;
+        const ptrdiff_t left = nmlsdr_mask(a) - !queries;
         a->n_found = k < left ? k : left; /* -1 if there are no rows, and so no lists */
         a->near = (double *)nmlsdr_new(memory, a->n * a->n_found, sizeof(double));
         a->row = (ptrdiff_t *)nmlsdr_new(memory, a->n * a->n_found, sizeof(ptrdiff_t));
+    } else if (a->allowed) {
+        nmlsdr_mask(a);
     }
     nmlsdr_choose_way(a);
     return -memory->failed;
@@ -191,15 +209,20 @@ static int nmlsdr_query_start(nmlsdr_query *a, const nmlsdr_leads *leads, int sp
         rows = &a->wide;
         if (a->by.memory.failed) return -1;
     }
-    if (a->way == NMLSDR_BY_TREE) a->by.tree.within = a->within;
-    if (a->way == NMLSDR_BY_PRODUCTS) a->by.products.within = a->within;
     switch (a->way) {
     case NMLSDR_BY_NOTHING: return 0;
     case NMLSDR_BY_PACKED:
-        return nmlsdr_views_begin(&a->by.views, a->x->packed, queries, k, a->near, a->row, n_threads);
-    case NMLSDR_BY_FEW: return nmlsdr_few_begin(&a->by.few, rows, queries, k, a->near, a->row, level, n_threads);
-    case NMLSDR_BY_TREE: return nmlsdr_tree_begin(&a->by.tree, rows, queries, k, a->near, a->row, level, n_threads);
+        return nmlsdr_views_begin(&a->by.views, a->x->packed, queries, k, a->near_allowed, a->near, a->row, n_threads);
+    case NMLSDR_BY_FEW:
+        a->by.few.allowed = a->near_allowed;
+        return nmlsdr_few_begin(&a->by.few, rows, queries, k, a->near, a->row, level, n_threads);
+    case NMLSDR_BY_TREE:
+        a->by.tree.within = a->within;
+        a->by.tree.allowed = a->near_allowed;
+        return nmlsdr_tree_begin(&a->by.tree, rows, queries, k, a->near, a->row, level, n_threads);
     default:
+        a->by.products.within = a->within;
+        a->by.products.allowed = a->near_allowed;
         return nmlsdr_search_begin(&a->by.products, rows, queries, k, leads, a->near, a->row, sparse, integers, level,
                                    window_bytes, n_threads);
     }
@@ -217,20 +240,29 @@ static int nmlsdr_query_step(nmlsdr_query *a, double budget)
     }
 }
 
+/* The first row of zeros from number z on that may be a neighbour, as a number of them. */
+static ptrdiff_t nmlsdr_next_zero(const nmlsdr_query *a, ptrdiff_t z)
+{
+    const struct nmlsdr_index *x = a->x;
+    while (a->allowed && z < x->n - x->rows.n && !a->allowed[x->number[x->n - 1 - z]]) z++;
+    return z;
+}
+
 /* The k first of a list, sorted, and of the rows of zeros. */
 static void nmlsdr_with_zeros(const nmlsdr_query *a, ptrdiff_t list, double *squared, ptrdiff_t *indices)
 {
     const struct nmlsdr_index *x = a->x;
     const double *near = a->near + list * a->n_found;
     const ptrdiff_t zeros = x->n - x->rows.n, *row = a->row + list * a->n_found;
-    for (ptrdiff_t z = 0, p = 0; z + p < a->k;) {
-        const ptrdiff_t zero = z < zeros ? x->number[x->n - 1 - z] : -1, to = z + p;
+    ptrdiff_t z = nmlsdr_next_zero(a, 0), p = 0;
+    for (ptrdiff_t to = 0; to < a->k; to++) {
+        const ptrdiff_t zero = z < zeros ? x->number[x->n - 1 - z] : -1;
         const ptrdiff_t found = p == a->n_found ? -1 : x->number[row[p]];
         const int takes_zero = z < zeros && (p == a->n_found || nmlsdr_worse(near[p], found, NMLSDR_ZERO_ROW, zero));
         squared[to] = takes_zero ? NMLSDR_ZERO_ROW : near[p];
         indices[to] = takes_zero ? zero : found;
-        z += takes_zero;
-        p += !takes_zero;
+        if (takes_zero) z = nmlsdr_next_zero(a, z + 1);
+        else p++;
     }
 }
 
@@ -241,22 +273,25 @@ static void nmlsdr_query_end(nmlsdr_query *a)
     for (ptrdiff_t i = 0; a->near != a->squared && !a->by.memory.failed && i < u->n; i++) {
         const ptrdiff_t query = u->number[i], at = query * a->k;
         if (i < a->n) nmlsdr_with_zeros(a, i, a->squared + at, a->indices + at);
-        for (ptrdiff_t p = 0; i >= a->n && p < a->k; p++) { /* all are as far from a row of zeros: the first */
+        for (ptrdiff_t p = 0, row = 0; i >= a->n && p < a->k; row++) { /* all are as far from a row of zeros: the first */
+            if ((!a->queries && row == query) || (a->allowed && !a->allowed[row])) continue;
             a->squared[at + p] = a->x->by_angle ? NMLSDR_ZERO_ROW : 0;
-            a->indices[at + p] = p + (!a->queries && p >= query);
+            a->indices[at + p++] = row;
         }
     }
     nmlsdr_free_all(&a->by.memory);
 }
 
-/* Fill squared and indices (n queries, k); queries NULL: the rows themselves.  -1: out of memory. */
-static int nmlsdr_index_search(const struct nmlsdr_index *x, const nmlsdr_rows *queries, ptrdiff_t k, double *squared,
-                               ptrdiff_t *indices)
+/* Fill squared and indices (n queries, k); queries NULL: the rows themselves.  allowed: the rows that may be neighbours of queries,
+ * at least k; NULL: all.  -1: out of memory. */
+static int nmlsdr_index_search(const struct nmlsdr_index *x, const nmlsdr_rows *queries, ptrdiff_t k,
+                               const unsigned char *allowed, double *squared, ptrdiff_t *indices)
 {
     enum { SPARE = 1 << 15 }; /* enough for a query of some hundred features: malloc took a third of its time */
     NM_ALIGNED double spare[SPARE / sizeof(double)];
     nmlsdr_query a;
     memset(&a, 0, sizeof a);
+    a.allowed = allowed;
     a.by.memory.left = SPARE;
     a.by.memory.spare = (char *)spare;
     int failed = nmlsdr_query_begin(&a, x, queries, k, squared, indices);

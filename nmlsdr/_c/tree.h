@@ -52,6 +52,7 @@ typedef struct {
     double *squared;    /* heaps (n queries, k), later the answer; by row */
     ptrdiff_t *indices;
     int exclude_self, n_threads;
+    const unsigned char *allowed; /* (n) rows that may be neighbours; NULL: all */
     const nmlsdr_within *within; /* all rows within a radius, instead of the k nearest; or NULL */
     const nmlsdr_kernels *kernels;
 } nmlsdr_tree;
@@ -233,6 +234,7 @@ static int nmlsdr_offer_leaf(const nmlsdr_tree *q, nmlsdr_leaf_queries *a, ptrdi
         for (unsigned long long hits = q->kernels->scan(a, value, query, a->worst[p], squared); hits; hits &= hits - 1) {
             const int c = nmlsdr_lowest_bit(hits);
             if (row[c] == PTRDIFF_MAX || (q->exclude_self && row[c] == own)) continue;
+            if (q->allowed && !q->allowed[row[c]]) continue;
             if (heap) nmlsdr_heap_offer(heap, index, q->k, squared[c], row[c]);
             else nmlsdr_within_add(q->within, own, squared[c], row[c]);
         }

@@ -155,10 +155,22 @@ def check_real(value: Any, name: str, low: float, high: float, *, low_open: bool
 # ---------------------------------------------------------------- rows of features
 
 
-def check_rows(X: Any, name: str = "X", *, dtype: Any = None) -> Any:
+# Types whose values are all values of float32: a search finds the same distances, in half of the memory.
+_SMALL_TYPES = ("bool", "int8", "uint8", "int16", "uint16", "float16")
+
+
+def _searched_type(dtype: Any, small: str) -> Any:
+    """The type of checked rows of this type."""
+    if dtype in (np.float32, np.float64):
+        return dtype
+    return np.dtype(small) if dtype.name in _SMALL_TYPES else np.float64
+
+
+def check_rows(X: Any, name: str = "X", *, dtype: Any = None, small: str = "float64") -> Any:
     """Rows for the kernels: C-contiguous float32/float64, or CSR with sorted indices and no repeats.
 
-    float32 and float64 stay what they are unless ``dtype`` asks; anything else becomes float64.
+    float32 and float64 stay what they are unless ``dtype`` asks; integers of up to 16 bits, booleans and float16 become
+    ``small``, which searches set to float32; anything else becomes float64.
     An array that already has the form is returned as it is (a memory map is not read into memory).
 
     Raises
@@ -184,7 +196,7 @@ def check_rows(X: Any, name: str = "X", *, dtype: Any = None) -> Any:
         )
     if rows.dtype.kind == "c":
         raise InputError(f"Complex data not supported: {name} has dtype {rows.dtype}; pass real numbers.")
-    row_dtype = dtype or (rows.dtype if rows.dtype in (np.float32, np.float64) else np.float64)
+    row_dtype = dtype or _searched_type(rows.dtype, small)
     if sparse.issparse(X):
         refuse_broken(X, name)
         rows = sparse.csr_array(X) if X.format != "csr" else X
@@ -215,7 +227,7 @@ def check_row_pair(X: Any, queries: Any) -> tuple[Any, Any]:
 
     float32 against float64 becomes float64 and dense against sparse becomes CSR: both are exact.
     """
-    return match_rows(check_rows(X), check_rows(queries, "queries"))
+    return match_rows(check_rows(X, small="float32"), check_rows(queries, "queries", small="float32"))
 
 
 def match_rows(rows: Any, queries: Any) -> tuple[Any, Any]:

@@ -7,13 +7,30 @@ from scipy import sparse
 
 import nmlsdr._graph as _graph
 
-from .._checks.arguments import check_n_neighbors, narrowed, refuse_unequal_features
+from .._checks.arguments import check_count, check_n_neighbors, narrowed, refuse_unequal_features
+from .._errors import InputError
 from .memory import is_out_of_core
 from .run import answer, index_of, squared_neighbors
 
 # For more queries at once, looking for structure in the rows (strategy.py) saves time, and packing the rows again is
 # only a tenth of the work.
 MOST_QUERIES = _graph.INDEX_QUERIES
+
+
+def check_allowed(allowed: Any, n_samples: int, n_neighbors: int) -> np.ndarray:
+    """A mask of rows as bytes, of which as many are allowed as there are neighbours to find."""
+    mask = np.asarray(allowed)
+    if mask.dtype != bool or mask.shape != (n_samples,):
+        raise InputError(
+            f"allowed must be a boolean array of shape ({n_samples},), got {mask.dtype} of shape {mask.shape}; "
+            "of row numbers make np.isin(np.arange(n_samples), numbers)."
+        )
+    n_allowed = int(np.count_nonzero(mask))
+    if n_allowed < check_count(n_neighbors, "n_neighbors"):
+        raise InputError(
+            f"n_neighbors={n_neighbors} needs at least {n_neighbors} allowed rows, got {n_allowed}; lower n_neighbors."
+        )
+    return np.ascontiguousarray(mask).view(np.uint8)
 
 
 class PreparedRows:
@@ -33,11 +50,14 @@ class PreparedRows:
         self.metric = metric
         self._index = index_of(rows, metric, n_threads, packed=not is_out_of_core(rows))
 
-    def neighbors(self, queries: Any, n_neighbors: int, n_threads: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return what `squared_neighbors` returns for these rows and checked queries."""
+    def neighbors(
+        self, queries: Any, n_neighbors: int, n_threads: int, *, allowed: Any = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return what `squared_neighbors` returns for these rows, or the allowed ones of them, and checked queries."""
         rows = self.rows
         n_queries = queries.shape[0]
-        if n_queries > MOST_QUERIES:
+        mask = None if allowed is None else check_allowed(allowed, rows.shape[0], n_neighbors)
+        if n_queries > MOST_QUERIES and mask is None:
             options = {"queries": queries, "metric": self.metric, "n_jobs": n_threads}
             return squared_neighbors(rows, n_neighbors, checked=True, **options)
         refuse_unequal_features(rows.shape[1], queries.shape[1])
@@ -50,5 +70,5 @@ class PreparedRows:
             queries = queries.toarray()
         if squared.size:
             queries = narrowed(queries) if rows.dtype == np.float32 else queries
-            answer(self._index, rows, queries, squared, indices, n_threads)
+            answer(self._index, rows, queries, squared, indices, n_threads, allowed=mask)
         return squared, indices

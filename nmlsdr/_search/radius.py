@@ -53,7 +53,7 @@ def rows_within(
     radius = check_radius(radius)
     limit = memory_bytes() / 2 if max_bytes is None else check_count(max_bytes, "max_bytes")
     if queries is None:
-        rows = X if checked else check_rows(X)
+        rows = X if checked else check_rows(X, small="float32")
     else:
         rows, queries = match_rows(X, queries) if checked else check_row_pair(X, queries)
     n_queries = rows.shape[0] if queries is None else queries.shape[0]

@@ -52,7 +52,7 @@ def squared_neighbors(
     n_threads = check_n_jobs(n_jobs)
     metric = check_metric(metric)
     if queries is None:
-        rows = X if checked else check_rows(X)
+        rows = X if checked else check_rows(X, small="float32")
         n_queries = rows.shape[0]
     else:
         rows, queries = match_rows(X, queries) if checked else check_row_pair(X, queries)
@@ -80,20 +80,21 @@ def answer(
     *,
     known: Known | None = None,
     alone: bool = False,
+    allowed: np.ndarray | None = None,
 ) -> None:
     """Fill the squared distances and indices (n_queries, k), at least one.
 
     Queries are stored as the rows of the index, in any dtype, or None for the rows themselves.  ``alone``: the rows are
-    not grouped (again).
+    not grouped (again).  ``allowed`` (n_rows,), uint8: 0 for the rows that may be no neighbours of the queries.
     """
     others = None if queries is None else kernel_rows(queries)
-    running = _graph.Search(index, others, squared, indices, n_threads=n_threads)
+    running = _graph.Search(index, others, squared, indices, n_threads=n_threads, allowed=allowed)
     by_products = running.method == "products"
     own = rows
     asked = queries
     if index.by_angle and by_products and not sparse.issparse(rows):
         own, asked = (None if side is None else np.asarray(side) for side in running.units())
-    chosen = strategy(running.method, own, asked, squared.shape[1], n_threads, alone=alone)
+    chosen = strategy(running.method, own, asked, squared.shape[1], n_threads, alone=alone or allowed is not None)
     more = ""
     if chosen.groups is None:
         running.start(leads=chosen.leads, known=known if chosen.leads is None else None)

@@ -83,6 +83,12 @@ NMLSDR_FUNCTION int nmlsdr_index_new(const nmlsdr_rows *rows, int metric, nmlsdr
 NMLSDR_FUNCTION int nmlsdr_index_query(const nmlsdr_index *index, const nmlsdr_rows *queries, ptrdiff_t k,
                                        double *distances, ptrdiff_t *neighbors, int n_threads);
 
+/* As nmlsdr_index_query, among the rows i with allowed[i] not 0, of which there are at least k (otherwise NMLSDR_BAD_K).
+ * In: allowed (one byte for each row of the index); NULL: all. */
+NMLSDR_FUNCTION int nmlsdr_index_query_allowed(const nmlsdr_index *index, const nmlsdr_rows *queries, ptrdiff_t k,
+                                               const unsigned char *allowed, double *distances, ptrdiff_t *neighbors,
+                                               int n_threads);
+
 /* Free an index; NULL is allowed. */
 NMLSDR_FUNCTION void nmlsdr_index_free(nmlsdr_index *index);
 
@@ -149,15 +155,17 @@ static int nmlsdr_set_out(struct nmlsdr_index *x, int metric, int n_threads)
 }
 
 /* Search for queries that were checked, or NULL. */
-static int nmlsdr_fill(const struct nmlsdr_index *x, const nmlsdr_rows *queries, ptrdiff_t k, double *distances,
-                       ptrdiff_t *neighbors)
+static int nmlsdr_fill(const struct nmlsdr_index *x, const nmlsdr_rows *queries, ptrdiff_t k, const unsigned char *allowed,
+                       double *distances, ptrdiff_t *neighbors)
 {
+    ptrdiff_t n = x->n;
+    for (ptrdiff_t i = 0; allowed && i < x->n; i++) n -= !allowed[i];
     const ptrdiff_t q = queries ? queries->n : x->n;
     if (queries && (queries->d != x->rows.d || !queries->indptr != !x->rows.indptr)) return NMLSDR_BAD_SIZE;
-    if (k < 1 || k > x->n - !queries) return NMLSDR_BAD_K;
+    if (k < 1 || k > n - !queries) return NMLSDR_BAD_K;
     if (q && k > PTRDIFF_MAX / 64 / q) return NMLSDR_BAD_SIZE;
     if (q && (!distances || !neighbors)) return NMLSDR_NULL_POINTER;
-    if (nmlsdr_index_search(x, queries, k, distances, neighbors)) return NMLSDR_NO_MEMORY;
+    if (nmlsdr_index_search(x, queries, k, allowed, distances, neighbors)) return NMLSDR_NO_MEMORY;
     for (ptrdiff_t p = 0; x->by_angle && p < q * k; p++) distances[p] *= 0.5; /* 1 - cos of rows of length 1 */
     return NMLSDR_OK;
 }
@@ -171,7 +179,7 @@ NMLSDR_FUNCTION int nmlsdr_nearest(const nmlsdr_rows *rows, const nmlsdr_rows *q
     if (code == NMLSDR_OK && queries) code = nmlsdr_rows_code(queries, 0);
     if (code != NMLSDR_OK) return code;
     if (nmlsdr_index_begin(&x, rows, metric == NMLSDR_COSINE, 0, -1)) code = NMLSDR_NO_MEMORY;
-    else code = nmlsdr_fill(&x, queries, k, distances, neighbors);
+    else code = nmlsdr_fill(&x, queries, k, NULL, distances, neighbors);
     nmlsdr_index_end(&x);
     return code;
 }
@@ -249,14 +257,21 @@ NMLSDR_FUNCTION int nmlsdr_index_new(const nmlsdr_rows *rows, int metric, nmlsdr
     return NMLSDR_OK;
 }
 
-NMLSDR_FUNCTION int nmlsdr_index_query(const nmlsdr_index *index, const nmlsdr_rows *queries, ptrdiff_t k,
-                                       double *distances, ptrdiff_t *neighbors, int n_threads)
+NMLSDR_FUNCTION int nmlsdr_index_query_allowed(const nmlsdr_index *index, const nmlsdr_rows *queries, ptrdiff_t k,
+                                               const unsigned char *allowed, double *distances, ptrdiff_t *neighbors,
+                                               int n_threads)
 {
     if (!index) return NMLSDR_NULL_POINTER;
     struct nmlsdr_index x = *index; /* with a level and threads of its own */
     int code = nmlsdr_set_out(&x, NMLSDR_EUCLIDEAN, n_threads);
     if (code == NMLSDR_OK) code = nmlsdr_rows_code(queries, 0);
-    return code == NMLSDR_OK ? nmlsdr_fill(&x, queries, k, distances, neighbors) : code;
+    return code == NMLSDR_OK ? nmlsdr_fill(&x, queries, k, allowed, distances, neighbors) : code;
+}
+
+NMLSDR_FUNCTION int nmlsdr_index_query(const nmlsdr_index *index, const nmlsdr_rows *queries, ptrdiff_t k,
+                                       double *distances, ptrdiff_t *neighbors, int n_threads)
+{
+    return nmlsdr_index_query_allowed(index, queries, k, NULL, distances, neighbors, n_threads);
 }
 
 NMLSDR_FUNCTION void nmlsdr_index_free(nmlsdr_index *index)

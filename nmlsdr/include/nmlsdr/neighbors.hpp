@@ -26,14 +26,15 @@ public:
         held.reset(made);
     }
 
-    found query(const nmlsdr_rows &queries, std::ptrdiff_t k, int n_threads = 1) const
+    // allowed: one byte for each row, 0 for those that may be no neighbour; nullptr: all may.
+    found query(const nmlsdr_rows &queries, std::ptrdiff_t k, int n_threads = 1, const unsigned char *allowed = nullptr) const
     {
         nmlsdr_rows none = queries; // a search for no query checks k before the memory for its neighbours is allocated
         none.n = 0;
-        check(nmlsdr_index_query(held.get(), &none, k, nullptr, nullptr, n_threads));
+        check(nmlsdr_index_query_allowed(held.get(), &none, k, allowed, nullptr, nullptr, n_threads));
         const auto size = queries.n > 0 ? static_cast<std::size_t>(queries.n) * static_cast<std::size_t>(k) : 0;
         found all{std::vector<double>(size), std::vector<std::ptrdiff_t>(size)};
-        check(nmlsdr_index_query(held.get(), &queries, k, all.distances.data(), all.neighbors.data(), n_threads));
+        check(nmlsdr_index_query_allowed(held.get(), &queries, k, allowed, all.distances.data(), all.neighbors.data(), n_threads));
         return all;
     }
 

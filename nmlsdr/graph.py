@@ -12,6 +12,7 @@ import warnings
 from typing import Any, Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 import nmlsdr._weights as _weights
@@ -32,7 +33,7 @@ _EDGES_PER_THREAD = 50_000
 
 def kneighbors(
     X: Any, n_neighbors: int, *, queries: Any = None, metric: Metric = "euclidean", n_jobs: int | None = None
-) -> tuple[np.ndarray, np.ndarray]:
+) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
     """Exact k nearest neighbours by Euclidean distance, or by the angle between rows.
 
     Parameters
@@ -236,7 +237,9 @@ class ExactIndex:
     def n_features_(self) -> int:
         return int(self._rows.shape[1])
 
-    def query(self, queries: Any, n_neighbors: int, *, allowed: Any = None) -> tuple[np.ndarray, np.ndarray]:
+    def query(
+        self, queries: Any, n_neighbors: int, *, allowed: Any = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
         """Find the k nearest rows of X for each query, or the k nearest of the allowed rows.
 
         Parameters

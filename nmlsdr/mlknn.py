@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import nmlsdr._mlknn as _mlknn
 
@@ -68,18 +69,18 @@ class PosteriorTable:
     True
     """
 
-    prior: np.ndarray
-    with_label: np.ndarray
-    without_label: np.ndarray
-    posterior: np.ndarray
-    labels: np.ndarray = field(repr=False)
+    prior: NDArray[np.float64]
+    with_label: NDArray[np.float64]
+    without_label: NDArray[np.float64]
+    posterior: NDArray[np.float64]
+    labels: NDArray[np.uint8] = field(repr=False)
 
     @property
     def n_neighbors(self) -> int:
         """k, the number of neighbours of every row."""
         return self.posterior.shape[1] - 1
 
-    def look_up(self, indices: Any, *, n_jobs: int | None = None) -> np.ndarray:
+    def look_up(self, indices: Any, *, n_jobs: int | None = None) -> NDArray[np.float64]:
         """Posterior probability of every label for rows whose neighbours are known.
 
         Parameters
@@ -171,7 +172,7 @@ def fit_posterior(Y: Any, indices: Any, *, smoothing: float = 1.0, n_jobs: int |
     return PosteriorTable(prior, with_label, without_label, table, labels)
 
 
-def posterior(table: PosteriorTable, Y: Any, indices: Any, *, n_jobs: int | None = None) -> np.ndarray:
+def posterior(table: PosteriorTable, Y: Any, indices: Any, *, n_jobs: int | None = None) -> NDArray[np.float64]:
     """Posterior probability of every label for rows whose neighbours are known.
 
     Parameters
@@ -212,7 +213,7 @@ def posterior(table: PosteriorTable, Y: Any, indices: Any, *, n_jobs: int | None
     return look_up(table.posterior, Y, indices, n_jobs)
 
 
-def look_up(posteriors: np.ndarray, Y: np.ndarray, indices: np.ndarray, n_jobs: int | None) -> np.ndarray:
+def look_up(posteriors: np.ndarray, Y: np.ndarray, indices: np.ndarray, n_jobs: int | None) -> NDArray[np.float64]:
     """`posterior` for checked labels: to check a hundred thousand rows takes longer than to answer a query."""
     indices, scores = contiguous(indices, np.intp), np.empty((len(indices), Y.shape[1]))
     for part, delta, n_threads in _counts(Y, indices, n_jobs):

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ._checks.arguments import EigenSolver, check_choice, check_components, check_row_weights
 from ._checks.labels import some_unknown
@@ -24,7 +25,7 @@ LEAST_DEPENDENCE = 1e-12  # two equal sums over rows and labels differ by about 
 
 def hsic_projection(
     X: Any, F: Any, n_components: int | None = None, *, solver: EigenSolver = "auto"
-) -> tuple[np.ndarray, np.ndarray]:
+) -> tuple[NDArray[np.floating[Any]], NDArray[np.float64]]:
     r"""Directions that maximise the linear Hilbert-Schmidt dependence between XP and F (equations 13 and 14).
 
     The directions p solve X' H F F' H X p = lambda p subject to P'P = I, where H = I - 11'/n subtracts the mean. They
@@ -135,7 +136,7 @@ def _eigsh_is_faster(shape: tuple[int, int], n_directions: int) -> bool:
 # ---------------------------------------------------------------- weights of the features
 
 
-def feature_weights(X: Any, Y: Any, *, known: Any = None) -> np.ndarray:
+def feature_weights(X: Any, Y: Any, *, known: Any = None) -> NDArray[np.float64]:
     """Shrinkage factor of each feature: the share of its dependence on the labels that is not due to chance.
 
     Let Xc and Yc be the centred features and labels of l labelled rows, and Xc_j the column of feature j. Then

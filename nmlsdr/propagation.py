@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from ._checks import arguments
@@ -53,7 +54,7 @@ class Propagation:
         Solver that was used: "cg", "lu" or "fixed_point".
     """
 
-    F: np.ndarray
+    F: NDArray[np.float64]
     n_iter: int
     residual: float
     error_bound: float

@@ -1,9 +1,10 @@
 """The exact neighbour search as a transformer, for pipelines that take a precomputed graph of distances."""
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, overload
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,6 +19,7 @@ from ._sklearn_bases import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Tran
 from ._steps import Steps, as_attribute
 
 Mode = Literal["distance", "connectivity"]
+Graph = sparse.csr_matrix | sparse.csr_array  # as scikit-learn's setting sparse_interface has it
 
 
 @dataclass(eq=False, repr=False)
@@ -136,7 +138,7 @@ class ExactNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixi
             self.n_samples_fit_ = self._n_features_out = rows.shape[0]
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> sparse.csr_array:  # type: ignore[override]
+    def fit_transform(self, X: Any, y: Any = None) -> Graph:  # type: ignore[override]
         """Fit, and return the graph of the training rows: each row, then its neighbours.
 
         Parameters
@@ -166,7 +168,7 @@ class ExactNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         row_numbers = np.arange(len(indices))
         return self._graph(np.insert(squared, 0, 0.0, axis=1), np.insert(indices, 0, row_numbers, axis=1), self.mode)
 
-    def transform(self, X: Any) -> sparse.csr_array:
+    def transform(self, X: Any) -> Graph:
         """Return the graph from rows to their nearest training rows.
 
         Parameters
@@ -191,9 +193,19 @@ class ExactNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixi
             return self._radius_graph(X)
         return self.kneighbors_graph(X, self._row_length(), self.mode)
 
+    @overload
+    def kneighbors(
+        self, X: Any = None, n_neighbors: int | None = None, return_distance: Literal[True] = True
+    ) -> tuple[NDArray[np.float64], NDArray[np.intp]]: ...
+
+    @overload
+    def kneighbors(
+        self, X: Any = None, n_neighbors: int | None = None, *, return_distance: Literal[False]
+    ) -> NDArray[np.intp]: ...
+
     def kneighbors(
         self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True
-    ) -> tuple[np.ndarray, np.ndarray] | np.ndarray:
+    ) -> tuple[NDArray[np.float64], NDArray[np.intp]] | NDArray[np.intp]:
         """Find the nearest training rows of rows.
 
         Parameters
@@ -225,7 +237,7 @@ class ExactNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixi
 
     def kneighbors_graph(
         self, X: Any = None, n_neighbors: int | None = None, mode: Mode = "connectivity"
-    ) -> sparse.csr_array:
+    ) -> Graph:
         """Return the graph from rows to their nearest training rows, as `kneighbors` finds them.
 
         Parameters

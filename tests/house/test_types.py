@@ -39,27 +39,71 @@ NMLSDR(2).fit(toy.data, toy.target).components_.shape
 """
 
 
+# What a program of a user has without a comment for its type checker.
+CLIENT = """\
+import numpy as np
+from numpy.typing import NDArray
+from nmlsdr import ExactNeighborsTransformer, get_include
+from nmlsdr.graph import ExactIndex, kneighbors
+from nmlsdr.mlknn import PosteriorTable, fit_posterior, posterior
+
+X: NDArray[np.float64] = np.arange(12.0).reshape(6, 2)
+Y: NDArray[np.int64] = np.array([[1], [1], [0], [0], [1], [0]])
+
+
+def search(rows: NDArray[np.float64], k: int) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    return kneighbors(rows, k)
+
+
+near, numbers = ExactIndex(X).query(X, 2, allowed=np.ones(6, dtype=bool))
+total: float = float(near.sum())
+first: NDArray[np.intp] = numbers[:, 0]
+table: PosteriorTable = fit_posterior(Y, search(X, 2)[1])
+shares: NDArray[np.float64] = table.look_up(numbers)
+again: NDArray[np.float64] = posterior(table, Y, numbers)
+graph = ExactNeighborsTransformer(2).fit_transform(X)
+shape: tuple[int, ...] = graph.shape
+alone: NDArray[np.intp] = ExactNeighborsTransformer(2).fit(X).kneighbors(X, return_distance=False)
+folder: str = get_include()
+reveal_type(kneighbors(X, 2)[0])
+reveal_type(table.posterior)
+"""
+
+
 def test_the_marker_of_a_typed_package_is_installed():
     assert (Path(nmlsdr.__file__).parent / "py.typed").is_file()
 
 
-@pytest.mark.slow
-def test_mypy_finds_misspelt_parameters_unknown_choices_and_wrong_results(tmp_path):
+def mypy(folder, program, *options):
+    """What mypy prints about a program that is none of this repository."""
     pytest.importorskip("mypy", reason="mypy checks a small program")
-    (tmp_path / "program.py").write_text(PROGRAM)
-    where = {**os.environ, "MYPYPATH": str(Path(nmlsdr.__file__).parent.parent)}
+    (folder / "program.py").write_text(program)
     done = subprocess.run(
-        [sys.executable, "-P", "-m", "mypy", "--config-file=", f"--cache-dir={tmp_path}", "program.py"],
-        cwd=tmp_path,
-        env=where,
+        [sys.executable, "-P", "-m", "mypy", "--config-file=", f"--cache-dir={folder}", *options, "program.py"],
+        cwd=folder,
+        env={**os.environ, "MYPYPATH": str(Path(nmlsdr.__file__).parent.parent)},
         capture_output=True,
         text=True,
         check=False,
     )
-    found = re.findall(r"^program.py:(\d+): error: .*\[([\w-]+)\]$", done.stdout, re.MULTILINE)
+    return done.stdout + done.stderr
+
+
+@pytest.mark.slow
+def test_a_client_is_typed_strictly(tmp_path):
+    printed = mypy(tmp_path, CLIENT, "--strict")
+    about = [line for line in printed.splitlines() if line.startswith("program.py")]
+    assert [line for line in about if "note: Revealed" not in line] == [], printed
+    assert sum("float64" in line for line in about) == 2, printed  # both have a dtype
+
+
+@pytest.mark.slow
+def test_mypy_finds_misspelt_parameters_unknown_choices_and_wrong_results(tmp_path):
+    printed = mypy(tmp_path, PROGRAM)
+    found = re.findall(r"^program.py:(\d+): error: .*\[([\w-]+)\]$", printed, re.MULTILINE)
     expected = [
         (str(number), line.rpartition("# error: ")[2])
         for number, line in enumerate(PROGRAM.splitlines(), 1)
         if "# error: " in line
     ]
-    assert found == expected, done.stdout + done.stderr
+    assert found == expected, printed

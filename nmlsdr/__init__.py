@@ -11,6 +11,7 @@ and never in a circle.
     4 doors       cli.py  _cli/           ``nmlsdr ...``; nothing imports it
                   c_api.pyx  include/     for the Cython and C code of other packages; neighbors.h needs no Python
                   share/                  how CMake and pkg-config find include/
+                  _headers.py             the folder of headers that ``python -m nmlsdr --export`` writes
     3 rooms       datasets/               toy data, the article's sets, noise, simulated cohort
                   experiments/            the article's experiments again; in experiments/benchmarks.py the Toy set
                                           (Table 1), the ten data sets, the case study

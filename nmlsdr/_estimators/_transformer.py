@@ -1,7 +1,7 @@
 """The exact neighbour search as a transformer, for pipelines that take a precomputed graph of distances."""
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Literal, Self, overload
+from typing import Any, ClassVar, Literal, Self, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from ._sklearn_bases import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Tran
 from ._steps import Steps, as_attribute
 
 Mode = Literal["distance", "connectivity"]
-Graph = sparse.csr_matrix | sparse.csr_array  # as scikit-learn's setting sparse_interface has it
+Graph: TypeAlias = sparse.csr_matrix | sparse.csr_array  # as scikit-learn's setting sparse_interface has it
 
 
 @dataclass(eq=False, repr=False)
@@ -235,9 +235,7 @@ class ExactNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         squared, indices = self._search(X, n_neighbors)
         return (self._distances(squared), indices) if return_distance else indices
 
-    def kneighbors_graph(
-        self, X: Any = None, n_neighbors: int | None = None, mode: Mode = "connectivity"
-    ) -> Graph:
+    def kneighbors_graph(self, X: Any = None, n_neighbors: int | None = None, mode: Mode = "connectivity") -> Graph:
         """Return the graph from rows to their nearest training rows, as `kneighbors` finds them.
 
         Parameters

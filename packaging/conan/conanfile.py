@@ -1,4 +1,7 @@
-"""Recipe of the headers for Conan 2: NMLSDR_EXPORT=DIR conan create packaging/conan, with DIR of `python -m nmlsdr --export DIR`."""
+"""Recipe of the headers for Conan 2: NMLSDR_EXPORT=DIR conan create packaging/conan.
+
+DIR is the folder that `python -m nmlsdr --export DIR` wrote.
+"""
 
 import os
 
@@ -19,7 +22,9 @@ class Nmlsdr(ConanFile):
         copy(self, "*", src=os.environ["NMLSDR_EXPORT"], dst=self.export_sources_folder)
 
     def package(self):
-        copy(self, "*", src=os.path.join(self.source_folder, "include"), dst=os.path.join(self.package_folder, "include"))
+        copy(
+            self, "*", src=os.path.join(self.source_folder, "include"), dst=os.path.join(self.package_folder, "include")
+        )
         copy(self, "LICENSE", src=self.source_folder, dst=os.path.join(self.package_folder, "licenses"))
 
     def package_id(self):

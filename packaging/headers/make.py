@@ -5,24 +5,22 @@
 It is released as an sdist only: it has no compiled code, so that a wheel of it would gain nothing.
 """
 
+import runpy
 import shutil
 import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parents[1] / "nmlsdr"))  # its modules alone: nothing is installed yet
-
-import _headers
-import _version
+PACKAGE = HERE.parents[1] / "nmlsdr"
 
 
 def make(folder):
     package = Path(folder) / "nmlsdr_headers"
-    _headers.export(str(package))
+    runpy.run_path(str(PACKAGE / "_headers.py"))["export"](str(package))  # nmlsdr itself need not be installed
     shutil.copy(HERE / "__init__.py", package)
+    shutil.copy(PACKAGE / "_version.py", package)
     shutil.copy(package / "LICENSE", folder)
-    project = (HERE / "pyproject.toml").read_text(encoding="utf-8").replace("@VERSION@", _version.__version__)
-    (Path(folder) / "pyproject.toml").write_text(project, encoding="utf-8")
+    shutil.copy(HERE / "pyproject.toml", folder)
 
 
 if __name__ == "__main__":

@@ -70,5 +70,5 @@ class PreparedRows:
             queries = queries.toarray()
         if squared.size:
             queries = narrowed(queries) if rows.dtype == np.float32 else queries
-            answer(self._index, rows, queries, squared, indices, n_threads, allowed=mask)
+            answer(self._index, rows, queries, (squared, indices), n_threads, allowed=mask)
         return squared, indices

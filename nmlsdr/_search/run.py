@@ -60,7 +60,7 @@ def squared_neighbors(
     k = check_n_neighbors(n_neighbors, rows.shape[0], exclude_self=queries is None)
     squared, indices = out or (np.empty((n_queries, k)), np.empty((n_queries, k), dtype=np.intp))
     if squared.size:
-        answer(index_of(rows, metric, n_threads), rows, queries, squared, indices, n_threads, known=known)
+        answer(index_of(rows, metric, n_threads), rows, queries, (squared, indices), n_threads, known=known)
     return squared, indices
 
 
@@ -74,19 +74,19 @@ def answer(
     index: _graph.Index,
     rows: Any,
     queries: Any,
-    squared: np.ndarray,
-    indices: np.ndarray,
+    out: tuple[np.ndarray, np.ndarray],
     n_threads: int,
     *,
     known: Known | None = None,
     alone: bool = False,
     allowed: np.ndarray | None = None,
 ) -> None:
-    """Fill the squared distances and indices (n_queries, k), at least one.
+    """Fill the squared distances and indices in ``out``, (n_queries, k) each, at least one.
 
     Queries are stored as the rows of the index, in any dtype, or None for the rows themselves.  ``alone``: the rows are
     not grouped (again).  ``allowed`` (n_rows,), uint8: 0 for the rows that may be no neighbours of the queries.
     """
+    squared, indices = out
     others = None if queries is None else kernel_rows(queries)
     running = _graph.Search(index, others, squared, indices, n_threads=n_threads, allowed=allowed)
     by_products = running.method == "products"
@@ -143,7 +143,7 @@ def _by_groups(
 def _alone(rows: np.ndarray, queries: Any, n: int, k: int, n_threads: int) -> tuple[np.ndarray, np.ndarray]:
     """The k nearest rows of each of n queries, of rows that are not grouped again."""
     found = np.empty((n, k)), np.empty((n, k), dtype=np.intp)
-    answer(index_of(rows, "euclidean", n_threads), rows, queries, *found, n_threads, alone=True)
+    answer(index_of(rows, "euclidean", n_threads), rows, queries, found, n_threads, alone=True)
     return found
 
 

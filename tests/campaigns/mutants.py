@@ -28,6 +28,7 @@ TESTS = {
     "_lapack": "core/test_feature_weights.py core/test_link.py",
     "_link": "core/test_link.py",
     "_methods": "article/test_methods.py",
+    "_headers": "doors/test_headers_export.py",
     "_mlknn": "core/test_mlknn.py",
     "_model/": "doors/test_model_file.py doors/test_model_file_estimators.py doors/test_model_file_forged.py doors/test_model_file_preparing.py",
     "_row_order": "core/test_row_order.py",

@@ -4,6 +4,7 @@
     nox -s tests     the quick tests against the installed package; arguments after -- go to pytest
     nox -s slow      the slow tests, which plain pytest leaves out
     nox -s optional  the tests that need Dask, cleanlab, faiss, rich, or a program that takes our neighbours
+    nox -s peers     test files of other packages with our search in place, by the versions of tests/campaigns/peers.txt
     nox -s browser   the tests of pages in a Chromium that is installed; they skip without one
     nox -s lint      ruff, cython-lint, mypy, docstrings (numpydoc), and the form of pyproject.toml
     nox -s docs      the documentation site, warnings as errors, and every link within it
@@ -84,6 +85,12 @@ def optional(session: nox.Session) -> None:
     wanted = re.compile(r"\b(dask|cleanlab|faiss|rich|scanpy)\b")
     files = [str(file) for file in sorted(Path("tests").glob("*/test_*.py")) if wanted.search(file.read_text("utf-8"))]
     session.run("python", "-P", "-m", "pytest", "-n", "2", "--dist", "loadfile", "-m", "", *files, *session.posargs)
+
+
+@nox.session
+def peers(session: nox.Session) -> None:
+    session.install(".", "pytest", "-r", "tests/campaigns/peers.txt")
+    session.run("python", "-P", "tests/campaigns/peers.py", *session.posargs)
 
 
 @nox.session

@@ -47,13 +47,13 @@ def add_products(
 cdef void add_row(
     const double *data, const index_t *columns, Py_ssize_t n, const double *V, Py_ssize_t width, double *out,
 ) noexcept nogil:
-    """One row times GROUP columns of V, whose rows are ``width`` apart."""
+    """Add one row times GROUP columns of V, whose rows are ``width`` apart."""
     cdef double total[GROUP]
     cdef const double *v
     cdef Py_ssize_t p
     cdef int k
     for k in range(GROUP):
-        total[k] = 0.0
+        total[k] = out[k]
     for p in range(n):
         v = V + columns[p] * width
         for k in range(GROUP):
@@ -62,21 +62,20 @@ cdef void add_row(
         out[k] = total[k]
 
 
-def multiply_rows(
+def add_row_products(
     const double[::1] data,               # IN  CSR rows (n, d)
     const index_t[::1] indices,           # IN
     const index_t[::1] indptr,            # IN  (n + 1)
     const double[:, ::1] V,               # IN  (d, m)
-    double[:, ::1] out,                   # OUT (n, m)
+    double[:, ::1] out,                   # INOUT (n, m)
 ):
-    """CSR rows times V.  Each sum is taken in the order of the row's entries.
+    """out += CSR rows times V.  Each sum is taken in the order of the row's entries.
 
     With V of few columns, which stays in the cache, it takes half to a third of the time of SciPy's product.
     """
     cdef Py_ssize_t i, p, g, k, n = out.shape[0], width = V.shape[1], n_groups = width // GROUP
     cdef double total
     if indices.shape[0] == 0 or width == 0:
-        out[:, :] = 0.0
         return
     with nogil:
         for i in range(n):
@@ -84,7 +83,7 @@ def multiply_rows(
                 add_row(&data[0] + indptr[i], &indices[0] + indptr[i], indptr[i + 1] - indptr[i],
                         &V[0, GROUP * g], width, &out[i, GROUP * g])
             for k in range(n_groups * GROUP, width):
-                total = 0.0
+                total = out[i, k]
                 for p in range(indptr[i], indptr[i + 1]):
                     total = total + data[p] * V[indices[p], k]
                 out[i, k] = total

@@ -1,7 +1,7 @@
 r"""Ridge regressions by conjugate gradients, for systems that are too large or too many to be factored.
 
-For each label, B solves S'(P S B) + lambda B = S'(P Y), where S are the weighted rows, X diag(w)^1/2, and P centres a
-label over its known rows and puts 0 elsewhere.  S itself is not centred: P does that.
+For each label, B solves S'(P S B) + lambda B = S'(P Y), where S are the weighted, centred rows, and P centres a label
+over its known rows and puts 0 elsewhere.
 
 Labels are solved in blocks, each label with steps of its own, and a thread owns a block: what a label becomes does
 not depend on the number of threads.  The vectors of a block of `_WIDTH` labels stay in the cache, where each iteration
@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg, sparse
 
-from .._lapack import multiply_rows
+from .._lapack import add_row_products
 from .._moments import LabelSet, RowSums, centred_over_known, without_offsets
 from .._process.threads import in_threads
 
@@ -85,14 +85,14 @@ def conjugate_gradients(
 
     def solve(part: slice) -> None:
         mask = None if known is None else known[:, part]
+        inverse = 1.0 / diagonal[:, part]
 
         def multiply(B: np.ndarray) -> np.ndarray:
             image = rows.times(B)
-            image = image - image.mean(axis=0) if mask is None else centred_over_known(image, mask)
-            return rows.transposed_times(image) + level[part] * B
+            return rows.transposed_times(image if mask is None else centred_over_known(image, mask), level[part] * B)
 
         def precondition(R: np.ndarray) -> np.ndarray:
-            return R / diagonal[:, part] if factor is None else linalg.cho_solve(factor, R, check_finite=False)
+            return R * inverse if factor is None else linalg.cho_solve(factor, R, check_finite=False)
 
         V[kept, part] = root * _solve_block(multiply, precondition, right[:, part])
 
@@ -106,6 +106,7 @@ def _solve_block(
     """The solutions of some labels, one column each, until the residual of every label is small."""
     B = np.zeros(right.shape)
     R = right.copy()
+    change = np.empty(right.shape)
     goal = _TOLERANCE**2 * _dots(R, R)
     Z = precondition(R)
     P = Z.copy()
@@ -115,7 +116,7 @@ def _solve_block(
             break
         image = multiply(P)
         step = energy / np.maximum(_dots(P, image), _TINY)
-        B += step * P
+        B += np.multiply(step, P, out=change)
         image *= step
         R -= image
         Z = precondition(R)
@@ -139,12 +140,17 @@ class _SparseRows:
         data = rows.data * root[rows.indices, 0]
         self.rows = sparse.csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
         self.columns = sparse.csr_array(self.rows.T)
+        self.mean = RowSums(self.rows).means()
 
     def times(self, B: np.ndarray) -> np.ndarray:
-        return _product(self.rows, B)
+        """The rows minus their mean, times B."""
+        image = np.empty((self.rows.shape[0], B.shape[1]))
+        image[:] = -(self.mean @ B)
+        return _add_product(self.rows, B, image)
 
-    def transposed_times(self, image: np.ndarray) -> np.ndarray:
-        return _product(self.columns, image)
+    def transposed_times(self, image: np.ndarray, out: np.ndarray) -> np.ndarray:
+        """``out`` plus S' image, whose columns sum to 0."""
+        return _add_product(self.columns, image, out)
 
 
 class _DenseRows:
@@ -157,16 +163,18 @@ class _DenseRows:
         self.mean = X.means()
 
     def times(self, B: np.ndarray) -> np.ndarray:
+        """The rows minus their mean, times B."""
         V = np.zeros((self.X.shape[1], B.shape[1]))
         V[self.kept] = self.root * B
         return np.asarray(self.X.project(V, self.mean))
 
-    def transposed_times(self, image: np.ndarray) -> np.ndarray:
-        return np.asarray(self.root * self.X.cross_moment(image, self.mean)[self.kept])
+    def transposed_times(self, image: np.ndarray, out: np.ndarray) -> np.ndarray:
+        """``out`` plus S' image."""
+        out += self.root * self.X.cross_moment(image, self.mean)[self.kept]
+        return out
 
 
-def _product(rows: Any, B: np.ndarray) -> np.ndarray:
-    """CSR rows times a matrix."""
-    out = np.empty((rows.shape[0], B.shape[1]))
-    multiply_rows(data=rows.data, indices=rows.indices, indptr=rows.indptr, V=np.ascontiguousarray(B), out=out)
+def _add_product(rows: Any, B: np.ndarray, out: np.ndarray) -> np.ndarray:
+    """``out`` plus CSR rows times B."""
+    add_row_products(data=rows.data, indices=rows.indices, indptr=rows.indptr, V=np.ascontiguousarray(B), out=out)
     return out

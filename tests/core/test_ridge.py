@@ -52,18 +52,19 @@ def test_products_of_sparse_rows_are_sums_in_the_order_of_their_entries(rng, wid
     data = rng.standard_normal(9)
     data[5] = 0.0
     V = rng.standard_normal((5, width))
-    expected = np.zeros((4, width))
+    start = rng.standard_normal((4, width))
+    expected = start.copy()
     for i in range(4):
         for p in range(indptr[i], indptr[i + 1]):
             expected[i] += data[p] * V[indices[p]]
     for array in (indptr, indices, data, V):
         array.flags.writeable = False
-    out = np.full((4, width), np.nan)
-    _lapack.multiply_rows(data=data, indices=indices, indptr=indptr, V=V, out=out)
+    out = start.copy()
+    _lapack.add_row_products(data=data, indices=indices, indptr=indptr, V=V, out=out)
     np.testing.assert_array_equal(out, expected)
     none = np.zeros(5, dtype=index)
-    _lapack.multiply_rows(data=data[:0], indices=indices[:0], indptr=none, V=V, out=out)
-    assert not out.any()
+    _lapack.add_row_products(data=data[:0], indices=indices[:0], indptr=none, V=V, out=out)
+    np.testing.assert_array_equal(out, expected)
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])

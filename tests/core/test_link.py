@@ -146,15 +146,23 @@ def fit(X, Y, **parameters):
     return ResidualPropagation(n_neighbors=5, **{"n_estimators": 2, "n_jobs": 1, **parameters}).fit(X, Y)
 
 
-def test_the_last_learner_links_the_ridge_regression(many):
+def test_the_last_learner_links_the_ridge_regression(many, monkeypatch):
+    """Its folds are those of the ridge regression, which depend on the rows and not on their order."""
     X, Y = many
+    ridge_folds = []
+
+    def watched(*data, folds, n_threads):
+        ridge_folds.append(folds)
+        return cross_link(*data, folds, n_threads)
+
+    monkeypatch.setattr(_learners, "cross_link", watched)
     model = fit(X, Y, n_estimators=0, residual_weight=0.0)
     ridge, linked = model.learners_
     given = (Y != -1).any(axis=1)
     O = np.ascontiguousarray(model.ridge_scores_[given])
     known = Y[given] != -1
-    folds = np.random.default_rng(0).permutation(given.sum()) % 5
-    out_of_fold = cross_link(O, np.where(known, Y[given], 0.0), known, folds)
+    assert np.bincount(ridge_folds[0]).tolist() == [given.sum() // 5 + (t < given.sum() % 5) for t in range(5)]
+    out_of_fold = cross_link(O, np.where(known, Y[given], 0.0), known, ridge_folds[0])
     weights = _learners.learner_weights([O, out_of_fold], np.where(known, Y[given], 0.0), known)
     np.testing.assert_allclose(model.learner_weights_, weights, atol=1e-7)  # ridge_scores_ are rounded
     new = X[150:]

@@ -44,6 +44,17 @@ def test_local_outlier_factor_finds_the_outliers_of_its_own_search():
     np.testing.assert_array_equal(names["outliers"], expected)
 
 
+def test_dbscan_finds_the_clusters_of_its_own_search():
+    names = run("DBSCAN(")
+    expected = DBSCAN(eps=2.2, min_samples=6).fit_predict(names["X"])
+    assert expected.max() == 1  # two clusters
+    np.testing.assert_array_equal(names["clusters"], expected)
+
+
+def test_the_largest_inner_products_are_nearest():
+    run("longer")  # which asserts it
+
+
 def test_smote_makes_the_rows_of_its_own_search():
     names = run("SMOTE(", "imblearn")
     expected = names["SMOTE"](k_neighbors=5, random_state=0).fit_resample(names["X"], names["y"])
@@ -74,9 +85,12 @@ def test_umap_has_the_weights_of_its_exact_search():
 
 
 def test_opentsne_has_the_affinities_of_its_exact_search():
-    names = run("PrecomputedNeighbors(", "openTSNE")
-    expected = names["PerplexityBasedNN"](names["X"], perplexity=30, method="exact").P
-    assert abs(names["affinities"].P - expected).max() < 1e-16
+    names = run("KNNIndex", "openTSNE")
+    expected = names["PerplexityBasedNN"](names["X"], perplexity=30, method="exact")
+    assert abs(names["affinities"].P - expected.P).max() < 1e-16
+    new = names["X"][:5] + 0.1
+    found = names["affinities"].to_new(new, perplexity=5)
+    assert abs(found - expected.to_new(new, perplexity=5)).max() < 1e-12
     assert names["picture"].shape == (500, 2)
 
 

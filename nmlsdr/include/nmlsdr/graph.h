@@ -39,7 +39,7 @@ NMLSDR_FUNCTION int64_t nmlsdr_neighbor_graph(const ptrdiff_t *neighbors, ptrdif
 
 /* Compute the weights exp(-d^2 / sigma^2) of eq. (2) on the edges of a graph.
  * In: the neighbours that it was built of, and their squared distances (n x k; of NMLSDR_COSINE twice the distances); sigma >= 0,
- * of which 0 stands for the median over rows of the distance to the k-th neighbour, or 1 if that is 0.
+ * of which 0 stands for the median over rows of the distance to the k-th neighbour, of those above 0, or 1 if all are 0.
  * Out: weights (one for each stored entry). */
 NMLSDR_FUNCTION int nmlsdr_rbf_weights(const ptrdiff_t *neighbors, const double *squared, ptrdiff_t n, ptrdiff_t k, double sigma,
                                        const int64_t *indptr, const int32_t *columns, double *weights);
@@ -111,13 +111,17 @@ static int nmlsdr_compare_numbers(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The median over rows of the distance to the k-th neighbour, or 1; sorted has memory for n numbers. */
+/* The median over rows of the distance to the k-th neighbour, of those above 0, or 1; sorted has memory for n numbers. */
 static double nmlsdr_median_width(const double *squared, ptrdiff_t n, ptrdiff_t k, double *sorted)
 {
-    for (ptrdiff_t i = 0; i < n; i++) sorted[i] = sqrt(squared[i * k + k - 1]);
-    qsort(sorted, (size_t)n, sizeof(double), nmlsdr_compare_numbers);
-    const double median = (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
-    return median > 0 ? median : 1;
+    ptrdiff_t above = 0;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        sorted[above] = sqrt(squared[i * k + k - 1]);
+        above += sorted[above] > 0;
+    }
+    if (above == 0) return 1;
+    qsort(sorted, (size_t)above, sizeof(double), nmlsdr_compare_numbers);
+    return (sorted[(above - 1) / 2] + sorted[above / 2]) / 2;
 }
 
 NMLSDR_FUNCTION int nmlsdr_rbf_weights(const ptrdiff_t *neighbors, const double *squared, ptrdiff_t n, ptrdiff_t k, double sigma,

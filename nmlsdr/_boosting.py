@@ -28,9 +28,9 @@ _MOST_LABELS = 62
 # a leaf adds rate x sum / (draws + penalty)
 _RATE = 0.07
 _PENALTY = 5.0
-_CONTEST = ((6, 10), (10, 3))  # largest depth and rows of a leaf, of which the better one after some rounds goes on
-_PATIENCE = 10  # rounds of the contest, and without a new least error before the end
-_ROUNDS_AT_ONCE = 5  # of which up to four are in vain
+_CANDIDATES = ((6, 10), (10, 3))  # (largest depth, least rows of a leaf): the better one survives the first rounds
+_PATIENCE = 10  # rounds of each candidate, and rounds without a new least error before the end
+_ROUNDS_AT_ONCE = 5  # rounds of a kernel call; up to four are discarded
 # that a boosted tree draws at most, that a node tries at most
 _MOST_ROWS = 5000
 _MOST_FEATURES = 100
@@ -119,19 +119,31 @@ def boost_trees(
     work = forest.FOLDS * (n_draws * tried * (n_sums + 8.0) + n_samples * (n_labels + 8.0))
     n_threads = worthwhile_threads(min(n_jobs, forest.FOLDS), work, each=forest.WORTH_A_THREAD)
     at_once = max(1, min(_ROUNDS_AT_ONCE, int(n_threads * forest.WORK / work)))
-    data = codes, Y.astype(np.float32), n_sums, fold, np.array([[tried, 1]], dtype=np.int32)
+    tables: dict[str, Any] = {
+        "codes": codes,
+        "Y": Y.astype(np.float32),
+        "n_sums": n_sums,
+        "fold": fold,
+        "kinds": np.array([[tried, 1]], dtype=np.int32),
+        "n_draws": n_draws,
+        "rate": _RATE,
+        "penalty": _PENALTY,
+        "n_threads": n_threads,
+        "level": simd(),
+    }
 
     def go_on(run: _Boosting, until: int) -> None:
         for first in range(len(run.errors), until, at_once):
             n_trees = min(at_once, until - first)
             most_leaves = min(2**run.depth, max(1, n_draws // run.leaf))
-            settings = run.seed, n_draws, run.depth, run.leaf, _RATE, _PENALTY, run.F
+            candidate = {"seed": run.seed, "depth": run.depth, "leaf": run.leaf, "F": run.F}
             shape = n_trees, forest.FOLDS, most_leaves
-            (nodes, n_leaves), errors = forest.room(*shape), np.empty(shape[:2])
+            nodes, n_leaves = forest.room(*shape)
             values = np.empty((*shape, n_labels), np.float32)
             weights = np.empty(shape, np.int32)
-            grown = nodes, n_leaves, values, weights, errors
-            if not kernels.boost(*data, *settings, *grown, first, n_threads, simd()):
+            errors = np.empty(shape[:2])
+            grown = {"nodes": nodes, "n_leaves": n_leaves, "values": values, "weights": weights, "errors": errors}
+            if not kernels.boost(first=first, **tables, **candidate, **grown):
                 raise MemoryError("There is not enough memory to grow trees.")
             used = np.arange(most_leaves) < n_leaves[..., np.newaxis]
             n_before = len(run.values)
@@ -147,7 +159,7 @@ def boost_trees(
     leaves = [np.array([(-1, 0, 0.0)], forest.NODE)] * forest.FOLDS
     n_rows = np.count_nonzero(training_rows, axis=1)
     runs = []
-    for number, (depth, leaf) in enumerate(_CONTEST):
+    for number, (depth, leaf) in enumerate(_CANDIDATES):
         seed = (random_state + (number + 1) * 2**32) % 2**64  # the forests' is below 2^32
         F = np.repeat(base[:, np.newaxis], n_samples, axis=1)
         runs.append(_Boosting(depth, leaf, seed, F, [leaves], base.copy(), [n_rows.astype(np.int32)]))

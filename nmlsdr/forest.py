@@ -88,7 +88,7 @@ class Trees:
     left: NDArray[np.int32]
     n_features_in_: int
 
-    n_models = 0  # whose trees are added up, and that are averaged; 0: all trees are averaged
+    n_models = 0  # models to average; trees within one are summed; 0: every tree is a model
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
@@ -320,14 +320,28 @@ def grow_forests(
     at_once = n_threads * max(1, int(WORK / work))
     nodes, n_leaves = room(n_estimators, len(kinds), max(1, n_draws // _LEAF))
     rows_of_leaves = np.empty((n_estimators, len(kinds), n_draws), np.int32)
-    sizes = n_features, np.ascontiguousarray(labels[:, columns]), n_sums, settings, random_state, n_draws, _LEAF
-    given = *rows, *sizes, draws, nodes, n_leaves, rows_of_leaves
+    arguments: dict[str, Any] = {
+        **dict(zip(("data", "indices", "indptr"), rows, strict=True)),
+        "d": n_features,
+        "Y": np.ascontiguousarray(labels[:, columns]),
+        "n_sums": n_sums,
+        "kinds": settings,
+        "seed": random_state,
+        "n_draws": n_draws,
+        "leaf": _LEAF,
+        "draws": draws,
+        "nodes": nodes,
+        "n_leaves": n_leaves,
+        "rows": rows_of_leaves,
+        "n_threads": n_threads,
+        "level": simd(),
+    }
     for first in range(0, n_estimators, at_once):
-        if not kernels.grow(*given, first, min(first + at_once, n_estimators), n_threads, simd()):
+        if not kernels.grow(first=first, end=min(first + at_once, n_estimators), **arguments):
             raise MemoryError("There is not enough memory to grow trees.")
         if callback is not None:
             callback()
-    del rows, sizes, given
+    del rows, arguments
     few = n_labels > MOST_LABELS and 0 < 10 * np.count_nonzero(labels) < labels.size  # of them occur in a leaf
     labels = sparse.csr_array(labels) if few else labels
     forests = []

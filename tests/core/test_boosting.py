@@ -18,7 +18,7 @@ from nmlsdr.model_file import load_model, save_model
 
 
 def contest(monkeypatch, *contest):
-    monkeypatch.setattr(_boosting, "_CONTEST", contest)
+    monkeypatch.setattr(_boosting, "_CANDIDATES", contest)
 
 
 NAMES = (
@@ -72,7 +72,7 @@ def test_boosted_trees_are_those_of_the_twin(name, rng, monkeypatch):
     kept = [tree for trees in models for tree in trees[: n_trees + 1]]
     kernel = _forest.boost
     told = []
-    monkeypatch.setattr(_forest, "boost", lambda *given: told.append(given[-4]) or kernel(*given))
+    monkeypatch.setattr(_forest, "boost", lambda **arguments: told.append(arguments["errors"]) or kernel(**arguments))
     for level in LEVELS:
         monkeypatch.setenv("NMLSDR_SIMD", level)
         for n_jobs, layout in ((1, np.asfortranarray), (2, np.float32), (2, sparse.csr_array), (1, zeros_stored)):
@@ -126,7 +126,7 @@ def test_all_rounds_are_one_whatever_their_parts_and_the_best_contender_goes_on(
     assert_same(again, found)
     assert_same(other, O)
     alone = []
-    for number, (depth, leaf) in enumerate(_boosting._CONTEST):
+    for number, (depth, leaf) in enumerate(_boosting._CANDIDATES):
         models, errors = twin.boost(X[:, :], Y, 3, depth, leaf, 10, number)
         alone.append((errors[9], number, models))
     best = min(alone, key=lambda one: one[:2])[2]
@@ -154,7 +154,9 @@ def test_it_ends_ten_rounds_after_the_least_error():
 
 def test_no_row_is_predicted_by_a_model_that_saw_it(rng, monkeypatch):
     """Labels of noise: out of fold nothing is learned, and another label in a fold changes none of its predictions."""
-    monkeypatch.setattr(_boosting, "_CONTEST", _boosting._CONTEST[:1])  # the labels of all folds decide on the depth
+    monkeypatch.setattr(
+        _boosting, "_CANDIDATES", _boosting._CANDIDATES[:1]
+    )  # the labels of all folds decide on the depth
     X = rng.standard_normal((600, 5))
     Y = labels(rng, (600, 2))
     options = {"n_rounds": 20, "random_state": 0, "n_jobs": 1}
@@ -203,7 +205,7 @@ def test_boosted_trees_are_made_again_of_their_arrays(rng):
 
 
 def test_no_memory_is_an_error(rng, monkeypatch):
-    monkeypatch.setattr(_forest, "boost", lambda *_: False)
+    monkeypatch.setattr(_forest, "boost", lambda **_: False)
     with pytest.raises(MemoryError, match="not enough memory to grow"):
         boost_trees(*curved(rng, 40), n_rounds=2, random_state=0, n_jobs=1)
 

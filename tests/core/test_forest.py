@@ -348,6 +348,6 @@ def test_a_tree_without_splits_has_no_importances():
 
 
 def test_no_memory_is_an_error(rng, monkeypatch):
-    monkeypatch.setattr(kernels, "grow", lambda *_: False)
+    monkeypatch.setattr(kernels, "grow", lambda **_: False)
     with pytest.raises(MemoryError, match="not enough memory to grow"):
         grow_forests(rng.standard_normal((20, 4)), labels(rng, (20, 2)), n_estimators=2, random_state=0, n_jobs=1)

@@ -121,6 +121,17 @@ def test_a_separator_that_is_nearly_as_likely_is_named():
     assert repr(second.separator) in doubt
 
 
+def test_few_lists_that_are_frequent_are_split_too():
+    cells = {"flu, cold, gout": 9000, "cold, gout, mumps": 9000, "mumps, flu": 9000, "gout": 10}
+    assert find_lists(cells, None, "").separator == ","
+
+
+def test_a_near_second_separator_is_named_if_both_together_are_no_better():
+    cells = {"heart;kidney": 1, "eye;kidney": 1, "kidney,heart;kidney": 1}
+    (doubt,) = doubts_on_separator(cells, Lists(","))
+    assert doubt == "',' gives 3 labels, ';' 4; if that is the separator, give --separator ';'"
+
+
 @pytest.mark.parametrize(
     ("n_labels", "word", "is_word"),
     [

@@ -315,7 +315,7 @@ def test_warnings_are_issued_once(rng):
             "needs rows in memory where it is fitted",
         ),
         (
-            lambda X, Y: nmlsdr.dask.ResidualPropagation(n_neighbors=3).fit(X[:10], Y[:10]),
+            lambda X, Y: nmlsdr.dask.ResidualPropagation(n_neighbors=3).fit(X[:10], np.eye(10, 3, dtype=int)),
             "The ridge regression needs rows in memory",
         ),
         (lambda X, Y: nmlsdr.dask.NMLSDR().fit(X, Y[:9]), "X has 150 rows, y has 9"),

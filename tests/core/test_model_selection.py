@@ -417,6 +417,7 @@ def test_row_numbers_that_are_none_are_refused(test, words):
 
 
 @pytest.mark.filterwarnings("ignore:.* rows lies? in components of the graph")  # of so few rows, for some seeds
+@pytest.mark.filterwarnings("ignore:.* no known 0")
 def test_nulls_stay_nulls_where_all_known_entries_of_a_fold_are_1(rng):
     X = rng.standard_normal((12, 2))
     y = np.full((12, 1), np.nan)

@@ -1,5 +1,6 @@
 """The command line at work: a table in, a model, results out, in every format; the same as the Python interface."""
 
+import codecs
 import csv
 import inspect
 import io
@@ -168,7 +169,8 @@ def test_cells_of_any_text_are_read_back_from_a_result(delimiter):
     columns = [("row", np.arange(11)), ("a,\tb", np.array(texts, dtype=object)), ("x", numbers), ("single", single)]
     file = io.BytesIO()
     write_text(file, columns, delimiter)
-    header, *rows = csv.reader(io.StringIO(file.getvalue().decode(), newline=""), delimiter=delimiter)
+    assert file.getvalue().startswith(codecs.BOM_UTF8)  # there is a letter above ASCII
+    header, *rows = csv.reader(io.StringIO(file.getvalue().decode("utf-8-sig"), newline=""), delimiter=delimiter)
     assert header == ["row", "a,\tb", "x", "single"]
     assert [row[:2] for row in rows] == [[str(i), text] for i, text in enumerate(texts)]
     np.testing.assert_array_equal([float(row[2]) for row in rows], numbers)

@@ -359,8 +359,9 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
             If the propagation stops before its residual is ``tol`` or less.
         UserWarning
             If a component of a graph contains no labelled row, if ``n_neighbors`` is lowered, if a label is never
-            predicted, if y agrees with all verdicts, or if propagation leaves no hard label that differs between
-            rows; then the projection is learned from the soft labels alone.
+            predicted, or can never be because some rows are known to have it and none to lack it, if y agrees with all
+            verdicts, or if propagation leaves no hard label that differs between rows; then the projection is learned
+            from the soft labels alone.
         """
         refuse_weights(self, unknown)
         thresholds.check_threshold(self.threshold)

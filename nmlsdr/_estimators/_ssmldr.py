@@ -185,7 +185,8 @@ class SSMLDR(CallbackSupportMixin, PropagationParameters, Projection):
         sklearn.exceptions.ConvergenceWarning
             If the propagation stops before its residual is ``tol`` or less.
         UserWarning
-            If a component of the graph contains no labelled row, or if ``n_neighbors`` is lowered.
+            If a component of the graph contains no labelled row, if ``n_neighbors`` is lowered, or if some rows are
+            known to have a label and none to lack it.
         """
         refuse_weights(self, unknown)
         check_choice(self.labels, "labels", "soft", "hard")

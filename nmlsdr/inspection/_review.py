@@ -157,6 +157,9 @@ def rank_suspects(
     log v + a_kind + b_label, a logistic regression with normal priors with mean 0, and standard deviations of 2 for the
     two kinds and 1 for the labels. The other annotations are ordered by v exp(a_kind + b_label). Their scores remain v.
 
+    Rows that stand in X several times with the same labels are neighbours, and confirm each other's errors: fit on one
+    of each. The command does.
+
     Examples
     --------
     Row 0 has a 1 and two 0s. Its 1 is contradicted most, but here labels are rather forgotten than given wrongly.

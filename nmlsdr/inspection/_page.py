@@ -166,8 +166,8 @@ class Shown:
 
     @property
     def words(self) -> set[str]:
-        """The columns whose features are words."""
-        return set() if self.plan is None else {c.name for c in self.plan.used if c.kind == "words"}
+        """The columns whose features are words, or the numbers of vectors: none of these has a picture."""
+        return set() if self.plan is None else {c.name for c in self.plan.used if c.kind in ("words", "vector")}
 
     @property
     def texts(self) -> set[str]:

@@ -93,6 +93,8 @@ def hash_rows(table: Any, n: int) -> Hashes:
 
 
 def _of_column(column: Any) -> Hashes:
+    if hasattr(column, "rows"):  # vectors
+        column = column.texts
     if hasattr(column, "codes"):  # different texts
         return _of_cells(column.different)[column.codes]
     values = getattr(column, "values", column)

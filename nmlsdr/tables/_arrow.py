@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._checks.words import BLANKS
-from ._columns import Cells, Numbers, Texts, coded_column, typed_column
+from ._columns import Cells, Numbers, Texts, Vectors, coded_column, typed_column
 from ._numbers import LONG, POINTS, keeps_digits
 
 HEAD = 64  # cells that show whether a column is one of numbers
@@ -26,7 +26,8 @@ def arrow_column(column: Any) -> Cells:
     types = pyarrow.types
     kind = column.type
     if types.is_nested(kind):
-        return typed_column(column.to_pylist())
+        vectors = _vectors(column)
+        return typed_column(column.to_pylist()) if vectors is None else vectors
     ends = pyarrow.compute.min_max(column).as_py().values() if types.is_integer(kind) else ()
     column = column if keeps_digits(end for end in ends if end is not None) else column.cast(pyarrow.string())
     kind = column.type
@@ -36,6 +37,22 @@ def arrow_column(column: Any) -> Cells:
         return Numbers(values.astype(np.float32 if narrow else np.float64))
     coded = column.unify_dictionaries() if types.is_dictionary(kind) else column.dictionary_encode()
     return coded_column(*_codes(coded))
+
+
+def _vectors(column: Any) -> Vectors | None:
+    """Return lists of decimal numbers of one length, without a missing one, as vectors; None for another column."""
+    import pyarrow
+    import pyarrow.compute as pc
+
+    if not hasattr(column.type, "value_type") or not pyarrow.types.is_floating(column.type.value_type):
+        return None
+    lengths = pc.min_max(pc.list_value_length(column)).as_py()
+    values = pc.list_flatten(column)
+    has_nulls = column.null_count or values.null_count
+    if has_nulls or lengths["min"] != lengths["max"] or (lengths["max"] or 0) < 2:
+        return None
+    rows = values.cast(pyarrow.float64()).to_numpy().reshape(len(column), lengths["max"])
+    return Vectors(rows) if np.isfinite(rows).all() else None
 
 
 def _codes(coded: Any) -> tuple[list[Any], NDArray[np.int32]]:

@@ -20,13 +20,14 @@ from scipy.sparse import csr_array
 
 from .._checks.cells import is_null
 from .._checks.words import fold, trim
-from .._errors import plural, shorten
+from .._errors import InputError, plural, shorten
 from ._dates import Dates, dates_of, numeric_date
-from ._numbers import GROUPED, keeps_digits, plain_text, plain_values, text_of
+from ._numbers import GROUPED, float_values, keeps_digits, plain_text, plain_values, text_of
 from ._shapes import Coded, coded, shapes_of
 from ._units import Forms, forms_of
 
 MIDNIGHT = re.compile(r" 00:00:00(\.0+)?$")
+LEAST_LENGTH = 8  # of a list of whole numbers that is a vector
 _ODD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 divided by the golden ratio
 
 
@@ -154,7 +155,42 @@ class Texts:
         return np.array(self.different, dtype=object)[self.codes].tolist() if self.different else []
 
 
-Cells = Numbers | Texts
+@dataclass(frozen=True)
+class Vectors:
+    """A column of vectors of one length, such as embeddings.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n_rows, length), float64
+        NaN for a missing vector; the others are finite.
+    """
+
+    rows: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @functools.cached_property
+    def texts(self) -> Texts:
+        """The same column as texts."""
+        return Texts.of(*coded(self.all()))
+
+    def all(self) -> list[str]:
+        """Return the text of every row."""
+        return [self.text(row) for row in range(len(self.rows))]
+
+    def text(self, row: int) -> str:
+        """Return the text of a cell: its numbers with semicolons between them."""
+        values = self.rows[row].tolist()
+        return "" if values[0] != values[0] else ";".join(map(repr, values))
+
+    @property
+    def n_missing(self) -> int:
+        """In how many rows there is no vector."""
+        return int(np.isnan(self.rows[:, 0]).sum())
+
+
+Cells = Numbers | Texts | Vectors
 
 
 class Facts:
@@ -245,7 +281,8 @@ class Facts:
         cells = self.cells
         if isinstance(cells, Numbers):
             return hash((cells.values + 0.0).tobytes())
-        return hash((tuple(cells.different), cells.codes.tobytes()))
+        texts = cells.texts
+        return hash((tuple(texts.different), texts.codes.tobytes()))
 
     @functools.cached_property
     def numbers(self) -> Counter[str]:
@@ -332,7 +369,12 @@ def row_numbers(columns: Iterable[Cells], n_rows: int) -> NDArray[np.int64]:
     """Return a number for each row, equal for rows with equal cells, by a hash of 64 bits."""
     hashes = np.zeros(n_rows, np.uint64)
     for cells in columns:
-        hashes = hashes * _ODD + hash_numbers(cells.values if isinstance(cells, Numbers) else cells.codes)
+        if isinstance(cells, Vectors):
+            parts = [*cells.rows.T]
+        else:
+            parts = [cells.values if isinstance(cells, Numbers) else cells.codes]
+        for part in parts:
+            hashes = hashes * _ODD + hash_numbers(part)
     return np.unique(hashes, return_inverse=True)[1].astype(np.int64)
 
 
@@ -367,11 +409,56 @@ def typed_column(cells: Sequence[Any]) -> Cells:
     kinds = {*map(type, cells)}
     if kinds <= {str}:
         return with_numbers(Texts(*coded(cells)))
+    if (vectors := vectors_of(cells)) is not None:
+        return vectors
     lists = {kind for kind in kinds if hasattr(kind, "__len__") and not issubclass(kind, str | bytes | dict)}
     cells = [";".join(map(str, cell)) or "[]" if type(cell) in lists else cell for cell in cells]
     cells = [json.dumps(cell, default=str) if isinstance(cell, dict) else cell for cell in cells]
     found, codes = coded([*zip(map(type, cells), cells, strict=True)])  # True, 1 and 1.0 are equal
     return coded_column([cell for _, cell in found], codes)
+
+
+def vectors_of(cells: Sequence[Any]) -> Vectors | None:
+    """Return a column whose cells are lists or arrays of one length with decimal numbers; None for another column.
+
+    Short lists of whole numbers are no vectors: they may be codes.
+
+    Examples
+    --------
+    >>> vectors_of([[0.5, 1.0], None, (1.5, 2.0)]).rows.tolist()
+    [[0.5, 1.0], [nan, nan], [1.5, 2.0]]
+    >>> vectors_of([[1, 2], [3, 4]]) is vectors_of([[0.5], [0.5, 1.5]]) is None
+    True
+    """
+    is_missing = [not hasattr(cell, "__len__") and is_null(cell) for cell in cells]
+    lists = [cell for cell, missing in zip(cells, is_missing, strict=True) if not missing]
+    are_lists = all(hasattr(cell, "__len__") and not isinstance(cell, str | bytes | dict) for cell in lists)
+    if not lists or not are_lists or len({*map(len, lists)}) > 1 or len(lists[0]) < 2:
+        return None
+    try:
+        values = np.array([np.asarray(cell) for cell in lists])
+    except ValueError:  # a list within a list
+        return None
+    is_code = values.dtype.kind in "iu" and values.shape[-1] < LEAST_LENGTH
+    if values.ndim != 2 or values.dtype.kind not in "fiu" or is_code:
+        return None
+    if not (np.isfinite(values) | np.isnan(values).all(axis=1)[:, None]).all():
+        raise InputError("A vector holds NaN or infinity; give finite numbers, or None in place of the vector.")
+    rows = np.full((len(cells), values.shape[1]), np.nan)
+    rows[~np.array(is_missing)] = values
+    return Vectors(rows)
+
+
+def read_vectors(texts: Texts, length: int) -> NDArray[np.float64] | None:
+    """Return vectors that were written as texts, NaN for an empty one; None if there is another text."""
+    rows = np.full((len(texts.different), length), np.nan)
+    for code, text in enumerate(texts.different):
+        parts = text.split(";")
+        values = float_values(parts) if text else None
+        if text and (values is None or len(values) != length):
+            return None
+        rows[code] = np.nan if values is None else values
+    return rows[texts.codes]
 
 
 def coded_column(different: Sequence[Any], codes: NDArray[Any]) -> Cells:

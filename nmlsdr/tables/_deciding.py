@@ -11,7 +11,7 @@ import numpy as np
 
 from .._checks.words import MISSING, fold, names_rows, trim, yes_no
 from .._errors import InputError, plural, shorten
-from ._columns import Cells, Facts, Numbers, by_count, counted, row_numbers, tally
+from ._columns import Cells, Facts, Numbers, Vectors, by_count, counted, row_numbers, tally
 from ._dates import serial_date
 from ._kinds import Column
 from ._lists import find_items, find_keys
@@ -92,6 +92,9 @@ class Deciding:
         self.split = re.compile("|".join([TAG_SEPARATORS.pattern] + ([re.escape(separator)] if separator else [])))
         self.missing = MISSING | {fold(word) for word in choices.missing or ()}
         self.row_numbers = row_numbers(columns.values(), n_rows)
+        self.places = {name: place for place, name in enumerate(columns)}
+        self.vectors = {name: cells for name, cells in columns.items() if isinstance(cells, Vectors)}
+        columns = {name: cells for name, cells in columns.items() if name not in self.vectors}
         self.n_distinct_rows = int(self.row_numbers.max(initial=-1)) + 1
         self.unread: dict[str, str] = {}  # of columns with many numbers: what keeps them from being numbers
         self.levels: dict[str, set[str]] = {}  # of columns: words that mean a missing value elsewhere, but not there
@@ -121,7 +124,8 @@ class Deciding:
             if column.kind in ("category", "list", "words", "text", "identifier") and facts.name in self.unread:
                 column = replace(column, reason=f"{column.reason}; {self.unread[facts.name]}")
             columns.append(column)
-        columns = self._one_identifier(columns)
+        columns = self._one_identifier(columns) + [*map(self._vector, self.vectors)]
+        columns.sort(key=lambda column: self.places[column.name])
         columns += [Column(self.choices.id, "identifier", "as you said")] if self.choices.id is not None else []
         columns += [Column(name, "dropped", "as you said") for name in self.choices.drop]
         return Plan(tuple(columns), tuple(sorted(self.missing | self.found)), self.choices.keep_case)
@@ -157,6 +161,14 @@ class Deciding:
         if (column := self._identifier(facts)) is not None:
             return self._with_shared_words(facts, column)
         return self._category(facts) if self._is_category(facts) else self._words(facts)
+
+    def _vector(self, name: str) -> Column:
+        """A column of vectors; a missing one becomes the median of each of its numbers."""
+        length = self.vectors[name].rows.shape[1]
+        reason = f"vectors of {length} numbers, which count as one block"
+        n_missing = self.vectors[name].n_missing
+        reason += f"; missing in {plural(n_missing, 'row')}" if n_missing else ""
+        return Column(name, "vector", reason, length=length)
 
     # ------------------------------------------------------------ numbers and dates
 
@@ -292,7 +304,7 @@ class Deciding:
 
     def _is_likely(self, name: str) -> int:
         """How much speaks for a column as the identifier: its name, and that it is the first."""
-        return names_rows(name) + (name == self.columns[0].name)
+        return names_rows(name) + (self.places[name] == 0)
 
     def _identifier(self, facts: Facts) -> Column | None:
         """What a column of short texts is that no two rows share, unless the rows are the same; else None.

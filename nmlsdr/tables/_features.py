@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._checks.words import LANGUAGES
-from ._columns import Cells, Numbers, Texts
+from .._errors import InputError, shorten
+from ._columns import Cells, Numbers, Texts, Vectors, read_vectors
 from ._dates import serial_date
 from ._files import NO_UNIT, OTHER_MARK, Problem
 from ._kinds import Column
@@ -44,6 +45,8 @@ def column_features(
     if isinstance(cells, Numbers) and is_plain and cells.fit(column.decimal) and not any(map(is_number, missing)):
         is_known = ~np.isnan(cells.values)
         return np.column_stack([cells.values, *(is_known & (m == WITHOUT) for m in column.marks)]), slice(None)
+    if column.kind == "vector":
+        return _vectors(column, cells), slice(None)
     texts = cells.texts.trimmed
     is_missing = np.array([word in missing for word in texts.folded], dtype=bool)
     if column.kind == "words":
@@ -71,6 +74,15 @@ def _numbers(
     if column.kind == "number":
         features[np.isnan(features[:, 0]), 1:] = 0.0  # a missing number has no mark
     return features
+
+
+def _vectors(column: Column, cells: Cells) -> NDArray[np.float64]:
+    """Return the vectors of a column; an InputError if they have another length than at the fit."""
+    rows = cells.rows if isinstance(cells, Vectors) else read_vectors(cells.texts, column.length)
+    if rows is None or rows.shape[1] != column.length:
+        what = f"its vectors have {column.length} numbers at the fit, and others here"
+        raise InputError(f"The column {shorten(column.name)!r} differs: {what}; make them by the same model.")
+    return rows
 
 
 def _levels(column: Column, texts: Texts, is_missing: NDArray[np.bool_], keep_case: bool) -> NDArray[np.bool_]:

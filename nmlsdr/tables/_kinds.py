@@ -4,7 +4,16 @@ from dataclasses import dataclass, field
 
 #: The kinds of columns that become features, and how many numbers each cell gives (None: as many as there are levels;
 #: a number has one more for each mark).
-FEATURES = {"number": 1, "date": 2, "yes/no": 1, "category": None, "list": None, "words": None, "JSON": None}
+FEATURES = {
+    "number": 1,
+    "date": 2,
+    "yes/no": 1,
+    "category": None,
+    "list": None,
+    "words": None,
+    "JSON": None,
+    "vector": None,
+}
 #: The kinds of columns that do not.
 OTHERS = ("identifier", "text", "constant", "empty", "duplicate", "like the labels", "dropped")
 
@@ -42,6 +51,8 @@ class Column:
         The inverse document frequency of each word, as `TfidfVectorizer` defines it.
     are_names : bool
         Whether its texts are names, such as those of files, which are split into their words.
+    length : int
+        The number of numbers of its vectors.
     is_identifier : bool
         Whether its texts name the rows, although their words become features.
     fill : tuple of float
@@ -65,6 +76,7 @@ class Column:
     words: tuple[str, ...] = ()
     idf: tuple[float, ...] = ()
     are_names: bool = False
+    length: int = 0
     is_identifier: bool = False
     fill: tuple[float, ...] = ()
 
@@ -74,6 +86,8 @@ class Column:
         if self.kind in ("number", "date", "JSON"):
             parts = {"number": self.marks, "date": ("year", "month"), "JSON": [*self.levels]}[self.kind]
             return [self.name] * (self.kind == "number") + [f"{self.name} ({part})" for part in parts]
+        if self.kind == "vector":
+            return [f"{self.name} [{number}]" for number in range(self.length)]
         if self.kind == "words":
             return [f"{self.name}: {word}" for word in self.words]
         if self.kind in ("category", "list"):

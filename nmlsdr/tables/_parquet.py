@@ -7,14 +7,14 @@ import numpy as np
 
 from .._errors import import_extra
 from ._arrow import arrow_column
-from ._columns import Table
+from ._columns import Table, Vectors
 from ._files import DataFileError, Form, Path_, check_size, existing, foreign_bytes, place
 from ._roles import Split, check_names
 
 PANDAS_INDEX = re.compile(r"__index_level_\d+__")  # pandas writes an index under this name
 LISTS = ("list", "large_list", "fixed_size_list")
 TYPES = ("string", "large_string", "dictionary", "temporal", "integer", "floating", "decimal", "boolean", "null")
-ITEMS = ("string", "large_string", "dictionary", "integer")  # of a list; one of decimals is a vector
+ITEMS = ("string", "large_string", "dictionary", "integer", "floating")  # of a list; of decimals it is a vector
 UNREADABLE = ("not a readable Parquet file", "write it again")
 
 
@@ -63,4 +63,13 @@ class ParquetFile:
                 raise DataFileError(f": its metadata give {self._n_rows} rows, and it has {n_rows}; write it again.")
         del found  # each column is given back when it has been turned into another form
         cells = {name: arrow_column(columns.pop(name)) for name in wanted}
+        for name, kind in kinds.items():
+            if _is_vector(types, kind) and not isinstance(cells[name], Vectors) and any(cells[name].texts.different):
+                what = f"its lists of numbers have different lengths ({kind}), so they are no vectors"
+                raise DataFileError(f"{place(None, name)}: {what}; use --drop, or make them equally long.")
         return Table(n_rows, cells, np.arange(1, n_rows + 1), unit="row")
+
+
+def _is_vector(types: Any, kind: Any) -> bool:
+    """Whether a type is a list of decimal numbers."""
+    return any(getattr(types, f"is_{family}")(kind) for family in LISTS) and types.is_floating(kind.value_type)

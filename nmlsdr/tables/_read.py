@@ -14,7 +14,7 @@ from sklearn.utils import Bunch
 from .._checks.words import names_rows
 from .._errors import plural, shorten, some_of
 from . import _label_lists, _labels
-from ._columns import Cells, Table, Texts, tally
+from ._columns import Cells, Numbers, Table, Texts, tally
 from ._deciding import Choices, Deciding
 from ._files import DataFileError, Form, Path_, Problem, foreign_bytes, named, place, problems_in_words
 from ._formats import WITHOUT_NAMES, opened, reader_of
@@ -358,7 +358,7 @@ def repeating_id(columns: Mapping[str, Cells]) -> list[str]:
     for name, cells in columns.items():
         if isinstance(cells, Texts):
             codes[name] = cells.codes[:MOST_ROWS]
-        elif not cells.n_broken:
+        elif isinstance(cells, Numbers) and not cells.n_broken:
             codes[name] = np.unique(cells.values[:MOST_ROWS], return_inverse=True)[1]
     for name, keys in codes.items():
         _, first, groups = np.unique(keys, return_index=True, return_inverse=True)

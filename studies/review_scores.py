@@ -137,7 +137,7 @@ class Recorded(ResidualPropagation):
             predictions.extend(scores.copy() for scores in each)  # fit works in place
             return weigh(each, *rest)
 
-        def keep_neighbor_means(steps, labels, out_of_sample, graph_rows, n_neighbors, alpha):
+        def keep_neighbor_means(steps, labels, out_of_sample, graph_rows, order, n_neighbors, alpha):
             self.trend_ = out_of_sample
             self.neighbors_TF_ = 0.0
             for rows in graph_rows:
@@ -147,7 +147,7 @@ class Recorded(ResidualPropagation):
                 F = propagate(graph, labels.Y, trust, labeled=known, n_jobs=1).F
                 TF = (transition_matrix(graph) @ F)[labels.labeled]
                 self.neighbors_TF_ = self.neighbors_TF_ + TF / 2
-            return propagate_residuals(steps, labels, out_of_sample, graph_rows, n_neighbors, alpha)
+            return propagate_residuals(steps, labels, out_of_sample, graph_rows, order, n_neighbors, alpha)
 
         _learners.learner_weights = keep
         _residual_pass.propagate_residuals = keep_neighbor_means

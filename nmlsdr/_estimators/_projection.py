@@ -65,13 +65,13 @@ def project(rows: Any, components: np.ndarray, mean: np.ndarray, step: float | N
 
 
 def rounding_step(rows: Any, directions: Directions) -> float:
-    """The step to which ``transform`` rounds embeddings: 2^-28 of the mean length of the centred rows of the fit.
+    """The step to which ``transform`` rounds embeddings: 2^-32 of the mean length of the centred rows of the fit.
 
     Else the embeddings of a row alone and in its file, or dense and CSR, differ by 1e-14, which decides which of
     equally distant rows are neighbours.
     """
     squares = RowSums.of(rows, checked=True).squares(directions.mean)
-    return step_below(float(np.sqrt(squares.sum() / rows.shape[0])))
+    return step_below(float(np.sqrt(squares.sum() / rows.shape[0]))) / 16  # embeddings are shorter than rows
 
 
 def direction_attributes(directions: Directions) -> dict[str, Any]:

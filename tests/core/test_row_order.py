@@ -295,7 +295,7 @@ def test_the_embedding_of_nmlsdr_is_rounded_to_a_step_of_the_length_of_rows(rng)
         model = NMLSDR(n_neighbors=5).fit(rows, Y)
         embedded = model.transform(rows)
         length = np.sqrt(((rows - rows.mean(axis=0)) ** 2).sum() / len(rows))
-        step = 2.0**-28 * 2.0 ** np.ceil(np.log2(length))
+        step = 2.0**-32 * 2.0 ** np.ceil(np.log2(length))
         assert model._rounding_step == step
         if rows.dtype == np.float64:
             assert (embedded % step == 0).all()

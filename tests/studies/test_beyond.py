@@ -399,7 +399,7 @@ def test_the_rule_for_the_cut_off_is_shown_as_a_method_of_its_own():
     assert shown.seconds.shape == (1, 4, 2)
 
 
-@pytest.mark.usefixtures("default_forest")
+@pytest.mark.usefixtures("default_forest", "rows_as_they_stand")
 @pytest.mark.shared
 def test_cells_hold_the_known_means_of_emotions(shared):
     """Figures of programs written apart from this one (ResidualPropagation: the twin), on the benchmarks' noise."""

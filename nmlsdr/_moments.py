@@ -191,14 +191,14 @@ class RowSums:
         """Xc diag(w) Xc' of rows in memory, in the form of `gram`."""
         X = self.rows
         mean = self.means()
-        kept = np.flatnonzero(w)
+        weighted = np.flatnonzero(w)
         if sparse.issparse(X):
             X, mean = without_offsets(X, mean)
             offset = X @ (w * mean) - 0.5 * float(w @ mean**2)
-            K = sparse_gram(sparse.csc_array(X)[:, kept], w[kept])
+            K = sparse_gram(sparse.csc_array(X)[:, weighted], w[weighted])
             return np.asarray(blas.dsyr2(-1.0, np.ones(len(K)), offset, a=K, lower=1, overwrite_a=1))
         K = np.zeros((len(X), len(X)), order="F")
-        for columns in _column_blocks(kept, len(X)):
+        for columns in _column_blocks(weighted, len(X)):
             block = np.asfortranarray(X[:, columns], dtype=np.float64)
             block -= mean[columns]
             block *= np.sqrt(w[columns])
@@ -318,8 +318,8 @@ def sparse_gram(A: Any, weights: np.ndarray) -> np.ndarray:
     two thirds of the time of one sparse product (with .02 and .1 as long).
     """
     thin = np.diff(A.indptr) <= _THIN * A.shape[0]
-    few = A[:, thin]
-    S = sparse.tril(few @ sparse.diags_array(weights[thin]) @ few.T).toarray(order="F")
+    sparse_columns = A[:, thin]
+    S = sparse.tril(sparse_columns @ sparse.diags_array(weights[thin]) @ sparse_columns.T).toarray(order="F")
     for columns in _column_blocks(np.flatnonzero(~thin), A.shape[0]):
         block = A[:, columns].astype(np.float64).toarray(order="F")
         block *= np.sqrt(weights[columns])

@@ -140,14 +140,14 @@ class Forest(Trees):
         if sparse.issparse(self.labels):
             self.labels = check_rows(self.labels, "labels", dtype=np.int16)
         (stored, *_), ends, rows, n_rows = _stored(self.labels), self.ends, self.rows, self.labels.shape[0]
-        least = int(sparse.issparse(self.labels))
-        most = _ROWS_OF_A_TREE
+        smallest = int(sparse.issparse(self.labels))
+        n_draws = _ROWS_OF_A_TREE
         yield (ends[0], ends[-1]) != (0, len(rows)) or (ends[1:] <= ends[:-1]).any(), "it has leaves without rows"
         yield (rows < 0).any() or (rows >= n_rows).any(), f"it has rows beyond the {n_rows} whose labels it knows"
         yield (self.times < 1).any(), "it has rows that were not drawn"
-        yield (self.weights > most).any(), f"it has leaves with more than {most} draws"
-        fit = stored.size and ((least <= stored) & (stored <= _STEPS)).all()
-        yield not fit, f"it has labels outside [{least}, {_STEPS}]"
+        yield (self.weights > n_draws).any(), f"it has leaves with more than {n_draws} draws"
+        fit = stored.size and ((smallest <= stored) & (stored <= _STEPS)).all()
+        yield not fit, f"it has labels outside [{smallest}, {_STEPS}]"
 
 
 @dataclass(eq=False, repr=False)
@@ -168,8 +168,8 @@ class BoostedTrees(Trees):
     n_models = FOLDS
 
     def for_kernel(self) -> tuple[np.ndarray, ...]:
-        none, *others = _stored(np.zeros(1, np.int16))
-        return self.values, others[0], none, others[0], none, *others
+        none, *pointers = _stored(np.zeros(1, np.int16))
+        return self.values, pointers[0], none, pointers[0], none, *pointers
 
     def faults(self) -> Iterator[tuple[Any, str]]:
         yield not (np.abs(self.values) <= 2).all(), "it has values outside [-2, 2]"
@@ -214,9 +214,9 @@ def checked_trees(kind: type[Trees], arrays: Mapping[str, Any], n_features: int,
         `boost_trees` makes.
     """
     trees = kind(n_features_in_=n_features, **arrays)
-    for wrong, what in _faults(trees, n_features, n_labels):
+    for wrong, fault in _faults(trees, n_features, n_labels):
         if wrong:
-            raise InputError(what)
+            raise InputError(fault)
     return trees
 
 
@@ -224,7 +224,7 @@ def _faults(trees: Any, n_features: int, n_labels: int) -> Iterator[tuple[Any, s
     """Whether something is wrong, and what; each fault is looked for if there is none before it."""
     roots = trees.roots
     feature = trees.feature
-    left = trees.left
+    children_of = trees.left
     sizes = {"C": n_labels}
     fit = True
     for name, array in arrays_of(trees).items():
@@ -237,15 +237,15 @@ def _faults(trees: Any, n_features: int, n_labels: int) -> Iterator[tuple[Any, s
     yield not fit, "its arrays do not fit together"
     inner = np.flatnonzero(feature != -1)
     tree = np.repeat(np.arange(len(roots) - 1), np.diff(roots))
-    children = np.concatenate([left[inner], left[inner] + 1])
+    children = np.concatenate([children_of[inner], children_of[inner] + 1])
     parents = np.tile(inner, 2)
     each_once = np.array_equal(np.sort(children), np.delete(np.arange(len(feature)), roots[:-1]))
     below = each_once and (children > parents).all() and (tree[children] == tree[parents]).all()
     yield not below, "it has a node that is not the child of one node before it in its tree"
     n_leaves = sizes.get("v", sizes.get("e", 0) - 1)
     leaves = np.flatnonzero(feature == -1)
-    order = leaves[np.argsort(left[leaves])]
-    yield not np.array_equal(left[order], np.arange(n_leaves)), "its leaves are not numbered each once"
+    order = leaves[np.argsort(children_of[leaves])]
+    yield not np.array_equal(children_of[order], np.arange(n_leaves)), "its leaves are not numbered each once"
     yield not trees.n_models and (np.diff(tree[order]) < 0).any(), "its leaves are not numbered tree by tree"
     yield (feature < -1).any() or (feature >= n_features).any(), f"it asks for a feature beyond the {n_features} known"
     yield not np.isfinite(trees.threshold).all(), "it has thresholds that are not finite"
@@ -342,8 +342,8 @@ def grow_forests(
         if callback is not None:
             callback()
     del rows, arguments
-    few = n_labels > MOST_LABELS and 0 < 10 * np.count_nonzero(labels) < labels.size  # of them occur in a leaf
-    labels = sparse.csr_array(labels) if few else labels
+    is_thin = n_labels > MOST_LABELS and 0 < 10 * np.count_nonzero(labels) < labels.size  # of them occur in a leaf
+    labels = sparse.csr_array(labels) if is_thin else labels
     forests = []
     for kind, n in enumerate(n_leaves.T):
         grown = joined(_used(nodes[:, kind], 2 * n - 1), n, n_features, np.cumsum(n) - n)
@@ -381,10 +381,10 @@ def joined(nodes: np.ndarray, n_leaves: np.ndarray, n_features: int, first: np.n
     """The attributes of `Trees`, of trees that number their nodes and leaves from 0 each; the first leaf of each."""
     n_nodes = 2 * n_leaves - 1
     roots = np.append(0, np.cumsum(n_nodes))
-    found = {name: nodes[name].copy() for name in ("feature", "threshold", "left")}
+    arrays = {name: nodes[name].copy() for name in ("feature", "threshold", "left")}
     starts = (np.repeat(each.astype(np.int32), n_nodes) for each in (first, roots[:-1]))
-    found["left"] += np.where(found["feature"] < 0, *starts)
-    return {"roots": roots, **found, "n_features_in_": n_features}
+    arrays["left"] += np.where(arrays["feature"] < 0, *starts)
+    return {"roots": roots, **arrays, "n_features_in_": n_features}
 
 
 def score_by_forests(forests: Sequence[Any], X: Any, n_jobs: int) -> list[np.ndarray]:
@@ -397,12 +397,12 @@ def summed(forest: Any, X: Any, n_jobs: int, divisor: Any, draws: NDArray[np.int
     values, *leaves = forest.for_kernel()
     # values that are there need no sharing
     n_labels = values.shape[1]
-    most = 256 if forest.n_models else _ROWS_AT_ONCE
+    limit = 256 if forest.n_models else _ROWS_AT_ONCE
     sums = np.zeros((X.shape[0], n_labels))
     arrays = forest.roots, forest.feature, forest.threshold, forest.left, values, *leaves
     for part, rows in dense_parts(X):
         n_threads = worthwhile_threads(n_jobs, len(rows) * len(forest.roots), each=_WORTH_SCORING)
-        at_once = max(64, min(most, _SCORES // max(n_labels, X.shape[1] // 16), -(-len(rows) // n_threads)))
+        at_once = max(64, min(limit, _SCORES // max(n_labels, X.shape[1] // 16), -(-len(rows) // n_threads)))
         work = np.empty((n_threads, at_once, n_labels), np.float32), np.zeros((n_threads, 2 * n_labels), np.int32)
         kernels.add_leaves(rows, *arrays, draws[:, part], at_once, *work, sums[part], n_threads)
     sums /= divisor
@@ -436,25 +436,25 @@ def to_sklearn(forest: Any) -> Any:
 
     values = forest.values
     inner = forest.feature >= 0
-    left = forest.left
+    left_child = forest.left
     trees = []
     n_labels = values.shape[1]
-    draws = np.zeros(len(left))
-    depth = np.zeros(len(left), dtype=np.int64)
-    means = np.zeros((len(left), n_labels))
+    draws = np.zeros(len(left_child))
+    depth = np.zeros(len(left_child), dtype=np.int64)
+    means = np.zeros((len(left_child), n_labels))
     factor = (len(forest.roots) - 1) / (forest.n_models or len(forest.roots) - 1)  # theirs averages the trees
-    draws[~inner] = forest.weights[left[~inner]]
-    means[~inner] = factor * values[left[~inner]]
+    draws[~inner] = forest.weights[left_child[~inner]]
+    means[~inner] = factor * values[left_child[~inner]]
     for node in np.flatnonzero(inner)[::-1]:  # children come after their parents
-        both = slice(left[node], left[node] + 2)
-        draws[node], means[node] = draws[both].sum(), np.average(means[both], axis=0, weights=draws[both])
-        depth[node] = 1 + depth[both].max()
+        children = slice(left_child[node], left_child[node] + 2)
+        draws[node], means[node] = draws[children].sum(), np.average(means[children], axis=0, weights=draws[children])
+        depth[node] = 1 + depth[children].max()
     for first, end in zip(forest.roots[:-1].tolist(), forest.roots[1:].tolist(), strict=True):
         part = slice(first, end)
         tree = Tree(forest.n_features_in_, np.ones(n_labels, dtype=np.intp), n_labels)
         nodes = np.zeros(end - first, dtype=tree.__getstate__()["nodes"].dtype)
-        nodes["left_child"] = np.where(inner[part], left[part] - first, -1)
-        nodes["right_child"] = np.where(inner[part], left[part] - first + 1, -1)
+        nodes["left_child"] = np.where(inner[part], left_child[part] - first, -1)
+        nodes["right_child"] = np.where(inner[part], left_child[part] - first + 1, -1)
         nodes["feature"] = forest.feature[part]
         nodes["threshold"] = forest.threshold[part]
         nodes["impurity"] = (means[part] - means[part] ** 2).mean(axis=1)  # the variance of labels 0 and 1
@@ -466,9 +466,9 @@ def to_sklearn(forest: Any) -> Any:
         estimator.n_features_in_ = forest.n_features_in_
         estimator.n_outputs_ = n_labels
         trees.append(estimator)
-    found = RandomForestRegressor(len(trees))
-    found.estimator_ = DecisionTreeRegressor()
-    found.estimators_ = trees
-    found.n_features_in_ = forest.n_features_in_
-    found.n_outputs_ = n_labels
-    return found
+    ensemble = RandomForestRegressor(len(trees))
+    ensemble.estimator_ = DecisionTreeRegressor()
+    ensemble.estimators_ = trees
+    ensemble.n_features_in_ = forest.n_features_in_
+    ensemble.n_outputs_ = n_labels
+    return ensemble

@@ -40,9 +40,12 @@ class Directions:
 
 
 def leading_by_lanczos(
-    right: Callable[[np.ndarray], np.ndarray], left: Callable[[np.ndarray], np.ndarray], size: int, wanted: int
+    times_transposed: Callable[[np.ndarray], np.ndarray],
+    times: Callable[[np.ndarray], np.ndarray],
+    size: int,
+    n_directions: int,
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Leading left singular vectors and values of a matrix Z given by V -> Z'V and V -> Z V.
+    """Leading left singular vectors and values of a matrix Z that V -> Z'V and V -> Z V give.
 
     None when Lanczos iterations on Z Z' (``size`` x ``size``, never formed) cannot answer: they do not converge, or a
     singular value is below 1e-6 of the largest, which the ARPACK of SciPy 1.12 finds less well than an SVD (seen).
@@ -50,14 +53,16 @@ def leading_by_lanczos(
     start = np.random.RandomState(0).uniform(-1.0, 1.0, size)  # fixed: the same answer every time
     # ARPACK takes |residual| <= eps max(eps^(2/3), |eigenvalue|) for converged, so that eigenvalues below 4e-11 are
     # found less well: the scale, a power of two, lifts the largest to about 2^60.
-    _, exponent = np.frexp(np.linalg.norm(right(start)) / np.linalg.norm(start))
+    _, exponent = np.frexp(np.linalg.norm(times_transposed(start)) / np.linalg.norm(start))
     scale = np.ldexp(1.0, 30 - int(exponent))
-    operator = LinearOperator((size, size), matvec=lambda v: left(right(v) * scale) * scale, dtype=np.float64)
+    operator = LinearOperator(
+        (size, size), matvec=lambda v: times(times_transposed(v) * scale) * scale, dtype=np.float64
+    )
     try:
-        _, V = eigsh(operator, k=wanted, which="LA", v0=start)
+        _, V = eigsh(operator, k=n_directions, which="LA", v0=start)
     except ArpackError:  # no convergence, or nothing to iterate on: the dense way always answers
         return None
-    U, s = refine(V, right(V))
+    U, s = refine(V, times_transposed(V))
     return (U, s) if s[-1] > 1e-6 * s[0] else None
 
 

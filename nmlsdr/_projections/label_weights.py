@@ -218,8 +218,8 @@ def dependence_weights(X: Any, Y: Any, *, generator: Any, max_iter: int = 1000) 
     return W, np.array(objective)
 
 
-def _centre_distances(sums: RowSums, mean: np.ndarray, centres: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Squared distances (l, C) of the centred rows to the centres; to full accuracy where ``wanted``."""
+def _centre_distances(sums: RowSums, mean: np.ndarray, centres: np.ndarray, exact: np.ndarray) -> np.ndarray:
+    """Squared distances (l, C) of the centred rows to the centres; to full accuracy where ``exact``."""
     X = sums.rows
     if sparse.issparse(X):
         wide = X.astype(np.float64)
@@ -231,7 +231,7 @@ def _centre_distances(sums: RowSums, mean: np.ndarray, centres: np.ndarray, want
             norms[rows] = np.einsum("ij,ij->i", block, block)
     scale = norms[:, None] + np.sum(centres**2, axis=1)
     squared: np.ndarray = scale - 2.0 * sums.project(centres.T, mean)
-    cancelled = (squared < _CANCELLED * scale) & wanted
+    cancelled = (squared < _CANCELLED * scale) & exact
     for i in np.flatnonzero(cancelled.any(axis=1)):  # take the difference itself
         row = X[[i]].toarray() if sparse.issparse(X) else X[[i]]
         squared[i, cancelled[i]] = np.sum((row - mean - centres[cancelled[i]]) ** 2, axis=1)

@@ -224,22 +224,22 @@ def mvmd(X: Any, Y: Any, n_components: int | None = None, *, beta: float = 0.5) 
     X = RowSums.of(X, checked=True)
     beta = check_real(beta, "beta", 0.0, 1.0)
     bound = min(X.shape[1], X.shape[0] - 1)
-    wanted = check_components(n_components, bound, "min(n_features, n_samples - 1)")
+    n_directions = check_components(n_components, bound, "min(n_features, n_samples - 1)")
     if n_components is None:
-        wanted = min(Y.shape[1], bound)
+        n_directions = min(Y.shape[1], bound)
     with single_threaded_blas():
         mean = X.means()
-        found = None
-        if min(X.shape) > _DIRECT and wanted < X.shape[1]:
-            found = _leading_by_operator(X, mean, Y, beta, wanted)
-        if found is None:
-            found = _leading_directly(X, mean, Y, beta, wanted)
-        U, s = found
+        factors = None
+        if min(X.shape) > _DIRECT and n_directions < X.shape[1]:
+            factors = _leading_by_operator(X, mean, Y, beta, n_directions)
+        if factors is None:
+            factors = _leading_directly(X, mean, Y, beta, n_directions)
+        U, s = factors
         size = X.norm()
     if not s[0] > _EPS * max(X.shape) * size:
         raise InputError(f"Every feature is constant on the {X.shape[0]} rows; no direction can be found.")
     rank = directions.numerical_rank(s, s[0], (X.shape[1], X.shape[0] + Y.shape[1]), X.dtype)
-    return directions.finish(U, s, min(rank, wanted), n_components, X.dtype, mean)
+    return directions.finish(U, s, min(rank, n_directions), n_components, X.dtype, mean)
 
 
 # ---------------------------------------------------------------- the shared problem
@@ -284,14 +284,14 @@ def _solve(
 
 
 def _leading_directly(
-    X: RowSums, mean: np.ndarray, Y: np.ndarray, beta: float, wanted: int
+    X: RowSums, mean: np.ndarray, Y: np.ndarray, beta: float, n_directions: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Leading left singular vectors and values of Z in `mvmd`, from the matrix Z Z' itself."""
     rows, centre, back = _frame(X, mean)
     M, S = rows.scatter(Y, centre, 1.0 - beta)
     M *= 2.0 * np.sqrt(beta)
     add_gram(S, M)
-    values, V = _leading_eigenvectors(S, min(wanted, len(S)))
+    values, V = _leading_eigenvectors(S, min(n_directions, len(S)))
     if values[-1] > 1e-6 * values[0]:
         s = np.sqrt(values)
     else:  # the roots of smaller ones would be rounding
@@ -303,20 +303,20 @@ def _leading_directly(
 
 
 def _leading_by_operator(
-    X: RowSums, mean: np.ndarray, Y: np.ndarray, beta: float, wanted: int
+    X: RowSums, mean: np.ndarray, Y: np.ndarray, beta: float, n_directions: int
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """The same without Z Z'; None if Lanczos iterations cannot answer."""
     share = np.sqrt(1.0 - beta)
     split = X.shape[0]
     M = 2.0 * np.sqrt(beta) * X.label_moment(Y, mean)
 
-    def right(V: np.ndarray) -> np.ndarray:
+    def times_transposed(V: np.ndarray) -> np.ndarray:
         return np.concatenate([share * X.project(V, mean), M.T @ V])
 
-    def left(V: np.ndarray) -> np.ndarray:
+    def times(V: np.ndarray) -> np.ndarray:
         return np.asarray(share * X.cross_moment(V[:split], mean) + M @ V[split:])
 
-    return directions.leading_by_lanczos(right, left, X.shape[1], wanted)
+    return directions.leading_by_lanczos(times_transposed, times, X.shape[1], n_directions)
 
 
 def _frame(X: RowSums, mean: np.ndarray) -> tuple[RowSums, np.ndarray, Callable[[np.ndarray], np.ndarray]]:
@@ -332,9 +332,9 @@ def _frame(X: RowSums, mean: np.ndarray) -> tuple[RowSums, np.ndarray, Callable[
         return RowSums(R.T), np.zeros(len(R)), lambda P: np.asarray(Q @ P)
     K = X.row_gram(np.ones(X.shape[1]))
     squares, vectors = linalg.eigh(K, lower=True, overwrite_a=True, check_finite=False)
-    kept = slice(np.searchsorted(squares, squares[-1] * _EPS * len(K), side="right"), None)
-    sigma = np.sqrt(squares[kept])
-    vectors = vectors[:, kept]
+    span = slice(np.searchsorted(squares, squares[-1] * _EPS * len(K), side="right"), None)
+    sigma = np.sqrt(squares[span])
+    vectors = vectors[:, span]
     wide, centre = without_offsets(rows.astype(np.float64), mean)  # only columns without zeros are centred
 
     def back(P: np.ndarray) -> np.ndarray:
@@ -343,19 +343,19 @@ def _frame(X: RowSums, mean: np.ndarray) -> tuple[RowSums, np.ndarray, Callable[
     return RowSums(vectors * sigma), np.zeros(len(sigma)), back
 
 
-def _leading_eigenvectors(S: np.ndarray, wanted: int) -> tuple[np.ndarray, np.ndarray]:
+def _leading_eigenvectors(S: np.ndarray, n_vectors: int) -> tuple[np.ndarray, np.ndarray]:
     """The largest eigenvalues, decreasing, and their eigenvectors, of a matrix given by its lower triangle.
 
     Few are found fastest by bisection and inverse iteration, which is scipy's ``subset_by_index``; many by divide and
     conquer ("evd"), which finds all.
     """
     n = len(S)
-    if wanted * 8 < n:
-        values, V = linalg.eigh(S, lower=True, check_finite=False, subset_by_index=(n - wanted, n - 1))
+    if n_vectors * 8 < n:
+        values, V = linalg.eigh(S, lower=True, check_finite=False, subset_by_index=(n - n_vectors, n - 1))
     else:
         driver = "evd" if n > 1 else "ev"  # "evd" of scipy 1.11 asks too little work space for a 1 x 1 matrix
         values, V = linalg.eigh(S, lower=True, driver=driver, overwrite_a=True, check_finite=False)
-    return values[::-1][:wanted], V[:, ::-1][:, :wanted]
+    return values[::-1][:n_vectors], V[:, ::-1][:, :n_vectors]
 
 
 def _cholesky(B: np.ndarray, ridge: float, name: str) -> np.ndarray:

@@ -62,24 +62,24 @@ def conjugate_gradients(
     n_threads : int
         Number of threads; it does not change the result.
     """
-    kept = np.flatnonzero(w)
-    root = np.sqrt(w[kept])[:, None]
+    columns = np.flatnonzero(w)
+    root = np.sqrt(w[columns])[:, None]
     n_labels = Y.shape[1]
     level = np.ones(n_labels)
-    right = np.zeros((len(kept), n_labels))
-    diagonal = np.ones((len(kept), n_labels))
+    right = np.zeros((len(columns), n_labels))
+    diagonal = np.ones((len(columns), n_labels))
     for each, value in zip(sets, levels, strict=True):
         if value > 0:
             level[each.labels] = value
-            right[:, each.labels] = root * each.moment[kept]
-            diagonal[:, each.labels] = (w * each.squares)[kept, None] + value
+            right[:, each.labels] = root * each.moment[columns]
+            diagonal[:, each.labels] = (w * each.squares)[columns, None] + value
     factor = None
     if preconditioned:
         share = sum(each.count * len(each.labels) for each in sets) / Y.size
-        gram = X.gram(X.means())[np.ix_(kept, kept)] * (share * root * root.T)
+        gram = X.gram(X.means())[np.ix_(columns, columns)] * (share * root * root.T)
         gram[np.diag_indices_from(gram)] += level.mean()
         factor = linalg.cho_factor(gram, lower=True, overwrite_a=True, check_finite=False)
-    rows = _SparseRows(X, kept, root) if X.is_sparse else _DenseRows(X, kept, root)
+    rows = _SparseRows(X, columns, root) if X.is_sparse else _DenseRows(X, columns, root)
     width = _WIDTH if X.is_sparse else max(1, n_labels)
     V = np.zeros((X.shape[1], n_labels))
 
@@ -94,7 +94,7 @@ def conjugate_gradients(
         def precondition(R: np.ndarray) -> np.ndarray:
             return R * inverse if factor is None else linalg.cho_solve(factor, R, check_finite=False)
 
-        V[kept, part] = root * _solve_block(multiply, precondition, right[:, part])
+        V[columns, part] = root * _solve_block(multiply, precondition, right[:, part])
 
     list(in_threads(solve, [slice(first, first + width) for first in range(0, n_labels, width)], n_threads))
     return V
@@ -135,8 +135,8 @@ def _dots(A: np.ndarray, B: np.ndarray) -> np.ndarray:
 class _SparseRows:
     """Weighted CSR rows S and their transpose, in CSR too; a column without a zero is centred."""
 
-    def __init__(self, X: RowSums, kept: np.ndarray, root: np.ndarray) -> None:
-        rows = without_offsets(X.rows, X.means())[0][:, kept]
+    def __init__(self, X: RowSums, columns: np.ndarray, root: np.ndarray) -> None:
+        rows = without_offsets(X.rows, X.means())[0][:, columns]
         data = rows.data * root[rows.indices, 0]
         self.rows = sparse.csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
         self.columns = sparse.csr_array(self.rows.T)
@@ -156,21 +156,21 @@ class _SparseRows:
 class _DenseRows:
     """Weighted dense rows, which are centred about their mean block by block: a large offset costs no digits."""
 
-    def __init__(self, X: RowSums, kept: np.ndarray, root: np.ndarray) -> None:
+    def __init__(self, X: RowSums, columns: np.ndarray, root: np.ndarray) -> None:
         self.X = X
-        self.kept = kept
+        self.columns = columns
         self.root = root
         self.mean = X.means()
 
     def times(self, B: np.ndarray) -> np.ndarray:
         """The rows minus their mean, times B."""
         V = np.zeros((self.X.shape[1], B.shape[1]))
-        V[self.kept] = self.root * B
+        V[self.columns] = self.root * B
         return np.asarray(self.X.project(V, self.mean))
 
     def transposed_times(self, image: np.ndarray, out: np.ndarray) -> np.ndarray:
         """``out`` plus S' image."""
-        out += self.root * self.X.cross_moment(image, self.mean)[self.kept]
+        out += self.root * self.X.cross_moment(image, self.mean)[self.columns]
         return out
 
 

@@ -137,12 +137,12 @@ class _Data:
             n_threads=self._n_threads,
             level=simd(),
         )
-        count, self.mean, self.scale, least, most, *self._of_labels = self._by_label(facts)
+        count, self.mean, self.scale, minimum, maximum, *self._of_labels = self._by_label(facts)
         self._n_unknown = len(rows) - count
         smallest = 0.5 / np.where(count > 0, count, max(1, len(rows)))
         q = np.clip(self.mean, smallest, 1.0 - smallest)
         self.logit = np.log(q / (1.0 - q))
-        self.varies = (most > 0) & (least < 1) & (count > 0)
+        self.varies = (maximum > 0) & (minimum < 1) & (count > 0)
 
     def _by_label(self, blocks: np.ndarray) -> np.ndarray:
         """Rows of numbers of the labels, from the blocks of a kernel."""

@@ -115,11 +115,11 @@ def coefficients(
             if level == 0:
                 continue
             rows = each.rows(X)
-            one = np.array([level])
+            strength = np.array([level])
             if each.is_narrow():
-                V[:, each.labels] = from_gram(rows.gram(each.mean), each.moment, w, one)[0]
+                V[:, each.labels] = from_gram(rows.gram(each.mean), each.moment, w, strength)[0]
             else:
-                A = solve_shifted(rows.row_gram(w), one, each.centred(Y))[0]
+                A = solve_shifted(rows.row_gram(w), strength, each.centred(Y))[0]
                 V[:, each.labels] = w[:, None] * rows.cross_moment(A, each.mean)
     for each in sets:
         at_origin[each.labels] = each.label_mean + (origin - each.mean) @ V[:, each.labels]
@@ -146,22 +146,22 @@ def from_gram(gram: np.ndarray, moment: np.ndarray, w: np.ndarray, levels: np.nd
 
     The factors have the dtype of Xc'Xc. Features without weight take no part.
     """
-    kept = slice(None) if w.all() else np.flatnonzero(w)  # a slice is copied in a tenth of the time
-    root = np.sqrt(w[kept]).astype(gram.dtype)[:, None]
-    part = gram.T[kept][:, kept].T  # in Fortran order, as LAPACK reads it
+    columns = slice(None) if w.all() else np.flatnonzero(w)  # a slice is copied in a tenth of the time
+    root = np.sqrt(w[columns]).astype(gram.dtype)[:, None]
+    part = gram.T[columns][:, columns].T  # in Fortran order, as LAPACK reads it
     V = np.zeros((len(levels), *moment.shape))
-    V[:, kept] = root * solve_shifted(part * root.T * root, levels, moment[kept] * root)
+    V[:, columns] = root * solve_shifted(part * root.T * root, levels, moment[columns] * root)
     return V
 
 
 def solve_shifted(A: np.ndarray, levels: np.ndarray, B: np.ndarray) -> np.ndarray:
     """(A + level I)^-1 B for each level, by Cholesky factors; A by its lower triangle, not changed."""
     shifted = np.empty_like(A, order="F")
-    found = np.empty((len(levels), *B.shape[::-1]), dtype=A.dtype)
-    found[:] = B.T
-    for level, solution in zip(levels, found, strict=True):
+    solutions = np.empty((len(levels), *B.shape[::-1]), dtype=A.dtype)
+    solutions[:] = B.T
+    for level, solution in zip(levels, solutions, strict=True):
         shifted[:] = A
         shifted.reshape(-1, order="F")[:: len(A) + 1] += level
         if failed := solve_positive(shifted, solution.T):
             raise linalg.LinAlgError(f"The leading minor {failed} of a ridge regression is not positive.")
-    return found.transpose(0, 2, 1)
+    return solutions.transpose(0, 2, 1)

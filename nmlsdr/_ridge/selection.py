@@ -180,10 +180,10 @@ def cross_fit(
     >>> import numpy as np
     >>> from nmlsdr._ridge import cross_fit
     >>> X = np.random.default_rng(0).normal(size=(60, 10))
-    >>> found = cross_fit(X, X[:, :1] > 0)
-    >>> found.shrinkage, found.ridge
+    >>> fit = cross_fit(X, X[:, :1] > 0)
+    >>> fit.shrinkage, fit.ridge
     (1.0, 3.0)
-    >>> found.predictions.shape, found.errors.shape
+    >>> fit.predictions.shape, fit.errors.shape
     ((60, 1), (3, 5))
     """
     X = RowSums.of(X)
@@ -226,8 +226,8 @@ def cross_fit(
         b = winner[0]
         c = np.array(winner[1:])
         for t, _, answers in rounds.run(lambda fold, _: fold.answers(b, c), slice(None), [0], callback):
-            for labels, _, found in answers:
-                predictions[np.ix_(rounds.folds[t].test, labels)] = found[0]
+            for labels, _, scores in answers:
+                predictions[np.ix_(rounds.folds[t].test, labels)] = scores[0]
     return CrossFit(*winner, predictions, errors, folds)
 
 
@@ -237,8 +237,8 @@ def permutation_of(random_state: Any, n: int) -> np.ndarray:
         if not isinstance(random_state, np.random.RandomState):
             random_state = np.random.default_rng(random_state)
     except (TypeError, ValueError):
-        wanted = "None, an integer of at least 0, a Generator or a RandomState"
-        raise InputError(f"random_state must be {wanted}, got {random_state!r}.") from None
+        kinds = "None, an integer of at least 0, a Generator or a RandomState"
+        raise InputError(f"random_state must be {kinds}, got {random_state!r}.") from None
     return np.asarray(random_state.permutation(n))
 
 
@@ -259,7 +259,7 @@ def _search(
 
     def compare(pairs: np.ndarray, ends: tuple[int, ...], dtype: type, callback: _Callback = None) -> None:
         """Fill the errors of these pairs; at each of the ``ends`` but the last the worse half drops out, with inf."""
-        left = np.zeros((*errors.shape, Y.shape[1]))
+        residuals = np.zeros((*errors.shape, Y.shape[1]))
         for first, end in pairwise((0, *ends)):
             if first:
                 behind = errors > np.sort(errors[pairs])[(np.count_nonzero(pairs) - 1) // 2]
@@ -272,9 +272,9 @@ def _search(
 
             tried = [i for i, each in enumerate(ridges) if len(each)]
             for _, i, answers in rounds.run(missed, slice(first, end), tried, callback):
-                for labels, j, found in answers:
-                    left[i, ridges[i][j][:, None], labels] += np.asarray(found)  # Dask rows give a Dask array
-            errors[pairs] = np.average(left[pairs][:, varies] / variation[varies], axis=1, weights=weights)
+                for labels, j, squares in answers:
+                    residuals[i, ridges[i][j][:, None], labels] += np.asarray(squares)  # Dask rows give a Dask array
+            errors[pairs] = np.average(residuals[pairs][:, varies] / variation[varies], axis=1, weights=weights)
 
     every = np.ones(errors.shape, dtype=bool)
     ends = (1, 3, n_folds) if min(X.shape) >= _RACE_FROM and n_folds > 3 else (n_folds,)
@@ -309,8 +309,8 @@ class _Rounds:
     ) -> Iterator[tuple[int, int, list[_Answer]]]:
         """The answers of these folds for each of the numbers, in this order: (fold, number, answers)."""
         tasks = list(product(range(len(self.folds))[folds], numbers))
-        found = in_threads(lambda task: list(answers(self.folds[task[0]], task[1])), tasks, self._n_threads)
-        for (t, i), each in zip(tasks, found, strict=True):
+        results = in_threads(lambda task: list(answers(self.folds[task[0]], task[1])), tasks, self._n_threads)
+        for (t, i), each in zip(tasks, results, strict=True):
             yield t, i, each
             if callback is not None and i == numbers[-1]:
                 callback(t + 1)
@@ -381,8 +381,8 @@ class _Fold:
         kappa = kappa_of_sets(self.sets, n_features)
         self.kappa = kappa if kappa.any() else np.ones_like(kappa)
         self.by_factors = by_factors(self.sets, (len(self.Y), n_features), n_pairs)
-        one = self.by_factors and self.known is None and self.sets[0].is_narrow()
-        self.of_tested = self.tested.gram(shared.mean) if one else None
+        is_single = self.by_factors and self.known is None and self.sets[0].is_narrow()
+        self.of_tested = self.tested.gram(shared.mean) if is_single else None
 
     @property
     def rows(self) -> RowSums:
@@ -409,15 +409,15 @@ class _Fold:
             mean = rows.means()
             for j, c in enumerate(ridges):
                 V, at_mean = coefficients(rows, Y, self.known, self.sets, c, w, mean)
-                found = np.asarray(tested.project(V, mean))[None] + at_mean
-                yield every, slice(j, j + 1), self._missed(every, found) if compare else found
+                predictions = np.asarray(tested.project(V, mean))[None] + at_mean
+                yield every, slice(j, j + 1), self._missed(every, predictions) if compare else predictions
             return
         for each in self.sets:
             level = each.variation(w)
             if level == 0:
-                found = np.zeros((len(ridges), 1, 1))
+                predictions = np.zeros((len(ridges), 1, 1))
             elif not each.is_narrow():
-                found = self._by_rows(each, shrinkage, ridges * level, dtype)
+                predictions = self._by_rows(each, shrinkage, ridges * level, dtype)
             else:
                 key = (self._key, each.labels[0])
                 size = len(w) * (2 * len(w) + len(each.labels))
@@ -428,14 +428,14 @@ class _Fold:
                     fitted = np.einsum("cij,cij->cj", V, gram @ V - 2.0 * moment)
                     yield each.labels, slice(None), np.maximum(squares + fitted, 0.0)
                     continue
-                found = self.tested.project(np.hstack(list(V)), each.mean)
-                found = found.reshape(len(found), len(V), -1).swapaxes(0, 1)
-            found = found + each.label_mean
-            yield each.labels, slice(None), self._missed(each.labels, found) if compare else found
+                predictions = self.tested.project(np.hstack(list(V)), each.mean)
+                predictions = predictions.reshape(len(predictions), len(V), -1).swapaxes(0, 1)
+            predictions = predictions + each.label_mean
+            yield each.labels, slice(None), self._missed(each.labels, predictions) if compare else predictions
 
-    def _missed(self, labels: np.ndarray, found: np.ndarray) -> np.ndarray:
+    def _missed(self, labels: np.ndarray, predictions: np.ndarray) -> np.ndarray:
         """The sums of the squared errors of predictions."""
-        missed = self._Y[self.test][:, labels] - found
+        missed = self._Y[self.test][:, labels] - predictions
         if self.shared.known is not None:
             missed *= self.shared.known[self.test][:, labels]
         return np.einsum("cij,cij->cj", missed, missed)
@@ -479,17 +479,17 @@ class _Fold:
         tested = (K[self.test] + K.T[self.test])[:, chosen]  # in one of the two these entries are 0
         A = solve_shifted(K[chosen].compress(chosen, axis=1).T, levels, np.column_stack([Yc, np.ones(len(Yc))]))
         sums = A.sum(axis=1, keepdims=True)
-        found = tested @ A
-        return np.asarray(found[..., :-1] + (1.0 - found[..., -1:]) * (sums[..., :-1] / sums[..., -1:]))
+        products = tested @ A
+        return np.asarray(products[..., :-1] + (1.0 - products[..., -1:]) * (sums[..., :-1] / sums[..., -1:]))
 
 
 def check_grid(values: Any, name: str) -> tuple[float, ...]:
     """The strengths to try, from a number or a sequence of them: shrinkages in [0, 1], ridges above 0."""
     high, low_open = (1.0, False) if name == "shrinkage" else (math.inf, True)
-    given = (values,) if isinstance(values, (Real, str)) else values
-    if not isinstance(given, Iterable):
+    strengths = (values,) if isinstance(values, (Real, str)) else values
+    if not isinstance(strengths, Iterable):
         raise InputError(f"{name} must be a number or a sequence of numbers, got {values!r}.")
-    grid = tuple(check_real(value, name, 0.0, high, low_open=low_open) for value in given)
+    grid = tuple(check_real(value, name, 0.0, high, low_open=low_open) for value in strengths)
     if not grid:
         raise InputError(f"{name} is empty; give at least one strength.")
     return grid

@@ -71,15 +71,15 @@ def say_if_large(rows: Any, n_neighbors: int, *, n_queries: int | None = None, n
     half_of_memory = memory_bytes() / 2
     if float(m) * _stored(rows) < PROBE_FROM and BYTES_PER_NEIGHBOR * m * n_neighbors < half_of_memory:
         return
-    found = estimate_search(rows, n_neighbors, n_queries=n_queries, n_jobs=n_jobs)
-    if found.seconds < LONG and found.bytes < half_of_memory:
+    estimate = estimate_search(rows, n_neighbors, n_queries=n_queries, n_jobs=n_jobs)
+    if estimate.seconds < LONG and estimate.bytes < half_of_memory:
         return
-    threads = f"{found.n_threads} thread{'s' if found.n_threads > 1 else ''}"
-    what = f"{n} rows" if n_queries is None else f"{m} rows among {n}"
+    threads = f"{estimate.n_threads} thread{'s' if estimate.n_threads > 1 else ''}"
+    pairs = f"{n} rows" if n_queries is None else f"{m} rows among {n}"
     LOGGER.info(
-        f"The {n_neighbors} nearest neighbours of {what}, with {rows.shape[1]} features, will take about "
-        f"{duration(found.seconds)} on {threads} and {found.bytes / 2**30:.1f} GiB in addition to the data; "
-        f"this is an estimate from a probe of {found.n_probed} rows."
+        f"The {n_neighbors} nearest neighbours of {pairs}, with {rows.shape[1]} features, will take about "
+        f"{duration(estimate.seconds)} on {threads} and {estimate.bytes / 2**30:.1f} GiB in addition to the data; "
+        f"this is an estimate from a probe of {estimate.n_probed} rows."
     )
 
 

@@ -57,9 +57,9 @@ def far_groups(rows: np.ndarray, queries: np.ndarray | None, k: int) -> Groups |
         groups = _split(ends[0], cuts)
         if sum(len(group) for group in groups if len(group) <= k) > _LEFT_OUT * len(rows):
             return None
-        own_ends, own = (ends, groups) if queries is None else (_radii(queries, centre), None)
-        own = _split(own_ends[0], cuts) if own is None else own
-        return Groups(groups, own, _apart(ends, groups, own_ends, own))
+        query_ends, query_groups = (ends, groups) if queries is None else (_radii(queries, centre), None)
+        query_groups = _split(query_ends[0], cuts) if query_groups is None else query_groups
+        return Groups(groups, query_groups, _apart(ends, groups, query_ends, query_groups))
 
 
 def _sample(rows: np.ndarray, size: int) -> np.ndarray:
@@ -78,8 +78,8 @@ def _rough_distances(sample: np.ndarray) -> np.ndarray:
 def _is_tight(between: np.ndarray) -> bool:
     """Whether a quarter of the rows has a neighbour among them that is very near, compared with their distances."""
     nearest = np.partition(between.min(axis=1), len(between) // 4)[len(between) // 4]
-    some = between[::8].ravel()
-    return bool(nearest < _TIGHT * np.partition(some, int(0.9 * len(some)))[int(0.9 * len(some))])
+    distances = between[::8].ravel()
+    return bool(nearest < _TIGHT * np.partition(distances, int(0.9 * len(distances)))[int(0.9 * len(distances))])
 
 
 def _cuts(place: np.ndarray) -> list[float]:
@@ -119,18 +119,18 @@ def _split(place: np.ndarray, cuts: list[float]) -> list[np.ndarray]:
 def _apart(
     ends: tuple[np.ndarray, np.ndarray],
     groups: list[np.ndarray],
-    own_ends: tuple[np.ndarray, np.ndarray],
-    own: list[np.ndarray],
+    query_ends: tuple[np.ndarray, np.ndarray],
+    query_groups: list[np.ndarray],
 ) -> np.ndarray:
     """A lower bound of the distance from each query to the rows outside of its group."""
     low = ends[0] - ends[1]
     high = ends[0] + ends[1]
     last = np.maximum.accumulate([high[group].max(initial=-np.inf) for group in groups])
     first = np.minimum.accumulate([low[group].min(initial=np.inf) for group in groups[::-1]])[::-1]
-    apart = np.empty(len(own_ends[0]))
-    for g, inside in enumerate(own):
-        below = own_ends[0][inside] - own_ends[1][inside] - (last[g - 1] if g else -np.inf)
-        above = (first[g + 1] if g + 1 < len(own) else np.inf) - own_ends[0][inside] - own_ends[1][inside]
+    apart = np.empty(len(query_ends[0]))
+    for g, inside in enumerate(query_groups):
+        below = query_ends[0][inside] - query_ends[1][inside] - (last[g - 1] if g else -np.inf)
+        above = (first[g + 1] if g + 1 < len(query_groups) else np.inf) - query_ends[0][inside] - query_ends[1][inside]
         apart[inside] = np.minimum(below, above) * (1 - 1e-9)
     apart[~(apart > 1e-140)] = 0.0  # squares may underflow
     return apart

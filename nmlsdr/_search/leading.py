@@ -55,11 +55,11 @@ def leading_coordinates(rows: np.ndarray, queries: np.ndarray | None, n_threads:
         axes, centre = _axes(rows)
     if axes is None:
         return None
-    found = Leads(axes.shape[1], *_placed(rows, axes, centre, n_threads))
+    leads = Leads(axes.shape[1], *_placed(rows, axes, centre, n_threads))
     if queries is None:
-        return found
+        return leads
     lead, order = _placed(queries, axes, centre, n_threads)
-    return found._replace(queries=lead, queries_order=order)
+    return leads._replace(queries=lead, queries_order=order)
 
 
 def _placed(side: np.ndarray, axes: np.ndarray, centre: np.ndarray, n_threads: int) -> tuple[np.ndarray, np.ndarray]:
@@ -92,9 +92,9 @@ def _axes(rows: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
     gram = tried @ tried.T
     if not (0 < total < np.inf and np.isfinite(gram).all()):
         return None, centre
-    most = max(d for d, least in _COORDINATES.items() if len(rows) >= least)
+    largest = max(d for d, least in _COORDINATES.items() if len(rows) >= least)
     # d directions that hold a share s of the trace hold s^2 / d of its square in the squares of the eigenvalues
-    if np.einsum("ij,ij->", gram, gram) < _LEAST**2 / most * np.trace(gram) ** 2:
+    if np.einsum("ij,ij->", gram, gram) < _LEAST**2 / largest * np.trace(gram) ** 2:
         return None, centre
     basis, _ = np.linalg.qr(gram @ np.linalg.qr(gram[:, :: _SAMPLE // 48])[0])  # of the span, by subspace iteration
     axes, _ = np.linalg.qr(tried.T @ basis)
@@ -105,7 +105,7 @@ def _axes(rows: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
     if not fitting:
         return None, centre
     d = next((d for d in fitting if share[d - 1] >= _ENOUGH), fitting[-1])
-    if d > most:
+    if d > largest:
         return None, centre
     axes = axes[:, :d]
     orthonormal = np.abs(axes.T @ axes - np.eye(d)).sum() < 1e-10

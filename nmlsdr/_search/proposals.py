@@ -132,12 +132,12 @@ def _pair_distances(rows: Any, queries: Any, owner: np.ndarray, column: np.ndarr
     np.cumsum(np.bincount(owner, minlength=queries.shape[0]), out=indptr[1:])
     squared = np.empty(len(owner))
     candidates = column.astype(np.int64)
-    given = kernel_rows(rows)
-    others = kernel_rows(queries)
+    row_arrays = kernel_rows(rows)
+    query_arrays = kernel_rows(queries)
     step = max(1, int(_WORK_PER_CALL / max(1, rows.shape[1] * (len(owner) // max(1, queries.shape[0]) + 1))))
     for first in range(0, queries.shape[0], step):
         last = min(first + step, queries.shape[0])
         inside = slice(indptr[first], indptr[last])
         pointers = indptr[first : last + 1] - indptr[first]
-        _graph.pair_distances(given, others, first, pointers, candidates[inside], squared[inside], n_threads)
+        _graph.pair_distances(row_arrays, query_arrays, first, pointers, candidates[inside], squared[inside], n_threads)
     return squared

@@ -74,10 +74,10 @@ def rows_within(
     return squared, columns, indptr
 
 
-def _refuse_large(n_entries: int, limit: float, more: str) -> None:
+def _refuse_large(n_entries: int, limit: float, bound: str) -> None:
     if n_entries * BYTES_PER_ENTRY > limit:
         raise InputError(
-            f"the radius finds {more}{n_entries} neighbours, which need {n_entries * BYTES_PER_ENTRY / 2**30:.3g} GiB "
+            f"the radius finds {bound}{n_entries} neighbours, which need {n_entries * BYTES_PER_ENTRY / 2**30:.3g} GiB "
             f"(max_bytes: {limit / 2**30:.3g} GiB); lower the radius, raise max_bytes, or pass queries in blocks."
         )
 

@@ -87,28 +87,30 @@ def answer(
     not grouped (again).  ``allowed`` (n_rows,), uint8: 0 for the rows that may be no neighbours of the queries.
     """
     squared, indices = out
-    others = None if queries is None else kernel_rows(queries)
-    running = _graph.Search(index, others, squared, indices, n_threads=n_threads, allowed=allowed)
+    query_arrays = None if queries is None else kernel_rows(queries)
+    running = _graph.Search(index, query_arrays, squared, indices, n_threads=n_threads, allowed=allowed)
     by_products = running.method == "products"
-    own = rows
-    asked = queries
+    row_vectors = rows
+    query_vectors = queries
     if index.by_angle and by_products and not sparse.issparse(rows):
-        own, asked = (None if side is None else np.asarray(side) for side in running.units())
-    chosen = strategy(running.method, own, asked, squared.shape[1], n_threads, alone=alone or allowed is not None)
-    more = ""
+        row_vectors, query_vectors = (None if side is None else np.asarray(side) for side in running.units())
+    chosen = strategy(
+        running.method, row_vectors, query_vectors, squared.shape[1], n_threads, alone=alone or allowed is not None
+    )
+    detail = ""
     if chosen.groups is None:
         running.start(leads=chosen.leads, known=known if chosen.leads is None else None)
         advance(running)
         facts = running.facts if by_products else {}
         if chosen.method == "sparse products":
-            more = ", by columns and postings" if facts["sparse"] else ", by packed blocks"
-        more += f", of {facts['integers']}-bit integers" if facts.get("integers") else ""
+            detail = ", by columns and postings" if facts["sparse"] else ", by packed blocks"
+        detail += f", of {facts['integers']}-bit integers" if facts.get("integers") else ""
     else:
-        near, found = map(np.asarray, running.lists())
-        _by_groups(chosen.groups, own, asked, near, found, n_threads)
+        near, columns = map(np.asarray, running.lists())
+        _by_groups(chosen.groups, row_vectors, query_vectors, near, columns, n_threads)
     running.end()
     if not alone:
-        log(chosen, rows, queries, f"k={squared.shape[1]}", n_threads, more)
+        log(chosen, rows, queries, f"k={squared.shape[1]}", n_threads, detail)
 
 
 def _by_groups(
@@ -118,42 +120,44 @@ def _by_groups(
     itself = queries is None
     k = squared.shape[1]
     failed = np.ones(len(squared), dtype=bool)
-    for group, wanted in zip(groups.rows, groups.queries, strict=True):
-        if len(group) < k + itself or len(wanted) == 0:
+    for group, members in zip(groups.rows, groups.queries, strict=True):
+        if len(group) < k + itself or len(members) == 0:
             continue
-        near, found = _alone(rows[group], None if queries is None else queries[wanted], len(wanted), k, n_threads)
-        sure = np.sqrt(near[:, -1]) < groups.apart[wanted]
-        squared[wanted[sure]] = near[sure]
-        indices[wanted[sure]] = group[found[sure]]  # the rows of a group increase: ties keep their order
-        failed[wanted[sure]] = False
+        near, neighbors = _alone(rows[group], None if queries is None else queries[members], len(members), k, n_threads)
+        sure = np.sqrt(near[:, -1]) < groups.apart[members]
+        squared[members[sure]] = near[sure]
+        indices[members[sure]] = group[neighbors[sure]]  # the rows of a group increase: ties keep their order
+        failed[members[sure]] = False
     again = np.flatnonzero(failed)
     if len(again) == 0:
         return
     # without queries each row is found too, and then dropped
-    near, found = _alone(rows, rows[again] if queries is None else queries[again], len(again), k + itself, n_threads)
+    near, neighbors = _alone(
+        rows, rows[again] if queries is None else queries[again], len(again), k + itself, n_threads
+    )
     if itself:
-        own = found == again[:, None]
-        own[~own.any(axis=1), -1] = True  # more than k duplicates of lower index: the last one goes
-        near = near[~own].reshape(-1, k)
-        found = found[~own].reshape(-1, k)
+        diagonal = neighbors == again[:, None]
+        diagonal[~diagonal.any(axis=1), -1] = True  # more than k duplicates of lower index: the last one goes
+        near = near[~diagonal].reshape(-1, k)
+        neighbors = neighbors[~diagonal].reshape(-1, k)
     squared[again] = near
-    indices[again] = found
+    indices[again] = neighbors
 
 
 def _alone(rows: np.ndarray, queries: Any, n: int, k: int, n_threads: int) -> tuple[np.ndarray, np.ndarray]:
     """The k nearest rows of each of n queries, of rows that are not grouped again."""
-    found = np.empty((n, k)), np.empty((n, k), dtype=np.intp)
-    answer(index_of(rows, "euclidean", n_threads), rows, queries, found, n_threads, alone=True)
-    return found
+    lists = np.empty((n, k)), np.empty((n, k), dtype=np.intp)
+    answer(index_of(rows, "euclidean", n_threads), rows, queries, lists, n_threads, alone=True)
+    return lists
 
 
 def advance(running: Any, after_step: Callable[[], None] = lambda: None) -> None:
     """Call `step` until the search is done, and `after_step` after each; Ctrl-C works between two steps."""
     budget = 64.0
-    more = True
-    while more:
+    unfinished = True
+    while unfinished:
         began = time.perf_counter()
-        more = running.step(budget)
+        unfinished = running.step(budget)
         took = time.perf_counter() - began
         after_step()
         budget = budget * 2 if took < 0.08 else max(1.0, budget / 2) if took > 0.2 else budget

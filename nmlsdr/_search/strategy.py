@@ -67,12 +67,12 @@ def strategy(method: str, rows: Any, queries: Any, k: int, n_threads: int, *, al
     return Strategy("products", reason)
 
 
-def log(chosen: Strategy, rows: Any, queries: Any, size: str, n_threads: int, more: str = "") -> None:
+def log(chosen: Strategy, rows: Any, queries: Any, size: str, n_threads: int, detail: str = "") -> None:
     """Log one line: the method, the sizes, the reason."""
     if LOGGER.isEnabledFor(logging.DEBUG):
         of = "" if queries is None else f"{queries.shape[0]} queries among "
         storage = "CSR " if sparse.issparse(rows) else ""
         LOGGER.debug(
             f"neighbours by {chosen.method}: {of}{rows.shape[0]} x {rows.shape[1]} {storage}{rows.dtype} rows, {size}, "
-            f"{n_threads} thread{'s' if n_threads > 1 else ''}, {SIMD_LEVELS[simd()]}; {chosen.reason}{more}"
+            f"{n_threads} thread{'s' if n_threads > 1 else ''}, {SIMD_LEVELS[simd()]}; {chosen.reason}{detail}"
         )

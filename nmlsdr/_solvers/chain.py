@@ -29,20 +29,20 @@ def fixed_point(system: System, F: np.ndarray, goal: Goal) -> Solved:
     sweeps = np.zeros(F.shape[1], np.int64)
     work = len(system.indices) + 10 * len(system.h) + 5000
     limit = goal.max_iter or max(FIXED_POINT_SWEEPS, FIXED_POINT_WORK / work)
-    given = system.given()
-    out, residuals = system.sweep(F, given)
+    constants = system.constants()
+    out, residuals = system.sweep(F, constants)
     active = residuals > goal.tol
     while active.any():
         np.copyto(F, out, where=active)
         sweeps[active] += 1
         before = residuals
-        out, residuals = system.sweep(F, given)
+        out, residuals = system.sweep(F, constants)
         if goal.callback is not None:
             goal.callback(PropagationProgress(int(sweeps.max()), float(residuals.max()), 0, F.shape[1]))
         active &= (residuals > goal.tol) & (residuals < before) & (sweeps < limit)
     if system.clip:
         np.clip(F, 0.0, 1.0, out=F)
-    return Solved(sweeps, system.sweep(F, given)[1])
+    return Solved(sweeps, system.sweep(F, constants)[1])
 
 
 # With fewer rows to find than this, elimination takes no longer than the fixed costs of conjugate gradients.
@@ -79,20 +79,20 @@ def solve(system: System, F: np.ndarray, goal: Goal) -> tuple[Solved, str]:
 def _improve(system: System, F: np.ndarray, goal: Goal, columns: np.ndarray, run: "Solver", solved: Solved) -> bool:
     """Run a solver on these labels and keep what it improves; whether it improved any."""
     tried = np.ascontiguousarray(F[:, columns])
-    found = run(system.part(columns), tried, goal.part(columns))
-    better = found.residuals < solved.residuals[columns]
+    attempt = run(system.part(columns), tried, goal.part(columns))
+    better = attempt.residuals < solved.residuals[columns]
     F[:, columns[better]] = tried[:, better]
-    solved.residuals[columns[better]] = found.residuals[better]
-    solved.sweeps[columns] += found.sweeps
+    solved.residuals[columns[better]] = attempt.residuals[better]
+    solved.sweeps[columns] += attempt.sweeps
     return bool(better.any())
 
 
 def gradients(system: System, F: np.ndarray, goal: Goal) -> Solved:
     """Conjugate gradients in float32 and, for labels that they leave above ``tol``, in float64."""
     solved = conjugate_gradients(system, F, goal)
-    left = np.flatnonzero(~(solved.residuals <= goal.tol))
-    if len(left) and goal.max_iter is None:
-        _improve(system, F, goal, left, float64_gradients, solved)
+    unsolved = np.flatnonzero(~(solved.residuals <= goal.tol))
+    if len(unsolved) and goal.max_iter is None:
+        _improve(system, F, goal, unsolved, float64_gradients, solved)
     return solved
 
 

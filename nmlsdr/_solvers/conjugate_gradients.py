@@ -240,8 +240,8 @@ def float64_gradients(system: System, F: np.ndarray, goal: Goal) -> Solved:
     solved = Solved(np.zeros(F.shape[1], np.int64), np.zeros(F.shape[1]))
     for c in range(F.shape[1]):
         only = np.array([c])
-        found = _float64_label(system.part(only), F[:, only], goal.part(only))
-        F[:, only], solved.sweeps[c], solved.residuals[c] = found
+        solution = _float64_label(system.part(only), F[:, only], goal.part(only))
+        F[:, only], solved.sweeps[c], solved.residuals[c] = solution
     return solved
 
 
@@ -250,7 +250,7 @@ def _float64_label(system: System, F: np.ndarray, goal: Goal) -> tuple[np.ndarra
 
     The variables are weight^1/2 F on the sought rows, in which K = I - A T is symmetric.
     """
-    given = system.given()
+    constants = system.constants()
     rows = np.flatnonzero(system.sought[:, 0])
     scale = np.sqrt(system.factors().m[rows, 0]) * system.h[rows]
     change = np.zeros(F.shape)
@@ -259,7 +259,7 @@ def _float64_label(system: System, F: np.ndarray, goal: Goal) -> tuple[np.ndarra
 
     def multiply(v: np.ndarray) -> np.ndarray:
         change[rows, 0] = v / scale
-        return np.asarray(v - scale * system.averages(change, given[0])[rows, 0])
+        return np.asarray(v - scale * system.averages(change, constants[0])[rows, 0])
 
     def swept(_: np.ndarray) -> None:
         nonlocal n_sweeps
@@ -270,18 +270,18 @@ def _float64_label(system: System, F: np.ndarray, goal: Goal) -> tuple[np.ndarra
     K = LinearOperator((len(rows), len(rows)), matvec=multiply, dtype=np.float64)
     tol = float(goal.tol[0])
     before = np.inf
-    out, (best,) = system.sweep(F, given)
+    out, (best,) = system.sweep(F, constants)
     while tol < best <= 0.5 * before and n_sweeps < limit:
         before = best
-        left = limit - n_sweeps
+        budget = limit - n_sweeps
         right = scale * (out - F)[rows, 0]
         with np.errstate(all="ignore"):
-            found, _ = cg(K, right, rtol=_EPS, atol=0.5 * tol * scale.min(), maxiter=left, callback=swept)
+            correction, _ = cg(K, right, rtol=_EPS, atol=0.5 * tol * scale.min(), maxiter=budget, callback=swept)
         tried = F.copy()
-        tried[rows, 0] += found / scale
+        tried[rows, 0] += correction / scale
         if system.clip:
             np.clip(tried, 0.0, 1.0, out=tried)
-        out, (residual,) = system.sweep(tried, given)
+        out, (residual,) = system.sweep(tried, constants)
         if residual < best:
             F = tried
             best = residual

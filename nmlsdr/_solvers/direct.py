@@ -70,16 +70,16 @@ def _groups(system: System) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray
 def _refine(system: System, f: np.ndarray, factors: linalg.SuperLU, tol: float, goal: Goal) -> int:
     """Solve for one label in place, again for its residual until that is at most ``tol`` or falls no more."""
     sought = system.sought[:, 0]
-    given = system.given()
+    constants = system.constants()
     f[sought] = 0.0
     limit = REFINEMENTS if goal.max_iter is None else goal.max_iter
-    out, residual = system.sweep(np.ascontiguousarray(f[:, None]), given)
+    out, residual = system.sweep(np.ascontiguousarray(f[:, None]), constants)
     for step in range(limit):
         before = residual
         if residual <= tol:
             return step
         f[sought] += factors.solve((out[:, 0] - f)[sought])
-        out, residual = system.sweep(np.ascontiguousarray(f[:, None]), given)
+        out, residual = system.sweep(np.ascontiguousarray(f[:, None]), constants)
         if residual > 0.5 * before:
             return step + 1
     return limit

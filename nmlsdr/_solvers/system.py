@@ -168,10 +168,10 @@ class System:
             edges = edges.copy()
             edges.eliminate_zeros()
         n_components, component = connected_components(edges, connection="strong")  # symmetric: no transpose
-        found = np.zeros((n_components, known.shape[1]), bool)
+        reachable = np.zeros((n_components, known.shape[1]), bool)
         rows, columns = np.nonzero(known)
-        found[component[rows], columns] = True
-        return np.asarray(found[component])
+        reachable[component[rows], columns] = True
+        return np.asarray(reachable[component])
 
     def threads_for(self, n_batches: int) -> int:
         """The number of batches of labels to solve side by side, 1 if there are fewer than threads."""
@@ -225,15 +225,17 @@ class System:
         F[rows] = np.where(self.sought[rows], F[rows], (1.0 - self.alpha[rows]) * self.Y[rows])
         return F if init is None else self.sweep(F)[0]
 
-    def given(self) -> tuple[np.ndarray, np.ndarray]:
+    def constants(self) -> tuple[np.ndarray, np.ndarray]:
         """What every sweep of `sweep` uses: the gain of `factors`, and (I - A) Y."""
         return self.factors().gain, (1.0 - self.alpha) * self.Y
 
-    def sweep(self, F: np.ndarray, given: tuple[np.ndarray, np.ndarray] | None = None) -> tuple[np.ndarray, np.ndarray]:
+    def sweep(
+        self, F: np.ndarray, constants: tuple[np.ndarray, np.ndarray] | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """A T F + (I - A) Y, eq. (6), and the residual of each label of F."""
-        gain, own = given or self.given()
+        gain, source = constants or self.constants()
         out = self.averages(F, gain)
-        out += own
+        out += source
         gap = out - F
         return out, np.abs(gap, out=gap).max(axis=0, initial=0.0)
 

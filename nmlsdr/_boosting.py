@@ -53,13 +53,13 @@ class _Boosting:
 
     def best(self) -> tuple[int, bool]:
         """The round of the least error, and whether so many rounds without a new least came after it."""
-        best = 0
+        least_round = 0
         for number, error in enumerate(self.errors):
-            if error < self.errors[best]:
-                best = number
-            elif number - best >= _PATIENCE:
-                return best, True
-        return best, False
+            if error < self.errors[least_round]:
+                least_round = number
+            elif number - least_round >= _PATIENCE:
+                return least_round, True
+        return least_round, False
 
 
 def boost_trees(

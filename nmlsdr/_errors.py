@@ -42,12 +42,12 @@ def shorten(text: str, length: int = 60) -> str:
     return text if len(text) <= length else text[: length - 3] + "..."
 
 
-def plural(number: int, what: str) -> str:
+def plural(number: int, noun: str) -> str:
     """Return how many there are of something: "1 row", "2 rows"."""
-    return f"{number} {what}{'s' if number != 1 else ''}"
+    return f"{number} {noun}{'s' if number != 1 else ''}"
 
 
-def some_of(names: Sequence[str], most: int = 3) -> str:
+def some_of(names: Sequence[str], limit: int = 3) -> str:
     """Return the first names, and how many more there are.
 
     Examples
@@ -55,8 +55,8 @@ def some_of(names: Sequence[str], most: int = 3) -> str:
     >>> print(some_of(["flu"]), some_of(["flu", "cold", "gout", "acne", "mumps"]), sep="; ")
     'flu'; 'flu', 'cold', 'gout' and 2 more
     """
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(repr(shorten(name, 30)) for name in names[:most]) + more
+    suffix = f" and {len(names) - limit} more" if len(names) > limit else ""
+    return ", ".join(repr(shorten(name, 30)) for name in names[:limit]) + suffix
 
 
 def as_list(names: Sequence[str]) -> str:

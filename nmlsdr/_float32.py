@@ -28,8 +28,8 @@ def warn_of_lost_features(X: Any) -> None:
     """Warn of features that vary, but by at most 16 steps of float32 numbers of their size."""
     ends = X.min(axis=0), X.max(axis=0)
     low, high = (np.ravel(end.toarray() if sparse.issparse(end) else end).astype(np.float64) for end in ends)
-    least, most = (np.clip(each, -_LARGEST, _LARGEST).astype(np.float32) for each in (low, high))
-    lost = (low < high) & (most - least <= 2.0**-20 * np.maximum(np.abs(least), np.abs(most)))
+    smallest, largest = (np.clip(each, -_LARGEST, _LARGEST).astype(np.float32) for each in (low, high))
+    lost = (low < high) & (largest - smallest <= 2.0**-20 * np.maximum(np.abs(smallest), np.abs(largest)))
     if lost.any():
         warnings.warn(
             f"The forest, which computes in float32, cannot distinguish the values of {lost.sum()} of {len(lost)} "

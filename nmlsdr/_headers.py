@@ -13,18 +13,18 @@ _INCLUDE = re.compile(r'#(?:\s*)(?:include|define NM_TEMPLATE) "([\w./]+)"')
 
 def files() -> dict[str, str]:
     """Text of each file of the folder, by its path: headers with the kernels that they reach, licence, CMake files."""
-    found = {}
+    texts = {}
     headers = _ROOT / "include" / "nmlsdr"
     for header in sorted(headers.iterdir()):
-        found[f"include/nmlsdr/{header.name}"] = header.read_text(encoding="utf-8").replace(_KERNELS, '"_c/')
+        texts[f"include/nmlsdr/{header.name}"] = header.read_text(encoding="utf-8").replace(_KERNELS, '"_c/')
     for kernel in sorted(_reached(headers)):
-        found[f"include/nmlsdr/_c/{kernel}"] = (_ROOT / "_c" / kernel).read_text(encoding="utf-8")
+        texts[f"include/nmlsdr/_c/{kernel}"] = (_ROOT / "_c" / kernel).read_text(encoding="utf-8")
     for file in sorted((_ROOT / "share").rglob("*")):
         if file.suffix in {".cmake", ".pc"}:
-            found[file.relative_to(_ROOT).as_posix()] = file.read_text(encoding="utf-8")
-    found["LICENSE"] = found["include/nmlsdr/LICENSE"]
-    found["CMakeLists.txt"] = (_ROOT / "share" / "CMakeLists.txt").read_text(encoding="utf-8")
-    return found
+            texts[file.relative_to(_ROOT).as_posix()] = file.read_text(encoding="utf-8")
+    texts["LICENSE"] = texts["include/nmlsdr/LICENSE"]
+    texts["CMakeLists.txt"] = (_ROOT / "share" / "CMakeLists.txt").read_text(encoding="utf-8")
+    return texts
 
 
 def _reached(headers: Path) -> set[str]:

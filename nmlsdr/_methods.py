@@ -62,9 +62,9 @@ class Method:
         """
         self.check_alpha(settings.get("alpha_labeled"))
         cls = class_named(self.estimator if self.custom else f"nmlsdr:{self.estimator}")
-        given = {**settings, "n_components": n_components, "n_neighbors": n_neighbors, **self.settings}
+        arguments = {**settings, "n_components": n_components, "n_neighbors": n_neighbors, **self.settings}
         names = cls._get_param_names()
-        return cls(**{name: value for name, value in given.items() if name in names and value is not None})
+        return cls(**{name: value for name, value in arguments.items() if name in names and value is not None})
 
 
 _ALL = (  # in the article's order, then one that is not in its tables
@@ -96,12 +96,14 @@ def class_named(name: str) -> Any:
     if "" not in sys.path and os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())
     try:
-        found = getattr(importlib.import_module(module), attribute)
+        transformer = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
         raise InputError(f"The method {name!r} cannot be imported ({error}); start in its folder.") from error
-    if not (isinstance(found, type) and all(hasattr(found, each) for each in ("get_params", "fit", "transform"))):
+    if not (
+        isinstance(transformer, type) and all(hasattr(transformer, each) for each in ("get_params", "fit", "transform"))
+    ):
         raise InputError(f"The method {name!r} must be a transformer class: BaseEstimator with fit and transform.")
-    return found
+    return transformer
 
 
 def find_method(name: str, known: Iterable[str] = METHODS) -> str:
@@ -132,9 +134,9 @@ def find_method(name: str, known: Iterable[str] = METHODS) -> str:
     'NMLSDR*'
     """
     keys = {key.lower(): key for key in known}
-    given = name.strip().lower()
-    if given in keys:
-        return keys[given]
-    near = difflib.get_close_matches(given, keys, n=1)
+    folded = name.strip().lower()
+    if folded in keys:
+        return keys[folded]
+    near = difflib.get_close_matches(folded, keys, n=1)
     hint = f"did you mean {keys[near[0]]}?" if near else f"choose one of {', '.join(keys.values())}."
     raise InputError(f"There is no method named {name!r}; {hint}")

@@ -191,14 +191,14 @@ class RowSums:
         """Xc diag(w) Xc' of rows in memory, in the form of `gram`."""
         X = self.rows
         mean = self.means()
-        weighted = np.flatnonzero(w)
+        features = np.flatnonzero(w)
         if sparse.issparse(X):
             X, mean = without_offsets(X, mean)
             offset = X @ (w * mean) - 0.5 * float(w @ mean**2)
-            K = sparse_gram(sparse.csc_array(X)[:, weighted], w[weighted])
+            K = sparse_gram(sparse.csc_array(X)[:, features], w[features])
             return np.asarray(blas.dsyr2(-1.0, np.ones(len(K)), offset, a=K, lower=1, overwrite_a=1))
         K = np.zeros((len(X), len(X)), order="F")
-        for columns in _column_blocks(weighted, len(X)):
+        for columns in _column_blocks(features, len(X)):
             block = np.asfortranarray(X[:, columns], dtype=np.float64)
             block -= mean[columns]
             block *= np.sqrt(w[columns])

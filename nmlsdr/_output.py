@@ -41,26 +41,26 @@ def check_output(path: PathLike, *, inputs: Iterable[PathLike] = ()) -> Path:
     PermissionError
         The file or its folder may not be written.
     """
-    given = os.fspath(path)
-    if not given or given.endswith(os.sep) or "\0" in given:
-        raise InputError(f"The output {given!r} is not a file name; give the name of a file.")
-    target = Path(os.path.realpath(given))
+    name = os.fspath(path)
+    if not name or name.endswith(os.sep) or "\0" in name:
+        raise InputError(f"The output {name!r} is not a file name; give the name of a file.")
+    target = Path(os.path.realpath(name))
     try:
-        mode = os.stat(given).st_mode
+        mode = os.stat(name).st_mode
     except FileNotFoundError:
         mode = 0
     except OSError as error:
         kind = PermissionError if isinstance(error, PermissionError) else InputError
-        raise kind(f"The output {given!r} cannot be used ({error.strerror}); choose another name.") from None
+        raise kind(f"The output {name!r} cannot be used ({error.strerror}); choose another name.") from None
     for source in inputs:
         with contextlib.suppress(OSError):
             if os.path.samefile(source, target):
-                what = f"The output {given!r} is the same file as the input {os.fspath(source)!r}"
-                raise InputError(f"{what}; choose another name.")
+                problem = f"The output {name!r} is the same file as the input {os.fspath(source)!r}"
+                raise InputError(f"{problem}; choose another name.")
     if stat.S_ISDIR(mode):
-        raise InputError(f"The output {given!r} is a folder; give a file name in it.")
-    if mode and not os.access(target if stat.S_ISREG(mode) else given, os.W_OK):
-        raise PermissionError(f"The output {given!r} is write-protected; choose another name.")
+        raise InputError(f"The output {name!r} is a folder; give a file name in it.")
+    if mode and not os.access(target if stat.S_ISREG(mode) else name, os.W_OK):
+        raise PermissionError(f"The output {name!r} is write-protected; choose another name.")
     if not mode or stat.S_ISREG(mode):
         if not target.parent.is_dir():
             raise InputError(f"The output folder {str(target.parent)!r} does not exist; make it first.")

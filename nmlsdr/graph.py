@@ -157,10 +157,10 @@ def radius_neighbors(
         X, radius, queries=queries, metric=metric, max_bytes=max_bytes, n_jobs=n_jobs
     )
     n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
-    found = sparse.csr_array((as_distances(squared, metric, out=squared), columns, indptr), (len(indptr) - 1, n_rows))
+    graph = sparse.csr_array((as_distances(squared, metric, out=squared), columns, indptr), (len(indptr) - 1, n_rows))
     if not sort:
-        found.sort_indices()
-    return found
+        graph.sort_indices()
+    return graph
 
 
 def as_distances(squared: np.ndarray, metric: str, out: np.ndarray | None = None) -> np.ndarray:

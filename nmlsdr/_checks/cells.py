@@ -53,13 +53,13 @@ def read_label_words(y: Any, values: np.ndarray, name: str, *, warn: bool = Fals
     """The 2-D labels y, where columns of words such as yes and no become 0, 1 and NaN for unknown."""
     if values.dtype.kind not in "OUT":
         return values
-    found = values.astype(object)
+    entries = values.astype(object)
     crosses = np.zeros(values.shape, dtype=bool)
-    for j, column in enumerate(found.T.tolist()):
+    for j, column in enumerate(entries.T.tolist()):
         words = ["" if is_null(cell) else fold(str(cell)) for cell in column]
         known = label_words({*words})
-        if known is None and (some := two_languages(words)):
-            raise InputError(f"{name_column(y, j)} of {name} holds {some}.")
+        if known is None and (pair := two_languages(words)):
+            raise InputError(f"{name_column(y, j)} of {name} holds {pair}.")
         if known is None:
             continue  # other texts, which `describe_bad_cell` names
         codes = np.array([[known[word]] for word in words])
@@ -68,10 +68,10 @@ def read_label_words(y: Any, values: np.ndarray, name: str, *, warn: bool = Fals
         if mixed is not None:
             raise InputError(f"{name_column(y, j)} of {name} mixes crosses (x) with 0, 1, yes or no; use one form.")
         unknown = [label == -1 and word not in ("-1", "-1.0") for label, word in zip(labels[:, 0], words, strict=True)]
-        found[:, j] = np.where(unknown, np.nan, labels[:, 0])
-    if warn and (said := about_crosses(crosses)):
-        warnings.warn(f"{name}: {said}; pass labeled=, False for rows that are unlabelled.", UserWarning, stacklevel=7)
-    return found
+        entries[:, j] = np.where(unknown, np.nan, labels[:, 0])
+    if warn and (note := about_crosses(crosses)):
+        warnings.warn(f"{name}: {note}; pass labeled=, False for rows that are unlabelled.", UserWarning, stacklevel=7)
+    return entries
 
 
 def about_crosses(crosses: np.ndarray) -> str:

@@ -126,9 +126,9 @@ def yes_no(words: Iterable[str], yes: str | None = None, no: str | None = None) 
     ({'nie': 0, 'tak': 1}, None, None, {'l': 1, 'm': 0})
     """
     for known in _answers(yes, no):
-        found = {word: known.get(word) for word in sorted(words)}
-        if {*found.values()} == {0, 1}:
-            return cast(dict[str, int], found)
+        labels = {word: known.get(word) for word in sorted(words)}
+        if {*labels.values()} == {0, 1}:
+            return cast(dict[str, int], labels)
     return None
 
 
@@ -150,15 +150,15 @@ def label_words(words: Iterable[str], yes: str | None = None, no: str | None = N
     >>> label_words({"ja", "", "1"}), label_words({"ja", "no"}), label_words({"x", ""}) == {"x": CROSS, "": -1}
     ({'': -1, '1': 1, 'ja': 1}, None, True)
     """
-    rest = {*words} - LABELS.keys()
+    texts = {*words} - LABELS.keys()
     for known in _answers(yes, no):
-        some = {known.get(word) for word in rest}
-        if None not in some and (len(some) != 1 or rest & LABEL_WORDS.keys() or known not in LANGUAGES):
-            return {word: (known if word in rest else LABELS)[word] for word in sorted(words)}
+        labels = {known.get(word) for word in texts}
+        if None not in labels and (len(labels) != 1 or texts & LABEL_WORDS.keys() or known not in LANGUAGES):
+            return {word: (known if word in texts else LABELS)[word] for word in sorted(words)}
     return None
 
 
 def two_languages(words: Iterable[str]) -> str:
     """Return what is wrong with folded texts that `label_words` does not know, if each is a label in some language."""
-    some = " and ".join(repr(word) for word in sorted({*words} - LABELS.keys())[:2])
-    return f"{some}, words of two languages; use those of one" if LABEL_WORDS.keys() >= {*words} else ""
+    pair = " and ".join(repr(word) for word in sorted({*words} - LABELS.keys())[:2])
+    return f"{pair}, words of two languages; use those of one" if LABEL_WORDS.keys() >= {*words} else ""

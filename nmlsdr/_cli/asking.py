@@ -42,7 +42,7 @@ def rank_annotations(table: Table, args: argparse.Namespace, console: Console) -
     if args.ask is None and args.kind != "open":
         return fit_and_rank(table, args, console)
     _note_few(table, args, console)
-    if args.kind == "open" or not (table.given != -1).any():  # all labels are verdicts, of which none is doubtful
+    if args.kind == "open" or not (table.file_labels != -1).any():  # all labels are verdicts, of which none is doubtful
         method = fit_method(table, args, console)
         return method, list_queries(_queries(method, table, args, args.ask, "entry"))
     method, suspects = fit_and_rank(table, args, console)
@@ -51,12 +51,12 @@ def rank_annotations(table: Table, args: argparse.Namespace, console: Console) -
 
 def _sample(table: Table, args: argparse.Namespace) -> Suspects:
     """The labels of --random."""
-    n_known = int(((table.given != -1) & (table.verdicts == -1)).sum())
+    n_known = int(((table.file_labels != -1) & (table.verdicts == -1)).sum())
     if args.random > n_known:
         raise InputError(
             f"--random {args.random} is more than the {n_known} known labels without a verdict; draw fewer."
         )
-    return list_random(table.given, table.verdicts, args.random)
+    return list_random(table.file_labels, table.verdicts, args.random)
 
 
 def _queries(method: Any, table: Table, args: argparse.Namespace, n: int | None, by: str) -> Any:
@@ -112,7 +112,12 @@ def ask_rows(table: Table, args: argparse.Namespace, console: Console) -> None:
 def _with_checks(table: Table, target: Any, labeled: Any) -> Table:
     """A table that was read without labels, with none in the form of labels, and the checks of its rows."""
     return dataclasses.replace(
-        table, target=target, given=target, verdicts=target, labeled=labeled, checks=check_rows(cells_of(table), target)
+        table,
+        target=target,
+        file_labels=target,
+        verdicts=target,
+        labeled=labeled,
+        checks=check_rows(cells_of(table), target),
     )
 
 

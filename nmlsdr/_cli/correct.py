@@ -82,10 +82,10 @@ Changes = dict[int, list[tuple[int, int, int]]]
 
 def changes_of(table: Table) -> Changes:
     """Return for each row that verdicts change the labels, and what they were and become."""
-    different = (table.verdicts >= 0) & (table.verdicts != table.given)
+    different = (table.verdicts >= 0) & (table.verdicts != table.file_labels)
     changes: Changes = {}
     for i, c in np.argwhere(different).tolist():
-        changes.setdefault(i, []).append((c, int(table.given[i, c]), int(table.verdicts[i, c])))
+        changes.setdefault(i, []).append((c, int(table.file_labels[i, c]), int(table.verdicts[i, c])))
     return changes
 
 
@@ -120,7 +120,7 @@ def _change_columns(lines: _Lines, table: Table, changes: Changes) -> int:
     """Change columns of labels, in the words that each of them has for yes and no."""
     for c, name in enumerate(table.names_of_labels()):
         place = _place(lines.header, name)
-        words = {value: _frequent(lines.rows, place, table.given[:, c] == value, str(value)) for value in (0, 1)}
+        words = {value: _frequent(lines.rows, place, table.file_labels[:, c] == value, str(value)) for value in (0, 1)}
         for i, labels in changes.items():
             for label, _, value in labels:
                 if label == c:

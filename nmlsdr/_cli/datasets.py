@@ -34,9 +34,9 @@ def info_sets(args: argparse.Namespace, console: Console) -> int:
         for rule, value in info["rules"].items():
             print(f"  rule        {rule}: {value}")
         print(f"  home        {info['home']}")
-        for found in verify_dataset(name, args.data_home):
-            file = info["files"][found["role"]]
-            print(printable(f"  {found['role']:<10}  {found['state']}: {found['file']}"))
+        for entry in verify_dataset(name, args.data_home):
+            file = info["files"][entry["role"]]
+            print(printable(f"  {entry['role']:<10}  {entry['state']}: {entry['file']}"))
             print(f"              {file['bytes']} bytes unpacked, sha256 {file['sha256']}")
             print(f"              {file['url']}")
     return 0

@@ -151,7 +151,7 @@ def fit_and_rank(
         The annotations in the order of review.
     """
     method = fit_method(table, args, console, kind, later)
-    labels = table.given
+    labels = table.file_labels
     verdicts = table.verdicts
     first = getattr(args, "audit", 0)
     if table.votes is not None:  # what the fit has seen; half of the votes cannot be wrong

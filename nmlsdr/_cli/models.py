@@ -204,7 +204,7 @@ def _known_rows(rows: Any, fitted: dict[str, Any], ids: Sequence[str] | None) ->
     overlap = find_overlap(rows, fitted, ids)
     n = rows.shape[0]
     n_labeled = int(overlap.labeled.sum())
-    n_others = int(overlap.others.sum())
+    n_others = int(overlap.unlabeled.sum())
     if overlap.by_id or not n_labeled:
         sentence = f"The fit used {n_labeled} of these {n} rows with their labels"
         sentence += f", {n_others} without labels" if n_others else ""

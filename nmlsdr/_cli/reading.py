@@ -368,10 +368,10 @@ def plan_lines(table: Table, source: str) -> list[str]:
     if table.groups is not None:
         n_groups = len(np.unique(table.groups))
         equal = "1 row is" if n_rows - n_groups == 1 else f"{n_rows - n_groups} rows are"
-        what = f"{equal} equal to another one, and such rows stay"
+        repeats = f"{equal} equal to another one, and such rows stay"
         if table.ids is not None:
-            what = f"the id {table.plan.identifier!r} repeats ({n_groups} different), and rows with one id stay"
-        facts.append(f"{what} together in cross-validation")
+            repeats = f"the id {table.plan.identifier!r} repeats ({n_groups} different), and rows with one id stay"
+        facts.append(f"{repeats} together in cross-validation")
     columns = table.plan.columns
     groups = _groups(columns) if len(columns) > _MOST_LINES else [(c.name, c.kind, c.reason) for c in columns]
     widths = [min(30, max((len(group[k]) for group in groups), default=0)) for k in (0, 1)]

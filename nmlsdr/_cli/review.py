@@ -59,17 +59,17 @@ def review(args: argparse.Namespace, console: Console) -> int:
     if args.random is None:
         note_needed(table, args, console)
         table = _judge_once(table, args, console)
-    method, found = rank_annotations(table, args, console)
+    method, suspects = rank_annotations(table, args, console)
     for path in args.out:
-        (_write_page if path.lower().endswith(".html") else _write_list)(path, found, method, table, args, console)
+        (_write_page if path.lower().endswith(".html") else _write_list)(path, suspects, method, table, args, console)
     if not console.quiet:
-        _show_first(found.first(_SHOWN), table, console)
+        _show_first(suspects.first(_SHOWN), table, console)
     return 0
 
 
 def _judge_once(table: Table, args: argparse.Namespace, console: Console) -> Table:
     """The table without the copies of rows, which would defend each other's labels; say how many there are."""
-    first = find_copies(features_of(table), table.given)
+    first = find_copies(features_of(table), table.file_labels)
     n_rows = len(np.unique(first))
     if n_rows == len(first):
         return table
@@ -82,7 +82,7 @@ def _judge_once(table: Table, args: argparse.Namespace, console: Console) -> Tab
     return single
 
 
-def _show_first(found: Any, table: Table, console: Console) -> None:
+def _show_first(suspects: Any, table: Table, console: Console) -> None:
     """Print the first entries, a line each."""
     names = table.names_of_labels()
     words = {
@@ -91,46 +91,50 @@ def _show_first(found: Any, table: Table, console: Console) -> None:
         "open": "not labelled; the model is unsure: {probability:.2f}",
         "random": "of the random sample",
     }
-    columns = (found.row, found.label, found.kind, found.score)
+    columns = (suspects.row, suspects.label, suspects.kind, suspects.score)
     for row, label, kind, score in zip(*(values.tolist() for values in columns), strict=True):
         number = f"row {table.number_rows(row)}"
-        who = number if table.ids is None else f"{table.ids[row]} ({number})"
-        what = words[kind].format(probability=score)
-        print(f"  {printable(who)}: {printable(names[label])}, {what}", file=console.stream)
+        name = number if table.ids is None else f"{table.ids[row]} ({number})"
+        description = words[kind].format(probability=score)
+        print(f"  {printable(name)}: {printable(names[label])}, {description}", file=console.stream)
 
 
-def _write_list(path: str, found: Any, method: Any, table: Table, args: argparse.Namespace, console: Console) -> None:
-    found = found.first(args.top)
-    columns = verdicts.list_columns(found, table.names_of_labels(), name_all_rows(table))
+def _write_list(
+    path: str, suspects: Any, method: Any, table: Table, args: argparse.Namespace, console: Console
+) -> None:
+    suspects = suspects.first(args.top)
+    columns = verdicts.list_columns(suspects, table.names_of_labels(), name_all_rows(table))
     if table.n_copies is not None:
-        columns.append(("copies", table.n_copies[found.row]))
+        columns.append(("copies", table.n_copies[suspects.row]))
     if args.explain:
         with console.step("find the neighbours"):
-            columns += _neighbors(found, getattr(method, "embedding_", table.data), table, args)
+            columns += _neighbors(suspects, getattr(method, "embedding_", table.data), table, args)
         if hasattr(method, "coef_"):
             features = name_features(_columns_of_features(table), table.plan)
-            columns += reason_columns(list_reasons(method, _scaled(table, args), found.row, found.label, features))
+            columns += reason_columns(
+                list_reasons(method, _scaled(table, args), suspects.row, suspects.label, features)
+            )
     if path.lower().endswith((".csv", ".tsv")) or path == "-":
         columns = verdicts.for_spreadsheets(columns)
     counts = [
-        (int((found.given == value).sum()), what)
-        for value, what in ((0, "given 0"), (1, "given 1"), (-1, "open label"))
+        (int((suspects.given == value).sum()), noun)
+        for value, noun in ((0, "given 0"), (1, "given 1"), (-1, "open label"))
     ]
     write_result(path, args, console, columns, {}, *counts, hint=" Fill in its verdicts, and pass it to --reviewed.")
 
 
-def _neighbors(found: Any, Z: Any, table: Table, args: argparse.Namespace) -> verdicts.Columns:
+def _neighbors(suspects: Any, Z: Any, table: Table, args: argparse.Namespace) -> verdicts.Columns:
     """Id or number, given label (empty: unknown) and distance of the nearest labelled rows of each annotation's."""
-    rows, place = np.unique(found.row, return_inverse=True)
+    rows, place = np.unique(suspects.row, return_inverse=True)
     nearest = pages.nearest_rows(Z, rows, table.labeled, pages.N_NEAREST, metric=args.metric, n_jobs=args.jobs)
     columns: verdicts.Columns = []
     for j in range(min(map(len, nearest), default=0)):
         near, distances = (np.array([pairs[j][k] for pairs in nearest])[place] for k in (0, 1))
-        given = table.target[near, found.label]
+        labels = table.target[near, suspects.label]
         columns.append((f"near_{j + 1}", table.name_rows(near)[0][1]))
         if repeats(table.ids):
             columns.append((f"near_{j + 1}_row", table.number_rows(near)))
-        columns.append((f"near_{j + 1}_given", np.where(given == -1, "", given.astype(str)).astype(object)))
+        columns.append((f"near_{j + 1}_given", np.where(labels == -1, "", labels.astype(str)).astype(object)))
         columns.append((f"near_{j + 1}_distance", verdicts.three_digits(distances)))
     return columns
 
@@ -149,7 +153,7 @@ def _scaled(table: Table, args: argparse.Namespace) -> Any:
 def name_all_rows(table: Table) -> verdicts.Columns:
     """Return the columns that name the rows of the table in a list."""
     rows = np.arange(len(table.target))
-    return [*table.name_rows(rows, taken=verdicts.OWN_COLUMNS), ("check", table.checks)]
+    return [*table.name_rows(rows, reserved_names=verdicts.OWN_COLUMNS), ("check", table.checks)]
 
 
 def repeats(ids: list[str] | None) -> bool:
@@ -160,9 +164,11 @@ def repeats(ids: list[str] | None) -> bool:
 # ---------------------------------------------------------------- the page
 
 
-def _write_page(path: str, found: Any, method: Any, table: Table, args: argparse.Namespace, console: Console) -> None:
+def _write_page(
+    path: str, suspects: Any, method: Any, table: Table, args: argparse.Namespace, console: Console
+) -> None:
     with console.step("find the neighbours and their cells"):
-        first = found.first(args.top or pages.TOP + (args.ask or args.random or 0))
+        first = suspects.first(args.top or pages.TOP + (args.ask or args.random or 0))
         facts = page_facts(first, method, table, args, kind="random" if args.random is not None else "")
     page = pages.render_page(facts, source=PurePath(args.data).name, command=next_command(args))
     with console.step(f"write {path}"), open_output(path, input_files(args)) as file:
@@ -181,7 +187,7 @@ def check_columns(table: Table, args: argparse.Namespace) -> None:
                 raise InputError(f"{args.data} has no column {name!r} for {option}; check the spelling.")
 
 
-def page_facts(found: Any, method: Any, table: Table, args: argparse.Namespace, kind: str = "") -> dict[str, Any]:
+def page_facts(suspects: Any, method: Any, table: Table, args: argparse.Namespace, kind: str = "") -> dict[str, Any]:
     """What a page shows of these annotations; their kind is that of the arguments if no other one is said."""
     columns = names = verdicts.names_or_numbers(table.feature_names, "feature", table.data.shape[1])
     read: Any = table.data
@@ -194,7 +200,7 @@ def page_facts(found: Any, method: Any, table: Table, args: argparse.Namespace, 
         source=PurePath(args.data).name,
         label_names=table.names_of_labels(),
         verdicts=table.verdicts,
-        given=table.given,
+        labels=table.file_labels,
         columns=[] if args.no_cells else args.show or columns,
         named=name_all_rows(table),
         read=read,
@@ -202,7 +208,7 @@ def page_facts(found: Any, method: Any, table: Table, args: argparse.Namespace, 
         plan=plan,
     )
     near = {"metric": args.metric, "n_jobs": args.jobs}
-    facts = pages.describe_entries(method, _scaled(table, args), found, shown, kind=kind or args.kind, **near)
+    facts = pages.describe_entries(method, _scaled(table, args), suspects, shown, kind=kind or args.kind, **near)
     facts["always"] = [j for j, name in enumerate(facts["columns"]) if name in (args.show or ())]
     if args.image:
         (paths,) = shown.cells(facts["rows"], [args.image])
@@ -212,12 +218,12 @@ def page_facts(found: Any, method: Any, table: Table, args: argparse.Namespace, 
 
 def next_command(args: argparse.Namespace) -> str:
     """The table and the options that the next commands take too."""
-    kept = []
+    options = []
     skipped = False
     for word in args.words:
         name = word.split("=", 1)[0]
         if skipped or name in _OWN:
             skipped = not skipped and "=" not in word
         elif name not in _FLAGS:
-            kept.append(word)
-    return shlex.join(kept)
+            options.append(word)
+    return shlex.join(options)

@@ -46,14 +46,14 @@ def _fit(step: Any, X: Any, table: Table) -> Any:
 
     propagates = has_fit_parameter(step, "alpha")
     decided = table.verdicts >= 0
-    given = table.votes if table.votes is not None and propagates else table.given
-    if not (given != -1).any():  # all labels came with --reviewed
+    labels = table.votes if table.votes is not None and propagates else table.file_labels
+    if not (labels != -1).any():  # all labels came with --reviewed
         return step.fit(X, table.target)
     if has_fit_parameter(step, "verdicts"):
         with warnings.catch_warnings():  # all verdicts may confirm; `read_verdicts` knows more and has warned
             warnings.filterwarnings("ignore", "No verdict of ")
-            return step.fit(X, given, verdicts=table.verdicts)
-    y = np.where(decided, table.verdicts, given)
+            return step.fit(X, labels, verdicts=table.verdicts)
+    y = np.where(decided, table.verdicts, labels)
     if not decided.any() or not propagates:
         return step.fit(X, y)
     alpha = alphas_of_labels(check_labels(y), step.alpha_labeled, step.alpha_unlabeled)
@@ -95,34 +95,36 @@ def _read_reviewed(table: Table, cells: Any, args: Any) -> Any:
     return read_verdicts(args.reviewed, table.target, label_names=table.label_names, **rows) if whole is None else whole
 
 
-def _show_counts(found: Any, table: Table, args: Any, console: Console) -> None:
+def _show_counts(verdicts: Any, table: Table, args: Any, console: Console) -> None:
     """Say how many verdicts there are, and what those on a random sample say of the whole table."""
     known = table.target != -1
-    changed = ((found >= 0) & known & (found != table.target)).sum()
-    new = ((found >= 0) & ~known).sum()
-    counts = f"{plural((found >= 0).sum(), 'verdict')}, {plural(changed, 'label')} changed"
+    changed = ((verdicts >= 0) & known & (verdicts != table.target)).sum()
+    new = ((verdicts >= 0) & ~known).sum()
+    counts = f"{plural((verdicts >= 0).sum(), 'verdict')}, {plural(changed, 'label')} changed"
     counts += f", {plural(new, 'label')} new" * bool(new)
-    console.note(f"{args.reviewed}: {counts}, {(found == UNCLEAR).sum()} unclear.")
+    console.note(f"{args.reviewed}: {counts}, {(verdicts == UNCLEAR).sum()} unclear.")
     words = [*(table.label_names or ()), *(table.ids or ())]
     rate = read_error_rate(args.reviewed, Form(max_bytes=LARGEST, known_words=words, likely_encoding=table.encoding))
     if rate is not None:
-        n_others = ((found >= 0) & known).sum() - sum(rate.decided)
+        n_others = ((verdicts >= 0) & known).sum() - sum(rate.decided)
         console.note(f"{args.reviewed}: {rate.sentence(int(known.sum() - n_others))}.")
 
 
 def enter_verdicts(table: Table, args: Any, console: Console) -> Table:
     """Return the table with the verdicts of --reviewed, if it is given, in `target` and `verdicts`; say how many."""
     if not hasattr(args, "reviewed"):  # as for evaluate
-        return dataclasses.replace(table, given=table.target)
-    given = table.target
-    found = np.full(table.target.shape, -1)
+        return dataclasses.replace(table, file_labels=table.target)
+    labels = table.target
+    verdicts = np.full(table.target.shape, -1)
     cells = cells_of(table)
     if args.reviewed is not None:
-        found = _read_reviewed(table, cells, args)
+        verdicts = _read_reviewed(table, cells, args)
         if not console.quiet:
-            _show_counts(found, table, args, console)
-        found = spread_verdicts(found, find_copies(features_of(table), given))
-    target = np.where(found >= 0, found, given)
-    checks = check_rows(cells, given)
+            _show_counts(verdicts, table, args, console)
+        verdicts = spread_verdicts(verdicts, find_copies(features_of(table), labels))
+    target = np.where(verdicts >= 0, verdicts, labels)
+    checks = check_rows(cells, labels)
     labeled = (target != -1).any(axis=1)
-    return dataclasses.replace(table, given=given, verdicts=found, target=target, labeled=labeled, checks=checks)
+    return dataclasses.replace(
+        table, file_labels=labels, verdicts=verdicts, target=target, labeled=labeled, checks=checks
+    )

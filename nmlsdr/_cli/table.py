@@ -11,7 +11,7 @@ from scipy import sparse
 from ..inspection import names_or_numbers
 
 
-def free_name(name: str, taken: Container[str]) -> str:
+def free_name(name: str, existing_names: Container[str]) -> str:
     """Return a name that no other column has: the same one, or with underscores behind it.
 
     Examples
@@ -19,7 +19,7 @@ def free_name(name: str, taken: Container[str]) -> str:
     >>> free_name("row", ["flu"]), free_name("row", ["row", "flu"])
     ('row', 'row_')
     """
-    while name in taken:
+    while name in existing_names:
         name += "_"
     return name
 
@@ -42,7 +42,7 @@ class Table:
         `reading.read_data` adds where the labels are, `reading.prepare` how missing cells are filled.
     id_name : str or None
         Name of the column of ids, from the arguments or the plan; filled by `reading.read_data`.
-    given : ndarray (n, C) or None
+    file_labels : ndarray (n, C) or None
         Labels as the file gives them; filled by `reading.read_data`.
     verdicts : ndarray (n, C) or None
         As `nmlsdr.inspection.read_verdicts` returns them; filled by `reading.read_data`.
@@ -70,7 +70,7 @@ class Table:
     columns: Mapping[str, Any] | None = None
     encoding: str | None = None
     id_name: str | None = None
-    given: Any = None
+    file_labels: Any = None
     verdicts: Any = None
     checks: Any = None
     numbers: Any = None
@@ -89,7 +89,7 @@ class Table:
             The first row that each row is a copy of, as `find_copies` returns it.
         """
         numbers, n_copies = np.unique(first, return_counts=True)
-        of_rows = ("data", "target", "labeled", "votes", "groups", "given", "verdicts", "checks")
+        of_rows = ("data", "target", "labeled", "votes", "groups", "file_labels", "verdicts", "checks")
         values = {name: value[numbers] for name in of_rows if (value := getattr(self, name)) is not None}
         if self.ids is not None:
             values["ids"] = [self.ids[i] for i in numbers.tolist()]
@@ -98,20 +98,20 @@ class Table:
         return dataclasses.replace(self, numbers=numbers, n_copies=n_copies, **values)
 
     def name_rows(
-        self, rows: NDArray[Any], *, taken: Sequence[str] = ("row",), results: Sequence[str] = ()
+        self, rows: NDArray[Any], *, reserved_names: Sequence[str] = ("row",), results: Sequence[str] = ()
     ) -> list[tuple[str, NDArray[Any]]]:
         """Return what names the rows in a result: the column of ids if there is one, and the number of the row.
 
         The ids keep the name of their column, or have "id" if the result's own columns have taken it. A column of
         `results`, such as a label, keeps its name, and gets no second column of this name beside it.
         """
-        found = [(free_name("row", results), self.number_rows(rows))]
+        columns = [(free_name("row", results), self.number_rows(rows))]
         if self.ids is not None:
             name = self.id_name
             ids = np.array(self.ids, dtype=object)[rows]
-            name = "id" if name is None or name.strip().lower() in taken else name
-            found.insert(0, (free_name(name, (*results, found[0][0])), ids))
-        return found
+            name = "id" if name is None or name.strip().lower() in reserved_names else name
+            columns.insert(0, (free_name(name, (*results, columns[0][0])), ids))
+        return columns
 
     def features_of_columns(self) -> list[tuple[str, int]]:
         """Return the name of each column that is used, and how many features it gives."""

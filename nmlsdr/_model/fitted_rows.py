@@ -28,7 +28,7 @@ class Overlap(NamedTuple):
     ----------
     by_id : bool
         Whether rows were compared by their ids; otherwise by their features.
-    labeled, others : ndarray (n,), bool
+    labeled, unlabeled : ndarray (n,), bool
         Rows that are equal to a labelled row of the fit, and to an unlabelled one.
     is_chance : bool
         Whether as many labelled rows are equal by chance: rows of the fit are equal to each other as often.
@@ -36,7 +36,7 @@ class Overlap(NamedTuple):
 
     by_id: bool
     labeled: NDArray[np.bool_]
-    others: NDArray[np.bool_]
+    unlabeled: NDArray[np.bool_]
     is_chance: bool
 
 
@@ -60,7 +60,7 @@ def fitted_rows(X: Any, labeled: NDArray[np.bool_], ids: Sequence[str] | None = 
     --------
     >>> fitted = fitted_rows(np.array([[1.0, 2.0], [3.0, np.nan]]), np.array([True, False]))
     >>> overlap = find_overlap(np.array([[3.0, np.nan], [5.0, 6.0], [1.0, 2.0]]), fitted)
-    >>> overlap.labeled.tolist(), overlap.others.tolist()
+    >>> overlap.labeled.tolist(), overlap.unlabeled.tolist()
     ([False, False, True], [True, False, False])
     """
     salt = secrets.token_hex(16)

@@ -65,18 +65,18 @@ class Reading:
 
 
 class DaskRows(RowSums):
-    """The rows of a 2-D Dask array, or those of them that ``kept`` (increasing row numbers) names.
+    """The rows of a 2-D Dask array, or those of them that ``numbers`` (increasing row numbers) names.
 
     ``scale`` multiplies the columns of what is read.
     """
 
     is_sparse = False  # its blocks can be
 
-    def __init__(self, blocks: Blocks, kept: np.ndarray | None = None, scale: np.ndarray | None = None) -> None:
+    def __init__(self, blocks: Blocks, numbers: np.ndarray | None = None, scale: np.ndarray | None = None) -> None:
         self._blocks = blocks
-        self._kept = kept
+        self._numbers = numbers
         self._scale = scale
-        self.edges = blocks.edges if kept is None else np.searchsorted(kept, blocks.edges)
+        self.edges = blocks.edges if numbers is None else np.searchsorted(numbers, blocks.edges)
         self.shape = (int(self.edges[-1]), blocks.n_features)
         self.dtype = np.dtype(np.float32 if blocks.dtype == np.float32 else np.float64)
 
@@ -89,20 +89,20 @@ class DaskRows(RowSums):
         """Some of the rows, by a mask or by increasing numbers."""
         chosen = np.asarray(chosen)
         numbers = np.flatnonzero(chosen) if chosen.dtype == bool else chosen
-        return DaskRows(self._blocks, numbers if self._kept is None else self._kept[numbers], self._scale)
+        return DaskRows(self._blocks, numbers if self._numbers is None else self._numbers[numbers], self._scale)
 
     def reading(self, ranges: list[tuple[int, int]]) -> Reading:
         """How to read these ranges of rows, in increasing order; a block that two of them share is read once."""
         numbers = np.concatenate([np.arange(*each) for each in ranges])
         edges = self._blocks.edges
-        numbers = numbers if self._kept is None else self._kept[numbers]  # in the Dask array
+        numbers = numbers if self._numbers is None else self._numbers[numbers]  # in the Dask array
         of_block = np.searchsorted(edges, numbers, side="right") - 1
         steps: list[tuple[Recipe, Any]] = []
         for part in np.split(numbers, np.flatnonzero(np.diff(of_block)) + 1) if len(numbers) else []:
             block = int(np.searchsorted(edges, part[0], side="right")) - 1
-            here = part - edges[block]  # which may be many numbers; a slice goes to a task in their place
-            whole = slice(int(here[0]), int(here[-1]) + 1)
-            steps.append((self._blocks.recipes[block], whole if whole.stop - whole.start == len(here) else here))
+            places = part - edges[block]  # which may be many numbers; a slice goes to a task in their place
+            whole = slice(int(places[0]), int(places[-1]) + 1)
+            steps.append((self._blocks.recipes[block], whole if whole.stop - whole.start == len(places) else places))
         return Reading(steps, (len(numbers), self.shape[1]), self.dtype, self._blocks.name, self._scale)
 
     def inputs(self, reading: Reading) -> list[Any]:
@@ -162,7 +162,7 @@ class DaskRows(RowSums):
     take = __getitem__  # type: ignore[assignment]  # gives DaskRows
 
     def scaled(self, scale: np.ndarray) -> "DaskRows":
-        return DaskRows(self._blocks, self._kept, scale if self._scale is None else self._scale * scale)
+        return DaskRows(self._blocks, self._numbers, scale if self._scale is None else self._scale * scale)
 
     def limits(self) -> tuple[np.ndarray, np.ndarray]:
         blocks = [self.task(RowSums.limits, [each]) for each in self.ranges() if each[1] > each[0]]

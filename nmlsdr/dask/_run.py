@@ -75,16 +75,18 @@ def as_array(blocks: list[Any], sizes: list[int], shape: tuple[int, ...], dtype:
     return dask.array.Array(graph, name, (tuple(sizes), *((n,) for n in shape)), dtype=dtype)
 
 
-def compute(tasks: list[Any], what: str = "") -> list[Any]:
+def compute(tasks: list[Any], title: str = "") -> list[Any]:
     """The results of delayed tasks, in their order."""
     results: list[Any] = [None] * len(tasks)
-    for number, result in each_result(tasks, what, len(tasks)):
+    for number, result in each_result(tasks, title, len(tasks)):
         results[number] = result
     return results
 
 
-def each_result(tasks: Iterable[Any], what: str, n_tasks: int, at_once: int | None = None) -> Iterator[tuple[int, Any]]:
-    """(number, result) of delayed tasks as they finish; ``what`` names them in the lines of progress.
+def each_result(
+    tasks: Iterable[Any], title: str, n_tasks: int, at_once: int | None = None
+) -> Iterator[tuple[int, Any]]:
+    """(number, result) of delayed tasks as they finish; ``title`` names them in the lines of progress.
 
     ``at_once``: so many of them run at a time, and the next is taken from ``tasks`` after the caller has had the result
     of one before it. None: as many as Dask likes.
@@ -98,9 +100,9 @@ def each_result(tasks: Iterable[Any], what: str, n_tasks: int, at_once: int | No
         """Say how far the tasks are at every quarter of them, if they take more than a second."""
         number = next(finished)
         passed = time.monotonic() - began
-        if what and passed > 1 and 4 * number // n_tasks > 4 * (number - 1) // n_tasks:
+        if title and passed > 1 and 4 * number // n_tasks > 4 * (number - 1) // n_tasks:
             seconds_left = passed / number * (n_tasks - number)
-            say(f"{what}: {number} of {n_tasks} tasks, {passed:.0f} s, about {seconds_left:.0f} s to go")
+            say(f"{title}: {number} of {n_tasks} tasks, {passed:.0f} s, about {seconds_left:.0f} s to go")
 
     if client is not None:
         yield from _on_cluster(client, waiting, at_once, is_done)

@@ -31,12 +31,12 @@ LEAST_NEAR = 85.0  # percent
 TESTS = (("Wilcoxon", "one-sided"), ("two-sided", "two-sided"))
 
 
-def benchmarks_section(found: list[Results], *, size: str) -> Section:
+def benchmarks_section(studies: list[Results], *, size: str) -> Section:
     """Tables, figures and claims of the benchmark study."""
-    (results,) = found
+    (results,) = studies
     ten = results.of(TEN_METHODS)
     counts = {"n_datasets": len(results.datasets), "n_methods": len(results.methods)}
-    section = Section.begin("benchmarks", found, size, n_seeds=results.n_seeds, **counts)
+    section = Section.begin("benchmarks", studies, size, n_seeds=results.n_seeds, **counts)
     shown = results.of((*TEN_METHODS, *(name for name in results.methods if ":" in name)))  # and classes of one's own
     section.tables += [metric_table(shown, m) for m in range(len(METRICS))]
     complete = _complete(ten)
@@ -168,10 +168,10 @@ ARTICLE_COUNTS = {"healthy": 1734, "hypertension": 2547, "diabetes": 1971, "both
 # ---------------------------------------------------------------- the Toy set: Table 1 and Figure "synt"
 
 
-def toy_section(found: list[Results], *, size: str, with_figure: bool = True) -> Section:
+def toy_section(studies: list[Results], *, size: str, with_figure: bool = True) -> Section:
     """Tables, figure and claims of the Toy study."""
-    (results,) = found
-    section = Section.begin("toy", found, size, n_seeds=results.n_seeds)
+    (results,) = studies
+    section = Section.begin("toy", studies, size, n_seeds=results.n_seeds)
     reduced = " A reduced set: do not compare these numbers with the article's." if size == "small" else ""
     section.tables.append(method_table(results, "toy", reduced=reduced))
     if size == "full":
@@ -218,11 +218,11 @@ def toy_figure(size: str) -> Any:
 # ---------------------------------------------------------------- the case study on the simulated cohort
 
 
-def case_study_section(found: list[Results], *, size: str) -> Section:
+def case_study_section(studies: list[Results], *, size: str) -> Section:
     """Tables with paired t-tests, four pictures and claims of the case study."""
-    (results,) = found
+    (results,) = studies
     drawn = "200 + 200" if size == "small" else "1000 + 1000"
-    section = Section.begin("case-study", found, size, n_seeds=results.n_seeds, drawn=drawn)
+    section = Section.begin("case-study", studies, size, n_seeds=results.n_seeds, drawn=drawn)
     ten = results.of(TEN_METHODS)
     section.tables += [counts_table(size), tested_table(ten)]
     if results.n_seeds > 1:

@@ -178,12 +178,12 @@ def _fingerprints(
 
 def _report(folder: CellFolder, command: str, run: set[str], experiments: Experiments) -> Path:
     """Write the report of every study in the folder and print the tables of those that were run."""
-    found: dict[str, list[Results]] = {name: [] for name in experiments.sections}
+    groups: dict[str, list[Results]] = {name: [] for name in experiments.sections}
     for study in experiments.studies.values():
         if results := collect(study, folder.records):
-            found[study.name if study.name in found else [*found][-1]].append(results)
+            groups[study.name if study.name in groups else [*groups][-1]].append(results)
     sections = []
-    for name, group in found.items():
+    for name, group in groups.items():
         if group:
             studies = {results.study.name for results in group}
             sizes = {record.get("size", "full") for key, record in folder.records.items() if key.study in studies}

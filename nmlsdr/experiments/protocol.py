@@ -231,17 +231,17 @@ def draw(study: Study, dataset: str, seed: int, size: str, data_home: str | None
     source = seed_sequence(study.noise or study.name, dataset, seed)
     random_state = int(source.generate_state(1)[0])
     if study.drawn:
-        bunch, given = _drawn_patients(study, source, size)
-        return Draw(*standardised(bunch), given, random_state)
+        bunch, labels = _drawn_patients(study, source, size)
+        return Draw(*standardised(bunch), labels, random_state)
     if dataset == "Toy":
         n_samples = SMALL["toy_samples"] if size == "small" else TOY_SAMPLES
         rows = standardised(datasets.make_toy(n_samples=n_samples, random_state=source))
     else:
         rows = _file_rows(dataset, size, data_home)
-    given = datasets.flip_labels(rows[2], study.flip, random_state=source)
+    labels = datasets.flip_labels(rows[2], study.flip, random_state=source)
     if study.dropped:
-        given = np.where(np.random.default_rng(source).random(given.shape) < study.dropped, 0, given)
-    return Draw(*rows, datasets.mask_labels(given, study.labeled, random_state=source), random_state)
+        labels = np.where(np.random.default_rng(source).random(labels.shape) < study.dropped, 0, labels)
+    return Draw(*rows, datasets.mask_labels(labels, study.labeled, random_state=source), random_state)
 
 
 def _drawn_patients(study: Study, source: np.random.SeedSequence, size: str) -> tuple[Bunch, NDArray[np.int64]]:
@@ -317,18 +317,18 @@ def run_cell(
         versions, warnings, error (None or text), and what else `measure` gives.
     """
     record: Record = {**key._asdict(), "size": size, "fingerprint": fingerprint, "versions": versions()}
-    found: Record = {"metrics": dict.fromkeys(METRICS)}
+    scores: Record = {"metrics": dict.fromkeys(METRICS)}
     times: dict[str, float] = {}
     error = None
     # One thread, because scikit-learn's searches break ties otherwise with two: 28 % of Genbase's neighbours by L1.
     with warnings.catch_warnings(record=True, action="always") as caught, threadpool_limits(limits=1):
         try:
-            found, times = measure(study, key.method, draw(study, key.dataset, key.seed, size, data_home))
+            scores, times = measure(study, key.method, draw(study, key.dataset, key.seed, size, data_home))
         except Exception as exception:
             where = traceback.extract_tb(exception.__traceback__)[-1]
             error = f"{type(exception).__name__}: {exception} ({where.name}, line {where.lineno})"
     messages = list(dict.fromkeys(f"{item.category.__name__}: {item.message}" for item in caught))
-    return {**record, **found, "times": times, "warnings": messages, "error": error}
+    return {**record, **scores, "times": times, "warnings": messages, "error": error}
 
 
 def measures(target: NDArray[Any], scores: NDArray[Any], predicted: NDArray[Any] | None = None) -> dict[str, Any]:

@@ -188,21 +188,21 @@ class Section:
     failures: list[str] = field(default_factory=list)
 
     @classmethod
-    def begin(cls, name: str, found: list["Results"], size: str, texts: Any = None, **values: Any) -> "Section":
+    def begin(cls, name: str, studies: list["Results"], size: str, texts: Any = None, **values: Any) -> "Section":
         """Make a section with the title and paragraphs of ``texts.json``, and the cells, failures and settings found.
 
         Of a full run it has the paragraphs of ``notes.json`` too; one about certain data sets needs one of them.
         """
         texts = (texts or resource("texts.json"))["sections"][name]
-        notes = general_notes(name, {dataset for results in found for dataset in results.datasets})
+        notes = general_notes(name, {dataset for results in studies for dataset in results.datasets})
         return cls(
             name,
             texts["title"].format(**values),
-            all_cells(name, found),
+            all_cells(name, studies),
             paragraphs=[text.format(**values) for text in texts["paragraphs"]]
             + (notes if size == "full" else texts.get("small", [])),
-            settings=[results.settings for results in found],
-            failures=[text for results in found for text in results.failures],
+            settings=[results.settings for results in studies],
+            failures=[text for results in studies for text in results.failures],
         )
 
     def claim(self, name: str, holds: bool | None, **values: Any) -> None:
@@ -328,18 +328,18 @@ def collect(study: Study, records: Mapping[CellKey, Record]) -> Results | None:
     return Results(study, datasets, methods, seeds, values, seconds, failures)
 
 
-def _in_order(known: tuple[str, ...], found: set[str]) -> tuple[str, ...]:
-    return (*(name for name in known if name in found), *sorted(found - set(known)))
+def _in_order(known: tuple[str, ...], names: set[str]) -> tuple[str, ...]:
+    return (*(name for name in known if name in names), *sorted(names - set(known)))
 
 
 # ---------------------------------------------------------------- tables of several sections
 
 
-def all_cells(name: str, found: list[Results]) -> ResultTable:
+def all_cells(name: str, studies: list[Results]) -> ResultTable:
     """All cells, one measure a row: ours (mean, standard deviation, seeds), the article's value, the difference."""
     header = ["study", "data set", "method", "part", "measure", "mean", "std", "seeds"]
     table = ResultTable(f"{name}-cells", "", [*header, "article", "difference", "within 2 std"])
-    for results in found:
+    for results in studies:
         printed = results.printed
         gap = results.difference
         near = results.within_two_std()

@@ -43,12 +43,12 @@ def list_in_turn(suspects: Suspects, queries: Queries) -> Suspects:
     return Suspects(find, n_suspects + n_unknown)
 
 
-def list_random(given: NDArray[Any], verdicts: NDArray[Any], n: int, random_state: Any = 0) -> Suspects:
+def list_random(labels: NDArray[Any], verdicts: NDArray[Any], n: int, random_state: Any = 0) -> Suspects:
     """Return a uniform random sample of the known labels that have no verdict.
 
     Parameters
     ----------
-    given : ndarray of shape (n_samples, n_labels)
+    labels : ndarray of shape (n_samples, n_labels)
         1, 0, and -1 where a label is unknown.
     verdicts : ndarray of shape (n_samples, n_labels)
         -1 where there is no verdict.
@@ -62,13 +62,13 @@ def list_random(given: NDArray[Any], verdicts: NDArray[Any], n: int, random_stat
     >>> len(sample.row), {*sample.kind.tolist()}
     (2, {'random'})
     """
-    places = np.flatnonzero((given != -1) & (verdicts == -1))
-    row, label = divmod(np.random.default_rng(random_state).permutation(places)[:n], given.shape[1])
-    columns = _columns(row, label, given[row, label].astype(np.int64), np.zeros(len(row)), "random")
+    places = np.flatnonzero((labels != -1) & (verdicts == -1))
+    row, label = divmod(np.random.default_rng(random_state).permutation(places)[:n], labels.shape[1])
+    columns = _columns(row, label, labels[row, label].astype(np.int64), np.zeros(len(row)), "random")
     return Suspects(lambda k: [values[:k] for values in columns], len(row))
 
 
-def _columns(row: NDArray[Any], label: NDArray[Any], given: NDArray[Any], score: NDArray[Any], kind: str) -> Columns:
+def _columns(row: NDArray[Any], label: NDArray[Any], labels: NDArray[Any], score: NDArray[Any], kind: str) -> Columns:
     """The attributes of `Suspects` for a list of one kind."""
     n = len(row)
-    return [row, label, given, score, np.full(n, kind), np.arange(1, n + 1), np.zeros(n), np.zeros(n, dtype=bool)]
+    return [row, label, labels, score, np.full(n, kind), np.arange(1, n + 1), np.zeros(n), np.zeros(n, dtype=bool)]

@@ -25,7 +25,7 @@ class Order(NamedTuple):
     ----------
     scores : ndarray of shape (n_samples, n_labels), float64
         Flip scores.
-    given, listed : ndarray of shape (n_samples, n_labels), bool
+    positives, listed : ndarray of shape (n_samples, n_labels), bool
         Whether the given label is 1, and whether the annotation is listed.
     rates : ndarray of shape (2,)
         How often a 1 is missing, and how often one is given wrongly.
@@ -42,7 +42,7 @@ class Order(NamedTuple):
     """
 
     scores: NDArray[np.float64]
-    given: NDArray[np.bool_]
+    positives: NDArray[np.bool_]
     listed: NDArray[np.bool_]
     rates: NDArray[np.float64]
     e: float
@@ -54,19 +54,19 @@ class Order(NamedTuple):
     def odds(self, at: Any) -> NDArray[np.float64]:
         """The odds of these entries, without the factors."""
         s = np.clip(self.scores[at], self.e, 1.0 - self.e)
-        return np.where(self.given[at], self.rates[1], self.rates[0]) * s / (1.0 - s)
+        return np.where(self.positives[at], self.rates[1], self.rates[0]) * s / (1.0 - s)
 
     def of_label(self, c: int) -> "Order":
         """The order of the annotations of one label."""
-        one = slice(c, c + 1)
-        names = ("scores", "given", "listed", "factors", "frequencies")
-        return self._replace(**{name: getattr(self, name)[..., one] for name in names})
+        column = slice(c, c + 1)
+        names = ("scores", "positives", "listed", "factors", "frequencies")
+        return self._replace(**{name: getattr(self, name)[..., column] for name in names})
 
     def first(self, n: int) -> NDArray[np.intp]:
         """The first n annotations, as numbers of entries row by row."""
         if not self.in_turn:
             return self._first_by_odds(n)
-        kinds = (self._replace(listed=self.listed & (self.given == value)) for value in (False, True))
+        kinds = (self._replace(listed=self.listed & (self.positives == value)) for value in (False, True))
         return alternate(*(kind._first_by_odds(n) for kind in kinds))[:n]
 
     def _first_by_odds(self, n: int) -> NDArray[np.intp]:
@@ -82,7 +82,7 @@ class Order(NamedTuple):
         last_score = -np.inf
         for begin in range(0, len(self.listed) if n else 0, step):
             rows = slice(begin, begin + step)
-            key = self.odds(rows) * np.where(self.given[rows], self.factors[1], self.factors[0])
+            key = self.odds(rows) * np.where(self.positives[rows], self.factors[1], self.factors[0])
             s = self.scores[rows]
             at = np.flatnonzero(self.listed[rows] & ((key > last) | ((key == last) & (s >= last_score))))
             keys = np.append(keys, key.ravel()[at])
@@ -99,10 +99,12 @@ class Order(NamedTuple):
         return entries
 
 
-def places_of_rows(scores: NDArray[np.float64], given: NDArray[np.bool_], known: NDArray[np.bool_]) -> NDArray[np.intp]:
+def places_of_rows(
+    scores: NDArray[np.float64], positives: NDArray[np.bool_], known: NDArray[np.bool_]
+) -> NDArray[np.intp]:
     """Return the place of each row by its content: first the rows whose labels are doubted most, then by a hash."""
     values = np.where(known, scores, 0.0)
-    order = np.lexsort((hash_rows(np.where(known, values + 2.0 * given, -1.0), len(values)), -values.sum(axis=1)))
+    order = np.lexsort((hash_rows(np.where(known, values + 2.0 * positives, -1.0), len(values)), -values.sum(axis=1)))
     places = np.empty(len(order), dtype=np.intp)
     places[order] = np.arange(len(order))
     return places
@@ -132,24 +134,24 @@ def takes_turns(order: Order, n_known: int) -> bool:
     n_listed = int(order.listed.sum())
     page = order.first(min(PAGE, n_listed))
     ceiling = order.scores.ravel()[page] >= 1.0 - order.e
-    if 2 * max(np.bincount(order.given.ravel()[page][ceiling], minlength=2)) > len(page):
+    if 2 * max(np.bincount(order.positives.ravel()[page][ceiling], minlength=2)) > len(page):
         return True
     if n_listed < 10 * PAGE:
         return False
     missing, wrong = order.rates
-    n_ones = max(0.0, (order.given.sum() - wrong * n_known) / (1.0 - 2.0 * wrong))
+    n_ones = max(0.0, (order.positives.sum() - wrong * n_known) / (1.0 - 2.0 * wrong))
     counts = order.rates * np.array([n_ones, n_known]) / 10.0
     error = _ERRORS * np.sqrt(((1.0 - order.rates) / np.maximum(counts, 0.5)).sum())
     shares = []
     for sign in (1.0, -1.0):
         rates = np.array([missing * np.exp(sign * error), wrong])
-        shares.append(order.given.ravel()[order._replace(rates=rates).first(PAGE)].mean())
+        shares.append(order.positives.ravel()[order._replace(rates=rates).first(PAGE)].mean())
     return bool(shares[0] < 1.0 - _MOST and shares[1] > _MOST)
 
 
 def weigh_verdicts(
     odds: NDArray[np.float64],
-    given: NDArray[np.bool_],
+    positives: NDArray[np.bool_],
     label: NDArray[np.intp],
     wrong: NDArray[np.bool_],
     n_labels: int,
@@ -163,7 +165,7 @@ def weigh_verdicts(
 
     Parameters
     ----------
-    odds, given, label, wrong : ndarray of shape (n_verdicts,)
+    odds, positives, label, wrong : ndarray of shape (n_verdicts,)
         Score v of each annotation with a verdict, its given label, the number of the label, and the verdict.
     n_labels : int
 
@@ -175,7 +177,7 @@ def weigh_verdicts(
     kind_precision, label_precision = (deviation**-2 for deviation in _DEVIATIONS)
     of_kind = np.zeros(2)
     of_label = np.zeros(n_labels)
-    kind = given.astype(np.intp)
+    kind = positives.astype(np.intp)
     cells = kind * n_labels + label
 
     def sums(values: NDArray[np.float64]) -> Any:

@@ -69,8 +69,8 @@ def nearest_rows(
     if len(searched) == 0 or len(rows) == 0:
         return [[] for _ in rows]
     distances, places = kneighbors(Z[searched], min(k + 1, len(searched)), queries=Z[rows], **near)
-    found = zip(rows.tolist(), searched[places].tolist(), distances.tolist(), strict=True)
-    return [[(j, d) for j, d in zip(row, ds, strict=True) if j != i][:k] for i, row, ds in found]
+    candidates = zip(rows.tolist(), searched[places].tolist(), distances.tolist(), strict=True)
+    return [[(j, d) for j, d in zip(row, ds, strict=True) if j != i][:k] for i, row, ds in candidates]
 
 
 @dataclasses.dataclass
@@ -120,7 +120,7 @@ class Shown:
     label_names : sequence of str
     verdicts : ndarray (n, C)
         Earlier verdicts, -1 where there is none; the page adds them to the file that it writes.
-    given : ndarray (n, C)
+    labels : ndarray (n, C)
         The labels before these verdicts: 1, 0, and -1 where they are unknown.
     named : list of (str, ndarray (n,))
         The columns that name the rows in a list: the id, if there is one, the number, and the check.
@@ -137,7 +137,7 @@ class Shown:
     source: str
     label_names: Sequence[str]
     verdicts: NDArray[np.int64]
-    given: NDArray[Any]
+    labels: NDArray[Any]
     named: Columns
     columns: Sequence[str]
     read: Any
@@ -157,8 +157,8 @@ class Shown:
 
     def absent(self, name: str) -> NDArray[np.bool_]:
         """Whether the cell of each row is missing; where an empty cell of a column means no, none is."""
-        found = self.read[name] if isinstance(self.read, Mapping) else self._part(slice(None), [name])[:, 0]
-        return missing_in(found, self._missing.get(name, ("",)))
+        cells = self.read[name] if isinstance(self.read, Mapping) else self._part(slice(None), [name])[:, 0]
+        return missing_in(cells, self._missing.get(name, ("",)))
 
     def has_rare_values(self, name: str) -> bool:
         """Whether the last feature of a column means that its value is rare."""
@@ -185,8 +185,8 @@ class Shown:
         return {name: j for j, name in enumerate(self.names)}
 
     def _part(self, rows: Any, columns: Sequence[str]) -> NDArray[Any]:
-        found = self.read[rows][:, [self._places[name] for name in columns]]
-        return np.asarray(found.toarray() if sparse.issparse(found) else found)
+        cells = self.read[rows][:, [self._places[name] for name in columns]]
+        return np.asarray(cells.toarray() if sparse.issparse(cells) else cells)
 
 
 def describe_entries(method: Any, X: Any, suspects: Suspects, table: Shown, *, kind: str, **near: Any) -> Facts:
@@ -206,7 +206,7 @@ def describe_entries(method: Any, X: Any, suspects: Suspects, table: Shown, *, k
     **near
         Metric and threads, as for `kneighbors`.
     """
-    target = np.where(table.verdicts >= 0, table.verdicts, table.given)
+    target = np.where(table.verdicts >= 0, table.verdicts, table.labels)
     names = table.label_names
     scores = (three_digits(values) for values in (suspects.score, suspects.odds))
     columns = (suspects.row, suspects.label, suspects.given, *scores, suspects.audit)
@@ -214,7 +214,8 @@ def describe_entries(method: Any, X: Any, suspects: Suspects, table: Shown, *, k
     _add_neighbors(entries, getattr(method, "embedding_", X), target, **near)
     shown, strips = _add_columns(entries, method, X, target, table)
     earlier = [
-        [i, c, int(table.given[i, c]), int(table.verdicts[i, c])] for i, c in np.argwhere(table.verdicts != -1).tolist()
+        [i, c, int(table.labels[i, c]), int(table.verdicts[i, c])]
+        for i, c in np.argwhere(table.verdicts != -1).tolist()
     ]
     numbers = _numbers_of_rows(entries, earlier)
     cells = table.cells(numbers, shown) if shown else []
@@ -304,9 +305,9 @@ def _are_long(texts: Sequence[str]) -> bool:
 def _add_neighbors(entries: Sequence[Entry], Z: Any, target: NDArray[Any], **near: Any) -> None:
     """Add the nearest rows with the label of each entry and without it, and the labels of the nearest of all."""
 
-    def nearest(some: Sequence[Entry], among: NDArray[np.bool_], k: int) -> Iterator[tuple[Entry, Any]]:
-        rows = np.array([entry.row for entry in some], dtype=np.intp)
-        return zip(some, nearest_rows(Z, rows, among, k, **near), strict=True)
+    def nearest(group_entries: Sequence[Entry], among: NDArray[np.bool_], k: int) -> Iterator[tuple[Entry, Any]]:
+        rows = np.array([entry.row for entry in group_entries], dtype=np.intp)
+        return zip(group_entries, nearest_rows(Z, rows, among, k, **near), strict=True)
 
     for entry, pairs in nearest(entries, (target != -1).any(axis=1), N_SEARCHED):
         values = [int(target[j, entry.label]) for j, _ in pairs]
@@ -359,10 +360,12 @@ def _add_reasons(entries: Sequence[Entry], method: Any, X: Any, target: NDArray[
     rows = np.array([entry.row for entry in entries], dtype=np.intp)
     labels = np.array([entry.label for entry in entries], dtype=np.intp)
     reasons = list_reasons(method, X, rows, labels, name_features(table.feature_columns, table.plan))
-    words = {(entry.label, r.feature) for entry, own in zip(entries, reasons, strict=True) for r in own}
+    words = {
+        (entry.label, r.feature) for entry, entry_reasons in zip(entries, reasons, strict=True) for r in entry_reasons
+    }
     shares = word_shares(X, target, {pair for pair in words if pair[1] >= 0})
-    for entry, own in zip(entries, reasons, strict=True):
-        entry.why = [[r.name, float(f"{r.part:.2g}"), *shares.get((entry.label, r.feature), ())] for r in own]
+    for entry, entry_reasons in zip(entries, reasons, strict=True):
+        entry.why = [[r.name, float(f"{r.part:.2g}"), *shares.get((entry.label, r.feature), ())] for r in entry_reasons]
 
 
 def texts_of(column: NDArray[Any]) -> list[str]:
@@ -473,8 +476,8 @@ def write_review(
     """
     need_jinja("The review page")
     step = step_with_scores(estimator)
-    given, label_names = labels_to_review(y)
-    verdicts = np.full(given.shape, -1) if verdicts is None else np.nan_to_num(verdicts, nan=-1)
+    labels, label_names = labels_to_review(y)
+    verdicts = np.full(labels.shape, -1) if verdicts is None else np.nan_to_num(verdicts, nan=-1)
     suspects = rank_suspects(step, y, kind=kind, verdicts=verdicts, audit=audit)
     cells = X if table is None else table
     columns = [str(name) for name in getattr(cells, "columns", range(np.shape(cells)[1]))]
@@ -482,9 +485,9 @@ def write_review(
         source=title,
         label_names=label_names,
         verdicts=verdicts,
-        given=given,
+        labels=labels,
         columns=columns,
-        named=_name_rows(cells, given, ids),
+        named=_name_rows(cells, labels, ids),
         read=cells.tocsr() if sparse.issparse(cells) else np.asarray(cells, dtype=getattr(cells, "dtype", object)),
         names=columns,
         plan=getattr(last_with(estimator, "plan_"), "plan_", None),
@@ -494,12 +497,12 @@ def write_review(
     write_file(path, render_page(facts, source=title))
 
 
-def _name_rows(cells: Any, given: NDArray[Any], ids: Sequence[Any] | None) -> Columns:
+def _name_rows(cells: Any, labels: NDArray[Any], ids: Sequence[Any] | None) -> Columns:
     """The columns that name the rows in a list."""
-    for name, n in (("table", np.shape(cells)[0]), ("ids", len(given) if ids is None else len(ids))):
-        if n != len(given):
-            raise InputError(f"{name} needs one entry for each of the {len(given)} rows, got {n}.")
-    numbered: Columns = [("row", np.arange(len(given))), ("check", check_rows(cells, given))]
+    for name, n in (("table", np.shape(cells)[0]), ("ids", len(labels) if ids is None else len(ids))):
+        if n != len(labels):
+            raise InputError(f"{name} needs one entry for each of the {len(labels)} rows, got {n}.")
+    numbered: Columns = [("row", np.arange(len(labels))), ("check", check_rows(cells, labels))]
     return numbered if ids is None else [("id", np.array(list(map(str, ids)), dtype=object)), *numbered]
 
 

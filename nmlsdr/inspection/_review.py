@@ -189,7 +189,7 @@ def rank_suspects(
     undecided = labels.known & ~((V >= 0) | (V < -1))
     order = Order(
         scores=scores,
-        given=ones,
+        positives=ones,
         listed=undecided if kind == "all" else undecided & (ones == (kind == "wrong")),
         rates=rates,
         e=0.5 / np.sqrt(max(1, int(labels.labeled.sum()))),
@@ -225,7 +225,7 @@ def _check_fit(scores: NDArray[np.float64], labels: Labels, verdicts: NDArray[np
 def _weigh(order: Order, verdicts: NDArray[np.float64], decided: NDArray[np.bool_]) -> Order:
     """The order by the verdicts on known labels."""
     row, label = np.nonzero(decided)
-    ones = order.given[row, label]
+    ones = order.positives[row, label]
     wrong = verdicts[row, label] != ones
     return order._replace(factors=weigh_verdicts(order.odds((row, label)), ones, label, wrong, decided.shape[1]))
 
@@ -233,16 +233,16 @@ def _weigh(order: Order, verdicts: NDArray[np.float64], decided: NDArray[np.bool
 def _list(order: Order, audited: NDArray[np.bool_], by_odds: bool) -> Suspects:
     """The annotations in their order, those of the audit first; their score is their odds, or the flip score."""
     audit = order._replace(listed=audited).first(int(audited.sum()))
-    others = order._replace(listed=order.listed & ~audited)
+    remainder = order._replace(listed=order.listed & ~audited)
     n_labels = audited.shape[1]
     n = int(order.listed.sum())
 
     def columns(limit: int | None) -> list[NDArray[Any]]:
         n_audited = len(audit[:limit])
         n_others = min(n if limit is None else max(0, limit), n) - n_audited
-        entries = np.append(audit[:limit], others.first(n_others))
+        entries = np.append(audit[:limit], remainder.first(n_others))
         row, label = divmod(entries, n_labels)
-        value = order.given[row, label].astype(np.int64)
+        value = order.positives[row, label].astype(np.int64)
         rank = np.where(value == 1, np.cumsum(value), np.cumsum(1 - value))
         odds = order.odds((row, label))
         score = odds if by_odds else order.scores[row, label]

@@ -27,7 +27,7 @@ class LabelList(NamedTuple):
     no_label: str | None = None
 
 
-def label_columns(given: NDArray[Any], label_names: Sequence[str], label_list: LabelList | None) -> Columns:
+def label_columns(labels: NDArray[Any], label_names: Sequence[str], label_list: LabelList | None) -> Columns:
     """Return the columns to fill in, for rows with these labels; what is known already stands in them.
 
     Examples
@@ -38,17 +38,17 @@ def label_columns(given: NDArray[Any], label_names: Sequence[str], label_list: L
     [('labels', ['flu'])]
     """
     if label_list is None:
-        texts = np.array(["0", "1", ""], dtype=object)[given.astype(np.intp)]
+        texts = np.array(["0", "1", ""], dtype=object)[labels.astype(np.intp)]
         return list(zip(label_names, texts.T, strict=True))
-    cells = [label_list.separator.join(label_names[c] for c in np.flatnonzero(row == 1).tolist()) for row in given]
-    known_empty = (given == 0).all(axis=1) & (given.shape[1] > 0)
+    cells = [label_list.separator.join(label_names[c] for c in np.flatnonzero(row == 1).tolist()) for row in labels]
+    known_empty = (labels == 0).all(axis=1) & (labels.shape[1] > 0)
     cells = [label_list.no_label or "none" if empty else cell for cell, empty in zip(cells, known_empty, strict=True)]
     return [(label_list.column, np.array(cells, dtype=object))]
 
 
 def read_row_labels(
     path: str | os.PathLike[str],
-    given: NDArray[Any],
+    labels: NDArray[Any],
     *,
     table: Any,
     ids: Sequence[Any] | None,
@@ -63,7 +63,7 @@ def read_row_labels(
     ----------
     path, table, ids, id_name, label_names, encoding
         As for `read_verdicts`.
-    given : ndarray of shape (n_samples, n_labels)
+    labels : ndarray of shape (n_samples, n_labels)
         1, 0, and -1 if a label is unknown.
     label_list : LabelList, default=None
         How the labels of a row are listed in one cell. None: each label has a column.
@@ -86,14 +86,14 @@ def read_row_labels(
     if not columns:
         return None
     folded = [name.lower() for name in header]
-    keys = _row_keys(folded, table, given, ids, id_name)
+    keys = _row_keys(folded, table, labels, ids, id_name)
     if not keys:
         raise InputError(f"{path} has neither the column 'check' nor the ids of the table; give the file as written.")
     for name in columns:
         if header.count(name) != 1:
             raise InputError(f"{path} has more than one column {name!r}; delete one of them.")
-    reader = _Cells(given.shape[1], {name: c for c, name in enumerate(label_names)}, label_list)
-    labels = np.full(given.shape, -1, dtype=np.int64)
+    reader = _Cells(labels.shape[1], {name: c for c, name in enumerate(label_names)}, label_list)
+    verdicts = np.full(labels.shape, -1, dtype=np.int64)
     not_in_table = dict.fromkeys(keys, 0)
     for number, cells in lines:
         place = f"{path}, line {number}"
@@ -106,13 +106,13 @@ def read_row_labels(
             i = find_row({name: cells[folded.index(name)] for name in keys}, keys, not_in_table)
         except LookupError as reason:
             raise InputError(f"{place}: {reason}; give the file with all its columns and its table.") from None
-        values[values == given[i]] = -1
-        if ((labels[i] != -1) & (values != -1) & (labels[i] != values)).any():
+        values[values == labels[i]] = -1
+        if ((verdicts[i] != -1) & (values != -1) & (verdicts[i] != values)).any():
             raise InputError(f"{place}: a second and different label of row {i}; delete one of the lines.")
-        labels[i] = np.where(values == -1, labels[i], values)
+        verdicts[i] = np.where(values == -1, verdicts[i], values)
     for note in notes_on_rows(not_in_table):
         warnings.warn(f"{path}: {note}.", stacklevel=2)
-    return labels
+    return verdicts
 
 
 def _label_columns(header: Sequence[str], label_names: Sequence[str], label_list: LabelList | None) -> list[str]:
@@ -124,12 +124,12 @@ def _label_columns(header: Sequence[str], label_names: Sequence[str], label_list
 
 
 def _row_keys(
-    header: Sequence[str], table: Any, given: NDArray[Any], ids: Sequence[str] | None, id_name: str | None
+    header: Sequence[str], table: Any, labels: NDArray[Any], ids: Sequence[str] | None, id_name: str | None
 ) -> dict[str, dict[str, list[int]]]:
     """The rows that have each check and each id, for those of these columns that the file has."""
     names = ((id_name or "").strip().lower(), "id")
     id_column = next((name for name in names if name in header), "id")
-    texts = {"check": check_rows(table, given), id_column: ids}
+    texts = {"check": check_rows(table, labels), id_column: ids}
     return {name: places_of(cells) for name, cells in texts.items() if cells is not None and name in header}
 
 

@@ -175,9 +175,9 @@ def marked_columns(parts: Sequence[float], value: int) -> list[int]:
 
 def group_rows(order: NDArray[np.intp], y: NDArray[Any]) -> Groups:
     """Return the rows in `order` by their label y: 1, 0, and -1 if it is not known."""
-    own = y[order]
-    having, lacking = (order[np.flatnonzero(own == value)] for value in (1, 0))
-    return Groups(order if own.min(initial=0) >= 0 else order[own != -1], having, lacking)
+    labels = y[order]
+    having, lacking = (order[np.flatnonzero(labels == value)] for value in (1, 0))
+    return Groups(order if labels.min(initial=0) >= 0 else order[labels != -1], having, lacking)
 
 
 def _compare_groups(
@@ -200,16 +200,16 @@ def _compare_groups(
         marks = np.concatenate(quantiles)
         places = np.clip(99 * (np.append(marks, first[rows]) - low) / (high - low), 0, 99).astype(int).tolist()
         return ends, places[: len(marks)], places[len(marks) :], 1
-    different, which = np.unique(values[rows], axis=0, return_inverse=True)
-    which = which.ravel()
-    shares = np.array([[(values[g] == one).all(axis=1).mean() for g in groups[1:]] for one in different])
+    patterns, pattern_of_row = np.unique(values[rows], axis=0, return_inverse=True)
+    pattern_of_row = pattern_of_row.ravel()
+    shares = np.array([[(values[g] == pattern).all(axis=1).mean() for g in groups[1:]] for pattern in patterns])
     n = np.array([len(g) for g in groups[1:]])
     share = shares @ n / n.sum()
     counts = (shares[:, 0] - shares[:, 1]) ** 2 > 4 * share * (1 - share) * (1 / n).sum()
-    percentages = np.round(100 * shares[which]).astype(int).tolist()
+    percentages = np.round(100 * shares[pattern_of_row]).astype(int).tolist()
     if rare is not None:
         percentages = [[*pair, 1] if is_rare else pair for pair, is_rare in zip(percentages, rare[rows], strict=True)]
-    return ends[:0], [], percentages, counts[which]
+    return ends[:0], [], percentages, counts[pattern_of_row]
 
 
 def missing_in(column: Any, words: Collection[str]) -> NDArray[np.bool_]:

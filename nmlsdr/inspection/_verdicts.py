@@ -64,9 +64,9 @@ def unescape_formula(cell: str) -> str:
     return cell[1:] if cell.startswith("'") and FORMULA.match(cell) else cell
 
 
-def names_or_numbers(names: Sequence[str] | None, what: str, n: int) -> list[str]:
-    """Return the names of the columns, or label_0, label_1, ... (`what`: "label") if the file had none."""
-    return list(names) if names else [f"{what}_{c}" for c in range(n)]
+def names_or_numbers(names: Sequence[str] | None, prefix: str, n: int) -> list[str]:
+    """Return the names of the columns, or label_0, label_1, ... (`prefix`: "label") if the file had none."""
+    return list(names) if names else [f"{prefix}_{c}" for c in range(n)]
 
 
 def three_digits(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -165,15 +165,15 @@ def read_verdicts(
            [-1, -1]])
     >>> folder.cleanup()
     """
-    given, names = labels_to_review(y)
+    labels, names = labels_to_review(y)
     names = names if label_names is None else list(label_names)
     ids = None if ids is None else list(map(str, ids))
     form = Form(max_bytes=LARGEST, known_words=[*names, *(ids or ())], likely_encoding=encoding)
     header, lines = read_lines(os.fspath(path), form)
-    places = _places_of_rows(header, table, given, ids, id_name)
+    places = _places_of_rows(header, table, labels, ids, id_name)
     _check_header(path, header, places)
-    reader = _VerdictLines(path, header, {name: c for c, name in enumerate(names)}, places, given)
-    verdicts = np.full(given.shape, -1)
+    reader = _VerdictLines(path, header, {name: c for c, name in enumerate(names)}, places, labels)
+    verdicts = np.full(labels.shape, -1)
     for number, cells in lines:
         reader.read(number, cells, verdicts)
     reader.refuse_unplaced(len(lines))
@@ -183,12 +183,12 @@ def read_verdicts(
 
 
 def _places_of_rows(
-    header: Sequence[str], table: Any, given: NDArray[Any], ids: Sequence[str] | None, id_name: str | None
+    header: Sequence[str], table: Any, labels: NDArray[Any], ids: Sequence[str] | None, id_name: str | None
 ) -> Places:
     """The rows that have each check and each id, for the columns of the two that the list has; both if it has none."""
     own_name = (id_name or "").strip().lower()
     key = next((name for name in (own_name, "id") if name in header and name not in OWN_COLUMNS), "id")
-    names_of_rows = {"check": None if table is None else check_rows(table, given), key: ids}
+    names_of_rows = {"check": None if table is None else check_rows(table, labels), key: ids}
     places = {name: places_of(texts) for name, texts in names_of_rows.items() if texts is not None}
     if not places:
         raise InputError("Rows are found by their check or their id; pass table= or ids=.")
@@ -217,7 +217,7 @@ class _VerdictLines:
     labels : dict of str to int
     places : dict
         As `_places_of_rows` returns them.
-    given : ndarray of shape (n_samples, n_labels)
+    annotations : ndarray of shape (n_samples, n_labels)
     unplaced : list of str
         For each verdict that means no row, or several, where it stands and the reason.
     n_corrected : int
@@ -230,7 +230,7 @@ class _VerdictLines:
     header: Sequence[str]
     labels: Mapping[str, int]
     places: Places
-    given: NDArray[Any]
+    annotations: NDArray[Any]
     unplaced: list[str] = dataclasses.field(default_factory=list)
     n_corrected: int = 0
     n_unknown: dict[str, int] = dataclasses.field(init=False)
@@ -262,9 +262,9 @@ class _VerdictLines:
 
     def _label_before(self, line: Mapping[str, str], i: int, c: int) -> int:
         """The given label when the list was made, as its suggestion shows; counts those that changed."""
-        given = self.given[i, c]
-        before = {"add": 0, "remove": 1}.get(line.get("suggest", "").strip().lower(), given)
-        self.n_corrected += bool(before != given != -1)
+        label = self.annotations[i, c]
+        before = {"add": 0, "remove": 1}.get(line.get("suggest", "").strip().lower(), label)
+        self.n_corrected += bool(before != label != -1)
         return int(before)
 
     def _value(self, word: str, before: int, where: str) -> int:
@@ -281,9 +281,9 @@ class _VerdictLines:
         if not self.unplaced:
             return
         n_more = len(self.unplaced) - 1
-        more = f", and {plural(n_more, 'more line')} of {n_lines} cannot be placed" if n_more else ""
+        remainder = f", and {plural(n_more, 'more line')} of {n_lines} cannot be placed" if n_more else ""
         advice = "give the list with all its columns and the table that it was made from, or delete these lines"
-        raise InputError(f"{self.unplaced[0]}{more}; {advice}.")
+        raise InputError(f"{self.unplaced[0]}{remainder}; {advice}.")
 
     def notes(self) -> list[str]:
         """What to warn of."""
@@ -305,18 +305,18 @@ def find_row(line: Mapping[str, str], places: Places, n_unknown: dict[str, int])
         Says why the row cannot be told.
     """
     matches = {name: _look_up(line[name], rows) for name, rows in places.items()}
-    rows = {name: own for name, (_, own) in matches.items() if own}
+    rows = {name: candidates for name, (_, candidates) in matches.items() if candidates}
     texts = " and ".join(f"the {name} {text!r}" for name, (text, _) in matches.items() if name in rows or not rows)
     shared = set.intersection(*map(set, rows.values())) if rows else set()
     if len(shared) == 1:
-        for name, (text, own) in matches.items():
-            n_unknown[name] += bool(text and not own)
+        for name, (text, candidates) in matches.items():
+            n_unknown[name] += bool(text and not candidates)
         return shared.pop()
     if not rows:
         raise LookupError(f"no row of the table has {texts}")
     if shared:
         raise LookupError(f"{len(shared)} rows of the table have {texts}, the first is row {min(shared)}")
-    raise LookupError(f"{texts} belong to two rows, {' and '.join(str(own[0]) for own in rows.values())}")
+    raise LookupError(f"{texts} belong to two rows, {' and '.join(str(candidates[0]) for candidates in rows.values())}")
 
 
 def notes_on_rows(n_unknown: Mapping[str, int]) -> list[str]:

@@ -16,7 +16,7 @@ pytest.importorskip("skops")
 
 def counts(X, kept):
     overlap = find_overlap(X, kept)
-    return [int(overlap.labeled.sum()), int(overlap.others.sum())]
+    return [int(overlap.labeled.sum()), int(overlap.unlabeled.sum())]
 
 
 @pytest.mark.parametrize("form", ["numbers", "sparse"])
@@ -93,7 +93,7 @@ def test_ids_decide_where_both_tables_have_them(rng):
     overlap = find_overlap(X[::-1], kept, ["cid", "eve", "bob", "\ud800"])
     assert overlap.by_id
     assert overlap.labeled.tolist() == [False, False, True, False]
-    assert overlap.others.tolist() == [True, False, False, False]
+    assert overlap.unlabeled.tolist() == [True, False, False, False]
     assert not find_overlap(X, kept).by_id
     assert not find_overlap(X, fitted_rows(X, np.ones(4, dtype=bool), ["7", "5", "6", "4"]), ["7", "5", "6", "4"]).by_id
     assert find_overlap(X, fitted_rows(X, np.ones(4, dtype=bool), ["7", "7", "6", "4"]), ["7", "5", "6", "4"]).by_id

@@ -275,7 +275,7 @@ class Recorder:
 )
 def test_reviewed_entries_alone_have_alpha_zero(settings, expected):
     given = np.array([[1, 0], [0, 1], [-1, -1]])
-    table = Table(data=None, target=None, labeled=None, given=given, verdicts=np.full((3, 2), -1))
+    table = Table(data=None, target=None, labeled=None, file_labels=given, verdicts=np.full((3, 2), -1))
     assert fit_reviewed(Recorder(**settings), None, table).alpha is None
     # who cannot tell leaves the entry to the neighbours
     table.verdicts[1, 0] = 0

@@ -415,7 +415,7 @@ def test_where_an_empty_cell_means_no_it_is_not_missing():
         source="",
         label_names=[],
         verdicts=None,
-        given=None,
+        labels=None,
         named=[],
         columns=[],
         read=cells,

@@ -3,7 +3,7 @@
 import os
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,28 +33,39 @@ def label_columns(table: Table, split: Split, problems: list[Problem], *, all_kn
     for c, name in enumerate(names):
         cells = table.columns[name].texts
         words = [fold(text) for text in cells.different]
-        known = label_words(words, split.yes, split.no) or label_words({*words} - MISSING, split.yes, split.no)
-        if known is None and (some := two_languages(words)):
-            raise DataFileError(f"{place(None, name)}: it holds {some}.")
-        found = [(known or LABEL_WORDS).get(word, -1 if word in MISSING else None) for word in words]
+        values = _label_values(name, words, split)
         if split.empty_is == "no":
-            found = [0 if word in MISSING else label for word, label in zip(words, found, strict=True)]
+            values = [0 if word in MISSING else label for word, label in zip(words, values, strict=True)]
             n_empty = n_empty + np.isin(cells.codes, [code for code, word in enumerate(words) if word in MISSING])
-        for code, (text, label) in enumerate(zip(cells.different, found, strict=True)):
-            why = "the label is missing; fill it in or drop the row" if label == -1 and all_known else ""
-            if label is None:
-                why = f"{shorten(text)!r} is not a label; write 0, 1 or nothing (--label-list is for lists of labels)"
-            if why:
-                problems.append(Problem(name, np.flatnonzero(cells.codes == code), text, True, why))
-        labels[:, c] = np.array([-1 if label is None else label for label in found] or [0])[cells.codes]
-    if said := about_crosses(labels == CROSS):
-        table.notes.append(f"{said} (--mask FILE names rows that are unlabelled)")
+        problems += _label_problems(name, cells, values, all_known)
+        labels[:, c] = np.array([-1 if label is None else label for label in values] or [0])[cells.codes]
+    if note := about_crosses(labels == CROSS):
+        table.notes.append(f"{note} (--mask FILE names rows that are unlabelled)")
     table.notes += about_empty_rows(int((n_empty == len(names)).sum()), table.n_rows)
-    crosses, (labels, mixed) = labels == CROSS, plain_labels(labels)
+    crosses = labels == CROSS
+    labels, mixed = plain_labels(labels)
     if mixed is not None and not problems:
         where = f", {table.unit} {table.lines[crosses[:, mixed].argmax()]}{place(column=names[mixed])}"
         raise DataFileError(f"{where}: crosses (x) are mixed with 0, 1, yes or no; use one form.")
     return labels
+
+
+def _label_values(name: str, words: Sequence[str], split: Split) -> list[int | None]:
+    """Return the label that each word of a column means, -1 for a missing one, and None for another text."""
+    labels = label_words(words, split.yes, split.no) or label_words({*words} - MISSING, split.yes, split.no)
+    if labels is None and (languages := two_languages(words)):
+        raise DataFileError(f"{place(None, name)}: it holds {languages}.")
+    return [(labels or LABEL_WORDS).get(word, -1 if word in MISSING else None) for word in words]
+
+
+def _label_problems(name: str, cells: Texts, values: Sequence[int | None], all_known: bool) -> Iterator[Problem]:
+    """Yield the cells of a column that hold no label; with `all_known` those whose label is missing too."""
+    for code, (text, label) in enumerate(zip(cells.different, values, strict=True)):
+        why = "the label is missing; fill it in or drop the row" if label == -1 and all_known else ""
+        if label is None:
+            why = f"{shorten(text)!r} is not a label; write 0, 1 or nothing (--label-list is for lists of labels)"
+        if why:
+            yield Problem(name, np.flatnonzero(cells.codes == code), text, True, why)
 
 
 def about_empty_rows(n_empty: int, n_rows: int) -> list[str]:
@@ -87,8 +98,8 @@ def similar_names(counts: Mapping[str, int]) -> list[str]:
         long = [] if re.search(r"\d", key) else re.finditer(rf"\w{{{LEAST_LETTERS},}}", key)
         places = [place for word in long for place in range(*word.span())]
         spellings = [key, *(key[:place] + key[place + 1 :] for place in places)]
-        if (other := next((known[spelling] for spelling in spellings if spelling in known), None)) is not None:
-            pairs.append(f"{shorten(other)!r} ({counts[other]}) and {shorten(name)!r} ({counts[name]})")
+        if (twin := next((known[spelling] for spelling in spellings if spelling in known), None)) is not None:
+            pairs.append(f"{shorten(twin)!r} ({counts[twin]}) and {shorten(name)!r} ({counts[name]})")
         known = dict.fromkeys(spellings, name) | known
     if not pairs:
         return []
@@ -106,10 +117,10 @@ def listed_labels(
     """
     no_label = lists.no_label
     tags = [[lists.tags(text) for text in column.different] for column in columns]
-    n_codes = len(set().union(*(found for column in tags for found in column)) - {no_label})
+    n_codes = len(_names_of(tags, no_label))
     if not roles.cut.is_whole:
-        tags = [[{tag if tag == no_label else roles.cut(tag) for tag in found} for found in column] for column in tags]
-    names = sorted(set().union(*(found for column in tags for found in column)) - {no_label})
+        tags = [[{tag if tag == no_label else roles.cut(tag) for tag in cell} for cell in column] for column in tags]
+    names = sorted(_names_of(tags, no_label))
     notes = roles.cut.note(n_codes, len(names))
     if not names:
         raise DataFileError(": its column of lists contains no label; give another column.")
@@ -117,19 +128,30 @@ def listed_labels(
         raise DataFileError(f": {len(names)} labels are more than max_features; check the separator.")
     check_table(path, len(columns[0]) * len(columns), len(names), form)
     targets = []
-    for column, found in zip(columns, tags, strict=True):
-        for code, given in enumerate(found):
-            if no_label in given and len(given) > 1:
-                both = f"{shorten(str(no_label))!r} (--no-label) and {shorten(min(given - {no_label}))!r}"
-                row = int(np.argmax(column.codes == code))
-                raise DataFileError(f"{place(row=row)}: it has both {both}; correct the cell or the option.")
-        target = indicator([given - {no_label} for given in found], names)
-        is_empty = np.array([not given for given in found])
+    for column, cells in zip(columns, tags, strict=True):
+        _check_no_label(column, cells, no_label)
+        target = indicator([cell - {no_label} for cell in cells], names)
+        is_empty = np.array([not cell for cell in cells])
         target[is_empty] = -1 if roles.empty_is == "unknown" else 0
         if roles.empty_is == "no":
             notes += about_empty_rows(int(is_empty[column.codes].sum()), len(column))
         targets.append(target[column.codes])
     return targets, names, notes
+
+
+def _names_of(tags: Iterable[Iterable[set[str]]], no_label: str | None) -> set[str]:
+    """Return the names of all labels in the cells of some columns."""
+    names: set[Any] = set().union(*(cell for column in tags for cell in column))
+    return names - {no_label}
+
+
+def _check_no_label(column: Texts, cells: Iterable[set[str]], no_label: str | None) -> None:
+    """Raise if a cell has labels beside the word for no label."""
+    for code, cell in enumerate(cells):
+        if no_label in cell and len(cell) > 1:
+            pair = f"{shorten(str(no_label))!r} (--no-label) and {shorten(min(cell - {no_label}))!r}"
+            row = int(np.argmax(column.codes == code))
+            raise DataFileError(f"{place(row=row)}: it has both {pair}; correct the cell or the option.")
 
 
 def check_table(path: Path_, n_rows: int, n_labels: int, form: Form) -> None:

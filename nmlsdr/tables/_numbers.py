@@ -100,6 +100,7 @@ GROUPED = {
     ".": re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+", re.ASCII),
     ",": re.compile(rf"[+-]?(?:[1-9]\d{{0,2}}(,\d{{3}})+|{_INDIAN})", re.ASCII),
 }
+_OTHER_MARK = {".": ",", ",": "."}
 #: So many different decimals that all have exactly three digits by chance are rare: of ten, one ends in a zero.
 FEW_GROUPED = 22
 
@@ -118,10 +119,10 @@ def decimal_mark(text: str) -> str | None:
         return "." if text.rindex(".") > text.rindex(",") else ","
     if not point and not comma:
         return None
-    mark, other = (".", ",") if point else (",", ".")
+    mark = "." if point else ","
     if GROUPED[mark].fullmatch(plain_text(text)) is None:
         return mark
-    return other if point + comma > 1 else None
+    return _OTHER_MARK[mark] if point + comma > 1 else None
 
 
 def usual_decimal(columns: Iterable[Mapping[str, int]]) -> str | None:
@@ -191,7 +192,7 @@ def _points(
 ) -> tuple[Notation, str]:
     """Decide whether the only mark of a column, a point or a comma, is a decimal mark or stands between thousands."""
     decimals = Notation(mark, "")
-    between = Notation({".": ",", ",": "."}[mark], mark)
+    between = Notation(_OTHER_MARK[mark], mark)
     marked = [plain_text(text) for text in texts if mark in text]
     if not all(map(GROUPED[mark].fullmatch, marked)):
         return decimals, ""
@@ -200,21 +201,44 @@ def _points(
     texts = list(every())
     marked = [plain_text(text) for text in texts if mark in text]
     bare = [abs(float(plain_text(text))) for text in texts if mark not in text]
+    notation = _notation_by_size(marked, bare, mark, usual)
+    if notation is not None:
+        return notation, ""
+    notation = between if (usual or ".") != mark else decimals
+    return notation, _doubt_on_marks(min(marked), mark, usual, notation == decimals)
+
+
+def _notation_by_size(marked: Sequence[str], bare: Sequence[float], mark: str, usual: str | None) -> Notation | None:
+    """Return the notation that the numbers without the mark leave possible; None if they leave both.
+
+    Parameters
+    ----------
+    marked : sequence of str
+        The numbers with the mark, each with groups of three digits behind it.
+    bare : sequence of float
+        The absolute values of the other numbers.
+    mark, usual : str
+        As in `_points`.
+    """
     largest = max(bare, default=0.0)
     if bare and largest < 1000 and (usual is None or len(marked) >= FEW_GROUPED):
-        return between, ""  # decimals would be written 987.000 too
+        return Notation(_OTHER_MARK[mark], mark)  # decimals would be written 987.000 too
     # Spanish writes 1234, but 12.345.
     spanish = 1000 <= largest < 10_000 and all(len(text.strip("+-")) >= len("10.000") for text in marked)
     if (largest >= 1000 and not spanish) or (usual == mark and (spanish or not bare)):
-        return decimals, ""
-    found = between if (usual or ".") != mark else decimals
+        return Notation(mark, "")
+    return None
+
+
+def _doubt_on_marks(example: str, mark: str, usual: str | None, is_decimal: bool) -> str:
+    """Return in words how numbers with a mark are read, and what to do if the mark means something else."""
     marks = MARK_NAMES[mark]
-    other = "stand between thousands" if found == decimals else "are decimal marks"
-    advice = f"give --{'thousands' if found == decimals else 'decimal'} {mark}"
+    meaning = "stand between thousands" if is_decimal else "are decimal marks"
+    advice = f"give --{'thousands' if is_decimal else 'decimal'} {mark}"
     if usual == mark:  # the option would concern the other columns as well
         advice = f"write the numbers without {marks}"
-    read = "decimals" if found == decimals else "thousands"
-    return found, f"numbers such as {min(marked)!r} are read as {read}; if their {marks} {other}, {advice}"
+    reading = "decimals" if is_decimal else "thousands"
+    return f"numbers such as {example!r} are read as {reading}; if their {marks} {meaning}, {advice}"
 
 
 def own_notation(numbers: Sequence[str], otherwise: Notation) -> Notation:
@@ -227,7 +251,7 @@ def own_notation(numbers: Sequence[str], otherwise: Notation) -> Notation:
     [',', '.', '.']
     """
     values = {notation: tuple(map(number_reader(notation), numbers)) for notation in NOTATIONS}
-    fitting = {notation: found for notation, found in values.items() if None not in found}
+    fitting = {notation: numbers_read for notation, numbers_read in values.items() if None not in numbers_read}
     return next(iter(fitting)) if len({*fitting.values()}) == 1 else otherwise
 
 

@@ -42,7 +42,7 @@ class Parts(NamedTuple):
     """What a text of a number consists of: digits and marks, a sign or nothing, and its unit or nothing.
 
     sign: <, >, ~ or BETWEEN; place: where digits and marks begin and end; a minus sign of the number may stand
-    elsewhere; more: the end of a range, or a second number with a smaller unit; is_rare: it is a number only in a
+    elsewhere; second_number: the end of a range, or a number with a smaller unit; is_rare: it is a number only in a
     column with other ones.
     """
 
@@ -50,18 +50,18 @@ class Parts(NamedTuple):
     sign: str
     unit: str
     place: tuple[int, int]
-    more: "Parts | None" = None
+    second_number: "Parts | None" = None
     is_rare: bool = False
 
     @property
     def all(self) -> "list[Parts]":
         """The parts of each of its numbers."""
-        return [self] if self.more is None else [self, self.more]
+        return [self] if self.second_number is None else [self, self.second_number]
 
     @property
     def is_plain(self) -> bool:
         """Whether it is one number without a sign."""
-        return not self.sign and self.more is None and self.number[0] not in "+-"
+        return not self.sign and self.second_number is None and self.number[0] not in "+-"
 
     def moved(self, start: int) -> "Parts":
         """Return the parts of a text that begins later."""
@@ -111,40 +111,73 @@ def split_number(text: str) -> Parts | None:
     if is_number(text):
         return Parts(plain_text(text), "", "", (0, len(text)))
     if text[-1:] in (")", "-") and _NEGATIVE.fullmatch(text):
-        parts = split_number(text[text[0] == "(" : -1])
-        if parts is None or not parts.is_plain:
-            return None
-        return parts.moved(text[0] == "(")._replace(number=f"-{parts.number}", is_rare=True)
+        return _negative_parts(text)
     match = _match(text)
     if match is None or not is_number(match["number"]):
         return None
-    number = match["number"]
     unit = (match["before"] or "") + (match["unit"] or "")
-    sign = _SIGNS[match["sign"].lower()] if match["sign"] else ">" if match["plus"] else ""
-    if (re.match(r"0\d", number) and (unit or match["last"])) or (match["minus"] and match["later"]):
-        return None
-    if match["minus"] == "+" and " " in number:  # a phone number
+    if _is_code(match, unit):
         return None
     minus = "-" if "-" in (match["minus"], match["later"]) else ""
-    found = Parts(minus + number, sign, unit_of(unit), match.span("number"))
+    sign = _sign_of(match)
+    is_rare = sign == "~" and match["sign"][0].isalpha()
+    parts = Parts(minus + match["number"], sign, unit_of(unit), match.span("number"), is_rare=is_rare)
+    compound = _with_second_number(text, match, parts)
+    if compound is not None:
+        return compound
+    return None if match["last"] or _is_no_unit(parts.unit) else parts
+
+
+def _negative_parts(text: str) -> Parts | None:
+    """Return the parts of a negative number in parentheses or with its minus sign behind it: (5) and 5-."""
+    start = int(text[0] == "(")
+    parts = split_number(text[start:-1])
+    if parts is None or not parts.is_plain:
+        return None
+    return parts.moved(start)._replace(number=f"-{parts.number}", is_rare=True)
+
+
+def _sign_of(match: re.Match[str]) -> str:
+    """Return the sign of comparison of a number; empty if it has none."""
+    if match["sign"]:
+        return _SIGNS[match["sign"].lower()]
+    return ">" if match["plus"] else ""
+
+
+def _is_code(match: re.Match[str], unit: str) -> bool:
+    """Whether digits belong to a code: a zero in front of a number with a unit, two signs, or a phone number."""
+    number = match["number"]
+    if re.match(r"0\d", number) and (unit or match["last"]):
+        return True
+    if match["minus"] and match["later"]:
+        return True
+    return match["minus"] == "+" and " " in number
+
+
+def _with_second_number(text: str, match: re.Match[str], parts: Parts) -> Parts | None:
+    """Return the parts of a range or of a sum such as "1 year 7 months"; None for another text."""
     later = _LATER.fullmatch(match["unit"] or "")
-    if later or match["last"]:
-        start = match.start("unit") + later.start("later") if later else match.start("last")
-        last = split_number(text[start:])
-        if last is not None and last.is_plain and found.is_plain and match.start("number") == 0:
-            if not later:
-                return found._replace(sign=BETWEEN, unit=last.unit, more=last.moved(start), is_rare=True)
-            unit = unit_of(later["unit"])
-            sizes = measures(unit)
-            smaller = measures(last.unit)
-            if any(smaller.get(dimension, size) < size for dimension, size in sizes.items()):
-                return found._replace(unit=unit, more=last.moved(start))
-    rest = _DIGITS.sub("", found.unit)
-    if match["last"] or (unit and (any(map(str.isdecimal, rest)) or _CALENDAR.search(found.unit))):  # such as 5/2020
+    if later is None and not match["last"]:
         return None
-    if found.unit in _TABLE["not_units"] or (found.unit[:1] in (*POWERS,) and not measures(found.unit)):
+    start = match.start("last") if later is None else match.start("unit") + later.start("later")
+    second = split_number(text[start:])
+    if second is None or not (second.is_plain and parts.is_plain) or match.start("number") != 0:
         return None
-    return found._replace(is_rare=sign == "~" and match["sign"][0].isalpha())
+    if later is None:
+        return parts._replace(sign=BETWEEN, unit=second.unit, second_number=second.moved(start), is_rare=True)
+    unit = unit_of(later["unit"])
+    sizes = measures(unit)
+    smaller = measures(second.unit)
+    if any(smaller.get(dimension, size) < size for dimension, size in sizes.items()):
+        return parts._replace(unit=unit, second_number=second.moved(start))
+    return None
+
+
+def _is_no_unit(unit: str) -> bool:
+    """Whether a text behind a number is no unit: digits that no unit has, such as 5/2020, a month, or a power."""
+    if unit and (any(map(str.isdecimal, _DIGITS.sub("", unit))) or _CALENDAR.search(unit)):
+        return True
+    return unit in _TABLE["not_units"] or (unit[:1] in (*POWERS,) and not measures(unit))
 
 
 def word_before(text: str) -> str:
@@ -181,20 +214,20 @@ def _last_unit(match: re.Match[str], start: int = 0) -> tuple[int, str]:
 
 def forms_of(texts: Sequence[str], shapes: Coded) -> Forms:
     """Return the forms of texts of these shapes."""
-    found, codes = shapes
-    parts = [split_number(shape) for shape in found]
-    odd = {code: _match(found[code]) for code, part in enumerate(parts) if part is None or _DIGIT.search(part.unit)}
+    different, codes = shapes
+    parts = [split_number(shape) for shape in different]
+    odd = {code: _match(different[code]) for code, part in enumerate(parts) if part is None or _DIGIT.search(part.unit)}
     units = {code: _last_unit(match) for code, match in odd.items() if match is not None}
     # The digits of a unit are its own.
     ends = {code: end for code, (end, unit) in units.items() if _DIGIT.search(unit) and not re.search(r"/\d+/", unit)}
     if not ends:
-        return Forms(found, parts, codes)
-    forms = [found[code] for code in codes.tolist()]
+        return Forms(different, parts, codes)
+    forms = [different[code] for code in codes.tolist()]
     for code, rows in rows_of(codes, [*ends]):
         for row in rows.tolist():
-            forms[row] = found[code][: ends[code]] + texts[row][ends[code] :]
-    found, codes = coded(forms)
-    return Forms(found, [split_number(form) for form in found], codes)
+            forms[row] = different[code][: ends[code]] + texts[row][ends[code] :]
+    different, codes = coded(forms)
+    return Forms(different, [split_number(form) for form in different], codes)
 
 
 def unit_of(text: str) -> str:
@@ -238,8 +271,8 @@ def measures(unit: str) -> dict[str, float]:
 
 def _shared_dimension(units: Iterable[str]) -> str | None:
     """Return the dimension in which all of some units can be converted; None if they have none."""
-    found = [set(measures(unit)) for unit in units]
-    return min(set.intersection(*found), default=None) if found else None
+    dimensions = [set(measures(unit)) for unit in units]
+    return min(set.intersection(*dimensions), default=None) if dimensions else None
 
 
 class Units(NamedTuple):
@@ -258,6 +291,32 @@ class Units(NamedTuple):
 NO_UNITS = Units({}, (), "")
 
 
+def _unit_counts(parts: Iterable[tuple[Parts, int]]) -> tuple[Counter[str], Counter[str], bool]:
+    """Return how often each unit and each sign occurs, and whether a number is the sum of two."""
+    counts = Counter[str]()
+    signs = Counter[str]()
+    is_sum = False
+    for part, count in parts:
+        counts[part.unit] += count
+        signs[part.sign] += count
+        if part.second_number is not None and part.sign != BETWEEN:
+            counts[part.second_number.unit] += count
+            is_sum = True
+    return counts, signs, is_sum
+
+
+def _treatment(n_units: int, unit: str, is_separate: bool) -> str:
+    """Return in words what becomes of several units; empty for a single one."""
+    if is_separate:
+        return ", kept beside the number"
+    return f", converted to {unit!r}" if n_units > 1 else ""
+
+
+def _are_fractions(units: Iterable[str]) -> bool:
+    """Whether all units are divisors from 1 to 12, which may be months."""
+    return all(re.fullmatch(r"/([1-9]|1[0-2])", unit) for unit in units)
+
+
 def find_units(parts: Iterable[tuple[Parts, int]]) -> Units | None:
     """Return how the numbers of a column are read; None if they have more than four units.
 
@@ -269,15 +328,7 @@ def find_units(parts: Iterable[tuple[Parts, int]]) -> Units | None:
     parts : iterable of (Parts, int)
         Numbers, and how often each occurs.
     """
-    counts = Counter[str]()
-    signs = Counter[str]()
-    is_sum = False
-    for part, count in parts:
-        counts[part.unit] += count
-        signs[part.sign] += count
-        if part.more is not None and part.sign != BETWEEN:
-            counts[part.more.unit] += count
-            is_sum = True
+    counts, signs, is_sum = _unit_counts(parts)
     n_bare = counts.pop("", 0)
     order = sorted(counts, key=lambda unit: (-counts[unit], unit))
     dimension = _shared_dimension(order)
@@ -295,16 +346,15 @@ def find_units(parts: Iterable[tuple[Parts, int]]) -> Units | None:
         notes.insert(0, f"the mark {units} behind numbers is left out")
         factors[""] = 1.0
     elif n_units:
-        is_kept = n_units > 1 and dimension is None
-        how = ", kept beside the number" if is_kept else f", converted to {order[0]!r}" if n_units > 1 else ""
-        notes.insert(0, f"unit {units}{how}")
-        marks += factors if is_kept else []
+        is_separate = n_units > 1 and dimension is None
+        notes.insert(0, f"unit {units}{_treatment(n_units, order[0], is_separate)}")
+        marks += factors if is_separate else []
     if n_bare and n_units and not is_mark:
         factors[""] = 1.0
         marks += [WITHOUT] * (n_units > 1)
         doubt = f"{n_bare} without a unit are read as {order[0]!r}" + ", with a feature of their own" * (n_units > 1)
         notes.append(doubt)
-    if n_units > 1 and all(re.fullmatch(r"/([1-9]|1[0-2])", unit) for unit in order):
+    if n_units > 1 and _are_fractions(order):
         doubt = f"texts such as '7{order[0]}' are read as fractions; if they are days of months, write the year too"
         notes.append(doubt)
     return Units(factors, tuple(marks), "; ".join(notes), doubt)
@@ -344,7 +394,7 @@ def read_quantities(
     [[12.5, 0.0], [0.85, 1.0], [nan, nan], [nan, nan]]
     """
     read = number_reader(notation)
-    found = np.full((len(texts), 1 + len(marks)), np.nan)
+    quantities = np.full((len(texts), 1 + len(marks)), np.nan)
 
     def values(part: Parts, texts: list[str]) -> NDArray[np.float64]:
         numbers = plain_text("\n".join(part.of(texts)))
@@ -359,12 +409,12 @@ def read_quantities(
     known = [code for code, parts in enumerate(forms.parts) if parts is not None and all(map(is_known, parts.all))]
     for code, rows in rows_of(forms.codes, known):
         parts: Any = forms.parts[code]
-        those = [texts[row] for row in rows.tolist()]
-        number, *more = [values(part, those) for part in parts.all]
-        for other in more:
-            middle = np.where(number < other, (number + other) / 2, np.nan)
-            number = middle if parts.sign == BETWEEN else number + other
-        found[rows, 0] = number
-        found[rows, 1:] = [mark in (parts.sign, parts.unit or WITHOUT) for mark in marks]
-    found[np.isnan(found[:, 0])] = np.nan
-    return found
+        form_texts = [texts[row] for row in rows.tolist()]
+        number, *second_numbers = [values(part, form_texts) for part in parts.all]
+        for second in second_numbers:
+            middle = np.where(number < second, (number + second) / 2, np.nan)
+            number = middle if parts.sign == BETWEEN else number + second
+        quantities[rows, 0] = number
+        quantities[rows, 1:] = [mark in (parts.sign, parts.unit or WITHOUT) for mark in marks]
+    quantities[np.isnan(quantities[:, 0])] = np.nan
+    return quantities

@@ -169,36 +169,41 @@ def differences(
 
     The parameters are those of `profile_of`, the profile at the fit, and the probability that chance explains.
     """
-    found = list[str]()
-    now = profile_of(column, cells, values, how)
+    facts = list[str]()
+    new = profile_of(column, cells, values, how)
     values = values[~np.isnan(values)]
-    is_closed = column.kind in ("yes/no", "category") and was.missing == 0 < now.missing
-    if is_closed or _is_more(was.missing, now.missing, was.n_rows, now.n_rows, rare):
-        found.append(f"{_percent(now.missing)} of the rows have no known value, {_percent(was.missing)} at the fit")
-    limit = SHIFT + NOISE / max(1.0, now.n_known) ** 0.5
+    is_closed = column.kind in ("yes/no", "category") and was.missing == 0 < new.missing
+    if is_closed or _is_more(was.missing, new.missing, was.n_rows, new.n_rows, rare):
+        facts.append(f"{_percent(new.missing)} of the rows have no known value, {_percent(was.missing)} at the fit")
+    limit = SHIFT + NOISE / max(1.0, new.n_known) ** 0.5
     is_elsewhere = False
-    if was.quantiles and now.quantiles:
+    if was.quantiles and new.quantiles:
         is_elsewhere = abs(shift(was.quantiles, values)) > limit + 2 * abs(was.drift)
-        median = f"the median is {now.quantiles[3]:.4g}, {was.quantiles[3]:.4g} at the fit"
-        found += [median] if is_elsewhere else _far_values(column, was, values, rare)
-    level = next(iter(now.shares), "")
-    if column.kind == "category" and now.shares.get(level) == 1 and limit < 1 - was.shares.get(level, 1):
-        return found, is_elsewhere, f"all rows have {column.levels[level]!r}, {_percent(was.shares[level])} at the fit"
-    for form in sorted(was.shares.keys() | (now.shares.keys() if was.quantiles else ())):
+        median = f"the median is {new.quantiles[3]:.4g}, {was.quantiles[3]:.4g} at the fit"
+        facts += [median] if is_elsewhere else _far_values(column, was, values, rare)
+    level = next(iter(new.shares), "")
+    if column.kind == "category" and new.shares.get(level) == 1 and limit < 1 - was.shares.get(level, 1):
+        return facts, is_elsewhere, f"all rows have {column.levels[level]!r}, {_percent(was.shares[level])} at the fit"
+    facts += _shifted_shares(column, was, new, limit, rare)
+    new_units = tuple(form for form in new.shares.keys() - was.shares.keys() if form.startswith(("'", '"')))
+    if column.factors and any(fact.startswith(new_units) for fact in facts):
+        facts.append("units are converted to those of the fit")
+    if was.rare:
+        facts += _unseen_rare(column, was, new, cells, how, rare)
+    elif column.kind in WORDED and not column.has_other:
+        facts += _unseen(column, was, new, cells, how, rare)
+    return facts, is_elsewhere, ""
+
+
+def _shifted_shares(column: Any, was: Profile, new: Profile, limit: float, rare: float) -> Iterator[str]:
+    """Say which levels, items, words or forms are much more or less frequent than at the fit."""
+    for form in sorted(was.shares.keys() | (new.shares.keys() if was.quantiles else ())):
         before = was.shares.get(form, 0.0)
-        after = now.shares.get(form, 0.0)
-        is_new = bool(was.quantiles) and _is_more(before, after, was.n_known, now.n_known, rare)
+        after = new.shares.get(form, 0.0)
+        is_new = bool(was.quantiles) and _is_more(before, after, was.n_known, new.n_known, rare)
         if is_new or abs(after - before) > limit:
             shown = repr(shorten(column.levels.get(form, form), 30)) if column.kind in WORDED else form
-            found.append(f"{shown} in {_percent(after)} of the cells, {_percent(before)} at the fit")
-    new_units = tuple(form for form in now.shares.keys() - was.shares.keys() if form.startswith(("'", '"')))
-    if column.factors and any(fact.startswith(new_units) for fact in found):
-        found.append("units are converted to those of the fit")
-    if was.rare:
-        found += _unseen_rare(column, was, now, cells, how, rare)
-    elif column.kind in WORDED and not column.has_other:
-        found += _unseen(column, was, now, cells, how, rare)
-    return found, is_elsewhere, ""
+            yield f"{shown} in {_percent(after)} of the cells, {_percent(before)} at the fit"
 
 
 def _percent(share: float) -> str:

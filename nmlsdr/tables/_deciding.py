@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._checks.words import MISSING, fold, names_rows, trim, yes_no
 from .._errors import InputError, plural, shorten
@@ -234,30 +235,41 @@ class Deciding:
         notation = Notation(reading.column.decimal, reading.column.thousands)
         numbers = Counter[str]() if isinstance(facts.cells, Numbers) else facts.numbers
         has_comma = any("," in number for number in numbers)
-        seen = ["decimal commas"] * (notation.decimal == "," and (has_comma or notation.thousands != ""))
-        seen += [f"{MARK_NAMES.get(notation.thousands)} between thousands"] * (notation.thousands != "")
-        seen += [text for text in (reading.units.note, reading.doubt) if text]
+        notes = ["decimal commas"] * (notation.decimal == "," and (has_comma or notation.thousands != ""))
+        notes += [f"{MARK_NAMES.get(notation.thousands)} between thousands"] * (notation.thousands != "")
+        notes += [text for text in (reading.units.note, reading.doubt) if text]
         if any(map(LEADING_ZEROS.fullmatch, numbers)):
-            seen.append("leading zeros; if these are codes, give --one-hot")
+            notes.append("leading zeros; if these are codes, give --one-hot")
         marked = (number for number, count in facts.marked().items() if count)
         unmarked = self.choices.decimal is None and not any("." in number or "," in number for number in marked)
         is_plain = facts.n_known == self.n_rows and not (column.factors or column.marks)
         if is_plain and self.n_distinct_rows >= LEAST_COUNTED:
-            trial = Plan((column,), tuple(self.missing))
-            values = trial.encode({facts.name: facts.cells}, self.n_rows, [])[:, 0]  # NaN for what is an error later
-            whole = np.unique(values)
-            n_whole = len(whole) if (whole == np.rint(whole)).all() else 0
-            if n_whole == self.n_distinct_rows:
-                first = whole[0]
-                last = whole[-1]
-                years = YEARS[0] <= first and last <= YEARS[1]
-                if last - first == len(whole) - 1 and not years:  # in any order: exports are sorted
-                    return Column(facts.name, "identifier", "counts the rows")
-            if n_whole >= NEARLY * self.n_distinct_rows and self._is_likely(facts.name) == 2:
-                return Column(facts.name, "identifier", f"its name, its place, and {n_whole} different whole numbers")
-            if n_whole == self.n_distinct_rows:
-                seen.append("a different whole number in every row; if it names the rows, give --id")
-        return replace(column, reason=self._reason(seen, facts), unmarked=unmarked)
+            whole = self._whole_numbers(facts, column)
+            if (reason := self._identifier_reason(facts.name, whole)) is not None:
+                return Column(facts.name, "identifier", reason)
+            if len(whole) == self.n_distinct_rows:
+                notes.append("a different whole number in every row; if it names the rows, give --id")
+        return replace(column, reason=self._reason(notes, facts), unmarked=unmarked)
+
+    def _whole_numbers(self, facts: Facts, column: Column) -> NDArray[np.float64]:
+        """Return the different numbers of a column in ascending order; none if one is not whole."""
+        trial = Plan((column,), tuple(self.missing))
+        values = trial.encode({facts.name: facts.cells}, self.n_rows, [])[:, 0]  # NaN for what is an error later
+        numbers = np.unique(values)
+        return numbers if (numbers == np.rint(numbers)).all() else numbers[:0]
+
+    def _identifier_reason(self, name: str, whole: NDArray[np.float64]) -> str | None:
+        """Return why a column with these different whole numbers is an identifier; None if it is none."""
+        n_whole = len(whole)
+        if n_whole == self.n_distinct_rows:
+            first = whole[0]
+            last = whole[-1]
+            are_years = YEARS[0] <= first and last <= YEARS[1]
+            if last - first == n_whole - 1 and not are_years:  # in any order: exports are sorted
+                return "counts the rows"
+        if n_whole >= NEARLY * self.n_distinct_rows and self._is_likely(name) == 2:
+            return f"its name, its place, and {n_whole} different whole numbers"
+        return None
 
     def _date(self, facts: Facts, reading: Reading) -> Column:
         texts = (facts.column.different[code] for code in np.flatnonzero(facts.is_known & facts.is_word))

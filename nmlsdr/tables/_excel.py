@@ -51,11 +51,15 @@ class ExcelFile:
                 raise DataFileError(f": it has no sheet {form.sheet!r}; choose {', '.join(titles[:10])}.")
             known = {*(asked or ())}
             sheets = [_Sheet(book[title], known) for title in ([form.sheet] if form.sheet else titles)]
-            sheet = max(sheets, key=lambda one: (len(known & {*one.names}), bool(one.names)))  # the first of equals
-            others = ", ".join(repr(title) for title in titles if title != sheet.title)
+            sheet = max(
+                sheets, key=lambda sheet: (len(known & {*sheet.names}), bool(sheet.names))
+            )  # the first of equals
+            other_titles = ", ".join(repr(title) for title in titles if title != sheet.title)
             if len(sheets) > 1:
-                self.notes.append(f"of {len(sheets)} sheets {sheet.title!r} is read; --sheet names another ({others})")
-            self._more = f", or name another sheet with --sheet ({others})" if len(sheets) > 1 else ""
+                self.notes.append(
+                    f"of {len(sheets)} sheets {sheet.title!r} is read; --sheet names another ({other_titles})"
+                )
+            self._other_sheets = f", or name another sheet with --sheet ({other_titles})" if len(sheets) > 1 else ""
             if not sheet.names:
                 raise DataFileError(": its sheet is empty; it needs a row with the names of the columns.")
             for number, row in sheet.above:
@@ -74,17 +78,10 @@ class ExcelFile:
         numbers = list[int]()
         last = deque[list[Any]](maxlen=MOST_LAST)
         width = len(self.names)
-        n_cells = 0
         n_below = 0
         blank = 0
-        allowed = allowance(self.path, self._max_bytes)
         with foreign_bytes(self.path, *UNREADABLE):
-            for number, row in self._rows:
-                if number > MOST_ROWS:
-                    raise DataFileError(f": it has row numbers above {MOST_ROWS}, the last of a sheet; save it again.")
-                n_cells += len(row)
-                if 8 * n_cells > allowed:
-                    raise too_large(self.path, "holds cells that fill", self._max_bytes)
+            for number, row in self._bounded_rows():
                 if all(cell is None for cell in row):
                     blank = blank or number
                     continue
@@ -94,8 +91,8 @@ class ExcelFile:
                 if blank:
                     raise DataFileError(f"{place(row=blank - 1)}: the row is blank, and rows follow it; remove it.")
                 if any(cell is not None for cell in row[width:]):
-                    what = f"{len(row)} cells, but the names of columns are {width}; complete the first row{self._more}"
-                    raise DataFileError(f"{place(row=number - 1)}: {what}.")
+                    width_error = f"{len(row)} cells, but the names of columns are {width}; complete the first row"
+                    raise DataFileError(f"{place(row=number - 1)}: {width_error}{self._other_sheets}.")
                 numbers.append(number)
                 last.append(row)
                 for j, column in places:
@@ -104,9 +101,21 @@ class ExcelFile:
         numbers = numbers[: len(numbers) - n_last]
         if n_below or n_last:
             self.notes.append(BELOW.format("row", max(numbers, default=1)))
-        found = {name: typed_column(columns.pop(name)[: len(numbers)]) for name in split.wanted}
+        typed_columns = {name: typed_column(columns.pop(name)[: len(numbers)]) for name in split.wanted}
         lines = np.array(numbers, np.int64)
-        return Table(len(lines), found, lines, unit="row", notes=self.notes, renamed=self.renamed)
+        return Table(len(lines), typed_columns, lines, unit="row", notes=self.notes, renamed=self.renamed)
+
+    def _bounded_rows(self) -> Iterator[tuple[int, list[Any]]]:
+        """Yield the rows with their numbers; raise if they are more, or fill more bytes, than allowed."""
+        n_cells = 0
+        n_bytes = allowance(self.path, self._max_bytes)
+        for number, row in self._rows:
+            if number > MOST_ROWS:
+                raise DataFileError(f": it has row numbers above {MOST_ROWS}, the last of a sheet; save it again.")
+            n_cells += len(row)
+            if 8 * n_cells > n_bytes:
+                raise too_large(self.path, "holds cells that fill", self._max_bytes)
+            yield number, row
 
 
 class _Sheet:
@@ -149,8 +158,8 @@ def _around(form: str) -> tuple[str, str]:
     """Return what a format shows before and behind a number, where it is a known unit or currency."""
     plain = re.sub(r"\[\$([^-\]]*)[^\]]*\]", r"\1", form.split(";")[0])
     match = FORMAT.fullmatch(re.sub(r'["\\]|[_*].', "", plain))
-    found = ("", "") if match is None else (match[1].strip(), match[2].strip())
-    return found if measures(unit_of("".join(found))) else ("", "")
+    affixes = ("", "") if match is None else (match[1].strip(), match[2].strip())
+    return affixes if measures(unit_of("".join(affixes))) else ("", "")
 
 
 def _check_members(path: Path_, form: Form) -> None:

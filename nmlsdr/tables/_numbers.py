@@ -251,7 +251,7 @@ def own_notation(numbers: Sequence[str], otherwise: Notation) -> Notation:
     [',', '.', '.']
     """
     values = {notation: tuple(map(number_reader(notation), numbers)) for notation in NOTATIONS}
-    fitting = {notation: numbers_read for notation, numbers_read in values.items() if None not in numbers_read}
+    fitting = {notation: reading for notation, reading in values.items() if None not in reading}
     return next(iter(fitting)) if len({*fitting.values()}) == 1 else otherwise
 
 

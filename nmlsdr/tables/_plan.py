@@ -195,7 +195,7 @@ class Plan:
         Columns of one name in the file (`renamed` has the names that its reader made) are told apart by their order
         alone, and refused where two of them differ.
         """
-        found = dict[str, list[str]]()
+        column_facts = dict[str, list[str]]()
         moved = []
         alike = dict[str, str]()
         how = (frozenset(self.missing), self.keep_case)
@@ -207,15 +207,15 @@ class Plan:
             if column.kind == "number" and is_sum_of_others(values):
                 facts.append("the last row is the sum of the others; remove it if it is a total")
             if facts:
-                found.setdefault(column.name, []).extend([f"{key!r}: {'; '.join(facts)}"] if key else facts)
+                column_facts.setdefault(column.name, []).extend([f"{key!r}: {'; '.join(facts)}"] if key else facts)
             moved += [column.name] * is_elsewhere
         if names := [name for name, fact in alike.items() if fact]:  # of one ward, and so of its building: said once
-            more = f" (there is one level also in {', '.join(map(repr, names[1:]))})" if names[1:] else ""
-            found.setdefault(names[0], []).append(alike[names[0]] + more)
+            twin_names = f" (there is one level also in {', '.join(map(repr, names[1:]))})" if names[1:] else ""
+            column_facts.setdefault(names[0], []).append(alike[names[0]] + twin_names)
         if twins := [name for name in moved if renamed.get(name) in moved]:
-            what = f"The columns {renamed[twins[0]]!r} and {twins[0]!r} have one name in the file"
-            raise InputError(f"{what}, and seem to have changed places since the fit; give each a name of its own.")
-        return found
+            pair = f"The columns {renamed[twins[0]]!r} and {twins[0]!r} have one name in the file"
+            raise InputError(f"{pair}, and seem to have changed places since the fit; give each a name of its own.")
+        return column_facts
 
     def encode_new(
         self,
@@ -229,11 +229,12 @@ class Plan:
         X = self.encode(columns, n_rows, problems)
         errors, words = new_words(problems, n_rows)
         facts = {} if errors else self.compare(columns, X, absent, renamed)
-        for name, said in words.items():
-            facts.setdefault(name, []).append(said)
-        lines = [f"column {shorten(name, 30)!r}: {'; '.join(found)}" for name, found in facts.items()]
-        if (more := len(lines) - MOST_SHOWN) > 0:
-            lines[MOST_SHOWN:] = [f"{more} more {'columns differ' if more > 1 else 'column differs'} from the fit"]
+        for name, sentence in words.items():
+            facts.setdefault(name, []).append(sentence)
+        lines = [f"column {shorten(name, 30)!r}: {'; '.join(clauses)}" for name, clauses in facts.items()]
+        if (n_hidden := len(lines) - MOST_SHOWN) > 0:
+            verb = "columns differ" if n_hidden > 1 else "column differs"
+            lines[MOST_SHOWN:] = [f"{n_hidden} more {verb} from the fit"]
         return self.fill_in(X), errors, lines
 
     def collapsed(self, X: Features) -> tuple[NDArray[np.float64], list[str]]:
@@ -303,8 +304,8 @@ class Plan:
             for c in self.columns
         ]
         profiles = [[*astuple(profile)] for profile in self.profiles]
-        kept = {**vars(self), "columns": columns, "labels": dict(self.labels), "profiles": profiles}
-        return json.dumps(kept, ensure_ascii=False)
+        contents = {**vars(self), "columns": columns, "labels": dict(self.labels), "profiles": profiles}
+        return json.dumps(contents, ensure_ascii=False)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -321,37 +322,74 @@ class Plan:
 
     def _check(self) -> None:
         """Raise a ValueError if a value, although of the right type, is not what `Deciding` and a fit give."""
-        for c in self.columns:
-            # A length without numbers that fill it would make names until the memory is full.
-            if c.length != (len(c.fill) if c.kind == "vector" else 0) or (c.kind == "vector" and c.length < 2):
-                raise ValueError(f"impossible values of the column {c.name!r}")
-            wide = len(c.feature_names) if FEATURES.get(c.kind) or c.kind in ("JSON", "vector") else 0
-            answers = {"yes/no": ("0", "1"), "date": [*map(str, range(1, 13))]}.get(c.kind, c.levels.values())
-            sound = (c.kind in OTHERS or c.feature_names != []) and {*c.levels.values()} <= {*answers}
-            sound = sound and (c.decimal, c.thousands) in NOTATIONS and len(c.fill) in (0, wide)
-            sound = sound and all(abs(value) < 1e170 for value in c.fill)
-            sound = sound and all(0 < factor < 1e170 for factor in c.factors.values())
-            sound = sound and sorted({*c.words}) == [*c.words] and len(c.words) == len(c.idf)
-            sound = sound and (c.kind == "words" or not c.is_identifier)
-            sound = sound and (c.kind == "words") == bool(c.words) and all(1 <= weight < 100 for weight in c.idf)
-            if not sound or (c.kind == "list" and not c.separator):
-                raise ValueError(f"impossible values of the column {c.name!r}")
+        for column in self.columns:
+            if not _is_sound(column):
+                raise ValueError(f"impossible values of the column {column.name!r}")
         if self.profiles and len(self.profiles) != len([*self._measured(np.empty((0, len(self.feature_names))))]):
             raise ValueError("another number of profiles than of columns")
         for profile in self.profiles:
-            shares = [profile.missing, abs(profile.drift), *profile.shares.values()]
-            sound = bool(np.isfinite(profile.quantiles).all()) and len(profile.quantiles) in (0, len(LEVELS))
-            check_digest(profile.rare)
-            sound = sound and 0 <= profile.n_once <= profile.n_rows
-            if not sound or not 0 <= profile.n_rows < 2**53 or not all(0 <= share <= 1 for share in shares):
-                raise ValueError("impossible shares in a profile")
+            _check_profile(profile)
         if len({c.name for c in self.columns}) < len(self.columns):
             raise ValueError("two columns of one name")
-        if self.labels.keys() - HOW_LABELS.keys() not in _SOURCES:
-            raise ValueError(f"{sorted(self.labels)} of its labels")
-        for name, value in self.labels.items():
-            kind = list[str] if name in ("label_columns", "annotators") else HOW_LABELS.get(name, str)
-            _from_json(value, kind)
+        _check_labels(self.labels)
+
+
+# ---------------------------------------------------------------- plans in files
+
+
+def _is_sound(column: Column) -> bool:
+    """Whether the values of a column are those that `Deciding` and a fit give."""
+    is_vector = column.kind == "vector"
+    # A length without numbers that fill it would make names until the memory is full.
+    if column.length != (len(column.fill) if is_vector else 0) or (is_vector and column.length < 2):
+        return False
+    if column.kind == "list" and not column.separator:
+        return False
+    return _has_sound_levels(column) and _has_sound_numbers(column) and _has_sound_words(column)
+
+
+def _has_sound_levels(column: Column) -> bool:
+    """Whether a column has features if its kind has, and the levels of its kind."""
+    levels = {"yes/no": ("0", "1"), "date": [*map(str, range(1, 13))]}.get(column.kind, column.levels.values())
+    return (column.kind in OTHERS or column.feature_names != []) and {*column.levels.values()} <= {*levels}
+
+
+def _has_sound_numbers(column: Column) -> bool:
+    """Whether the notation, the fill values and the factors of a column are possible."""
+    n_fill = len(column.feature_names) if FEATURES.get(column.kind) or column.kind in ("JSON", "vector") else 0
+    if (column.decimal, column.thousands) not in NOTATIONS or len(column.fill) not in (0, n_fill):
+        return False
+    are_finite = all(abs(value) < 1e170 for value in column.fill)
+    return are_finite and all(0 < factor < 1e170 for factor in column.factors.values())
+
+
+def _has_sound_words(column: Column) -> bool:
+    """Whether only a column of texts has words, sorted and with a weight each."""
+    is_text = column.kind == "words"
+    if sorted({*column.words}) != [*column.words] or len(column.words) != len(column.idf):
+        return False
+    if column.is_identifier and not is_text:
+        return False
+    return is_text == bool(column.words) and all(1 <= weight < 100 for weight in column.idf)
+
+
+def _check_profile(profile: Profile) -> None:
+    """Raise a ValueError if a profile has impossible counts, shares or quantiles."""
+    shares = [profile.missing, abs(profile.drift), *profile.shares.values()]
+    is_sound = bool(np.isfinite(profile.quantiles).all()) and len(profile.quantiles) in (0, len(LEVELS))
+    check_digest(profile.rare)
+    is_sound = is_sound and 0 <= profile.n_once <= profile.n_rows < 2**53
+    if not is_sound or not all(0 <= share <= 1 for share in shares):
+        raise ValueError("impossible shares in a profile")
+
+
+def _check_labels(labels: Mapping[str, Any]) -> None:
+    """Raise a ValueError if what a plan holds of its labels are no parameters of `read_table`."""
+    if labels.keys() - HOW_LABELS.keys() not in _SOURCES:
+        raise ValueError(f"{sorted(labels)} of its labels")
+    for name, value in labels.items():
+        kind = list[str] if name in ("label_columns", "annotators") else HOW_LABELS.get(name, str)
+        _from_json(value, kind)
 
 
 # What a plan may hold of the labels of its table: parameters of `read_table`, and no file.
@@ -366,18 +404,14 @@ def _from_json(value: Any, kind: Any) -> Any:
     """Return a value of JSON as this type; an error if it is of another one."""
     outer: Any = get_origin(kind) or kind
     inner = get_args(kind)
-    if outer is Column and type(value) is list:
-        value = {"name": value[0], "kind": "number", "fill": value[1:]}
-    if outer is Profile and type(value) is list:
-        value = dict(zip(_hints(outer), value, strict=False))  # without the last ones, in files of earlier versions
-    if hasattr(outer, "__dataclass_fields__") and type(value) is dict:
-        if unknown := value.keys() - _hints(outer).keys():
-            raise ValueError(f"the unknown key {min(unknown)!r}")
-        return outer(**{key: _from_json(value[key], _hints(outer)[key]) for key in value})
+    if hasattr(outer, "__dataclass_fields__"):
+        value = _with_keys(value, outer)
+        if type(value) is dict:
+            return _record_from_json(value, outer)
     if outer in (list, tuple) and type(value) is list:
-        return outer(_from_json(one, inner[0]) for one in value)
+        return outer(_from_json(item, inner[0]) for item in value)
     if outer in (dict, Mapping) and type(value) is dict:
-        return {_from_json(key, str): _from_json(one, inner[1]) for key, one in value.items()}
+        return {_from_json(key, str): _from_json(item, inner[1]) for key, item in value.items()}
     if outer is float and type(value) is int:
         return float(value)
     if outer is not Any and type(value) is not outer:
@@ -385,3 +419,22 @@ def _from_json(value: Any, kind: Any) -> Any:
     if type(value) is str:
         value.encode()  # fails for half of a surrogate pair, which cannot be printed
     return value
+
+
+def _with_keys(value: Any, record: Any) -> Any:
+    """Return a column or profile that is written as a list as a dictionary; another value as it is."""
+    if type(value) is not list:
+        return value
+    if record is Column:
+        return {"name": value[0], "kind": "number", "fill": value[1:]}
+    if record is Profile:
+        return dict(zip(_hints(record), value, strict=False))  # without the last ones, in files of earlier versions
+    return value
+
+
+def _record_from_json(value: dict[str, Any], record: Any) -> Any:
+    """Return a dictionary of JSON as a dataclass; a ValueError if it has a key that is no field."""
+    hints = _hints(record)
+    if unknown := value.keys() - hints.keys():
+        raise ValueError(f"the unknown key {min(unknown)!r}")
+    return record(**{key: _from_json(item, hints[key]) for key, item in value.items()})

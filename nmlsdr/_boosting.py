@@ -61,6 +61,16 @@ class _Boosting:
                 return least_round, True
         return least_round, False
 
+    def add_rounds(self, nodes: np.ndarray, n_leaves: np.ndarray, values: np.ndarray, weights: np.ndarray) -> None:
+        """Keep the used part of the arrays in which a kernel has grown the trees of some rounds."""
+        used = np.arange(weights.shape[-1]) < n_leaves[..., np.newaxis]
+        n_before = len(self.values)
+        self.values.resize((n_before + n_leaves.sum(), values.shape[-1]), refcheck=False)
+        self.values[n_before:] = values[used]
+        self.weights.append(weights[used])
+        for each, n in zip(nodes, n_leaves, strict=True):
+            self.nodes.append([part[: 2 * m - 1].copy() for part, m in zip(each, n, strict=True)])
+
 
 def boost_trees(
     X: Any,
@@ -145,13 +155,7 @@ def boost_trees(
             grown = {"nodes": nodes, "n_leaves": n_leaves, "values": values, "weights": weights, "errors": errors}
             if not kernels.boost(first=first, **tables, **candidate, **grown):
                 raise MemoryError("There is not enough memory to grow trees.")
-            used = np.arange(most_leaves) < n_leaves[..., np.newaxis]
-            n_before = len(run.values)
-            run.values.resize((n_before + n_leaves.sum(), n_labels), refcheck=False)
-            run.values[n_before:] = values[used]
-            run.weights.append(weights[used])
-            for each, n in zip(nodes, n_leaves, strict=True):
-                run.nodes.append([part[: 2 * m - 1].copy() for part, m in zip(each, n, strict=True)])
+            run.add_rounds(nodes, n_leaves, values, weights)
             run.errors += errors.sum(axis=1).tolist()
             if callback is not None:
                 callback()

@@ -18,24 +18,32 @@ _ROWS = (set, frozenset, list, tuple, np.ndarray)
 def rows_of_names(y: Any, name: str) -> list[Any] | None:
     """The rows of y as sets of names or None, or None if y is no list of such rows."""
     refuse_lazy(y, name)
-    nested = isinstance(y, (list, tuple))
-    is_series = hasattr(y, "to_list") or hasattr(y, "to_pylist")  # of pandas or polars, or an array of pyarrow
-    is_series |= isinstance(y, np.ndarray) and y.dtype.kind == "O" and y.ndim == 1
-    is_table = hasattr(y, "columns") or sparse.issparse(y) or isinstance(y, np.ma.MaskedArray)
-    if is_table or not (nested or is_series):
+    rows = _entries(y)
+    if rows is None:
         return None
-    rows = y.to_list() if hasattr(y, "to_list") else y.to_pylist() if hasattr(y, "to_pylist") else list(y)
     labeled_rows = [row for row in rows if not is_null(row)]
-    if not labeled_rows or not any(isinstance(row, _ROWS) for row in labeled_rows):
+    nested = isinstance(y, (list, tuple))
+    row_types = (*_SETS, list, tuple) if nested else _ROWS  # a list of arrays is a matrix, row by row
+    if not any(isinstance(row, row_types) for row in labeled_rows):
         return None
-    if nested and not any(isinstance(row, (*_SETS, list, tuple)) for row in labeled_rows):
-        return None  # a list of arrays is a matrix, row by row
     wrong = next((row for row in labeled_rows if not isinstance(row, _ROWS)), None)
     if wrong is not None:
         raise InputError(f"{name} holds {type(wrong).__name__} {wrong!r} among label sets; write every row as a set.")
     if not any(isinstance(row, _SETS) for row in labeled_rows) and _may_be_a_matrix(labeled_rows, nested, name):
         return None
     return [None if is_null(row) else _names_in(row, i, name) for i, row in enumerate(rows)]
+
+
+def _entries(y: Any) -> list[Any] | None:
+    """The entries of a list, a series or an array of objects; None for tables and arrays of numbers."""
+    is_series = hasattr(y, "to_list") or hasattr(y, "to_pylist")  # of pandas or polars, or an array of pyarrow
+    is_series |= isinstance(y, np.ndarray) and y.dtype.kind == "O" and y.ndim == 1
+    is_table = hasattr(y, "columns") or sparse.issparse(y) or isinstance(y, np.ma.MaskedArray)
+    if is_table or not (is_series or isinstance(y, (list, tuple))):
+        return None
+    if hasattr(y, "to_list"):
+        return list(y.to_list())
+    return list(y.to_pylist() if hasattr(y, "to_pylist") else y)
 
 
 def indicator(rows: Sequence[set[str]], names: Sequence[str], dtype: Any = np.int64) -> NDArray[Any]:

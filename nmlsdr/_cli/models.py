@@ -105,13 +105,7 @@ def apply_model(
     """
     with console.step(f"read {args.model}"):
         model = open_model(args.model, max_bytes=args.max_bytes)
-    estimator = model.estimator
-    steps = [step for _, step in estimator.steps] if isinstance(estimator, Pipeline) else [estimator]
-    for step in steps:
-        if "n_jobs" in step.get_params():
-            step.set_params(n_jobs=args.jobs)
-        # Columns are matched here, by name where there are names, and go on as arrays, which have none.
-        vars(step).pop("feature_names_in_", None)
+    steps = _steps_for_arrays(model.estimator, args.jobs)
     if not classify and not any(hasattr(step, "components_") for step in steps):
         raise InputError(f"The model {args.model!r} holds no projection; fit one with `nmlsdr fit`.")
     classifier = steps.pop() if hasattr(steps[-1], "predict_proba") else None
@@ -122,12 +116,26 @@ def apply_model(
     X = table.data
     if table.plan is not None and hasattr(steps[0], "plan_"):  # the reader has encoded the columns
         steps.pop(0)
+    return model, classifier, table, _transform_rows(X, steps, console)
+
+
+def _steps_for_arrays(estimator: Any, n_jobs: int | None) -> list[Any]:
+    """The steps of a model, with this number of threads and without names of features, which arrays do not have."""
+    steps = [step for _, step in estimator.steps] if isinstance(estimator, Pipeline) else [estimator]
+    for step in steps:
+        if "n_jobs" in step.get_params():
+            step.set_params(n_jobs=n_jobs)
+        vars(step).pop("feature_names_in_", None)
+    return steps
+
+
+def _transform_rows(X: Any, steps: Sequence[Any], console: Console) -> Any:
     if any(getattr(step, "with_mean", False) for step in steps) and hasattr(X, "toarray"):
         X = X.toarray()  # sparse rows cannot hold features whose means are subtracted
     for step in steps:
         with console.step(f"transform {X.shape[0]} rows with {type(step).__name__}"):
             X = step.transform(X)
-    return model, classifier, table, X
+    return X
 
 
 def predicted_labels(classifier: Any, X: Any) -> Any:

@@ -54,14 +54,7 @@ def read_data(
     With ``encode=False`` the features are all NaN.
     """
     roles, form, how = _how_to_read(args, model, need_labels, encode)
-    source = standard_input() if args.data == "-" else contextlib.nullcontext(args.data)
-    with source as path, console.step(f"read {args.data}") as show:
-        content = read_table(path, roles, form, plan=how)
-        table = Table(**content, id_name=args.id or (content.plan and content.plan.identifier))
-        text = f"read {args.data}: {plural(table.data.shape[0], 'row')}, {plural(table.data.shape[1], 'feature')}"
-        if table.target is not None:
-            text += f", {plural(table.target.shape[1], 'label')}, {plural(int(table.labeled.sum()), 'row')} labelled"
-        show(text)
+    table = _open_table(args, console, roles, form, how)
     if table.plan is None:
         _check_gaps(table, args, args.impute is not None if model is None else model.fills_cells)
     elif model is None:
@@ -73,14 +66,33 @@ def read_data(
         raise InputError(f"{args.data} is not as the table of the fit; mend it, or leave --strict out.")
     if table.target is not None:
         table = enter_verdicts(table, args, console)
-    elif need_labels:
-        options = "--labels FILE.xml, --label-columns NAME, --label-file FILE or --label-list NAME"
-        raise InputError(f"{args.data} was read without labels; add {options}.")
-    if need_labels and not table.labeled.any():
-        raise InputError(f"{args.data} has no labelled row; give its labels.")
+    if need_labels:
+        _check_labeled(table, args)
     if model is None and table.target is not None and table.labeled.any():
         _check_presences(table, args, console)
     return table
+
+
+def _open_table(args: argparse.Namespace, console: Console, roles: Roles, form: Form, how: Any) -> Table:
+    """The table of a file or of the standard input; say how many rows, features and labels it has."""
+    source = standard_input() if args.data == "-" else contextlib.nullcontext(args.data)
+    with source as path, console.step(f"read {args.data}") as show:
+        content = read_table(path, roles, form, plan=how)
+        table = Table(**content, id_name=args.id or (content.plan and content.plan.identifier))
+        text = f"read {args.data}: {plural(table.data.shape[0], 'row')}, {plural(table.data.shape[1], 'feature')}"
+        if table.target is not None:
+            text += f", {plural(table.target.shape[1], 'label')}, {plural(int(table.labeled.sum()), 'row')} labelled"
+        show(text)
+    return table
+
+
+def _check_labeled(table: Table, args: argparse.Namespace) -> None:
+    """Raise for a table without labels, or without a labelled row."""
+    if table.target is None:
+        options = "--labels FILE.xml, --label-columns NAME, --label-file FILE or --label-list NAME"
+        raise InputError(f"{args.data} was read without labels; add {options}.")
+    if not table.labeled.any():
+        raise InputError(f"{args.data} has no labelled row; give its labels.")
 
 
 def _check_presences(table: Table, args: argparse.Namespace, console: Console) -> None:
@@ -109,24 +121,9 @@ def _check_presences(table: Table, args: argparse.Namespace, console: Console) -
 
 def _how_to_read(args: argparse.Namespace, model: Any, need_labels: bool, encode: bool) -> tuple[Roles, Form, Any]:
     """Return the options of `read_table`; the last one is the plan of a model, or what is said for a new plan."""
-    shown = [*(getattr(args, "show", None) or ()), *filter(None, [getattr(args, "image", None)])]
-    settings = {
-        "labels_xml": args.labels,
-        "id_column": args.id,
-        "shown": shown,
-        **vars(args),
-    }  # options are called so too
-    if model is not None and model.plan is not None and need_labels:
-        is_elsewhere = any(settings[name] is not None for name in SOURCES)
-        model_settings = {
-            name: value for name, value in model.plan.labels.items() if name in HOW_LABELS or not is_elsewhere
-        }
-        settings |= {name: value for name, value in model_settings.items() if settings[name] is None}
-    kinds: Any = (Roles, Form)
-    options_of_kinds = [
-        {f.name: settings[f.name] for f in dataclasses.fields(k) if settings.get(f.name) is not None} for k in kinds
-    ]
-    roles, form = (kind(**options) for kind, options in zip(kinds, options_of_kinds, strict=True))
+    settings = _settings(args, model.plan if model is not None and need_labels else None)
+    roles = _from_settings(Roles, settings)
+    form = _from_settings(Form, settings)
     if model is None:
         how: Any = {name: getattr(args, name) for name in ("missing", "decimal", "thousands", "keep_case")}
         fitted = _plan_of_model(args)
@@ -139,6 +136,29 @@ def _how_to_read(args: argparse.Namespace, model: Any, need_labels: bool, encode
     # An svmlight file does not give the number of its features.
     form = dataclasses.replace(form, n_features=model.estimator.n_features_in_, known_words=model.label_names or ())
     return dataclasses.replace(roles, feature_columns=model.feature_names), form, plan
+
+
+def _settings(args: argparse.Namespace, model_plan: Plan | None) -> dict[str, Any]:
+    """The settings of the arguments, and where a plan has the labels unless the arguments say so."""
+    shown = [*(getattr(args, "show", None) or ()), *filter(None, [getattr(args, "image", None)])]
+    settings = {
+        "labels_xml": args.labels,
+        "id_column": args.id,
+        "shown": shown,
+        **vars(args),
+    }  # options are called so too
+    if model_plan is not None:
+        is_elsewhere = any(settings[name] is not None for name in SOURCES)
+        for name, value in model_plan.labels.items():
+            if (name in HOW_LABELS or not is_elsewhere) and settings[name] is None:
+                settings[name] = value
+    return settings
+
+
+def _from_settings(kind: Any, settings: dict[str, Any]) -> Any:
+    """An instance of a data class whose fields have the settings of their names."""
+    names = [field.name for field in dataclasses.fields(kind)]
+    return kind(**{name: settings[name] for name in names if settings.get(name) is not None})
 
 
 def _check_gaps(table: Table, args: argparse.Namespace, is_filled: bool) -> None:
@@ -400,17 +420,14 @@ def as_options(table: Table, words: dict[str, Any]) -> str:
     """Return the plan as options of the command line."""
     plan = table.plan
     lists = table.lists
-    numbers = [column for column in plan.columns if column.kind == "number"]
     options: dict[str, str | list[str] | None] = {
         **{name: words.get(name) for name in SOURCES},
         "separator": lists and lists.separator,
         "no_label": lists and (lists.no_label or ""),
         **{name: str(value) for name in (*HOW_LABELS, "min_count") if (value := words.get(name)) is not None},
-        "id": next((column.name for column in plan.columns if column.kind == "identifier"), None),
-        "drop": [column.name for column in plan.columns if column.kind in OTHERS and column.kind != "identifier"],
-        "one_hot": [column.name for column in plan.columns if column.kind == "category"],
+        **_column_options(plan.columns),
         **{name: words.get(name) for name in ("missing", "yes", "no")},
-        "decimal": words.get("decimal") or ("," if numbers and all(c.decimal == "," for c in numbers) else None),
+        "decimal": words.get("decimal") or _decimal_comma(plan.columns),
         **{name: words.get(name) for name in ("thousands", "delimiter", "encoding")},
     }
     shown = [
@@ -419,3 +436,18 @@ def as_options(table: Table, words: dict[str, Any]) -> str:
         if value is not None and value != []
     ]
     return " ".join([*shown, *["--keep-case"] * plan.keep_case])
+
+
+def _column_options(columns: Sequence[Column]) -> dict[str, str | list[str] | None]:
+    """The columns that --id, --drop and --one-hot name."""
+    return {
+        "id": next((column.name for column in columns if column.kind == "identifier"), None),
+        "drop": [column.name for column in columns if column.kind in OTHERS and column.kind != "identifier"],
+        "one_hot": [column.name for column in columns if column.kind == "category"],
+    }
+
+
+def _decimal_comma(columns: Sequence[Column]) -> str | None:
+    """A comma if all columns of numbers have it as their decimal separator."""
+    separators = {column.decimal for column in columns if column.kind == "number"}
+    return "," if separators == {","} else None

@@ -89,9 +89,7 @@ def read_row_labels(
     keys = _row_keys(folded, table, labels, ids, id_name)
     if not keys:
         raise InputError(f"{path} has neither the column 'check' nor the ids of the table; give the file as written.")
-    for name in columns:
-        if header.count(name) != 1:
-            raise InputError(f"{path} has more than one column {name!r}; delete one of them.")
+    _refuse_repeated_columns(path, header, columns)
     reader = _Cells(labels.shape[1], {name: c for c, name in enumerate(label_names)}, label_list)
     verdicts = np.full(labels.shape, -1, dtype=np.int64)
     not_in_table = dict.fromkeys(keys, 0)
@@ -107,12 +105,23 @@ def read_row_labels(
         except LookupError as reason:
             raise InputError(f"{place}: {reason}; give the file with all its columns and its table.") from None
         values[values == labels[i]] = -1
-        if ((verdicts[i] != -1) & (values != -1) & (verdicts[i] != values)).any():
-            raise InputError(f"{place}: a second and different label of row {i}; delete one of the lines.")
-        verdicts[i] = np.where(values == -1, verdicts[i], values)
+        _enter_line(values, verdicts, i, place)
     for note in notes_on_rows(not_in_table):
         warnings.warn(f"{path}: {note}.", stacklevel=2)
     return verdicts
+
+
+def _refuse_repeated_columns(path: Any, header: Sequence[str], columns: Sequence[str]) -> None:
+    for name in columns:
+        if header.count(name) != 1:
+            raise InputError(f"{path} has more than one column {name!r}; delete one of them.")
+
+
+def _enter_line(values: NDArray[np.int64], verdicts: NDArray[np.int64], i: int, place: str) -> None:
+    """Enter the verdicts of a line on row i, unless an earlier line differs."""
+    if ((verdicts[i] != -1) & (values != -1) & (verdicts[i] != values)).any():
+        raise InputError(f"{place}: a second and different label of row {i}; delete one of the lines.")
+    verdicts[i] = np.where(values == -1, verdicts[i], values)
 
 
 def _label_columns(header: Sequence[str], label_names: Sequence[str], label_list: LabelList | None) -> list[str]:

@@ -2,7 +2,8 @@
 
     python studies/debtags.py                             # apt's package index of this machine; half an hour
     python studies/debtags.py --packages Packages.xz      # another package index
-    python studies/debtags.py --table packages.csv        # only write the table, for the commands of nmlsdr
+    python studies/debtags.py --table packages.csv        # only write a table, for the commands of nmlsdr
+    python studies/debtags.py --judge review.csv --out checked.csv      # verdicts on a review list, by dependencies
 
 People gave tags to about half of the packages of Debian ("debtags": role::program, uitoolkit::gtk, ...), and many tags
 are missing.  The study reads the package index (`pip install python-debian`), fits `ResidualPropagation` to the words
@@ -363,19 +364,40 @@ NOTES = {
 }
 
 
-def write_table(index: PackageIndex, path: Path) -> None:
-    """The index as a table for the commands: name, section, description, tags."""
+def write_table(index: PackageIndex, path: Path, n_tagged: int, n_untagged: int) -> None:
+    """A random part of the index as a table for the commands: name, section, description, tags."""
     import pandas as pd
 
-    table = pd.DataFrame({**index.columns, "tags": [", ".join(names) for names in index.tags]})
+    rng = np.random.default_rng(0)
+    tagged = np.array([bool(names) for names in index.tags])
+    chosen = [rng.permutation(np.flatnonzero(tagged))[:n_tagged], rng.permutation(np.flatnonzero(~tagged))[:n_untagged]]
+    rows = np.sort(np.concatenate(chosen))
+    table = pd.DataFrame({**index.columns, "tags": [", ".join(names) for names in index.tags]}).iloc[rows]
     table.to_csv(path, index=False)
-    print(f"{path}: {len(table)} packages, {index.facts['tagged']} with tags")
+    print(f"{path}: {len(table)} packages of {index.facts['release']}, {len(chosen[0])} with tags")
+
+
+def judge(index: PackageIndex, review: Path, output: Path) -> None:
+    """Write verdict 1 on the entries of a review list that dependencies confirm; the others stay without a verdict."""
+    import pandas as pd
+
+    entries = pd.read_csv(review, dtype=str, keep_default_na=False)
+    dependencies = dict(zip(index.columns["name"], index.dependencies, strict=True))
+    label_names = sorted(set(entries["label"]))
+    has_rule, confirmed = evidence([dependencies[name] for name in entries["name"]], label_names)
+    label = entries["label"].map(label_names.index).to_numpy()
+    is_confirmed = confirmed[np.arange(len(entries)), label]
+    entries["verdict"] = np.where(is_confirmed, "1", "")
+    entries.to_csv(output, index=False)
+    print(f"{review}: {len(entries)} entries, {has_rule[label].sum()} with a rule, {is_confirmed.sum()} confirmed")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--packages", type=Path, help="a Packages file; without it, apt's lists of this machine")
-    parser.add_argument("--table", type=Path, help="write the table to this CSV file, and stop")
+    parser.add_argument("--table", type=Path, help="write a table to this CSV file, and stop")
+    parser.add_argument("--judge", type=Path, help="write verdicts on this review list to --out, and stop")
+    parser.add_argument("--out", type=Path, default=Path("checked.csv"), help="the verdicts (default: %(default)s)")
     parser.add_argument("--tagged", type=int, default=N_TAGGED, help="tagged packages to fit (default: %(default)s)")
     parser.add_argument("--test", type=int, default=N_TEST, help="tagged packages to test on (default: %(default)s)")
     parser.add_argument("--untagged", type=int, default=N_UNTAGGED, help="packages to tag (default: %(default)s)")
@@ -383,7 +405,10 @@ def main() -> None:
     args = parser.parse_args()
     index = read_index(args.packages)
     if args.table is not None:
-        write_table(index, args.table)
+        write_table(index, args.table, args.tagged, args.untagged)
+        return
+    if args.judge is not None:
+        judge(index, args.judge, args.out)
         return
     choose_folder(args.replace)
     warnings.simplefilter("ignore")  # rare tags that are never predicted, or that a fold does not have

@@ -98,3 +98,17 @@ def test_the_study_measures_three_tables(index, monkeypatch):
     assert best["confirmed"] > best["chance"]
     assert tables["debtags-ranking"][0]["p1"] > 90
     assert tables["debtags-untagged"][0]["confirmed"] > tables["debtags-untagged"][0]["chance"]
+
+
+def test_a_table_is_written_and_a_review_list_judged(index, tmp_path, capsys):
+    debtags.write_table(index, tmp_path / "packages.csv", 20, 5)
+    lines = (tmp_path / "packages.csv").read_text(encoding="utf-8").splitlines()
+    assert lines[0] == "name,section,description,tags"
+    assert len(lines) == 26
+    assert sum(line.endswith(",") for line in lines) == 5
+    review = tmp_path / "review.csv"
+    review.write_text("name,label,verdict\ngtk-0,uitoolkit::gtk,\ngtk-0,role::program,\nperl-1,uitoolkit::gtk,\n")
+    debtags.judge(index, review, tmp_path / "checked.csv")
+    checked = (tmp_path / "checked.csv").read_text(encoding="utf-8").splitlines()
+    assert [line.rpartition(",")[2] for line in checked] == ["verdict", "1", "", ""]
+    assert "3 entries, 2 with a rule, 1 confirmed" in capsys.readouterr().out

@@ -154,10 +154,11 @@ def check_labels(
     return labels
 
 
-def labels_of_fit(y: Any, *, n_samples: int, labeled: Any, takes: Takes, method: str) -> Labels:
+def labels_of_fit(y: Any, *, n_samples: int, labeled: Any, takes: Takes, method: str, predicts: bool) -> Labels:
     """The labels that a method is fitted to, which it ``takes`` known as whole rows, partly, or as votes too."""
     labels = check_labels(y, n_samples=n_samples, labeled=labeled)
-    warn_of_only_present(labels)
+    if predicts or labels.labeled.sum() > 1:  # every label of a single labelled row is constant
+        warn_of_only_present(labels, predicts)
     if takes != "votes":
         refuse_other_than_zero_one(labels.Y, labels.known, "y")
     if takes == "whole":
@@ -314,17 +315,18 @@ def _refuse_no_labels(labeled: np.ndarray, name: str) -> None:
         raise InputError(f"{name} has no labelled row; label some (in cross-validation, split by LabeledRowsSplit).")
 
 
-def warn_of_only_present(labels: Labels) -> None:
+def warn_of_only_present(labels: Labels, predicts: bool) -> None:
     """Say which labels have no known 0: from presences alone no method can tell the rows with a label from others."""
     if not labels.only_present.any():
         return
     places = np.flatnonzero(labels.only_present).tolist()
     names = [f"label {c}" if labels.names is None else str(labels.names[c]) for c in places]
     verb, pronoun = ("has", "it") if len(names) == 1 else ("have", "them")
+    consequence = f"predict never gives {pronoun}" if predicts else f"the fit learns nothing from {pronoun}"
     warnings.warn(
-        f"{len(names)} of {labels.Y.shape[1]} labels {verb} no known 0 ({some_of(names)}), so predict never gives "
-        f"{pronoun}; write 0 where it is known that the label does not apply, or, if unknown entries mean 0, pass 0 "
-        "for them and say by labeled= which rows somebody looked at.",
+        f"{len(names)} of {labels.Y.shape[1]} labels {verb} no known 0 ({some_of(names)}), so {consequence}; write 0 "
+        "where it is known that the label does not apply, or, if unknown entries mean 0, pass 0 for them and say by "
+        "labeled= which rows somebody looked at.",
         UserWarning,
         stacklevel=level_outside(),
     )

@@ -137,8 +137,14 @@ class Steps:
     def read_labels(self, X: Any, y: Any, labeled: Any, n_samples: int, takes: Takes = "whole") -> Labels:
         """The labels of the rows of X, which the method ``takes`` known as whole rows, partly, or as votes too."""
         method = type(self.estimator).__name__
-        options = {"n_samples": n_samples, "labeled": self.in_memory(labeled), "takes": takes, "method": method}
-        labels = label_rule.labels_of_fit(self.in_memory(y), **options)
+        labels = label_rule.labels_of_fit(
+            self.in_memory(y),
+            n_samples=n_samples,
+            labeled=self.in_memory(labeled),
+            takes=takes,
+            method=method,
+            predicts=hasattr(self.estimator, "predict"),
+        )
         label_rule.warn_of_other_index(X, y)
         self.set_attributes(
             classes_=labels.classes, **({} if labels.names is None else {"label_names_in_": labels.names})

@@ -288,7 +288,7 @@ def test_rows_are_prepared_at_the_second_small_question_and_again_after_a_fit(rn
     for q, ready in ((300, None), (1, False), (300, False), (1, True)):
         model.predict(rng.standard_normal((q, 9)))
         before = kept_of(model)
-        assert (before and before[1] is not None) == ready
+        assert (before and before.prepared is not None) == ready
     model.fit(X[:60] + 5.0, Y[:60])
     fresh = nmlsdr.MLkNN(n_neighbors=5).fit(X[:60] + 5.0, Y[:60])
     for _ in range(3):
@@ -298,6 +298,6 @@ def test_rows_are_prepared_at_the_second_small_question_and_again_after_a_fit(rn
         np.testing.assert_array_equal(
             model.predict_proba(X[:2]), fresh.set_params(metric="cosine").predict_proba(X[:2])
         )
-    prepared_rows = weakref.ref(kept_of(model)[1])
+    prepared_rows = weakref.ref(kept_of(model).prepared)
     del model, before
     assert prepared_rows() is None  # it goes with its estimator

@@ -111,3 +111,13 @@ def test_classes_need_no_zeros():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         nmlsdr.MultiLabelPropagation().fit(X, y)
+
+
+def test_a_projection_learns_nothing_from_a_label_without_a_known_0_and_says_so(rng):
+    X = rng.standard_normal((40, 5))
+    Y = (X[:, :2] > 0).astype(int)
+    Y[:, 1] = 1
+    Y[30:] = -1
+    with pytest.warns(UserWarning, match=r"has no known 0 \('label 1'\), so the fit learns nothing from it"):
+        components = nmlsdr.MDDM(1).fit(X, Y).components_
+    np.testing.assert_allclose(components, nmlsdr.MDDM(1).fit(X, Y[:, :1]).components_, atol=1e-12)

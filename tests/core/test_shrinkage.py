@@ -70,6 +70,7 @@ def test_float32_rows_give_float32_results(data):
     np.testing.assert_allclose(single.components_, NMLSDR(shrinkage=1.0).fit(X, Y).components_, atol=1e-4)
 
 
+@pytest.mark.filterwarnings("ignore:.* no known 0")
 def test_labels_by_chance_shrink_nothing(rng):
     X = rng.standard_normal((6, 3))
     X[:4] -= X[:4].mean(axis=0)

@@ -140,6 +140,7 @@ NO_RESULTS = {
     "questions": "0.4 0.6 0.999 1.0 1.9",
     "residual_propagation": "0.6 0.75 0.999",
     "review": "16.4",
+    "tags": "2.5",
     "ten_minutes": "4.0",
     "theory": "0.6 0.999",
     "thresholds": "0.3 0.6 2 %",

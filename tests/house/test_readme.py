@@ -50,6 +50,16 @@ def test_the_real_mistakes_are_counted_as_in_the_study():
     assert f"{rule['first 100 of its list']} of them among its first 100" in README
 
 
+def test_the_questions_that_found_a_label_error_are_counted_as_in_the_tutorial():
+    tutorial = ROOT / "docs" / "ten_minutes.md"
+    if not tutorial.is_file():
+        pytest.skip("the documents are not beside the tests (an installed copy)")
+    counts = re.findall(r"^review\.csv: (\d+) checked of \w+, (\d+) of them", tutorial.read_text("utf-8"), re.MULTILINE)
+    checked, wrong = (sum(map(int, column)) for column in zip(*counts, strict=True))
+    for page in (README, (ROOT / "docs" / "index.md").read_text(encoding="utf-8")):
+        assert f"{wrong} of the first {checked} questions found a label error" in page
+
+
 def test_links_point_at_files_that_exist():
     if not (ROOT / "docs").is_dir():
         pytest.skip("the documents are not beside the tests (an installed copy)")

@@ -52,21 +52,31 @@ def check_output(path: PathLike, *, inputs: Iterable[PathLike] = ()) -> Path:
     except OSError as error:
         kind = PermissionError if isinstance(error, PermissionError) else InputError
         raise kind(f"The output {name!r} cannot be used ({error.strerror}); choose another name.") from None
-    for source in inputs:
-        with contextlib.suppress(OSError):
-            if os.path.samefile(source, target):
-                problem = f"The output {name!r} is the same file as the input {os.fspath(source)!r}"
-                raise InputError(f"{problem}; choose another name.")
+    _refuse_inputs(name, target, inputs)
     if stat.S_ISDIR(mode):
         raise InputError(f"The output {name!r} is a folder; give a file name in it.")
     if mode and not os.access(target if stat.S_ISREG(mode) else name, os.W_OK):
         raise PermissionError(f"The output {name!r} is write-protected; choose another name.")
     if not mode or stat.S_ISREG(mode):
-        if not target.parent.is_dir():
-            raise InputError(f"The output folder {str(target.parent)!r} does not exist; make it first.")
-        if not os.access(target.parent, os.W_OK | os.X_OK):
-            raise PermissionError(f"The output folder {str(target.parent)!r} is write-protected; choose another.")
+        _check_folder(target.parent)
     return target
+
+
+def _refuse_inputs(name: str, target: Path, inputs: Iterable[PathLike]) -> None:
+    """Raise if the output would overwrite an input."""
+    for source in inputs:
+        with contextlib.suppress(OSError):
+            if os.path.samefile(source, target):
+                problem = f"The output {name!r} is the same file as the input {os.fspath(source)!r}"
+                raise InputError(f"{problem}; choose another name.")
+
+
+def _check_folder(folder: Path) -> None:
+    """Raise if no file can be made in the folder."""
+    if not folder.is_dir():
+        raise InputError(f"The output folder {str(folder)!r} does not exist; make it first.")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise PermissionError(f"The output folder {str(folder)!r} is write-protected; choose another.")
 
 
 @contextlib.contextmanager

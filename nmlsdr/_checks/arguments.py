@@ -316,21 +316,11 @@ def check_graph(W: Any, name: str = "W", *, n_samples: int | None = None) -> spa
         )
         raise InputError(f"{name} must be a sparse or 2-D numeric matrix, got {fault}.")
     W = sparse.csr_array(matrix).astype(np.float64, copy=False)
-    if W.shape[0] != W.shape[1] or (n_samples is not None and W.shape[0] != n_samples):
-        shape = "square"
-        advice = "give one row and one column for each sample"
-        if n_samples is not None:
-            shape = f"of shape ({n_samples}, {n_samples})"
-            advice = "cross-validation cannot split a graph: use the parameter neighbors instead"
-        raise InputError(f"{name} must be {shape}, got {W.shape}; {advice}.")
+    _check_square(W.shape, name, n_samples)
     if not W.has_canonical_format:
         W = W.copy()
         W.sum_duplicates()
-    least, largest_weight = (W.data.min(), W.data.max()) if W.nnz else (0.0, 0.0)
-    if not (np.isfinite(least) and np.isfinite(largest_weight)):
-        raise InputError(f"{name} contains NaN or infinite weights; drop those edges.")
-    if least < 0:
-        raise InputError(f"{name} contains a negative weight ({least:g}); weights must be 0 or more.")
+    _check_weights(W, name)
     rows = np.repeat(np.arange(len(W.indptr) - 1, dtype=W.indices.dtype), np.diff(W.indptr))
     off = rows != W.indices  # slicing keeps explicit zeros; subtracting the diagonal would drop them
     if not off.all():
@@ -339,6 +329,26 @@ def check_graph(W: Any, name: str = "W", *, n_samples: int | None = None) -> spa
     if W.indices.dtype != W.indptr.dtype:  # one type for both
         W = _with_parts(W, W.data, W.indices.astype(np.int64), W.indptr.astype(np.int64))
     return aligned(W)
+
+
+def _check_square(shape: tuple[int, ...], name: str, n_samples: int | None) -> None:
+    if shape[0] == shape[1] and n_samples in (None, shape[0]):
+        return
+    expected = "square"
+    advice = "give one row and one column for each sample"
+    if n_samples is not None:
+        expected = f"of shape ({n_samples}, {n_samples})"
+        advice = "cross-validation cannot split a graph: use the parameter neighbors instead"
+    raise InputError(f"{name} must be {expected}, got {shape}; {advice}.")
+
+
+def _check_weights(W: sparse.csr_array, name: str) -> None:
+    """Raise for weights that are not finite, or negative."""
+    smallest, largest = (W.data.min(), W.data.max()) if W.nnz else (0.0, 0.0)
+    if not (np.isfinite(smallest) and np.isfinite(largest)):
+        raise InputError(f"{name} contains NaN or infinite weights; drop those edges.")
+    if smallest < 0:
+        raise InputError(f"{name} contains a negative weight ({smallest:g}); weights must be 0 or more.")
 
 
 def _symmetric(W: sparse.csr_array, name: str) -> sparse.csr_array:

@@ -105,18 +105,23 @@ def _check_presences(table: Table, args: argparse.Namespace, console: Console) -
     if only_present:
         subject = "the label" if len(only_present) == 1 else f"{len(only_present)} of {len(names)} labels:"
         problem = f"no row is known to lack {subject} {some_of(only_present, _MOST_LABELS)}"
-        advice = "write 0 where somebody looked and it does not apply"
-        if table.lists is not None:
-            advice = "write none where somebody looked and no label applies (--no-label none)"
-        if args.empty_is != "no" and (table.lists is not None or any(getattr(args, name) for name in SOURCES)):
-            advice += ", or give --empty-is no if an empty cell means that it does not"
-        if table.label_columns is not None and args.label_columns is not None:
-            advice += ", or leave out what every row has (--drop)"
-        raise InputError(f"{args.data}: {problem}; {advice}.")
+        raise InputError(f"{args.data}: {problem}; {_absence_advice(table, args)}.")
     never = [name for name, lacks_one in zip(names, ~is_present, strict=True) if lacks_one]
     if is_present.any() and never and not console.quiet:
         subject = plural(len(never), "label") + (" has" if len(never) == 1 else " have")
         console.note(f"{args.data}: {subject} no known 1 and cannot be learned: {some_of(never, _MOST_LABELS)}.")
+
+
+def _absence_advice(table: Table, args: argparse.Namespace) -> str:
+    """How to say that rows lack a label."""
+    advice = "write 0 where somebody looked and it does not apply"
+    if table.lists is not None:
+        advice = "write none where somebody looked and no label applies (--no-label none)"
+    if args.empty_is != "no" and (table.lists is not None or any(getattr(args, name) for name in SOURCES)):
+        advice += ", or give --empty-is no if an empty cell means that it does not"
+    if table.label_columns is not None and args.label_columns is not None:
+        advice += ", or leave out what every row has (--drop)"
+    return advice
 
 
 def _how_to_read(args: argparse.Namespace, model: Any, need_labels: bool, encode: bool) -> tuple[Roles, Form, Any]:
@@ -275,17 +280,7 @@ def match_features(table: Table, source: str, model: Any, console: Console) -> T
     """Return the table with columns in the order of the model's fit: by name if both have names, else by number."""
     X = table.data
     if table.plan is not None:  # the reader has done that
-        labels = model.plan.labels
-        lists = [labels.get("label_list"), *labels.get("annotators", ())]
-        label_names = {
-            *(model.label_names or ()),
-            *(table.label_columns or ()),
-            *labels.get("label_columns", ()),
-            *lists,
-        }
-        _note_unknown(
-            console, source, "column", [name for name in table.unused or () if name not in label_names], "used"
-        )
+        _note_unused(table, source, model, console)
         return table
     fitted_names = model.feature_names
     table_names = table.feature_names
@@ -301,6 +296,20 @@ def match_features(table: Table, source: str, model: Any, console: Console) -> T
     elif X.shape[1] != n_features:
         raise InputError(f"{source} has {X.shape[1]} features, but the model was fitted on {n_features}; give those.")
     return dataclasses.replace(table, data=X)
+
+
+def _note_unused(table: Table, source: str, model: Any, console: Console) -> None:
+    """Say which columns the plan of a model neither uses nor knows as labels."""
+    labels = model.plan.labels
+    lists = [labels.get("label_list"), *labels.get("annotators", ())]
+    label_names = {
+        *(model.label_names or ()),
+        *(table.label_columns or ()),
+        *labels.get("label_columns", ()),
+        *lists,
+    }
+    unused = [name for name in table.unused or () if name not in label_names]
+    _note_unknown(console, source, "column", unused, "used")
 
 
 def match_labels(table: Table, args: argparse.Namespace, model: Any, n_labels: int, console: Console) -> np.ndarray:

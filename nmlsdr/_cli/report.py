@@ -45,12 +45,7 @@ def _facts(table: Table, args: argparse.Namespace, console: Console) -> dict[str
     if repeats(table.ids):
         rows = [f"{name} (row {i})" for i, name in enumerate(rows)]
     with console.step("look at the columns"):
-        source = PurePath(args.data).name
-        raw, columns = (table.data, table.feature_names) if table.plan is None else table.plan.collapsed(table.data)
-        features = names_or_numbers(columns, "feature", raw.shape[1])
-        described = fits.describe_table(raw, y, source=source, feature_names=features)
-        if table.lists is not None and table.lists.no_label:  # somebody looked at rows that have this word
-            described["n_without_label"] = 0
+        described = _describe_columns(table, PurePath(args.data).name)
         labels = fits.describe_labels(y, names)
     notes = note_leaks(table, y, args, console)
     table, _ = prepare(table, args)
@@ -93,6 +88,16 @@ def _facts(table: Table, args: argparse.Namespace, console: Console) -> dict[str
             "n_listed": REVIEWED,
         },
     }
+
+
+def _describe_columns(table: Table, source: str) -> dict[str, Any]:
+    """What the page says of the columns as they were read."""
+    raw, columns = (table.data, table.feature_names) if table.plan is None else table.plan.collapsed(table.data)
+    features = names_or_numbers(columns, "feature", raw.shape[1])
+    described = fits.describe_table(raw, table.target, source=source, feature_names=features)
+    if table.lists is not None and table.lists.no_label:  # somebody looked at rows that have this word
+        described["n_without_label"] = 0
+    return described
 
 
 def _recommended_threshold(trial: Any) -> str:

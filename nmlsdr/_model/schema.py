@@ -128,7 +128,8 @@ def full_name(kind: type | str) -> str:
 #: Full name of a class -> attribute -> field. A question mark above marks an attribute that may be None or missing.
 table: dict[str, dict[str, Field]] = {
     full_name(kind): {
-        one.rstrip("?"): _FIELDS[one.rstrip("?")]._replace(optional=one.endswith("?")) for one in attributes.split()
+        attribute.rstrip("?"): _FIELDS[attribute.rstrip("?")]._replace(optional=attribute.endswith("?"))
+        for attribute in attributes.split()
     }
     for kind, attributes in _ATTRIBUTES.items()
 }
@@ -178,13 +179,17 @@ def check_value(name: str, value: Any, field: Field, letters: dict[str, int]) ->
     if kind in ("number", "array"):
         _check_range(name, np.asarray(value, dtype=None if kind == "array" else np.float64), field)
     elif kind == "classes" and isinstance(value, list):
-        if not all(isinstance(classes, np.ndarray) and classes.tolist() == [0, 1] for classes in value):
-            raise Refused(f"{name} must be 0 and 1 for every label")
+        _check_classes(name, value)
     elif kind == "order":
         _check_order(name, value)
     elif kind in ("column", "classes"):
         _check_column(name, value, field.dtypes if kind == "column" else "biufUO")
     _check_shape(name, value, field, letters)
+
+
+def _check_classes(name: str, classes_of_labels: list[Any]) -> None:
+    if not all(isinstance(classes, np.ndarray) and classes.tolist() == [0, 1] for classes in classes_of_labels):
+        raise Refused(f"{name} must be 0 and 1 for every label")
 
 
 def _check_layout(name: str, array: np.ndarray, field: Field) -> None:

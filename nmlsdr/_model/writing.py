@@ -97,11 +97,7 @@ def encode(value: Any) -> Any:
         parts = [np.ascontiguousarray(part) for part in (rows.data, rows.indices, rows.indptr)]
         return {"csr": kind, "shape": [int(size) for size in rows.shape], "parts": parts}
     if isinstance(value, np.ndarray):
-        if value.dtype.kind == "O":
-            return {"objects": _text(value.ravel().tolist()), "shape": list(value.shape)}
-        if not value.dtype.isnative:
-            value = value.astype(value.dtype.newbyteorder("="))
-        return value if value.flags.c_contiguous or value.flags.f_contiguous else np.ascontiguousarray(value)
+        return _encode_array(value)
     if isinstance(value, list):
         return [encode(item) for item in value]
     if isinstance(value, Learner):
@@ -109,6 +105,15 @@ def encode(value: Any) -> Any:
     if hasattr(value, "to_json"):
         return {"plan": value.to_json()}
     return kept_parts(value) if hasattr(value, "get_params") else value
+
+
+def _encode_array(array: np.ndarray) -> Any:
+    """The array, native and contiguous; objects as text."""
+    if array.dtype.kind == "O":
+        return {"objects": _text(array.ravel().tolist()), "shape": list(array.shape)}
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    return array if array.flags.c_contiguous or array.flags.f_contiguous else np.ascontiguousarray(array)
 
 
 def _text(values: list[Any]) -> str:

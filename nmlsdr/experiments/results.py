@@ -131,7 +131,7 @@ class ResultTable:
             beside = [entry.beside.split("\n") for entry in entries]
             lines += [["", *small] for small in zip_longest(*beside, fillvalue="") if any(small)]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        rows = ([first.ljust(widths[0]), *map(str.rjust, others, widths[1:])] for first, *others in lines)
+        rows = ([first.ljust(widths[0]), *map(str.rjust, cells, widths[1:])] for first, *cells in lines)
         text = ["  ".join(cells).rstrip() for cells in rows]
         return "\n".join([self.title, *text, *([self.note] if self.note else [])])
 

@@ -281,11 +281,11 @@ def renumber_rows(facts: Facts, numbers: NDArray[np.intp], n_copies: NDArray[np.
     rows = np.array(facts["rows"], dtype=np.intp)
 
     def renumber(pairs: Sequence[Any]) -> list[Any]:
-        return [[int(numbers[row]), *rest] for row, *rest in pairs]
+        return [[int(numbers[row]), *distances] for row, *distances in pairs]
 
     entries = [
-        one | {"row": int(numbers[one["row"]]), **{side: renumber(one[side]) for side in ("having", "lacking")}}
-        for one in facts["entries"]
+        entry | {"row": int(numbers[entry["row"]]), **{side: renumber(entry[side]) for side in ("having", "lacking")}}
+        for entry in facts["entries"]
     ]
     repeated = {str(numbers[row]): int(n_copies[row]) for row in rows if n_copies[row] > 1}
     return facts | {

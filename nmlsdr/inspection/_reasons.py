@@ -179,7 +179,7 @@ def reason_columns(reasons: Sequence[Sequence[Reason]]) -> list[tuple[str, NDArr
     """Return the columns of a list file that hold the reasons, such as ``"fever" +0.31; age +0.12``."""
     sides = {"speaks_for": 1.0, "speaks_against": -1.0}
     return [
-        (name, np.array([describe(one, sign) for one in reasons], dtype=object).reshape(len(reasons)))
+        (name, np.array([describe(row_reasons, sign) for row_reasons in reasons], dtype=object).reshape(len(reasons)))
         for name, sign in sides.items()
     ]
 

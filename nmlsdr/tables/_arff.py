@@ -63,7 +63,7 @@ class ArffFile:
     ----------
     lines : Lines
     form : Form
-    asked : collection of str, default=None
+    column_names : collection of str, default=None
         If given, dense columns may hold texts; sparse ones hold numbers.
     n_rows : int, default=None
         How many rows are read, from the first. None: all.
@@ -71,10 +71,10 @@ class ArffFile:
 
     line = None
 
-    def __init__(self, lines: Lines, form: Form, asked: Any = None, *, n_rows: int | None = None) -> None:
+    def __init__(self, lines: Lines, form: Form, column_names: Any = None, *, n_rows: int | None = None) -> None:
         self.path = lines.path
         self.lines = lines
-        self.is_raw = asked is not None
+        self.is_raw = column_names is not None
         self.n_rows = n_rows
         self.attributes = _read_header(lines, form.max_features)
         self.names = [attribute.name for attribute in self.attributes]
@@ -103,7 +103,7 @@ class ArffFile:
             yield cells_of(self.lines, text, len(self.names))
 
     def _read_dense(self, rows: Iterator[list[str | None]], split: Split, place: Mapping[str, int]) -> Table:
-        blocks: dict[str, list[Cells]] = {name: [] for name in split.wanted}
+        blocks: dict[str, list[Cells]] = {name: [] for name in split.column_names}
         ends = array("q")
         numbered = ((row, self.lines.number) for row in rows)
         while block := list(islice(numbered, max(1, WAITING_CELLS // len(self.names)))):
@@ -146,13 +146,15 @@ class ArffFile:
         data = array("d")
         indptr = array("q", [0])
         ends = array("q")
-        texts: dict[int, dict[int, str]] = {j: {} for j in map(place.__getitem__, split.wanted) if j not in features}
+        texts: dict[int, dict[int, str]] = {
+            j: {} for j in map(place.__getitem__, split.column_names) if j not in features
+        }
         for row in rows:
-            found = {**omitted, **{j: value(j, row[j]) for j in row if j in features}}
-            for j in sorted(found):
-                if found[j] != 0:
+            cells_of_row = {**omitted, **{j: value(j, row[j]) for j in row if j in features}}
+            for j in sorted(cells_of_row):
+                if cells_of_row[j] != 0:
                     indices.append(features[j])
-                    data.append(found[j])
+                    data.append(cells_of_row[j])
             indptr.append(len(indices))
             for j in row.keys() & texts.keys():
                 texts[j][len(ends)] = row[j] or ""
@@ -194,10 +196,10 @@ def _statements(lines: Lines) -> Iterator[str]:
 def _read_header(lines: Lines, max_features: int) -> list[Attribute]:
     """Read the attributes, up to and including the line @data."""
     attributes: list[Attribute] = []
-    seen: dict[str, int] = {}
+    first_lines: dict[str, int] = {}
     n_values = 0
     for text in _statements(lines):
-        keyword, rest = [*text.split(None, 1), ""][:2]
+        keyword, declaration = [*text.split(None, 1), ""][:2]
         keyword = keyword.lower()
         if keyword == "@data":
             if not attributes:
@@ -206,11 +208,13 @@ def _read_header(lines: Lines, max_features: int) -> list[Attribute]:
         if keyword == "@attribute":
             if len(attributes) >= max_features:
                 raise lines.error(f"more than max_features={max_features} attributes; raise it if you trust the file")
-            attribute = _attribute(lines, rest.strip(), MAX_VALUES * max_features - n_values)
+            attribute = _attribute(lines, declaration.strip(), MAX_VALUES * max_features - n_values)
             n_values += len(attribute.values)
-            if attribute.name in seen:
-                raise lines.error(f"the name appears twice, first in line {seen[attribute.name]}", attribute.name)
-            seen[attribute.name] = lines.number
+            if attribute.name in first_lines:
+                raise lines.error(
+                    f"the name appears twice, first in line {first_lines[attribute.name]}", attribute.name
+                )
+            first_lines[attribute.name] = lines.number
             attributes.append(attribute)
         elif keyword != "@relation":
             raise lines.error(f"{shorten(text)!r} is not a header line; write @relation, @attribute or @data")
@@ -218,15 +222,15 @@ def _read_header(lines: Lines, max_features: int) -> list[Attribute]:
     raise lines.error("the file ends without a line @data; it is not a complete ARFF file")
 
 
-def _attribute(lines: Lines, text: str, most: int) -> Attribute:
-    """Read what follows the word @attribute; it may declare `most` values."""
+def _attribute(lines: Lines, text: str, max_values: int) -> Attribute:
+    """Read what follows the word @attribute; it may declare `max_values` values."""
     match = ATTRIBUTE.fullmatch(text)
     if match is None:
         raise lines.error(f"{shorten(text)!r} is not a name and type; put a name with spaces in quotes")
     name = unquote(match[1])
     kind = match[2].strip()
     if kind.startswith("{"):
-        return Attribute(name, lines.number, "nominal", _nominal(lines, name, kind, most))
+        return Attribute(name, lines.number, "nominal", _nominal(lines, name, kind, max_values))
     word = kind.split("%")[0].strip().lower().split(" ")[0]
     if word not in NUMBERS + TEXTS:
         raise lines.error(f"the type {shorten(kind)!r} is not known; write numeric or {{value,value}}", name)
@@ -246,16 +250,16 @@ def _parts(
         plain = unquote(quoted) if quoted is not None else plain.strip(" \t")
         yield match, None if quoted is None and plain == "?" else plain
         start = match.end()
-    rest = text[start:].strip()
-    if rest and not rest.startswith("%"):
-        raise lines.error(f"{shorten(rest)!r} follows what is {form}", column)
+    remainder = text[start:].strip()
+    if remainder and not remainder.startswith("%"):
+        raise lines.error(f"{shorten(remainder)!r} follows what is {form}", column)
 
 
-def _nominal(lines: Lines, name: str, text: str, most: int) -> list[str]:
+def _nominal(lines: Lines, name: str, text: str, max_values: int) -> list[str]:
     """Read a list {value,value} of at most so many."""
     form = "a list {value,value}; put values with spaces or commas in quotes"
-    values = [value or "?" for _, value in islice(_parts(lines, text, VALUE, 1, form, name), most + 1)]
-    if len(values) > most:
+    values = [value or "?" for _, value in islice(_parts(lines, text, VALUE, 1, form, name), max_values + 1)]
+    if len(values) > max_values:
         raise lines.error("the columns declare too many values for max_features; declare a text as string", name)
     if len(set(values)) < len(values):
         raise lines.error("a value is declared twice; remove one of them", name)
@@ -266,11 +270,11 @@ def unquote(text: str) -> str:
     """Return a name or value without its quotes; backslash escapes count inside quotes only."""
     if text[:1] not in ("'", '"'):
         return text
-    found = ESCAPE.sub(_unescape, text[1:-1])
+    characters = ESCAPE.sub(_unescape, text[1:-1])
     # Two escapes can make one character; a single one of them is invalid.
-    if any("\ud800" <= character < "\ue000" for character in found):
-        found = found.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return found
+    if any("\ud800" <= character < "\ue000" for character in characters):
+        characters = characters.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return characters
 
 
 def _unescape(match: re.Match[str]) -> str:
@@ -301,7 +305,7 @@ def _sparse_cells(lines: Lines, text: str, width: int) -> dict[int, str | None]:
     for match, cell in _parts(lines, text, ENTRY, 1, "part of a sparse row; write {index value,index value}"):
         column = int(match[1])
         if column >= width or column in cells:
-            what = "appears twice" if column in cells else f"is beyond the {width} attributes, which count from 0"
-            raise lines.error(f"the index {column} {what}; correct it")
+            fault = "appears twice" if column in cells else f"is beyond the {width} attributes, which count from 0"
+            raise lines.error(f"the index {column} {fault}; correct it")
         cells[column] = cell
     return cells

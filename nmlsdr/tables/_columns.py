@@ -264,7 +264,9 @@ class Facts:
     def is_word(self) -> NDArray[np.bool_]:
         """Which texts are no numbers in any notation."""
         forms, parts, codes = self.column.forms
-        is_number = [own is not None and own.number == plain_text(form) for form, own in zip(forms, parts, strict=True)]
+        is_number = [
+            part is not None and part.number == plain_text(form) for form, part in zip(forms, parts, strict=True)
+        ]
         return ~np.array(is_number, bool)[codes]
 
     @functools.cached_property
@@ -295,8 +297,8 @@ class Facts:
         different = self.column.different
         parts = self.column.forms.parts
         codes = self.column.forms.codes
-        found = [(parts[codes[row]], different[row]) for row in np.flatnonzero(self.is_known).tolist()]
-        return {number for own, text in found if own is not None for number in own.of([text])}
+        parts_and_texts = [(parts[codes[row]], different[row]) for row in np.flatnonzero(self.is_known).tolist()]
+        return {number for part, text in parts_and_texts if part is not None for number in part.of([text])}
 
     def marked(self) -> Mapping[str, int]:
         """The numbers that tell the decimal mark of the table: those that the file has as texts."""
@@ -307,10 +309,10 @@ class Facts:
 
 def tally(pairs: Iterable[tuple[str, int]]) -> Counter[str]:
     """Return the sum of the counts of each word."""
-    found = Counter[str]()
+    counts = Counter[str]()
     for word, count in pairs:
-        found[word] += count
-    return found
+        counts[word] += count
+    return counts
 
 
 def by_count(pair: tuple[str, int]) -> tuple[int, str]:
@@ -322,8 +324,8 @@ def counted(words: Mapping[str, int]) -> str:
     """Return words and how often they occur, the four most frequent of them."""
     first = sorted(words.items(), key=by_count)[:4]
     shown = ", ".join(f"{shorten(word, 20)!r} ({count})" if word else f"empty ({count})" for word, count in first)
-    more = len(words) - len(first)
-    return shown + (f" and {plural(more, 'other word')}" if more else "")
+    n_hidden = len(words) - len(first)
+    return shown + (f" and {plural(n_hidden, 'other word')}" if n_hidden else "")
 
 
 @dataclass
@@ -414,8 +416,8 @@ def typed_column(cells: Sequence[Any]) -> Cells:
     lists = {kind for kind in kinds if hasattr(kind, "__len__") and not issubclass(kind, str | bytes | dict)}
     cells = [";".join(map(str, cell)) or "[]" if type(cell) in lists else cell for cell in cells]
     cells = [json.dumps(cell, default=str) if isinstance(cell, dict) else cell for cell in cells]
-    found, codes = coded([*zip(map(type, cells), cells, strict=True)])  # True, 1 and 1.0 are equal
-    return coded_column([cell for _, cell in found], codes)
+    different, codes = coded([*zip(map(type, cells), cells, strict=True)])  # True, 1 and 1.0 are equal
+    return coded_column([cell for _, cell in different], codes)
 
 
 def vectors_of(cells: Sequence[Any]) -> Vectors | None:

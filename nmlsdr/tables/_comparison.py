@@ -87,9 +87,9 @@ def profile_of(column: Any, cells: Cells, values: NDArray[np.float64], how: How)
     known = values[is_known]
     n_known = int(is_known.sum())
     if column.kind in WORDED:
-        found = [*_parts(column, cells, how)]
-        n_known = sum(count for parts, count in found if parts is not None)
-        counts = tally((part, count) for parts, count in found for part in parts or ())
+        parts_and_counts = [*_parts(column, cells, how)]
+        n_known = sum(count for parts, count in parts_and_counts if parts is not None)
+        counts = tally((part, count) for parts, count in parts_and_counts for part in parts or ())
     else:
         counts = _forms(column, cells, is_known, known)
     missing = (len(cells) - n_known) / max(1, len(cells))
@@ -123,23 +123,23 @@ def _forms(column: Any, cells: Cells, is_known: NDArray[np.bool_], values: NDArr
     """Return how many of the cells with a value have each form, or mean yes."""
     if column.kind == "yes/no":
         return Counter({"yes": int(values.sum())})
-    found = [("decimals", int((values % 1 != 0).sum())), ("0", int((values == 0).sum()))]
+    form_counts = [("decimals", int((values % 1 != 0).sum())), ("0", int((values == 0).sum()))]
     if column.kind == "date":
         dates = cells.texts.trimmed.dates_with(column.levels)
         codes = cells.texts.trimmed.codes[is_known]
-        which = dates.codes[codes]
-        n_cells = np.bincount(which[which >= 0], minlength=len(dates.different)).tolist()
+        order_codes = dates.codes[codes]
+        n_cells = np.bincount(order_codes[order_codes >= 0], minlength=len(dates.different)).tolist()
         orders = (re.sub(r"\d+", lambda n: "YYYY" if len(n[0]) == 4 else "00", date) for date in dates.different)
-        found = [(f"dates as {order.replace('-', '/')}", n) for order, n in zip(orders, n_cells, strict=True)]
-        found.append(("dates as serial numbers of Excel", int((which < 0).sum())))
+        form_counts = [(f"dates as {order.replace('-', '/')}", n) for order, n in zip(orders, n_cells, strict=True)]
+        form_counts.append(("dates as serial numbers of Excel", int((order_codes < 0).sum())))
     elif column.kind == "number" and (column.factors or not isinstance(cells, Numbers)):
         forms = cells.texts.trimmed.forms
         codes = cells.texts.trimmed.codes[is_known]
         n_cells = np.bincount(forms.codes[codes], minlength=len(forms.parts)).tolist()
         numbers = [(number, n) for number, n in zip(forms.parts, n_cells, strict=True) if number is not None]
-        found += [(f"the sign {number.sign!r}", n) for number, n in numbers if number.sign]
-        found += [(repr(number.unit) if number.unit else "no unit", n) for number, n in numbers if column.factors]
-    return tally(found)
+        form_counts += [(f"the sign {number.sign!r}", n) for number, n in numbers if number.sign]
+        form_counts += [(repr(number.unit) if number.unit else "no unit", n) for number, n in numbers if column.factors]
+    return tally(form_counts)
 
 
 def _quantiles(values: NDArray[np.float64]) -> tuple[float, ...]:
@@ -217,33 +217,33 @@ def _is_more(before: float, after: float, n: float, m: float, rare: float) -> bo
 
 def _far_values(column: Any, was: Profile, values: NDArray[np.float64], rare: float) -> Iterator[str]:
     """Say which values lie further beyond an end than the ends lie apart, if chance does not explain them."""
-    least = was.quantiles[0]
-    most = was.quantiles[-1]
+    minimum = was.quantiles[0]
+    maximum = was.quantiles[-1]
     # So many rows later, a column that rises has gone on, and so have dates in any order of the rows.
-    onward = (most - least) * (ONWARD + len(values) / max(1.0, was.n_known))
-    lower = 2 * least - most + onward * min(was.drift, 0.0)
-    upper = 2 * most - least + onward * max(was.drift, float(column.kind == "date"))
+    onward = (maximum - minimum) * (ONWARD + len(values) / max(1.0, was.n_known))
+    lower = 2 * minimum - maximum + onward * min(was.drift, 0.0)
+    upper = 2 * maximum - minimum + onward * max(was.drift, float(column.kind == "date"))
     far, counts = np.unique(values[(values < lower) | (values > upper)], return_counts=True)
     share = counts.sum() / len(values)
     largest = counts.max(initial=0)
     is_code = largest >= FEW and 2 * largest > counts.sum()
     if is_code or _is_more(0.0, share, was.n_known, len(values), rare):
         show: Any = int if column.kind == "date" else "{:.6g}".format
-        which = f"{'values such as ' * (len(far) > 1)}{show(far[counts.argmax()])}"
-        yield f"{which} in {_percent(share)} of the cells; the fit had {show(least)} to {show(most)}"
+        example = f"{'values such as ' * (len(far) > 1)}{show(far[counts.argmax()])}"
+        yield f"{example} in {_percent(share)} of the cells; the fit had {show(minimum)} to {show(maximum)}"
 
 
-def _unseen(column: Any, was: Profile, now: Profile, cells: Cells, how: How, rare: float) -> Iterator[str]:
+def _unseen(column: Any, was: Profile, profile: Profile, cells: Cells, how: How, rare: float) -> Iterator[str]:
     """Say how many rows have levels, items or frequent words that no feature stands for.
 
     Where some levels of the fit stand in one row only, others have not been drawn yet: their share of the rows is about
     that of these rows (Good 1953, after Turing). Then so many are chance, unless a single new one is frequent.
     """
-    new = now.shares.keys() - was.shares.keys()
+    new = profile.shares.keys() - was.shares.keys()
     n = was.n_known
-    m = now.n_known
+    m = profile.n_known
     if column.kind == "words":  # texts always have new words: those count that chance does not make so frequent
-        new = {word for word in new if _is_more(COMMON, now.shares[word], n, m, rare)}
+        new = {word for word in new if _is_more(COMMON, profile.shares[word], n, m, rare)}
     n_rows = 0
     examples = list[str]()
     for parts, count in _parts(column, cells, how):
@@ -252,12 +252,12 @@ def _unseen(column: Any, was: Profile, now: Profile, cells: Cells, how: How, rar
         examples = examples or texts
     n_once = sum(round(share * n) == 1 for share in was.shares.values())
     is_odd = column.kind == "words" or not n_once or _is_more(n_once / n, n_rows / max(1.0, m), n, m, rare)
-    if new and (is_odd or any(_is_more(0.0, now.shares[part], n, m, rare / len(was.shares)) for part in new)):
-        such = f"that the fit has not seen, such as {shorten(examples[0], 30)!r}: no feature stands for it"
-        yield f"{n_rows} row{'s have' if n_rows > 1 else ' has'} {WORDED[column.kind]} {such}"
+    if new and (is_odd or any(_is_more(0.0, profile.shares[part], n, m, rare / len(was.shares)) for part in new)):
+        novelty = f"that the fit has not seen, such as {shorten(examples[0], 30)!r}: no feature stands for it"
+        yield f"{n_rows} row{'s have' if n_rows > 1 else ' has'} {WORDED[column.kind]} {novelty}"
 
 
-def _unseen_rare(column: Any, was: Profile, now: Profile, cells: Cells, how: How, rare: float) -> Iterator[str]:
+def _unseen_rare(column: Any, was: Profile, profile: Profile, cells: Cells, how: How, rare: float) -> Iterator[str]:
     """Say how many rows have a level that is not even one of the rare levels of the fit, if chance does not explain it.
 
     As in `_unseen`, new levels are expected in about as large a share of the rows as had a level alone at the fit.
@@ -269,9 +269,9 @@ def _unseen_rare(column: Any, was: Profile, now: Profile, cells: Cells, how: How
         if level not in column.levels and not may_hold(was.rare, level)
     ]
     n_rows = sum(count for _, count in unseen)
-    if n_rows and _is_more(was.n_once / was.n_known, n_rows / now.n_known, was.n_known, now.n_known, rare):
-        such = f"that the fit has not seen, such as {shorten(unseen[0][0], 30)!r}: only '(other)' stands for it"
-        yield f"{n_rows} row{'s have' if n_rows > 1 else ' has'} a level {such}"
+    if n_rows and _is_more(was.n_once / was.n_known, n_rows / profile.n_known, was.n_known, profile.n_known, rare):
+        novelty = f"that the fit has not seen, such as {shorten(unseen[0][0], 30)!r}: only '(other)' stands for it"
+        yield f"{n_rows} row{'s have' if n_rows > 1 else ' has'} a level {novelty}"
 
 
 def is_sum_of_others(values: NDArray[np.float64]) -> bool:

@@ -31,21 +31,21 @@ class CsvFile:
     lines : Lines
     form : Form
         What is not given is guessed from the first lines.
-    asked : collection of str, default=None
+    column_names : collection of str, default=None
         Names of columns that are looked for. If given, the file may have come from a spreadsheet: what stands above the
         names or below the rows is left out, and a second column of a name, and one without, get a name.
     """
 
-    def __init__(self, lines: Lines, form: Form, asked: Collection[str] | None = None) -> None:
+    def __init__(self, lines: Lines, form: Form, column_names: Collection[str] | None = None) -> None:
         self.path = lines.path
         self.lines = lines
         self.form = form
-        self.is_raw = asked is not None
+        self.is_raw = column_names is not None
         self.is_labels = False  # whether all columns are labels
         import_extra("pyarrow.compute", "Reading CSV files", "cli")
         self.delimiter = lines.delimiter(form.delimiter)
         begin = lines.peek().splitlines()[:10] if self.is_raw else []
-        for _ in range(n_titles(list(csv.reader(begin, delimiter=self.delimiter)), asked or ())):
+        for _ in range(n_titles(list(csv.reader(begin, delimiter=self.delimiter)), column_names or ())):
             if next(lines).strip(BLANKS):
                 lines.notes.append(f"line {lines.number} stands above the names of the columns and is skipped")
         self._rows = self._read_rows()
@@ -58,13 +58,13 @@ class CsvFile:
         """Return the columns that have a role."""
         import pyarrow
 
-        wanted = split.wanted
+        names = split.column_names
         self.is_labels = not split.features and bool(split.labels)
-        schema = pyarrow.schema([(name, pyarrow.string()) for name in wanted])
+        schema = pyarrow.schema([(name, pyarrow.string()) for name in names])
         blocks = [schema.empty_table()]
         ends = [np.zeros(0, np.int64)]
         last: Iterable[list[str]] = ()
-        for block, numbers, rows in chain(self._blocks(wanted), self._waiting(wanted)):
+        for block, numbers, rows in chain(self._blocks(names), self._waiting(names)):
             blocks.append(block)
             ends.append(numbers)
             last = rows
@@ -75,52 +75,52 @@ class CsvFile:
         if self._n_below:
             self.lines.notes.append(BELOW.format("line", max(lines, default=self.line)))
         whole = pyarrow.concat_tables(blocks).slice(0, len(lines))
-        columns = {name: written_column(whole.column(name)) for name in wanted}
+        columns = {name: written_column(whole.column(name)) for name in names}
         encoding = self.lines.encoding
         notes = self.lines.notes
         return Table(len(lines), columns, lines, encoding=encoding, notes=notes, renamed=self.renamed)
 
-    def _blocks(self, wanted: Sequence[str]) -> Iterator[tuple[Any, Any, Iterable[list[str]]]]:
+    def _blocks(self, names: Sequence[str]) -> Iterator[tuple[Any, Any, Iterable[list[str]]]]:
         """Yield blocks of regular rows: tables of texts, the line on which each row ends, and the cells of the last."""
         from pyarrow import ArrowInvalid, BufferReader, string
         from pyarrow import csv as arrow_csv
 
         delimiter = self.delimiter
-        if len(delimiter.encode()) > 1 or len(self.names) == 1 or not wanted:  # what is blank is no row, or may be one
+        if len(delimiter.encode()) > 1 or len(self.names) == 1 or not names:  # what is blank is no row, or may be one
             return
         columns = {name: string() for name in self.names}
         convert = arrow_csv.ConvertOptions(
-            column_types=columns, include_columns=wanted, null_values=[""], strings_can_be_null=True, check_utf8=False
+            column_types=columns, include_columns=names, null_values=[""], strings_can_be_null=True, check_utf8=False
         )
         parse = arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, ignore_empty_lines=False)
         for text, ends in self.lines.blocks(delimiter):
             read = arrow_csv.ReadOptions(use_threads=False, column_names=self.names, block_size=len(text) + 1)
             try:
-                found = arrow_csv.read_csv(BufferReader(text), read, parse, convert)
+                block = arrow_csv.read_csv(BufferReader(text), read, parse, convert)
             except ArrowInvalid:
                 return
-            if found.num_rows != len(ends):
+            if block.num_rows != len(ends):
                 return
             last = text[-SAMPLE:].decode(errors="ignore").split("\n")[1:-1] if self.is_raw else []
-            yield found, ends, csv.reader(last, delimiter=delimiter)
+            yield block, ends, csv.reader(last, delimiter=delimiter)
 
-    def _waiting(self, wanted: Sequence[str]) -> Iterator[tuple[Any, Any, Iterable[list[str]]]]:
+    def _waiting(self, names: Sequence[str]) -> Iterator[tuple[Any, Any, Iterable[list[str]]]]:
         """Yield the other rows in the same way, many at once."""
         import pyarrow
 
-        most = max(1, WAITING_CELLS // len(self.names))
-        places = [self.names.index(name) for name in wanted]
+        n_rows = max(1, WAITING_CELLS // len(self.names))
+        places = [self.names.index(name) for name in names]
         numbered = ((cells, self.lines.number) for cells in self._rows)
-        while part := list(islice(numbered, most)):
+        while part := list(islice(numbered, n_rows)):
             rows = [cells for cells, _ in part]
             arrays = [pyarrow.array([row[j] or None for row in rows], pyarrow.string()) for j in places]
-            yield pyarrow.table(arrays, names=wanted), np.array([number for _, number in part]), rows
+            yield pyarrow.table(arrays, names=names), np.array([number for _, number in part]), rows
 
     def _read_rows(self) -> Iterator[list[str]]:
         """Yield the names of the columns, and then the cells of each row, as many as there are names."""
         lines = self.lines
         delimiter = self.delimiter
-        most = 2 * self.form.max_features + 1000  # delimiters of a row; a text in quotes may hold some too
+        max_delimiters = 2 * self.form.max_features + 1000  # delimiters of a row; a text in quotes may hold some too
 
         n_delimiters = 0  # of the row that is being read
 
@@ -128,7 +128,7 @@ class CsvFile:
             nonlocal n_delimiters
             for text in lines:
                 n_delimiters += text.count(delimiter)
-                if n_delimiters > most:  # before csv.reader splits the row, which would take much memory
+                if n_delimiters > max_delimiters:  # before csv.reader splits the row, which would take much memory
                     raise lines.error(f"the row has {n_delimiters} cells or more, above max_features; check its quotes")
                 yield text + "\n"
 
@@ -148,16 +148,16 @@ class CsvFile:
                     cells = [""] * len(names)
                 elif is_blank or is_odd:
                     instead = " (write NA for a missing value)" if len(names) == 1 else ""
-                    what = f"the line is blank, and rows follow it; remove it{instead}"
+                    fault = f"the line is blank, and rows follow it; remove it{instead}"
                     if not is_blank:
-                        what = f"{len(cells)} cells, but the header has {len(names)}; complete the row"
-                    stop = stop or (lines.number, what)
+                        fault = f"{len(cells)} cells, but the header has {len(names)}; complete the row"
+                    stop = stop or (lines.number, fault)
                     is_below = self.is_raw and stands_below(cells, len(names))
                     if is_blank or is_below:
                         self._n_below += is_below and not is_blank
                         continue
-                    lines.number, what = stop
-                    raise lines.error(what)
+                    lines.number, fault = stop
+                    raise lines.error(fault)
                 n_rows += 1
                 yield cells
         except csv.Error as error:
@@ -185,20 +185,20 @@ def distinct_names(names: Sequence[str]) -> tuple[list[str], dict[str, str]]:
     >>> distinct_names(["a", "a", ""])
     (['a', 'a.2', 'column 3'], {'a.2': 'a', 'column 3': ''})
     """
-    found: dict[str, str] = {}
+    originals: dict[str, str] = {}
     names = [*map(trim, names)]
-    taken = set(names)
+    header_names = set(names)
     for j, name in enumerate(names):
         new = name or f"column {j + 1}"
         number = 2
-        while new in found or (new != name and new in taken):
+        while new in originals or (new != name and new in header_names):
             new = f"{name or f'column {j + 1}'}.{number}"
             number = number + 1
-        found[new] = name
-    return list(found), {new: name for new, name in found.items() if new != name}
+        originals[new] = name
+    return list(originals), {new: name for new, name in originals.items() if new != name}
 
 
-def n_titles(rows: Sequence[Sequence[str]], asked: Collection[str]) -> int:
+def n_titles(rows: Sequence[Sequence[str]], column_names: Collection[str]) -> int:
     """Return how many of the first rows stand above the names of the columns.
 
     Above the row that has most of the names that are asked for stand rows with fewer cells, or fewer different ones,
@@ -206,8 +206,8 @@ def n_titles(rows: Sequence[Sequence[str]], asked: Collection[str]) -> int:
     the names, a row whose cells are all filled, and no numbers.
     """
     filled = [*map(_filled, rows)]
-    best = max(filled, key=lambda row: len({*asked} & {*row}), default=[])
-    above = filled[: filled.index(best)] if {*asked} & {*best} else []
+    best = max(filled, key=lambda row: len({*column_names} & {*row}), default=[])
+    above = filled[: filled.index(best)] if {*column_names} & {*best} else []
     if above and all((len(row), len({*row})) < (len(best), len({*best})) for row in above):
         return len(above)
     count = next((k for k, cells in enumerate(filled) if len(cells) > 1), 0)

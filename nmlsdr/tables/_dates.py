@@ -59,8 +59,10 @@ def find_months(words: Iterable[str]) -> Mapping[str, str]:
 
     None is meant either where languages differ, as for "listopad", which is October or November.
     """
-    found = [months for months in _languages() if months.keys() >= {*words}]
-    return found[0] if found and all(months[w] == found[0][w] for months in found for w in words) else {}
+    languages = [months for months in _languages() if months.keys() >= {*words}]
+    return (
+        languages[0] if languages and all(months[w] == languages[0][w] for months in languages for w in words) else {}
+    )
 
 
 @functools.cache
@@ -70,12 +72,12 @@ def _languages() -> list[dict[str, str]]:
         from babel import Locale
     except ImportError:
         return []
-    found = []
+    languages = []
     for language in LANGUAGE_CODES:
         months = Locale(language).months
         names = [name for form in months.values() for width in ("wide", "abbreviated") for name in form[width].items()]
-        found.append({_parts(name)[-1]: str(number) for number, name in names if not re.search(r"\d", name)})
-    return found
+        languages.append({_parts(name)[-1]: str(number) for number, name in names if not re.search(r"\d", name)})
+    return languages
 
 
 @functools.lru_cache(1 << 16)  # of a column each date is read for the plan and for the features
@@ -125,18 +127,20 @@ class Dates(Coded):
 
     def values(self, month_first: bool, year_first: bool = False) -> NDArray[np.float64]:
         """Return for each text what `read_date` gives, or NaN."""
-        found = [read_date(date, month_first, year_first) or (np.nan, np.nan) for date in self.different]
-        return np.array([*found, (np.nan, np.nan)])[self.codes]
+        values = [read_date(date, month_first, year_first) or (np.nan, np.nan) for date in self.different]
+        return np.array([*values, (np.nan, np.nan)])[self.codes]
 
 
 def dates_of(texts: Sequence[str], shapes: Coded) -> Dates:
     """Return the dates of texts of these shapes."""
-    found = [match_date(shape) for shape in shapes.different]
-    ends = np.array([0 if match is None else match.end(4) for match in found], np.int64)[shapes.codes]
+    matches = [match_date(shape) for shape in shapes.different]
+    ends = np.array([0 if match is None else match.end(4) for match in matches], np.int64)[shapes.codes]
     rows = np.flatnonzero(ends)
-    different, own = coded([texts[row][:end] for row, end in zip(rows.tolist(), ends[rows].tolist(), strict=True)])
+    different, date_codes = coded(
+        [texts[row][:end] for row, end in zip(rows.tolist(), ends[rows].tolist(), strict=True)]
+    )
     codes = np.full(len(texts), -1, np.int32)
-    codes[rows] = own
+    codes[rows] = date_codes
     return Dates(different, codes)
 
 

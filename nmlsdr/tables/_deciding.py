@@ -100,16 +100,21 @@ class Deciding:
         self.unread: dict[str, str] = {}  # of columns with many numbers: what keeps them from being numbers
         self.levels: dict[str, set[str]] = {}  # of columns: words that mean a missing value elsewhere, but not there
         # Numbers stay numbers, unless a person writes them in another way, or one of them means a missing value.
-        kept = {name for name, cells in columns.items() if isinstance(cells, Numbers) and cells.fit(choices.decimal)}
-        kept = set() if any(map(is_number, self.missing)) else kept
-        facts = [Facts(name, cells if name in kept else cells.texts, self.missing) for name, cells in columns.items()]
-        usual = usual_decimal(one.marked() for one in facts)
+        number_columns = {
+            name for name, cells in columns.items() if isinstance(cells, Numbers) and cells.fit(choices.decimal)
+        }
+        number_columns = set() if any(map(is_number, self.missing)) else number_columns
+        facts = [
+            Facts(name, cells if name in number_columns else cells.texts, self.missing)
+            for name, cells in columns.items()
+        ]
+        usual = usual_decimal(column.marked() for column in facts)
         self.readings = list[Reading | None]()
         for column in facts:
             reading, unread = read_column(column, choices, usual)
             self.readings.append(reading)
             self.unread |= {column.name: unread} if unread else {}
-        self.found = self._words_for_missing(facts, self.readings)
+        self.words_for_missing = self._words_for_missing(facts, self.readings)
         self.columns = [self._with_words(*pair, facts) for pair in zip(facts, self.readings, strict=True)]
 
     def plan(self) -> Plan:
@@ -129,7 +134,7 @@ class Deciding:
         columns.sort(key=lambda column: self.places[column.name])
         columns += [Column(self.choices.id, "identifier", "as you said")] if self.choices.id is not None else []
         columns += [Column(name, "dropped", "as you said") for name in self.choices.drop]
-        return Plan(tuple(columns), tuple(sorted(self.missing | self.found)), self.choices.keep_case)
+        return Plan(tuple(columns), tuple(sorted(self.missing | self.words_for_missing)), self.choices.keep_case)
 
     def _column(self, facts: Facts, reading: Reading | None, digests: dict[int, str]) -> Column:
         name = facts.name
@@ -182,36 +187,40 @@ class Deciding:
         if reading is not None or isinstance(facts.cells, Numbers):
             return facts
         counts = facts.folded
-        words = self.found & counts.keys()
+        words = self.words_for_missing & counts.keys()
         levels = {w for w in words if len(counts) <= FEW_LEVELS and counts[w] >= LEVEL_SHARE * facts.n_known}
         if len(counts) >= FREQUENT and all(text.isalpha() and len(text) <= 3 for text in counts):
-            own = {fold(text) for text in facts.chosen(~facts.is_known) if len(text) == 2 and text.isalpha()}
-            own -= {fold(word) for word in self.choices.missing or ()}
-            others = (other for other in columns if own and other is not facts and not isinstance(other.cells, Numbers))
-            levels |= own - {fold(text) for other in others for text in other.chosen(other.is_word)}
+            country_codes = {fold(text) for text in facts.chosen(~facts.is_known) if len(text) == 2 and text.isalpha()}
+            country_codes -= {fold(word) for word in self.choices.missing or ()}
+            text_columns = (
+                column
+                for column in columns
+                if country_codes and column is not facts and not isinstance(column.cells, Numbers)
+            )
+            levels |= country_codes - {fold(text) for column in text_columns for text in column.chosen(column.is_word)}
         self.levels[facts.name] = levels
         return Facts(facts.name, facts.cells, (self.missing | words) - levels) if words or levels else facts
 
     def _words_for_missing(self, columns: Sequence[Facts], readings: Sequence[Reading | None]) -> set[str]:
         """Words that stand among numbers or dates again and again, in whichever column that is not left out."""
         counts: Counter[str] = Counter()
-        found = set[str]()
+        frequent = set[str]()
         digests = set[int]()
         for facts, reading in zip(columns, readings, strict=True):
-            others = {} if reading is None else reading.others
-            words = tally((fold(text), count) for text, count in others.items() if not is_number(text))
+            other_texts = {} if reading is None else reading.other_texts
+            words = tally((fold(text), count) for text, count in other_texts.items() if not is_number(text))
             if not words or facts.digest in digests or self._like_labels(facts) is not None:
                 continue
             digests.add(facts.digest)
             if words.total() > max(10, SLIPS * self.n_rows):
-                found |= words.keys()
+                frequent |= words.keys()
             counts += words
-        return found | {word for word, count in counts.items() if count >= FREQUENT}
+        return frequent | {word for word, count in counts.items() if count >= FREQUENT}
 
-    def _reason(self, seen: list[str], facts: Facts) -> str:
+    def _reason(self, notes: list[str], facts: Facts) -> str:
         """What was seen in a column, what was read as a missing value there, and how often."""
-        words = facts.meant(self.missing | self.found)
-        return "; ".join([*seen, *([f"missing: {counted(words)}"] if words else [])])
+        words = facts.meant(self.missing | self.words_for_missing)
+        return "; ".join([*notes, *([f"missing: {counted(words)}"] if words else [])])
 
     def doubts(self) -> str:
         """Return what was decided and may be wrong, or nothing; for Python, where nobody sees the plan."""
@@ -219,16 +228,18 @@ class Deciding:
         misread = []
         for facts, reading in zip(self.columns, self.readings, strict=True):
             name = repr(shorten(facts.name, 40))
-            if found := facts.meant(self.found - self.levels.get(facts.name, set())):
-                words.append(f"{counted(found)} in column {name}")
+            if counts := facts.meant(self.words_for_missing - self.levels.get(facts.name, set())):
+                words.append(f"{counted(counts)} in column {name}")
             if doubt := (reading.doubt or reading.units.doubt) if reading else self.unread.get(facts.name, ""):
                 misread.append(f"column {name}: {doubt}")
         codes = missing_codes(self.columns)
-        advice = f"If that is right, give missing={sorted(self.found)!r}; if not, name the column in one_hot."
-        taken = f"Words among numbers or dates were taken for missing values: {'; '.join(words)}. {advice}"
-        read = f"Numbers or dates may have been misread: {'; '.join(misread)}."
-        said = [f"Numbers may stand for missing values: {'; '.join(codes)}."] * bool(codes)
-        return " ".join([taken] * bool(words) + [read] * bool(misread) + said)
+        advice = (
+            f"If that is right, give missing={sorted(self.words_for_missing)!r}; if not, name the column in one_hot."
+        )
+        doubt_on_words = f"Words among numbers or dates were taken for missing values: {'; '.join(words)}. {advice}"
+        doubt_on_numbers = f"Numbers or dates may have been misread: {'; '.join(misread)}."
+        doubt_on_codes = [f"Numbers may stand for missing values: {'; '.join(codes)}."] * bool(codes)
+        return " ".join([doubt_on_words] * bool(words) + [doubt_on_numbers] * bool(misread) + doubt_on_codes)
 
     def _number(self, facts: Facts, reading: Reading) -> Column:
         column = reading.column
@@ -273,13 +284,13 @@ class Deciding:
 
     def _date(self, facts: Facts, reading: Reading) -> Column:
         texts = (facts.column.different[code] for code in np.flatnonzero(facts.is_known & facts.is_word))
-        example = next(text for text in texts if text not in reading.others)
-        seen = f"such as {example!r}; becomes the year with its fraction, and the month"
-        seen += "; the month stands before the day" * reading.column.month_first
-        seen += "; the year stands first" * reading.column.year_first
-        n_serial = sum(count for text, count in reading.others.items() if serial_date(text) is not None)
-        seen += f"; {n_serial} serial numbers of Excel are read as dates" * (n_serial > 0)
-        return replace(reading.column, reason=self._reason([seen, *filter(None, [reading.doubt])], facts))
+        example = next(text for text in texts if text not in reading.other_texts)
+        note = f"such as {example!r}; becomes the year with its fraction, and the month"
+        note += "; the month stands before the day" * reading.column.month_first
+        note += "; the year stands first" * reading.column.year_first
+        n_serial = sum(count for text, count in reading.other_texts.items() if serial_date(text) is not None)
+        note += f"; {n_serial} serial numbers of Excel are read as dates" * (n_serial > 0)
+        return replace(reading.column, reason=self._reason([note, *filter(None, [reading.doubt])], facts))
 
     # ------------------------------------------------------------ words
 
@@ -360,8 +371,8 @@ class Deciding:
         n_levels = len(self._levels(facts))
         if n_levels > MOST_LEVELS:
             return facts.n_known >= ROWS_PER_LEVEL * n_levels
-        few = n_levels <= 10 or 2 * n_levels <= facts.n_known
-        return few and (mean_length(facts.known) < SENTENCE or facts.n_known >= ROWS_PER_LEVEL * n_levels)
+        is_repetitive = n_levels <= 10 or 2 * n_levels <= facts.n_known
+        return is_repetitive and (mean_length(facts.known) < SENTENCE or facts.n_known >= ROWS_PER_LEVEL * n_levels)
 
     def _category(self, facts: Facts) -> Column:
         # in any order of the rows
@@ -373,20 +384,20 @@ class Deciding:
             shown.setdefault(key, text)
         counts = tally(zip(keys, known.values(), strict=True))
         n_missing = self.n_rows - sum(known.values())
-        kept = sorted(level for level, _ in sorted(counts.items(), key=by_count)[:MOST_LEVELS])
+        frequent = sorted(level for level, _ in sorted(counts.items(), key=by_count)[:MOST_LEVELS])
         reason = plural(len(counts), "level") + (f": {', '.join(shown.values())}" if len(counts) <= FEW_WORDS else "")
         if len(known) > len(counts):
             reason += f" ({len(known)} spellings)"
-        if len(kept) < len(counts):
-            reason += f"; the {len(kept)} most frequent have a feature each, the others share one"
+        if len(frequent) < len(counts):
+            reason += f"; the {len(frequent)} most frequent have a feature each, the others share one"
         if n_missing:
             reason += f"; missing in {plural(n_missing, 'row')}"
         for word in sorted(self.levels.get(name, ())):
-            where = ", although it means a missing value among numbers" if word in self.found else ""
+            where = ", although it means a missing value among numbers" if word in self.words_for_missing else ""
             reason += f"; {word!r} is a level here{where} (--missing {word}: a missing value here too)"
-        levels = {level: shown[level] for level in kept}
-        other = len(kept) < len(counts)
-        return Column(name, "category", reason, levels=levels, has_missing=n_missing > 0, has_other=other)
+        levels = {level: shown[level] for level in frequent}
+        has_other = len(frequent) < len(counts)
+        return Column(name, "category", reason, levels=levels, has_missing=n_missing > 0, has_other=has_other)
 
     def _words(self, facts: Facts, is_identifier: bool = False) -> Column:
         """A column of texts: the words that rows have in common become features, unless there are none."""

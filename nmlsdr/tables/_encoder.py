@@ -130,8 +130,8 @@ class TableEncoder(ColumnOptions, TransformerMixin, BaseEstimator):
                 raise InputError(f"There is no column {unknown[0]!r}; drop and one_hot name columns of X.")
             named = dict(zip(names, columns, strict=True))
             choices = Choices(**{name: value for name, value in self.get_params().items() if name != "impute"})
-            kept = {name: cells for name, cells in named.items() if name not in self.drop}
-            deciding = Deciding(kept, len(columns[0]), choices, _labeled(y), getattr(y, "columns", ()))
+            used = {name: cells for name, cells in named.items() if name not in self.drop}
+            deciding = Deciding(used, len(columns[0]), choices, _labeled(y), getattr(y, "columns", ()))
             plan = deciding.plan()
             if doubts := deciding.doubts():
                 warnings.warn(doubts, UserWarning, stacklevel=2)
@@ -211,8 +211,8 @@ class TableEncoder(ColumnOptions, TransformerMixin, BaseEstimator):
         if twice := [name for name in needed if counts[name] > 1]:
             raise InputError(f"X has {counts[twice[0]]} columns called {twice[0]!r}; give each a name of its own.")
         if absent := [name for name in needed if name not in counts]:
-            what = f"X lacks {plural(len(absent), 'column')} of the {len(needed)} that the fit used"
-            raise InputError(f"{what}: {some_of(absent)}; pass a table with these names.")
+            lack = f"X lacks {plural(len(absent), 'column')} of the {len(needed)} that the fit used"
+            raise InputError(f"{lack}: {some_of(absent)}; pass a table with these names.")
         return dict(zip(needed, _cells_of(X[needed]), strict=True)) if needed else {}
 
     def _columns(self, X: Any, *, reset: bool) -> list[Cells]:
@@ -250,10 +250,10 @@ def _cells_of(X: Any) -> list[Cells]:
         columns = [X[:, j] for j in range(X.shape[1])]
     else:
         columns = X.get_columns() if hasattr(X, "get_columns") else [X.iloc[:, j] for j in range(X.shape[1])]
-    found = [_cells(column) for column in columns]
-    if any(isinstance(cells, Numbers) and np.isinf(cells.values).any() for cells in found):
+    cells_of_columns = [_cells(column) for column in columns]
+    if any(isinstance(cells, Numbers) and np.isinf(cells.values).any() for cells in cells_of_columns):
         raise InputError("X contains infinity; replace it by a number, or by NaN for a missing value.")
-    return found
+    return cells_of_columns
 
 
 def _cells(column: Any) -> Cells:

@@ -33,12 +33,12 @@ class ExcelFile:
     ----------
     path : path
     form : Form
-    asked : collection of str, default=None
+    column_names : collection of str, default=None
         Names of columns that are looked for, on all sheets if none is named. If given, what stands above the names or
         below the rows is left out, and a second column of a name, and one without, get a name.
     """
 
-    def __init__(self, path: Path_, form: Form, asked: Collection[str] | None = None) -> None:
+    def __init__(self, path: Path_, form: Form, column_names: Collection[str] | None = None) -> None:
         openpyxl = import_extra("openpyxl", "Reading Excel files", "excel")
         self.path = existing(path)
         self.notes = list[str]()
@@ -49,7 +49,7 @@ class ExcelFile:
             titles = [sheet.title for sheet in book.worksheets]
             if form.sheet is not None and form.sheet not in titles:
                 raise DataFileError(f": it has no sheet {form.sheet!r}; choose {', '.join(titles[:10])}.")
-            known = {*(asked or ())}
+            known = {*(column_names or ())}
             sheets = [_Sheet(book[title], known) for title in ([form.sheet] if form.sheet else titles)]
             sheet = max(
                 sheets, key=lambda sheet: (len(known & {*sheet.names}), bool(sheet.names))
@@ -67,13 +67,13 @@ class ExcelFile:
                     self.notes.append(f"row {number} stands above the names of the columns and is skipped")
         self._rows = sheet.rows
         self.line = None
-        self.is_raw = asked is not None
+        self.is_raw = column_names is not None
         self.names, self.renamed = distinct_names(sheet.names) if self.is_raw else (sheet.names, {})
         check_names(self.names, form)
 
     def read(self, split: Split) -> Table:
         """Return the columns that have a role."""
-        columns: dict[str, list[Any]] = {name: [] for name in split.wanted}
+        columns: dict[str, list[Any]] = {name: [] for name in split.column_names}
         places = [(self.names.index(name), column) for name, column in columns.items()]
         numbers = list[int]()
         last = deque[list[Any]](maxlen=MOST_LAST)
@@ -101,7 +101,7 @@ class ExcelFile:
         numbers = numbers[: len(numbers) - n_last]
         if n_below or n_last:
             self.notes.append(BELOW.format("row", max(numbers, default=1)))
-        typed_columns = {name: typed_column(columns.pop(name)[: len(numbers)]) for name in split.wanted}
+        typed_columns = {name: typed_column(columns.pop(name)[: len(numbers)]) for name in split.column_names}
         lines = np.array(numbers, np.int64)
         return Table(len(lines), typed_columns, lines, unit="row", notes=self.notes, renamed=self.renamed)
 
@@ -121,11 +121,11 @@ class ExcelFile:
 class _Sheet:
     """A sheet: its name, the rows above the names of the columns, the names, and the other rows with their numbers."""
 
-    def __init__(self, sheet: Any, asked: Collection[str]) -> None:
+    def __init__(self, sheet: Any, column_names: Collection[str]) -> None:
         sheet.reset_dimensions()
         rows: Iterator[tuple[int, list[Any]]] = enumerate(([*map(_shown, row)] for row in sheet.iter_rows()), 1)
         first = list(islice(rows, 10))
-        n_above = n_titles([_texts(row) for _, row in first], asked)
+        n_above = n_titles([_texts(row) for _, row in first], column_names)
         self.title = sheet.title
         self.above = first[:n_above]
         self.names = [text.strip() for text in _texts(first[n_above][1])] if first else []

@@ -80,8 +80,8 @@ def _vectors(column: Column, cells: Cells) -> NDArray[np.float64]:
     """Return the vectors of a column; an InputError if they have another length than at the fit."""
     rows = cells.rows if isinstance(cells, Vectors) else read_vectors(cells.texts, column.length)
     if rows is None or rows.shape[1] != column.length:
-        what = f"its vectors have {column.length} numbers at the fit, and others here"
-        raise InputError(f"The column {shorten(column.name)!r} differs: {what}; make them by the same model.")
+        lengths = f"its vectors have {column.length} numbers at the fit, and others here"
+        raise InputError(f"The column {shorten(column.name)!r} differs: {lengths}; make them by the same model.")
     return rows
 
 
@@ -91,8 +91,8 @@ def _levels(column: Column, texts: Texts, is_missing: NDArray[np.bool_], keep_ca
     place = {level: j for j, level in enumerate(column.levels)}
     for row, text, missing in zip(table, texts.different, is_missing.tolist(), strict=True):
         parts = parts_of(column.kind, text, column.separator, keep_case)
-        row[found := [place[part] for part in parts if part in place]] = True
-        if not found and (column.has_missing if missing else column.has_other):
+        row[level_places := [place[part] for part in parts if part in place]] = True
+        if not level_places and (column.has_missing if missing else column.has_other):
             row[len(place) if missing else -1] = True
     return table
 
@@ -116,17 +116,17 @@ def _read_dates(column: Column, texts: Texts, words: list[str]) -> NDArray[np.fl
 
 def _read_objects(column: Column, texts: Texts, words: list[str]) -> NDArray[np.float64]:
     objects = [numbers_of(text) or {} for text in texts.different]
-    return np.array([[found.get(key, np.nan) for key in column.levels] for found in objects])
+    return np.array([[numbers.get(key, np.nan) for key in column.levels] for numbers in objects])
 
 
 def _read_numbers(column: Column, texts: Texts, words: list[str]) -> NDArray[np.float64]:
     units = {part.unit for parts in texts.forms.parts if parts is not None for part in parts.all}
     factors = with_new_units(column.factors, units)
-    found = read_quantities(texts.different, texts.forms, _notation(column, texts), factors, column.marks)
+    quantities = read_quantities(texts.different, texts.forms, _notation(column, texts), factors, column.marks)
     if texts.numbers and (not column.factors or "" in column.factors):
         for code, text in enumerate(texts.different):
-            found[code, 0] = texts.numbers.get(text, found[code, 0])
-    return found
+            quantities[code, 0] = texts.numbers.get(text, quantities[code, 0])
+    return quantities
 
 
 _READERS = {"yes/no": _read_answers, "date": _read_dates, "JSON": _read_objects, "number": _read_numbers}
@@ -146,16 +146,16 @@ def _problems(column: Column, texts: Texts, unread: NDArray[np.bool_]) -> list[P
     why = dict[str, str]()
     # the first of these numbers, and their mark
     marked = ""
-    other = "," if column.decimal == "." else "."
-    for code, those in rows_of(texts.codes, np.flatnonzero(unread)):
+    opposite_mark = "," if column.decimal == "." else "."
+    for code, cell_rows in rows_of(texts.codes, np.flatnonzero(unread)):
         text = texts.different[code]
         parts = texts.forms.parts[texts.forms.codes[code]] if column.kind == "number" else None
         if column.kind == "JSON" and numbers_of(text) is not None:
             continue  # an object without a number of the fit
-        if parts is not None and other in parts.number and decimal_mark(parts.number) != column.decimal:
+        if parts is not None and opposite_mark in parts.number and decimal_mark(parts.number) != column.decimal:
             text = marked = marked or text
             why[text] = OTHER_MARK
         elif column.factors and "" not in column.factors and is_number(text):
             why[text] = NO_UNIT
-        rows.setdefault(text, []).append(those)
+        rows.setdefault(text, []).append(cell_rows)
     return [Problem(column.name, np.sort(np.concatenate(r)), t, why=why.get(t, "")) for t, r in rows.items()]

@@ -5,11 +5,11 @@ about itself.
 
 A reader of a format is entered in `_formats.READERS`, by the suffixes of its files.  There are two kinds:
 
-* A reader of files whose columns have names is a class. ``Reader(source, form, asked)`` opens the file, where `source`
-  is a path, or `Lines` for text, and `asked` are names of columns that are looked for (None: the file is no raw table).
-  It has ``path``, the ``names`` of the columns in the file's order, and the ``line`` of the names, or None.
-  ``read(split)`` is called once and returns a `Table` of the columns ``split.wanted`` in that order, one row for each
-  row of the file, with the number of the line or row on which each ends.
+* A reader of files whose columns have names is a class. ``Reader(source, form, column_names)`` opens the file, where
+  `source` is a path, or `Lines` for text, and `column_names` are names of columns that are looked for (None: the file
+  is no raw table). It has ``path``, the ``names`` of the columns in the file's order, and the ``line`` of the names, or
+  None. ``read(split)`` is called once and returns a `Table` of the columns ``split.column_names`` in that order, one
+  row for each row of the file, with the number of the line or row on which each ends.
 * A reader of files without names is a function, and stands in `_formats.WITHOUT_NAMES`. ``read(path, form, labels)``
   returns a Bunch with data, target, feature_names and label_names.
 
@@ -137,7 +137,7 @@ def place(line: int | None = None, column: str | None = None, row: int | None = 
     A message that begins with this, or with a colon, is given the name of the file by `named`; `row` counts from 0.
     """
     shown = ("row", None if row is None else row + 1), ("column", None if column is None else repr(shorten(column)))
-    return "".join(f", {what} {value}" for what, value in (("line", line), *shown) if value is not None)
+    return "".join(f", {unit} {value}" for unit, value in (("line", line), *shown) if value is not None)
 
 
 def allowance(path: Path_, max_bytes: int | None) -> int:
@@ -147,19 +147,19 @@ def allowance(path: Path_, max_bytes: int | None) -> int:
     return min(MAX_BYTES, max(ALWAYS_ALLOWED, MAX_GROWTH * os.path.getsize(path)))
 
 
-def too_large(path: Path_, what: str, max_bytes: int | None, line: int | None = None) -> DataFileError:
-    """Return the error that a file holds or declares more than its `allowance`; `what` begins with a verb."""
+def too_large(path: Path_, amount: str, max_bytes: int | None, line: int | None = None) -> DataFileError:
+    """Return the error that a file holds or declares more than its `allowance`; `amount` begins with a verb."""
     allowed = allowance(path, max_bytes)
     size = f"max_bytes={allowed}"
     if max_bytes is None and allowed < MAX_BYTES:
         size = f"{allowed} bytes, which is much for a file of {os.path.getsize(path)}"
-    return DataFileError(f"{path}{place(line)}: it {what} more than {size}; raise max_bytes if you trust the file.")
+    return DataFileError(f"{path}{place(line)}: it {amount} more than {size}; raise max_bytes if you trust the file.")
 
 
-def check_size(path: Path_, n_bytes: int, what: str, max_bytes: int | None) -> None:
+def check_size(path: Path_, n_bytes: int, amount: str, max_bytes: int | None) -> None:
     """Raise if a file declares more bytes than its `allowance`."""
     if n_bytes > allowance(path, max_bytes):
-        raise too_large(path, what, max_bytes)
+        raise too_large(path, amount, max_bytes)
 
 
 def check_width(n_columns: int, max_features: int, line: int | None = None) -> None:
@@ -180,7 +180,7 @@ def named(path: Path_) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def foreign_bytes(path: Path_, what: str = "it cannot be read", advice: str = "get the file again") -> Iterator[None]:
+def foreign_bytes(path: Path_, fault: str = "it cannot be read", advice: str = "get the file again") -> Iterator[None]:
     """Turn an error of a library about a damaged file into a DataFileError with file and cause.
 
     A lack of memory, a missing package and an interrupt pass: they are not the file's.
@@ -196,19 +196,19 @@ def foreign_bytes(path: Path_, what: str = "it cannot be read", advice: str = "g
             raise
         reason = " ".join(str(error).split()).rstrip(".")
         cause = reason if isinstance(error, InputError) else f"{kind}: {reason}"
-        raise DataFileError(f"{os.fspath(path)}: {what} ({shorten(cause, 150)}); {advice}.") from error
+        raise DataFileError(f"{os.fspath(path)}: {fault} ({shorten(cause, 150)}); {advice}.") from error
 
 
 def existing(path: Path_, purpose: str = "data file") -> Path:
     """Return `path` as a Path, or raise if no such file exists."""
-    found = Path(path)
-    if found.is_dir():
-        raise DataFileError(f"{found} is a folder; give the {purpose} itself.")
-    if not found.exists():
-        raise DataFileError(f"{found} does not exist; check the path of the {purpose}.")
-    if not found.is_file():
-        raise DataFileError(f"{found} is a pipe or a device, which can be read only once; copy it to a file first.")
-    return found
+    file = Path(path)
+    if file.is_dir():
+        raise DataFileError(f"{file} is a folder; give the {purpose} itself.")
+    if not file.exists():
+        raise DataFileError(f"{file} does not exist; check the path of the {purpose}.")
+    if not file.is_file():
+        raise DataFileError(f"{file} is a pipe or a device, which can be read only once; copy it to a file first.")
+    return file
 
 
 class Lines(contextlib.AbstractContextManager["Lines"]):
@@ -236,10 +236,10 @@ class Lines(contextlib.AbstractContextManager["Lines"]):
         if self.encoding.lower().replace("_", "-") not in ("utf-8", "utf8", "utf-8-sig"):
             self._recode()
 
-    def delimiter(self, given: str | None) -> str:
+    def delimiter(self, delimiter: str | None) -> str:
         """Return what stands between the cells of a table: as given, tabs for the suffix .tsv, or guessed."""
         is_tsv = self.path.name.lower().removesuffix(".gz").endswith(".tsv")
-        return given or ("\t" if is_tsv else guess_delimiter(self.peek()))
+        return delimiter or ("\t" if is_tsv else guess_delimiter(self.peek()))
 
     def peek(self) -> str:
         """Return the begin of the text, which is still to be read."""
@@ -300,8 +300,8 @@ class Lines(contextlib.AbstractContextManager["Lines"]):
     def _guess(self, sample: bytes) -> str:
         encoding, why = guess_encoding(sample, self._form.known_words, self._form.likely_encoding)
         if why:
-            what = f"it is not UTF-8 and is read as {encoding}, {why}"
-            self.notes.append(f"{what}; if texts look wrong, give another encoding with --encoding")
+            reading = f"it is not UTF-8 and is read as {encoding}, {why}"
+            self.notes.append(f"{reading}; if texts look wrong, give another encoding with --encoding")
         return encoding
 
     def _guess_again(self, raw: bytes) -> None:
@@ -319,8 +319,8 @@ class Lines(contextlib.AbstractContextManager["Lines"]):
         """
         parts = iter(lambda: self._file.read(min(BLOCK, self._left)) + self._file.readline(MAX_LINE), b"")
         for raw in parts:
-            while raw.count(b'"') % 2 and len(raw) < MAX_LINE and (more := next(parts, b"")):
-                raw += more
+            while raw.count(b'"') % 2 and len(raw) < MAX_LINE and (continuation := next(parts, b"")):
+                raw += continuation
             self._ahead = io.BytesIO(raw)
             block = raw.replace(b"\r\n", b"\n").removesuffix(b"\n") + b"\n"
             n_lines = block.count(b"\n")
@@ -340,13 +340,13 @@ class Lines(contextlib.AbstractContextManager["Lines"]):
             self._left = self._left - cost
             self._ahead = io.BytesIO()
 
-    def too_large(self, what: str) -> DataFileError:
+    def too_large(self, amount: str) -> DataFileError:
         """Return the error that the file holds or declares too much, at the line read last."""
-        return too_large(self.path, what, self._form.max_bytes, self.number)
+        return too_large(self.path, amount, self._form.max_bytes, self.number)
 
-    def error(self, what: str, column: str | None = None) -> DataFileError:
-        """Return the error `what` at the line read last."""
-        return DataFileError(f"{self.path}{place(self.number, column)}: {what}.")
+    def error(self, fault: str, column: str | None = None) -> DataFileError:
+        """Return the error `fault` at the line read last."""
+        return DataFileError(f"{self.path}{place(self.number, column)}: {fault}.")
 
 
 def row_ends(block: bytes, delimiter: bytes) -> NDArray[np.int64] | None:
@@ -421,7 +421,7 @@ def problems_in_words(problems: Sequence[Problem], place: str, *, in_python: boo
         + f" {p.why}" * (p.why == OTHER_MARK)
         for p in first[:MOST_SHOWN]
     ]
-    rest = f" and {plural(len(first) - MOST_SHOWN, 'more text')}" if len(first) > MOST_SHOWN else ""
+    more_texts = f" and {plural(len(first) - MOST_SHOWN, 'more text')}" if len(first) > MOST_SHOWN else ""
     label = "write a label as 0, 1, yes, no, or nothing if unknown (--label-list is for lists of labels)"
     advice = [label] * any(p.is_label for p in first)
     advice += [text for why, text in ADVICE.items() if any(p.why == why for p in first)]
@@ -429,12 +429,14 @@ def problems_in_words(problems: Sequence[Problem], place: str, *, in_python: boo
     if words:
         listed = words[:MOST_SHOWN]
         option = f"missing={listed!r}" if in_python else f"--missing {as_list(listed)}"
-        more = f" and {plural(len(words) - MOST_SHOWN, 'other')}" if len(words) > MOST_SHOWN else ""
-        advice.append(f"write such cells like the column's others, or read them as missing values with {option}{more}")
+        more_words = f" and {plural(len(words) - MOST_SHOWN, 'other')}" if len(words) > MOST_SHOWN else ""
+        advice.append(
+            f"write such cells like the column's others, or read them as missing values with {option}{more_words}"
+        )
     cells = "1 cell is" if n_cells == 1 else f"{n_cells} cells are"
     different = f" ({len(first)} different texts)" if 1 < len(first) < n_cells else ""
     kind = "readable as a label" if all(p.is_label for p in first) else "what the column holds"
-    return f"{cells} not {kind}{different}: {'; '.join(shown)}{rest}; {'; '.join(advice)}."
+    return f"{cells} not {kind}{different}: {'; '.join(shown)}{more_texts}; {'; '.join(advice)}."
 
 
 def new_words(problems: Sequence[Problem], n_rows: int) -> tuple[list[Problem], dict[str, str]]:
@@ -445,20 +447,20 @@ def new_words(problems: Sequence[Problem], n_rows: int) -> tuple[list[Problem], 
     an error.
     """
     errors = list[Problem]()
-    said = dict[str, str]()
+    sentences = dict[str, str]()
     for name, group in groupby(problems, key=lambda problem: problem.name):
-        own = list(group)
-        bare, others = ([p for p in own if (p.why == NO_UNIT) == is_bare] for is_bare in (True, False))
-        n_bare, n_others = (sum(len(p.rows) for p in some) for some in (bare, others))
-        if any(p.is_label for p in own) or n_bare / MOST_BARE + n_others / MOST_NEW > n_rows:
-            errors += own
+        column_problems = list(group)
+        bare, unread = ([p for p in column_problems if (p.why == NO_UNIT) == is_bare] for is_bare in (True, False))
+        n_bare, n_others = (sum(len(p.rows) for p in problem_list) for problem_list in (bare, unread))
+        if any(p.is_label for p in column_problems) or n_bare / MOST_BARE + n_others / MOST_NEW > n_rows:
+            errors += column_problems
             continue
         facts = []
         if bare:
-            such = f"{plural(n_bare, 'number')} such as {shorten(bare[0].text, 20)!r}"
-            facts.append(f"{such} without the unit of the fit, read as missing values")
-        if others:
-            texts = [f"{shorten(p.text, 20)!r} ({len(p.rows)})" + f" {p.why}" * (p.why == OTHER_MARK) for p in others]
+            example = f"{plural(n_bare, 'number')} such as {shorten(bare[0].text, 20)!r}"
+            facts.append(f"{example} without the unit of the fit, read as missing values")
+        if unread:
+            texts = [f"{shorten(p.text, 20)!r} ({len(p.rows)})" + f" {p.why}" * (p.why == OTHER_MARK) for p in unread]
             facts.append(f"new since the fit, and read as missing values: {', '.join(texts[:MOST_SHOWN])}")
-        said[name] = "; ".join(facts)
-    return errors, said
+        sentences[name] = "; ".join(facts)
+    return errors, sentences

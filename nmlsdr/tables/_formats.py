@@ -50,15 +50,15 @@ def suffix_of(path: Path_) -> str:
 
 def reader_of(path: Path_) -> Any:
     """Return the reader of a file by its suffix; tables of spreadsheets are renamed, and their first bytes decide."""
-    found = existing(path)
-    name = found.name.lower()
+    file = existing(path)
+    name = file.name.lower()
     suffix = Path(name.removesuffix(".gz")).suffix
     reader = READERS.get(suffix)
-    if found.name.startswith("~$"):
-        raise DataFileError(f"{found}: it is the lock of a workbook that is open; close it, and give the file itself.")
+    if file.name.startswith("~$"):
+        raise DataFileError(f"{file}: it is the lock of a workbook that is open; close it, and give the file itself.")
     if reader is None or (name.endswith(".gz") and reader in UNPACKED):
         advice = OTHER_KINDS.get(suffix, "rename or convert the file")
-        raise DataFileError(f"{found}: the suffix is none of {', '.join(READERS)} (text also with .gz); {advice}.")
+        raise DataFileError(f"{file}: the suffix is none of {', '.join(READERS)} (text also with .gz); {advice}.")
     if reader in (CsvFile, ExcelFile) and not name.endswith(".gz"):
         kind = READERS[suffix_of(path)]
         reader = kind if kind in (CsvFile, ExcelFile) else reader
@@ -66,7 +66,7 @@ def reader_of(path: Path_) -> Any:
 
 
 @contextlib.contextmanager
-def opened(path: Path_, reader: Any, form: Form, asked: list[str] | None = None) -> Iterator[Any]:
+def opened(path: Path_, reader: Any, form: Form, column_names: list[str] | None = None) -> Iterator[Any]:
     """Open a file whose columns have names."""
     with Lines(path, form) if reader in (CsvFile, ArffFile) else contextlib.nullcontext(path) as source:
-        yield reader(source, form, asked)
+        yield reader(source, form, column_names)

@@ -91,6 +91,6 @@ class Column:
         if self.kind == "words":
             return [f"{self.name}: {word}" for word in self.words]
         if self.kind in ("category", "list"):
-            more = ["(missing)"] * self.has_missing + ["(other)"] * self.has_other
-            return [f"{self.name}={level}" for level in [*self.levels.values(), *more]]
+            marks = ["(missing)"] * self.has_missing + ["(other)"] * self.has_other
+            return [f"{self.name}={level}" for level in [*self.levels.values(), *marks]]
         return [self.name] if self.kind in FEATURES else []

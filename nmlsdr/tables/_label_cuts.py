@@ -86,8 +86,8 @@ def merge_labels(
 def frequent_labels(labels: NDArray[np.int64], min_count: int) -> NDArray[np.bool_]:
     """Return which labels so many rows have; an error if there is none."""
     n_rows = (labels == 1).sum(axis=0)
-    kept: NDArray[np.bool_] = n_rows >= min_count
-    if not kept.any():
-        most = f"the most frequent label has {plural(int(n_rows.max(initial=0)), 'row')}"
-        raise DataFileError(f": no label has min_count={min_count} rows, {most}; lower it.")
-    return kept
+    is_frequent: NDArray[np.bool_] = n_rows >= min_count
+    if not is_frequent.any():
+        fact = f"the most frequent label has {plural(int(n_rows.max(initial=0)), 'row')}"
+        raise DataFileError(f": no label has min_count={min_count} rows, {fact}; lower it.")
+    return is_frequent

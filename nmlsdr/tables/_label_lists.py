@@ -180,29 +180,29 @@ def doubts_on_separator(counts: Mapping[str, int], lists: Lists) -> list[str]:
     >>> doubts_on_separator(Counter(pairs), Lists("、"))[0]
     "'、' and '・' both seem to separate labels: 6 labels with '、', 6 with '・', 3 with both; write one in all cells"
     """
-    best, *others = rank_separators(counts)
+    best, *rivals = rank_separators(counts)
     if best.separator != lists.separator:
         return []
-    others = [other for other in others if other.n_cells]
-    for other in others:
-        if not other.is_list:
+    rivals = [rival for rival in rivals if rival.n_cells]
+    for rival in rivals:
+        if not rival.is_list:
             break
         merged = Counter[str]()
         for cell, count in counts.items():
-            merged[cell.replace(other.separator, best.separator)] += count
-        both = candidate_of(merged, best.separator)
-        if NEAR * both.n_bits < best.n_bits and both.n_labels < best.n_labels:
-            names = f"{best.separator!r} and {other.separator!r} both seem to separate labels"
+            merged[cell.replace(rival.separator, best.separator)] += count
+        union = candidate_of(merged, best.separator)
+        if NEAR * union.n_bits < best.n_bits and union.n_labels < best.n_labels:
+            names = f"{best.separator!r} and {rival.separator!r} both seem to separate labels"
             labels = (
-                f"{plural(best.n_labels, 'label')} with {best.separator!r}, {other.n_labels} with {other.separator!r}"
+                f"{plural(best.n_labels, 'label')} with {best.separator!r}, {rival.n_labels} with {rival.separator!r}"
             )
-            return [f"{names}: {labels}, {both.n_labels} with both; write one in all cells"]
-        if other.n_bits < NEAR * best.n_bits:
-            labels = f"{best.separator!r} gives {plural(best.n_labels, 'label')}, {other.separator!r} {other.n_labels}"
-            return [f"{labels}; if that is the separator, give --separator {other.separator!r}"]
+            return [f"{names}: {labels}, {union.n_labels} with both; write one in all cells"]
+        if rival.n_bits < NEAR * best.n_bits:
+            labels = f"{best.separator!r} gives {plural(best.n_labels, 'label')}, {rival.separator!r} {rival.n_labels}"
+            return [f"{labels}; if that is the separator, give --separator {rival.separator!r}"]
     if best.n_once < max(LEAST_ONCE, best.n_labels / 2):
         return []
-    instead = f", such as {others[0].separator!r} ({others[0].n_cells} cells)" if others else ""
+    instead = f", such as {rivals[0].separator!r} ({rivals[0].n_cells} cells)" if rivals else ""
     facts = f"{best.n_once} of {best.n_labels} labels occur once with {best.separator!r} between them"
     return [f"{facts}; if another text separates them{instead}, give --separator"]
 
@@ -223,8 +223,8 @@ def check_lists(cells: Mapping[str, int], lists: Lists, where: str, is_sure: boo
     filled = [text for text in map(fold, cells) if text not in MISSING and text != fold(lists.no_label or "")]
     if filled and not is_sure and all(is_number(text) or match_date(text) for text in filled):
         shown = ", ".join(repr(shorten(text, 20)) for text in filled[:3])
-        what = f"its cells are numbers or dates ({shown}), which are seldom labels"
-        raise DataFileError(f"{where}: {what}; if they are, say so with --separator ';'.")
+        fault = f"its cells are numbers or dates ({shown}), which are seldom labels"
+        raise DataFileError(f"{where}: {fault}; if they are, say so with --separator ';'.")
 
 
 def refuse_unused(cells: Mapping[str, int], lists: Lists, options: Mapping[str, str]) -> None:
@@ -233,11 +233,11 @@ def refuse_unused(cells: Mapping[str, int], lists: Lists, options: Mapping[str, 
     if "separator" in options and not any(lists.separator in cell for cell in cells):
         meant = rank_separators(cells)[0]
         if meant.n_cells and meant.n_labels < len(tags):
-            what = f"no list of labels has the separator {lists.separator!r}; {meant.n_cells} have {meant.separator!r}"
+            fault = f"no list of labels has the separator {lists.separator!r}; {meant.n_cells} have {meant.separator!r}"
             advice = f"which gives {meant.n_labels} labels in place of {len(tags)}; give that one"
-            raise DataFileError(f": {what}, {advice}.")
+            raise DataFileError(f": {fault}, {advice}.")
     if "no_label" in options and lists.no_label and lists.no_label not in tags:
         usual = find_no_label(cells, lists)
         meant_word = f"; did you mean {shorten(usual)!r}?" if usual else nearest(lists.no_label, sorted(tags))
-        what = f"no list of labels is {shorten(lists.no_label)!r}, the word for no label"
-        raise DataFileError(f": {what}{meant_word or '; leave that word out.'}")
+        fault = f"no list of labels is {shorten(lists.no_label)!r}, the word for no label"
+        raise DataFileError(f": {fault}{meant_word or '; leave that word out.'}")

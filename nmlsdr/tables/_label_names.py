@@ -19,8 +19,8 @@ def read_labels(xml: Path_, *, max_bytes: int | None = None, max_labels: int = M
     names: dict[str, int] = {}
     parser = expat.ParserCreate()
 
-    def fail(what: str) -> DataFileError:
-        return DataFileError(f", line {parser.CurrentLineNumber}: {what}.")
+    def fail(fault: str) -> DataFileError:
+        return DataFileError(f", line {parser.CurrentLineNumber}: {fault}.")
 
     def start(tag: str, attributes: dict[str, str]) -> None:
         if tag.rpartition(":")[2] != "label":
@@ -39,12 +39,12 @@ def read_labels(xml: Path_, *, max_bytes: int | None = None, max_labels: int = M
 
     parser.StartElementHandler = start
     parser.StartDoctypeDeclHandler = refuse
-    most = min(MAX_XML, allowance(path, max_bytes))
+    max_chars = min(MAX_XML, allowance(path, max_bytes))
     with foreign_bytes(path):
         try:
             with open_unpacked(path) as file:
-                text = file.read(most + 1)
-            check_size(path, len(text), "unpacks to", most if most == MAX_XML else max_bytes)
+                text = file.read(max_chars + 1)
+            check_size(path, len(text), "unpacks to", max_chars if max_chars == MAX_XML else max_bytes)
             # All at once: a parser that is fed by pieces begins one long name anew with every piece.
             parser.Parse(text, True)
         except expat.ExpatError as error:

@@ -101,12 +101,12 @@ def numbers_of(text: str) -> dict[str, float] | None:
     ({'width': 5.0}, None)
     """
     try:
-        found = json.loads(text) if text.startswith("{") else None
+        contents = json.loads(text) if text.startswith("{") else None
     except (ValueError, RecursionError):
         return None
-    if not isinstance(found, dict):
+    if not isinstance(contents, dict):
         return None
-    return {k: float(v) for k, v in found.items() if type(v) in (int, float) and abs(v) < 1e170}
+    return {k: float(v) for k, v in contents.items() if type(v) in (int, float) and abs(v) < 1e170}
 
 
 def find_keys(texts: Mapping[str, int]) -> list[str]:

@@ -28,9 +28,11 @@ def read_npz(path: Path_, form: Form, labels: LabelNames | None = None, *, is_la
     arrays = load_arrays(path, form.max_bytes)
     key, label_key = (next((name for name in names if name in arrays), "") for names in (FEATURES, LABELS))
     if not (label_key if is_labels else key):
-        names, what = (LABELS, "labels") if is_labels else (FEATURES, "features")
+        names, contents = (LABELS, "labels") if is_labels else (FEATURES, "features")
         has = ", ".join(sorted(arrays)[:5]) or "none"
-        raise DataFileError(f": it holds no array {' or '.join(names)} (it has {has}); save the {what} as {names[0]}.")
+        raise DataFileError(
+            f": it holds no array {' or '.join(names)} (it has {has}); save the {contents} as {names[0]}."
+        )
     label_names = target = None
     if label_key:
         label_names = _names(arrays, "label_names", arrays[label_key].shape[1:])
@@ -50,11 +52,14 @@ def read_npz(path: Path_, form: Form, labels: LabelNames | None = None, *, is_la
 
 def load_arrays(path: Path_, max_bytes: int | None = None) -> dict[str, Any]:
     """Return the arrays of an .npz file."""
-    found = existing(path)
+    source = existing(path)
     arrays: dict[str, Any] = {}
-    with foreign_bytes(found, "not a readable .npz file", "save it by numpy.savez"), zipfile.ZipFile(found) as archive:
+    with (
+        foreign_bytes(source, "not a readable .npz file", "save it by numpy.savez"),
+        zipfile.ZipFile(source) as archive,
+    ):
         members = archive.infolist()
-        check_size(found, sum(member.file_size for member in members), "unpacks to", max_bytes)
+        check_size(source, sum(member.file_size for member in members), "unpacks to", max_bytes)
         if len(members) > MAX_MEMBERS:
             raise DataFileError(f": it holds {len(members)} arrays; save X and y only.")
         for member in members:

@@ -29,7 +29,7 @@ class ParquetFile:
 
     line = None
 
-    def __init__(self, path: Path_, form: Form, asked: Any = None) -> None:
+    def __init__(self, path: Path_, form: Form, column_names: Any = None) -> None:
         arrow = import_extra("pyarrow.parquet", "Reading Parquet files", "parquet")
         self._open = arrow.parquet.ParquetFile
         self._types = arrow.types
@@ -44,11 +44,11 @@ class ParquetFile:
 
     def read(self, split: Split) -> Table:
         """Return the columns that have a role; the others are not unpacked, since they may hold texts of any length."""
-        wanted = split.wanted
+        names = split.column_names
         types = self._types
-        declared = f"has {self._n_rows} rows and {len(wanted)} columns, a table of"
-        check_size(self.path, self._n_rows * max(1, len(wanted)) * 8, declared, self.form.max_bytes)
-        kinds = {name: self._schema.field(name).type for name in wanted}
+        declared = f"has {self._n_rows} rows and {len(names)} columns, a table of"
+        check_size(self.path, self._n_rows * max(1, len(names)) * 8, declared, self.form.max_bytes)
+        kinds = {name: self._schema.field(name).type for name in names}
         for name, kind in kinds.items():
             is_list = any(getattr(types, f"is_{family}")(kind) for family in LISTS)
             item = kind.value_type if is_list else kind
@@ -56,17 +56,17 @@ class ParquetFile:
                 raise DataFileError(f"{place(None, name)}: {kind} is no type that is read; use --drop, or convert it.")
         texts = [name for name, kind in kinds.items() if types.is_string(kind) or types.is_large_string(kind)]
         with foreign_bytes(self.path, *UNREADABLE), self._open(self.path, read_dictionary=texts) as file:
-            found = file.read(columns=wanted)
-            n_rows = found.num_rows
-            columns = dict(zip(found.column_names, found.columns, strict=True))
+            data = file.read(columns=names)
+            n_rows = data.num_rows
+            columns = dict(zip(data.column_names, data.columns, strict=True))
             if n_rows != self._n_rows:
                 raise DataFileError(f": its metadata give {self._n_rows} rows, and it has {n_rows}; write it again.")
-        del found  # each column is given back when it has been turned into another form
-        cells = {name: arrow_column(columns.pop(name)) for name in wanted}
+        del data  # each column is given back when it has been turned into another form
+        cells = {name: arrow_column(columns.pop(name)) for name in names}
         for name, kind in kinds.items():
             if _is_vector(types, kind) and not isinstance(cells[name], Vectors) and any(cells[name].texts.different):
-                what = f"its lists of numbers have different lengths ({kind}), so they are no vectors"
-                raise DataFileError(f"{place(None, name)}: {what}; use --drop, or make them equally long.")
+                fault = f"its lists of numbers have different lengths ({kind}), so they are no vectors"
+                raise DataFileError(f"{place(None, name)}: {fault}; use --drop, or make them equally long.")
         return Table(n_rows, cells, np.arange(1, n_rows + 1), unit="row")
 
 

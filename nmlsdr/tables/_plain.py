@@ -34,14 +34,14 @@ def plain_contents(
     texts = (text.strip(BLANKS) for name in features for text in getattr(table.columns[name], "different", ()))
     marks = {decimal_mark(text) for text in texts if is_number(text)}
     decimal = decimal or ("," if "," in marks and "." not in marks else ".")
-    found = [_values(name, table.columns[name], complete, decimal, problems) for name in features]
+    columns = [_values(name, table.columns[name], complete, decimal, problems) for name in features]
     target = label_columns(table, split, problems, all_known=complete) if split.labels else None
     if problems:
         first = min(problems, key=lambda problem: int(problem.rows[0]))
         raise DataFileError(f", {table.unit} {table.lines[first.rows[0]]}{place(column=first.name)}: {first.why}.")
     data: Any = table.sparse
     if data is None:  # in float32 if all columns are
-        data = np.column_stack([np.empty((table.n_rows, 0), np.float32), *found])
+        data = np.column_stack([np.empty((table.n_rows, 0), np.float32), *columns])
     return data, target
 
 

@@ -368,16 +368,16 @@ def repeating_id(columns: Mapping[str, Cells]) -> list[str]:
         if not repeats or not (names_rows(name) or name == next(iter(columns))):
             continue
         same = []
-        for other, values in codes.items():
+        for column, values in codes.items():
             counts = np.bincount(values)
             n_changes = (n_rows - n_texts) * (1 - ((counts / n_rows) ** 2).sum())  # by chance
             is_same = (values == values[first][groups]).all()
             if is_same and (counts > 0).sum() != n_texts and n_changes >= LEAST_GROUPS:
-                same.append(repr(shorten(other, 30)))
+                same.append(repr(shorten(column, 30)))
         if len(same) >= 2:
-            what = f"rows with the same {shorten(name, 30)!r} ({n_texts} different) also have the same"
+            fact = f"rows with the same {shorten(name, 30)!r} ({n_texts} different) also have the same"
             advice = f"add --id {shlex.quote(name)}, so that cross-validation keeps its rows together"
-            return [f"{what} {same[0]} and {same[1]}; if it is an id, such as that of a patient, {advice}"]
+            return [f"{fact} {same[0]} and {same[1]}; if it is an id, such as that of a patient, {advice}"]
     return []
 
 

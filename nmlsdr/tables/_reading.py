@@ -26,7 +26,7 @@ class Reading(NamedTuple):
     """A column of numbers or dates as the plan has it, without its reason, and its other texts with their counts."""
 
     column: Column
-    others: dict[str, int]
+    other_texts: dict[str, int]
     doubt: str = ""  # why its numbers may have been written in another notation
     units: Units = NO_UNITS
 
@@ -117,8 +117,8 @@ def _as_numbers(facts: Facts, quantities: Mapping[int, Parts], notation: Notatio
         missing = f"{words.total()} numbers behind words are missing: {counted(words)}" if words else ""
         how: Any = {**notation._asdict(), "factors": scale.factors, "marks": scale.marks}
         column = Column(facts.name, "number", levels={word: word for word in sorted(words)}, **how)
-        others = facts.chosen(facts.is_known & ~is_behind & ~_are(facts, codes))
-        return Reading(column, others, "; ".join(filter(None, [doubt, missing])), scale)
+        other_texts = facts.chosen(facts.is_known & ~is_behind & ~_are(facts, codes))
+        return Reading(column, other_texts, "; ".join(filter(None, [doubt, missing])), scale)
     return None
 
 
@@ -176,8 +176,12 @@ def _as_dates(facts: Facts, bare: NDArray[np.bool_]) -> tuple[Reading | None, st
     likeness = ""
     for kind, mask in (("number", bare), ("date", is_date)):
         if (share := facts.column.counts[mask].sum() / max(1, facts.n_known)) >= 0.5:
-            others = facts.chosen(facts.is_known & ~mask)
-            but = f"not {counted(others)}" if others else "its months are in no known language (see nmlsdr[cli])"
+            other_texts = facts.chosen(facts.is_known & ~mask)
+            but = (
+                f"not {counted(other_texts)}"
+                if other_texts
+                else "its months are in no known language (see nmlsdr[cli])"
+            )
             likeness = f"it looks like a {kind} in {share:.0%} of its cells, but {but}"
     return None, likeness
 
@@ -189,13 +193,13 @@ def _are(facts: Facts, forms: Sequence[int]) -> NDArray[np.bool_]:
 
 def _is_mostly(facts: Facts, read: NDArray[np.bool_], behind: Any = False) -> bool:
     """Whether most texts of a column can be parsed, and it is not categorical, such as T, 1, 2."""
-    others = facts.is_known & ~read
-    frequent = np.flatnonzero(others & (facts.column.counts >= LEVEL_SHARE * facts.n_known))
+    is_other = facts.is_known & ~read
+    frequent = np.flatnonzero(is_other & (facts.column.counts >= LEVEL_SHARE * facts.n_known))
     are_words = any(not any(map(str.isdecimal, facts.column.different[code])) for code in frequent)
     if are_words and facts.is_known.sum() <= FEW_LEVELS:
         return False
-    others &= ~np.asarray(behind)
-    share = MOSTLY if others.sum() > FEW_WORDS else 0.5
+    is_other &= ~np.asarray(behind)
+    share = MOSTLY if is_other.sum() > FEW_WORDS else 0.5
     n_read = facts.column.counts[read].sum()
-    n_others = facts.column.counts[others].sum()
+    n_others = facts.column.counts[is_other].sum()
     return bool(read.any() and n_read >= share * (n_read + n_others))

@@ -114,9 +114,9 @@ class Roles:
         """Raise if two of them contradict each other."""
         for name in ("label_columns", "annotators", "drop", "feature_columns"):
             refuse_text(getattr(self, name), name)
-        given = [name for name in SOURCES if getattr(self, name) is not None]
-        if len(given) > 1:
-            raise DataFileError(f": {' and '.join(given)} are given; choose one source of labels.")
+        sources = [name for name in SOURCES if getattr(self, name) is not None]
+        if len(sources) > 1:
+            raise DataFileError(f": {' and '.join(sources)} are given; choose one source of labels.")
         check_answers(self.yes, self.no)
         if self.separator == "":
             raise DataFileError(": the separator of its lists of labels is empty; give one such as ';'.")
@@ -143,17 +143,17 @@ class Split:
     empty_is: str = "unknown"  # and what an empty cell of theirs says
 
     @property
-    def wanted(self) -> list[str]:
+    def column_names(self) -> list[str]:
         """All columns that are read."""
-        more = [*self.labels, *self.lists, *([] if self.id is None else [self.id]), *self.shown]
-        return list(dict.fromkeys([*self.features, *more]))
+        other_names = [*self.labels, *self.lists, *([] if self.id is None else [self.id]), *self.shown]
+        return list(dict.fromkeys([*self.features, *other_names]))
 
 
 def nearest(name: str, known: Sequence[str]) -> str:
     """Return "; did you mean 'x'?" with the name most similar to `name`, or an empty text."""
-    folded = {fold(other): other for other in known[:10_000]}
-    found = difflib.get_close_matches(fold(name), folded, n=1, cutoff=0.7)
-    return f"; did you mean {shorten(folded[found[0]])!r}?" if found else ""
+    folded = {fold(candidate): candidate for candidate in known[:10_000]}
+    matches = difflib.get_close_matches(fold(name), folded, n=1, cutoff=0.7)
+    return f"; did you mean {shorten(folded[matches[0]])!r}?" if matches else ""
 
 
 def split_columns(source: Any, roles: Roles, labels: LabelNames | None, one_hot: Sequence[str] = ()) -> Split:
@@ -181,31 +181,31 @@ def split_columns(source: Any, roles: Roles, labels: LabelNames | None, one_hot:
         "a column of label lists": roles.lists,
         CATEGORY: one_hot,
     }
-    found: dict[str, str] = {}
+    roles_by_name: dict[str, str] = {}
     for role, columns in named.items():
         for name in columns:
             if name not in known:
                 shown = ", ".join(repr(shorten(n, 30)) for n in names[:3]) + (", ..." if len(names) > 3 else "")
                 origin = f"{labels[name]}: " if isinstance(labels, Mapping) and name in labels else ""
-                what = f"{place(line)}: there is no column {shorten(name)!r} among its {len(names)} ({shown})"
-                raise DataFileError(f"{origin}{source.path if origin else ''}{what}{_what_was_meant(name, names)}")
-            if found.setdefault(name, role) != role:
-                raise DataFileError(f": {shorten(name)!r} is {found[name]} and {role}; choose one.")
+                fault = f"{place(line)}: there is no column {shorten(name)!r} among its {len(names)} ({shown})"
+                raise DataFileError(f"{origin}{source.path if origin else ''}{fault}{_what_was_meant(name, names)}")
+            if roles_by_name.setdefault(name, role) != role:
+                raise DataFileError(f": {shorten(name)!r} is {roles_by_name[name]} and {role}; choose one.")
     if len(set(labels)) < len(labels):
         twice = Counter(labels).most_common(1)[0][0]
         raise DataFileError(f": the label {shorten(twice)!r} is given twice; name it once.")
-    others = [name for name in names if found.get(name, CATEGORY) == CATEGORY]
-    kept = set(others if roles.feature_columns is None else roles.feature_columns)
+    free_names = [name for name in names if roles_by_name.get(name, CATEGORY) == CATEGORY]
+    feature_names = set(free_names if roles.feature_columns is None else roles.feature_columns)
     return Split(
-        features=[name for name in others if name in kept],
-        labels=[name for name in names if found.get(name) == "a label"],
+        features=[name for name in free_names if name in feature_names],
+        labels=[name for name in names if roles_by_name.get(name) == "a label"],
         lists=roles.lists,
         id=roles.id_column,
         yes=roles.yes,
         no=roles.no,
         empty_is=roles.empty_is,
         shown=[name for name in roles.shown if name in known],
-        unused=[name for name in others if name not in kept],
+        unused=[name for name in free_names if name not in feature_names],
         all_names=[*names],
     )
 
@@ -220,17 +220,17 @@ def check_names(names: Sequence[str], form: Form, line: int | None = None) -> No
         raise DataFileError(f"{place(line, name)}: the column name appears twice; rename one.")
 
 
-def refuse_missing(where: str, wanted: Sequence[str], names: Sequence[str], what: str, advice: str = "") -> None:
-    """Raise if a file does not have all that a model wants; `what` is, in words."""
-    given = set(names)
-    missing = [name for name in wanted if name not in given]
+def refuse_missing(where: str, required: Sequence[str], names: Sequence[str], contents: str, advice: str = "") -> None:
+    """Raise if a file does not have all that a model wants; `contents` is, in words."""
+    available = set(names)
+    missing = [name for name in required if name not in available]
     if missing:
         shown = missing[:MOST_MISSING]
         meant = {name: nearest(name, names) for name in shown}
         named = ", ".join(repr(shorten(n)) + (f" ({meant[n][2:]})" if meant[n] else "") for n in shown)
         named += f" and {len(missing) - MOST_MISSING} more" if len(missing) > MOST_MISSING else ""
-        lacks = f"it lacks {len(missing)} of the {len(wanted)} {what}: {named}"
-        raise DataFileError(f"{where}: {lacks}; {advice or f'give the same {what.split()[0]}'}.")
+        lacks = f"it lacks {len(missing)} of the {len(required)} {contents}: {named}"
+        raise DataFileError(f"{where}: {lacks}; {advice or f'give the same {contents.split()[0]}'}.")
 
 
 def _what_was_meant(name: str, names: Sequence[str]) -> str:

@@ -106,8 +106,8 @@ class TableScaler(TransformerMixin, BaseEstimator):
     def _weighted_blocks(self, n_features: int) -> Iterator[tuple[slice, float]]:
         ends = [*self.blocks]
         if len(ends) != 2 * len(self.weights) or ends != sorted(ends) or max(ends, default=0) > n_features:
-            what = f"blocks={self.blocks} and weights={self.weights} with {n_features} features"
-            raise InputError(f"{what}; give two ascending numbers of features and one weight for each block.")
+            mismatch = f"blocks={self.blocks} and weights={self.weights} with {n_features} features"
+            raise InputError(f"{mismatch}; give two ascending numbers of features and one weight for each block.")
         for start, end, weight in zip(ends[::2], ends[1::2], self.weights, strict=True):
             yield slice(start, end), weight
 

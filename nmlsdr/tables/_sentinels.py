@@ -38,12 +38,17 @@ def missing_codes(columns: Iterable[Facts]) -> list[str]:
 def _codes_of(values: np.ndarray) -> Iterable[tuple[int, float]]:
     """Yield each end of some numbers that may stand for a missing value, and its share of them."""
     for end in (values.min(), values.max()):
-        others = values[values != end]
-        if end != int(end) or not CODE.fullmatch(str(int(end))) or len(values) - len(others) < LEAST or not len(others):
+        regular = values[values != end]
+        if (
+            end != int(end)
+            or not CODE.fullmatch(str(int(end)))
+            or len(values) - len(regular) < LEAST
+            or not len(regular)
+        ):
             continue
-        distance = max(others.min() - end, end - others.max())
-        if len(others) > len(values) / 2 and distance > others.max() - others.min():
-            yield int(end), 1 - len(others) / len(values)
+        distance = max(regular.min() - end, end - regular.max())
+        if len(regular) > len(values) / 2 and distance > regular.max() - regular.min():
+            yield int(end), 1 - len(regular) / len(values)
 
 
 def _in_words(code: int, shares: dict[str, float]) -> str:

@@ -14,17 +14,17 @@ class Coded(NamedTuple):
     codes: NDArray[np.int32]
 
 
-def coded(things: Sequence[Any]) -> Coded:
-    """Return the different ones of some things, and for each thing the number of its equal among them.
+def coded(items: Sequence[Any]) -> Coded:
+    """Return the different items of a sequence, and for each item the number of its equal among them.
 
     Examples
     --------
     >>> coded("aba")
     Coded(different=['a', 'b'], codes=array([0, 1, 0], dtype=int32))
     """
-    different = list(dict.fromkeys(things))
-    place = {thing: code for code, thing in enumerate(different)}
-    return Coded(different, np.fromiter(map(place.__getitem__, things), np.int32, len(things)))
+    different = list(dict.fromkeys(items))
+    place = {item: code for code, item in enumerate(different)}
+    return Coded(different, np.fromiter(map(place.__getitem__, items), np.int32, len(items)))
 
 
 def rows_of(codes: NDArray[np.int32], chosen: Any) -> Iterator[tuple[int, NDArray[np.int64]]]:

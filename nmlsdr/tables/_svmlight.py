@@ -48,18 +48,18 @@ def read_svmlight(path: Path_, form: Form, labels: LabelNames | None = None) -> 
         for text in _rows(lines):
             row: Any = ROW.match(text)
             numbers = [*map(float, row[2].replace(":", " ").split())]
-            own = numbers[::2]
-            found = numbers[1::2]
-            triples = enumerate(zip([first - 1, *own], own, found))  # noqa: B905
+            row_indices = numbers[::2]
+            row_values = numbers[1::2]
+            triples = enumerate(zip([first - 1, *row_indices], row_indices, row_values))  # noqa: B905
             wrong = [k for k, (before, index, value) in triples if not before < index <= last or math.isinf(value)]
             if wrong or row.end() < len(text):
                 token = row[2].split()[wrong[0]] if wrong else text[row.end() :].split(" ")[0]
-                what = f"{shorten(token)!r} is not index:value with a finite number and an index that is above the one"
+                fault = f"{shorten(token)!r} is not index:value with a finite number and an index that is above the one"
                 where = f"before, at least {first} (0 with zero_based=True) and at most {limit}={last}"
-                raise lines.error(f"{what} {where}; correct it")
+                raise lines.error(f"{fault} {where}; correct it")
             sets.append(known(row[1]))
-            indices.extend(map(int, own))
-            values.extend(found)
+            indices.extend(map(int, row_indices))
+            values.extend(row_values)
             indptr.append(len(indices))
     width = form.n_features if form.n_features is not None else max(indices, default=first - 1) + 1 - first
     data = csr(values, np.array(indices) - first, indptr, (len(sets), width))
@@ -93,8 +93,8 @@ def _labels_of(lines: Lines, known: set[str] | None, text: str | None) -> set[st
     for part in text.split(",") if text else ():
         label = str(int(float(part))) if float(part).is_integer() else None
         if label is None or (known is not None and label not in known):
-            what = "not a whole number" if label is None else "not among the label columns"
-            raise lines.error(f"the label {shorten(part)!r} is {what}; write label,label index:value")
+            fault = "not a whole number" if label is None else "not among the label columns"
+            raise lines.error(f"the label {shorten(part)!r} is {fault}; write label,label index:value")
         if label in labels or UNLABELED in labels or (labels and label == UNLABELED):
             raise lines.error(f"the label {label} appears twice, or beside -1 (unlabelled); correct it")
         labels.add(label)

@@ -160,7 +160,7 @@ def shared_by_names(names: Mapping[str, int]) -> bool:
     False
     """
     words = [{word for word in words_of(name, are_names=True) if len(word) >= LEAST_LETTERS} for name in names]
-    different, codes = coded([word for found in words for word in found])
+    different, codes = coded([word for word_list in words for word in word_list])
     n_rows = np.bincount(codes, np.repeat([*names.values()], [*map(len, words)]), len(different))
     is_shared: NDArray[np.bool_] = (n_rows >= LEAST_ROWS) & (n_rows <= EVERYWHERE * sum(names.values()))
     n_letters = sum(len(different[code]) for code in codes[is_shared[codes]].tolist())

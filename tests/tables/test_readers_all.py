@@ -137,7 +137,7 @@ def test_a_reader_gives_the_columns_of_a_split_and_where_their_rows_are(write, s
         split = split_columns(source, Roles(label_columns=["cold"], drop=["flu"], id_column="height"), ["cold"])
         found = source.read(split)
     assert isinstance(found, Table)
-    assert [*found.columns] == split.wanted == ["width", "cold", "height"]
+    assert [*found.columns] == split.column_names == ["width", "cold", "height"]
     assert found.n_rows == N
     assert {len(cells) for cells in found.columns.values()} == {N}
     assert len(found.lines) == N

@@ -516,6 +516,7 @@ def kill_a_worker(client, after):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.* no known 0")
 def test_a_fit_survives_the_loss_of_one_of_two_processes(rng, cluster, monkeypatch):
     X, Y = draw(rng, labels=20)
     expected = in_one_process("SemiSupervisedMLkNN").fit(X, Y)

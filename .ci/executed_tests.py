@@ -23,6 +23,10 @@ ELSEWHERE = {
     "tests/doors/test_report.py::test_the_page_works_in_a_browser": "needs Chromium",
     "tests/doors/test_report.py::test_hostile_names_do_nothing_in_a_browser": "needs Chromium",
     "tests/core/test_forest.py::test_shap_reads_the_forest": "needs SHAP, which takes long to install",
+    "tests/doors/test_c_headers.py::test_a_program_without_python_finds_the_bits_of_python[clang": "needs clang",
+    "tests/doors/test_c_headers.py::test_threads_of_cpp_share_an_index[clang": "needs clang",
+    "tests/doors/test_c_headers.py::test_mingw_compiles_and_links_for_windows": "needs MinGW",
+    "tests/doors/test_c_mlknn.py::test_a_program_learns_and_predicts_without_python[clang": "needs clang",
 }
 
 # Tests of every estimator that skip those which lack what is tested: a part of their ids, and why.

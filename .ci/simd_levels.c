@@ -110,7 +110,7 @@ static int search_all(const nmlsdr_rows *x, const nmlsdr_rows *queries, int leve
         nmlsdr_packed_begin(&index, x, integers, level, 256e6, 1);
         if (nmlsdr_packed_takes(&index, queries)) {
             nmlsdr_views a = {{NULL}};
-            nmlsdr_views_begin(&a, &index, queries, K, squared, indices, 1);
+            nmlsdr_views_begin(&a, &index, queries, K, NULL, squared, indices, 1);
             while (nmlsdr_views_step(&a, 1000) == 1) {}
             nmlsdr_free_all(&a.memory);
             wrong += differs("index", level, x, q);

@@ -43,10 +43,10 @@ def draw(rng, n=60):
 def test_the_log_names_time_threads_and_memory_and_that_they_are_estimates(heard, all_is_large, rng):
     say_if_large(rng.normal(size=(60, 4)), 10)
     say_if_large(rng.normal(size=(60, 4)), 10, n_queries=7)
-    assert [record.levelname for record in heard.records] == ["INFO", "INFO"]
+    messages = [record.message for record in heard.records if record.levelname == "INFO"]  # a slow build has a warning
     tail = "with 4 features, will take about 3 min on 2 threads and 1.5 GiB in addition to the data; "
     tail += "this is an estimate from a probe of 96 rows."
-    assert heard.messages == [
+    assert messages == [
         f"The 10 nearest neighbours of 60 rows, {tail}",
         f"The 10 nearest neighbours of 7 rows among 60, {tail}",
     ]

@@ -86,6 +86,7 @@ def test_the_ranking_measures_of_two_rows():
 def test_the_study_measures_three_tables(index, monkeypatch):
     monkeypatch.setattr(debtags, "MIN_COUNT", 3)
     monkeypatch.setattr(debtags, "STRENGTHS", (1.0,))
+    monkeypatch.setattr(debtags, "LENGTHS", (3, 10))  # fewer than there are absent tags
     monkeypatch.setattr(debtags, "RIVALS", {"ML-kNN": debtags.nearest_packages})
     monkeypatch.setattr(debtags, "cleanlab_order", debtags.list_of_probabilities)  # an optional package
     tables = debtags.measure(index, 30, 15, 15)

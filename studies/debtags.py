@@ -175,11 +175,12 @@ def label_trees(X: np.ndarray, y: np.ndarray, X_test: np.ndarray) -> np.ndarray:
     import tempfile
 
     from napkinxc.models import PLT
+    from scipy.sparse import csr_matrix
 
     with tempfile.TemporaryDirectory() as folder:
         model = PLT(folder, seed=0)
-        model.fit(X, [np.flatnonzero(labels).tolist() for labels in y])
-        predictions = model.predict_proba(X_test, top_k=50)
+        model.fit(csr_matrix(X), [np.flatnonzero(labels).tolist() for labels in y])
+        predictions = model.predict_proba(csr_matrix(X_test), top_k=50)
     scores = np.zeros((X_test.shape[0], y.shape[1]))
     for row, pairs in enumerate(predictions):
         for label, probability in pairs:

@@ -2,8 +2,6 @@
 
 import sys
 
-import labels
-import many_rows
 import mistakes
 import noise_tables
 import numpy as np
@@ -107,20 +105,6 @@ def test_review_scores(run):
     rows, values = kept["review-scores"]
     assert [row["data"] for row in rows] == ["Topics", "Topics", "mean", "mean"]
     assert values["flips_trend"] == rows[0]["trend"]
-
-
-def test_labels(run):
-    kept = run(labels, "--data-home", "none", "--datasets", "Toy", paper_split=bunch)
-    assert kept.keys() == {"labels-unknown", "labels-trust"}
-    assert len(kept["labels-unknown"][0]) == 2 * 3
-
-
-def test_many_rows(run):
-    methods = dict.fromkeys(many_rows.METHODS, many_rows.METHODS["residual"])  # LightGBM may be missing
-    kept = run(many_rows, ROWS=(60,), QUERIES=40, DRAWS=1, METHODS=methods)
-    rows, values = kept["many-rows"]
-    assert [row["effects"] for row in rows] == ["linear", "curved"]
-    assert values["curved_60_residual_ap"] == rows[1]["forest_ap"]
 
 
 def test_noise_tables(run):

@@ -27,8 +27,8 @@ def check_arguments(args: argparse.Namespace) -> argparse.Namespace:
     chosen = _choices(args) if args.verb == "fit" else {}
     for name, path in vars(args).items():
         if isinstance(path, InputFile) and path != "-" and not os.path.exists(path):
-            what = "data file" if name == "data" else f"file of --{name.replace('_', '-')}"
-            raise InputError(f"{path} does not exist; check the path of the {what}.")
+            subject = "data file" if name == "data" else f"file of --{name.replace('_', '-')}"
+            raise InputError(f"{path} does not exist; check the path of the {subject}.")
     return argparse.Namespace(**vars(args) | chosen)
 
 

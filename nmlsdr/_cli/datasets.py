@@ -18,7 +18,7 @@ def list_sets(args: argparse.Namespace, console: Console) -> int:
     print(f"{'set':<10}{'train':>7}{'test':>7}{'attributes':>12}{'labels':>8}  files")
     for name in _names(args):
         paper = dataset_info(name)["paper"]
-        states = {found["state"] for found in verify_dataset(name, args.data_home)}
+        states = {file["state"] for file in verify_dataset(name, args.data_home)}
         state = "here" if states == {"ok"} else "missing" if states == {"missing"} else ", ".join(sorted(states))
         print(f"{name:<10}{paper['train']:>7}{paper['test']:>7}{paper['attributes']:>12}{paper['labels']:>8}  {state}")
     return 0
@@ -30,7 +30,7 @@ def info_sets(args: argparse.Namespace, console: Console) -> int:
         info = dataset_info(name)
         paper = info["paper"]
         print(f"{info['name']}: {info['subject']}")
-        print(f"  article     {', '.join(f'{what} {value}' for what, value in paper.items())}")
+        print(f"  article     {', '.join(f'{quantity} {value}' for quantity, value in paper.items())}")
         for rule, value in info["rules"].items():
             print(f"  rule        {rule}: {value}")
         print(f"  home        {info['home']}")

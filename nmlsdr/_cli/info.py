@@ -84,7 +84,13 @@ def _columns(plan: Any, names: list[str]) -> list[tuple[str, str]]:
     worded = ("category", "list", "words")
     lines = [(name, f"{kind}, {_few(levels)}") for name, kind, levels in columns if kind in worded]
     kinds = dict.fromkeys(kind for _, kind, _ in columns if kind not in worded)
-    return [*((f"column: {one}", _few([name for name, kind, _ in columns if kind == one])) for one in kinds), *lines]
+    return [
+        *(
+            (f"column: {shown_kind}", _few([name for name, kind, _ in columns if kind == shown_kind]))
+            for shown_kind in kinds
+        ),
+        *lines,
+    ]
 
 
 def _few(names: list[str]) -> str:
@@ -103,5 +109,5 @@ def _decision(step: Any) -> list[tuple[str, str]]:
     values = low if low == high else f"{low} to {high}"
     rule = f" ({step.threshold})" if isinstance(step.threshold, str) else ""
     never = int((~can_be_predicted).sum())
-    rest = f"; {plural(never, 'label')} {'is' if never == 1 else 'are'} never predicted" if never else ""
-    return [("threshold", f"a label is predicted from {values} on{rule}{rest}")]
+    never_predicted = f"; {plural(never, 'label')} {'is' if never == 1 else 'are'} never predicted" if never else ""
+    return [("threshold", f"a label is predicted from {values} on{rule}{never_predicted}")]

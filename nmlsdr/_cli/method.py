@@ -55,27 +55,31 @@ def measure(X: Any, y: Any, args: argparse.Namespace) -> Pieces | None:
         return None
     near = X[rows]
     Y = y[rows]
-    given = np.where(Y == 1, 1.0, 0.0)
+    targets = np.where(Y == 1, 1.0, 0.0)
     settings: dict[str, Any] = {"random_state": 0, "n_jobs": 1}
-    some = np.arange(l) if l <= TUNING_ROWS else np.linspace(0, l - 1, 2 * TUNING_ROWS // 3).astype(np.intp)
-    common = np.argsort(-given.sum(axis=0), kind="stable")[: min(3, C)]
+    tuning_rows = np.arange(l) if l <= TUNING_ROWS else np.linspace(0, l - 1, 2 * TUNING_ROWS // 3).astype(np.intp)
+    common = np.argsort(-targets.sum(axis=0), kind="stable")[: min(3, C)]
     square = np.full((400, 400), 1e-3)
     with single_threaded_blas():
-        grow_forests(near[:20], given[:20], n_estimators=1, **settings)  # imports take a while
-        trees = _seconds(lambda: grow_forests(near, given, n_estimators=2, **settings)) / 2
+        grow_forests(near[:20], targets[:20], n_estimators=1, **settings)  # imports take a while
+        trees = _seconds(lambda: grow_forests(near, targets, n_estimators=2, **settings)) / 2
         boosted = 0.0
         if boosts(l, C):
-            few, more = (_seconds(partial(boost_trees, near, given, n_rounds=n, **settings)) for n in (2, 6))
-            boosted = few + ROUNDS * max(0.0, more - few) / 8  # of the first ten rounds each takes twice the time
-        one = _seconds(lambda: logistic(near[some], Y[some][:, common], near[:1], 0.1)) / len(common)
+            two_rounds, six_rounds = (
+                _seconds(partial(boost_trees, near, targets, n_rounds=n, **settings)) for n in (2, 6)
+            )
+            # Of the first ten rounds each takes twice the time.
+            boosted = two_rounds + ROUNDS * max(0.0, six_rounds - two_rounds) / 8
+        seconds = _seconds(lambda: logistic(near[tuning_rows], Y[tuning_rows][:, common], near[:1], 0.1))
         product = min(_seconds(lambda: square @ square) for _ in range(5)) / 400**3
+    one_label = seconds / len(common)
     m = min(l, D, 3000)
     # Multiplications of the cross-validated ridge regression, and of the propagation for each row and label, from fits
     # of 2000 to 20 000 rows with 60 to 1000 features.
     ridge = (6.0 * m**3 + 1.5 * l * D * m + 1.3e4 * n * C) * product
-    n_fits = 15 * min(C, TUNING_LABELS) + 3 * C + C * max(1.0, l / len(some))
+    n_fits = 15 * min(C, TUNING_LABELS) + 3 * C + C * max(1.0, l / len(tuning_rows))
     search = estimate_search(X, args.n_neighbors, n_jobs=args.jobs)
-    return Pieces(trees, search.seconds, ridge, one * n_fits, check_n_jobs(args.jobs), search.bytes, boosted)
+    return Pieces(trees, search.seconds, ridge, one_label * n_fits, check_n_jobs(args.jobs), search.bytes, boosted)
 
 
 Later = Callable[[Pieces], float]
@@ -147,9 +151,9 @@ def fit_and_rank(
         The annotations in the order of review.
     """
     method = fit_method(table, args, console, kind, later)
-    given = table.given
+    labels = table.given
     verdicts = table.verdicts
     first = getattr(args, "audit", 0)
     if table.votes is not None:  # what the fit has seen; half of the votes cannot be wrong
-        given, verdicts = table.votes, np.where((given == -1) & (verdicts == -1), UNCLEAR, verdicts)
-    return method, rank_suspects(method, given, kind=args.kind, verdicts=verdicts, audit=first)
+        labels, verdicts = table.votes, np.where((labels == -1) & (verdicts == -1), UNCLEAR, verdicts)
+    return method, rank_suspects(method, labels, kind=args.kind, verdicts=verdicts, audit=first)

@@ -105,7 +105,7 @@ class Parser(argparse.ArgumentParser):
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse; the parser of a verb itself raises for words that are too many."""
-        given: list[argparse.Action] = []
+        seen_actions: list[argparse.Action] = []
         for word in args:
             if word == "--" or (self._subparsers is not None and not word.startswith("-")):
                 break  # what follows a verb is for the parser of the verb
@@ -114,14 +114,16 @@ class Parser(argparse.ArgumentParser):
             short = word[:2] if word[:2] != "--" else ""
             action = known.get(word.partition("=")[0]) or known.get(short)
             if isinstance(action, argparse._StoreAction):
-                if action in given:
+                if action in seen_actions:
                     name = action.option_strings[-1]
                     raise InputError(f"{self.prog} takes {name} once, and it is given twice; leave one out.")
-                given.append(action)
-        found, others = super().parse_known_args(args, namespace)
-        if others:
-            raise InputError(f"unrecognized arguments: {' '.join(others)}; {self._why_too_many(args, others[0])}.")
-        return found, others
+                seen_actions.append(action)
+        parsed, unknown_words = super().parse_known_args(args, namespace)
+        if unknown_words:
+            raise InputError(
+                f"unrecognized arguments: {' '.join(unknown_words)}; {self._why_too_many(args, unknown_words[0])}."
+            )
+        return parsed, unknown_words
 
     def _refuse_unknown(self, word: str) -> None:
         """Raise for an option that the parser does not have."""
@@ -132,20 +134,20 @@ class Parser(argparse.ArgumentParser):
         if f"--{plain}" in known:
             advice = f"write it with two hyphens: --{plain}"
         else:
-            found = difflib.get_close_matches(word, known, n=1)
-            advice = _OPTIONS.get(word) or (f"did you mean {found[0]}?" if found else f"see '{self.prog} --help'")
+            similar = difflib.get_close_matches(word, known, n=1)
+            advice = _OPTIONS.get(word) or (f"did you mean {similar[0]}?" if similar else f"see '{self.prog} --help'")
         raise InputError(f"{self.prog} has no option {word}; {advice}" + ("" if advice.endswith("?") else "."))
 
-    def _wrong_choice(self, message: str, what: str, given: str, words: Sequence[str]) -> tuple[str, str]:
+    def _wrong_choice(self, message: str, subject: str, word: str, words: Sequence[str]) -> tuple[str, str]:
         """Return what is wrong, and what was probably meant or an empty text."""
-        is_verb = what == "COMMAND" or "|" in what  # and not the value of an option
-        if what == "COMMAND" and ("." in given or os.path.exists(given)):
-            return f"there is no command {given!r}", f"; write a command before the file, as in {EXAMPLES['fit']}"
-        aliases = _VERBS if what == "COMMAND" else _PARTS if is_verb else {}
-        found = difflib.get_close_matches(given.lower(), words, n=1)
-        meant = aliases.get(given.lower()) or (found[0] if found else None)
+        is_verb = subject == "COMMAND" or "|" in subject  # and not the value of an option
+        if subject == "COMMAND" and ("." in word or os.path.exists(word)):
+            return f"there is no command {word!r}", f"; write a command before the file, as in {EXAMPLES['fit']}"
+        aliases = _VERBS if subject == "COMMAND" else _PARTS if is_verb else {}
+        similar = difflib.get_close_matches(word.lower(), words, n=1)
+        meant = aliases.get(word.lower()) or (similar[0] if similar else None)
         if is_verb:
-            message = f"there is no command {given!r}" + ("" if meant else f" among {', '.join(words)}")
+            message = f"there is no command {word!r}" + ("" if meant else f" among {', '.join(words)}")
         return message, f"; did you mean {meant!r}?" if meant else ""
 
     def _why_too_many(self, args: Sequence[str], first: str) -> str:

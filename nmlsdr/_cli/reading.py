@@ -56,8 +56,8 @@ def read_data(
     roles, form, how = _how_to_read(args, model, need_labels, encode)
     source = standard_input() if args.data == "-" else contextlib.nullcontext(args.data)
     with source as path, console.step(f"read {args.data}") as show:
-        found = read_table(path, roles, form, plan=how)
-        table = Table(**found, id_name=args.id or (found.plan and found.plan.identifier))
+        content = read_table(path, roles, form, plan=how)
+        table = Table(**content, id_name=args.id or (content.plan and content.plan.identifier))
         text = f"read {args.data}: {plural(table.data.shape[0], 'row')}, {plural(table.data.shape[1], 'feature')}"
         if table.target is not None:
             text += f", {plural(table.target.shape[1], 'label')}, {plural(int(table.labeled.sum()), 'row')} labelled"
@@ -91,8 +91,8 @@ def _check_presences(table: Table, args: argparse.Namespace, console: Console) -
     is_absent = ((votes >= 0) & (votes < 1)).any(axis=0)
     only_present = [name for name, lacks_zero in zip(names, is_present & ~is_absent, strict=True) if lacks_zero]
     if only_present:
-        which = "the label" if len(only_present) == 1 else f"{len(only_present)} of {len(names)} labels:"
-        what = f"no row is known to lack {which} {some_of(only_present, _MOST_LABELS)}"
+        subject = "the label" if len(only_present) == 1 else f"{len(only_present)} of {len(names)} labels:"
+        problem = f"no row is known to lack {subject} {some_of(only_present, _MOST_LABELS)}"
         advice = "write 0 where somebody looked and it does not apply"
         if table.lists is not None:
             advice = "write none where somebody looked and no label applies (--no-label none)"
@@ -100,24 +100,33 @@ def _check_presences(table: Table, args: argparse.Namespace, console: Console) -
             advice += ", or give --empty-is no if an empty cell means that it does not"
         if table.label_columns is not None and args.label_columns is not None:
             advice += ", or leave out what every row has (--drop)"
-        raise InputError(f"{args.data}: {what}; {advice}.")
+        raise InputError(f"{args.data}: {problem}; {advice}.")
     never = [name for name, lacks_one in zip(names, ~is_present, strict=True) if lacks_one]
     if is_present.any() and never and not console.quiet:
-        which = plural(len(never), "label") + (" has" if len(never) == 1 else " have")
-        console.note(f"{args.data}: {which} no known 1 and cannot be learned: {some_of(never, _MOST_LABELS)}.")
+        subject = plural(len(never), "label") + (" has" if len(never) == 1 else " have")
+        console.note(f"{args.data}: {subject} no known 1 and cannot be learned: {some_of(never, _MOST_LABELS)}.")
 
 
 def _how_to_read(args: argparse.Namespace, model: Any, need_labels: bool, encode: bool) -> tuple[Roles, Form, Any]:
     """Return the options of `read_table`; the last one is the plan of a model, or what is said for a new plan."""
     shown = [*(getattr(args, "show", None) or ()), *filter(None, [getattr(args, "image", None)])]
-    given = {"labels_xml": args.labels, "id_column": args.id, "shown": shown, **vars(args)}  # options are called so too
+    settings = {
+        "labels_xml": args.labels,
+        "id_column": args.id,
+        "shown": shown,
+        **vars(args),
+    }  # options are called so too
     if model is not None and model.plan is not None and need_labels:
-        is_elsewhere = any(given[name] is not None for name in SOURCES)
-        own = {name: value for name, value in model.plan.labels.items() if name in HOW_LABELS or not is_elsewhere}
-        given |= {name: value for name, value in own.items() if given[name] is None}
+        is_elsewhere = any(settings[name] is not None for name in SOURCES)
+        model_settings = {
+            name: value for name, value in model.plan.labels.items() if name in HOW_LABELS or not is_elsewhere
+        }
+        settings |= {name: value for name, value in model_settings.items() if settings[name] is None}
     kinds: Any = (Roles, Form)
-    said = [{f.name: given[f.name] for f in dataclasses.fields(k) if given.get(f.name) is not None} for k in kinds]
-    roles, form = (kind(**options) for kind, options in zip(kinds, said, strict=True))
+    options_of_kinds = [
+        {f.name: settings[f.name] for f in dataclasses.fields(k) if settings.get(f.name) is not None} for k in kinds
+    ]
+    roles, form = (kind(**options) for kind, options in zip(kinds, options_of_kinds, strict=True))
     if model is None:
         how: Any = {name: getattr(args, name) for name in ("missing", "decimal", "thousands", "keep_case")}
         fitted = _plan_of_model(args)
@@ -140,8 +149,8 @@ def _check_gaps(table: Table, args: argparse.Namespace, is_filled: bool) -> None
     if gaps is not None and len(gaps) and not is_filled:
         row, column = gaps[0]
         name = table.feature_names[column] if table.feature_names else str(column)
-        what = "the value is missing; fill it in (--impute median at the fit) or drop the row"
-        raise InputError(f"{args.data}, row {row + 1}, column {shorten(name)!r}: {what}.")
+        problem = "the value is missing; fill it in (--impute median at the fit) or drop the row"
+        raise InputError(f"{args.data}, row {row + 1}, column {shorten(name)!r}: {problem}.")
 
 
 def _plan_of_model(args: argparse.Namespace) -> Plan | None:
@@ -150,9 +159,9 @@ def _plan_of_model(args: argparse.Namespace) -> Plan | None:
         return None
     from .._model.reading import open_model  # which few commands need
 
-    if (found := open_model(args.model).plan) is None:
+    if (plan := open_model(args.model).plan) is None:
         raise InputError(f"{args.model} was not fitted on a table whose columns have names; leave --model out.")
-    return found
+    return plan
 
 
 @contextlib.contextmanager
@@ -198,8 +207,8 @@ def prepare(table: Table, args: argparse.Namespace) -> tuple[Table, Any]:
     filled = plan.filled(table.data, args.impute or "median")
     if args.impute is None and plan.is_plain and not np.isnan(table.data).any():
         return dataclasses.replace(table, plan=filled), None
-    found = dataclasses.replace(table, plan=filled, data=filled.fill_in(table.data))
-    return found, encoder_of(filled, args.impute or "median", named)
+    prepared = dataclasses.replace(table, plan=filled, data=filled.fill_in(table.data))
+    return prepared, encoder_of(filled, args.impute or "median", named)
 
 
 def note_leaks(
@@ -248,20 +257,27 @@ def match_features(table: Table, source: str, model: Any, console: Console) -> T
     if table.plan is not None:  # the reader has done that
         labels = model.plan.labels
         lists = [labels.get("label_list"), *labels.get("annotators", ())]
-        own = {*(model.label_names or ()), *(table.label_columns or ()), *labels.get("label_columns", ()), *lists}
-        _note_unknown(console, source, "column", [name for name in table.unused or () if name not in own], "used")
+        label_names = {
+            *(model.label_names or ()),
+            *(table.label_columns or ()),
+            *labels.get("label_columns", ()),
+            *lists,
+        }
+        _note_unknown(
+            console, source, "column", [name for name in table.unused or () if name not in label_names], "used"
+        )
         return table
-    wanted = model.feature_names
-    given = table.feature_names
+    fitted_names = model.feature_names
+    table_names = table.feature_names
     n_features = model.estimator.n_features_in_
-    if wanted is not None and given is not None:
-        others = [*given, *(table.unused or [])]
-        refuse_missing(source, wanted, others, "columns that the model was fitted on")
-        known = {*wanted, *(model.label_names or ()), *(table.label_columns or ())}
-        _note_unknown(console, source, "column", [name for name in others if name not in known], "used")
-        if list(wanted) != list(given):
-            position = {name: j for j, name in enumerate(given)}
-            X = X[:, [position[name] for name in wanted]]
+    if fitted_names is not None and table_names is not None:
+        column_names = [*table_names, *(table.unused or [])]
+        refuse_missing(source, fitted_names, column_names, "columns that the model was fitted on")
+        known = {*fitted_names, *(model.label_names or ()), *(table.label_columns or ())}
+        _note_unknown(console, source, "column", [name for name in column_names if name not in known], "used")
+        if list(fitted_names) != list(table_names):
+            position = {name: j for j, name in enumerate(table_names)}
+            X = X[:, [position[name] for name in fitted_names]]
     elif X.shape[1] != n_features:
         raise InputError(f"{source} has {X.shape[1]} features, but the model was fitted on {n_features}; give those.")
     return dataclasses.replace(table, data=X)
@@ -269,25 +285,25 @@ def match_features(table: Table, source: str, model: Any, console: Console) -> T
 
 def match_labels(table: Table, args: argparse.Namespace, model: Any, n_labels: int, console: Console) -> np.ndarray:
     """Return the table's labels (n, C) in the model's order."""
-    given = table.label_names
-    wanted = model.label_names
+    table_names = table.label_names
+    fitted_names = model.label_names
     target: np.ndarray = table.target
-    if given is None or wanted is None:
+    if table_names is None or fitted_names is None:
         if target.shape[1] != n_labels:
             raise InputError(f"{args.data}: {plural(target.shape[1], 'label')}, the model has {n_labels}; give all.")
         return target
     if table.lists is None:
-        refuse_missing(args.data, wanted, given, "labels that the model predicts")
-    _note_unknown(console, args.data, "label", [name for name in given if name not in wanted], "counted")
+        refuse_missing(args.data, fitted_names, table_names, "labels that the model predicts")
+    _note_unknown(console, args.data, "label", [name for name in table_names if name not in fitted_names], "counted")
     # With --label-list, a label that occurs in no row is 0 in all of them.
     absent = np.where(target[:, 0] == -1, -1, 0)
-    found = dict(zip(given, target.T, strict=True))
-    return np.column_stack([found.get(name, absent) for name in wanted])
+    columns = dict(zip(table_names, target.T, strict=True))
+    return np.column_stack([columns.get(name, absent) for name in fitted_names])
 
 
-def _note_unknown(console: Console, source: str, what: str, names: Sequence[str], purpose: str) -> None:
+def _note_unknown(console: Console, source: str, noun: str, names: Sequence[str], purpose: str) -> None:
     if names:
-        shown = f"the {what} {names[0]!r} is" if len(names) == 1 else f"{len(names)} {what}s ({names[0]!r}, ...) are"
+        shown = f"the {noun} {names[0]!r} is" if len(names) == 1 else f"{len(names)} {noun}s ({names[0]!r}, ...) are"
         console.note(f"{source}: {shown} not in the model and not {purpose}.")
 
 
@@ -372,11 +388,11 @@ def _groups(columns: Sequence[Any]) -> list[tuple[str, str, str]]:
             lines += [(column.name, kind, column.reason) for column in members]
             continue
         names = ", ".join(column.name for column in members[:_MOST_NAMES])
-        more = f" and {len(members) - _MOST_NAMES} more" if len(members) > _MOST_NAMES else ""
+        remainder = f" and {len(members) - _MOST_NAMES} more" if len(members) > _MOST_NAMES else ""
         n_missing = sum("missing" in column.reason for column in members)
         holes = f"; {n_missing} of them lack values" if n_missing else ""
         reason = next((f"; {c.reason}" for c in members if kind not in ("number", "category")), "")
-        lines.append((f"{len(members)} columns", kind, f"{names}{more}{holes}{reason}"))
+        lines.append((f"{len(members)} columns", kind, f"{names}{remainder}{holes}{reason}"))
     return lines
 
 

@@ -61,7 +61,7 @@ def _facts(table: Table, args: argparse.Namespace, console: Console) -> dict[str
     graph = neighbor_graph(Z, min(args.n_neighbors, len(Z) - 1), metric=args.metric, n_jobs=args.jobs)
     with console.step("find the neighbours and cells of what to review"):
         review = page_facts(suspects.first(REVIEWED), method, table, args) | {"linked": True}
-    ringed = [(one["row"], one["label"]) for one in review["entries"]]
+    ringed = [(entry["row"], entry["label"]) for entry in review["entries"]]
     embedding = fits.describe_embedding(Z, y, rows, ringed)
     embedding["texts"] = [", ".join(names[c] for c in carried) or "no label" for carried in embedding["labels"]]
     trial, curve = _tried(method, table, args, names, console) if args.folds else (None, None)

@@ -56,9 +56,9 @@ def stub_heavy_imports() -> None:
         finder: Any = types.SimpleNamespace(find_spec=_find_no_pandas)
         sys.meta_path.insert(0, finder)  # for good: pyarrow looks for it again and again
     if "scipy.stats" not in sys.modules:
-        found = importlib.util.find_spec("scipy.stats")
+        spec = importlib.util.find_spec("scipy.stats")
         later = _Later("scipy.stats")
-        later.__path__ = found.submodule_search_locations  # type: ignore
+        later.__path__ = spec.submodule_search_locations  # type: ignore
         sys.modules["scipy.stats"] = later
     for name in ("_trusted_types", "_sklearn", "_quantile_forest"):
         sys.modules.setdefault(f"skops.io.{name}", _NoNames(f"skops.io.{name}"))

@@ -37,9 +37,9 @@ LISTS = (".csv", ".tsv", ".parquet", ".pq")
 
 def output(*suffixes: str, note: str = "", required: bool = True) -> Options:
     """Describe --out of a verb that writes files with these suffixes, which become ``args.suffixes``."""
-    *others, last = (suffix for suffix in suffixes if suffix != ".pq")
-    text = f"the file to write ({', '.join(others)}{' or ' if others else ''}{last}{note})"
-    text += "; -: standard output" * (last != ".skops")
+    *first_suffixes, last_suffix = (suffix for suffix in suffixes if suffix != ".pq")
+    text = f"the file to write ({', '.join(first_suffixes)}{' or ' if first_suffixes else ''}{last_suffix}{note})"
+    text += "; -: standard output" * (last_suffix != ".skops")
     return {"--out": option("FILE", text, required=required, suffixes=suffixes)}
 
 
@@ -309,9 +309,9 @@ def add_table_verb(
 ) -> None:
     """Describe a verb that reads a table: `words` are its options, `labels` says how it uses labels."""
     parser = add_verb(verbs, name, summary, description, {}, run)
-    wanted = {*words.split(), *out}
+    option_names = {*words.split(), *out}
     for title, members in GROUPS.items():
-        options = {word: out.get(word, settings) for word, settings in members.items() if word in wanted}
+        options = {word: out.get(word, settings) for word, settings in members.items() if word in option_names}
         group: Any = parser
         if title == "where the labels are":
             group = parser.add_argument_group(f"{title} ({labels})")
@@ -319,7 +319,7 @@ def add_table_verb(
         elif title and options:
             group = parser.add_argument_group(title)
         _add_options(parser, group, options)
-    files = " ".join(GROUPS[""][word]["metavar"] for word in ("model", "data") if word in wanted)
+    files = " ".join(GROUPS[""][word]["metavar"] for word in ("model", "data") if word in option_names)
     parser.usage = f"%(prog)s {files} [options]"
 
 
@@ -393,7 +393,7 @@ def _add_tables(verbs: Any) -> None:
         run="_cli.models:fit",
     )
     table = output(*LISTS, ".npz", note="; rows count from 0")
-    for name, summary, description, more, out, labels in (
+    for name, summary, description, extra_options, out, labels in (
         (
             "transform",
             "embed the rows of a table",
@@ -422,7 +422,7 @@ def _add_tables(verbs: Any) -> None:
             LABELS_NEEDED,
         ),
     ):
-        words = f"{APPLYING} {more}"
+        words = f"{APPLYING} {extra_options}"
         add_table_verb(verbs, name, summary, description, words, out, labels=labels, run=f"_cli.models:{name}")
     add_table_verb(
         verbs,

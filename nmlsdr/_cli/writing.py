@@ -79,7 +79,7 @@ def wrote(console: Console, path: str, n_rows: int, *facts: tuple[int, str], hin
     if path == "-" or console.quiet:
         return
     counted = [(n_rows, "row"), *(fact for fact in facts if fact[0])]
-    shown = [f"{number} unlabelled" if what == "unlabelled" else plural(number, what) for number, what in counted]
+    shown = [f"{number} unlabelled" if noun == "unlabelled" else plural(number, noun) for number, noun in counted]
     console.note(f"wrote {path}: {', '.join(shown)}.{hint}")
 
 

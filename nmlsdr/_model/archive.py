@@ -46,8 +46,10 @@ def read(file: BinaryIO, max_bytes: int) -> Any:
     """Return the content of a file after checks of its members and types; its values are not checked yet."""
     magic = file.read(4)
     if magic != b"PK\x03\x04":
-        what = "a pickle, which could run code" if magic[:1] == b"\x80" else "not a model file" if magic else "empty"
-        raise Refused(f"it is {what}; give a file that nmlsdr fit or save_model wrote")
+        content_kind = (
+            "a pickle, which could run code" if magic[:1] == b"\x80" else "not a model file" if magic else "empty"
+        )
+        raise Refused(f"it is {content_kind}; give a file that nmlsdr fit or save_model wrote")
     with zipfile.ZipFile(file) as archive:
         members = _members(archive, os.fstat(file.fileno()).st_size, max_bytes)
         schema = json.loads(archive.read(_SCHEMA))
@@ -90,7 +92,7 @@ def _members(archive: zipfile.ZipFile, n_bytes: int, max_bytes: int) -> dict[str
     return members
 
 
-def _check_node(node: dict[str, Any], seen: dict[int, Any], files: dict[str, int], depth: int) -> None:
+def _check_node(node: dict[str, Any], nodes_by_id: dict[int, Any], files: dict[str, int], depth: int) -> None:
     """Refuse a node of the schema, or a node within it, that has a type outside the list or refers to another node.
 
     skops reads two nodes with the same ``__id__`` as one: with other content under the same id a short text would make
@@ -104,12 +106,14 @@ def _check_node(node: dict[str, Any], seen: dict[int, Any], files: dict[str, int
             f"it holds {kind} ({loader}), which is not on the list of what a model file may hold; if an earlier "
             "version of nmlsdr wrote the file, fit and write the model again"
         )
-    if type(identity) is not int or identity < 1 or depth > _DEPTH or seen.setdefault(identity, node) != node:
+    if type(identity) is not int or identity < 1 or depth > _DEPTH or nodes_by_id.setdefault(identity, node) != node:
         raise Refused("its schema refers to other parts of itself")
     inner: list[Any] = []
     if loader == "DictNode":
         inner = [*node["content"].values(), node["key_types"]]
-        if any(one["__loader__"] != "TypeNode" for one in node["key_types"]["content"]):  # skops calls these types
+        if any(
+            key_type["__loader__"] != "TypeNode" for key_type in node["key_types"]["content"]
+        ):  # skops calls these types
             raise Refused("the keys of a dictionary are no text")
     elif loader in ("ListNode", "TupleNode"):
         inner = node["content"]
@@ -118,4 +122,4 @@ def _check_node(node: dict[str, Any], seen: dict[int, Any], files: dict[str, int
     elif loader == "NdArrayNode" and (node["type"] != "numpy" or files.setdefault(node["file"], identity) != identity):
         raise Refused("an array has no member of its own")
     for part in inner:
-        _check_node(part, seen, files, depth + 1)
+        _check_node(part, nodes_by_id, files, depth + 1)

@@ -74,16 +74,16 @@ def find_overlap(X: Any, fitted: dict[str, Any], ids: Sequence[str] | None = Non
     """Find the rows that a fit may have used: by their ids if both tables have ids, else by their features."""
     if ids is not None and ID_KEYS[0] in fitted:
         hashes = _hashes_of_texts(ids, fitted["salt"])
-        labeled, others = (np.isin(hashes, fitted[key]) for key in ID_KEYS)
-        return Overlap(True, labeled, others, is_chance=False)
+        labeled, unlabeled = (np.isin(hashes, fitted[key]) for key in ID_KEYS)
+        return Overlap(True, labeled, unlabeled, is_chance=False)
     hashes = _hashes(X, fitted["salt"])
-    labeled, others = (np.isin(hashes, fitted[key]) for key in KEYS)
+    labeled, unlabeled = (np.isin(hashes, fitted[key]) for key in KEYS)
     _, counts = np.unique(fitted[KEYS[0]], return_counts=True)
     repeated = float(1 - (counts == 1).sum() / counts.sum()) if len(counts) else 0.0
     n_equal = int(labeled.sum())
     at_least_as_many = special.bdtrc(n_equal - 1, len(labeled), repeated)  # not scipy.stats, which takes long to load
     is_chance = n_equal > 0 and bool(at_least_as_many >= _LEVEL)
-    return Overlap(False, labeled, others, is_chance)
+    return Overlap(False, labeled, unlabeled, is_chance)
 
 
 def _by_kind(keys: tuple[str, str], hashes: NDArray[np.uint64], labeled: NDArray[np.bool_]) -> dict[str, Any]:

@@ -121,13 +121,13 @@ def check_plan(plan: Any, features: list[str] | None) -> None:
         raise Refused("the plan of its table does not give the features of the model")
 
 
-def _fitted(kept: Any) -> dict[str, Any] | None:
+def _fitted(stored: Any) -> dict[str, Any] | None:
     """Return the hashes of the rows of the fit; `Refused` if they are invalid."""
-    if kept is None:
+    if stored is None:
         return None
-    salt = kept["salt"]
-    keys = [*KEYS, *(ID_KEYS if ID_KEYS[0] in kept else ())]
-    hashes = {key: _value(kept[key]) for key in keys}
+    salt = stored["salt"]
+    keys = [*KEYS, *(ID_KEYS if ID_KEYS[0] in stored else ())]
+    hashes = {key: _value(stored[key]) for key in keys}
     if not isinstance(salt, str) or len(salt) > 64:
         raise Refused("the salt of its row hashes is invalid")
     if any(values.ndim != 1 or values.dtype != np.uint64 for values in hashes.values()):
@@ -135,10 +135,10 @@ def _fitted(kept: Any) -> dict[str, Any] | None:
     return {"salt": salt, **hashes}
 
 
-def revived(kept: Any) -> Any:
+def revived(stored: Any) -> Any:
     """Return the fitted estimator that `writing.kept_parts` kept; `Refused` if ``fit`` makes no such estimator."""
-    kind = type(kept)
-    state = vars(kept)
+    kind = type(stored)
+    state = vars(stored)
     if kind is Pipeline:
         steps = [(step, revived(inner)) for step, inner in state["steps"]]
         if not steps or len({step for step, _ in steps}) < len(steps):
@@ -188,21 +188,21 @@ def _set_fitted(estimator: Any, state: dict[str, Any], fields: dict[str, Field])
             setattr(estimator, attribute, value)
 
 
-def _attribute(what: str, stored: Any, field: Field, letters: dict[str, int]) -> Any:
+def _attribute(name: str, stored: Any, field: Field, letters: dict[str, int]) -> Any:
     """Return the value of an attribute after its checks."""
     if field.kind == "plan":
         plan = _plan(stored)
         if len(plan.columns) != letters["D"]:
-            raise Refused(f"{what} knows {len(plan.columns)} columns where the others need {letters['D']}")
+            raise Refused(f"{name} knows {len(plan.columns)} columns where the others need {letters['D']}")
         return plan
     if field.kind == "learners":
         letters["learners"] = len(stored)
         try:
             return _learners(stored, letters["D"], letters["C"])
         except InputError as error:
-            raise Refused(f"{what} cannot be used: {error}") from None
+            raise Refused(f"{name} cannot be used: {error}") from None
     value = check_rows(_value(stored)) if field.kind == "rows" else _value(stored)  # kernels take rows as they are
-    check_value(what, value, field, letters)
+    check_value(name, value, field, letters)
     return LabelClasses(value) if field.kind == "classes" and isinstance(value, list) else value
 
 
@@ -222,7 +222,7 @@ def _plan(stored: Any) -> Any:
 def _value(stored: Any) -> Any:
     """Return what a value in the form of `writing.encode` stands for."""
     if isinstance(stored, list):
-        return [_value(one) for one in stored]
+        return [_value(item) for item in stored]
     if not isinstance(stored, dict):
         return stored
     if "csr" in stored:
@@ -231,7 +231,7 @@ def _value(stored: Any) -> Any:
         return make((data, indices, indptr), shape=tuple(stored["shape"]))
     items = json.loads(stored["objects"])
     json.dumps(items, ensure_ascii=False).encode()  # fails for half of a surrogate pair, which cannot be printed
-    if any(isinstance(one, list | dict) for one in items):
+    if any(isinstance(item, list | dict) for item in items):
         raise TypeError("objects that are neither numbers nor text")
     return np.array(items, dtype=object).reshape(stored["shape"])
 
@@ -239,6 +239,6 @@ def _value(stored: Any) -> Any:
 def _fit_imputer(estimator: SimpleImputer) -> None:
     """Fit on a row of the kind of table that gives such statistics; a constant for numbers is kept as objects."""
     statistics = estimator.statistics_
-    is_text = statistics.dtype.kind == "O" and any(isinstance(one, str) for one in statistics.tolist())
+    is_text = statistics.dtype.kind == "O" and any(isinstance(value, str) for value in statistics.tolist())
     kind = object if is_text else np.float64 if statistics.dtype.kind == "O" else statistics.dtype
     estimator.fit(np.full((1, len(statistics)), "" if is_text else 0, kind))

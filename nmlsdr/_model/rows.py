@@ -30,7 +30,7 @@ def sample_rows(estimator: Any) -> Any:
     place: Any = next((fitted[name] for name in _PLACES if fitted.get(name) is not None), 0.0)
     if np.ndim(place) == 2:  # training rows, dense or sparse
         return place[:_N_ROWS]
-    if np.asarray(place).dtype.kind == "O" and any(isinstance(one, str) for one in place.tolist()):
+    if np.asarray(place).dtype.kind == "O" and any(isinstance(value, str) for value in place.tolist()):
         return np.tile(place, (_N_ROWS, 1))
     return wave + np.nan_to_num(np.asarray(place, dtype=np.float64))
 
@@ -44,18 +44,20 @@ def answers(estimator: Any, rows: Any) -> np.ndarray:
             estimator = estimator.steps[-1][1]
         last = copy.copy(estimator)  # prepared rows are cached in the object: these queries must not be counted there
         methods = [name for name in ("transform", "predict_proba", "decision_function") if hasattr(last, name)]
-        found = [getattr(last, name)(rows) for name in methods or ["predict"]]
-    return np.hstack([np.reshape(one.toarray() if sparse.issparse(one) else one, (rows.shape[0], -1)) for one in found])
+        results = [getattr(last, name)(rows) for name in methods or ["predict"]]
+    return np.hstack(
+        [np.reshape(result.toarray() if sparse.issparse(result) else result, (rows.shape[0], -1)) for result in results]
+    )
 
 
 def check_answers(estimator: Any, rows: Any, expected: Any) -> None:
     """Refuse a model that does not answer for some rows what it answered when it was written."""
     if rows.shape[0] > _N_ROWS:
         raise Refused(f"it contains {rows.shape[0]} rows for checking its predictions")
-    found = answers(estimator, rows)
-    if found.shape == expected.shape and found.dtype.kind in "biuf" and expected.dtype.kind in "biuf":
-        same = np.allclose(found, expected, rtol=1e-6, atol=1e-9, equal_nan=True)
+    results = answers(estimator, rows)
+    if results.shape == expected.shape and results.dtype.kind in "biuf" and expected.dtype.kind in "biuf":
+        same = np.allclose(results, expected, rtol=1e-6, atol=1e-9, equal_nan=True)
     else:
-        same = found.tolist() == expected.tolist()
+        same = results.tolist() == expected.tolist()
     if not same:
         raise Refused("it predicts differently from when it was written; fit the model again with this installation")

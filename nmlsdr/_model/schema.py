@@ -147,7 +147,7 @@ _ALLOWED: dict[str, tuple[Any, ...]] = {
 def check_parameter(name: str, key: str, value: Any) -> None:
     """Refuse a parameter that is no plain value, or that a prediction could not use."""
     values = value if type(value) is tuple else [value]
-    if any(type(one) not in (bool, int, float, str, type(None)) for one in values):
+    if any(type(item) not in (bool, int, float, str, type(None)) for item in values):
         raise Refused(f"{name}({key}=...) is no number or text")
     allowed = _ALLOWED.get(f"{name}.{key}", _ALLOWED.get(key))
     try:
@@ -155,7 +155,7 @@ def check_parameter(name: str, key: str, value: Any) -> None:
             check_threshold(value)
         if key == "n_jobs" and value is not None and (type(value) is not int or not 1 <= abs(value) <= _MAX_JOBS):
             raise InputError(f"it must be None or a whole number from 1 to {_MAX_JOBS}, or below 0")
-        if allowed is not None and not any(type(value) is type(one) and value == one for one in allowed):
+        if allowed is not None and not any(type(value) is type(item) and value == item for item in allowed):
             raise InputError(f"it must be {' or '.join(map(repr, allowed))}")
     except InputError as error:
         raise Refused(f"{name}({key}={value!r}) cannot be used: {str(error).rstrip('.')}") from None
@@ -167,32 +167,32 @@ def check_parameter(name: str, key: str, value: Any) -> None:
 _TYPES = {"count": (int,), "number": (int, float, np.int64, np.float64), "text": (str,), "array": (np.ndarray,)}
 
 
-def check_value(what: str, value: Any, field: Field, letters: dict[str, int]) -> None:
+def check_value(name: str, value: Any, field: Field, letters: dict[str, int]) -> None:
     """Refuse an attribute whose type, shape, dtype, order or range is not what ``fit`` gives."""
     kind = field.kind
     if (kind in _TYPES and type(value) not in _TYPES[kind]) or (type(value) is int and value < 0):
-        raise Refused(f"{what} cannot be this value of the type {type(value).__name__}")
+        raise Refused(f"{name} cannot be this value of the type {type(value).__name__}")
     if kind == "array":
-        _check_layout(what, value, field)
+        _check_layout(name, value, field)
     if kind in ("number", "array"):
-        _check_range(what, np.asarray(value, dtype=None if kind == "array" else np.float64), field)
+        _check_range(name, np.asarray(value, dtype=None if kind == "array" else np.float64), field)
     elif kind == "classes" and isinstance(value, list):
         if not all(isinstance(classes, np.ndarray) and classes.tolist() == [0, 1] for classes in value):
-            raise Refused(f"{what} must be 0 and 1 for every label")
+            raise Refused(f"{name} must be 0 and 1 for every label")
     elif kind in ("column", "classes"):
-        _check_column(what, value, field.dtypes if kind == "column" else "biufUO")
-    _check_shape(what, value, field, letters)
+        _check_column(name, value, field.dtypes if kind == "column" else "biufUO")
+    _check_shape(name, value, field, letters)
 
 
-def _check_layout(what: str, array: np.ndarray, field: Field) -> None:
+def _check_layout(name: str, array: np.ndarray, field: Field) -> None:
     """Refuse an array of another dtype, byte order or order of axes."""
     if array.dtype.name not in field.dtypes or not array.dtype.isnative:
-        raise Refused(f"{what} holds {array.dtype.str}, not {' or '.join(field.dtypes)}")
+        raise Refused(f"{name} holds {array.dtype.str}, not {' or '.join(field.dtypes)}")
     if field.in_order and not array.flags.c_contiguous:
-        raise Refused(f"{what} is not in C order")
+        raise Refused(f"{name} is not in C order")
 
 
-def _check_shape(what: str, value: Any, field: Field, letters: dict[str, int]) -> None:
+def _check_shape(name: str, value: Any, field: Field, letters: dict[str, int]) -> None:
     """Refuse a value whose sizes do not agree with those of the attributes before, which `letters` holds."""
     expected = field.shape.split()
     sizes: tuple[int, ...] = (len(value),) if isinstance(value, list) else getattr(value, "shape", ())
@@ -200,34 +200,36 @@ def _check_shape(what: str, value: Any, field: Field, letters: dict[str, int]) -
         sizes = (value,)
     agrees = len(sizes) == len(expected)
     for letter, size in zip(expected, sizes, strict=False):
-        more = letter.endswith("+1")
-        agrees = agrees and letters.setdefault(letter.removesuffix("+1"), size - more) == size - more
+        surplus = letter.endswith("+1")
+        agrees = agrees and letters.setdefault(letter.removesuffix("+1"), size - surplus) == size - surplus
     if not 1 <= letters.get("k", 1) <= letters.get("n", np.inf):
         raise Refused(f"n_neighbors_ is {letters['k']} with {letters.get('n')} training rows")
     if not agrees:
         needed = ", ".join(str(letters.get(letter.removesuffix("+1"), letter)) + letter[1:] for letter in expected)
-        raise Refused(f"{what} has shape {sizes} where the others need ({needed})")
+        raise Refused(f"{name} has shape {sizes} where the others need ({needed})")
 
 
-def _check_range(what: str, array: np.ndarray, field: Field) -> None:
+def _check_range(name: str, array: np.ndarray, field: Field) -> None:
     if array.dtype.kind == "f" and not np.isfinite(array).all():
-        raise Refused(f"{what} holds a value that is not finite")
+        raise Refused(f"{name} holds a value that is not finite")
     lowest, highest = (float(array.min()), float(array.max())) if array.size else (field.low, field.high)
     if lowest < field.low or highest > field.high:
         wrong = lowest if lowest < field.low else highest
-        raise Refused(f"{what} holds {wrong}, which lies outside {field.low:g} to {field.high:g}")
+        raise Refused(f"{name} holds {wrong}, which lies outside {field.low:g} to {field.high:g}")
 
 
-def _check_column(what: str, column: Any, kinds: Any = "biufUO") -> None:
+def _check_column(name: str, column: Any, kinds: Any = "biufUO") -> None:
     """Refuse what is no list of finite numbers or of text; NaN is accepted, as it stands for a missing value."""
     right = isinstance(column, np.ndarray) and column.ndim == 1 and column.dtype.kind in kinds
     if not right or not column.dtype.isnative:
-        raise Refused(f"{what} must be one list of numbers or text")
+        raise Refused(f"{name} must be one list of numbers or text")
     items = column.tolist()
-    if len({isinstance(one, str) for one in items}) > 1 or not all(isinstance(one, str | int | float) for one in items):
-        raise Refused(f"{what} holds objects that are neither all numbers nor all text")
-    if any(one in (np.inf, -np.inf) for one in items):
-        raise Refused(f"{what} holds a value that is not finite")
+    if len({isinstance(item, str) for item in items}) > 1 or not all(
+        isinstance(item, str | int | float) for item in items
+    ):
+        raise Refused(f"{name} holds objects that are neither all numbers nor all text")
+    if any(item in (np.inf, -np.inf) for item in items):
+        raise Refused(f"{name} holds a value that is not finite")
     if column.dtype.kind == "U":
         "".join(items).encode()  # fails for half of a surrogate pair, which cannot be printed
 
@@ -243,7 +245,7 @@ def check_names(estimator: Any, feature_names: Any, label_names: Any) -> None:
     """Refuse names that are no text, are not unique, or do not match the number of columns."""
     last = innermost(estimator, -1)
     n_labels = len(last.classes_) if hasattr(last, "classes_") else None
-    for what, names, size in (
+    for attribute, names, size in (
         ("feature_names", feature_names, estimator.n_features_in_),
         ("label_names", label_names, n_labels),
     ):
@@ -252,6 +254,6 @@ def check_names(estimator: Any, feature_names: Any, label_names: Any) -> None:
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
             raise Refused("names of features and labels must be text; rename the columns")
         if len(set(names)) < len(names):
-            raise Refused(f"a name appears twice in its {what}")
+            raise Refused(f"a name appears twice in its {attribute}")
         if size is not None and len(names) != size:
-            raise Refused(f"it has {len(names)} {what} for {size} columns")
+            raise Refused(f"it has {len(names)} {attribute} for {size} columns")

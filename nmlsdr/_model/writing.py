@@ -24,8 +24,8 @@ Names = Iterable[str] | None
 
 def content_out(estimator: Any, feature_names: Names, label_names: Names, fitted: Any, plan: Any) -> Any:
     """Return what is written of a model, after the checks that reading makes; names default to those that it saw."""
-    kept = kept_parts(estimator)
-    back = revived(kept)
+    parts = kept_parts(estimator)
+    back = revived(parts)
     names = _names(feature_names, estimator, "feature_names_in_", 0)
     labels = _names(label_names, estimator, "label_names_in_", -1)
     check_names(back, names, labels)
@@ -42,7 +42,7 @@ def content_out(estimator: Any, feature_names: Names, label_names: Names, fitted
         "label_names": None if labels is None else encode(np.array(labels, dtype=object)),
         "rows": encode(rows),
         "answers": encode(answers(back, rows)),
-        "model": kept,
+        "model": parts,
     }
 
 
@@ -59,32 +59,32 @@ def kept_parts(estimator: Any) -> Any:
     kind = type(estimator)
     name = kind.__name__
     if kind is not Pipeline and full_name(kind) not in table:
-        known = ", ".join(["Pipeline", *(one.rpartition(".")[2] for one in table)])
+        known = ", ".join(["Pipeline", *(class_name.rpartition(".")[2] for class_name in table)])
         known = known.replace("TableEncoder", "TableEncoder (of nmlsdr.tables, for raw columns)").replace(
             "TableScaler", "TableScaler (of nmlsdr.tables)"
         )
         raise Refused(f"it is a {name}, and a model file holds only {known}")
-    kept: Any = object.__new__(kind)
+    parts: Any = object.__new__(kind)
     if kind is Pipeline:
-        vars(kept)["steps"] = [(step, kept_parts(inner)) for step, inner in estimator.steps]
-        return kept
+        vars(parts)["steps"] = [(step, kept_parts(inner)) for step, inner in estimator.steps]
+        return parts
     for key, value in estimator.get_params(deep=False).items():
-        vars(kept)[key] = _parameter(f"{name}({key}=...)", value)
+        vars(parts)[key] = _parameter(f"{name}({key}=...)", value)
     for attribute in table[full_name(kind)]:
         if attribute in vars(estimator):
-            vars(kept)[attribute] = encode(getattr(estimator, attribute))
-    return kept
+            vars(parts)[attribute] = encode(getattr(estimator, attribute))
+    return parts
 
 
-def _parameter(what: str, value: Any) -> Any:
+def _parameter(name: str, value: Any) -> Any:
     if isinstance(value, list | tuple | np.ndarray) and np.ndim(value) == 1:
-        return tuple(_parameter(what, one) for one in value)
+        return tuple(_parameter(name, item) for item in value)
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or type(value) in (bool, int, float, str):
         return value
     raise Refused(
-        f"{what} holds a {type(value).__name__}, and a model file holds only numbers, text and None as parameters; "
+        f"{name} holds a {type(value).__name__}, and a model file holds only numbers, text and None as parameters; "
         "keep such an estimator in the program that made it"
     )
 
@@ -103,7 +103,7 @@ def encode(value: Any) -> Any:
             value = value.astype(value.dtype.newbyteorder("="))
         return value if value.flags.c_contiguous or value.flags.f_contiguous else np.ascontiguousarray(value)
     if isinstance(value, list):
-        return [encode(one) for one in value]
+        return [encode(item) for item in value]
     if isinstance(value, Learner):
         return {"learner": value.name, **{name: encode(array) for name, array in value.arrays().items()}}
     if hasattr(value, "to_json"):
@@ -112,10 +112,10 @@ def encode(value: Any) -> Any:
 
 
 def _text(values: list[Any]) -> str:
-    def plain(one: Any) -> Any:
-        if isinstance(one, np.generic):
-            return one.item()
-        raise Refused(f"it holds objects of the type {type(one).__name__}, and a model file only numbers and text")
+    def plain(item: Any) -> Any:
+        if isinstance(item, np.generic):
+            return item.item()
+        raise Refused(f"it holds objects of the type {type(item).__name__}, and a model file only numbers and text")
 
     text = json.dumps(values, default=plain, ensure_ascii=False)
     text.encode()

@@ -50,12 +50,12 @@ def describe_neighbors(graph: Any, y: NDArray[Any], names: Sequence[str]) -> lis
     at = (y != -1).astype(np.float64)
     hits = (on * (graph @ on)).sum(axis=0)
     pairs = (on * (graph @ at)).sum(axis=0)
-    found = [
+    labels = [
         {"name": names[c], "near": float(hits[c] / pairs[c]), "share": float(on[:, c].sum() / at[:, c].sum())}
         for c in range(len(names))
         if on[:, c].sum() >= 5 and pairs[c]
     ]
-    return sorted(found, key=lambda label: -label["near"] / label["share"])
+    return sorted(labels, key=lambda label: -label["near"] / label["share"])
 
 
 def describe_embedding(
@@ -83,8 +83,10 @@ def describe_embedding(
         "places": place.astype(int).tolist(),
         "rows": drawn.tolist(),
         "ids": [row_names[i] for i in drawn.tolist()],
-        "labels": [np.flatnonzero(given == 1).tolist() for given in y[drawn]],
-        "unknown": [None if (given == -1).all() else np.flatnonzero(given == -1).tolist() for given in y[drawn]],
+        "labels": [np.flatnonzero(row_labels == 1).tolist() for row_labels in y[drawn]],
+        "unknown": [
+            None if (row_labels == -1).all() else np.flatnonzero(row_labels == -1).tolist() for row_labels in y[drawn]
+        ],
         "best": [[0, 1]] * n_labels if Z.shape[1] == 1 else best.T.tolist(),
         "suspects": [[int(i) for i, label in suspects if label == c] for c in range(n_labels)],
     }
@@ -167,7 +169,7 @@ def describe_labels(y: NDArray[Any], names: Sequence[str]) -> Facts:
         for c in order
     ]
     shown = [c for c in order[:MOST_TOGETHER] if positives[c]]
-    both = on[:, shown].T.astype(np.float64) @ on[:, shown]
-    of_first = (both / np.diag(both)[:, None]).round(4)
-    together = {"names": [names[c] for c in shown], "counts": both.astype(int).tolist(), "shares": of_first.tolist()}
+    pairs = on[:, shown].T.astype(np.float64) @ on[:, shown]
+    of_first = (pairs / np.diag(pairs)[:, None]).round(4)
+    together = {"names": [names[c] for c in shown], "counts": pairs.astype(int).tolist(), "shares": of_first.tolist()}
     return {"labels": labels, "together": together, "n_empty": int((positives == 0).sum())}

@@ -38,27 +38,27 @@ def logistic(X: Any, Y: NDArray[Any], queries: Any, strength: float = 0.01, **se
         basis = np.linalg.qr(X.T)[0]
         X = X @ basis
         queries = queries @ basis
-    found = np.zeros((queries.shape[0], Y.shape[1]))
+    scores = np.zeros((queries.shape[0], Y.shape[1]))
     for c in range(Y.shape[1]):
         known = Y[:, c] != -1
         values = np.unique(Y[known, c])
         if len(values) == 2:
             rows = slice(None) if known.all() else known
             model = LogisticRegression(C=strength, max_iter=ITERATIONS, **settings).fit(X[rows], Y[rows, c])
-            found[:, c] = model.predict_proba(queries)[:, 1]
+            scores[:, c] = model.predict_proba(queries)[:, 1]
         elif len(values) == 1:
-            found[:, c] = values[0]
-    return found
+            scores[:, c] = values[0]
+    return scores
 
 
 def logistic_out_of_fold(
     X: Any, Y: NDArray[Any], strength: float = 0.01, *, splits: int = SPLITS, **settings: Any
 ) -> NDArray[Any]:
     """Probabilities (n, C) of each row by logistic regressions on the rows of the other folds."""
-    found = np.empty(Y.shape)
+    scores = np.empty(Y.shape)
     for train, test in KFold(min(splits, len(Y)), shuffle=True, random_state=0).split(Y):
-        found[test] = logistic(X[train], Y[train], X[test], strength, **settings)
-    return found
+        scores[test] = logistic(X[train], Y[train], X[test], strength, **settings)
+    return scores
 
 
 def choose_strength(X: Any, Y: NDArray[Any], *, splits: int = SPLITS, **settings: Any) -> float:
@@ -73,8 +73,8 @@ def choose_strength(X: Any, Y: NDArray[Any], *, splits: int = SPLITS, **settings
     spread = ((Y - known_shares(Y, known)) ** 2 * known).sum(axis=0)[varies]
 
     def error(strength: float) -> float:
-        found = logistic_out_of_fold(X, Y, strength, splits=splits, **settings)
-        return float((((Y - found) ** 2 * known).sum(axis=0)[varies] / spread).mean())
+        scores = logistic_out_of_fold(X, Y, strength, splits=splits, **settings)
+        return float((((Y - scores) ** 2 * known).sum(axis=0)[varies] / spread).mean())
 
     return min(STRENGTHS, key=error)
 
@@ -114,12 +114,12 @@ class TunedLogistic(_Rival):
     def _learn(self, X: Any, Y: NDArray[Any]) -> float:
         self.X_ = X
         self.y_ = Y
-        some = np.random.default_rng(0).permutation(len(Y))[:TUNING_ROWS]
+        tuning_rows = np.random.default_rng(0).permutation(len(Y))[:TUNING_ROWS]
         common = np.argsort(-(Y == 1).sum(axis=0), kind="stable")[:TUNING_LABELS]
-        self.strength_ = choose_strength(X[some], Y[some][:, common], splits=TUNING_SPLITS)
-        held_out = logistic_out_of_fold(X[some], Y[some], self.strength_, splits=TUNING_SPLITS)
-        self.held_out_ = some, held_out
-        return f1_cutoff_of(held_out, Y[some])
+        self.strength_ = choose_strength(X[tuning_rows], Y[tuning_rows][:, common], splits=TUNING_SPLITS)
+        held_out = logistic_out_of_fold(X[tuning_rows], Y[tuning_rows], self.strength_, splits=TUNING_SPLITS)
+        self.held_out_ = tuning_rows, held_out
+        return f1_cutoff_of(held_out, Y[tuning_rows])
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probabilities (n, C)."""

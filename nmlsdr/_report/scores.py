@@ -78,12 +78,7 @@ def describe_rare(by_rule: dict[str, list[Facts]], *, informative: bool = True) 
     if not np.isfinite(min(shares)):
         return None
     rare = [c for c, share in enumerate(shares) if share <= max(RARE, min(shares))]
-    rules = []
-    for rule, rows in by_rule.items():
-        chosen = [rows[c] for c in rare]
-        hits, given, predicted = (sum(row[of] for row in chosen) for of in ("hits", "positives", "predicted"))
-        f1 = float(np.mean([row["f1"] or 0.0 for row in chosen]))
-        rules.append({"threshold": rule, "hits": hits, "given": given, "predicted": predicted, "f1": f1})
+    rules = [_count_rare(rule, [rows[c] for c in rare]) for rule, rows in by_rule.items()]
     best = max(rules, key=lambda rule: rule["f1"])
     return {
         "labels": [default[c]["label"] for c in rare],
@@ -93,4 +88,15 @@ def describe_rare(by_rule: dict[str, list[Facts]], *, informative: bool = True) 
         "rules": rules,
         "best": best,
         "recommended": informative and best["f1"] > rules[0]["f1"] + LEAST_GAIN,
+    }
+
+
+def _count_rare(rule: str, rows: list[Facts]) -> Facts:
+    """Sums of the rows of the rare labels under one rule, and their mean F1."""
+    return {
+        "threshold": rule,
+        "hits": sum(row["hits"] for row in rows),
+        "given": sum(row["positives"] for row in rows),
+        "predicted": sum(row["predicted"] for row in rows),
+        "f1": float(np.mean([row["f1"] or 0.0 for row in rows])),
     }

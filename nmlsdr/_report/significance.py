@@ -38,10 +38,10 @@ def mean_auc(Y: NDArray[Any], scores: NDArray[Any]) -> float:
     0.5
     """
     aucs = []
-    for given, score in zip(Y.T, scores.T, strict=True):
-        known = given != -1
-        if len(np.unique(given[known])) == 2:
-            aucs.append(roc_auc_score(given[known], score[known]))
+    for truth, score in zip(Y.T, scores.T, strict=True):
+        known = truth != -1
+        if len(np.unique(truth[known])) == 2:
+            aucs.append(roc_auc_score(truth[known], score[known]))
     return float(np.mean(aucs)) if aucs else float("nan")
 
 

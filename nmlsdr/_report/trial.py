@@ -160,11 +160,64 @@ def run_trial(
     """
     if data.n_labeled < 2 * n_folds:
         return None
-    y = data.y
+    tested = _cross_validate(methods, data, n_folds)
+    signal = describe_signal(tested.aucs)
+    informative = signal["informative"]
     labeled = np.flatnonzero((data.y != -1).any(axis=1))
+    by_rule = {
+        rule: score_labels(data.y[labeled], labels[labeled], tested.scores[labeled], label_names)
+        for rule, labels in tested.predicted.items()
+    }
+    compared = {}
+    for measure in ("MiF1", "AP"):
+        column = tested.columns.index(measure)
+        by_method = {name: values[:, column] for name, values in tested.measures.items()}
+        compared[measure] = against_best(by_method, informative=informative)
+    described = [
+        {"name": name, "words": methods[name][0], "cells": _spread(values)} for name, values in tested.measures.items()
+    ]
+    return {
+        "n_folds": n_folds,
+        "n_rows": len(labeled),
+        "measures": tested.columns,
+        "methods": described,
+        "signal": signal,
+        "against_best": compared,
+        "rare": describe_rare(by_rule, informative=informative),
+        "per_label": sorted(by_rule[RULES[0]], key=lambda row: -row["positives"]),
+    }
+
+
+class _Tested(NamedTuple):
+    """What cross-validation measures; F folds, M measures.
+
+    Attributes
+    ----------
+    columns : list of str
+        Names of the measures.
+    measures : dict of str to ndarray (F, M)
+        By method.
+    aucs : dict of str to ndarray (F,)
+        By method.
+    scores : ndarray (n, C)
+        Out-of-fold scores of the first method; NaN for unlabelled rows.
+    predicted : dict of str to ndarray (n, C), bool
+        Out-of-fold predictions of the first method, by threshold rule.
+    """
+
+    columns: list[str]
+    measures: dict[str, NDArray[np.float64]]
+    aucs: dict[str, NDArray[np.float64]]
+    scores: NDArray[np.float64]
+    predicted: dict[str, NDArray[np.bool_]]
+
+
+def _cross_validate(methods: dict[str, tuple[str, Any]], data: Labelled, n_folds: int) -> _Tested:
+    """Fit and score every method on each fold."""
+    y = data.y
     ours = next(iter(methods))
     scores = np.full(y.shape, np.nan)
-    decided = {rule: np.zeros(y.shape, dtype=bool) for rule in (*RULES, "0.5")}
+    predicted = {rule: np.zeros(y.shape, dtype=bool) for rule in (*RULES, "0.5")}
     tables: dict[str, list[dict[str, float]]] = {name: [] for name in methods}  # a row for each fold
     aucs: dict[str, list[float]] = {name: [] for name in methods}
     for number, (train, test, near, far) in enumerate(data.folds(n_folds), start=1):
@@ -176,30 +229,10 @@ def run_trial(
             if name == ours:
                 scores[test] = test_scores
                 for rule, cutoffs in model.cutoffs_.items():
-                    decided[rule][test] = test_scores >= cutoffs
-    signal = describe_signal({name: np.array(values) for name, values in aucs.items()})
-    informative = signal["informative"]
-    values = {name: np.array([list(row.values()) for row in rows]) for name, rows in tables.items()}
-    by_rule = {
-        rule: score_labels(y[labeled], labels[labeled], scores[labeled], label_names)
-        for rule, labels in decided.items()
-    }
+                    predicted[rule][test] = test_scores >= cutoffs
     columns = list(tables[ours][0])
-    by_measure = {
-        measure: {name: v[:, columns.index(measure)] for name, v in values.items()} for measure in ("MiF1", "AP")
-    }
-    return {
-        "n_folds": n_folds,
-        "n_rows": len(labeled),
-        "measures": columns,
-        "methods": [{"name": name, "words": methods[name][0], "cells": _spread(v)} for name, v in values.items()],
-        "signal": signal,
-        "against_best": {
-            measure: against_best(folds, informative=informative) for measure, folds in by_measure.items()
-        },
-        "rare": describe_rare(by_rule, informative=informative),
-        "per_label": sorted(by_rule[RULES[0]], key=lambda row: -row["positives"]),
-    }
+    by_method = {name: np.array([[row[key] for key in columns] for row in rows]) for name, rows in tables.items()}
+    return _Tested(columns, by_method, {name: np.array(values) for name, values in aucs.items()}, scores, predicted)
 
 
 def _spread(values: NDArray[np.float64]) -> list[Facts]:

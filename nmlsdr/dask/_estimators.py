@@ -38,12 +38,12 @@ def in_batches(
     graph = task_of_value("graph", W)
     tasks = []
     for first in range(0, Y.shape[1], LABELS):
-        few = (part[:, first : first + LABELS] if part.ndim == 2 else part for part in (Y, alpha, known))
-        tasks.append(task("propagate", _batch, solve, graph, *few, *options))
-    found = compute(tasks, "labels")
-    for category, message in dict.fromkeys(warning for _, theirs in found for warning in theirs):
+        batch = (part[:, first : first + LABELS] if part.ndim == 2 else part for part in (Y, alpha, known))
+        tasks.append(task("propagate", _batch, solve, graph, *batch, *options))
+    results = compute(tasks, "labels")
+    for category, message in dict.fromkeys(warning for _, theirs in results for warning in theirs):
         warnings.warn(message, category, stacklevel=4)
-    parts = [part for part, _ in found]
+    parts = [part for part, _ in results]
     worst = {name: max(getattr(part, name) for part in parts) for name in ("n_iter", "error_bound", "n_unreached")}
     F = np.concatenate([part.F for part in parts], axis=1)
     return replace(max(parts, key=lambda part: part.residual), F=F, **worst)
@@ -137,11 +137,11 @@ def _gather(self: NeighborClassifier, X: Any, answer: Callable[[np.ndarray], np.
         model = task_of_value("model", _plain(self, {"training_rows_": None}))
         lists = lists_of_queries(DaskRows.of(training), queries, self.n_neighbors_, metric=self.metric)
         blocks = [task("predict", _of_lists, each, model, answer.__name__) for each in lists]
-        found = as_array(blocks, queries.sizes(), like.shape[1:], like.dtype)
+        results = as_array(blocks, queries.sizes(), like.shape[1:], like.dtype)
     else:
         model = task_of_value("model", self.to_local())
-        found = queries.map(_of_rows, like.shape[1:], like.dtype, model=model, answer=answer.__name__)
-    return found if queries is rows else in_memory(found)
+        results = queries.map(_of_rows, like.shape[1:], like.dtype, model=model, answer=answer.__name__)
+    return results if queries is rows else in_memory(results)
 
 
 def _of_lists(lists: Lists, model: Any, answer: str) -> np.ndarray:

@@ -29,12 +29,12 @@ def neighbors(rows: DaskRows, n_neighbors: int, *, metric: str = "euclidean", n_
     say(str(plan))
     found = _empty(rows.shape[0], k)
     meetings = _meetings(rows, plan)
-    wanted = {"k": k, "metric": metric, "n_jobs": n_jobs}
+    settings = {"k": k, "metric": metric, "n_jobs": n_jobs}
 
     # One by one, when a thread is free for it: a search needs no pair that is farther apart than those found so far.
     def search(places: list[tuple[int, int]], edges: np.ndarray) -> Any:
         known = Known(found.squared[_numbers(places), -1], edges)
-        return rows.task(_search_meeting, places, places=places, known=known, **wanted)
+        return rows.task(_search_meeting, places, places=places, known=known, **settings)
 
     for number, lists in each_result(starmap(search, meetings), "neighbours", len(meetings), plan.site.n_threads):
         at = _numbers(meetings[number][0])
@@ -50,7 +50,7 @@ def lists_of_queries(rows: DaskRows, queries: DaskRows, n_neighbors: int, *, met
     """
     refuse_unequal_features(rows.shape[1], queries.shape[1])
     k = check_n_neighbors(n_neighbors, rows.shape[0], exclude_self=False)
-    wanted = {"k": k, "metric": metric, "n_jobs": None}
+    settings = {"k": k, "metric": metric, "n_jobs": None}
     readings = [(rows.reading([(first, last)]), first) for first, last in rows.ranges() if last > first]
     return [
         task(
@@ -58,7 +58,7 @@ def lists_of_queries(rows: DaskRows, queries: DaskRows, n_neighbors: int, *, met
             merge,
             [
                 queries.task(
-                    _search_queries, [block], reading=reading, inputs=rows.inputs(reading), first=first, **wanted
+                    _search_queries, [block], reading=reading, inputs=rows.inputs(reading), first=first, **settings
                 )
                 for reading, first in readings
             ],
@@ -114,16 +114,16 @@ def _lists(
     rows: Any, queries: Any, numbers: np.ndarray, *, k: int, metric: str, n_jobs: int | None, known: Known | None = None
 ) -> Lists:
     n_queries = rows.shape[0] if queries is None else queries.shape[0]
-    found = _empty(n_queries, k)
-    here = min(k, len(numbers) - (queries is None))
-    if here and n_queries:
+    lists = _empty(n_queries, k)
+    k_block = min(k, len(numbers) - (queries is None))
+    if k_block and n_queries:
         squared, indices = squared_neighbors(
-            rows, here, queries=queries, metric=metric, n_jobs=n_jobs, checked=True, known=known
+            rows, k_block, queries=queries, metric=metric, n_jobs=n_jobs, checked=True, known=known
         )
-        there = indices != _NOWHERE
-        found.squared[:, :here] = squared
-        found.indices[:, :here][there] = numbers[indices[there]]
-    return found
+        is_filled = indices != _NOWHERE
+        lists.squared[:, :k_block] = squared
+        lists.indices[:, :k_block][is_filled] = numbers[indices[is_filled]]
+    return lists
 
 
 def _empty(n_queries: int, k: int) -> Lists:

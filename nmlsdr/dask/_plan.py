@@ -54,13 +54,13 @@ def cut_rows(edges: np.ndarray, n_parts: int) -> np.ndarray:
     n = int(edges[-1])
     ideal = np.linspace(0, n, n_parts + 1).astype(np.intp)
     after = np.searchsorted(edges, ideal).clip(1, len(edges) - 1)
-    left = edges[after - 1]
+    edge_before = edges[after - 1]
     right = edges[after]
-    nearest = np.where(ideal - left < right - ideal, left, right)
-    found = np.where(np.abs(nearest - ideal) <= n / n_parts / 4, nearest, ideal)
-    found[0] = 0
-    found[-1] = n
-    return np.maximum.accumulate(found)
+    nearest = np.where(ideal - edge_before < right - ideal, edge_before, right)
+    cuts = np.where(np.abs(nearest - ideal) <= n / n_parts / 4, nearest, ideal)
+    cuts[0] = 0
+    cuts[-1] = n
+    return np.maximum.accumulate(cuts)
 
 
 # The share of a worker's memory that a task may take; an idle worker takes 200 MB, and Dask pauses one at 80 %.

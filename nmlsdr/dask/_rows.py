@@ -150,8 +150,8 @@ class DaskRows(RowSums):
         parts = []
         for first, last in self.ranges():
             if last > first:
-                own = {name: each[first:last] if np.ndim(each) else each for name, each in (by_row or {}).items()}
-                parts.append(self.task(function, [(first, last)], **own, **whole))
+                arguments = {name: each[first:last] if np.ndim(each) else each for name, each in (by_row or {}).items()}
+                parts.append(self.task(function, [(first, last)], **arguments, **whole))
         while len(parts) > 1:
             parts = [task("add", _add, parts[at : at + _FAN_IN]) for at in range(0, len(parts), _FAN_IN)]
         return compute(parts)[0]

@@ -77,10 +77,10 @@ def as_array(blocks: list[Any], sizes: list[int], shape: tuple[int, ...], dtype:
 
 def compute(tasks: list[Any], what: str = "") -> list[Any]:
     """The results of delayed tasks, in their order."""
-    found: list[Any] = [None] * len(tasks)
+    results: list[Any] = [None] * len(tasks)
     for number, result in each_result(tasks, what, len(tasks)):
-        found[number] = result
-    return found
+        results[number] = result
+    return results
 
 
 def each_result(tasks: Iterable[Any], what: str, n_tasks: int, at_once: int | None = None) -> Iterator[tuple[int, Any]]:
@@ -99,13 +99,13 @@ def each_result(tasks: Iterable[Any], what: str, n_tasks: int, at_once: int | No
         number = next(finished)
         passed = time.monotonic() - began
         if what and passed > 1 and 4 * number // n_tasks > 4 * (number - 1) // n_tasks:
-            left = passed / number * (n_tasks - number)
-            say(f"{what}: {number} of {n_tasks} tasks, {passed:.0f} s, about {left:.0f} s to go")
+            seconds_left = passed / number * (n_tasks - number)
+            say(f"{what}: {number} of {n_tasks} tasks, {passed:.0f} s, about {seconds_left:.0f} s to go")
 
     if client is not None:
         yield from _on_cluster(client, waiting, at_once, is_done)
-    while some := list(islice(waiting, at_once)):
-        numbers, together = zip(*some, strict=True)
+    while batch := list(islice(waiting, at_once)):
+        numbers, together = zip(*batch, strict=True)
         yield from zip(numbers, _locally(together, is_done), strict=True)
 
 
@@ -122,11 +122,11 @@ def _on_cluster(
     pending: dict[Any, int] = {}
 
     def start() -> None:
-        some = list(islice(waiting, None if at_once is None else at_once - len(pending)))
+        batch = list(islice(waiting, None if at_once is None else at_once - len(pending)))
         with warnings.catch_warnings():  # labels and graphs of some MB travel with the tasks: meant
             warnings.filterwarnings("ignore", message="Sending large graph", category=UserWarning)
-            futures = client.compute([each for _, each in some]) if some else []
-        pending.update(zip(futures, (number for number, _ in some), strict=True))
+            futures = client.compute([each for _, each in batch]) if batch else []
+        pending.update(zip(futures, (number for number, _ in batch), strict=True))
 
     start()
     try:

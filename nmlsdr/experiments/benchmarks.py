@@ -121,10 +121,10 @@ def starred_tables(results: Results) -> list[ResultTable]:
     for m, metric in enumerate(METRICS):
         entries: list[Entry | str] = []
         for pair in pairs:
-            both = results.of(pair).mean[:, :, m]
-            both = np.round(both[~np.isnan(both).any(axis=1)], 3)
-            gap = both[:, 0] - both[:, 1]
-            first, second = both.mean(axis=0) if both.size else (np.nan, np.nan)
+            scores = results.of(pair).mean[:, :, m]
+            scores = np.round(scores[~np.isnan(scores).any(axis=1)], 3)
+            gap = scores[:, 0] - scores[:, 1]
+            first, second = scores.mean(axis=0) if scores.size else (np.nan, np.nan)
             entries += [
                 Entry(number(first), bold=bool(first > second)),
                 Entry(number(second), bold=bool(second > first)),
@@ -188,8 +188,8 @@ def toy_section(found: list[Results], *, size: str, with_figure: bool = True) ->
 
 def in_order(ap: dict[str, float]) -> bool:
     """Whether the article's methods have its order by average precision."""
-    rest = [m for m in TWELVE_METHODS if m in ap and m not in {m for group in ORDER for m in group}]
-    present = [values for group in (*ORDER, rest) if (values := [ap[m] for m in group if m in ap])]
+    remaining = [m for m in TWELVE_METHODS if m in ap and m not in {m for group in ORDER for m in group}]
+    present = [values for group in (*ORDER, remaining) if (values := [ap[m] for m in group if m in ap])]
     return all(min(first) > max(second) for first, second in pairwise(present))
 
 
@@ -252,7 +252,7 @@ def tests_of_best(results: Results) -> tuple[NDArray[np.intp], NDArray[np.float6
     """
     values = results.values[0]
     best = np.nanargmax(results.mean[0], axis=0)
-    p_values = np.array([[paired_t_p_value(values[b, m], own[m]) for own in values] for m, b in enumerate(best)])
+    p_values = np.array([[paired_t_p_value(values[b, m], scores[m]) for scores in values] for m, b in enumerate(best)])
     return best, p_values, (p_values < LEVEL).sum(axis=1) == len(values) - 1
 
 
@@ -284,9 +284,9 @@ def rule_counts(size: str) -> tuple[list[int], int, float]:
     cohort = load("Cohort", size, None)
     labels = cohort.rule_target
     unlabeled = (labels == -1).all(axis=1)
-    both = (labels[:, 1] == 1) & (labels[:, 2] == 1)
+    has_both = (labels[:, 1] == 1) & (labels[:, 2] == 1)
     wrong = (labels != cohort.target)[~unlabeled]
-    return [*(labels == 1).sum(axis=0).tolist(), int(both.sum()), int(unlabeled.sum())], len(labels), wrong.mean()
+    return [*(labels == 1).sum(axis=0).tolist(), int(has_both.sum()), int(unlabeled.sum())], len(labels), wrong.mean()
 
 
 def counts_table(size: str) -> ResultTable:

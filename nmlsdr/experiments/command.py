@@ -171,8 +171,8 @@ def _fingerprints(
     for key, record in folder.records.items():
         mark = marks.get(key[:2])
         if mark is not None and record.get("fingerprint", mark) != mark:
-            what = f"The cells of {key.study}/{key.dataset} in {folder.folder} have other settings, data or versions"
-            raise InputError(f"{what}; choose another --out, or --force-new to set them aside and begin anew.")
+            problem = f"The cells of {key.study}/{key.dataset} in {folder.folder} have other settings, data or versions"
+            raise InputError(f"{problem}; choose another --out, or --force-new to set them aside and begin anew.")
     return marks
 
 

@@ -41,11 +41,11 @@ def embeddings(panels: Sequence[tuple[str, NDArray[Any], Sequence[tuple[str, NDA
     """
     from matplotlib.ticker import MaxNLocator
 
-    three = panels[0][1].shape[1] == 3
+    is_3d = panels[0][1].shape[1] == 3
     rows = (len(panels) + 1) // 2
     figure = _figure(8.4, 4.2 * rows)
     for number, (title, points, groups) in enumerate(panels, start=1):
-        axes = figure.add_subplot(rows, 2, number, **({"projection": "3d"} if three else {}))
+        axes = figure.add_subplot(rows, 2, number, **({"projection": "3d"} if is_3d else {}))
         shown = np.zeros(points.shape[0], dtype=bool)
         for index, (name, rows_in_group) in enumerate(groups):
             shown |= rows_in_group
@@ -72,11 +72,11 @@ def embeddings(panels: Sequence[tuple[str, NDArray[Any], Sequence[tuple[str, NDA
             fontsize=8,
             markerscale=2,
             loc="upper center",
-            bbox_to_anchor=(0.5, -0.02 if three else -0.14),
+            bbox_to_anchor=(0.5, -0.02 if is_3d else -0.14),
             ncols=3,
             frameon=False,
         )
-        if three:
+        if is_3d:
             axes.view_init(elev=20, azim=-65)  # shows the four arms of the Toy set
             axes.set_box_aspect(None, zoom=0.85)  # space for the labels
     return figure

@@ -327,8 +327,8 @@ def run_cell(
         except Exception as exception:
             where = traceback.extract_tb(exception.__traceback__)[-1]
             error = f"{type(exception).__name__}: {exception} ({where.name}, line {where.lineno})"
-    said = list(dict.fromkeys(f"{item.category.__name__}: {item.message}" for item in caught))
-    return {**record, **found, "times": times, "warnings": said, "error": error}
+    messages = list(dict.fromkeys(f"{item.category.__name__}: {item.message}" for item in caught))
+    return {**record, **found, "times": times, "warnings": messages, "error": error}
 
 
 def measures(target: NDArray[Any], scores: NDArray[Any], predicted: NDArray[Any] | None = None) -> dict[str, Any]:
@@ -343,9 +343,9 @@ def embed(study: Study, method: str, data: Draw) -> tuple[NDArray[Any], NDArray[
     seed = data.random_state
     # A method of one's own gets what the article's supervised methods see.
     rows: Any = data.labeled if kind.custom else slice(None)
-    most = study.n_components or (min(data.given.shape[1], data.train.shape[1]) if kind.custom else None)
+    n_components = study.n_components or (min(data.given.shape[1], data.train.shape[1]) if kind.custom else None)
     graph = {"graph": data.graph()} if kind.semi_supervised else {}
-    reducer: Any = kind(most, N_NEIGHBORS, random_state=seed, n_jobs=1)
+    reducer: Any = kind(n_components, N_NEIGHBORS, random_state=seed, n_jobs=1)
     return data.embedded(reducer.fit(data.train[rows], data.given[rows], **graph))
 
 

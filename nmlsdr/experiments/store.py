@@ -131,7 +131,7 @@ def run_cells(
     After a KeyboardInterrupt the finished cells are in the folder; those being computed are lost.
     """
     waiting = [key for key in cells if not folder.finished(key)]
-    found: Iterable[Record] = map(work, waiting)
+    records: Iterable[Record] = map(work, waiting)
     if jobs > 1:
         parallel = joblib.Parallel(
             n_jobs=jobs,
@@ -142,8 +142,8 @@ def run_cells(
             initializer=_end_with,
             initargs=(os.getpid(),),
         )
-        found = parallel(joblib.delayed(work)(key) for key in waiting)
-    for record in shown(found, waiting, len(cells) - len(waiting), jobs):
+        records = parallel(joblib.delayed(work)(key) for key in waiting)
+    for record in shown(records, waiting, len(cells) - len(waiting), jobs):
         folder.write(record)
 
 
@@ -216,7 +216,7 @@ def shown(
         Seconds between lines where the stream is no terminal; the first line comes after at most 5.
     """
     stream = sys.stderr if stream is None else stream
-    left = list(waiting)
+    remaining = list(waiting)
     done = list[Record]()
     total = len(waiting) + n_finished
     started = time.monotonic()
@@ -228,19 +228,19 @@ def shown(
     for record in records:
         yield record
         key = CellKey.of(record)
-        left.remove(key)
+        remaining.remove(key)
         done.append(record)
-        now = time.monotonic()
+        present = time.monotonic()
         terminal = stream.isatty()
-        if left and not terminal and now < next_line:
+        if remaining and not terminal and present < next_line:
             continue
-        next_line = now + every
-        text = f"{total - len(left)}/{total} cells"
+        next_line = present + every
+        text = f"{total - len(remaining)}/{total} cells"
         if failed := sum(record["error"] is not None for record in done):
             text += f", {failed} failed"
-        if left:
-            seconds = remaining_seconds(left, done, jobs, now - started)
+        if remaining:
+            seconds = remaining_seconds(remaining, done, jobs, present - started)
             text += ", too early to estimate" if seconds is None else f", about {duration(seconds)} left"
         begin = "\r\x1b[K" if terminal else ""
-        end = "" if terminal and left else "\n"
+        end = "" if terminal and remaining else "\n"
         print(f"{begin}{text}  ({key.dataset}, {key.method}, seed {key.seed})", end=end, file=stream, flush=True)

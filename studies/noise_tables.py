@@ -19,6 +19,7 @@ from unittest import mock
 import _bench  # noqa: F401  (before NumPy)
 import numpy as np
 from _harness import add_replace, choose_folder, save_table
+from joblib import Parallel, delayed
 
 from nmlsdr.cli import main as nmlsdr
 
@@ -78,20 +79,24 @@ def claims(facts):
     }
 
 
+def claims_on_noise(n_rows, n_features, seed):
+    with tempfile.TemporaryDirectory() as temporary:
+        path = Path(temporary, "noise.csv")
+        write_noise(path, n_rows, n_features, seed)
+        return claims(report_facts(path))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--tables", type=int, default=200)
+    parser.add_argument("--jobs", type=int, default=1)
     add_replace(parser)
     args = parser.parse_args()
     choose_folder(args.replace)
     rows = []
     for name, (n_rows, n_features) in SHAPES.items():
-        counted = []
-        with tempfile.TemporaryDirectory() as temporary:
-            path = Path(temporary, "noise.csv")
-            for seed in range(args.tables // len(SHAPES)):
-                write_noise(path, n_rows, n_features, seed)
-                counted.append(claims(report_facts(path)))
+        seeds = range(args.tables // len(SHAPES))
+        counted = Parallel(args.jobs)(delayed(claims_on_noise)(n_rows, n_features, seed) for seed in seeds)
         rows.append(
             {"shape": name, "tables": len(counted)} | {key: sum(one[key] for one in counted) for key in counted[0]}
         )

@@ -5,13 +5,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
+from scipy import sparse, special
 
 from .rivals import Forest
 
 LEAST_ROWS = 20  # rows not seen by the model, without which nothing is tried
 TRIED_ROWS = 400  # rows, not seen by their model, on which columns are shuffled
-TRIED_TIMES = 5  # shuffles of each column that is named
+TRIED_TIMES = 20  # shuffles of each column that may be named
+LEVEL = 0.05  # of the test that its cells matter, divided by the number of columns
 LARGE_FALL = 0.1  # of F1
 MOST_SPARSE_COLUMNS = (
     1000  # a file of more sparse columns holds words or codes, of which none restates the labels alone
@@ -77,10 +78,21 @@ def find_needed(model: Any, X: NDArray[Any], y: NDArray[Any], columns: Sequence[
     before = f1([], 0)
     needed = []
     for j in matter(range(len(columns))):
-        after = float(np.mean([f1([j], seed) for seed in range(TRIED_TIMES)]))
-        if before - after >= LARGE_FALL:
+        shuffled = np.array([f1([j], seed) for seed in range(TRIED_TIMES)])
+        after = float(shuffled.mean())
+        if before - after >= LARGE_FALL and _is_outlier(before, shuffled, LEVEL / len(columns)):
             needed.append(Needed(columns[j][0], before, after))
     return sorted(needed, key=lambda column: column.after)
+
+
+def _is_outlier(value: float, values: NDArray[np.float64], level: float) -> bool:
+    """Whether a value is larger than another draw from where these values come from, by the t distribution.
+
+    On few rows F1 of a model that knows nothing changes by more than `LARGE_FALL` from shuffle to shuffle.
+    """
+    n = len(values)
+    gap = value - values.mean()
+    return bool(gap > special.stdtrit(n - 1, 1 - level) * values.std(ddof=1) * np.sqrt(1 + 1 / n))
 
 
 def _shuffled(X: Any, groups: Sequence[tuple[NDArray[np.intp], Sequence[int]]]) -> Any:

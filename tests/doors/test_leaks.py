@@ -284,7 +284,7 @@ def test_the_column_on_which_predictions_rest_is_found_with_few_predictions(rng)
     assert [one.name for one in found] == ["c37"]
     assert found[0].before == 1
     assert 0.4 < found[0].after < 0.6
-    assert rule.n_asked <= 2 + 1 + 2 * 6 + 5
+    assert rule.n_asked <= 2 + 1 + 2 * 6 + 20
     two = Rule(3, 90, 90)
     found = find_needed(two, X, two.predict(X), columns)
     assert [one.name for one in found] == ["c45", "c1"]  # the one that more depends on first
@@ -309,6 +309,16 @@ def test_sparse_columns_are_shuffled_like_dense_ones(rng):
     assert [column.name for column in dense] == ["b"]
 
 
+def test_no_column_is_needed_by_a_model_of_noise(rng):
+    """On 30 rows F1 of guesses falls by more than 0.1 in many shuffles."""
+    n_named = 0
+    for _ in range(60):
+        X = rng.normal(size=(30, 6))
+        y = (rng.random((30, 1)) < 0.3).astype(int)
+        n_named += len(find_needed(Rule(0), X, y, [(f"c{j}", 1) for j in range(6)]))
+    assert n_named <= 3
+
+
 def test_unknown_entries_do_not_count_in_the_fall(rng):
     X = rng.normal(size=(300, 2))
     y = (X[:, :1] > 0).astype(int)
@@ -330,7 +340,7 @@ def test_it_is_asked_whether_a_column_that_restates_the_labels_is_known_in_time(
         outcome = ran(run(verb[0], "t.csv", "--label-columns", "p,q", *verb[1:]))
         assert outcome.err.count("is it known before the labels are?") == 1, outcome
     (note,) = [line for line in outcome.err.splitlines() if "is it known before the labels are?" in line]
-    assert re.search(r"F1 falls from 9\d% to [45]\d% if the cells of 'code' are shuffled", note)
+    assert re.search(r"F1 falls from 9\d% to [456]\d% if the cells of 'code' are shuffled", note)
     assert "if the cells of &#39;code&#39; are shuffled" in (tmp_path / "r.html").read_text()
 
 

@@ -73,10 +73,7 @@ def test_units_constant_features_and_one_label_hardly_change_the_order(case, rng
     row = int(np.argmax(Y[:, 0] != -1))
     Y[row, 0] = 1 - Y[row, 0]
     corrected = row_order(X, check_labels(Y))
-    equals = np.flatnonzero((X[row] == X).all(axis=1))
-    moved = order != corrected
-    assert np.isin(order[moved], equals).all()
-    assert np.isin(corrected[moved], equals).all()
+    np.testing.assert_array_equal(X[order], X[corrected])  # rows change places with equal rows only
 
 
 def test_equal_rows_with_different_labels_stand_in_random_order(rng):
@@ -216,6 +213,10 @@ def test_permuted_rows_and_label_columns_beyond_those_that_trees_are_split_by(n_
 def test_a_fit_in_the_canonical_order_is_a_fit_of_rows_in_this_order(name, case, rng, request):
     X = CASES[case](rng)
     Y = labelled(rng, X)
+    if name == "MLkNN":  # it leaves unlabelled rows out before it orders the others
+        is_labelled = (Y != -1).any(axis=1)
+        X = X[is_labelled]
+        Y = Y[is_labelled]
     model = make(name).fit(X, Y)
     order = row_order(X, check_labels(Y))
     expected = model.predict_proba(X)

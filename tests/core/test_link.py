@@ -164,7 +164,7 @@ def test_the_last_learner_links_the_ridge_regression(many, monkeypatch):
     assert np.bincount(ridge_folds[0]).tolist() == [given.sum() // 5 + (t < given.sum() % 5) for t in range(5)]
     out_of_fold = cross_link(O, np.where(known, Y[given], 0.0), known, ridge_folds[0])
     weights = _learners.learner_weights([O, out_of_fold], np.where(known, Y[given], 0.0), known)
-    np.testing.assert_allclose(model.learner_weights_, weights, rtol=1e-5)  # ridge_scores_ are rounded
+    np.testing.assert_allclose(model.learner_weights_, weights, atol=5e-7)  # ridge_scores_ are rounded
     new = X[150:]
     scores = new @ ridge.coef.T + ridge.intercept
     numbers_of = fit_link(O, np.where(known, Y[given], 0.0), known)

@@ -51,7 +51,6 @@ PACKAGES = [
     "scikit-multilearn-ng",
     "pynndescent",
     "hnswlib",
-    "pyamg",
     "scikit-learn-intelex",
 ]
 INTEL = "scikit-learn-intelex brute"

@@ -2,7 +2,6 @@
 
     python bench/bench_dask.py                                     # small sizes, 1 and 2 workers, beside one process
     python bench/bench_dask.py --rows 100000 --features 10000 --workers 2 --memory 2 --kill
-    python bench/bench_dask.py --beyond                            # what the plan says of more machines than here
 
 Rows are made by blocks (a seeded generator), so that X is nowhere as a whole.  With --sample the neighbours of so many
 rows are compared with a search in one process that reads X block by block, and F with one process's on the graph;
@@ -215,66 +214,6 @@ def check_sample(n: int, n_features: int, per_block: int, size: int, W: Any, mod
         assert np.isin(own, W.indices[W.indptr[row] : W.indptr[row + 1]]).all(), f"row {row} has other neighbours"
 
 
-BEYOND = [(100_000, 10_000), (1_000_000, 100), (1_000_000, 1000), (10_000_000, 100)]
-MACHINES = [1, 4, 16, 64]
-
-
-def beyond() -> list[dict[str, Any]]:
-    """Rows of a table: searches on machines like this one, as the plan sees them from a probe on this one."""
-    import joblib
-
-    from nmlsdr.dask._plan import Site, make_plan
-    from nmlsdr.dask._rows import DaskRows
-
-    cores = joblib.cpu_count()
-    rows = []
-    for n, n_features in BEYOND:
-        per_block = max(1000, 40_000_000 // (4 * n_features))  # 40 MB
-        X = DaskRows.of(rows_by_blocks(n, n_features, per_block))
-        for machines in MACHINES:
-            plan = make_plan(X, K, site=Site(machines * cores, machines * cores, 4e9))
-            rows.append(
-                {
-                    "n": n,
-                    "D": n_features,
-                    "gigabytes": n * n_features * 4 / 1e9,
-                    "machines": machines,
-                    "order": plan.order,
-                    "tasks": plan.n_tasks,
-                    "task": plan.task_bytes / 1e9,
-                    "read": plan.bytes_read / 1e9,
-                    "moved": plan.bytes_moved / 1e9,
-                    "hours": plan.seconds / 3600,
-                }
-            )
-            print(rows[-1], flush=True)
-    return rows
-
-
-def save_beyond() -> None:
-    _harness.save_table(
-        "dask-beyond",
-        title="Dask, modelled",
-        command="python bench/bench_dask.py --beyond",
-        columns=[
-            ("n", "rows", "d"),
-            ("D", "features", "d"),
-            ("gigabytes", "X", ".1f GB"),
-            ("machines", "machines", "d"),
-            ("order", "q", "d"),
-            ("tasks", "tasks", "d"),
-            ("task", "size of the rows of a task", ".2f GB"),
-            ("read", "read by all tasks", ".0f GB"),
-            ("moved", "neighbours sent back by all tasks", ".1f GB"),
-            ("hours", "search, estimated", ".2f h"),
-        ],
-        rows=beyond(),
-        notes="These times were not measured; they are what the plan estimates. The machines are assumed to be like "
-        "this one, with a worker of 4 GB for each core. The time of reading and searching one block was measured "
-        "here and multiplied by the number of pairs and of bytes. The network is left out.",
-    )
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, nargs="*", default=[4000, 8000])
@@ -285,14 +224,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, help="threads of the one process (default: one for each core)")
     parser.add_argument("--kill", action="store_true", help="kill a worker in the middle")
     parser.add_argument("--sample", type=int, default=0, help="compare so many rows, without one process's fit")
-    parser.add_argument("--beyond", action="store_true", help="only model what is larger than this machine")
     parser.add_argument("--name", default="dask")
     _harness.add_replace(parser)
     options = parser.parse_args(arguments)
     _harness.choose_folder(options.replace)
-    if options.beyond:
-        save_beyond()
-        return 0
     rows: list[dict[str, Any]] = []
     for n in options.rows:
         shape = n, options.features, options.block

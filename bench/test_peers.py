@@ -1,7 +1,7 @@
 """This package beside its peers and its own plain twin, in turns within one process.
 
-A peer that is not installed is skipped with a reason (``pip install ".[peers]"``).  The deeper comparisons of the
-neighbour search and of the propagation are bench/bench_neighbours.py and bench/bench_propagation.py.
+A peer that is not installed is skipped with a reason (``pip install ".[peers]"``).  The deeper comparison of the
+neighbour search is bench/bench_neighbours.py.
 """
 
 import importlib

@@ -4,6 +4,9 @@
     nox -s studies                        # the studies, which take hours; -- NAME... says which
     nox -s figures -- --check             # say what is out of date, and change nothing
 
+The program of a finished study is in the history only, at the commit of its provenance; what it made stays, and is
+compared with the present classes and golden rows like everything else.
+
 Beside what it makes, each product has a file ``NAME.provenance.json``: the command, the commit, the classes with their
 default parameters, and digests of the golden rows and of the files that made it (of Python programs without their
 format and comments).  `reasons_to_make_again` compares
@@ -52,6 +55,7 @@ class Product:
     place: str  # the folder of its provenance
     study: str = ""  # a study with cells, whose report and tables are copied to `place`
     long: bool = False
+    finished: bool = False  # its program is in the history: `command` runs at the commit of the provenance
 
 
 BASELINES = ("MDDM", "MVMD", "MultiLabelCCA", "MLDA", "SSMLDR")
@@ -115,40 +119,34 @@ PRODUCTS = {
     "comparison": Product(
         ("python", "studies/review.py", "--replace"),
         ("ResidualPropagation", "MultiLabelPropagation"),
-        ("studies/review.py",),
+        (),
         ("bench/results/review.", "bench/results/review_"),
         "bench/results",
-        long=True,
+        finished=True,
     ),
     "rivals": Product(
         ("python", "studies/rivals.py", "--replace", *DATA),
         ("ResidualPropagation", "NMLSDR", "SemiSupervisedMLkNN"),
-        (
-            "studies/rivals.py",
-            "studies/_boosting.py",
-            "studies/mistakes.py",
-            "docs/hospital.py",
-            "tests/campaigns/museum.py",
-        ),
+        (),
         ("bench/results/rivals",),
         "bench/results",
-        long=True,
+        finished=True,
     ),
     "scores": Product(
         ("python", "studies/review_scores.py", "--replace", *DATA),
         ("ResidualPropagation",),
-        ("studies/review_scores.py", "docs/hospital.py", "tests/campaigns/museum.py"),
+        (),
         ("bench/results/review-scores",),
         "bench/results",
-        long=True,
+        finished=True,
     ),
     "mistakes": Product(
         ("python", "studies/mistakes.py", "test", "--replace"),
         ("ResidualPropagation",),
-        ("studies/mistakes.py", "docs/hospital.py", "tests/campaigns/museum.py"),
+        (),
         ("bench/results/mistakes_",),
         "bench/results",
-        long=True,
+        finished=True,
     ),
     "article": Product(
         ("nmlsdr", "reproduce", "all", "--seeds", "10", *DATA),
@@ -195,8 +193,7 @@ PRODUCTS = {
         (),
         ("docs/reports/open",),
         "docs/reports/open",
-        study="open",
-        long=True,
+        finished=True,
     ),
 }
 
@@ -254,7 +251,7 @@ def present(name: str, top: Path = TOP) -> dict[str, Any]:
 
 def reasons_to_make_again(name: str, top: Path = TOP) -> list[str]:
     """Sentences that say why a product is out of date; none if it is current."""
-    again = f"run: nox -s figures -- {name}"
+    again = "its program is in the history" if PRODUCTS[name].finished else f"run: nox -s figures -- {name}"
     file = provenance_file(name, top)
     if not file.is_file():
         return [f"{name} has no {file.name}; {again}"]
@@ -265,10 +262,13 @@ def reasons_to_make_again(name: str, top: Path = TOP) -> list[str]:
     for one, parameters in now["classes"].items():
         if made["classes"].get(one) != parameters:
             reasons.append(f"{name} shows {one} with former default parameters; {again}")
-    for kind, what in (("golden", "the golden rows"), ("makers", "the program")):
+    sources = {"golden": "the golden rows", "makers": "the program"}
+    if PRODUCTS[name].finished:
+        del sources["makers"]
+    for kind, source in sources.items():
         changed = [path for path in {**made[kind], **now[kind]} if made[kind].get(path) != now[kind].get(path)]
         if changed:
-            reasons.append(f"{name} was made before a change of {what} {', '.join(sorted(changed))}; {again}")
+            reasons.append(f"{name} was made before a change of {source} {', '.join(sorted(changed))}; {again}")
     return reasons
 
 
@@ -286,6 +286,11 @@ def uncommitted(outputs: tuple[str, ...], top: Path = TOP) -> list[str]:
 def make(name: str) -> None:
     """Run the command of a product and write its provenance."""
     product = PRODUCTS[name]
+    if product.finished:
+        commit = json.loads(provenance_file(name).read_text(encoding="utf-8"))["commit"]
+        raise SystemExit(
+            f"{name}: the study is finished; its program is at commit {commit}: {' '.join(product.command)}"
+        )
     changed = uncommitted(product.outputs)
     facts = present(name)
     commit = _git("rev-parse", "HEAD").strip()
@@ -326,7 +331,11 @@ def main() -> int:
     unknown = [name for name in options.names if name not in PRODUCTS]
     if unknown:
         parser.error(f"there is no product {unknown[0]!r}; choose from {', '.join(PRODUCTS)}")
-    usual = [name for name, product in PRODUCTS.items() if options.check or product.long == options.studies]
+    usual = [
+        name
+        for name, product in PRODUCTS.items()
+        if options.check or (product.long == options.studies and not product.finished)
+    ]
     names = options.names or usual
     if options.check:
         reasons = [reason for name in names for reason in reasons_to_make_again(name)]

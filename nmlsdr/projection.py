@@ -120,8 +120,8 @@ def _left_singular_vectors(M: np.ndarray, n_directions: int, solver: str) -> tup
 def _eigsh_is_faster(shape: tuple[int, int], n_directions: int) -> bool:
     """Whether Lanczos iterations beat the thin SVD.
 
-    Time of "svd" over time of "eigsh" for random M of D x C, one thread (bench/bench_methods.py --part solver; all
-    of it in docs/reports).  A tall M is read twice for every vector, while the SVD reduces it to C x C first:
+    Time of "svd" over time of "eigsh" for random M of D x C, one thread (bench/results/methods_solver.json,
+    which names its commit).  A tall M is read twice for every vector, while the SVD reduces it to C x C first:
 
         1000 x 500   d = 2: 6.3    d = 10: 3.5    d = 50: 1.8    d = 150: .6
         1000 x 1000  d = 2: 12     d = 10: 6.1    d = 50: 3.8    d = 150: 1.2

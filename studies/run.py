@@ -1,7 +1,6 @@
-"""Run the study beyond the article, or that of its open questions, or continue a run that was interrupted.
+"""Run the study beyond the article, or continue a run that was interrupted.
 
     python studies/run.py beyond --seeds 2 --data-home DIR    # ResidualPropagation and other classifiers; hours
-    python studies/run.py open --seeds 2 --data-home DIR      # NMLSDR with other kernels, labels, classifiers, graphs
 
 The arguments are those of `nmlsdr reproduce`.
 """
@@ -13,11 +12,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import beyond
-import open_questions
 from beyond_section import TEXTS, beyond_section
 
 from nmlsdr.experiments.command import Experiments, run
-from nmlsdr.experiments.protocol import cells_of
 
 WITHOUT = "cleanlab is not installed, so its lists are left out; pip install cleanlab and start the same command again."
 
@@ -38,15 +35,6 @@ EXPERIMENTS = {
         cells_of_beyond,
         [*beyond.BEYOND_METHODS, *beyond.REVIEWERS],
         TEXTS["titles"]["beyond"],
-    ),
-    "open": Experiments(
-        "python studies/run.py",
-        {"open": open_questions.OPEN},
-        {"open": open_questions.open_section},
-        open_questions.measure,
-        lambda study, **chosen: cells_of([open_questions.OPEN], **chosen),
-        open_questions.VARIANTS,
-        TEXTS["titles"]["open"],
     ),
 }
 

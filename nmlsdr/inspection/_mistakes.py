@@ -73,7 +73,7 @@ def estimate_mistakes(scores: ArrayLike, y: Any, *, labeled: Any = None) -> Mist
     among them, with its standard error e. If all of them are truly 1, w estimates 1 - h; otherwise w is smaller.
     So h is at most 1 - w + 2 e, for each of the four. The smallest of them counts. A lower bound of h needs to know how
     many of these entries are truly 1. One that guessed it from the area under the ROC curve was nearly always 0 in
-    `studies/mistakes.py`, so there is none.
+    simulations (bench/results/mistakes_test.json), so there is none.
 
     If G of M known entries are 1, then (G - r M) / (1 - h - r) entries are truly 1, of which a share h was forgotten.
 

@@ -32,6 +32,7 @@ A file becomes columns, the roles and the plan say what each of them is, and the
     _reading.py       whether a column holds numbers or dates, and how they are written
     _sentinels.py     numbers that probably stand for a missing value, such as -999
     _deciding.py      what each column is (an identifier, numbers, dates, categories, ...) and why: the plan
+    _problems.py      cells that are not what their column holds, and what is said of them
     _kinds.py         the kinds of columns, and what is done with one column
     _features.py      from the cells of a column to its features
     _plan.py          the plan: what is done with every column

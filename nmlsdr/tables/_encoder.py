@@ -19,9 +19,9 @@ from .._errors import InputError, plural, some_of
 from .._refit import new_fit
 from ._columns import Cells, Numbers, Vectors, typed_column
 from ._deciding import Choices, ColumnOptions, Deciding
-from ._files import Problem, problems_in_words
 from ._numbers import keeps_digits
 from ._plan import Plan
+from ._problems import Problem, problems_in_words
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -41,31 +41,23 @@ class ExcelFile:
     def __init__(self, path: Path_, form: Form, column_names: Collection[str] | None = None) -> None:
         openpyxl = import_extra("openpyxl", "Reading Excel files", "excel")
         self.path = existing(path)
-        self.notes = list[str]()
         self._max_bytes = form.max_bytes
         with foreign_bytes(path, *UNREADABLE):
             _check_members(path, form)
             book = openpyxl.load_workbook(io.BytesIO(self.path.read_bytes()), read_only=True, data_only=True)
-            titles = [sheet.title for sheet in book.worksheets]
-            if form.sheet is not None and form.sheet not in titles:
-                raise DataFileError(f": it has no sheet {form.sheet!r}; choose {', '.join(titles[:10])}.")
-            known = {*(column_names or ())}
-            sheets = [_Sheet(book[title], known) for title in ([form.sheet] if form.sheet else titles)]
-            sheet = max(
-                sheets, key=lambda sheet: (len(known & {*sheet.names}), bool(sheet.names))
-            )  # the first of equals
-            other_titles = ", ".join(repr(title) for title in titles if title != sheet.title)
-            if len(sheets) > 1:
-                self.notes.append(
-                    f"of {len(sheets)} sheets {sheet.title!r} is read; --sheet names another ({other_titles})"
-                )
-            self._other_sheets = f", or name another sheet with --sheet ({other_titles})" if len(sheets) > 1 else ""
+            sheet = _choose_sheet(book, form.sheet, {*(column_names or ())})
             if not sheet.names:
                 raise DataFileError(": its sheet is empty; it needs a row with the names of the columns.")
-            for number, row in sheet.above:
-                if any(cell is not None for cell in row):
-                    self.notes.append(f"row {number} stands above the names of the columns and is skipped")
+        other_titles = [] if form.sheet else [title for title in _titles(book) if title != sheet.title]
+        listed = ", ".join(map(repr, other_titles))
+        self.notes = sheet.notes
+        self._advice_on_sheets = ""
+        if other_titles:
+            choice = f"of {len(other_titles) + 1} sheets {sheet.title!r} is read"
+            self.notes = [f"{choice}; --sheet names another ({listed})", *sheet.notes]
+            self._advice_on_sheets = f", or name another sheet with --sheet ({listed})"
         self._rows = sheet.rows
+        self._n_below = 0  # rows that stand below the table
         self.line = None
         self.is_raw = column_names is not None
         self.names, self.renamed = distinct_names(sheet.names) if self.is_raw else (sheet.names, {})
@@ -77,33 +69,39 @@ class ExcelFile:
         places = [(self.names.index(name), column) for name, column in columns.items()]
         numbers = list[int]()
         last = deque[list[Any]](maxlen=MOST_LAST)
-        width = len(self.names)
-        n_below = 0
-        blank = 0
         with foreign_bytes(self.path, *UNREADABLE):
-            for number, row in self._bounded_rows():
-                if all(cell is None for cell in row):
-                    blank = blank or number
-                    continue
-                if blank and self.is_raw and stands_below(_texts(row, width), width):
-                    n_below += 1
-                    continue
-                if blank:
-                    raise DataFileError(f"{place(row=blank - 1)}: the row is blank, and rows follow it; remove it.")
-                if any(cell is not None for cell in row[width:]):
-                    width_error = f"{len(row)} cells, but the names of columns are {width}; complete the first row"
-                    raise DataFileError(f"{place(row=number - 1)}: {width_error}{self._other_sheets}.")
+            for number, row in self._table_rows():
                 numbers.append(number)
                 last.append(row)
                 for j, column in places:
-                    column.append(row[j] if j < len(row) else None)
-        n_last = n_footers([_texts(row, width) for row in last]) if self.is_raw else 0
+                    column.append(row[j])
+        n_last = n_footers([_texts(row, len(self.names)) for row in last]) if self.is_raw else 0
         numbers = numbers[: len(numbers) - n_last]
-        if n_below or n_last:
+        if self._n_below or n_last:
             self.notes.append(BELOW.format("row", max(numbers, default=1)))
         typed_columns = {name: typed_column(columns.pop(name)[: len(numbers)]) for name in split.column_names}
         lines = np.array(numbers, np.int64)
         return Table(len(lines), typed_columns, lines, unit="row", notes=self.notes, renamed=self.renamed)
+
+    def _table_rows(self) -> Iterator[tuple[int, list[Any]]]:
+        """Yield the rows of the table, each with its number and a cell for each name; skip what stands below them.
+
+        Raise if the table goes on behind a blank row, or if a row has more cells than there are names.
+        """
+        width = len(self.names)
+        blank = 0  # the number of the first blank row
+        for number, row in self._bounded_rows():
+            if all(cell is None for cell in row):
+                blank = blank or number
+            elif blank and self.is_raw and stands_below(_texts(row, width), width):
+                self._n_below += 1
+            elif blank:
+                raise DataFileError(f"{place(row=blank - 1)}: the row is blank, and rows follow it; remove it.")
+            elif any(cell is not None for cell in row[width:]):
+                fault = f"{len(row)} cells, but the names of columns are {width}; complete the first row"
+                raise DataFileError(f"{place(row=number - 1)}: {fault}{self._advice_on_sheets}.")
+            else:
+                yield number, row + [None] * (width - len(row))
 
     def _bounded_rows(self) -> Iterator[tuple[int, list[Any]]]:
         """Yield the rows with their numbers; raise if they are more, or fill more bytes, than allowed."""
@@ -119,19 +117,42 @@ class ExcelFile:
 
 
 class _Sheet:
-    """A sheet: its name, the rows above the names of the columns, the names, and the other rows with their numbers."""
+    """A sheet: its title, the names of its columns, the rows below them with their numbers, and notes on those above.
 
-    def __init__(self, sheet: Any, column_names: Collection[str]) -> None:
+    Parameters
+    ----------
+    sheet : openpyxl.worksheet
+    column_names : set of str
+        Names of columns that are looked for.
+    """
+
+    def __init__(self, sheet: Any, column_names: set[str]) -> None:
         sheet.reset_dimensions()
         rows: Iterator[tuple[int, list[Any]]] = enumerate(([*map(_shown, row)] for row in sheet.iter_rows()), 1)
         first = list(islice(rows, 10))
         n_above = n_titles([_texts(row) for _, row in first], column_names)
-        self.title = sheet.title
-        self.above = first[:n_above]
+        above = [number for number, row in first[:n_above] if any(cell is not None for cell in row)]
+        self.title: str = sheet.title
+        self.notes = [f"row {number} stands above the names of the columns and is skipped" for number in above]
         self.names = [text.strip() for text in _texts(first[n_above][1])] if first else []
         while self.names and not self.names[-1]:
             self.names.pop()
+        self.n_sought = len(column_names & {*self.names})
         self.rows = chain(first[n_above + 1 :], rows)
+
+
+def _titles(book: Any) -> list[str]:
+    """Return the titles of the sheets of a workbook."""
+    return [sheet.title for sheet in book.worksheets]
+
+
+def _choose_sheet(book: Any, title: str | None, column_names: set[str]) -> _Sheet:
+    """Return the sheet of this title; without one the first of the sheets with the most of the columns looked for."""
+    titles = _titles(book)
+    if title is not None and title not in titles:
+        raise DataFileError(f": it has no sheet {title!r}; choose {', '.join(titles[:10])}.")
+    sheets = [_Sheet(book[name], column_names) for name in ([title] if title else titles)]
+    return max(sheets, key=lambda sheet: (sheet.n_sought, bool(sheet.names)))  # the first of equals
 
 
 def _texts(row: list[Any], width: int = 0) -> list[str]:

@@ -9,10 +9,10 @@ from .._checks.words import LANGUAGES
 from .._errors import InputError, shorten
 from ._columns import Cells, Numbers, Texts, Vectors, read_vectors
 from ._dates import serial_date
-from ._files import NO_UNIT, OTHER_MARK, Problem
 from ._kinds import Column
 from ._lists import numbers_of, parts_of
 from ._numbers import Notation, decimal_mark, is_number, own_notation
+from ._problems import NO_UNIT, OTHER_MARK, Problem
 from ._shapes import rows_of
 from ._text import weigh_words
 from ._units import WITHOUT, read_quantities, with_new_units, word_before

@@ -28,44 +28,18 @@ import re
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
-from typing import IO, NamedTuple, cast
+from typing import IO, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._errors import InputError, as_list, plural, shorten
+from .._errors import InputError, shorten
 from ._encodings import guess_encoding
 
-SAMPLE = 1 << 16  # bytes that are looked at
+SAMPLE = 1 << 16  # bytes of a file by which its encoding and its delimiter are guessed
 DELIMITERS = ",;\t|"
 QUOTED = re.compile(r'"[^"]*"')
-
-
-def guess_delimiter(text: str) -> str:
-    """Return what stands between the cells of a table that begins with this text.
-
-    It is the one of , ; tab | that is most frequent in the first line that has one. If it is not in each line behind
-    it, that line may be a title, and the delimiter is that of the first lines that all have one.
-
-    Examples
-    --------
-    >>> guess_delimiter("a;b\\n1,5;2\\n")
-    ';'
-    """
-    lines = text.split("\n")
-    lines = lines[:-1] or lines  # the last may be cut off
-    bare = [QUOTED.sub("", line) for line in lines[:10] if line.strip()]
-    first = next((k for k, line in enumerate(bare) if set(line) & set(DELIMITERS)), 0)
-    delimiter = max(DELIMITERS, key=bare[first].count) if bare else ","  # the first of equals: a comma
-    if any(delimiter not in line for line in bare[first:]):
-        marks = sorted(DELIMITERS, key=lambda mark: mark != delimiter)
-        later = (m for k in range(first + 1, len(bare) - 1) for m in marks if all(m in x for x in bare[k:]))
-        delimiter = next(later, "," if first else delimiter)
-    return delimiter
-
-
 #: Most bytes that a reader takes from one file.
 MAX_BYTES = 4 * 2**30
 #: Most columns that a reader accepts.
@@ -209,6 +183,39 @@ def existing(path: Path_, purpose: str = "data file") -> Path:
     if not file.is_file():
         raise DataFileError(f"{file} is a pipe or a device, which can be read only once; copy it to a file first.")
     return file
+
+
+def guess_delimiter(text: str) -> str:
+    """Return what stands between the cells of a table that begins with this text.
+
+    It is the one of , ; tab | that is most frequent in the first line that has one. If it is not in each line behind
+    it, that line may be a title, and the delimiter is that of the first lines that all have one.
+
+    Examples
+    --------
+    >>> guess_delimiter("a;b\\n1,5;2\\n"), guess_delimiter("Prices, in euros\\na;b\\n1;2\\n")
+    (';', ';')
+    """
+    lines = text.split("\n")
+    lines = lines[:-1] or lines  # the last may be cut off
+    bare = [QUOTED.sub("", line) for line in lines[:10] if line.strip()]
+    first = next((k for k, line in enumerate(bare) if not set(line).isdisjoint(DELIMITERS)), None)
+    if first is None:
+        return ","
+    delimiter = max(DELIMITERS, key=bare[first].count)  # the first of equals
+    if _is_in_all(delimiter, bare[first:]):
+        return delimiter
+    delimiters = sorted(DELIMITERS, key=lambda mark: mark != delimiter)
+    for start in range(first + 1, len(bare) - 1):
+        for mark in delimiters:
+            if _is_in_all(mark, bare[start:]):
+                return mark
+    return "," if first else delimiter
+
+
+def _is_in_all(mark: str, lines: Sequence[str]) -> bool:
+    """Whether a character is in each of some lines."""
+    return all(mark in line for line in lines)
 
 
 class Lines(contextlib.AbstractContextManager["Lines"]):
@@ -365,11 +372,12 @@ def row_ends(block: bytes, delimiter: bytes) -> NDArray[np.int64] | None:
         first = quotes[::2]
         last = quotes[1::2]
         around = np.frombuffer(b"\n" + block + b"\n", np.uint8)  # at place + 1
-        doubled = first[1:] == last[:-1] + 1
-        opened, closed = (np.isin(around[at], [ord("\n"), ord(delimiter)]) for at in (first, last + 2))
-        opened[1:] |= doubled
-        closed[:-1] |= doubled
-        if not (opened.all() and closed.all()):
+        is_doubled = first[1:] == last[:-1] + 1
+        is_opening = np.isin(around[first], [ord("\n"), ord(delimiter)])
+        is_closing = np.isin(around[last + 2], [ord("\n"), ord(delimiter)])
+        is_opening[1:] |= is_doubled
+        is_closing[:-1] |= is_doubled
+        if not (is_opening.all() and is_closing.all()):
             return None
         outside = np.searchsorted(quotes, breaks) % 2 == 0
         breaks = breaks[outside]
@@ -385,82 +393,3 @@ def open_unpacked(path: Path_) -> IO[bytes]:
         return cast(IO[bytes], gzip.open(path, "rb")) if packed else open(path, "rb", buffering=SAMPLE)
     except OSError as error:
         raise DataFileError(f"{path} cannot be opened ({error.strerror}); check its permissions.") from error
-
-
-# ---------------------------------------------------------------- cells that are not what their column holds
-
-
-MOST_SHOWN = 10
-MOST_NEW = 0.01  # the share of a column's cells that may hold words which the fit did not see
-MOST_BARE = 0.5  # and numbers without a unit, where the fit saw none
-NO_UNIT = "no unit"  # why such a number is none
-OTHER_MARK = "with another decimal mark"  # and such ones, which are one problem
-ADVICE = {
-    NO_UNIT: "write the unit of the fit behind numbers",
-    OTHER_MARK: "write all numbers of a column with one decimal mark, that of the fit",
-}
-
-
-class Problem(NamedTuple):
-    """Cells that are not what their column holds: the column, their rows, the text, whether it is a label, and why."""
-
-    name: str
-    rows: NDArray[np.int64]
-    text: str
-    is_label: bool = False
-    why: str = ""
-
-
-def problems_in_words(problems: Sequence[Problem], place: str, *, in_python: bool = False) -> str:
-    """Return one sentence about such cells; `place` is "row" or "line", and `in_python` chooses the form of advice."""
-    first = sorted(problems, key=lambda problem: int(problem.rows[0]))
-    n_cells = sum(len(problem.rows) for problem in first)
-    shown = [
-        f"{place} {p.rows[0]}, column {shorten(p.name)!r}: {shorten(p.text)!r}"
-        + (f" ({len(p.rows)} cells)" if len(p.rows) > 1 else "")
-        + f" {p.why}" * (p.why == OTHER_MARK)
-        for p in first[:MOST_SHOWN]
-    ]
-    more_texts = f" and {plural(len(first) - MOST_SHOWN, 'more text')}" if len(first) > MOST_SHOWN else ""
-    label = "write a label as 0, 1, yes, no, or nothing if unknown (--label-list is for lists of labels)"
-    advice = [label] * any(p.is_label for p in first)
-    advice += [text for why, text in ADVICE.items() if any(p.why == why for p in first)]
-    words = list(dict.fromkeys(p.text for p in first if not p.is_label and p.why not in ADVICE))
-    if words:
-        listed = words[:MOST_SHOWN]
-        option = f"missing={listed!r}" if in_python else f"--missing {as_list(listed)}"
-        more_words = f" and {plural(len(words) - MOST_SHOWN, 'other')}" if len(words) > MOST_SHOWN else ""
-        advice.append(
-            f"write such cells like the column's others, or read them as missing values with {option}{more_words}"
-        )
-    cells = "1 cell is" if n_cells == 1 else f"{n_cells} cells are"
-    different = f" ({len(first)} different texts)" if 1 < len(first) < n_cells else ""
-    kind = "readable as a label" if all(p.is_label for p in first) else "what the column holds"
-    return f"{cells} not {kind}{different}: {'; '.join(shown)}{more_texts}; {'; '.join(advice)}."
-
-
-def new_words(problems: Sequence[Problem], n_rows: int) -> tuple[list[Problem], dict[str, str]]:
-    """Return the problems of columns with too many of them, and what is to be said of each other column.
-
-    In a table of new rows, words in at most 1 % of a column's cells are missing values, and so are numbers without the
-    unit of all others in at most half of them; a model should not stop at a slip. A label that cannot be read is always
-    an error.
-    """
-    errors = list[Problem]()
-    sentences = dict[str, str]()
-    for name, group in groupby(problems, key=lambda problem: problem.name):
-        column_problems = list(group)
-        bare, unread = ([p for p in column_problems if (p.why == NO_UNIT) == is_bare] for is_bare in (True, False))
-        n_bare, n_others = (sum(len(p.rows) for p in problem_list) for problem_list in (bare, unread))
-        if any(p.is_label for p in column_problems) or n_bare / MOST_BARE + n_others / MOST_NEW > n_rows:
-            errors += column_problems
-            continue
-        facts = []
-        if bare:
-            example = f"{plural(n_bare, 'number')} such as {shorten(bare[0].text, 20)!r}"
-            facts.append(f"{example} without the unit of the fit, read as missing values")
-        if unread:
-            texts = [f"{shorten(p.text, 20)!r} ({len(p.rows)})" + f" {p.why}" * (p.why == OTHER_MARK) for p in unread]
-            facts.append(f"new since the fit, and read as missing values: {', '.join(texts[:MOST_SHOWN])}")
-        sentences[name] = "; ".join(facts)
-    return errors, sentences

@@ -185,26 +185,31 @@ def doubts_on_separator(counts: Mapping[str, int], lists: Lists) -> list[str]:
         return []
     rivals = [rival for rival in rivals if rival.n_cells]
     for rival in rivals:
-        if not rival.is_list:
-            break
-        merged = Counter[str]()
-        for cell, count in counts.items():
-            merged[cell.replace(rival.separator, best.separator)] += count
-        union = candidate_of(merged, best.separator)
-        if NEAR * union.n_bits < best.n_bits and union.n_labels < best.n_labels:
-            names = f"{best.separator!r} and {rival.separator!r} both seem to separate labels"
-            labels = (
-                f"{plural(best.n_labels, 'label')} with {best.separator!r}, {rival.n_labels} with {rival.separator!r}"
-            )
-            return [f"{names}: {labels}, {union.n_labels} with both; write one in all cells"]
-        if rival.n_bits < NEAR * best.n_bits:
-            labels = f"{best.separator!r} gives {plural(best.n_labels, 'label')}, {rival.separator!r} {rival.n_labels}"
-            return [f"{labels}; if that is the separator, give --separator {rival.separator!r}"]
+        doubt = _doubt_on_rival(counts, best, rival) if rival.is_list else None
+        if doubt is not None:
+            return [doubt]
     if best.n_once < max(LEAST_ONCE, best.n_labels / 2):
         return []
     instead = f", such as {rivals[0].separator!r} ({rivals[0].n_cells} cells)" if rivals else ""
     facts = f"{best.n_once} of {best.n_labels} labels occur once with {best.separator!r} between them"
     return [f"{facts}; if another text separates them{instead}, give --separator"]
+
+
+def _doubt_on_rival(counts: Mapping[str, int], best: Candidate, rival: Candidate) -> str | None:
+    """Return a note if a second text separates labels beside the best one, or may do so in its place."""
+    merged = Counter[str]()
+    for cell, count in counts.items():
+        merged[cell.replace(rival.separator, best.separator)] += count
+    union = candidate_of(merged, best.separator)
+    best_labels = plural(best.n_labels, "label")
+    if NEAR * union.n_bits < best.n_bits and union.n_labels < best.n_labels:
+        names = f"{best.separator!r} and {rival.separator!r} both seem to separate labels"
+        labels = f"{best_labels} with {best.separator!r}, {rival.n_labels} with {rival.separator!r}"
+        return f"{names}: {labels}, {union.n_labels} with both; write one in all cells"
+    if rival.n_bits < NEAR * best.n_bits:
+        labels = f"{best.separator!r} gives {best_labels}, {rival.separator!r} {rival.n_labels}"
+        return f"{labels}; if that is the separator, give --separator {rival.separator!r}"
+    return None
 
 
 def check_lists(cells: Mapping[str, int], lists: Lists, where: str, is_sure: bool) -> None:

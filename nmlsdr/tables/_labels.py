@@ -14,8 +14,10 @@ from .._checks.label_sets import indicator
 from .._checks.words import BLANKS, CROSS, LABEL_WORDS, MISSING, fold, label_words, two_languages
 from .._errors import shorten
 from ._columns import Table, Texts
-from ._files import DataFileError, Form, Lines, Path_, Problem, check_size, foreign_bytes, place
+from ._files import DataFileError, Form, Lines, Path_, check_size, foreign_bytes, place
+from ._label_cuts import LabelCut
 from ._label_lists import Lists
+from ._problems import Problem
 from ._roles import Roles, Split
 
 LEAST_LETTERS = 5  # of a word in which a label may differ by a letter from another one
@@ -28,21 +30,17 @@ def label_columns(table: Table, split: Split, problems: list[Problem], *, all_kn
     Cells that hold no label are added to `problems`; with `all_known` missing ones too.
     """
     names = split.labels
-    n_empty = np.zeros(table.n_rows, np.int64)
+    columns = [table.columns[name].texts for name in names]
     labels = np.empty((table.n_rows, len(names)), np.int64)
-    for c, name in enumerate(names):
-        cells = table.columns[name].texts
-        words = [fold(text) for text in cells.different]
-        values = _label_values(name, words, split)
-        if split.empty_is == "no":
-            values = [0 if word in MISSING else label for word, label in zip(words, values, strict=True)]
-            n_empty = n_empty + np.isin(cells.codes, [code for code, word in enumerate(words) if word in MISSING])
+    for c, (name, cells) in enumerate(zip(names, columns, strict=True)):
+        values = _label_values(name, cells.folded, split)
         problems += _label_problems(name, cells, values, all_known)
         labels[:, c] = np.array([-1 if label is None else label for label in values] or [0])[cells.codes]
-    if note := about_crosses(labels == CROSS):
-        table.notes.append(f"{note} (--mask FILE names rows that are unlabelled)")
-    table.notes += about_empty_rows(int((n_empty == len(names)).sum()), table.n_rows)
     crosses = labels == CROSS
+    if note := about_crosses(crosses):
+        table.notes.append(f"{note} (--mask FILE names rows that are unlabelled)")
+    if split.empty_is == "no":
+        table.notes += about_empty_rows(_n_empty_rows(columns, table.n_rows), table.n_rows)
     labels, mixed = plain_labels(labels)
     if mixed is not None and not problems:
         where = f", {table.unit} {table.lines[crosses[:, mixed].argmax()]}{place(column=names[mixed])}"
@@ -51,11 +49,25 @@ def label_columns(table: Table, split: Split, problems: list[Problem], *, all_kn
 
 
 def _label_values(name: str, words: Sequence[str], split: Split) -> list[int | None]:
-    """Return the label that each word of a column means, -1 for a missing one, and None for another text."""
+    """Return the label that each word of a column means, None for another text.
+
+    A missing one means -1, or 0 if an empty cell says so.
+    """
     labels = label_words(words, split.yes, split.no) or label_words({*words} - MISSING, split.yes, split.no)
     if labels is None and (languages := two_languages(words)):
         raise DataFileError(f"{place(None, name)}: it holds {languages}.")
-    return [(labels or LABEL_WORDS).get(word, -1 if word in MISSING else None) for word in words]
+    meanings = labels or LABEL_WORDS
+    if split.empty_is == "no":
+        return [0 if word in MISSING else meanings.get(word) for word in words]
+    return [meanings.get(word, -1 if word in MISSING else None) for word in words]
+
+
+def _n_empty_rows(columns: Sequence[Texts], n_rows: int) -> int:
+    """Return in how many rows the cells of all columns are empty, or a word that means a missing value."""
+    is_empty = np.ones(n_rows, bool)
+    for cells in columns:
+        is_empty &= np.array([word in MISSING for word in cells.folded], bool)[cells.codes]
+    return int(is_empty.sum())
 
 
 def _label_problems(name: str, cells: Texts, values: Sequence[int | None], all_known: bool) -> Iterator[Problem]:
@@ -93,11 +105,7 @@ def similar_names(counts: Mapping[str, int]) -> list[str]:
     known: dict[str, str] = {}
     pairs = []
     for name in sorted(counts, key=lambda name: (-counts[name], name)):
-        plain = "".join(c for c in unicodedata.normalize("NFKD", fold(name)) if not unicodedata.combining(c))
-        key = " ".join(sorted(re.findall(r"\w+", plain))) or plain
-        long = [] if re.search(r"\d", key) else re.finditer(rf"\w{{{LEAST_LETTERS},}}", key)
-        places = [place for word in long for place in range(*word.span())]
-        spellings = [key, *(key[:place] + key[place + 1 :] for place in places)]
+        spellings = _spelling_keys(name)
         if (twin := next((known[spelling] for spelling in spellings if spelling in known), None)) is not None:
             pairs.append(f"{shorten(twin)!r} ({counts[twin]}) and {shorten(name)!r} ({counts[name]})")
         known = dict.fromkeys(spellings, name) | known
@@ -108,6 +116,18 @@ def similar_names(counts: Mapping[str, int]) -> list[str]:
     return [f"the labels {shown} {how}; if they mean the same, make spellings equal first"]
 
 
+def _spelling_keys(name: str) -> list[str]:
+    """Return keys of a name of a label, of which two spellings of it share one.
+
+    The first is the name without case, accents and the order of its words; the others lack one letter more.
+    """
+    plain = "".join(c for c in unicodedata.normalize("NFKD", fold(name)) if not unicodedata.combining(c))
+    key = " ".join(sorted(re.findall(r"\w+", plain))) or plain
+    long_words = [] if re.search(r"\d", key) else re.finditer(rf"\w{{{LEAST_LETTERS},}}", key)
+    places = [place for word in long_words for place in range(*word.span())]
+    return [key, *(key[:place] + key[place + 1 :] for place in places)]
+
+
 def listed_labels(
     path: Path_, columns: Sequence[Texts], lists: Lists, form: Form, roles: Roles
 ) -> tuple[list[NDArray[np.int64]], list[str], list[str]]:
@@ -115,12 +135,10 @@ def listed_labels(
 
     An empty cell is a row of -1, or of 0 if it says so; the word for no label is a row of 0.
     """
-    no_label = lists.no_label
     tags = [[lists.tags(text) for text in column.different] for column in columns]
-    n_codes = len(_names_of(tags, no_label))
-    if not roles.cut.is_whole:
-        tags = [[{tag if tag == no_label else roles.cut(tag) for tag in cell} for cell in column] for column in tags]
-    names = sorted(_names_of(tags, no_label))
+    n_codes = len(_names_of(tags, lists.no_label))
+    tags = [_cut_tags(cells, roles.cut, lists.no_label) for cells in tags]
+    names = sorted(_names_of(tags, lists.no_label))
     notes = roles.cut.note(n_codes, len(names))
     if not names:
         raise DataFileError(": its column of lists contains no label; give another column.")
@@ -129,14 +147,22 @@ def listed_labels(
     check_table(path, len(columns[0]) * len(columns), len(names), form)
     targets = []
     for column, cells in zip(columns, tags, strict=True):
-        _check_no_label(column, cells, no_label)
-        target = indicator([cell - {no_label} for cell in cells], names)
-        is_empty = np.array([not cell for cell in cells])
-        target[is_empty] = -1 if roles.empty_is == "unknown" else 0
+        _check_no_label(column, cells, lists.no_label)
+        target = indicator([cell - {lists.no_label} for cell in cells], names)[column.codes]
+        is_empty = np.array([not cell for cell in cells], bool)[column.codes]
         if roles.empty_is == "no":
-            notes += about_empty_rows(int(is_empty[column.codes].sum()), len(column))
-        targets.append(target[column.codes])
+            notes += about_empty_rows(int(is_empty.sum()), len(column))
+        else:
+            target[is_empty] = -1
+        targets.append(target)
     return targets, names, notes
+
+
+def _cut_tags(cells: list[set[str]], cut: LabelCut, no_label: str | None) -> list[set[str]]:
+    """Return the labels of cells as they are cut; the word for no label stays whole."""
+    if cut.is_whole:
+        return cells
+    return [{tag if tag == no_label else cut(tag) for tag in cell} for cell in cells]
 
 
 def _names_of(tags: Iterable[Iterable[set[str]]], no_label: str | None) -> set[str]:
@@ -190,7 +216,8 @@ def apply_mask(table: Any, mask: Any) -> None:
     if table.target is None:
         raise DataFileError(": a mask is given but no labels; name the label columns or file.")
     is_file = isinstance(mask, (str, os.PathLike))
-    source, keep = (os.fspath(mask), _read_mask(mask)) if is_file else ("mask", np.asarray(mask))
+    source = os.fspath(mask) if is_file else "mask"
+    keep = _read_mask(mask) if is_file else np.asarray(mask)
     if keep.shape != (n_rows,):
         raise DataFileError(f"{source}: shape {keep.shape}, but the table has {n_rows} rows; give one per row.")
     if not np.isin(keep, (0, 1)).all():

@@ -10,13 +10,12 @@ from .._checks.words import fold, trim
 from ._numbers import is_number
 
 SEPARATORS = ";|,/+\n、،；，؛"  # at the end those of China, Japan and of Arabic
-MOST_ITEMS = 100  # different words of such a column
-CELLS_PER_ITEM = 5  # that a word has on average
-SEVERAL = 0.1  # the share of the filled cells that list more than one word
-# keys of the objects of a column, and the share of its filled cells that are objects
-MOST_KEYS = 20
-OBJECTS = 0.95
+MOST_ITEMS = 100  # different items of such a column
+CELLS_PER_ITEM = 5  # that an item has on average
+SEVERAL = 0.1  # the fraction of the filled cells that list more than one item
 LONG = 4  # items with so many words on average are parts of sentences
+MOST_KEYS = 20  # of the JSON objects of a column
+OBJECTS = 0.95  # the fraction of its filled cells that are objects
 
 
 class ItemList(NamedTuple):
@@ -64,32 +63,39 @@ def find_items(texts: Mapping[str, int], key: Callable[[str], str] = str.casefol
 
 
 def _split(texts: Mapping[str, int], separator: str, key: Callable[[str], str]) -> ItemList | None:
+    """Return the items of a column if this text separates them; None if they are no items of lists."""
     counts = Counter[str]()
     spellings = Counter[str]()
-    n_several = n_separated = 0
+    n_lists = 0  # cells with several items
     for text, count in texts.items():
         items = items_of(text, separator)
-        n_separated += count * (separator in text)
-        n_several += count * (len(items) > 1)
+        n_lists += count * (len(items) > 1)
         for item in items:
             spellings[item] += count
         for item in {*map(key, items)}:
             counts[item] += count
         if len(counts) > 100 * MOST_ITEMS:  # texts that differ in every row
             return None
-    n_cells = sum(texts.values())
-    n_texts = len({key(text) for text in texts})
-    often = 2 * n_several > n_separated and n_several >= SEVERAL * n_cells  # no blood groups such as A+
-    recur = len(counts) <= min(MOST_ITEMS, n_texts - 1, sum(counts.values()) / CELLS_PER_ITEM)
-    short = sum(len(item.split()) for item in counts) < LONG * len(counts)
-    # Between numbers a comma is a decimal mark, and a slash that of a fraction.
-    numbers = sum(count for item, count in counts.items() if is_number(item))
-    words = separator in ";|\n" or 2 * numbers < sum(counts.values())
-    if not (often and recur and short and words):
+    n_separated = sum(count for text, count in texts.items() if separator in text)
+    are_frequent = 2 * n_lists > n_separated and n_lists >= SEVERAL * sum(texts.values())  # no blood groups such as A+
+    n_texts = len({*map(key, texts)})
+    if not are_frequent or not _are_items(counts, separator, n_texts):
         return None
     rarest_first = sorted(spellings, key=lambda item: (-spellings[item], item))[::-1]
     shown = {key(item): item for item in rarest_first}
     return ItemList(separator, Counter(dict(sorted(counts.items()))), dict(sorted(shown.items())))
+
+
+def _are_items(counts: Counter[str], separator: str, n_texts: int) -> bool:
+    """Whether the parts of cells are few, recur in several of the different texts, and are short and seldom numbers."""
+    n_occurrences = counts.total()
+    if len(counts) > min(MOST_ITEMS, n_texts - 1, n_occurrences / CELLS_PER_ITEM):
+        return False
+    if sum(len(item.split()) for item in counts) >= LONG * len(counts):
+        return False
+    # Between numbers a comma is a decimal mark, and a slash that of a fraction.
+    n_numbers = sum(count for item, count in counts.items() if is_number(item))
+    return separator in ";|\n" or 2 * n_numbers < n_occurrences
 
 
 def numbers_of(text: str) -> dict[str, float] | None:

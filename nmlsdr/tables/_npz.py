@@ -26,28 +26,52 @@ def read_npz(path: Path_, form: Form, labels: LabelNames | None = None, *, is_la
     if labels is not None:
         raise DataFileError(": an npz file has its labels in the array y; give no label columns.")
     arrays = load_arrays(path, form.max_bytes)
-    key, label_key = (next((name for name in names if name in arrays), "") for names in (FEATURES, LABELS))
-    if not (label_key if is_labels else key):
-        names, contents = (LABELS, "labels") if is_labels else (FEATURES, "features")
-        has = ", ".join(sorted(arrays)[:5]) or "none"
-        raise DataFileError(
-            f": it holds no array {' or '.join(names)} (it has {has}); save the {contents} as {names[0]}."
-        )
-    label_names = target = None
-    if label_key:
-        label_names = _names(arrays, "label_names", arrays[label_key].shape[1:])
-        target = label_array(arrays[label_key], label_names)
     if is_labels:
+        _required_key(arrays, LABELS, "labels")
+        target, label_names = _labels_in(arrays)
         return Bunch(target=target, label_names=label_names)
-    data: Any = _sparse(path, arrays, form) if all(part in arrays for part in SPARSE_PARTS) else arrays[key]
+    key = _required_key(arrays, FEATURES, "features")
+    target, label_names = _labels_in(arrays)
+    data, feature_names = _features_in(path, arrays, key, form)
+    if target is not None and target.shape[0] != data.shape[0]:
+        rows = f"{_key_in(arrays, LABELS)} has {len(target)} rows and the features {data.shape[0]}"
+        raise DataFileError(f": {rows}; save as many.")
+    return Bunch(data=data, target=target, feature_names=feature_names, label_names=label_names)
+
+
+def _key_in(arrays: dict[str, Any], keys: Sequence[str]) -> str | None:
+    """Return the first of some keys under which there is an array."""
+    return next((key for key in keys if key in arrays), None)
+
+
+def _required_key(arrays: dict[str, Any], keys: Sequence[str], contents: str) -> str:
+    """Return the first of some keys under which there is an array; raise if there is none, naming the contents."""
+    key = _key_in(arrays, keys)
+    if key is None:
+        present = ", ".join(sorted(arrays)[:5]) or "none"
+        fault = f"it holds no array {' or '.join(keys)} (it has {present})"
+        raise DataFileError(f": {fault}; save the {contents} as {keys[0]}.")
+    return key
+
+
+def _labels_in(arrays: dict[str, Any]) -> tuple[NDArray[np.int64] | None, list[str] | None]:
+    """Return the labels (n, C) and their names, each None if there are none."""
+    key = _key_in(arrays, LABELS)
+    if key is None:
+        return None, None
+    names = _names(arrays, "label_names", arrays[key].shape[1:])
+    return label_array(arrays[key], names), names
+
+
+def _features_in(path: Path_, arrays: dict[str, Any], key: str, form: Form) -> tuple[Any, list[str] | None]:
+    """Return the features (n, D) of this key, or the CSR array whose parts are there, and their names or None."""
+    is_sparse = all(part in arrays for part in SPARSE_PARTS)
+    data: Any = _sparse(path, arrays, form) if is_sparse else arrays[key]
     if data.ndim != 2:
         raise DataFileError(f": the features have shape {data.shape}; save an array (rows, columns).")
     check_width(data.shape[1], form.max_features)
-    feature_names = _names(arrays, "feature_names", data.shape[1:])
-    data = feature_array(data, feature_names)
-    if target is not None and target.shape[0] != data.shape[0]:
-        raise DataFileError(f": {label_key} has {len(target)} rows and the features {data.shape[0]}; save as many.")
-    return Bunch(data=data, target=target, feature_names=feature_names, label_names=label_names)
+    names = _names(arrays, "feature_names", data.shape[1:])
+    return feature_array(data, names), names
 
 
 def load_arrays(path: Path_, max_bytes: int | None = None) -> dict[str, Any]:

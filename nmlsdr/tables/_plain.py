@@ -7,9 +7,10 @@ from numpy.typing import NDArray
 
 from .._checks.words import BLANKS, HOLES
 from ._columns import Cells, Numbers, Table
-from ._files import DataFileError, Problem, place
+from ._files import DataFileError, place
 from ._labels import label_columns
 from ._numbers import decimal_mark, is_number, number_problem
+from ._problems import Problem
 from ._roles import Split
 
 SWAPPED = str.maketrans(",.", ".,")  # a decimal comma becomes a point, and a point an invalid character

@@ -20,9 +20,9 @@ from ._columns import Cells
 from ._comparison import LEVELS, RARE, Profile, differences, is_sum_of_others, profile_of
 from ._digest import check_digest
 from ._features import column_features
-from ._files import MOST_SHOWN, Problem, new_words
 from ._kinds import FEATURES, OTHERS, Column
 from ._numbers import NOTATIONS
+from ._problems import MOST_SHOWN, Problem, errors_and_remarks
 
 #: The total variance of the features of a column beside texts, where a number has the variance 1.  On packages with a
 #: section and two texts, films with a title and four numbers, and texts beside 30 numbers, weights from 1 to 10 differ
@@ -227,10 +227,10 @@ class Plan:
     ) -> tuple[Features, list[Problem], list[str]]:
         """Return the filled features of another table, the cells that are errors, and a line on each odd column."""
         X = self.encode(columns, n_rows, problems)
-        errors, words = new_words(problems, n_rows)
+        errors, remarks = errors_and_remarks(problems, n_rows)
         facts = {} if errors else self.compare(columns, X, absent, renamed)
-        for name, sentence in words.items():
-            facts.setdefault(name, []).append(sentence)
+        for name, remark in remarks.items():
+            facts.setdefault(name, []).append(remark)
         lines = [f"column {shorten(name, 30)!r}: {'; '.join(clauses)}" for name, clauses in facts.items()]
         if (n_hidden := len(lines) - MOST_SHOWN) > 0:
             verb = "columns differ" if n_hidden > 1 else "column differs"

@@ -16,13 +16,14 @@ from .._errors import plural, shorten, some_of
 from . import _label_lists, _labels
 from ._columns import Cells, Numbers, Table, Texts, tally
 from ._deciding import Choices, Deciding
-from ._files import DataFileError, Form, Path_, Problem, foreign_bytes, named, place, problems_in_words
+from ._files import DataFileError, Form, Path_, foreign_bytes, named, place
 from ._formats import WITHOUT_NAMES, opened, reader_of
 from ._label_cuts import frequent_labels, merge_labels
 from ._label_names import read_labels
 from ._npz import read_npz
 from ._plain import plain_contents
 from ._plan import Plan
+from ._problems import Problem, problems_in_words
 from ._roles import MOST_MISSING, LabelNames, Roles, Split, refuse_missing, split_columns
 from ._sentinels import missing_codes
 from ._svmlight import read_svmlight

@@ -22,6 +22,7 @@ from ._checks.arguments import Metric
 from ._process.threads import check_n_jobs, worthwhile_threads
 from ._search import PreparedRows, choose_proposed, rows_within, squared_neighbors
 from ._search.memory import is_memory_map
+from ._search.metrics import search_metric
 
 __all__ = ["ExactIndex", "kneighbors", "neighbor_graph", "radius_neighbors", "transition_matrix"]
 
@@ -47,7 +48,8 @@ def kneighbors(
         number; a duplicate of it, at distance 0, is a neighbour. ``queries=X`` leaves nothing out.
     metric : {"euclidean", "cosine"}, default="euclidean"
         Distance between rows. "euclidean": |x_i - x_j|. "cosine": 1 minus the cosine of the angle between the rows,
-        which ignores their lengths; a row of zeros is at distance 1 from every other row.
+        which ignores their lengths; a row of zeros is at distance 1 from every other row. RBF weights of a graph take
+        the squared distance of the rows divided by their norms.
     n_jobs : int or None, default=None
         Number of threads. None: one for each core that the process may use, where scikit-learn uses one thread; a
         negative number counts back from there, so that -1 means the same as None. The results do not depend on it.
@@ -88,7 +90,7 @@ def kneighbors(
     ([[2, 1], [0, 2], [0, 1]], [[0.0, 0.4], [0.4, 0.4], [0.0, 0.4]])
     """
     squared, indices = squared_neighbors(X, n_neighbors, queries=queries, metric=metric, n_jobs=n_jobs)
-    return as_distances(squared, metric, out=squared), indices
+    return search_metric(metric).finish(squared, out=squared), indices
 
 
 def radius_neighbors(
@@ -114,9 +116,8 @@ def radius_neighbors(
     queries : array-like or sparse matrix of shape (n_queries, n_features), default=None
         Rows whose neighbours are searched. None: the rows of X, each of which is left out of its own list by its row
         number; a duplicate of it, at distance 0, is a neighbour. ``queries=X`` leaves nothing out.
-    metric : {"euclidean", "cosine"}, default="euclidean"
-        Distance between rows. "euclidean": |x_i - x_j|. "cosine": 1 minus the cosine of the angle between the rows,
-        which ignores their lengths; a row of zeros is at distance 1 from every other row.
+    metric : str, default="euclidean"
+        Distance between rows: one of those that `kneighbors` defines.
     sort : bool, default=True
         Order of the neighbours of a query. True: by distance, then by row number, as `kneighbors` has them. False: by
         row number, which SciPy calls sorted indices.
@@ -157,16 +158,11 @@ def radius_neighbors(
         X, radius, queries=queries, metric=metric, max_bytes=max_bytes, n_jobs=n_jobs
     )
     n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
-    graph = sparse.csr_array((as_distances(squared, metric, out=squared), columns, indptr), (len(indptr) - 1, n_rows))
+    distances = search_metric(metric).finish(squared, out=squared)
+    graph = sparse.csr_array((distances, columns, indptr), (len(indptr) - 1, n_rows))
     if not sort:
         graph.sort_indices()
     return graph
-
-
-def as_distances(squared: np.ndarray, metric: str, out: np.ndarray | None = None) -> np.ndarray:
-    """The distances that go with `squared_neighbors`: roots, or 1 - cos of unit rows, half of the square."""
-    distances: np.ndarray = np.multiply(squared, 0.5, out=out) if metric == "cosine" else np.sqrt(squared, out=out)
-    return distances
 
 
 class ExactIndex:
@@ -182,9 +178,8 @@ class ExactIndex:
     X : array-like or sparse matrix of shape (n_samples, n_features)
         Rows to search; finite numbers. float32 and float64 are kept, other types are converted to float64. A memory
         map or a CSR matrix is not copied: do not change it while the index is in use.
-    metric : {"euclidean", "cosine"}, default="euclidean"
-        Distance between rows. "euclidean": |x_i - x_j|. "cosine": 1 minus the cosine of the angle between the rows,
-        which ignores their lengths; a row of zeros is at distance 1 from every other row.
+    metric : str, default="euclidean"
+        Distance between rows: one of those that `kneighbors` defines.
     n_jobs : int or None, default=None
         Number of threads. None: one for each core that the process may use, where scikit-learn uses one thread; a
         negative number counts back from there, so that -1 means the same as None. The results do not depend on it.
@@ -273,7 +268,7 @@ class ExactIndex:
         squared, indices = prepared.neighbors(
             arguments.check_rows(queries, "queries", small="float32"), n_neighbors, n_threads, allowed=allowed
         )
-        return as_distances(squared, self._metric, out=squared), indices
+        return search_metric(self._metric).finish(squared, out=squared), indices
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_prepared": None}
@@ -306,13 +301,12 @@ def neighbor_graph(
         a denser graph, in which labels spread further.
     edge_weights : {"binary", "rbf"}, default="binary"
         Weights of the edges of the neighbour graph. "binary": 1 (eq. 3). "rbf": exp(-|x_i - x_j|^2 / sigma^2), which
-        gives near rows more weight (eq. 2). With ``metric="cosine"`` the rows are divided by their norms first.
+        gives near rows more weight (eq. 2).
     sigma : float or None, default=None
         Width of the "rbf" weights in the units of X, above 0. A larger value makes the weights more equal. None: the
         median over rows of the distance to the k-th neighbour, of those that are not 0. Not used by "binary".
-    metric : {"euclidean", "cosine"}, default="euclidean"
-        Distance between rows. "euclidean": |x_i - x_j|. "cosine": 1 minus the cosine of the angle between the rows,
-        which ignores their lengths; a row of zeros is at distance 1 from every other row.
+    metric : str, default="euclidean"
+        Distance between rows: one of those that `kneighbors` defines.
     neighbors : "exact" or transformer, default="exact"
         How neighbours are found. "exact": an exact search by ``metric``; of equally distant rows the first comes
         first. A transformer such as scikit-learn's ``KNeighborsTransformer`` or pynndescent's, whose

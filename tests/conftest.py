@@ -13,7 +13,7 @@ from commands import HAS_PYARROW, run, tables  # noqa: F401  (fixtures of many t
 import nmlsdr
 from nmlsdr import _row_order, graph, mlknn
 from nmlsdr._estimators import _mlknn
-from nmlsdr._search import proposals
+from nmlsdr._search import metrics
 from nmlsdr._solvers import system
 
 N_TREES = nmlsdr.ResidualPropagation().n_estimators
@@ -76,7 +76,7 @@ def threads_start_on_small_data():
             (graph, "_EDGES_PER_THREAD"),
             (mlknn, "_LABELS_PER_THREAD"),
             (system, "WORK_PER_THREAD"),
-            (proposals, "_VALUES_PER_THREAD"),
+            (metrics, "_VALUES_PER_THREAD"),
         ):
             patch.setattr(module, name, 1)
         yield

@@ -7,7 +7,7 @@ given and what to do.
 import math
 from collections.abc import Sequence
 from numbers import Integral, Real
-from typing import IO, Any, Literal
+from typing import IO, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from scipy import sparse
 from .._errors import InputError
 from .cells import describe_bad_cell, name_column, refuse_lazy
 
-# The choices of parameters, for type checkers; `check_choice` refuses others.
+# The choices of parameters, for type checkers; `check_choice` refuses others.  `_search/metrics.py` has the metrics.
 Metric = Literal["euclidean", "cosine"]
 PropagationSolver = Literal["auto", "cg", "lu", "fixed_point"]
 EigenSolver = Literal["auto", "eigsh", "svd"]
@@ -140,7 +140,7 @@ def refuse_text(value: Any, name: str) -> None:
 
 def check_metric(metric: Any) -> str:
     """The name of a distance."""
-    return str(check_choice(metric, "metric", "euclidean", "cosine"))
+    return str(check_choice(metric, "metric", *get_args(Metric)))
 
 
 def check_real(value: Any, name: str, low: float, high: float, *, low_open: bool = False) -> float:

@@ -14,16 +14,8 @@ from .._moments import largest, row_blocks
 from .._process.threads import check_n_jobs
 from .._row_order import RowOrder, in_order
 from .._search import choose_proposed, squared_neighbors
+from .._search.metrics import METRIC_NAMES
 from .._search.prepared import MOST_QUERIES, PreparedRows
-
-# The search behind each name that scikit-learn has for a metric; the powers of "minkowski" are 2.
-METRICS = {
-    "euclidean": "euclidean",
-    "l2": "euclidean",
-    "minkowski": "euclidean",
-    "sqeuclidean": "euclidean",
-    "cosine": "cosine",
-}
 
 # Binary digits.  Embeddings of dense and CSR rows differ by some 1e-14 of the largest entry, so that one entry in 4e5
 # falls to another step; with 36 digits it was one in a thousand, enough to change predictions.
@@ -93,10 +85,16 @@ def prepared_rows(estimator: Any, rows: Any, order: RowOrder, n_queries: int) ->
             searched.clear()
         entry = _Searched(rows, in_order(rows, order), None)
     elif entry.prepared is None:
-        prepared = PreparedRows(entry.in_order, estimator.metric, check_n_jobs(estimator.n_jobs))
+        prepared = PreparedRows(entry.in_order, _metric_name(estimator), check_n_jobs(estimator.n_jobs))
         entry = entry._replace(prepared=prepared)
     searched[key] = entry
     return entry.in_order, entry.prepared
+
+
+def _metric_name(estimator: Any) -> str:
+    """The name that the search has for an estimator's metric, perhaps one of scikit-learn's; unknown names stay."""
+    name = estimator.metric
+    return METRIC_NAMES.get(name, name)
 
 
 def neighbors_of_queries(
@@ -106,8 +104,7 @@ def neighbors_of_queries(
 
     The transformer is that of the fit; None if the search is exact, by rows prepared if the estimator predicts often.
     """
-    metric = METRICS.get(estimator.metric, estimator.metric)
-    options = {"queries": queries, "metric": metric, "n_jobs": estimator.n_jobs}
+    options = {"queries": queries, "metric": _metric_name(estimator), "n_jobs": estimator.n_jobs}
     order = estimator._row_order
     if transformer is not None:
         squared, indices = choose_proposed(in_order(rows, order), transformer.transform(queries), k, **options)

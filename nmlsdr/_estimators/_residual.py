@@ -54,9 +54,8 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         labels count less, but it blurs small groups. If there are only k rows to search, or fewer, k is lowered to
         their number minus 1, with a warning. The embedding is learned from a graph of k neighbours. Residuals are
         propagated over graphs of 2 k, and a prediction takes the 2 k nearest training rows; at most n_samples - 1.
-    metric : {"euclidean", "cosine"}, default="euclidean"
-        Distance between rows. "euclidean": |x_i - x_j|. "cosine": 1 minus the cosine of the angle between the rows,
-        which ignores their lengths; a row of zeros is at distance 1 from every other row.
+    metric : str, default="euclidean"
+        Distance between rows: one of those that `nmlsdr.graph.kneighbors` defines.
     alpha_labeled : float or pair of float, default=0.6
         alpha of the given labels, in [0, 1): the share that the neighbours have in the soft label of an entry, while
         the given label has the share 1 - alpha. 0 keeps the given labels as they are; a larger value lets the

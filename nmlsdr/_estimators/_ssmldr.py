@@ -31,13 +31,12 @@ class SSMLDR(CallbackSupportMixin, PropagationParameters, Projection):
         their number minus 1, with a warning.
     edge_weights : {"binary", "rbf"}, default="binary"
         Weights of the edges of the neighbour graph. "binary": 1 (eq. 3). "rbf": exp(-|x_i - x_j|^2 / sigma^2), which
-        gives near rows more weight (eq. 2). With ``metric="cosine"`` the rows are divided by their norms first.
+        gives near rows more weight (eq. 2).
     sigma : float or None, default=None
         Width of the "rbf" weights in the units of X, above 0. A larger value makes the weights more equal. None: the
         median over rows of the distance to the k-th neighbour, of those that are not 0. Not used by "binary".
-    metric : {"euclidean", "cosine"}, default="euclidean"
-        Distance between rows. "euclidean": |x_i - x_j|. "cosine": 1 minus the cosine of the angle between the rows,
-        which ignores their lengths; a row of zeros is at distance 1 from every other row.
+    metric : str, default="euclidean"
+        Distance between rows: one of those that `nmlsdr.graph.kneighbors` defines.
     alpha_labeled : float or pair of float, default=0.6
         alpha of the given labels, in [0, 1): the share that the neighbours have in the soft label of an entry, while
         the given label has the share 1 - alpha. 0 keeps the given labels as they are; a larger value lets the

@@ -23,10 +23,11 @@ from .._row_order import RowOrder, as_given, in_order
 from .._search import choose_proposed, squared_neighbors
 from .._search.estimate import say_if_large
 from .._search.memory import is_memory_map
+from .._search.metrics import METRIC_NAMES
 from .._solvers.system import Goal, System
 from ..graph import EdgeWeights, graph_of_lists
 from ..propagation import Propagation, propagate_checked
-from ._prepared import METRICS, forget_rows
+from ._prepared import forget_rows
 from ._sklearn_bases import BaseEstimator, ClassifierMixin
 
 PartIsDone = Callable[..., None] | None
@@ -256,7 +257,7 @@ def as_attribute(rows: Any) -> Any:
 def _warn_of_another_metric(transformer: Any, metric: str) -> None:
     """Say that candidates which a transformer found by one distance are ranked by another."""
     found_by = getattr(transformer, "metric", metric)
-    same = METRICS.get(found_by) if found_by != "minkowski" or getattr(transformer, "p", 2) == 2 else None
+    same = METRIC_NAMES.get(found_by) if found_by != "minkowski" or getattr(transformer, "p", 2) == 2 else None
     if same == metric:
         return
     advice = f'set metric="{same}" here' if same else "let the transformer use that distance too"

@@ -12,9 +12,9 @@ from .._checks.arguments import check_choice, check_count, check_n_neighbors
 from .._errors import InputError
 from .._refit import new_fit
 from .._search import rows_within, squared_neighbors
+from .._search.metrics import METRIC_NAMES, METRICS
 from .._search.radius import check_radius
-from ..graph import as_distances
-from ._prepared import METRICS, neighbors_of_queries
+from ._prepared import neighbors_of_queries
 from ._sklearn_bases import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from ._steps import Steps, as_attribute
 
@@ -44,9 +44,8 @@ class ExactNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         ``n_neighbors`` is not used; give the estimator behind it no larger radius.
     mode : {"distance", "connectivity"}, default="distance"
         What the graph contains: distances, or ones.
-    metric : {"euclidean", "cosine"}, default="euclidean"
-        Distance between rows. "euclidean": |x_i - x_j|. "cosine": 1 minus the cosine of the angle between the rows,
-        which ignores their lengths; a row of zeros is at distance 1 from every other row. "l2" and "minkowski" are
+    metric : str, default="euclidean"
+        Distance between rows: one of those that `nmlsdr.graph.kneighbors` defines. "l2" and "minkowski" are
         other names of "euclidean"; "sqeuclidean" gives squared distances, without a radius.
     algorithm : object, default="auto"
         Ignored; part of scikit-learn's interface.
@@ -130,7 +129,7 @@ class ExactNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         """
         with new_fit(self):
             check_count(self.n_neighbors, "n_neighbors")
-            check_choice(self.metric, "metric", *METRICS)
+            check_choice(self.metric, "metric", *METRIC_NAMES)
             check_choice(self.mode, "mode", "distance", "connectivity")
             self._check_radius()
             rows = self._steps.read_rows(self, X, reset=True)
@@ -273,7 +272,7 @@ class ExactNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         self._check_radius()
         rows = self.training_rows_
         queries = None if X is None else self._steps.read_rows(self, X)
-        metric = METRICS[self.metric]
+        metric = METRIC_NAMES[self.metric]
         squared, columns, indptr = rows_within(
             rows, self.radius, queries=queries, metric=metric, n_jobs=self.n_jobs, checked=True
         )
@@ -295,11 +294,13 @@ class ExactNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         k = self.n_neighbors if n_neighbors is None else n_neighbors
         rows = self.training_rows_
         if X is None:
-            return squared_neighbors(rows, k, metric=METRICS[self.metric], n_jobs=self.n_jobs, checked=True)
+            return squared_neighbors(rows, k, metric=METRIC_NAMES[self.metric], n_jobs=self.n_jobs, checked=True)
         return neighbors_of_queries(self, rows, self._steps.read_rows(self, X), k)
 
     def _distances(self, squared: np.ndarray) -> np.ndarray:
-        return squared if self.metric == "sqeuclidean" else as_distances(squared, self.metric, out=squared)
+        if self.metric == "sqeuclidean":
+            return squared
+        return METRICS[METRIC_NAMES[self.metric]].finish(squared, out=squared)
 
     def _graph(self, squared: np.ndarray, indices: np.ndarray, mode: str) -> Any:
         n, k = indices.shape

@@ -8,13 +8,14 @@ ranges are those that ``fit`` gives: outside them a prediction would be no numbe
 
 import math
 import sys
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 from sklearn import impute, preprocessing
 from sklearn.pipeline import Pipeline
 
 from .. import _estimators as estimators
+from .._checks.arguments import Metric
 from .._errors import InputError
 from .._thresholds import check_threshold
 
@@ -138,7 +139,7 @@ table: dict[str, dict[str, Field]] = {
 #: those of this package that are not listed here matter only to ``fit``, which checks them.
 _ALLOWED: dict[str, tuple[Any, ...]] = {
     "at_least_one": (True, False),
-    "metric": ("euclidean", "cosine"),
+    "metric": get_args(Metric),
     "neighbors": ("exact",),
     "MLkNN.neighbors": ("exact", "precomputed"),
     "SemiSupervisedMLkNN.neighbors": ("exact", "precomputed"),

@@ -32,6 +32,7 @@ The files; each imports only files below it:
     run.py         a search in steps: `squared_neighbors`
     strategy.py    looks for structure, and logs the strategy to "nmlsdr" at DEBUG
     far_groups.py  leading.py      tight groups that are far apart; a few directions with most of the variance
+    metrics.py                     what a metric does to rows before a search, and to distances after it
     rows.py  memory.py             rows in the form of the kernels; the size of the memory
     .. _graph.pyx                  the kernels, over .. _c/
 

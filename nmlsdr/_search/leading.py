@@ -81,32 +81,47 @@ def _placed(side: np.ndarray, axes: np.ndarray, centre: np.ndarray, n_threads: i
 
 
 def _axes(rows: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
-    """Orthonormal axes (D, d) of a sample's leading principal directions, if another sample agrees with them."""
+    """Orthonormal axes (D, d) of a sample's leading principal directions, if another sample agrees with them.
+
+    Returns the axes, or None, and the centre of both samples.
+    """
     places = np.arange(2 * _SAMPLE) * len(rows) // (2 * _SAMPLE)
     sample = rows[places].astype(np.float64)
     centre = sample.mean(axis=0)
     sample -= centre
-    tried = sample[::2]
-    held_out = sample[1::2]
-    total = np.einsum("ij,ij->", held_out, held_out)
-    gram = tried @ tried.T
-    if not (0 < total < np.inf and np.isfinite(gram).all()):
-        return None, centre
     largest = max(d for d, least in _COORDINATES.items() if len(rows) >= least)
-    # d directions that hold a share s of the trace hold s^2 / d of its square in the squares of the eigenvalues
-    if np.einsum("ij,ij->", gram, gram) < _LEAST**2 / largest * np.trace(gram) ** 2:
-        return None, centre
-    basis, _ = np.linalg.qr(gram @ np.linalg.qr(gram[:, :: _SAMPLE // 48])[0])  # of the span, by subspace iteration
-    axes, _ = np.linalg.qr(tried.T @ basis)
-    _, turn = np.linalg.eigh((tried @ axes).T @ (tried @ axes))
-    axes = axes @ turn[:, ::-1][:, : max(_COORDINATES)]
-    share = np.cumsum(np.einsum("ij,ij->j", held_out @ axes, held_out @ axes)) / total
-    fitting = [d for d in _COORDINATES if 4 * d <= rows.shape[1] and share[d - 1] >= _LEAST]
-    if not fitting:
-        return None, centre
-    d = next((d for d in fitting if share[d - 1] >= _ENOUGH), fitting[-1])
-    if d > largest:
+    axes = _principal_directions(sample[::2], largest)
+    d = 0 if axes is None else _n_coordinates(sample[1::2], axes, largest)
+    if axes is None or d == 0:
         return None, centre
     axes = axes[:, :d]
     orthonormal = np.abs(axes.T @ axes - np.eye(d)).sum() < 1e-10
     return (axes * (1 - 1e-9) if orthonormal else None), centre  # no difference becomes longer
+
+
+def _principal_directions(sample: np.ndarray, largest: int) -> np.ndarray | None:
+    """The leading principal directions of a centred sample, by subspace iteration; None if they cannot suffice.
+
+    ``largest`` is the number of coordinates that may be used; the directions are up to ``max(_COORDINATES)``.
+    """
+    gram = sample @ sample.T
+    if not np.isfinite(gram).all():
+        return None
+    # d directions that hold a share s of the trace hold s^2 / d of its square in the squares of the eigenvalues
+    if np.einsum("ij,ij->", gram, gram) < _LEAST**2 / largest * np.trace(gram) ** 2:
+        return None
+    basis, _ = np.linalg.qr(gram @ np.linalg.qr(gram[:, :: _SAMPLE // 48])[0])
+    axes, _ = np.linalg.qr(sample.T @ basis)
+    _, turn = np.linalg.eigh((sample @ axes).T @ (sample @ axes))
+    return axes @ turn[:, ::-1][:, : max(_COORDINATES)]
+
+
+def _n_coordinates(held_out: np.ndarray, axes: np.ndarray, largest: int) -> int:
+    """How many axes contain enough of the variance of a held-out sample; 0 if no number up to ``largest`` does."""
+    total = np.einsum("ij,ij->", held_out, held_out)
+    if not 0 < total < np.inf:
+        return 0
+    share = np.cumsum(np.einsum("ij,ij->j", held_out @ axes, held_out @ axes)) / total
+    sufficient = [d for d in _COORDINATES if 4 * d <= len(axes) and share[d - 1] >= _LEAST]
+    d = next((d for d in sufficient if share[d - 1] >= _ENOUGH), sufficient[-1] if sufficient else 0)
+    return d if d <= largest else 0

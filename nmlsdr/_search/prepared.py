@@ -10,7 +10,8 @@ import nmlsdr._graph as _graph
 from .._checks.arguments import check_count, check_n_neighbors, narrowed, refuse_unequal_features
 from .._errors import InputError
 from .memory import is_out_of_core
-from .run import answer, index_of, squared_neighbors
+from .metrics import search_metric
+from .run import SearchedRows, answer, squared_neighbors
 
 # For more queries at once, looking for structure in the rows (strategy.py) saves time, and packing the rows again is
 # only a tenth of the work.
@@ -40,7 +41,7 @@ class PreparedRows:
     ----------
     rows : array or CSR matrix of shape (n_samples, n_features)
         Checked, and not changed afterwards.
-    metric : {"euclidean", "cosine"}
+    metric : str
     n_threads : int
         To pack the rows on.
     """
@@ -48,7 +49,7 @@ class PreparedRows:
     def __init__(self, rows: Any, metric: str, n_threads: int) -> None:
         self.rows = rows
         self.metric = metric
-        self._index = index_of(rows, metric, n_threads, packed=not is_out_of_core(rows))
+        self._searched = SearchedRows.of(rows, search_metric(metric), n_threads, packed=not is_out_of_core(rows))
 
     def neighbors(
         self, queries: Any, n_neighbors: int, n_threads: int, *, allowed: Any = None
@@ -70,5 +71,5 @@ class PreparedRows:
             queries = queries.toarray()
         if squared.size:
             queries = narrowed(queries) if rows.dtype == np.float32 else queries
-            answer(self._index, rows, queries, (squared, indices), n_threads, allowed=mask)
+            answer(self._searched, queries, (squared, indices), n_threads, allowed=mask)
         return squared, indices

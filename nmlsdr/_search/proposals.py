@@ -7,20 +7,15 @@ from scipy import sparse
 
 import nmlsdr._graph as _graph
 
-from .._checks.arguments import check_count, check_metric, check_row_pair, check_rows, refuse_broken
+from .._checks.arguments import check_count, check_row_pair, check_rows, refuse_broken
 from .._errors import InputError
-from .._process.threads import check_n_jobs, worthwhile_threads
+from .._process.threads import check_n_jobs
+from .metrics import ZERO_ROW, search_metric
 from .rows import kernel_rows
 
 # One kernel call answers this many pairs times features, about .1 s of canonical distances: between calls Python
 # serves Ctrl-C.
 _WORK_PER_CALL = 2e8
-
-# The squared distance that stands for 1 - cos = 1: between a row of zeros, which has no direction, and any other row.
-ZERO_ROW = _graph.ZERO_ROW
-
-# Squared for each thread that is woken, which takes as long as to square them (30 us).
-_VALUES_PER_THREAD = 100_000
 
 
 def choose_proposed(
@@ -38,7 +33,10 @@ def choose_proposed(
     """
     n_threads = check_n_jobs(n_jobs)
     k = check_count(n_neighbors, "n_neighbors")
-    rows, points = (check_rows(X),) * 2 if queries is None else check_row_pair(X, queries)
+    if queries is None:
+        rows = points = check_rows(X)
+    else:
+        rows, points = check_row_pair(X, queries)
     shape = (points.shape[0], rows.shape[0])
     if not sparse.issparse(proposed) or proposed.shape != shape:
         raise InputError(
@@ -46,13 +44,11 @@ def choose_proposed(
             f"got {type(proposed).__name__} of shape {getattr(proposed, 'shape', None)}."
         )
     owner, column, _ = _stored_pairs(proposed, drop_diagonal=queries is None)
-    if check_metric(metric) == "euclidean":
-        squared = _pair_distances(rows, points, owner, column, n_threads)
-    else:
-        unit, zero = unit_rows(rows, n_threads)
-        unit_points, blank = (unit, zero) if queries is None else unit_rows(points, n_threads)
-        squared = _pair_distances(unit, unit_points, owner, column, n_threads)
-        squared[blank[owner] | zero[column]] = ZERO_ROW
+    search = search_metric(metric)
+    vectors = search.prepare(rows, n_threads)
+    query_vectors = vectors if queries is None else search.prepare(points, n_threads)
+    squared = _pair_distances(vectors.values, query_vectors.values, owner, column, n_threads)
+    squared[query_vectors.remote[owner] | vectors.remote[column]] = ZERO_ROW
     return _first_of_each(owner, column, squared, shape[0], k, "the neighbors transformer")
 
 
@@ -84,16 +80,6 @@ def choose_stored(
         owner, column, value = owner[sequence], column[sequence], value[sequence]
     squared, indices = _first_of_each(owner, column, value, distances.shape[0], k, "the precomputed matrix")
     return squared**2, indices
-
-
-def unit_rows(rows: Any, n_threads: int) -> tuple[Any, np.ndarray]:
-    """Checked rows divided by their norms, in float64 and the same storage, and which rows are all 0 and stay so."""
-    # a copy
-    unit = rows.astype(np.float64)
-    zero = np.empty(rows.shape[0], np.uint8)
-    values = unit.data if sparse.issparse(unit) else unit
-    _graph.to_units(kernel_rows(unit), zero, worthwhile_threads(n_threads, values.size, _VALUES_PER_THREAD))
-    return unit, zero.view(bool)
 
 
 def _stored_pairs(stored: Any, *, drop_diagonal: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -6,16 +6,16 @@ So the memory is that of the result, which can be refused before it is allocated
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 import nmlsdr._graph as _graph
 
-from .._checks.arguments import check_count, check_metric, check_row_pair, check_rows, match_rows
+from .._checks.arguments import check_count, check_row_pair, check_rows, match_rows
 from .._errors import InputError
 from .._process.threads import check_n_jobs
 from .memory import memory_bytes
+from .metrics import search_metric
 from .rows import kernel_rows
-from .run import advance, index_of
+from .run import SearchedRows, advance
 from .strategy import log, strategy
 
 BYTES_PER_ENTRY = 12  # of CSR: a distance and a row number
@@ -49,7 +49,7 @@ def rows_within(
     Each row is in the order (squared distance, row number).  ``checked``: as of `squared_neighbors`.
     """
     n_threads = check_n_jobs(n_jobs)
-    metric = check_metric(metric)
+    by_metric = search_metric(metric)
     radius = check_radius(radius)
     limit = memory_bytes() / 2 if max_bytes is None else check_count(max_bytes, "max_bytes")
     if queries is None:
@@ -60,7 +60,7 @@ def rows_within(
     counts = np.zeros(n_queries, dtype=np.int64)
     indptr = np.zeros(n_queries + 1, dtype=np.int64)
     if n_queries and rows.shape[0]:
-        search = _Search(rows, queries, radius, metric, n_threads)
+        search = _Search(SearchedRows.of(rows, by_metric, n_threads), queries, radius, n_threads)
         search.run(counts, None, None, None, limit)
         np.cumsum(counts, out=indptr[1:])
         _refuse_large(int(indptr[-1]), limit, "")
@@ -85,19 +85,18 @@ def _refuse_large(n_entries: int, limit: float, bound: str) -> None:
 class _Search:
     """The same search twice; what is prepared of the rows is shared."""
 
-    def __init__(self, rows: Any, queries: Any, radius: float, metric: str, n_threads: int) -> None:
-        self.rows = rows
+    def __init__(self, searched: SearchedRows, queries: Any, radius: float, n_threads: int) -> None:
+        self.searched = searched
         self.queries = queries
         self.radius = radius
         self.n_threads = n_threads
-        self.index = index_of(rows, metric, n_threads)
         self.described = None if queries is None else kernel_rows(queries)
         self.chosen: Any = None
 
     def run(self, counts: np.ndarray, indptr: Any, squared: Any, columns: Any, limit: float) -> None:
         """Count, or store; stop as soon as the neighbours need more bytes than the limit."""
         running = _graph.RadiusSearch(
-            self.index, self.described, self.radius, counts, indptr, squared, columns, n_threads=self.n_threads
+            self.searched.index, self.described, self.radius, counts, indptr, squared, columns, n_threads=self.n_threads
         )
         if self.chosen is None:
             self.chosen = self._strategy(running)
@@ -106,10 +105,7 @@ class _Search:
         running.end()
 
     def _strategy(self, running: Any) -> Any:
-        rows = self.rows
-        queries = self.queries
-        if self.index.by_angle and running.method == "products" and not sparse.issparse(rows):
-            rows, queries = (None if side is None else np.asarray(side) for side in running.units())
+        rows, queries = self.searched.metric.searched(running, self.searched.rows, self.queries)
         chosen = strategy(running.method, rows, queries, 1, self.n_threads, alone=True)
-        log(chosen, self.rows, self.queries, f"radius={self.radius:g}", self.n_threads)
+        log(chosen, self.searched.rows, self.queries, f"radius={self.radius:g}", self.n_threads)
         return chosen

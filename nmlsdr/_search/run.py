@@ -5,13 +5,13 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 import nmlsdr._graph as _graph
 
-from .._checks.arguments import check_metric, check_n_neighbors, check_row_pair, check_rows, match_rows
+from .._checks.arguments import check_n_neighbors, check_row_pair, check_rows, match_rows
 from .._process.threads import check_n_jobs, simd
 from .far_groups import Groups
+from .metrics import METRICS, SearchMetric, search_metric
 from .rows import kernel_rows
 from .strategy import log, strategy
 
@@ -50,7 +50,7 @@ def squared_neighbors(
     longer than answering a query.
     """
     n_threads = check_n_jobs(n_jobs)
-    metric = check_metric(metric)
+    by_metric = search_metric(metric)
     if queries is None:
         rows = X if checked else check_rows(X, small="float32")
         n_queries = rows.shape[0]
@@ -60,19 +60,28 @@ def squared_neighbors(
     k = check_n_neighbors(n_neighbors, rows.shape[0], exclude_self=queries is None)
     squared, indices = out or (np.empty((n_queries, k)), np.empty((n_queries, k), dtype=np.intp))
     if squared.size:
-        answer(index_of(rows, metric, n_threads), rows, queries, (squared, indices), n_threads, known=known)
+        searched = SearchedRows.of(rows, by_metric, n_threads)
+        answer(searched, queries, (squared, indices), n_threads, known=known)
     return squared, indices
 
 
-def index_of(rows: Any, metric: str, n_threads: int, *, packed: bool = False) -> _graph.Index:
-    """What the kernels prepare of checked rows."""
-    by_angle = metric == "cosine"
-    return _graph.Index(kernel_rows(rows), by_angle=by_angle, packed=packed, level=simd(), n_threads=n_threads)
+class SearchedRows(NamedTuple):
+    """Checked rows, the metric by which they are searched, and what the kernels prepare of them for it."""
+
+    rows: Any
+    metric: SearchMetric
+    index: _graph.Index
+
+    @classmethod
+    def of(cls, rows: Any, metric: SearchMetric, n_threads: int, *, packed: bool = False) -> "SearchedRows":
+        """Prepare checked rows; ``packed``: for many searches with a few queries each."""
+        by_angle = metric.by_angle
+        index = _graph.Index(kernel_rows(rows), by_angle=by_angle, packed=packed, level=simd(), n_threads=n_threads)
+        return cls(rows, metric, index)
 
 
 def answer(
-    index: _graph.Index,
-    rows: Any,
+    searched: SearchedRows,
     queries: Any,
     out: tuple[np.ndarray, np.ndarray],
     n_threads: int,
@@ -87,30 +96,34 @@ def answer(
     not grouped (again).  ``allowed`` (n_rows,), uint8: 0 for the rows that may be no neighbours of the queries.
     """
     squared, indices = out
+    k = squared.shape[1]
     query_arrays = None if queries is None else kernel_rows(queries)
-    running = _graph.Search(index, query_arrays, squared, indices, n_threads=n_threads, allowed=allowed)
-    by_products = running.method == "products"
-    row_vectors = rows
-    query_vectors = queries
-    if index.by_angle and by_products and not sparse.issparse(rows):
-        row_vectors, query_vectors = (None if side is None else np.asarray(side) for side in running.units())
-    chosen = strategy(
-        running.method, row_vectors, query_vectors, squared.shape[1], n_threads, alone=alone or allowed is not None
-    )
-    detail = ""
+    search = _graph.Search(searched.index, query_arrays, squared, indices, n_threads=n_threads, allowed=allowed)
+    rows, query_rows = searched.metric.searched(search, searched.rows, queries)
+    chosen = strategy(search.method, rows, query_rows, k, n_threads, alone=alone or allowed is not None)
     if chosen.groups is None:
-        running.start(leads=chosen.leads, known=known if chosen.leads is None else None)
-        advance(running)
-        facts = running.facts if by_products else {}
-        if chosen.method == "sparse products":
-            detail = ", by columns and postings" if facts["sparse"] else ", by packed blocks"
-        detail += f", of {facts['integers']}-bit integers" if facts.get("integers") else ""
+        search.start(leads=chosen.leads, known=known if chosen.leads is None else None)
+        advance(search)
+        storage = _storage(search, chosen.method)
     else:
-        near, columns = map(np.asarray, running.lists())
-        _by_groups(chosen.groups, row_vectors, query_vectors, near, columns, n_threads)
-    running.end()
+        near, columns = map(np.asarray, search.lists())
+        _by_groups(chosen.groups, rows, query_rows, near, columns, n_threads)
+        storage = ""
+    search.end()
     if not alone:
-        log(chosen, rows, queries, f"k={squared.shape[1]}", n_threads, detail)
+        log(chosen, searched.rows, queries, f"k={k}", n_threads, storage)
+
+
+def _storage(search: _graph.Search, method: str) -> str:
+    """How the kernels stored the rows, which they choose for products, as the log says it."""
+    if search.method != "products":
+        return ""
+    facts = search.facts
+    integers = f", of {facts['integers']}-bit integers" if facts["integers"] else ""
+    if method != "sparse products":
+        return integers
+    layout = ", by columns and postings" if facts["sparse"] else ", by packed blocks"
+    return layout + integers
 
 
 def _by_groups(
@@ -147,7 +160,7 @@ def _by_groups(
 def _alone(rows: np.ndarray, queries: Any, n: int, k: int, n_threads: int) -> tuple[np.ndarray, np.ndarray]:
     """The k nearest rows of each of n queries, of rows that are not grouped again."""
     lists = np.empty((n, k)), np.empty((n, k), dtype=np.intp)
-    answer(index_of(rows, "euclidean", n_threads), rows, queries, lists, n_threads, alone=True)
+    answer(SearchedRows.of(rows, METRICS["euclidean"], n_threads), queries, lists, n_threads, alone=True)
     return lists
 
 

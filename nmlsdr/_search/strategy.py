@@ -25,6 +25,15 @@ class Strategy(NamedTuple):
     leads: leading.Leads | None = None
 
 
+# Methods of `_graph.METHODS` that the sizes decide: the name in the table of `nmlsdr._search`, and the reason.
+_BY_SIZES = {
+    "nothing": ("row numbers", "no features, or no two rows with a direction: all distances are equal"),
+    "few": ("few", "{n_queries} queries: preparing the rows would cost more than it saves"),
+    "tree": ("tree", "{n_features} features"),
+    "prepared": ("prepared", "the rows were prepared by an earlier query"),
+}
+
+
 def strategy(method: str, rows: Any, queries: Any, k: int, n_threads: int, *, alone: bool = False) -> Strategy:
     """Choose the method of a search.
 
@@ -38,23 +47,14 @@ def strategy(method: str, rows: Any, queries: Any, k: int, n_threads: int, *, al
     alone : bool, default=False
         Whether these rows shall not be grouped (again).
     """
-    n, d = rows.shape
-    n_queries = n if queries is None else queries.shape[0]
-    if method == "nothing":
-        return Strategy("row numbers", "no features, or no two rows with a direction: all distances are equal")
-    if method == "few":
-        return Strategy(method, f"{n_queries} queries: preparing the rows would cost more than it saves")
-    if method == "tree":
-        return Strategy(method, f"{d} features")
-    if method == "prepared":
-        return Strategy(method, "the rows were prepared by an earlier query")
+    n_queries = rows.shape[0] if queries is None else queries.shape[0]
+    if method in _BY_SIZES:
+        name, reason = _BY_SIZES[method]
+        return Strategy(name, reason.format(n_queries=n_queries, n_features=rows.shape[1]))
     if sparse.issparse(rows):
         return Strategy("sparse products", "CSR rows")
-    if min(n, 16 * n_queries) < _LARGE:
-        least = f"{_LARGE} rows" if n < _LARGE else f"{_LARGE // 16} queries"
-        return Strategy("products", f"fewer than {least}: looking for structure would cost more than it saves")
-    if memory.is_out_of_core(rows):
-        return Strategy("products", "the rows are a memory map of more than half of the memory, which is read in order")
+    if reason := _reason_not_to_look(rows, n_queries):
+        return Strategy("products", reason)
     if not alone and 4 * n_queries >= _LARGE:
         groups = far_groups.far_groups(rows, queries, k)
         if groups is not None:
@@ -65,6 +65,17 @@ def strategy(method: str, rows: Any, queries: Any, k: int, n_threads: int, *, al
         return Strategy("leading coordinates", f"{leads.d} directions have most of the variance", leads=leads)
     reason = "the rows form no tight groups that are far apart, and no few directions have most of the variance"
     return Strategy("products", reason)
+
+
+def _reason_not_to_look(rows: Any, n_queries: int) -> str:
+    """Why no structure is looked for in dense rows; "" if it is."""
+    n = rows.shape[0]
+    if min(n, 16 * n_queries) < _LARGE:
+        least = f"{_LARGE} rows" if n < _LARGE else f"{_LARGE // 16} queries"
+        return f"fewer than {least}: looking for structure would cost more than it saves"
+    if memory.is_out_of_core(rows):
+        return "the rows are a memory map of more than half of the memory, which is read in order"
+    return ""
 
 
 def log(chosen: Strategy, rows: Any, queries: Any, size: str, n_threads: int, detail: str = "") -> None:

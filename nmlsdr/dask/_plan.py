@@ -8,6 +8,7 @@ import numpy as np
 from .._errors import InputError
 from .._search.estimate import duration, estimate_search
 from .._search.memory import memory_bytes
+from .._search.metrics import search_metric
 from ._rows import DaskRows, Reading
 from ._run import client_in_force, compute, import_dask, task, task_threads
 
@@ -67,7 +68,6 @@ def cut_rows(edges: np.ndarray, n_parts: int) -> np.ndarray:
 SHARE = 0.6
 # Beside its rows and the block it reads, a search holds packed rows: a window of 256 MB and what threads need.
 WORKSPACE = 320 << 20
-UNIT_COPIES = 2  # in float64, of rows for neighbours by angle: all of them, and those that are not zeros
 TASKS_PER_THREAD = 3  # at least, so that the last ones finish together
 PROBE_FROM = 1e11  # pairs times features; less takes seconds, and the plan says so without a probe
 
@@ -145,7 +145,7 @@ def make_plan(
     n, d = rows.shape
     least = TASKS_PER_THREAD * site.n_threads if n * float(n) * d > PROBE_FROM else 1
     room = SHARE * site.memory if site.memory < np.inf else np.inf
-    in_task = rows.bytes() + (UNIT_COPIES * 8 * n * d if metric == "cosine" else 0)
+    in_task = rows.bytes() + search_metric(metric).n_copies * 8 * n * d
     for order in PRIMES:
         enough = order * (order + 1) >= least or order**2 >= n
         if enough and in_task / order + rows.largest_block() + min(WORKSPACE, rows.bytes() / order) <= room:

@@ -3,13 +3,15 @@
 import argparse
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from nmlsdr import _thresholds
+from nmlsdr._checks.arguments import Metric
 from nmlsdr._cli import values, verbs
-from nmlsdr._estimators._prepared import METRICS
 from nmlsdr._methods import METHODS
+from nmlsdr._search.metrics import METRICS
 from nmlsdr.experiments import protocol
 from nmlsdr.tables import _formats
 
@@ -42,7 +44,8 @@ def test_choices_of_the_command_line_are_those_of_the_package(options):
     assert values.RULES == _thresholds.RULES
     assert words(options["--threshold"].help) >= {*_thresholds.RULES}
     assert words(options["--method"].help) >= {*METHODS}
-    assert {*options["--metric"].choices} == {*METRICS.values()}
+    assert options["--metric"].choices == get_args(Metric) == (*METRICS,)
+    assert words(options["--metric"].help) >= {*METRICS}
     assert set(verbs.STUDIES) == set(protocol.STUDIES)
 
 

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from .._errors import InputError, plural, printable
+from ..inspection import _entries, need_jinja
 from ..inspection import _page as pages
 from ..inspection import _verdicts as verdicts
-from ..inspection import need_jinja
 from ..inspection._copies import find_copies
 from ..inspection._images import thumbnails
+from ..inspection._page_table import PageTable
 from ..inspection._reasons import list_reasons, name_features, reason_columns
 from ..tables import FEATURES
 from .asking import ask_rows, check_asking, rank_annotations
@@ -126,7 +127,7 @@ def _write_list(
 def _neighbors(suspects: Any, Z: Any, table: Table, args: argparse.Namespace) -> verdicts.Columns:
     """Id or number, given label (empty: unknown) and distance of the nearest labelled rows of each annotation's."""
     rows, place = np.unique(suspects.row, return_inverse=True)
-    nearest = pages.nearest_rows(Z, rows, table.labeled, pages.N_NEAREST, metric=args.metric, n_jobs=args.jobs)
+    nearest = _entries.nearest_rows(Z, rows, table.labeled, _entries.N_NEAREST, metric=args.metric, n_jobs=args.jobs)
     columns: verdicts.Columns = []
     for j in range(min(map(len, nearest), default=0)):
         near, distances = (np.array([pairs[j][k] for pairs in nearest])[place] for k in (0, 1))
@@ -189,31 +190,34 @@ def check_columns(table: Table, args: argparse.Namespace) -> None:
 
 def page_facts(suspects: Any, method: Any, table: Table, args: argparse.Namespace, kind: str = "") -> dict[str, Any]:
     """What a page shows of these annotations; their kind is that of the arguments if no other one is said."""
-    columns = names = verdicts.names_or_numbers(table.feature_names, "feature", table.data.shape[1])
-    read: Any = table.data
-    plan = None
+    page_table = _page_table(table, args)
+    near = {"metric": args.metric, "n_jobs": args.jobs}
+    features = _scaled(table, args)
+    facts = _entries.describe_entries(method, features, suspects, page_table, kind=kind or args.kind, **near)
+    facts["always"] = [j for j, name in enumerate(facts["columns"]) if name in (args.show or ())]
+    if args.image:
+        (paths,) = page_table.cells(facts["rows"], [args.image])
+        facts["pictures"] = thumbnails(os.path.dirname(os.path.abspath(args.data)), paths)
+    return facts if table.n_copies is None else _entries.renumber_rows(facts, table.numbers, table.n_copies)
+
+
+def _page_table(table: Table, args: argparse.Namespace) -> PageTable:
+    """The cells that a page shows: of the columns that become features or are texts, or of those of --show."""
+    names = verdicts.names_or_numbers(table.feature_names, "feature", table.data.shape[1])
+    columns = names
     if table.columns is not None:
-        read = table.columns
-        plan = table.plan
-        columns = [c.name for c in plan.columns if c.kind in (*FEATURES, "text") and c.name != args.image]
-    shown = pages.Shown(
+        columns = [c.name for c in table.plan.columns if c.kind in (*FEATURES, "text") and c.name != args.image]
+    return PageTable(
         source=PurePath(args.data).name,
         label_names=table.names_of_labels(),
         verdicts=table.verdicts,
         labels=table.file_labels,
         columns=[] if args.no_cells else args.show or columns,
         named=name_all_rows(table),
-        read=read,
+        read=table.data if table.columns is None else table.columns,
         names=names,
-        plan=plan,
+        plan=None if table.columns is None else table.plan,
     )
-    near = {"metric": args.metric, "n_jobs": args.jobs}
-    facts = pages.describe_entries(method, _scaled(table, args), suspects, shown, kind=kind or args.kind, **near)
-    facts["always"] = [j for j, name in enumerate(facts["columns"]) if name in (args.show or ())]
-    if args.image:
-        (paths,) = shown.cells(facts["rows"], [args.image])
-        facts["pictures"] = thumbnails(os.path.dirname(os.path.abspath(args.data)), paths)
-    return facts if table.n_copies is None else pages.renumber_rows(facts, table.numbers, table.n_copies)
 
 
 def next_command(args: argparse.Namespace) -> str:

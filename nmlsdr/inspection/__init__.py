@@ -12,6 +12,7 @@ something is drawn.
     _rows.py, _copies.py                     the check of a row, by which verdicts find it again; rows that stand twice
     _order.py                                odds, turns of both kinds, audit, what verdicts weigh
     _page.py, _html.py, _images.py           the page on which people check, made here
+    _entries.py, _page_table.py              what the page shows of each annotation; the table that it takes cells from
     _strips.py, _reasons.py                  where a row lies in each column; words and columns that speak for a label
     review.html.jinja, review_part.html.jinja, review.css   its form
     review.js                                what it does in the browser: keys, verdicts, the list

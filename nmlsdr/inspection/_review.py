@@ -13,7 +13,7 @@ from .._errors import InputError
 from ._order import Order, audit_first, places_of_rows, takes_turns, weigh_verdicts
 
 KINDS = ("forgotten", "wrong")  # of given 0s, of given 1s
-_LEARNED = ("flip_scores_", "flip_rate_", "_forget_rate")
+_LEARNED_RATES = ("flip_rate_", "_forget_rate")
 
 
 class Suspects:
@@ -177,7 +177,8 @@ def rank_suspects(
     step: Any = None
     if hasattr(flip_scores, "get_params"):
         step = step_with_scores(flip_scores)
-        flip_scores, flip_rate, forget_rate = (getattr(step, name, None) for name in _LEARNED)
+        flip_scores = step.flip_scores_
+        flip_rate, forget_rate = _learned_rates(step)
     scores, labels = check_scores(flip_scores, y, labeled, "flip_scores")
     V = np.asarray(np.broadcast_to(-1.0, scores.shape) if verdicts is None else verdicts, dtype=np.float64)
     _check_fit(scores, labels, V, step)
@@ -186,11 +187,10 @@ def rank_suspects(
     if check_count(audit, "audit", least=0) and step is not None and not labels.single:
         corrected = step.transduction_ != step.label_flips_  # a fit with verdicts has scores against these
         scores = np.where((V >= 0) & (corrected != ones), 1.0 - scores, scores)
-    undecided = labels.known & ~((V >= 0) | (V < -1))
     order = Order(
         scores=scores,
         positives=ones,
-        listed=undecided if kind == "all" else undecided & (ones == (kind == "wrong")),
+        listed=_undecided(labels, V, kind),
         rates=rates,
         e=0.5 / np.sqrt(max(1, int(labels.labeled.sum()))),
         factors=np.ones((2, scores.shape[1])),
@@ -220,6 +220,18 @@ def _check_fit(scores: NDArray[np.float64], labels: Labels, verdicts: NDArray[np
     if outside.any():
         i, c = (int(place) for place in np.argwhere(outside)[0])
         raise InputError(f"flip_scores must lie in [0, 1], got {scores[i, c]:g} in row {i}, label {c}.")
+
+
+def _learned_rates(step: Any) -> tuple[Any, Any]:
+    """How often a 0 is given as 1 and a 1 as 0, as a fit estimated it; None if it did not."""
+    flip_rate, forget_rate = (getattr(step, name, None) for name in _LEARNED_RATES)
+    return flip_rate, forget_rate
+
+
+def _undecided(labels: Labels, verdicts: NDArray[np.float64], kind: str) -> NDArray[np.bool_]:
+    """The known labels of a kind without a verdict."""
+    undecided = labels.known & ~((verdicts >= 0) | (verdicts < -1))
+    return undecided if kind == "all" else undecided & ((labels.Y > 0.5) == (kind == "wrong"))
 
 
 def _weigh(order: Order, verdicts: NDArray[np.float64], decided: NDArray[np.bool_]) -> Order:

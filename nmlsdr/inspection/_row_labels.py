@@ -4,6 +4,7 @@ Such a file has a row of the table in each line, its check (and its id), and an 
 column for the list of all labels.
 """
 
+import dataclasses
 import os
 import warnings
 from collections.abc import Mapping, Sequence
@@ -16,7 +17,7 @@ from .._checks.words import NO_LABEL, UNCLEAR, VERDICTS, fold
 from .._errors import InputError
 from ..tables import Form
 from ._rows import check_rows, places_of
-from ._verdicts import LARGEST, OPEN, Columns, find_row, notes_on_rows, read_lines, unescape_formula
+from ._verdicts import LARGEST, OPEN, Columns, Places, find_row, notes_on_rows, read_lines, unescape_formula
 
 
 class LabelList(NamedTuple):
@@ -85,28 +86,16 @@ def read_row_labels(
     columns = _label_columns(header, label_names, label_list)
     if not columns:
         return None
-    folded = [name.lower() for name in header]
-    keys = _row_keys(folded, table, labels, ids, id_name)
+    keys = _row_keys([name.lower() for name in header], table, labels, ids, id_name)
     if not keys:
         raise InputError(f"{path} has neither the column 'check' nor the ids of the table; give the file as written.")
     _refuse_repeated_columns(path, header, columns)
-    reader = _Cells(labels.shape[1], {name: c for c, name in enumerate(label_names)}, label_list)
+    cells_reader = _Cells(labels.shape[1], {name: c for c, name in enumerate(label_names)}, label_list)
+    reader = _LineReader(path, header, columns, keys, cells_reader)
     verdicts = np.full(labels.shape, -1, dtype=np.int64)
-    not_in_table = dict.fromkeys(keys, 0)
     for number, cells in lines:
-        place = f"{path}, line {number}"
-        if len(cells) != len(header):
-            raise InputError(f"{place}: {len(cells)} cells, but the header has {len(header)}; correct this line.")
-        values = reader.values({name: cells[header.index(name)] for name in columns}, place)
-        if (values == -1).all():
-            continue
-        try:
-            i = find_row({name: cells[folded.index(name)] for name in keys}, keys, not_in_table)
-        except LookupError as reason:
-            raise InputError(f"{place}: {reason}; give the file with all its columns and its table.") from None
-        values[values == labels[i]] = -1
-        _enter_line(values, verdicts, i, place)
-    for note in notes_on_rows(not_in_table):
+        reader.read(number, cells, labels, verdicts)
+    for note in notes_on_rows(reader.n_unknown):
         warnings.warn(f"{path}: {note}.", stacklevel=2)
     return verdicts
 
@@ -177,6 +166,49 @@ class _Cells(NamedTuple):
                 raise InputError(f"{place}: the table has no label {name!r}; {advice}.")
             values[self.labels[name]] = 1
         return values
+
+
+@dataclasses.dataclass
+class _LineReader:
+    """Reads the lines of a file of whole rows.
+
+    Attributes
+    ----------
+    path : path
+    header, columns : sequence of str
+        All columns of the file, and those with labels.
+    keys : dict
+        As `_row_keys` returns them.
+    cells : _Cells
+    n_unknown : dict of str to int
+        For each key the number of lines for which it found no row.
+    """
+
+    path: Any
+    header: Sequence[str]
+    columns: Sequence[str]
+    keys: Places
+    cells: _Cells
+    n_unknown: dict[str, int] = dataclasses.field(init=False)
+
+    def __post_init__(self) -> None:
+        self.n_unknown = dict.fromkeys(self.keys, 0)
+
+    def read(self, number: int, cells: Sequence[str], labels: NDArray[Any], verdicts: NDArray[np.int64]) -> None:
+        """Enter the labels of a line that differ from the known ones as verdicts on its row."""
+        place = f"{self.path}, line {number}"
+        if len(cells) != len(self.header):
+            raise InputError(f"{place}: {len(cells)} cells, but the header has {len(self.header)}; correct this line.")
+        values = self.cells.values({name: cells[self.header.index(name)] for name in self.columns}, place)
+        if (values == -1).all():
+            return
+        folded = [name.lower() for name in self.header]
+        try:
+            i = find_row({name: cells[folded.index(name)] for name in self.keys}, self.keys, self.n_unknown)
+        except LookupError as reason:
+            raise InputError(f"{place}: {reason}; give the file with all its columns and its table.") from None
+        values[values == labels[i]] = -1
+        _enter_line(values, verdicts, i, place)
 
 
 def draw_rows(

@@ -180,36 +180,74 @@ def group_rows(order: NDArray[np.intp], y: NDArray[Any]) -> Groups:
     return Groups(order if labels.min(initial=0) >= 0 else order[labels != -1], having, lacking)
 
 
+class Comparison(NamedTuple):
+    """Where some rows lie in a column among the rows with a label and without it.
+
+    Attributes
+    ----------
+    ends : ndarray of intp
+        Of a column of numbers the two rows at the ends of its picture; else empty.
+    marks : list of int
+        Of a column of numbers the quantiles of both groups, from 0 to 99.
+    places : list
+        For each row its place from 0 to 99, or the percentages of both groups that are equal to it.
+    counts : array-like of 0 and 1, one for all rows or one for each
+        0 if chance explains how the groups differ.
+    """
+
+    ends: NDArray[np.intp]
+    marks: list[int]
+    places: list[Any]
+    counts: Any
+
+
 def _compare_groups(
     values: NDArray[Any], rare: NDArray[np.bool_] | None, groups: Groups, rows: NDArray[np.intp]
-) -> tuple[NDArray[np.intp], list[int], list[Any], Any]:
-    """Where rows lie among the rows with a label and without it, in one column.
-
-    Of numbers the two rows at the ends, the quantiles of both groups, and the places of the rows; of anything else the
-    percentages of both groups that are equal to each row. At last, whether that can be told from chance.
-    """
-    order = groups.order
-    first = values[:, 0]
+) -> Comparison:
+    """Compare rows with the rows that have a label and those that lack it, in one column."""
     if not len(groups.having) or not len(groups.lacking):  # of one group all cells are missing
-        return order[:0], [], [None] * len(rows), 0
-    ends = order[np.round(np.multiply(ENDS, len(order) - 1)).astype(int)]
-    low, high = first[ends]
+        return Comparison(groups.order[:0], [], [None] * len(rows), 0)
+    if _is_scale(values[:, 0], groups.order):
+        return _compare_quantiles(values[:, 0], groups, rows)
+    return _compare_shares(values, rare, groups, rows)
+
+
+def _rows_at(quantiles: Sequence[float], order: NDArray[np.intp]) -> NDArray[np.intp]:
+    """The rows at these quantiles of sorted rows."""
+    return order[np.round(np.multiply(quantiles, len(order) - 1)).astype(int)]
+
+
+def _is_scale(numbers: NDArray[Any], order: NDArray[np.intp]) -> bool:
+    """Whether a column has enough different values for a picture."""
+    low, high = numbers[_rows_at(ENDS, order)]
     sample = order[:: max(1, len(order) // 100)]  # which tells it of most columns
-    if low < high and any(np.count_nonzero(np.diff(first[at])) >= FEW_VALUES for at in (sample, order)):
-        quantiles = [first[g[np.round(np.multiply(MARKS, len(g) - 1)).astype(int)]] for g in groups[1:]]
-        marks = np.concatenate(quantiles)
-        places = np.clip(99 * (np.append(marks, first[rows]) - low) / (high - low), 0, 99).astype(int).tolist()
-        return ends, places[: len(marks)], places[len(marks) :], 1
+    return bool(low < high) and any(np.count_nonzero(np.diff(numbers[at])) >= FEW_VALUES for at in (sample, order))
+
+
+def _compare_quantiles(numbers: NDArray[Any], groups: Groups, rows: NDArray[np.intp]) -> Comparison:
+    """The quantiles of both groups, and the places of the rows on the same scale."""
+    ends = _rows_at(ENDS, groups.order)
+    low, high = numbers[ends]
+    marks = np.concatenate([numbers[_rows_at(MARKS, group)] for group in (groups.having, groups.lacking)])
+    places = np.clip(99 * (np.append(marks, numbers[rows]) - low) / (high - low), 0, 99).astype(int).tolist()
+    return Comparison(ends, places[: len(marks)], places[len(marks) :], 1)
+
+
+def _compare_shares(
+    values: NDArray[Any], rare: NDArray[np.bool_] | None, groups: Groups, rows: NDArray[np.intp]
+) -> Comparison:
+    """The percentages of both groups that are equal to each row, which count beyond two standard errors."""
     patterns, pattern_of_row = np.unique(values[rows], axis=0, return_inverse=True)
     pattern_of_row = pattern_of_row.ravel()
-    shares = np.array([[(values[g] == pattern).all(axis=1).mean() for g in groups[1:]] for pattern in patterns])
-    n = np.array([len(g) for g in groups[1:]])
+    sides = (groups.having, groups.lacking)
+    shares = np.array([[(values[side] == pattern).all(axis=1).mean() for side in sides] for pattern in patterns])
+    n = np.array([len(side) for side in sides])
     share = shares @ n / n.sum()
     counts = (shares[:, 0] - shares[:, 1]) ** 2 > 4 * share * (1 - share) * (1 / n).sum()
     percentages = np.round(100 * shares[pattern_of_row]).astype(int).tolist()
     if rare is not None:
         percentages = [[*pair, 1] if is_rare else pair for pair, is_rare in zip(percentages, rare[rows], strict=True)]
-    return ends[:0], [], percentages, counts[pattern_of_row]
+    return Comparison(groups.order[:0], [], percentages, counts[pattern_of_row])
 
 
 def missing_in(column: Any, words: Collection[str]) -> NDArray[np.bool_]:

@@ -9,7 +9,7 @@ import dataclasses
 import os
 import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -306,17 +306,22 @@ def find_row(line: Mapping[str, str], places: Places, n_unknown: dict[str, int])
     """
     matches = {name: _look_up(line[name], rows) for name, rows in places.items()}
     rows = {name: candidates for name, (_, candidates) in matches.items() if candidates}
-    texts = " and ".join(f"the {name} {text!r}" for name, (text, _) in matches.items() if name in rows or not rows)
     shared = set.intersection(*map(set, rows.values())) if rows else set()
     if len(shared) == 1:
         for name, (text, candidates) in matches.items():
             n_unknown[name] += bool(text and not candidates)
         return shared.pop()
+    texts = " and ".join(f"the {name} {text!r}" for name, (text, _) in matches.items() if name in rows or not rows)
+    raise LookupError(_describe_ambiguity(texts, rows, shared))
+
+
+def _describe_ambiguity(texts: str, rows: Mapping[str, list[int]], shared: Collection[int]) -> str:
+    """Why texts of a line do not mean one row: `rows` are those that each text means, `shared` those of all texts."""
     if not rows:
-        raise LookupError(f"no row of the table has {texts}")
+        return f"no row of the table has {texts}"
     if shared:
-        raise LookupError(f"{len(shared)} rows of the table have {texts}, the first is row {min(shared)}")
-    raise LookupError(f"{texts} belong to two rows, {' and '.join(str(candidates[0]) for candidates in rows.values())}")
+        return f"{len(shared)} rows of the table have {texts}, the first is row {min(shared)}"
+    return f"{texts} belong to two rows, {' and '.join(str(candidates[0]) for candidates in rows.values())}"
 
 
 def notes_on_rows(n_unknown: Mapping[str, int]) -> list[str]:

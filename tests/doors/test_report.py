@@ -24,8 +24,8 @@ from nmlsdr._report.rivals import STRENGTHS, TunedLogistic
 from nmlsdr._report.scores import describe_rare
 from nmlsdr._report.significance import against_best, describe_signal, holm
 from nmlsdr.cli import main
+from nmlsdr.inspection._entries import nearest_rows
 from nmlsdr.inspection._html import readable
-from nmlsdr.inspection._page import nearest_rows
 from nmlsdr.metrics import score_table
 from nmlsdr.tables import TableEncoder
 

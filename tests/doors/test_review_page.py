@@ -20,8 +20,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from nmlsdr import MultiLabelPropagation, ResidualPropagation
-from nmlsdr.inspection import _page, _reasons, _strips, rank_suspects, read_verdicts, write_review
+from nmlsdr.inspection import _reasons, _strips, rank_suspects, read_verdicts, write_review
 from nmlsdr.inspection._images import thumbnails
+from nmlsdr.inspection._page_table import PageTable
 from nmlsdr.inspection._rows import check_rows, hash_rows
 from nmlsdr.inspection._verdicts import escape_formula
 from nmlsdr.tables import Column, Plan, TableEncoder
@@ -411,7 +412,7 @@ def test_where_an_empty_cell_means_no_it_is_not_missing():
     used = Column("a", "yes/no", levels=answers), Column("b", "category", levels=codes)
     plan = Plan(used, missing=("k.a.",))
     cells = np.array([["", ""], ["yes", "k.A."], ["yes", "1"]], dtype=object)
-    shown = _page.Shown(
+    shown = PageTable(
         source="",
         label_names=[],
         verdicts=None,

@@ -44,6 +44,7 @@ and never in a circle.
                   metrics.py              the seven measures                          article eq. (15)-(21)
                   _thresholds.py          flip rate and thresholds, from scores of labelled rows
                   _row_order.py           rows in an order by their content, in which fits search and draw them
+                  _group_folds.py         folds that keep groups of rows together
                   _search/                the exact neighbour search that graph.py uses
                   _checks/                checks of input: labels, numbers, rows and graphs
                   _errors.py              InputError

@@ -15,6 +15,7 @@ import nmlsdr._forest as kernels
 
 from . import forest
 from ._float32 import in_float32
+from ._group_folds import Groups, group_folds
 from ._moments import row_blocks
 from ._process.threads import simd, worthwhile_threads
 from ._row_order import RowOrder, as_given, column_order, in_order
@@ -80,6 +81,7 @@ def boost_trees(
     random_state: int,
     n_jobs: int,
     order: RowOrder = None,
+    groups: Groups = None,
     callback: Callable[[], object] | None = None,
 ) -> tuple[forest.BoostedTrees, np.ndarray]:
     """Grow boosted trees for all labels at once in four folds, and predict every row by the model that did not see it.
@@ -100,7 +102,7 @@ def boost_trees(
         Labels, NaN where they are unknown.
     n_rounds : int
         Trees of each fold at most.
-    random_state, n_jobs, order, callback
+    random_state, n_jobs, order, groups, callback
         As for `grow_forests`.
 
     Returns
@@ -115,7 +117,10 @@ def boost_trees(
     Y = in_order(Y, order)
     label_order = _label_order(Y)
     Y = np.ascontiguousarray(Y[:, label_order])
-    fold = (np.random.default_rng(0).permutation(n_samples) % forest.FOLDS).astype(np.int32)
+    permutation = np.random.default_rng(0).permutation(n_samples)
+    fold = permutation % forest.FOLDS
+    if groups is not None:
+        fold = group_folds(in_order(groups, order), forest.FOLDS, permutation)
     known = ~np.isnan(Y)
     training_rows = [fold != a for a in range(forest.FOLDS)]
     means = [
@@ -133,7 +138,7 @@ def boost_trees(
         "codes": codes,
         "Y": Y.astype(np.float32),
         "n_sums": n_sums,
-        "fold": fold,
+        "fold": fold.astype(np.int32),
         "kinds": np.array([[tried, 1]], dtype=np.int32),
         "n_draws": n_draws,
         "rate": _RATE,

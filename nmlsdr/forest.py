@@ -26,6 +26,7 @@ and by 1.2 points with 20 000.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,7 @@ import nmlsdr._forest as kernels
 from ._checks.arguments import check_rows
 from ._errors import InputError
 from ._float32 import dense_parts, in_float32, warn_of_lost_features
+from ._group_folds import Groups, group_folds
 from ._process.threads import simd, worthwhile_threads
 from ._row_order import RowOrder, as_given, column_order, in_order
 
@@ -270,9 +272,10 @@ def grow_forests(
     random_state: int,
     n_jobs: int,
     order: RowOrder = None,
+    groups: Groups = None,
     callback: Callable[[], object] | None = None,
 ) -> tuple[list[Forest], list[np.ndarray], np.ndarray]:
-    """Grow forests, and predict every row by the trees that did not draw it.
+    """Grow forests, and predict every row by the trees that did not draw it, or any row of its group.
 
     Parameters
     ----------
@@ -290,6 +293,8 @@ def grow_forests(
     order : ndarray of shape (n_samples,), default=None
         Row numbers in the order in which trees draw them; None: as they stand. The rows of the forests are numbered in
         this order.
+    groups : ndarray of shape (n_samples,), default=None
+        With groups, each tree draws from the groups of three of four folds, and predicts the rows of the fourth.
     callback : callable, default=None
         Called after each part of the trees.
 
@@ -297,7 +302,7 @@ def grow_forests(
     -------
     forests : list of Forest
     predictions : list of ndarray of shape (n_samples, n_labels)
-        Out of bag; 0 where every tree drew the row.
+        Out of bag; 0 where every tree drew the row, or its group.
     left_out : ndarray of shape (n_samples,), bool
         Whether some tree did not draw the row; without one its predictions mean nothing.
     """
@@ -310,10 +315,6 @@ def grow_forests(
     tried = dict(zip(KINDS, (min(n_features // 3, _MOST_FEATURES), int(np.sqrt(n_features))), strict=True))
     settings = np.array([(max(1, tried[kind]), kind == KINDS[1]) for kind in kinds], dtype=np.int32)
     n_draws = min(n_samples, _ROWS_OF_A_TREE, max(1000, _TRIES // max(1, tried[KINDS[0]])))
-    if sparse.issparse(X):
-        rows = in_float32(X.data), X.indices.astype(np.int32), X.indptr.astype(np.int64)
-    else:
-        rows = in_float32(X).ravel(), np.empty(0, np.int32), n_features * np.arange(n_samples + 1)
     draws = np.zeros((n_estimators, n_samples), np.int32)
     work = n_draws * min(n_features, 3 * _MOST_FEATURES) * (n_sums + 8.0)
     n_threads = worthwhile_threads(n_jobs, work * n_estimators, each=WORTH_A_THREAD)
@@ -321,27 +322,39 @@ def grow_forests(
     nodes, n_leaves = room(n_estimators, len(kinds), max(1, n_draws // _LEAF))
     rows_of_leaves = np.empty((n_estimators, len(kinds), n_draws), np.int32)
     arguments: dict[str, Any] = {
-        **dict(zip(("data", "indices", "indptr"), rows, strict=True)),
         "d": n_features,
-        "Y": np.ascontiguousarray(labels[:, columns]),
         "n_sums": n_sums,
         "kinds": settings,
         "seed": random_state,
         "n_draws": n_draws,
         "leaf": _LEAF,
-        "draws": draws,
         "nodes": nodes,
         "n_leaves": n_leaves,
         "rows": rows_of_leaves,
         "n_threads": n_threads,
         "level": simd(),
     }
-    for first in range(0, n_estimators, at_once):
-        if not kernels.grow(first=first, end=min(first + at_once, n_estimators), **arguments):
-            raise MemoryError("There is not enough memory to grow trees.")
-        if callback is not None:
-            callback()
-    del rows, arguments
+    targets = np.ascontiguousarray(labels[:, columns])
+    if groups is None:
+        tables = _tables(X) | {"Y": targets, "draws": draws}
+        _grow(0, n_estimators, at_once, tables | arguments, callback)
+        counted = draws
+        del tables
+    else:
+        folds = group_folds(in_order(groups, order), FOLDS, np.random.default_rng(random_state).permutation(n_samples))
+        counted = np.ones_like(draws)
+        ends = np.arange(FOLDS + 1) * n_estimators // FOLDS
+        for fold, (first, end) in enumerate(pairwise(ends.tolist())):
+            seen = np.flatnonzero(folds != fold)
+            part = arguments | _tables(X[seen]) | {"Y": targets[seen], "n_draws": min(n_draws, len(seen))}
+            part["draws"] = np.zeros((n_estimators, len(seen)), np.int32)
+            part["rows"] = np.zeros((n_estimators, len(kinds), part["n_draws"]), np.int32)
+            _grow(first, end, at_once, part, callback)
+            draws[first:end, seen] = part["draws"][first:end]
+            counted[first:end] = folds != fold
+            rows_of_leaves[first:end, :, : part["n_draws"]] = _numbered(part["rows"], seen)[first:end]
+        del part
+    del targets, arguments
     is_thin = n_labels > MOST_LABELS and 0 < 10 * np.count_nonzero(labels) < labels.size  # of them occur in a leaf
     labels = sparse.csr_array(labels) if is_thin else labels
     forests = []
@@ -349,10 +362,36 @@ def grow_forests(
         grown = joined(_used(nodes[:, kind], 2 * n - 1), n, n_features, np.cumsum(n) - n)
         grown |= _drawn(rows_of_leaves[:, kind], draws)
         forests.append(Forest(**grown, labels=labels))
-    n_trees = (draws == 0).sum(axis=0)
+    n_trees = (counted == 0).sum(axis=0)
     del nodes, rows_of_leaves
-    predictions = [summed(forest, X, n_jobs, np.maximum(n_trees, 1)[:, np.newaxis], draws) for forest in forests]
+    predictions = [summed(forest, X, n_jobs, np.maximum(n_trees, 1)[:, np.newaxis], counted) for forest in forests]
     return forests, [as_given(scores, order) for scores in predictions], as_given(n_trees > 0, order)
+
+
+def _tables(X: Any) -> dict[str, np.ndarray]:
+    """The rows as a kernel reads them."""
+    if sparse.issparse(X):
+        arrays = in_float32(X.data), X.indices.astype(np.int32), X.indptr.astype(np.int64)
+    else:
+        n_samples, n_features = X.shape
+        arrays = in_float32(X).ravel(), np.empty(0, np.int32), n_features * np.arange(n_samples + 1)
+    return dict(zip(("data", "indices", "indptr"), arrays, strict=True))
+
+
+def _grow(first: int, end: int, at_once: int, arguments: dict[str, Any], callback: Callable[[], object] | None) -> None:
+    """Grow the trees from the first up to the end, some at once."""
+    for start in range(first, end, at_once):
+        if not kernels.grow(first=start, end=min(start + at_once, end), **arguments):
+            raise MemoryError("There is not enough memory to grow trees.")
+        if callback is not None:
+            callback()
+
+
+def _numbered(rows_of_leaves: np.ndarray, seen: np.ndarray) -> np.ndarray:
+    """The rows of leaves, of trees that know some of the rows only, as all rows are numbered."""
+    is_last = rows_of_leaves < 0
+    numbers = seen[np.where(is_last, ~rows_of_leaves, rows_of_leaves)]
+    return np.where(is_last, ~numbers, numbers)
 
 
 def room(n_trees: int, n_kinds: int, most_leaves: int) -> tuple[np.ndarray, np.ndarray]:

@@ -78,6 +78,7 @@ VERDICTS |= {"unclear": UNCLEAR}
 
 
 _NAMES_ROWS = frozenset(map(fold, _FOUND["names_rows"]))
+_NAMES_GROUPS = frozenset(map(fold, _FOUND["names_groups"]))
 _COMPOUNDS = ("nr", *(word for word in _NAMES_ROWS if len(word) > 4))  # at the end of a longer word
 _NAME_PART = re.compile(r"[A-Z]+(?![^\W\d_A-Z])|[^\W\d_](?:(?![A-Z])[^\W\d_])*")
 
@@ -103,6 +104,17 @@ def names_rows(name: str) -> bool:
     """
     parts = map(fold, name_parts(name))
     return any(part in _NAMES_ROWS or (len(part) > 6 and part.endswith(_COMPOUNDS)) for part in parts)
+
+
+def names_group(name: str) -> bool:
+    """Whether a column's name has a word for whom or what several rows may be about, such as patient or id.
+
+    Examples
+    --------
+    >>> [names_group(name) for name in ("PatientID", "Kunde", "user_id", "order no.", "acid")]
+    [True, True, True, False, False]
+    """
+    return any(part in _NAMES_GROUPS for part in map(fold, name_parts(name)))
 
 
 def _answers(yes: str | None, no: str | None) -> list[dict[str, int]]:

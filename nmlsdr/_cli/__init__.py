@@ -7,6 +7,6 @@
     reading.py, table.py, reviewed.py           from arguments to arrays; verdicts of people
     models.py                                   fit, transform, predict, evaluate
     review.py, report.py, method.py             review, report, and the method of both
-    info.py, datasets.py                        the other verbs
+    agree.py, info.py, datasets.py              the other verbs
     writing.py, console.py, startup.py          result files; progress and errors; what need not be loaded
 """

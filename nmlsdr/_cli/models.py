@@ -213,6 +213,9 @@ def _known_rows(rows: Any, fitted: dict[str, Any], ids: Sequence[str] | None) ->
     n = rows.shape[0]
     n_labeled = int(overlap.labeled.sum())
     n_others = int(overlap.unlabeled.sum())
+    if overlap.by_group and n_labeled:
+        sentence = f"{n_labeled} of these {n} rows have the id of labelled rows of the fit"
+        return f"{sentence}; on these the measures are too good, as rows of one id resemble each other."
     if overlap.by_id or not n_labeled:
         sentence = f"The fit used {n_labeled} of these {n} rows with their labels"
         sentence += f", {n_others} without labels" if n_others else ""

@@ -21,6 +21,7 @@ EXAMPLES = {
     "fit": "nmlsdr fit train.csv --label-columns flu,cold --out model.skops",
     "predict": "nmlsdr predict model.skops test.csv --out predicted.csv",
     "correct": "nmlsdr correct train.csv --label-columns flu,cold --reviewed checked.csv --out corrected.csv",
+    "agree": "nmlsdr agree checked_by_anna.csv checked_by_ben.csv",
     "evaluate": "nmlsdr evaluate model.skops test.csv --label-columns flu,cold",
     "review": "nmlsdr review train.csv --label-columns flu,cold --out review.html",
     "report": "nmlsdr report train.csv --label-columns flu,cold --out report.html",

@@ -38,8 +38,8 @@ def fit_reviewed(step: Any, X: Any, table: Table) -> Any:
 def _fit(step: Any, X: Any, table: Table) -> Any:
     """Fit on the table's labels and verdicts, and return the step.
 
-    Who propagates takes votes. Who has no `verdicts` in `fit` gets labels with the verdicts in them, and where it
-    propagates alpha 0 for these entries, so that neighbours do not change them.
+    Rows with one id are one group. Who propagates takes votes. Who has no `verdicts` in `fit` gets labels with the
+    verdicts in them, and where it propagates alpha 0 for these entries, so that neighbours do not change them.
     """
     # Imported here and not above: --help need not load scikit-learn.
     from sklearn.utils.validation import has_fit_parameter
@@ -47,12 +47,15 @@ def _fit(step: Any, X: Any, table: Table) -> Any:
     propagates = has_fit_parameter(step, "alpha")
     decided = table.verdicts >= 0
     labels = table.votes if table.votes is not None and propagates else table.file_labels
+    # Rows that are only equal, in a table without ids, stay together in the folds of the report alone.
+    takes_groups = table.ids is not None and table.groups is not None and has_fit_parameter(step, "groups")
+    groups = {"groups": table.groups} if takes_groups else {}
     if not (labels != -1).any():  # all labels came with --reviewed
-        return step.fit(X, table.target)
+        return step.fit(X, table.target, **groups)
     if has_fit_parameter(step, "verdicts"):
         with warnings.catch_warnings():  # all verdicts may confirm; `read_verdicts` knows more and has warned
             warnings.filterwarnings("ignore", "No verdict of ")
-            return step.fit(X, labels, verdicts=table.verdicts)
+            return step.fit(X, labels, verdicts=table.verdicts, **groups)
     y = np.where(decided, table.verdicts, labels)
     if not decided.any() or not propagates:
         return step.fit(X, y)

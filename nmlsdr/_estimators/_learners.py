@@ -16,6 +16,7 @@ import numpy as np
 from .._boosting import boost_trees
 from .._checks.labels import Labels
 from .._errors import InputError
+from .._group_folds import Groups, labeled_groups
 from .._moments import RowSums, row_blocks
 from .._process.threads import check_n_jobs, single_threaded_blas
 from .._ridge import CrossFit, Link, cross_link, fit_link, ridge_regression
@@ -59,6 +60,8 @@ class Training:
         Whether the labels are classes, of which each row has one.
     order : ndarray of shape (n_labeled,), or None
         The numbers of the labelled rows in the order in which trees draw them.
+    groups : ndarray of shape (n_labeled,), or None
+        Rows of one group are predicted by trees that saw none of them.
     feature_weights : ndarray of shape (n_features,)
         Weights of the squared features.
     cross : CrossFit
@@ -71,6 +74,7 @@ class Training:
     known: np.ndarray | None
     single: bool
     order: RowOrder
+    groups: Groups
     feature_weights: np.ndarray
     cross: CrossFit
 
@@ -92,7 +96,8 @@ class Training:
     def settings(self, callback: Any) -> dict[str, Any]:
         """The arguments that growing any trees takes."""
         n_jobs = check_n_jobs(self.steps.estimator.n_jobs)
-        return {"random_state": self.seed, "order": self.order, "callback": callback, "n_jobs": n_jobs}
+        rows = {"order": self.order, "groups": self.groups}
+        return {"random_state": self.seed, "callback": callback, "n_jobs": n_jobs, **rows}
 
     @cached_property
     def forests(self) -> dict[str, tuple[Forest, np.ndarray]]:
@@ -327,7 +332,8 @@ def _fit_and_weigh(
     steps: Steps, rows: Any, labels: Labels, order: RowOrder, w: np.ndarray, chosen: CrossFit
 ) -> tuple[Trend, np.ndarray]:
     X, Y, known = labels.labeled_part(rows)
-    training = Training(steps, X, Y, known, labels.single, labels.labeled_order(order), w, chosen)
+    groups = labeled_groups(steps.groups, labels.labeled)
+    training = Training(steps, X, Y, known, labels.single, labels.labeled_order(order), groups, w, chosen)
     pairs = {}
     # The last one first: boosted trees take the most memory, while there are no arrays of forests.
     for kind in reversed(LEARNERS):

@@ -10,6 +10,7 @@ from .. import _thresholds as thresholds
 from .._checks.arguments import Metric, Threshold, check_count, check_real, refuse_weights
 from .._checks.labels import Labels
 from .._checks.verdicts import enter_verdicts
+from .._group_folds import check_groups
 from .._ridge import RIDGE_GRID
 from ._callbacks import steps_of_fit
 from ._classifier import NeighborClassifier, shares
@@ -313,6 +314,7 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         alpha: Any = None,
         labeled: Any = None,
         verdicts: Any = None,
+        groups: Any = None,
         **unknown: Any,
     ) -> Self:
         """Learn the embedding, the trend, its propagated errors and the thresholds.
@@ -338,6 +340,11 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
             What people decided who checked entries of y: 1 or 0, and -1, -2 or NaN where nobody decided (for 1-D y: a
             class, or -1). They replace the given labels, and neighbours do not change them. Pass the y from before all
             corrections: it shows how often mistakes are made, which takes a second fit.
+        groups : array-like of shape (n_samples,), default=None
+            Group of each row, such as the patient of each visit, in any values; None: every row by itself. Rows of one
+            group stay in one fold, as in scikit-learn's GroupKFold: out of fold, their trend comes from the rows of
+            other groups, and so do their neighbours' errors. Without groups, scores of a row whose patient has other
+            rows are too good, and thresholds too high for new patients.
         **unknown
             Anything else is refused, such as ``sample_weight``, whose place ``alpha`` takes.
 
@@ -369,6 +376,7 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         grids = {"shrinkage": shrinkage_grid(self.shrinkage), "ridge": self.ridge, "random_state": self.random_state}
         with steps_of_fit(self, X, y) as steps:
             rows, observed = steps.read(X, y, labeled, "votes")
+            steps = replace(steps, groups=check_groups(steps.in_memory(groups), len(observed.Y)))
             first, *with_verdicts = self._training_passes(steps, observed, alpha, verdicts)
             result = fit_pass(steps, rows, *first, graph, grids)
             scored = [thresholds.Scored(result.labels, result.residuals.scores)]

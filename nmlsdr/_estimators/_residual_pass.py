@@ -4,11 +4,14 @@ A pass is a function of rows, labels and alphas, and returns a value; `ResidualP
 if there are verdicts, and sets all attributes at its end.
 """
 
+import warnings
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._checks.labels import Labels
+from .._group_folds import labeled_groups
 from .._moments import fill_rows
 from .._process.threads import check_n_jobs, single_threaded_blas
 from .._projections.directions import Directions
@@ -20,7 +23,7 @@ from ._learners import Trend, fit_trend, share_of_errors
 from ._prepared import rounded
 from ._projection import project
 from ._shrinkage import directions_of_labels, shrink_by_cross_validation
-from ._steps import Steps
+from ._steps import Steps, Trust
 
 RESIDUAL_GRAPHS = "embedding", "ridge scores"  # over whose graphs residuals are propagated
 
@@ -98,13 +101,15 @@ def fit_pass(steps: Steps, rows: Any, labels: Labels, alpha: Any, graph: Any, gr
         directions = directions_of_labels(steps, rows, X_scaled, w, propagation.F, labels, "auto")
     del X_scaled, W  # the first may be a copy of the rows
     trend, out_of_sample, by_ridge = fit_trend(steps, rows, labels, order, w, strengths, directions.mean)
+    folds = None if labeled_groups(steps.groups, labels.labeled) is None else strengths.folds
     del strengths
     flip_rate, forget_rate = steps.estimator._estimate_rates(out_of_sample, labels)
     Z, Z_step = rounded(embed(steps, rows, directions.components, directions.mean))
     P, P_step = rounded(by_ridge)
     del by_ridge
     n_neighbors = searched["n_neighbors_"]
-    errors, scores, transformers = propagate_residuals(steps, labels, out_of_sample, (Z, P), order, n_neighbors, alpha)
+    graphs = (Z, P), order, n_neighbors
+    errors, scores, transformers = propagate_residuals(steps, labels, out_of_sample, *graphs, alpha, folds)
     residuals = Residuals(Z, P, np.array([Z_step, P_step]), errors, scores, transformers)
     return Pass(labels, flip_rate, forget_rate, trend, w, propagation, directions, n_neighbors, residuals, order)
 
@@ -117,10 +122,12 @@ def propagate_residuals(
     order: RowOrder,
     n_neighbors: int,
     alpha: Any,
+    folds: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray, list[Any]]:
     """Propagate the errors of the trend over the graph of each of ``graph_rows``.
 
     Returns E (2, n_samples, n_labels), the scores V (n_labeled, n_labels), and the transformers of the two searches.
+    With groups, ``folds`` has the fold of each labelled row, and V has errors that come from the other folds alone.
     """
     n_jobs = steps.estimator.n_jobs
     E = np.zeros((len(graph_rows), *labels.Y.shape))
@@ -137,12 +144,43 @@ def propagate_residuals(
             W = union_graph(neighbors.indices)
             transformers.append(neighbors.transformer)
             del neighbors
+        T = labels.labeled_rows(transition_of_graph(W, n_jobs=n_jobs))
+        if folds is not None:
+            with steps.task(f"propagation of the residuals of other folds in the {name}"):
+                for rows_of_fold, hidden in _hidden_rows(folds, labels):
+                    E_others = _errors_without(hidden, W, E[-1], trust, steps)
+                    scores[rows_of_fold] += share * (T[rows_of_fold] @ E_others)
         with steps.task(f"propagation of residuals in the {name}", "sweep", None) as swept:
             system = System(W, E[-1], *trust, check_n_jobs(n_jobs), clip=False)
             propagate_signed(system, steps.goal(swept), out)
             del system
-        _add_neighbor_means(scores, share, labels.labeled_rows(transition_of_graph(W, n_jobs=n_jobs)), out, n_jobs)
+        if folds is None:
+            _add_neighbor_means(scores, share, T, out, n_jobs)
     return E, scores, transformers
+
+
+def _hidden_rows(folds: np.ndarray, labels: Labels) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """The rows of each fold: their numbers among the labelled rows, and as a mask of all rows."""
+    labeled = np.flatnonzero(labels.labeled)
+    for fold in range(folds.max() + 1):
+        tested = np.flatnonzero(folds == fold)
+        hidden = np.zeros(len(labels.Y), dtype=bool)
+        hidden[labeled[tested]] = True
+        yield tested, hidden
+
+
+def _errors_without(hidden: np.ndarray, W: Any, R: np.ndarray, trust: Trust, steps: Steps) -> np.ndarray:
+    """The propagated errors if the hidden rows are unlabelled."""
+    alpha, known = (np.array(values) for values in trust)
+    alpha[hidden] = steps.estimator.alpha_unlabeled
+    known[hidden] = False
+    R = R.copy()
+    R[hidden] = 0.0
+    with warnings.catch_warnings():
+        # of rows that only hidden ones reach; the warning on the labels themselves is that of the whole propagation
+        warnings.filterwarnings("ignore", ".* in components of the graph without a", UserWarning)
+        system = System(W, R, alpha, known, check_n_jobs(steps.estimator.n_jobs), clip=False)
+        return np.asarray(propagate_signed(system, steps.goal(None)).F)
 
 
 def _add_neighbor_means(scores: np.ndarray, share: float, T: Any, E: np.ndarray, n_jobs: int | None) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from .._checks.arguments import check_real
 from .._checks.labels import Labels
 from .._errors import level_outside
+from .._group_folds import labeled_groups
 from .._moments import RowSums
 from .._projections.directions import Directions
 from .._ridge import SHRINKAGE_GRID, CrossFit, cross_fit
@@ -31,7 +32,7 @@ def shrinkage_grid(shrinkage: Any) -> tuple[float, ...]:
 def choose_strengths(rows: Any, labels: Labels, steps: Steps, order: RowOrder, **grids: Any) -> CrossFit:
     """Choose by cross-validation on the labelled rows, from what `cross_fit` takes; folds are drawn in ``order``."""
     labeled = labels.labeled_part(rows)
-    grids["order"] = labels.labeled_order(order)
+    grids |= {"order": labels.labeled_order(order), "groups": labeled_groups(steps.groups, labels.labeled)}
     with steps.task("cross-validation", "fold", N_SPLITS) as fold_done:
         grids |= {"n_splits": N_SPLITS, "n_jobs": steps.estimator.n_jobs}
         return cross_fit(labeled.rows, labeled.Y, known=labeled.known, callback=fold_done, **grids)

@@ -17,6 +17,7 @@ from .._checks import labels as label_rule
 from .._checks.arguments import Metric, PropagationSolver
 from .._checks.labels import Labels, Takes
 from .._errors import InputError, level_outside
+from .._group_folds import Groups
 from .._moments import RowSums
 from .._process.threads import check_n_jobs
 from .._row_order import RowOrder, as_given, in_order
@@ -92,6 +93,7 @@ class Steps:
 
     estimator: BaseEstimator
     task: Task
+    groups: Groups = None  # of the rows, if the fit was given them
 
     @staticmethod
     def check_rows(X: Any, name: str) -> Any:

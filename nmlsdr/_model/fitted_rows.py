@@ -32,12 +32,15 @@ class Overlap(NamedTuple):
         Rows that are equal to a labelled row of the fit, and to an unlabelled one.
     is_chance : bool
         Whether as many labelled rows are equal by chance: rows of the fit are equal to each other as often.
+    by_group : bool
+        Whether ids name groups of rows: several rows of the fit had one id.
     """
 
     by_id: bool
     labeled: NDArray[np.bool_]
     unlabeled: NDArray[np.bool_]
     is_chance: bool
+    by_group: bool = False
 
 
 def fitted_rows(X: Any, labeled: NDArray[np.bool_], ids: Sequence[str] | None = None) -> dict[str, Any]:
@@ -75,7 +78,8 @@ def find_overlap(X: Any, fitted: dict[str, Any], ids: Sequence[str] | None = Non
     if ids is not None and ID_KEYS[0] in fitted:
         hashes = _hashes_of_texts(ids, fitted["salt"])
         labeled, unlabeled = (np.isin(hashes, fitted[key]) for key in ID_KEYS)
-        return Overlap(True, labeled, unlabeled, is_chance=False)
+        names = np.concatenate([fitted[key] for key in ID_KEYS])
+        return Overlap(True, labeled, unlabeled, is_chance=False, by_group=len(np.unique(names)) < len(names))
     hashes = _hashes(X, fitted["salt"])
     labeled, unlabeled = (np.isin(hashes, fitted[key]) for key in KEYS)
     _, counts = np.unique(fitted[KEYS[0]], return_counts=True)

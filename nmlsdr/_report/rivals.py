@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import KFold
+from sklearn.model_selection import GroupKFold, KFold
 
 from .._checks.labels import check_labels
+from .._group_folds import labeled_groups
 from .._process.threads import check_n_jobs, single_threaded_blas
 from .._thresholds import known_shares, labels_flip_rate, learned_cutoffs
 from ..forest import KINDS, grow_forests, score_by_forests
@@ -51,17 +52,25 @@ def logistic(X: Any, Y: NDArray[Any], queries: Any, strength: float = 0.01, **se
     return scores
 
 
+def _folds(n_rows: int, splits: int, groups: Any) -> Any:
+    """The training and test rows of each fold."""
+    n_groups = 1 if groups is None else len(np.unique(groups))
+    if n_groups == 1:
+        return KFold(min(splits, n_rows), shuffle=True, random_state=0).split(np.zeros(n_rows))
+    return GroupKFold(min(splits, n_groups), shuffle=True, random_state=0).split(np.zeros(n_rows), groups=groups)
+
+
 def logistic_out_of_fold(
-    X: Any, Y: NDArray[Any], strength: float = 0.01, *, splits: int = SPLITS, **settings: Any
+    X: Any, Y: NDArray[Any], strength: float = 0.01, *, splits: int = SPLITS, groups: Any = None, **settings: Any
 ) -> NDArray[Any]:
-    """Probabilities (n, C) of each row by logistic regressions on the rows of the other folds."""
+    """Probabilities (n, C) of each row by logistic regressions on the rows of the other folds; groups stay together."""
     scores = np.empty(Y.shape)
-    for train, test in KFold(min(splits, len(Y)), shuffle=True, random_state=0).split(Y):
+    for train, test in _folds(len(Y), splits, groups):
         scores[test] = logistic(X[train], Y[train], X[test], strength, **settings)
     return scores
 
 
-def choose_strength(X: Any, Y: NDArray[Any], *, splits: int = SPLITS, **settings: Any) -> float:
+def choose_strength(X: Any, Y: NDArray[Any], *, splits: int = SPLITS, groups: Any = None, **settings: Any) -> float:
     """Choose one C for all labels, by the smallest unexplained share of the labels' variance out of fold.
 
     ResidualPropagation chooses its two strengths by the same criterion.
@@ -73,7 +82,7 @@ def choose_strength(X: Any, Y: NDArray[Any], *, splits: int = SPLITS, **settings
     spread = ((Y - known_shares(Y, known)) ** 2 * known).sum(axis=0)[varies]
 
     def error(strength: float) -> float:
-        scores = logistic_out_of_fold(X, Y, strength, splits=splits, **settings)
+        scores = logistic_out_of_fold(X, Y, strength, splits=splits, groups=groups, **settings)
         return float((((Y - scores) ** 2 * known).sum(axis=0)[varies] / spread).mean())
 
     return min(STRENGTHS, key=error)
@@ -92,11 +101,11 @@ class _Rival(ClassifierMixin, BaseEstimator):
     _learn: Callable[..., float]
     predict_proba: Callable[..., NDArray[np.float64]]
 
-    def fit(self, X: Any, y: NDArray[Any]) -> Any:
-        """Keep the labelled rows, and learn from them."""
+    def fit(self, X: Any, y: NDArray[Any], groups: Any = None) -> Any:
+        """Keep the labelled rows, and learn from them; rows of one group stay together in its own folds."""
         rows = np.flatnonzero((y != -1).any(axis=1))
         with single_threaded_blas():  # its products are too small for threads
-            self.cutoff_ = self._learn(X[rows], np.asarray(y)[rows])
+            self.cutoff_ = self._learn(X[rows], np.asarray(y)[rows], labeled_groups(groups, (y != -1).any(axis=1)))
         return self
 
     def predict(self, X: Any) -> NDArray[np.bool_]:
@@ -111,13 +120,14 @@ class _Rival(ClassifierMixin, BaseEstimator):
 class TunedLogistic(_Rival):
     """One logistic regression for each label; C is tuned on at most 1000 rows and the 20 most frequent labels."""
 
-    def _learn(self, X: Any, Y: NDArray[Any]) -> float:
+    def _learn(self, X: Any, Y: NDArray[Any], groups: Any) -> float:
         self.X_ = X
         self.y_ = Y
         tuning_rows = np.random.default_rng(0).permutation(len(Y))[:TUNING_ROWS]
         common = np.argsort(-(Y == 1).sum(axis=0), kind="stable")[:TUNING_LABELS]
-        self.strength_ = choose_strength(X[tuning_rows], Y[tuning_rows][:, common], splits=TUNING_SPLITS)
-        held_out = logistic_out_of_fold(X[tuning_rows], Y[tuning_rows], self.strength_, splits=TUNING_SPLITS)
+        folds: Any = {"splits": TUNING_SPLITS, "groups": None if groups is None else groups[tuning_rows]}
+        self.strength_ = choose_strength(X[tuning_rows], Y[tuning_rows][:, common], **folds)
+        held_out = logistic_out_of_fold(X[tuning_rows], Y[tuning_rows], self.strength_, **folds)
         self.held_out_ = tuning_rows, held_out
         return f1_cutoff_of(held_out, Y[tuning_rows])
 
@@ -134,7 +144,7 @@ class Forest(_Rival):
         self.n_estimators = n_estimators
         self.n_jobs = n_jobs
 
-    def _learn(self, X: Any, Y: NDArray[Any]) -> float:
+    def _learn(self, X: Any, Y: NDArray[Any], groups: Any) -> float:
         known = Y != -1
         self.forests_, (scores,), left_out = grow_forests(
             X,
@@ -143,6 +153,7 @@ class Forest(_Rival):
             n_estimators=self.n_estimators,
             random_state=0,
             n_jobs=check_n_jobs(self.n_jobs),
+            groups=groups,
         )
         return f1_cutoff_of(scores[left_out], Y[left_out]) if left_out.any() else 0.5
 

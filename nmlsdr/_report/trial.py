@@ -35,8 +35,8 @@ CURVE_SHARES = (0.25, 0.5, 1.0)  # of the labelled training rows
 class OnWholeRows(MLkNN):
     """ML-kNN on the rows whose labels are all known; it cannot use the others."""
 
-    def fit(self, X: Any, y: NDArray[Any], **arguments: Any) -> Self:
-        """Fit on them."""
+    def fit(self, X: Any, y: NDArray[Any], groups: Any = None, **arguments: Any) -> Self:
+        """Fit on them; its threshold is learned from all other rows, those of the row's group too."""
         return super().fit(X, np.where((y == -1).any(axis=1, keepdims=True), -1, y), **arguments)
 
 
@@ -84,7 +84,7 @@ def rivals(method: Any, y: NDArray[Any], n_folds: int) -> dict[str, tuple[str, A
 
 
 def fit_and_score(
-    estimator: Any, X: Any, y: NDArray[Any], far: Any, truth: NDArray[Any]
+    estimator: Any, X: Any, y: NDArray[Any], far: Any, truth: NDArray[Any], groups: NDArray[Any] | None = None
 ) -> tuple[Any, NDArray[Any], dict[str, float]]:
     """Fit a clone of one of these methods; return it, its scores of other rows, and the measures of its predictions.
 
@@ -93,7 +93,7 @@ def fit_and_score(
     defined is NaN.
     """
     with warnings.catch_warnings(action="ignore"):
-        model = clone(estimator).fit(X, y)
+        model = clone(estimator).fit(X, y) if groups is None else clone(estimator).fit(X, y, groups=groups)
         scores = rank_scores(model, far)
         return model, scores, score_table(truth, scores, predictions=model._decide(scores))
 
@@ -109,7 +109,7 @@ class Labelled(NamedTuple):
     y : ndarray (n, C)
         0, 1, and -1 for unknown entries.
     groups : ndarray (n,) or None, default=None
-        Rows of one group stay in one fold. None: every row is on its own.
+        Rows of one group stay in one fold, and so they do within the fits. None: every row is on its own.
     show : callable, default: nothing
         Called with a text for each fit.
     """
@@ -125,6 +125,10 @@ class Labelled(NamedTuple):
         """Number of labelled rows, or of groups that have one."""
         labeled = (self.y != -1).any(axis=1)
         return int(labeled.sum()) if self.groups is None else len(np.unique(self.groups[labeled]))
+
+    def groups_of(self, rows: NDArray[np.intp]) -> NDArray[Any] | None:
+        """The groups of some rows, if there are groups."""
+        return None if self.groups is None else self.groups[rows]
 
     def folds(self, n_folds: int) -> Iterator[tuple[Any, ...]]:
         """Yield the training and test rows of each fold, by number and as features scaled by the training rows."""
@@ -223,7 +227,7 @@ def _cross_validate(methods: dict[str, tuple[str, Any]], data: Labelled, n_folds
     for number, (train, test, near, far) in enumerate(data.folds(n_folds), start=1):
         for name, (_, estimator) in methods.items():
             data.show(f"cross-validate: fold {number} of {n_folds}, {name}")
-            model, test_scores, measures = fit_and_score(estimator, near, y[train], far, y[test])
+            model, test_scores, measures = fit_and_score(estimator, near, y[train], far, y[test], data.groups_of(train))
             tables[name].append(measures)
             aucs[name].append(mean_auc(y[test], test_scores))
             if name == ours:
@@ -266,7 +270,7 @@ def learning_curve(method: Any, data: Labelled, *, informative: bool) -> Facts |
             data.show(f"learning curve: fold {fold + 1} of {CURVE_FOLDS}, {share:.0%} of the labels")
             fewer = y[train].copy()
             fewer[order[round(share * len(order)) :]] = -1
-            *_, measures = fit_and_score(small, near, fewer, far, y[test])
+            *_, measures = fit_and_score(small, near, fewer, far, y[test], data.groups_of(train))
             f1[fold, place] = measures["MiF1"]
     if not np.isfinite(f1).all():
         return None

@@ -30,6 +30,7 @@ from scipy.linalg import blas
 from .._checks.arguments import check_count, check_real, check_row_weights
 from .._checks.labels import some_unknown
 from .._errors import InputError
+from .._group_folds import Groups, group_folds
 from .._moments import LabelSet, RowSums, centred_over_known, label_sets
 from .._process.threads import check_n_jobs, in_threads, single_threaded_blas, worthwhile_threads
 from ..projection import kappa_of_sets, shrunken_weights
@@ -109,6 +110,7 @@ def cross_fit(
     n_splits: int = 5,
     random_state: Any = 0,
     order: np.ndarray | None = None,
+    groups: Groups = None,
     known: Any = None,
     callback: _Callback = None,
     n_jobs: int | None = 1,
@@ -140,6 +142,8 @@ def cross_fit(
         Seed of the folds.
     order : ndarray of shape (n_samples,), default=None
         Row numbers in the order in which folds are drawn; None: as they stand.
+    groups : ndarray of shape (n_samples,), default=None
+        Rows of one group stay in one fold (`group_folds`, of the rows in the order ``order[permutation]``).
     known : array of shape (n_samples, n_labels), bool, default=None
         The entries of Y that are known, None: all.  Each label is then fitted and compared on its known rows, with
         b and c in common; rows without a known entry may as well be left out.
@@ -198,8 +202,11 @@ def cross_fit(
         return CrossFit(grid_b[0], grid_c[0], Y.copy(), errors, np.zeros(1, dtype=np.intp))
     permutation = permutation_of(random_state, n_samples)
     order = np.arange(n_samples) if order is None else order
-    folds = np.empty(n_samples, dtype=np.intp)
-    folds[order] = permutation % min(n_splits, n_samples)
+    if groups is None:
+        folds = np.empty(n_samples, dtype=np.intp)
+        folds[order] = permutation % min(n_splits, n_samples)
+    else:
+        folds = group_folds(groups, n_splits, order[permutation])
     mask = some_unknown(known, Y)
     largest = regression.LARGEST_GRAM
     if mask is not None or X.shape[1] > min(largest, n_samples // 2):

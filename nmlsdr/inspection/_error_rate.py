@@ -6,7 +6,7 @@ from typing import NamedTuple
 from .._checks.words import UNCLEAR, VERDICTS, fold
 from .._errors import plural
 from ..tables import Form
-from ._verdicts import OPEN, read_lines
+from ._verdicts import OPEN, SUGGESTED_FOR, read_lines
 
 _NORMAL = 1.959963984540054  # quantile of the standard normal distribution for an interval of 95 %
 
@@ -67,7 +67,7 @@ def read_error_rate(path: str, form: Form) -> ErrorRate | None:
     wrong = Counter[int]()
     for _, cells in lines:
         line = {name: fold(cell) for name, cell in zip(header, cells, strict=False)}
-        label = {"add": 0, "remove": 1}.get(line.get("suggest", ""))
+        label = SUGGESTED_FOR.get(line.get("suggest", ""))
         verdict = line.get("verdict", "")
         if line.get("kind") != "random" or label is None or verdict in OPEN:
             continue

@@ -28,6 +28,7 @@ from ._rows import check_rows, places_of
 OWN_COLUMNS = ("row", "label", "score", "suggest", "kind", "rank", "audit", "check", "verdict")
 
 OPEN = ("", "?")
+SUGGESTED_FOR = {"add": 0, "remove": 1}  #: the given label beside which the list suggests this
 VERDICTS = (
     "1, yes or add (the label belongs there), 0, no or remove (it does not), keep (as given), unclear (it cannot be "
     "told), or nothing yet"
@@ -255,7 +256,7 @@ class _VerdictLines:
         except LookupError as reason:
             self.unplaced.append(f"{where}: {reason}")
             return
-        value = self._value(word, self._label_before(line, i, c), where)
+        value = value_of_verdict(word, self._label_before(line, i, c), where)
         if verdicts[i, c] not in (-1, value):
             raise InputError(f"{where}: a second and different verdict on row {i}, {label!r}; delete one of the lines.")
         verdicts[i, c] = value
@@ -263,18 +264,9 @@ class _VerdictLines:
     def _label_before(self, line: Mapping[str, str], i: int, c: int) -> int:
         """The given label when the list was made, as its suggestion shows; counts those that changed."""
         label = self.annotations[i, c]
-        before = {"add": 0, "remove": 1}.get(line.get("suggest", "").strip().lower(), label)
+        before = SUGGESTED_FOR.get(line.get("suggest", "").strip().lower(), label)
         self.n_corrected += bool(before != label != -1)
         return int(before)
-
-    def _value(self, word: str, before: int, where: str) -> int:
-        """What a word decides: 1, 0, or -2 if it cannot be told."""
-        keeps = word.lower() == "keep"
-        value = before if keeps else VERDICT_WORDS.get(fold(word), -1)
-        if value not in (0, 1, UNCLEAR):
-            problem = "keeps a 0 or 1, and y has none here" if keeps else "is not a verdict"
-            raise InputError(f"{where}: {word!r} {problem}; give {VERDICTS}.")
-        return value
 
     def refuse_unplaced(self, n_lines: int) -> None:
         """Raise for verdicts that mean no row of the table, or several."""
@@ -294,6 +286,16 @@ class _VerdictLines:
                 "from before, which show how often label errors occur"
             )
         return notes
+
+
+def value_of_verdict(word: str, before: int, where: str) -> int:
+    """What a word decides: 1, 0, or -2 if it cannot be told; ``before`` is the given label, which "keep" keeps."""
+    keeps = word.lower() == "keep"
+    value = before if keeps else VERDICT_WORDS.get(fold(word), -1)
+    if value not in (0, 1, UNCLEAR):
+        problem = "keeps a 0 or 1, and none is given here" if keeps else "is not a verdict"
+        raise InputError(f"{where}: {word!r} {problem}; give {VERDICTS}.")
+    return value
 
 
 def find_row(line: Mapping[str, str], places: Places, n_unknown: dict[str, int]) -> int:

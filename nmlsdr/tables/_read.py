@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
-from .._checks.words import names_rows
+from .._checks.words import names_group, names_rows
 from .._errors import plural, shorten, some_of
 from . import _label_lists, _labels
 from ._columns import Cells, Numbers, Table, Texts, tally
@@ -30,6 +30,7 @@ from ._svmlight import read_svmlight
 
 # Of a column that may be an id whose texts repeat: texts, rows of one text, and what is looked at.
 LEAST_GROUPS = 20
+LEAST_NAMED = 10  # of a column whose name says that it is one
 ROWS_OF_ONE = 20
 MOST_ROWS = 20_000
 
@@ -257,10 +258,9 @@ def _encode_fit(
     if table.label_names:
         n_rows = (table.target == 1).sum(axis=0).tolist()
         table.notes = [*table.notes, *_labels.similar_names(dict(zip(table.label_names, n_rows, strict=True)))]
-    if split.id is None and plan.identifier is None:
+    if split.id is None:
         table.notes = [*table.notes, *repeating_id(columns)]
-    elif split.id is None and plan.identifier is not None:
-        table.ids = columns[plan.identifier].all()
+        table.ids = None if plan.identifier is None else columns[plan.identifier].all()
     table.groups = _groups(table.ids, deciding.row_numbers)
     in_order = sorted(plan.columns, key=lambda column: split.all_names.index(column.name))
     plan = dataclasses.replace(plan, columns=tuple(in_order), encoding=contents.encoding or "")
@@ -351,9 +351,9 @@ def _read_arrays(path: Path_, reader: Any, roles: Roles, form: Form, labels: Lab
 def repeating_id(columns: Mapping[str, Cells]) -> list[str]:
     """Return a note if a column seems to name what several rows are about, such as the patient of each visit.
 
-    It has the name of an identifier or stands first, and has up to 20 rows for each of its texts. At least two other
-    columns, such as sex and birthday, are always the same in rows with the same text, where chance would make them
-    differ often.
+    Either its name has a word such as patient or id, and it has up to half as many texts as rows. Or it has the name of
+    an identifier or stands first, has up to 20 rows for each of its texts, and at least two other columns, such as sex
+    and birthday, are always the same in rows with the same text, where chance would make them differ often.
     """
     codes: dict[str, NDArray[Any]] = {}
     for name, cells in columns.items():
@@ -361,25 +361,40 @@ def repeating_id(columns: Mapping[str, Cells]) -> list[str]:
             codes[name] = cells.codes[:MOST_ROWS]
         elif isinstance(cells, Numbers) and not cells.n_broken:
             codes[name] = np.unique(cells.values[:MOST_ROWS], return_inverse=True)[1]
+    advice = "add --id {}, so that its rows stay together in cross-validation, and that it is no feature"
     for name, keys in codes.items():
-        _, first, groups = np.unique(keys, return_index=True, return_inverse=True)
-        n_texts = len(first)
-        n_rows = len(keys)
-        repeats = max(LEAST_GROUPS, n_rows / ROWS_OF_ONE) <= n_texts <= n_rows - LEAST_GROUPS
-        if not repeats or not (names_rows(name) or name == next(iter(columns))):
-            continue
-        same = []
-        for column, values in codes.items():
-            counts = np.bincount(values)
-            n_changes = (n_rows - n_texts) * (1 - ((counts / n_rows) ** 2).sum())  # by chance
-            is_same = (values == values[first][groups]).all()
-            if is_same and (counts > 0).sum() != n_texts and n_changes >= LEAST_GROUPS:
-                same.append(repr(shorten(column, 30)))
+        same = _depend_on(name, keys, codes)
         if len(same) >= 2:
+            n_texts = len(np.unique(keys))
             fact = f"rows with the same {shorten(name, 30)!r} ({n_texts} different) also have the same"
-            advice = f"add --id {shlex.quote(name)}, so that cross-validation keeps its rows together"
-            return [f"{fact} {same[0]} and {same[1]}; if it is an id, such as that of a patient, {advice}"]
+            condition = "if it is an id, such as that of a patient"
+            return [f"{fact} {same[0]} and {same[1]}; {condition}, {advice.format(shlex.quote(name))}"]
+    for name, keys in codes.items():
+        n_rows = len(keys)
+        n_texts = len(np.unique(keys))
+        if names_group(name) and LEAST_NAMED <= n_texts <= n_rows / 2:
+            fact = f"the column {shorten(name, 30)!r} has {n_texts} different cells in {n_rows} rows"
+            condition = "if it names whom several rows are about, such as a patient"
+            return [f"{fact}; {condition}, {advice.format(shlex.quote(name))}"]
     return []
+
+
+def _depend_on(name: str, keys: NDArray[Any], codes: Mapping[str, NDArray[Any]]) -> list[str]:
+    """The columns that are always the same in rows with the same text of a column; none if it is no likely id."""
+    _, first, groups = np.unique(keys, return_index=True, return_inverse=True)
+    n_texts = len(first)
+    n_rows = len(keys)
+    repeats = max(LEAST_GROUPS, n_rows / ROWS_OF_ONE) <= n_texts <= n_rows - LEAST_GROUPS
+    if not repeats or not (names_rows(name) or name == next(iter(codes))):
+        return []
+    same = []
+    for column, values in codes.items():
+        counts = np.bincount(values)
+        n_changes = (n_rows - n_texts) * (1 - ((counts / n_rows) ** 2).sum())  # by chance
+        is_same = (values == values[first][groups]).all()
+        if is_same and (counts > 0).sum() != n_texts and n_changes >= LEAST_GROUPS:
+            same.append(repr(shorten(column, 30)))
+    return same
 
 
 def _split(source: Any, roles: Roles, labels: LabelNames | None, plan: Plan | Choices | None) -> Split:

@@ -31,6 +31,7 @@ TESTS = {
     "_headers": "doors/test_headers_export.py",
     "_mlknn": "core/test_mlknn.py",
     "_model/": "doors/test_model_file.py doors/test_model_file_estimators.py doors/test_model_file_forged.py doors/test_model_file_preparing.py",
+    "_group_folds": "core/test_groups.py",
     "_row_order": "core/test_row_order.py",
     "_moments": "core/test_projection.py core/test_scatter.py core/test_ridge.py core/test_feature_weights.py core/test_masked_ridge.py",
     "_output": "doors/test_output.py",

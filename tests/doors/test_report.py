@@ -173,8 +173,9 @@ def test_rows_of_one_group_stay_in_one_fold(rng):
     seen = []
 
     class Sees(Knn):
-        def fit(self, X, y):
+        def fit(self, X, y, groups):
             super().fit(X, y)  # which forgets what an earlier fit set
+            assert np.array_equal(groups, X[:, 0])
             self.groups_ = set(X[(y != -1).any(axis=1), 0])
             return self
 

@@ -476,20 +476,44 @@ def test_an_id_that_repeats_is_proposed_where_other_columns_depend_on_it(run, tm
         [name, f"W{w}", "fm"[sex[i]], born[i], f"{x:.3f}", int(x > 0)]
         for i, w, x, name in zip(of, ward, rng.normal(size=240), names, strict=True)
     ]
-    write_csv(tmp_path / "t.csv", ["the patient", "ward", "sex", "born", "x", "y"], rows)
+    write_csv(tmp_path / "t.csv", ["the number", "ward", "sex", "born", "x", "y"], rows)
     found = run("plan", "t.csv", "--label-columns", "y")
-    assert "rows with the same 'the patient' (" in found.out
+    assert "rows with the same 'the number' (" in found.out
     assert "also have the same 'sex' and 'born'" in found.out
-    assert "add --id 'the patient', so that cross-validation keeps its rows together" in found.out
+    assert "add --id 'the number', so that its rows stay together in cross-validation" in found.out
     assert "1 label, 240 rows labelled; the label is 'y' (" in found.out
-    found = run("plan", "t.csv", "--label-columns", "y", "--id", "the patient")
-    assert "the id 'the patient' repeats (" in found.out
-    assert "keeps" not in found.out
+    found = run("plan", "t.csv", "--label-columns", "y", "--id", "the number")
+    assert "the id 'the number' repeats (" in found.out
+    assert "stay together in cross-validation, and that" not in found.out
     table = read_table(tmp_path / "t.csv", label_columns=["y"], plan=Choices())
-    assert any("--id 'the patient'" in note for note in table.notes)
-    for drop in (["sex"], ["the patient"]):  # one column that depends on another is a postal code and its town
+    assert any("--id 'the number'" in note for note in table.notes)
+    for drop in (["sex"], ["the number"]):  # one column that depends on another is a postal code and its town
         table = read_table(tmp_path / "t.csv", label_columns=["y"], drop=drop, plan=Choices())
         assert table.notes == []
+
+
+@pytest.mark.parametrize("name", ["patient", "Patient_ID", "Kunde", "id", "subjectId"])
+@pytest.mark.parametrize("kind", ["texts", "numbers"])
+def test_an_id_that_repeats_is_proposed_by_its_name(run, tmp_path, rng, name, kind):
+    """100 patients, 30 rows of each: as texts they would become 100 features, as numbers one that means nothing."""
+    of = rng.permutation(3000) // 30
+    cells = [f"P-{i:03}" if kind == "texts" else 4000 + i for i in of]
+    rows = [[f"{x:.3f}", cell, int(x > 0)] for x, cell in zip(rng.normal(size=3000), cells, strict=True)]
+    write_csv(tmp_path / "t.csv", ["crp", name, "y"], rows)
+    note = f"the column {name!r} has 100 different cells in 3000 rows; if it names whom several rows are about"
+    assert note in run("plan", "t.csv", "--label-columns", "y").out
+    found = run("plan", "t.csv", "--label-columns", "y", "--id", name)
+    assert "if it names" not in found.out
+    assert f"the id {name!r} repeats (100 different), and rows with one id stay together" in found.out
+    assert "the columns give 1 feature" in found.out
+
+
+@pytest.mark.parametrize(("name", "n_texts"), [("ward", 100), ("icd code", 100), ("patient", 9), ("patient", 151)])
+def test_an_id_is_not_proposed_by_other_names_or_for_few_or_many_texts(name, n_texts):
+    """9 texts are a category; of 151 in 300 rows most stand alone."""
+    values = np.arange(300) % n_texts
+    assert repeating_id({"x": Numbers(np.arange(300.0) % 7), name: Numbers(values.astype(float))}) == []
+    assert len(repeating_id({"x": Numbers(np.arange(300.0) % 7), "patient": Numbers(np.arange(300.0) % 150)})) == 1
 
 
 def test_predict_names_columns_that_lack_more_values_than_chance_explains(run, tmp_path, rng):
@@ -575,5 +599,5 @@ def test_an_id_is_not_proposed_if_a_column_differs_in_the_last_row_of_a_text(n_s
     ids = np.arange(200) // 4
     columns = {name: np.random.default_rng(j).integers(0, 5, 50)[ids] for j, name in enumerate(("sex", "ward"))}
     columns["ward"][200 - n_slips :] += 1
-    found = repeating_id({name: Numbers(values.astype(float)) for name, values in {"id": ids, **columns}.items()})
+    found = repeating_id({name: Numbers(values.astype(float)) for name, values in {"number": ids, **columns}.items()})
     assert len(found) == 1 - n_slips

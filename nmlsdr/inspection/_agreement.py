@@ -1,0 +1,129 @@
+"""How far two people agree who checked the same annotations: Cohen's kappa of their files of verdicts."""
+
+import os
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.metrics import cohen_kappa_score
+
+from .._checks.words import UNCLEAR
+from .._errors import InputError
+from ..tables import Form
+from ._verdicts import LARGEST, OPEN, SUGGESTED_FOR, read_lines, unescape_formula, value_of_verdict
+
+Annotation = tuple[str, ...]  # what names its row, and its label
+
+
+class Agreement(NamedTuple):
+    """Verdicts of two people on the same annotations.
+
+    Attributes
+    ----------
+    label : str
+        Empty for all labels together.
+    counts : ndarray of shape (2, 2), int
+        How many annotations the first person decided as no (0) or yes (1), by rows, and the second, by columns.
+    """
+
+    label: str
+    counts: np.ndarray
+
+    @property
+    def n(self) -> int:
+        """Annotations that both decided."""
+        return int(self.counts.sum())
+
+    @property
+    def n_agree(self) -> int:
+        """Annotations that both decided alike."""
+        return int(np.trace(self.counts))
+
+    @property
+    def kappa(self) -> float | None:
+        """Cohen's kappa, as `sklearn.metrics.cohen_kappa_score`; None if both gave one and the same verdict only."""
+        if not self.n or self.counts.max() == self.n:
+            return None if not self.n or self.n_agree else 0.0
+        first, second = np.repeat(np.indices((2, 2)).reshape(2, 4), self.counts.ravel(), axis=1)
+        return float(cohen_kappa_score(first, second))
+
+
+class Reviews(NamedTuple):
+    """What two files of verdicts say.
+
+    Attributes
+    ----------
+    n_decided, n_unclear : (int, int)
+        Of each file, verdicts of yes or no, and of unclear.
+    whole : Agreement
+        All labels together.
+    by_label : list of Agreement
+        For each label that both decided, by its name.
+    """
+
+    n_decided: tuple[int, int]
+    n_unclear: tuple[int, int]
+    whole: Agreement
+    by_label: list[Agreement]
+
+
+def compare_reviews(first: str | os.PathLike[str], second: str | os.PathLike[str], form: Form | None = None) -> Reviews:
+    """Compare the verdicts of two files on the annotations that both decided.
+
+    Parameters
+    ----------
+    first, second : path
+        Files as `read_verdicts` takes them: label and verdict, and the row by its check, its id, or its number.
+    form : Form, default=None
+        How the files are written.
+
+    Returns
+    -------
+    Reviews
+
+    Raises
+    ------
+    ValueError
+        If a file lacks a column, if the files name rows in different ways, if a word is no verdict, or if one file has
+        two different verdicts on an annotation.
+    """
+    form = form or Form(max_bytes=LARGEST)
+    files = [(os.fspath(path), *read_lines(os.fspath(path), form)) for path in (first, second)]
+    headers = [header for _, header, _ in files]
+    for path, header, _ in files:
+        for name in ("label", "verdict"):
+            if name not in header:
+                raise InputError(f"{path} lacks the column {name!r}; give files of verdicts as --reviewed takes them.")
+    names = [name for name in ("check", "id") if all(name in header for header in headers)]
+    names = names or [name for name in ("row",) if all(name in header for header in headers)]
+    if not names:
+        raise InputError(f"{first} and {second} have no column check, id or row in common, by which rows are found.")
+    verdicts = [_verdicts(path, header, lines, names) for path, header, lines in files]
+    counts: dict[str, np.ndarray] = {}
+    for annotation, value in verdicts[0].items():
+        other = verdicts[1].get(annotation, UNCLEAR)
+        if UNCLEAR not in (value, other):
+            counts.setdefault(annotation[-1], np.zeros((2, 2), dtype=int))[value, other] += 1
+    by_label = [Agreement(label, counts[label]) for label in sorted(counts)]
+    whole = Agreement("", sum(counts.values(), np.zeros((2, 2), dtype=int)))
+    unclear = [sum(value == UNCLEAR for value in each.values()) for each in verdicts]
+    decided = [len(each) - n for each, n in zip(verdicts, unclear, strict=True)]
+    return Reviews((decided[0], decided[1]), (unclear[0], unclear[1]), whole, by_label)
+
+
+def _verdicts(
+    path: str, header: list[str], lines: list[tuple[int, list[str]]], names: list[str]
+) -> dict[Annotation, int]:
+    """The verdict on each annotation of a file."""
+    verdicts: dict[Annotation, int] = {}
+    for number, cells in lines:
+        line = dict(zip(header, cells, strict=False))
+        word = line.get("verdict", "").strip()
+        if word.lower() in OPEN:
+            continue
+        where = f"{path}, line {number}"
+        before = SUGGESTED_FOR.get(line.get("suggest", "").strip().lower(), -1)
+        value = value_of_verdict(word, before, where)
+        annotation = tuple(unescape_formula(line[name]).strip() for name in (*names, "label"))
+        if verdicts.setdefault(annotation, value) != value:
+            raise InputError(f"{where}: a second and different verdict on one annotation; delete one of the lines.")
+    return verdicts

@@ -1,0 +1,98 @@
+"""nmlsdr agree: Cohen's kappa of two files of verdicts."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import cohen_kappa_score
+
+from nmlsdr.inspection._agreement import compare_reviews
+from tests.commands import assert_refused, ran, read_csv, write_csv
+
+HEADER = ["check", "label", "suggest", "verdict"]
+
+
+def test_kappa_is_that_of_scikit_learn_over_annotations_that_both_decided(run, tmp_path, rng):
+    first = rng.integers(0, 2, 60)
+    second = np.where(rng.random(60) < 0.8, first, 1 - first)
+    labels = np.where(np.arange(60) < 40, "flu", "cold")
+    lines = [[f"c{i}", labels[i], "", first[i]] for i in range(60)]
+    others = [[f"c{i}", labels[i], "", ["no", "yes"][second[i]]] for i in rng.permutation(60)]
+    lines += [["c60", "flu", "", "1"], ["c61", "flu", "", "unclear"], ["c62", "flu", "", ""]]
+    others += [["c60", "flu", "", "unclear"], ["c61", "flu", "", "1"], ["c62", "flu", "", "1"], ["c99", "flu", "", 0]]
+    write_csv(tmp_path / "a.csv", HEADER, lines)
+    write_csv(tmp_path / "b.csv", HEADER, others)
+    said = ran(run("agree", "a.csv", "b.csv")).out.splitlines()
+    assert said[0] == "a.csv: 61 verdicts of yes or no, 1 unclear."
+    assert said[1] == "b.csv: 63 verdicts of yes or no, 1 unclear."
+    n_agree = int((first == second).sum())
+    yes_no, no_yes = int((first > second).sum()), int((first < second).sum())
+    kappa = cohen_kappa_score(first, second)
+    assert said[2] == (
+        f"Of 60 annotations that both decided, {n_agree} agree ({n_agree / 60:.1%}; yes and no: {yes_no}, no and yes: "
+        f"{no_yes}). Cohen's kappa: {kappa:.3f}."
+    )
+    assert said[4].split() == ["label", "both", "agree", "yes/no", "no/yes", "kappa"]
+    for line, label in zip(said[5:], ("cold", "flu"), strict=True):
+        own = labels == label
+        name, n, _, _, _, kappa = line.split()
+        assert (name, int(n)) == (label, own.sum())
+        assert kappa == f"{cohen_kappa_score(first[own], second[own]):.3f}"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "said"),
+    [
+        ("1111", "1111", "4 agree (100.0%; yes and no: 0, no and yes: 0). Cohen's kappa: undefined"),
+        ("1111", "0000", "0 agree (0.0%; yes and no: 4, no and yes: 0). Cohen's kappa: 0.000."),
+        ("1100", "1100", "Cohen's kappa: 1.000."),
+        ("1100", "0011", "Cohen's kappa: -1.000."),
+        ("1100", "1010", "Cohen's kappa: 0.000."),
+        ("??11", "11??", "No annotation has a verdict of yes or no in both files."),
+    ],
+)
+def test_kappa_by_hand(run, tmp_path, first, second, said):
+    for name, verdicts in (("a.csv", first), ("b.csv", second)):
+        write_csv(tmp_path / name, HEADER, [[f"c{i}", "flu", "", verdict] for i, verdict in enumerate(verdicts)])
+    assert said in ran(run("agree", "a.csv", "b.csv")).out
+
+
+def test_keep_is_the_given_label_beside_which_the_list_suggests_a_change(tmp_path):
+    write_csv(tmp_path / "a.csv", HEADER, [["a", "flu", "add", "keep"], ["b", "flu", "remove", "keep"]])
+    write_csv(tmp_path / "b.csv", HEADER, [["a", "flu", "add", "0"], ["b", "flu", "remove", "0"]])
+    assert compare_reviews(tmp_path / "a.csv", tmp_path / "b.csv").whole.counts.tolist() == [[1, 0], [1, 0]]
+
+
+@pytest.mark.parametrize(
+    ("header", "lines", "words"),
+    [
+        (["check", "label"], [["a", "flu"]], ["b.csv lacks the column 'verdict'"]),
+        (["id", "label", "verdict"], [["a", "flu", "1"]], ["have no column check, id or row in common"]),
+        (["check", "label", "verdict"], [["a", "flu", "perhaps"]], ["b.csv, line 2", "'perhaps' is not a verdict"]),
+        (["check", "label", "verdict"], [["a", "flu", "keep"]], ["b.csv, line 2", "none is given here"]),
+        (["check", "label", "verdict"], [["a", "flu", "1"], ["a", "flu", "0"]], ["line 3", "a second and different"]),
+    ],
+)
+def test_files_that_are_no_verdicts_are_refused(run, tmp_path, header, lines, words):
+    write_csv(tmp_path / "a.csv", ["check", "label", "verdict"], [["a", "flu", "1"]])
+    write_csv(tmp_path / "b.csv", header, lines)
+    assert_refused(run("agree", "a.csv", "b.csv"), *words)
+
+
+def test_lists_of_one_review_are_compared_as_they_are(run, tmp_path, rng):
+    """Two people fill in the list that `nmlsdr review` writes, one of them by row number in a file of the own."""
+    X = rng.normal(size=(40, 3))
+    rows = [[*map("{:.3f}".format, x), int(x[0] > 0), int(x[1] > 0)] for x in X]
+    write_csv(tmp_path / "t.csv", ["a", "b", "c", "y", "z"], rows)
+    ran(run("review", "t.csv", "--label-columns", "y,z", "--out", "list.csv"))
+    names, lines = read_csv(tmp_path / "list.csv")
+    for name, verdicts in (("first.csv", "11001100"), ("second.csv", "11001010")):
+        for line, verdict in zip(lines, verdicts, strict=False):
+            line[names.index("verdict")] = verdict
+        write_csv(tmp_path / name, names, lines)
+    said = ran(run("agree", "first.csv", "second.csv")).out
+    assert "Of 8 annotations that both decided, 6 agree (75.0%" in said
+    short = [
+        ["row", "label", "verdict"],
+        *([line[names.index(name)] for name in ("row", "label", "verdict")] for line in lines),
+    ]
+    write_csv(tmp_path / "third.csv", short[0], short[1:])
+    assert "8 agree (100.0%" in ran(run("agree", "second.csv", "third.csv")).out

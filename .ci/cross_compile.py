@@ -125,9 +125,9 @@ def main() -> int:
         with ThreadPoolExecutor(2) as pool:
             results = list(pool.map(lambda job: compile_one(*job), jobs))
         same = compare_levels(folder) if sys.platform == "linux" else True
-    failed = [(what, text) for what, code, text in results if code]
-    for what, text in failed:
-        print(f"== {what}\n{text[:3000]}")
+    failed = [(name, text) for name, code, text in results if code]
+    for name, text in failed:
+        print(f"== {name}\n{text[:3000]}")
     warned = sum("warning:" in text for _, _, text in results)
     print(f"{len(results) - len(failed)} of {len(results)} compiled for {len(TARGETS)} targets, {warned} with warnings")
     return bool(failed) or not same

@@ -61,14 +61,18 @@ class Collected:
 
 def collect(path: str, *arguments: str) -> None:
     """Write what there is; ``arguments`` go to pytest."""
-    found = Collected()
+    collected = Collected()
     text = io.StringIO()
     with contextlib.redirect_stdout(text):
-        status = pytest.main(["--collect-only", "-q", "-m", "", "-p", "no:cacheprovider", *arguments], plugins=[found])
+        status = pytest.main(
+            ["--collect-only", "-q", "-m", "", "-p", "no:cacheprovider", *arguments], plugins=[collected]
+        )
     if status not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
         sys.exit(text.getvalue()[-4000:])
-    Path(path).write_text(json.dumps([found.ids, found.skipped_files, sorted(found.needs_shared)]), encoding="utf-8")
-    print(f"{len(found.ids)} tests")
+    Path(path).write_text(
+        json.dumps([collected.ids, collected.skipped_files, sorted(collected.needs_shared)]), encoding="utf-8"
+    )
+    print(f"{len(collected.ids)} tests")
 
 
 def compare(path: str, executed: str) -> None:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 readme = (Path(__file__).resolve().parent.parent / "README.md").read_text(encoding="utf-8")
 for block in re.findall(r"```(?:sh|bash)\n(.*?)```", readme, re.DOTALL):
-    first, _, rest = block.partition("\n")
+    first, _, command = block.partition("\n")
     if first.strip() == f"# {sys.argv[1]}":
-        print(rest.strip())
+        print(command.strip())
         break
 else:
     sys.exit(f"README.md has no shell block that begins with '# {sys.argv[1]}'")

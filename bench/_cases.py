@@ -106,8 +106,8 @@ def queries(n: int, q: int, D: int, k: int, dtype: str) -> Work:
     from nmlsdr.graph import kneighbors
 
     X = rows(n, D, dtype)
-    asked = rows(q, D, dtype, seed=7)
-    return Work(lambda threads: kneighbors(X, k, queries=asked, n_jobs=threads), 2.0 * n * q * D, "sgemm_gflops")
+    Q = rows(q, D, dtype, seed=7)
+    return Work(lambda threads: kneighbors(X, k, queries=Q, n_jobs=threads), 2.0 * n * q * D, "sgemm_gflops")
 
 
 def symmetrise(n: int, k: int) -> Work:
@@ -303,14 +303,14 @@ def sizes(*values: Any, **fixed: Any) -> list[dict[str, Any]]:
 
 
 def fit_case(name: str, *, call: str = "fit", n: int = 2000, **parameters: Any) -> Case:
-    given = {"name": name, "call": call, **parameters}
+    settings = {"name": name, "call": call, **parameters}
     return Case(
         "estimator",
         estimator,
-        sizes({"n": n, "D": 100, "C": 14}, **given),
-        sizes({"n": 6000, "D": 320, "C": 14}, {"n": 1123, "D": 1001, "C": 52}, **given),
-        {"n": 1000, "D": 60, "C": 10, **given},
-        {"n": 120, "D": 20, "C": 4, **given},
+        sizes({"n": n, "D": 100, "C": 14}, **settings),
+        sizes({"n": 6000, "D": 320, "C": 14}, {"n": 1123, "D": 1001, "C": 52}, **settings),
+        {"n": 1000, "D": 60, "C": 10, **settings},
+        {"n": 120, "D": 20, "C": 4, **settings},
     )
 
 

@@ -143,8 +143,8 @@ def alternate_with_cpu(
 
 def better_half(times: Sequence[float]) -> float:
     """Median of the faster half of the times (at least one): steady against bursts of other work."""
-    kept = sorted(times)[: max(1, (len(times) + 1) // 2)]
-    return float(statistics.median(kept))
+    fast_half = sorted(times)[: max(1, (len(times) + 1) // 2)]
+    return float(statistics.median(fast_half))
 
 
 def ratios(times: Mapping[str, Sequence[float]], ours: str) -> dict[str, float]:
@@ -251,7 +251,7 @@ def machine_facts() -> dict[str, Any]:
             }
         ),
         "simd": os.environ.get("NMLSDR_SIMD", "auto"),
-        "versions": {name: found for name in PACKAGES if (found := _version(name))},
+        "versions": {name: release for name in PACKAGES if (release := _version(name))},
         "commit": commit(),
         "date": date.today().isoformat(),
     }
@@ -293,15 +293,15 @@ def _processor() -> str:
 
 
 def _caches() -> list[str]:
-    found = []
+    caches = []
     for index in sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*")):
         try:
             level, kind, size = ((index / name).read_text().strip() for name in ("level", "type", "size"))
         except OSError:
             continue
         if kind != "Instruction":
-            found.append(f"L{level} {size}")
-    return found
+            caches.append(f"L{level} {size}")
+    return caches
 
 
 def _memory_gib() -> float | None:
@@ -354,11 +354,11 @@ def kept(path: Path) -> list[Any]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
 
 
-def keep(path: Path, found: Any) -> None:
+def keep(path: Path, record: Any) -> None:
     """Add to a file what is finished, a line of JSON, so that an interrupted run can go on."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(found) + "\n")
+        file.write(json.dumps(record) + "\n")
 
 
 def save_table(
@@ -402,16 +402,16 @@ def save_table(
 
     folder = _own_folder() if folder is None else folder
     folder.mkdir(parents=True, exist_ok=True)
-    now = {**machine_facts(), **(facts or {})}
-    this = f"{now['date']} {now['commit']}"
-    stamped = [{"run": this, **row} for row in rows]
+    machine = {**machine_facts(), **(facts or {})}
+    run = f"{machine['date']} {machine['commit']}"
+    stamped = [{"run": run, **row} for row in rows]
     content = {
         "name": name,
         "title": title,
         "command": command,
         "notes": notes,
-        "machine": now,
-        "runs": {key: {**(runs or {}), this: now}[key] for key in sorted({row["run"] for row in stamped})},
+        "machine": machine,
+        "runs": {key: {**(runs or {}), run: machine}[key] for key in sorted({row["run"] for row in stamped})},
         "columns": [list(column) for column in columns],
         "rows": stamped,
         "values": dict(values or {}),

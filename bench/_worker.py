@@ -36,12 +36,12 @@ def serve() -> None:
     call = None
     n_threads = 1
     for line in sys.stdin:
-        asked = json.loads(line)
-        if "case" in asked:
-            n_threads = asked["threads"]
-            alone = asked.get("alone", False)
+        request = json.loads(line)
+        if "case" in request:
+            n_threads = request["threads"]
+            alone = request.get("alone", False)
             try:
-                work = _cases.build(asked["case"], asked["size"])
+                work = _cases.build(request["case"], request["size"])
                 call = (work.alone if alone else None) or work.run
                 with threads(n_threads):
                     call(n_threads)
@@ -49,7 +49,7 @@ def serve() -> None:
                 answer({"absent": str(error)})
                 continue
             answer({"ready": True})
-        elif "memory" in asked:
+        elif "memory" in request:
             with threads(n_threads):
                 answer({"bytes": peak_over(work.run, n_threads)})
         else:
@@ -57,7 +57,7 @@ def serve() -> None:
                 gc.collect()
                 gc.disable()
                 start = time.perf_counter()
-                for _ in range(asked["repeat"]):
+                for _ in range(request["repeat"]):
                     call(n_threads)
                 seconds = time.perf_counter() - start
                 gc.enable()

@@ -176,12 +176,12 @@ def in_one_process(n: int, n_features: int, per_block: int, n_jobs: int | None) 
     }
 
 
-def check_all(found: dict[str, Any], expected: dict[str, Any]) -> None:
+def check_all(outcome: dict[str, Any], expected: dict[str, Any]) -> None:
     for part in ("data", "indices", "indptr"):
-        np.testing.assert_array_equal(getattr(found["graph"], part), getattr(expected["graph"], part))
+        np.testing.assert_array_equal(getattr(outcome["graph"], part), getattr(expected["graph"], part))
     for name in ("label_distributions_", "transduction_", "label_flips_"):
-        np.testing.assert_array_equal(getattr(found["model"], name), getattr(expected["model"], name))
-    difference = np.abs(found["model"].components_ - expected["model"].components_)
+        np.testing.assert_array_equal(getattr(outcome["model"], name), getattr(expected["model"], name))
+    difference = np.abs(outcome["model"].components_ - expected["model"].components_)
     np.testing.assert_array_less(difference, 1e-6)  # float32 maps
 
 
@@ -204,14 +204,16 @@ def check_sample(n: int, n_features: int, per_block: int, size: int, W: Any, mod
             for number, first, count in blocks
         ]
     )
-    found = None
+    nearest = None
     for number, first, count in blocks:
         squared, indices = squared_neighbors(make(number, first, count), min(K + 1, count), queries=queries)
         part = Lists(squared, indices + first)
-        found = part if found is None else merge([found, part], K + 1)
-    for row, lists in zip(chosen, found.indices, strict=True):
-        own = lists[lists != row][:K]
-        assert np.isin(own, W.indices[W.indptr[row] : W.indptr[row + 1]]).all(), f"row {row} has other neighbours"
+        nearest = part if nearest is None else merge([nearest, part], K + 1)
+    for row, lists in zip(chosen, nearest.indices, strict=True):
+        neighbours = lists[lists != row][:K]
+        assert np.isin(neighbours, W.indices[W.indptr[row] : W.indptr[row + 1]]).all(), (
+            f"row {row} has other neighbours"
+        )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -231,33 +233,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rows: list[dict[str, Any]] = []
     for n in options.rows:
         shape = n, options.features, options.block
-        one = None if options.sample else in_one_process(*shape, options.jobs)
+        baseline = None if options.sample else in_one_process(*shape, options.jobs)
         for workers in options.workers:
-            found = on_workers(*shape, workers, options.memory, kill=options.kill)
+            outcome = on_workers(*shape, workers, options.memory, kill=options.kill)
             row = {
                 "n": n,
                 "D": options.features,
                 "gigabytes": n * options.features * 4 / 1e9,
                 "workers": workers,
                 "limit": options.memory,
-                "seconds": found["seconds"],
-                "peak": found["peak"],
-                "client": found["client_peak"],
-                "searched": found["searched"],
-                "planned": found["planned"],
-                "load": found["load"],
-                "killed": found["killed"],
-                "plan": found["plan"],
+                "seconds": outcome["seconds"],
+                "peak": outcome["peak"],
+                "client": outcome["client_peak"],
+                "searched": outcome["searched"],
+                "planned": outcome["planned"],
+                "load": outcome["load"],
+                "killed": outcome["killed"],
+                "plan": outcome["plan"],
             }
-            if found["planned"] is not None:
-                row["error"] = found["planned"] / found["searched"]
-            if one is not None:
-                check_all(found, one)
-                row |= {"one": one["seconds"], "ratio": found["seconds"] / one["seconds"], "compared": n}
+            if outcome["planned"] is not None:
+                row["error"] = outcome["planned"] / outcome["searched"]
+            if baseline is not None:
+                check_all(outcome, baseline)
+                row |= {"one": baseline["seconds"], "ratio": outcome["seconds"] / baseline["seconds"], "compared": n}
                 if not options.kill:  # the seconds of a killed worker are lost
-                    row |= {"cpu": found["cpu"], "cpu_ratio": found["cpu"] / one["cpu"]}
+                    row |= {"cpu": outcome["cpu"], "cpu_ratio": outcome["cpu"] / baseline["cpu"]}
             else:
-                check_sample(*shape, options.sample, found["graph"], found["model"])
+                check_sample(*shape, options.sample, outcome["graph"], outcome["model"])
                 row["compared"] = options.sample
             print({key: value for key, value in row.items() if key != "plan"}, flush=True)
             rows.append(row)

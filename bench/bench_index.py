@@ -52,17 +52,17 @@ def searches(X: np.ndarray) -> dict[str, Callable[[np.ndarray], Any]]:
 def predictions(X: np.ndarray) -> dict[str, Callable[[np.ndarray], Any]]:
     """By name: what predicts labels."""
     Y = (np.random.default_rng(1).random((len(X), N_LABELS)) < 0.2).astype(int)
-    some = slice(0, 2000)  # the counts do not matter here
+    training_rows = slice(0, 2000)  # the counts do not matter here
     ours, cosine = (MLkNN(K, metric=metric, at_least_one=True, n_jobs=N_THREADS) for metric in ("euclidean", "cosine"))
     for model in (ours, cosine):
-        model.fit(X[some], Y[some])
+        model.fit(X[training_rows], Y[training_rows])
         model.training_rows_ = X
         model.training_labels_ = Y.astype(np.uint8)
     peer = KNeighborsClassifier(K, algorithm="brute", n_jobs=N_THREADS).fit(X, Y)
     return {"ours": ours.predict, "cosine": cosine.predict, "sklearn": peer.predict}
 
 
-def measure(what: str, contestants: dict[str, Any], X: np.ndarray, rounds: int) -> list[dict[str, Any]]:
+def measure(work: str, contestants: dict[str, Any], X: np.ndarray, rounds: int) -> list[dict[str, Any]]:
     rows = []
     for q in QUERIES:
         Q = np.random.default_rng(2).standard_normal((q, X.shape[1])).astype(np.float32)
@@ -71,7 +71,7 @@ def measure(what: str, contestants: dict[str, Any], X: np.ndarray, rounds: int) 
                 {name: lambda ask=ask, Q=Q: ask(Q) for name, ask in contestants.items()}, rounds=rounds, warmup=2
             )
         seconds = {name: better_half(values) for name, values in times.items()}
-        row = {"what": what, "D": X.shape[1], "q": q, "ours": 1e3 * seconds["ours"]}
+        row = {"what": work, "D": X.shape[1], "q": q, "ours": 1e3 * seconds["ours"]}
         rows.append(row | {name: seconds[name] / seconds["ours"] for name in contestants if name != "ours"})
         print(rows[-1], flush=True)
     return rows

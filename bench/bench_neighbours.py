@@ -238,9 +238,9 @@ def descent(X):
     return ask, (K + 5, 2 * K, 3 * K, 6 * K)
 
 
-def found_share(exact, found):
+def found_share(exact, neighbours):
     """Recall: the row itself may be among the found, and is not among the exact."""
-    return float(np.mean([len(set(a) & set(b)) / K for a, b in zip(exact, found, strict=False)]))
+    return float(np.mean([len(set(a) & set(b)) / K for a, b in zip(exact, neighbours, strict=False)]))
 
 
 def measure_approximate(save, sizes=(20_000, 50_000, 100_000, 200_000), n_features=128):
@@ -295,7 +295,8 @@ def integer_cases():
     for name in ("corel16k001", "enron", "scene", "tmc2007-500", "yeast"):
         folder = SHARED / "data" / name
         if folder.is_dir():
-            (xml,), (arff,) = folder.glob("*.xml"), folder.glob("*-train.arff.gz")
+            (xml,) = folder.glob("*.xml")
+            (arff,) = folder.glob("*-train.arff.gz")
             X = load_mulan(arff, xml).data
             X = X.toarray() if sparse.issparse(X) else X
             spread = X.std(axis=0)
@@ -303,20 +304,20 @@ def integer_cases():
             standardised = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1)
             yield f"{name} standardised {len(X)} x {X.shape[1]}", standardised, 10
     sizes = [(50_000, 320), *((n, d) for n in (5000, 10_000, 20_000) for d in (64, 100, 320, 1000))]
-    more = [(n, d) for n, d in sizes if n * d <= 2_000_000]
-    for k, some in ((10, sizes), (80, more), (1, more)):
-        for n, d in some:
+    small = [(n, d) for n, d in sizes if n * d <= 2_000_000]
+    for k, shapes in ((10, sizes), (80, small), (1, small)):
+        for n, d in shapes:
             yield f"gaussian {n} x {d}", gauss(n, d), k
             yield f"30 clusters {n} x {d}", clusters(n, d), k
 
 
 def by_products(X, k, integers, n_threads):
     """The search by products alone: of floats (0), or of what is chosen (-1)."""
-    found = np.empty((len(X), k)), np.empty((len(X), k), np.intp)
+    results = np.empty((len(X), k)), np.empty((len(X), k), np.intp)
 
     def search():
         index = _graph.Index(kernel_rows(X), level=simd(), n_threads=n_threads)
-        running = _graph.Search(index, None, *found, n_threads=n_threads, method="products")
+        running = _graph.Search(index, None, *results, n_threads=n_threads, method="products")
         running.start(n_threads, integers=integers)
         while running.step(1000.0):
             pass
@@ -355,8 +356,8 @@ def measure_intel(save, sizes=((20_000, 64), (20_000, 100), (50_000, 320)), ks=(
                     contestants = {"nmlsdr": search, INTEL: by_intel(X, k, n_threads)}
                     _, cpu = alternate_with_cpu(contestants, rounds=5, budget=20, min_rounds=3)
                 work = f"processor time, gaussian float32 {n} x {d}, k = {k}, {n_threads} thread{'s' * (n_threads > 1)}"
-                found = (better_half(cpu[name]) for name in contestants)
-                rows.append(entry("intel", work, INTEL, *found, rounds=len(cpu[INTEL])))
+                medians = (better_half(cpu[name]) for name in contestants)
+                rows.append(entry("intel", work, INTEL, *medians, rounds=len(cpu[INTEL])))
                 print(rows[-1], flush=True)
         save(rows)
 
@@ -372,7 +373,7 @@ def measure_memory():
     return {"memory_200k_x_128_mb": over / 1e6}
 
 
-def main(wanted, budget, replace):
+def main(group_names, budget, replace):
     choose_folder(replace)
     path = RESULTS / "neighbours.json"
     rows = []
@@ -397,7 +398,7 @@ def main(wanted, budget, replace):
         )
 
     for group, work, X, peers in groups():
-        if wanted and group not in wanted:
+        if group_names and group not in group_names:
             continue
         rows[:] = [row for row in rows if row["work"] != work]
         with threads(N_THREADS):
@@ -416,24 +417,24 @@ def main(wanted, budget, replace):
     measures = {"queries": measure_queries, "k": measure_k, "approximate": measure_approximate}
     measures |= {INTEGERS: measure_integers, "intel": measure_intel}
     for group, measure in measures.items():
-        if not wanted or group in wanted:
-            kept = [row for row in rows if row["group"] != group]
+        if not group_names or group in group_names:
+            stored = [row for row in rows if row["group"] != group]
 
-            def keep(found, kept=kept):
-                rows[:] = kept + found
+            def keep(group_rows, stored=stored):
+                rows[:] = stored + group_rows
                 save()
 
             measure(keep)
-    if not wanted or "memory" in wanted:
+    if not group_names or "memory" in group_names:
         values.update(measure_memory())
     by_k = {row["work"]: row["ours"] for row in rows if row["group"] == "k"}
     if by_k:
         of = {work.split(":")[0]: seconds for work, seconds in by_k.items()}
         values["k_80_over_5"] = of["k = 80"] / of["k = 5"]
     for group in ("faiss", "brute", "integers", "vnni", "intel"):
-        found = [row["ratio"] for row in rows if row["group"] == group]
-        if found:
-            values[f"{group}_geometric_mean"] = float(np.exp(np.mean(np.log(found))))
+        group_ratios = [row["ratio"] for row in rows if row["group"] == group]
+        if group_ratios:
+            values[f"{group}_geometric_mean"] = float(np.exp(np.mean(np.log(group_ratios))))
     save()
 
 

@@ -70,11 +70,11 @@ def growth_of(call):
     """The share of a call's CPU seconds that growing forests takes."""
     spent = []
 
-    def grow(*given, **settings):
+    def grow(*arguments, **settings):
         begin = time.process_time()
-        found = forest.grow_forests(*given, **settings)
+        trees = forest.grow_forests(*arguments, **settings)
         spent.append(time.process_time() - begin)
-        return found
+        return trees
 
     with patch("nmlsdr._estimators._learners.grow_forests", grow):
         return 100 / seconds_of(call) * sum(spent)
@@ -98,15 +98,20 @@ def cost(n, D, C, n_labeled, rounds):
                 rows = known if name == "random_forest" else slice(None)
                 times[name].append(seconds_of(partial(method.fit, X[rows], Y[rows])))
         row = {name: min(spent) for name, spent in times.items()}
-        one = {name: seconds_of(partial(methods[name].predict, X[:1]), 9) for name in ("default", "random_forest")}
+        row_seconds = {
+            name: seconds_of(partial(methods[name].predict, X[:1]), 9) for name in ("default", "random_forest")
+        }
         trees = growth_of(partial(methods["default"].fit, X, Y))
-    ratios = {"ratio": row["random_forest"] / row["default"], "one": one["random_forest"] / one["default"]}
+    ratios = {
+        "ratio": row["random_forest"] / row["default"],
+        "one": row_seconds["random_forest"] / row_seconds["default"],
+    }
     return {"n": n, "D": D, "C": C, "l": n_labeled, **row, **ratios, "trees": trees}
 
 
 def memory(n, D, C, n_labeled):
     """Peak memory beyond X and y, what boosted trees keep of it, and the rest by the rule of docs/speed.md."""
-    found = _harness.peak_memory(
+    peak = _harness.peak_memory(
         "from bench_residual import draw, ResidualPropagation\nimport warnings\nwarnings.simplefilter('ignore')\n"
         "ResidualPropagation(n_jobs=1, n_estimators=2).fit(*draw(4000, 600, 20))\n"  # fills the buffers of BLAS
         f"X, Y = draw({n}, {D}, {C}, {n_labeled})\nimport ctypes\n"
@@ -119,16 +124,16 @@ def memory(n, D, C, n_labeled):
     labelled = min(n_labeled, 10_000)
     m = min(D, n_labeled, 3000)
     rule = max(n * (160 + 6 * C) + labelled * (500 + 3 * C), 2 * n * D, 9 * m * m)
-    rest = found["over"] - boosted
+    remainder = peak["over"] - boosted
     return {
         "n": n,
         "D": D,
         "C": C,
         "l": n_labeled,
-        "over": found["over"] / 2**20,
+        "over": peak["over"] / 2**20,
         "boosted": boosted / 2**20,
         "rule": 8 * rule / 2**20,
-        "times": rest / (8 * rule),
+        "times": remainder / (8 * rule),
     }
 
 
@@ -136,7 +141,7 @@ def large(n, D, C):
     """Peak memory beyond X and y of the search for neighbours and of two fits, and that of the whole process."""
     row = {"n": n, "D": D, "C": C}
     for name, statement in STEPS.items():
-        found = _harness.peak_memory(
+        peak = _harness.peak_memory(
             "import warnings\nfrom bench_residual import draw\nfrom nmlsdr import NMLSDR, ResidualPropagation\n"
             f"from nmlsdr.graph import kneighbors\nwarnings.simplefilter('ignore')\nX, Y = draw(300, {D}, {C})\n"
             f"{statement}\nX, Y = draw({n}, {D}, {C})\nimport ctypes\n"
@@ -144,7 +149,7 @@ def large(n, D, C):
             statement,
             timeout=3600,
         )
-        row |= {name: found["over"] / 2**20, f"{name}_all": found["peak"] / 2**20}
+        row |= {name: peak["over"] / 2**20, f"{name}_all": peak["peak"] / 2**20}
     return row | {"per_row": row["default"] * 2**20 / (8 * n)}
 
 

@@ -142,7 +142,7 @@ def missing_to_build(top: Path | None = None) -> str:
     """What the environment lacks to build the kernels, and the command that installs it, in a sentence; or ""."""
     project = tomllib.loads(((top or HERE.parent) / "pyproject.toml").read_text(encoding="utf-8"))
     needed = []
-    found = []
+    versions = []
     for requirement in map(Requirement, project["build-system"]["requires"]):
         try:
             version = metadata.version(requirement.name)
@@ -150,11 +150,11 @@ def missing_to_build(top: Path | None = None) -> str:
             version = "none"
         if version == "none" or not requirement.specifier.contains(version, prereleases=True):
             needed.append(f'"{requirement.name}{requirement.specifier}"')
-            found.append(f"{requirement.name}: {version}")
+            versions.append(f"{requirement.name}: {version}")
     if not needed:
         return ""
     command = f"pip install {' '.join(needed)}"
-    return f"both commits are built with {', '.join(needed)}, found {', '.join(found)}; run: {command}"
+    return f"both commits are built with {', '.join(needed)}, found {', '.join(versions)}; run: {command}"
 
 
 def build_tree(tree: Path, *, cache: Path | None = None) -> bool:
@@ -163,16 +163,16 @@ def build_tree(tree: Path, *, cache: Path | None = None) -> bool:
     With a ``cache`` what an earlier comparison compiled of the same sources, for this Python and with these flags, is
     taken from there.
     """
-    kept = None if cache is None else cache / _build_key(tree)
-    if kept is not None and kept.is_dir():
-        shutil.copytree(kept, tree / "nmlsdr", dirs_exist_ok=True)
+    stored = None if cache is None else cache / _build_key(tree)
+    if stored is not None and stored.is_dir():
+        shutil.copytree(stored, tree / "nmlsdr", dirs_exist_ok=True)
         return False
     run([sys.executable, "setup.py", "-q", "build_ext", "--inplace"], tree, "the build failed")
-    if kept is not None:
+    if stored is not None:
         with tempfile.TemporaryDirectory(dir=_made(cache)) as folder:
             for library in (tree / "nmlsdr").glob("*.so"):
                 shutil.copy2(library, folder)
-            shutil.copytree(folder, kept)  # whole or not at all: a comparison that is stopped leaves no half
+            shutil.copytree(folder, stored)  # whole or not at all: a comparison that is stopped leaves no half
         for old in sorted(cache.iterdir(), key=lambda path: path.stat().st_mtime)[:-KEPT_BUILDS]:
             shutil.rmtree(old, ignore_errors=True)
     return True
@@ -227,8 +227,8 @@ class Side:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
-        found = self.read()["package"]
-        if Path(found) != (tree / "nmlsdr").resolve():
+        package = self.read()["package"]
+        if Path(package) != (tree / "nmlsdr").resolve():
             raise Failure(f"the worker imported another nmlsdr than that of {tree.name}; uninstall editable installs.")
 
     def read(self) -> dict[str, Any]:
@@ -253,18 +253,18 @@ def environment(tree: Path) -> dict[str, str]:
 
 
 def timed_pairs(
-    base: Path, head: Path, wanted: Sequence[tuple[str, int]], n_pairs: int, report: Any = lambda text: None
+    base: Path, head: Path, cases: Sequence[tuple[str, int]], n_pairs: int, report: Any = lambda text: None
 ) -> tuple[dict[tuple[str, int], list[Pair]], dict[str, str]]:
     """``n_pairs`` pairs (more if these leave it open) by (case, threads); the cases a side lacks."""
-    found: dict[tuple[str, int], list[Pair]] = {key: [] for key in wanted}
+    pairs_of: dict[tuple[str, int], list[Pair]] = {key: [] for key in cases}
     absent: dict[str, str] = {}
-    open_cases = list(wanted)
+    open_cases = list(cases)
     while open_cases:
         sides = [Side(base), Side(head)]
         try:
             for case, n_threads in open_cases:
                 if case not in absent:
-                    pairs = found[case, n_threads]
+                    pairs = pairs_of[case, n_threads]
                     target = n_pairs * (len(pairs) // n_pairs + 1)
                     reason = add_pairs(sides, case, n_threads, min(PAIRS_PER_START, target - len(pairs)), pairs)
                     absent.update({case: reason} if reason else {})
@@ -273,8 +273,8 @@ def timed_pairs(
         finally:
             for side in sides:
                 side.close()
-        open_cases = [key for key in open_cases if key[0] not in absent and wants_more(found[key], n_pairs)]
-    return {key: pairs for key, pairs in found.items() if key[0] not in absent}, absent
+        open_cases = [key for key in open_cases if key[0] not in absent and wants_more(pairs_of[key], n_pairs)]
+    return {key: pairs for key, pairs in pairs_of.items() if key[0] not in absent}, absent
 
 
 def wants_more(pairs: Sequence[Pair], n_pairs: int) -> bool:
@@ -295,8 +295,8 @@ def add_pairs(sides: Sequence[Side], case: str, n_threads: int, count: int, pair
     for _ in range(count):
         order = (0, 1) if len(pairs) % 2 == 0 else (1, 0)
         least = [float("inf")] * 2
-        for which in order * TURNS:
-            least[which] = min(least[which], sides[which].ask(repeat=repeat)["seconds"])
+        for side_number in order * TURNS:
+            least[side_number] = min(least[side_number], sides[side_number].ask(repeat=repeat)["seconds"])
         pairs.append(Pair(*(seconds / repeat for seconds in least)))
     return None
 
@@ -330,18 +330,18 @@ def entry_points(tree: Path) -> list[str]:
     Cython writes a function of fused types as a dispatcher and its specialisations.  Entering a second toggled
     function would switch the count off again, so of those only the specialisations are taken.
     """
-    found: set[str] = set()
+    symbols: set[str] = set()
     for library in (tree / "nmlsdr").glob("*.so"):
         for line in run(["nm", str(library)], tree, "nm failed").splitlines():
             name = line.split()[-1]
             if re.fullmatch(r"(__pyx_fuse_[0-9_]+)?__pyx_pw_6nmlsdr_\w+", name):
-                found.add(name)
+                symbols.add(name)
 
     def function(symbol: str) -> str:
         return re.sub(r"^.*__pyx_pw_6nmlsdr_(\d+)(_\w+?)_\d+(?=[a-z_])", r"\2:", symbol)
 
-    fused = {function(name) for name in found if name.startswith("__pyx_fuse")}
-    return sorted(name for name in found if name.startswith("__pyx_fuse") or function(name) not in fused)
+    fused = {function(name) for name in symbols if name.startswith("__pyx_fuse")}
+    return sorted(name for name in symbols if name.startswith("__pyx_fuse") or function(name) not in fused)
 
 
 # ---------------------------------------------------------------- the comparison
@@ -349,15 +349,15 @@ def entry_points(tree: Path) -> list[str]:
 
 def wanted_cases(pattern: str, thread_counts: Sequence[int] = (1, 2)) -> list[tuple[str, int]]:
     """The cases that match, each with the numbers of threads it is to be timed on."""
-    found = [
+    cases = [
         (case, n_threads)
         for case, spec in _cases.CASES.items()
         if spec.compare is not None and fnmatch.fnmatch(case, pattern)
         for n_threads in (thread_counts if spec.kind == "kernel" else thread_counts[-1:])
     ]
-    if not found:
+    if not cases:
         raise Failure(f"no case matches {pattern!r}; known are {', '.join(_cases.CASES)}.")
-    return found
+    return cases
 
 
 def compare(
@@ -371,17 +371,17 @@ def compare(
     report: Any = print,
 ) -> list[dict[str, Any]]:
     """Compare two built checkouts, case by case; one record each."""
-    wanted = wanted_cases(pattern, thread_counts)
+    cases = wanted_cases(pattern, thread_counts)
     records = []
     counts = {}
-    for (case, n_threads), pairs in _measured(base, head, wanted, n_pairs, report):
+    for (case, n_threads), pairs in _measured(base, head, cases, n_pairs, report):
         ratios = [pair.ratio for pair in pairs]
         counted = None
         kind = _cases.CASES[case].kind
         if kind == "kernel" and (instructions == "always" or (instructions == "auto" and is_slower(ratios))):
             if case not in counts:  # one thread is counted, whatever was timed
-                both = [instruction_count(tree, case) for tree in (base, head)]
-                counts[case] = None if None in both else both[1] / both[0]
+                per_side = [instruction_count(tree, case) for tree in (base, head)]
+                counts[case] = None if None in per_side else per_side[1] / per_side[0]
             counted = counts[case]
         verdict = decide(ratios, kind, counted)
         shown = f"{verdict.median:6.3f}  (95 % above {verdict.low:.3f}"
@@ -404,14 +404,14 @@ def compare(
 
 
 def _measured(
-    base: Path, head: Path, wanted: Sequence[tuple[str, int]], n_pairs: int, report: Any
+    base: Path, head: Path, cases: Sequence[tuple[str, int]], n_pairs: int, report: Any
 ) -> Iterator[tuple[tuple[str, int], list[Pair]]]:
     """The pairs of each comparison as soon as its group is done; processes are started for a few cases at a time."""
-    for first in range(0, len(wanted), AT_ONCE):
-        found, absent = timed_pairs(base, head, wanted[first : first + AT_ONCE], n_pairs, report)
+    for first in range(0, len(cases), AT_ONCE):
+        pairs_of, absent = timed_pairs(base, head, cases[first : first + AT_ONCE], n_pairs, report)
         for case, reason in absent.items():
             report(f"{case:28s} skipped: {reason}")
-        yield from found.items()
+        yield from pairs_of.items()
 
 
 def store(records: Sequence[dict[str, Any]], base: str, head: str, load: int, command: str) -> None:
@@ -492,8 +492,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     if options.json:
         options.json.write_text(json.dumps(records, indent=1) + "\n", encoding="utf-8")
-    given = " ".join(arguments if arguments is not None else sys.argv[1:])
-    store(records, *names, options.load, f"python bench/compare.py {given}")
+    command_line = " ".join(arguments if arguments is not None else sys.argv[1:])
+    store(records, *names, options.load, f"python bench/compare.py {command_line}")
     slow, unclear = ([each for each in records if each["outcome"] == which] for which in ("REGRESSION", "unclear"))
     print(f"{len(records)} comparisons, {len(slow)} regressions")
     if unclear:

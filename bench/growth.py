@@ -63,8 +63,8 @@ def draw(n: int, D: int, C: int, values: str = "dense") -> tuple[Any, np.ndarray
         X.sum_duplicates()
     else:
         X = rng.standard_normal((n, 10)) @ rng.standard_normal((10, D)) / 3 + 0.5 * rng.standard_normal((n, D))
-    seen = np.cos(X @ rng.standard_normal((D, D)) / D**0.5) if values == "curved" else X
-    scores = seen @ rng.standard_normal((D, C))
+    inputs = np.cos(X @ rng.standard_normal((D, D)) / D**0.5) if values == "curved" else X
+    scores = inputs @ rng.standard_normal((D, C))
     share = np.clip(0.4 / np.arange(1, C + 1) ** 0.7, 2 / n, 0.25)  # some labels are frequent, most are rare
     Y = np.column_stack([scores[:, c] > np.quantile(scores[:, c], 1 - share[c]) for c in range(C)])
     return X, (Y ^ (rng.random(Y.shape) < 0.05 * share)).astype(np.int64)
@@ -100,7 +100,9 @@ def point(method: str, size: Mapping[str, Any]) -> dict[str, Any]:
     """Seconds, CPU seconds and bytes beyond the input of each step."""
     from nmlsdr.inspection import rank_suspects
 
-    (X, Y), found, fitted = draw(**size), {}, []
+    X, Y = draw(**size)
+    results = {}
+    fitted = []
     small = draw(**{**size, "n": 200, "C": 3})
     METHODS[method]().fit(*small).predict(small[0])  # everything is loaded, before memory is measured
     steps = {
@@ -114,8 +116,8 @@ def point(method: str, size: Mapping[str, Any]) -> dict[str, Any]:
             wall = time.perf_counter()
             cpu = time.process_time()
             memory = _worker.peak_over(step, N_THREADS)
-            found[name] = {"seconds": time.perf_counter() - wall, "cpu": time.process_time() - cpu, "bytes": memory}
-    return found
+            results[name] = {"seconds": time.perf_counter() - wall, "cpu": time.process_time() - cpu, "bytes": memory}
+    return results
 
 
 def in_a_process(method: str, size: Mapping[str, Any]) -> dict[str, Any]:
@@ -143,8 +145,8 @@ def measure(
     report: Any = print,
 ) -> list[dict[str, Any]]:
     """All points of this commit: those in the file, and those of these axes and methods that it lacks."""
-    now = _harness.commit()
-    stored = (each for each in _harness.kept(points) if each["commit"] == now)
+    commit = _harness.commit()
+    stored = (each for each in _harness.kept(points) if each["commit"] == commit)
     known = {(each["axis"], each["method"], each["value"]): each for each in stored}
     for axis, method in [(axis, method) for axis in axes for method in methods]:
         varies, values, fixed = AXES[axis]
@@ -156,7 +158,7 @@ def measure(
                 except _cases.NotHere as reason:
                     report(f"{method} skipped: {reason}")
                     break
-                known[key] = {"axis": axis, "method": method, "value": value, "commit": now, "steps": steps}
+                known[key] = {"axis": axis, "method": method, "value": value, "commit": commit, "steps": steps}
                 _harness.keep(points, known[key])
                 report(f"{axis} {value} {method}: fit {steps['fit']['seconds']:.2f} s")
             if known[key]["steps"]["fit"]["seconds"] > limit:
@@ -165,10 +167,10 @@ def measure(
     return list(known.values())
 
 
-def exponents(found: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def exponents(points: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """A row for each axis, method and step: its last point, and the exponents of time and memory."""
     curves: dict[tuple[str, str, str], list[tuple[int, Mapping[str, Any]]]] = {}
-    for each in found:
+    for each in points:
         for step, amounts in each["steps"].items():
             curves.setdefault((each["axis"], each["method"], step), []).append((each["value"], amounts))
     rows = []
@@ -201,7 +203,7 @@ def run(
     report: Any = print,
 ) -> Path:
     """Measure what is missing, store the table and draw the picture beside it."""
-    found = measure(axes, methods, quick=quick, limit=20.0 if quick else limit, report=report)
+    points = measure(axes, methods, quick=quick, limit=20.0 if quick else limit, report=report)
     path = _harness.save_table(
         "growth",
         title="Growth",
@@ -217,19 +219,19 @@ def run(
             ("megabytes", "memory at the end", ".0f MB"),
             ("memory", "exponent of memory", ".2f"),
         ],
-        rows=exponents(found),
-        values={"points": found},
+        rows=exponents(points),
+        values={"points": points},
         folder=folder,
         notes="Two threads. Fixed sizes: "
         + "; ".join(f"{name}: {_cases.label_of(axis.fixed)}" for name, axis in AXES.items())
         + ". Exponents are fitted to the last three sizes. Memory is what is needed beyond the input, results "
         "included. LightGBM fits one model for each label.",
     )
-    picture(found, path.parent / "growth.png")
+    picture(points, path.parent / "growth.png")
     return path
 
 
-def picture(found: Sequence[Mapping[str, Any]], path: Path) -> None:
+def picture(points: Sequence[Mapping[str, Any]], path: Path) -> None:
     """A row of panels for time and one for memory, a column for each axis; all scales logarithmic."""
     import matplotlib
 
@@ -244,7 +246,7 @@ def picture(found: Sequence[Mapping[str, Any]], path: Path) -> None:
                 for step, style in (("fit", "-"), ("predict", "--"), ("review", ":")):
                     curve = sorted(
                         (each["value"], each["steps"][step][amount])
-                        for each in found
+                        for each in points
                         if (each["axis"], each["method"]) == (name, method)
                         and step in each["steps"]
                         and each["steps"][step][amount]

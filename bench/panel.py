@@ -87,13 +87,13 @@ EXACT = {
 APPROXIMATE = {"pynndescent": by_pynndescent, "hnswlib": by_hnswlib}
 
 
-def recall(found: np.ndarray, true: np.ndarray) -> float:
+def recall(neighbours: np.ndarray, true: np.ndarray) -> float:
     """Share of the true neighbours that were found.
 
     >>> recall(np.array([[1, 2], [0, 3]]), np.array([[2, 1], [0, 2]]))
     0.75
     """
-    return float(np.mean([np.isin(wanted, row).mean() for row, wanted in zip(found, true, strict=True)]))
+    return float(np.mean([np.isin(nearest, row).mean() for row, nearest in zip(neighbours, true, strict=True)]))
 
 
 def measure(n: int, skip: set[str], *, budget: float, report: Callable[[str], Any]) -> list[dict[str, Any]]:
@@ -168,12 +168,12 @@ def draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
     figure, axis = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
     ends: list[tuple[float, int, str]] = []
     for number, name in enumerate({**EXACT, **APPROXIMATE}):
-        here = [row for row in rows if row["who"] == name]
-        if not here:
+        curve = [row for row in rows if row["who"] == name]
+        if not curve:
             continue
-        sizes = [row["n"] for row in here]
-        times = [row["seconds"] for row in here]
-        label = name if name in EXACT else f"{name} (finds {here[-1]['recall']:.0f} %)"
+        sizes = [row["n"] for row in curve]
+        times = [row["seconds"] for row in curve]
+        label = name if name in EXACT else f"{name} (finds {curve[-1]['recall']:.0f} %)"
         axis.loglog(
             sizes,
             times,

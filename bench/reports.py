@@ -82,7 +82,7 @@ def section(entry: dict[str, str], result: dict[str, Any]) -> str:
 
 def reports(top: Path) -> dict[Path, str]:
     """Every page and its text."""
-    found: dict[Path, str] = {}
+    pages: dict[Path, str] = {}
     source = top / "bench" / "reports.toml"
     listed = tomllib.loads(source.read_text(encoding="utf-8")) if source.is_file() else {}
     for name, page in listed.items():
@@ -90,5 +90,5 @@ def reports(top: Path) -> dict[Path, str]:
         body = "\n".join(map(section, page["tables"], results))
         text = {key: html.escape(page[key]) for key in ("title", "intro")}
         style = STYLE.read_text(encoding="utf-8")
-        found[top / "docs" / "reports" / f"{name}.html"] = PAGE.format(**text, style=style, body=body)
-    return found
+        pages[top / "docs" / "reports" / f"{name}.html"] = PAGE.format(**text, style=style, body=body)
+    return pages

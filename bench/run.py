@@ -70,10 +70,10 @@ def store_suite(records: Sequence[dict[str, Any]], *, command: str) -> None:
     for row in rows:
         row.pop("limits", None)
     notes = "Median of the better half of the rounds; memory is the peak beyond the input, in a process of its own."
-    for n_threads, found in sorted(limits.items()):
+    for n_threads, rates in sorted(limits.items()):
         notes += (
-            f" Limits of this run on {n_threads} thread(s): sgemm {found['sgemm_gflops']:.0f} GFLOP/s, dgemm "
-            f"{found['dgemm_gflops']:.0f} GFLOP/s, copy {found['copy_gbytes']:.1f} GB/s."
+            f" Limits of this run on {n_threads} thread(s): sgemm {rates['sgemm_gflops']:.0f} GFLOP/s, dgemm "
+            f"{rates['dgemm_gflops']:.0f} GFLOP/s, copy {rates['copy_gbytes']:.1f} GB/s."
         )
     notes += (
         " Share of the limit: the least amount of work divided by the time, and this divided by the limit. The "

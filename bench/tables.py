@@ -94,14 +94,14 @@ def provenance(text: str, folder: Path, study: Path) -> str:
     products = {name.partition("-")[0] for name in studies}
     made_of = tuple(f"bench/results/{name}." for name in results)
     warnings = {
-        said
-        for name, (said, outputs) in out_of_date().items()
+        caveat
+        for name, (caveat, outputs) in out_of_date().items()
         if name in products or any(file.startswith(outputs) for file in made_of)
     }
     at = f" at the commits {', '.join(sorted(made))}" if made else ""
     on = f", on {' and '.join(sorted(machines))}" if machines else ""
-    said = "".join(f" **Not up to date:** {text}" for text in sorted(warnings))
-    return f"*The tables are made by programs{at}{on}.*{said}\n"
+    caveats = "".join(f" **Not up to date:** {text}" for text in sorted(warnings))
+    return f"*The tables are made by programs{at}{on}.*{caveats}\n"
 
 
 def out_of_date() -> dict[str, tuple[str, tuple[str, ...]]]:
@@ -145,24 +145,24 @@ def study_entry(lines: list[list[str]], name: str, row: str, column: str) -> str
 def fill(text: str, folder: Path = HERE / "results", study: Path = STUDY) -> str:
     """``text`` with every table and value replaced by what the result files hold."""
 
-    def value(found: re.Match[str]) -> str:
-        values = read_result(found["name"], folder)["values"]
-        if found["key"] not in values:
-            raise Failure(f"bench/results/{found['name']}.json has no value {found['key']!r}; it has {sorted(values)}.")
-        return found[1] + cell(values[found["key"]], found["form"] or "s") + "<!-- bench:end -->"
+    def value(match: re.Match[str]) -> str:
+        values = read_result(match["name"], folder)["values"]
+        if match["key"] not in values:
+            raise Failure(f"bench/results/{match['name']}.json has no value {match['key']!r}; it has {sorted(values)}.")
+        return match[1] + cell(values[match["key"]], match["form"] or "s") + "<!-- bench:end -->"
 
-    def table(found: re.Match[str]) -> str:
-        return found[1] + "\n" + render(read_result(found["name"], folder)) + "\n" + "<!-- bench:end -->"
+    def table(match: re.Match[str]) -> str:
+        return match[1] + "\n" + render(read_result(match["name"], folder)) + "\n" + "<!-- bench:end -->"
 
-    def entry(found: re.Match[str]) -> str:
-        lines = read_study(found["name"], study)
-        return found[1] + study_entry(lines, found["name"], found["row"], found["column"]) + "<!-- bench:end -->"
+    def entry(match: re.Match[str]) -> str:
+        lines = read_study(match["name"], study)
+        return match[1] + study_entry(lines, match["name"], match["row"], match["column"]) + "<!-- bench:end -->"
 
-    def whole(found: re.Match[str]) -> str:
-        return found[1] + "\n" + render_study(read_study(found["name"], study)) + "\n" + "<!-- bench:end -->"
+    def whole(match: re.Match[str]) -> str:
+        return match[1] + "\n" + render_study(read_study(match["name"], study)) + "\n" + "<!-- bench:end -->"
 
-    def line(found: re.Match[str]) -> str:
-        return found[1] + provenance(text, folder, study) + "<!-- bench:end -->"
+    def line(match: re.Match[str]) -> str:
+        return match[1] + provenance(text, folder, study) + "<!-- bench:end -->"
 
     filled = text
     for marker, make in zip(MARKERS, (table, value, whole, entry, line), strict=True):
@@ -184,15 +184,15 @@ def fill_page(page: Path, top: Path = TOP) -> tuple[str, str]:
 
 def differences(top: Path = TOP) -> str:
     """A unified diff from the pages to what the results say; empty if all is current."""
-    found = []
+    lines = []
     for page in pages(top):
         old, new = fill_page(page, top)
         name = str(page.relative_to(top))
-        found += difflib.unified_diff(old.splitlines(), new.splitlines(), name, f"{name} by the results", lineterm="")
+        lines += difflib.unified_diff(old.splitlines(), new.splitlines(), name, f"{name} by the results", lineterm="")
     for page, text in reports(top).items():
         if not page.is_file() or page.read_text(encoding="utf-8") != text:
-            found.append(f"{page.relative_to(top)} differs from what the results say")
-    return "\n".join(found)
+            lines.append(f"{page.relative_to(top)} differs from what the results say")
+    return "\n".join(lines)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -201,12 +201,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if options.check:
         try:
-            found = differences()
+            diff = differences()
         except Failure as error:
             print(f"tables: {error}", file=sys.stderr)
             return 2
-        print(found, end="\n" if found else "")
-        return 1 if found else 0
+        print(diff, end="\n" if diff else "")
+        return 1 if diff else 0
     status = 0
     for page in pages():
         try:

@@ -112,8 +112,8 @@ def lu(case):
     from nmlsdr.graph import transition_matrix
 
     W, Y, _, alpha = case
-    one = sparse.diags_array(np.ones(len(alpha)))
-    system = sparse.csc_array(one - sparse.diags_array(alpha) @ transition_matrix(W))
+    identity = sparse.diags_array(np.ones(len(alpha)))
+    system = sparse.csc_array(identity - sparse.diags_array(alpha) @ transition_matrix(W))
     return lambda: splu(system).solve((1 - alpha)[:, None] * Y)
 
 

@@ -12,12 +12,12 @@ import pytest
 def pytest_generate_tests(metafunc):
     if "size" not in metafunc.fixturenames:
         return
-    found = []
+    parameters = []
     for name, case in _cases.CASES.items():
         for size in case.default + (case.full if metafunc.config.getoption("--full") else []):
             for n_threads in (1, 2) if case.kind == "kernel" else (2,):
-                found.append(pytest.param(name, size, n_threads, id=f"{name} {_cases.label_of(size, n_threads)}"))
-    metafunc.parametrize(("name", "size", "n_threads"), found)
+                parameters.append(pytest.param(name, size, n_threads, id=f"{name} {_cases.label_of(size, n_threads)}"))
+    metafunc.parametrize(("name", "size", "n_threads"), parameters)
 
 
 def test_case(measure, child, name, size, n_threads):

@@ -40,8 +40,10 @@ TREES = 300
 # The lists that are judged, and the kind of each: "both" is ordered by the score alone, "unknown" with the rates.
 LISTS = {"both": "all", "unknown": "all", "missing": "forgotten", "spurious": "wrong"}
 KINDS = tuple(LISTS)
-OURS, CHANCE = "Residual", "chance"
-BOOSTING, AVERAGE = "HistGradientBoosting", "Average"
+OURS = "Residual"
+CHANCE = "chance"
+BOOSTING = "HistGradientBoosting"
+AVERAGE = "Average"
 BASE_ALONE = (BOOSTING,)
 
 
@@ -88,8 +90,8 @@ def _cosine(data: Draw) -> Outcome:
 def _residual(data: Draw, *, embedding: bool = False, **settings: Any) -> Outcome:
     """ResidualPropagation with its defaults or others; all that are compared here have the same embedding."""
     model = ResidualPropagation(n_neighbors=N_NEIGHBORS, n_jobs=1, **settings).fit(data.train, data.given)
-    found = Outcome(model.decision_function(data.test), model.predict(data.test))  # one threshold: the same ranks
-    return found._replace(embedding=data.embedded(model)) if embedding else found
+    outcome = Outcome(model.decision_function(data.test), model.predict(data.test))  # one threshold: the same ranks
+    return outcome._replace(embedding=data.embedded(model)) if embedding else outcome
 
 
 def _labelled(data: Draw) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -103,7 +105,8 @@ def grow_tuned_forest(kind: type[Any], X: NDArray[Any], Y: NDArray[Any]) -> tupl
     How many features a split tries, their square root or a third of them, is chosen by the squared out-of-bag error.
     The third is much better where few features decide (Medical: 10 points), the root a little on Birds and Enron.
     """
-    found, n_features = [], X.shape[1]
+    forests = []
+    n_features = X.shape[1]
     for features in (int(np.sqrt(n_features)), n_features // 3):
         forest = kind(
             TREES,
@@ -116,8 +119,8 @@ def grow_tuned_forest(kind: type[Any], X: NDArray[Any], Y: NDArray[Any]) -> tupl
         )
         forest.fit(X, Y if Y.shape[1] > 1 else Y[:, 0])
         left_out = forest.oob_prediction_.reshape(Y.shape)
-        found.append((float(((Y - left_out) ** 2).mean()), forest, left_out))
-    _, forest, left_out = min(found, key=lambda entry: entry[0])
+        forests.append((float(((Y - left_out) ** 2).mean()), forest, left_out))
+    _, forest, left_out = min(forests, key=lambda entry: entry[0])
     return forest, left_out
 
 
@@ -127,7 +130,8 @@ def _forest(kind: type[Any], X: NDArray[Any], Y: NDArray[Any], queries: NDArray[
 
 
 def _tuned_logistic(X: NDArray[Any], Y: NDArray[Any], queries: NDArray[Any]) -> tuple[Floats, Floats]:
-    model, out_of_sample = TunedLogistic().fit(X, Y), np.full(Y.shape, np.nan)
+    model = TunedLogistic().fit(X, Y)
+    out_of_sample = np.full(Y.shape, np.nan)
     rows, out_of_sample[rows] = model.held_out_
     return model.predict_proba(queries), out_of_sample
 
@@ -161,11 +165,11 @@ def _learn(names: tuple[str, ...], data: Draw) -> Outcome:
 
 def boosted_trees(X: NDArray[Any], Y: NDArray[Any], queries: NDArray[Any]) -> NDArray[Any]:
     """Probabilities by one gradient boosting for each label, with scikit-learn's defaults; a constant label's value."""
-    found = np.tile(Y[0].astype(float), (len(queries), 1))
+    probabilities = np.tile(Y[0].astype(float), (len(queries), 1))
     for c in np.flatnonzero(Y.std(axis=0) > 0):
         model = HistGradientBoostingClassifier(random_state=0).fit(X, Y[:, c])
-        found[:, c] = model.predict_proba(queries)[:, 1]
-    return found
+        probabilities[:, c] = model.predict_proba(queries)[:, 1]
+    return probabilities
 
 
 def ridge(X: NDArray[Any], Y: NDArray[Any], queries: NDArray[Any]) -> NDArray[Any]:
@@ -215,22 +219,22 @@ def _flip_scores(estimator: type[Any], data: Draw, **settings: Any) -> Review:
 
 def _cleanlab(out_of_sample: Callable[..., Floats], data: Draw) -> Review:
     """1 - cleanlab's self-confidence of each given label, from out-of-sample probabilities of each label."""
-    X, given = _labelled(data)
-    proba = np.clip(out_of_sample(X, given), 0.0, 1.0)
-    return Review(_doubts(proba, given), adjusted=_doubts(proba, given, adjusted=True))
+    X, labels = _labelled(data)
+    proba = np.clip(out_of_sample(X, labels), 0.0, 1.0)
+    return Review(_doubts(proba, labels), adjusted=_doubts(proba, labels, adjusted=True))
 
 
-def _doubts(proba: Floats, given: NDArray[Any], *, adjusted: bool = False) -> Floats:
+def _doubts(proba: Floats, labels: NDArray[Any], *, adjusted: bool = False) -> Floats:
     from cleanlab.rank import get_label_quality_scores
 
-    quality = np.empty(given.shape)
+    quality = np.empty(labels.shape)
     for c, p in enumerate(proba.T):
-        both = bool(given[:, c].any() and not given[:, c].all())  # the adjustment needs rows of both values
+        has_both = bool(labels[:, c].any() and not labels[:, c].all())  # the adjustment needs rows of both values
         quality[:, c] = get_label_quality_scores(
-            given[:, c],
+            labels[:, c],
             np.column_stack([1.0 - p, p]),
             method="self_confidence",
-            adjust_pred_probs=adjusted and both,
+            adjust_pred_probs=adjusted and has_both,
         )
     return 1.0 - quality
 
@@ -307,9 +311,9 @@ def beyond_cells(**chosen: Any) -> list[CellKey]:
     Gradient boosting runs in the base regime alone, on the six smaller sets with the first seed; `ONE_SEED` has
     the methods that run with the first seed alone on the set with the most labels. cleanlab's lists need cleanlab.
     """
-    few = [REGIMES[name] for name in FEW_LABELED]
+    scarce_regimes = [REGIMES[name] for name in FEW_LABELED]
     cells = cells_of((REGIMES | REVIEWS).values(), **chosen)
-    cells = [*dict.fromkeys(cells + cells_of(few, **{**chosen, "seeds": max(4, chosen["seeds"])}))]
+    cells = [*dict.fromkeys(cells + cells_of(scarce_regimes, **{**chosen, "seeds": max(4, chosen["seeds"])}))]
     cleanlab = has_cleanlab()
 
     def runs(key: CellKey) -> bool:
@@ -334,29 +338,29 @@ def measure_predictions(method: str, data: Draw) -> Measured:
     start = time.perf_counter()
     outcome = BEYOND_METHODS[method](data)
     times = {"classify": time.perf_counter() - start + outcome.seconds}
-    found: Record = {"metrics": measures(data.test_target, outcome.scores, outcome.predicted), "f1": None, "p1": None}
+    record: Record = {"metrics": measures(data.test_target, outcome.scores, outcome.predicted), "f1": None, "p1": None}
     if outcome.cutoff is not None:
         predicted = (outcome.scores >= outcome.cutoff).astype(np.int64)
-        found["f1"] = measures(data.test_target, outcome.scores, predicted)
+        record["f1"] = measures(data.test_target, outcome.scores, predicted)
     if outcome.embedding is not None:
-        found["p1"] = measures(data.test_target, classify(*outcome.embedding, data, end_to_end=False))
-    return found, times
+        record["p1"] = measures(data.test_target, classify(*outcome.embedding, data, end_to_end=False))
+    return record, times
 
 
 def precisions(
     scores: Floats, given: NDArray[Any], wrong: NDArray[np.bool_], rates: tuple[float, float] | None = None
 ) -> dict[str, float | None]:
     """Average precision of each list; None where no label of the list is wrong, and for "unknown" without rates."""
-    found: dict[str, float | None] = {}
+    by_list: dict[str, float | None] = {}
     for name, kind in LISTS.items():
-        found[name] = None
+        by_list[name] = None
         if name != "unknown" or rates is not None:
             known = dict(zip(("flip_rate", "forget_rate"), rates or (), strict=False)) if name == "unknown" else {}
             listed = rank_suspects(scores, given, kind=kind, **known)
             hits = wrong[listed.row, listed.label]
             if hits.any():
-                found[name] = float(average_precision_score(hits, listed.score))
-    return found
+                by_list[name] = float(average_precision_score(hits, listed.score))
+    return by_list
 
 
 def measure_review(method: str, data: Draw) -> Measured:
@@ -364,11 +368,11 @@ def measure_review(method: str, data: Draw) -> Measured:
     start = time.perf_counter()
     review = REVIEWERS[method](data)
     times = {"embed": time.perf_counter() - start}
-    given = data.given[data.labeled]
-    wrong = given != data.target[data.labeled]
-    found: Record = {
-        "metrics": precisions(review.scores, given, wrong, review.rates),
-        "adjusted": None if review.adjusted is None else precisions(review.adjusted, given, wrong),
-        CHANCE: precisions(np.zeros(given.shape), given, wrong, (0.0, 0.0)),
+    labels = data.given[data.labeled]
+    wrong = labels != data.target[data.labeled]
+    record: Record = {
+        "metrics": precisions(review.scores, labels, wrong, review.rates),
+        "adjusted": None if review.adjusted is None else precisions(review.adjusted, labels, wrong),
+        CHANCE: precisions(np.zeros(labels.shape), labels, wrong, (0.0, 0.0)),
     }
-    return found, times
+    return record, times

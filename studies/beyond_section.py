@@ -31,7 +31,8 @@ from nmlsdr.experiments.statistics import LEVEL, signed_rank_p_values
 Floats = NDArray[np.float64]
 TEXTS = json.loads(Path(__file__).with_name("texts.json").read_text(encoding="utf-8"))
 titled = partial(_results.titled, texts=TEXTS)
-RANKINGS, DECISIONS = ("RL'", "AP", "OE'", "Cov'"), ("HL'", "MaF1", "MiF1")
+RANKINGS = ("RL'", "AP", "OE'", "Cov'")
+DECISIONS = ("HL'", "MaF1", "MiF1")
 ARTICLE = "NMLSDR"
 PROMISED = dict(zip(REVIEWS, ("both", "missing"), strict=True))  # the list for each noise
 
@@ -41,13 +42,13 @@ SEVEN = View("end-to-end", "Mean of the seven measures, end to end")
 P1 = View("p1", "Mean of the seven measures, P1", "p1")
 
 
-def beyond_section(found: list[Results], *, size: str) -> Section:
+def beyond_section(studies: list[Results], *, size: str) -> Section:
     """Tables of the regimes and reviews that have records."""
-    ranked = [results for results in found if results.study.name in REGIMES]
+    ranked = [results for results in studies if results.study.name in REGIMES]
     decided = [with_variant(results, "f1") for results in ranked]  # a threshold moves no ranking
-    reviews = [with_chance(results) for results in found if results.study.name in REVIEWS]
-    section = Section.begin("beyond", found, size, TEXTS)
-    section.paragraphs.append(seeds_used(found))
+    reviews = [with_chance(results) for results in studies if results.study.name in REVIEWS]
+    section = Section.begin("beyond", studies, size, TEXTS)
+    section.paragraphs.append(seeds_used(studies))
     for plain, base in zip(ranked, decided, strict=True):
         if plain.study is BASE:
             shown = ((plain, RANKING), (base, SEVEN), (plain, P1))
@@ -64,20 +65,20 @@ def beyond_section(found: list[Results], *, size: str) -> Section:
     return section
 
 
-def seeds_used(found: list[Results]) -> str:
+def seeds_used(studies: list[Results]) -> str:
     """Say how many seeds each study has on which data sets, and which methods have fewer or none."""
     titles: dict[str, list[str]] = {}
-    for results in found:
+    for results in studies:
         counts = (~np.isnan(results.values).all(axis=2)).sum(axis=2)  # (n_datasets, n_methods)
-        most = counts.max(axis=1)
-        texts = [_by_count(results.datasets, most)]
+        largest_counts = counts.max(axis=1)
+        texts = [_by_count(results.datasets, largest_counts)]
         for j, name in enumerate(results.methods):
-            less = np.flatnonzero(counts[:, j] < most)
-            if less.size:
-                texts.append(f"{name}: {_by_count([results.datasets[i] for i in less], counts[less, j])}")
+            short_sets = np.flatnonzero(counts[:, j] < largest_counts)
+            if short_sets.size:
+                texts.append(f"{name}: {_by_count([results.datasets[i] for i in short_sets], counts[short_sets, j])}")
         title = f"review, {results.study.title}" if results.study.name in REVIEWS else results.study.title
         titles.setdefault(". ".join(texts), []).append(title)
-    return "Seeds. " + " ".join(f"{', '.join(studies)}: {text}." for text, studies in titles.items())
+    return "Seeds. " + " ".join(f"{', '.join(names)}: {text}." for text, names in titles.items())
 
 
 def _by_count(datasets: Sequence[str], counts: NDArray[Any]) -> str:
@@ -89,25 +90,30 @@ def _by_count(datasets: Sequence[str], counts: NDArray[Any]) -> str:
 
 def with_variant(results: Results, variant: str) -> Results:
     """The metrics, with a method ``...-variant`` after each one that has results in that part of its records."""
-    methods, index, values = [], [], []
+    methods = []
+    index = []
+    values = []
     for j, name in enumerate(results.methods):
         for method, part in ((name, "metrics"), (f"{name}-{variant}", variant)):
-            found = results.parts[part][:, j]
-            if method == name or not np.isnan(found).all():
+            measures = results.parts[part][:, j]
+            if method == name or not np.isnan(measures).all():
                 methods.append(method)
                 index.append(j)
-                values.append(found)
+                values.append(measures)
     parts = {"metrics": np.stack(values, axis=1)}
     return replace(results, methods=tuple(methods), parts=parts, seconds=results.seconds[:, index])
 
 
 def set_table(results: Results, view: View) -> ResultTable:
     """Data sets by methods, with the means below."""
-    some = results.of([name for name in results.methods if not np.isnan(percent(results.of([name]), view)).all()])
+    with_results = results.of(
+        [name for name in results.methods if not np.isnan(percent(results.of([name]), view)).all()]
+    )
     values = {"what": view.title, "regime": results.study.title, "n_seeds": results.n_seeds}
-    table = titled(f"beyond-{view.name}", ["Data set", *some.methods], "beyond-set", **values)
-    if some.methods:  # regressions have no embedding
-        means, spread = mean(percent(some, view)), std(percent(some, view))
+    table = titled(f"beyond-{view.name}", ["Data set", *with_results.methods], "beyond-set", **values)
+    if with_results.methods:  # regressions have no embedding
+        means = mean(percent(with_results, view))
+        spread = std(percent(with_results, view))
         for dataset, row, beside in zip(results.datasets, means, spread, strict=True):
             table.add(dataset, best_in_bold(row, 2, [plus_minus(s, 2) for s in beside]))
         table.add_last("mean", best_in_bold(means.mean(axis=0), 2))
@@ -128,13 +134,13 @@ def measure_table(results: Results) -> ResultTable:
 
 def parts_table(results: Results) -> ResultTable:
     """The two F1 of the article's pipeline, and of the same without correcting given labels."""
-    some = results.of([ARTICLE, f"{ARTICLE}*"])
+    pipelines = results.of([ARTICLE, f"{ARTICLE}*"])
     measures = ("MaF1", "MiF1")
-    header = ["Data set", *(f"{measure} {name}" for measure in measures for name in some.methods)]
+    header = ["Data set", *(f"{measure} {name}" for measure in measures for name in pipelines.methods)]
     table = titled("beyond-parts", header, regime=results.study.title)
-    if ARTICLE not in some.methods or len(some.methods) == 1:
+    if ARTICLE not in pipelines.methods or len(pipelines.methods) == 1:
         return table
-    columns = [100.0 * some.mean[:, :, METRICS.index(measure)] for measure in measures]  # (n_datasets, n_methods)
+    columns = [100.0 * pipelines.mean[:, :, METRICS.index(measure)] for measure in measures]  # (n_datasets, n_methods)
     for i, dataset in enumerate(results.datasets):
         table.add(dataset, [entry for values in columns for entry in best_in_bold(values[i], 2)])
     wins = [["-", *(won(gap) for gap in (values[:, 1:] - values[:, :1]).T)] for values in columns]
@@ -168,15 +174,15 @@ def seconds_table(results: Results) -> ResultTable:
     return table
 
 
-def regime_table(found: list[Results], view: View) -> ResultTable:
+def regime_table(studies: list[Results], view: View) -> ResultTable:
     """Regimes by methods, end to end, over the smaller sets alone."""
-    known = {name for results in found if results.study is not BASE for name in results.methods}
+    known = {name for results in studies if results.study is not BASE for name in results.methods}
     methods = [f"{name}{rule}" for name in BEYOND_METHODS for rule in ("", "-f1") if f"{name}{rule}" in known]
-    smaller = {name for results in found if results.study is not BASE for name in results.datasets}
+    smaller = {name for results in studies if results.study is not BASE for name in results.datasets}
     sets = ", ".join(name for name in SIX_SETS if name in smaller)
     name = "beyond-regimes" if view is SEVEN else f"beyond-regimes-{view.name}"
     table = titled(name, ["Regime", *methods], "beyond-regimes", what=view.title, sets=sets, base=BASE.title)
-    for results in found:
+    for results in studies:
         rows = [i for i, name in enumerate(results.datasets) if name in smaller]
         if rows:
             means = mean(percent(results, view)[rows]).mean(axis=0)
@@ -217,12 +223,12 @@ def with_chance(results: Results) -> Results:
     return replace(shown, methods=(*shown.methods, CHANCE), parts={"metrics": values})
 
 
-def review_tables(found: list[Results]) -> list[ResultTable]:
+def review_tables(reviews: list[Results]) -> list[ResultTable]:
     """The means of every noise and kind, and by data set the lists that were promised to gain."""
-    known = {name for results in found for name in results.methods}
+    known = {name for results in reviews for name in results.methods}
     methods = [shown for name in REVIEWERS for shown in (name, f"{name}-adjusted") if shown in known] + [CHANCE]
     tables = [titled("beyond-review", ["Noise, list", *methods])]
-    for results in found:
+    for results in reviews:
         title = results.study.title
         for kind in KINDS:
             view = View(measures=(kind,))
@@ -240,10 +246,10 @@ def review_tables(found: list[Results]) -> list[ResultTable]:
     return tables
 
 
-def kinds_table(found: list[Results]) -> ResultTable:
+def kinds_table(reviews: list[Results]) -> ResultTable:
     """Data sets by noise and kind of list, of the scores of ours alone: what the kind gains or costs."""
     columns: dict[str, dict[str, float]] = {}
-    for results in found:
+    for results in reviews:
         for kind in ("both", "unknown", PROMISED[results.study.name]):
             for ours in results.of([OURS]).methods:
                 values = mean(percent(results.of([ours]), View(measures=(kind,))))[:, 0]

@@ -215,9 +215,9 @@ def ranking_measures(truth: np.ndarray, scores: np.ndarray) -> dict[str, float]:
     }
 
 
-def missing_tags(given, order_by_method, has_rule, confirmed) -> list[dict]:
+def missing_tags(labels, order_by_method, has_rule, confirmed) -> list[dict]:
     """How many of the first entries of each list have the dependency that is evidence for the tag."""
-    absent = (given == 0) & has_rule
+    absent = (labels == 0) & has_rule
     chance = confirmed.sum(axis=0, where=absent) / np.maximum(absent.sum(axis=0), 1)
     rows = []
     for method, (row, label) in order_by_method.items():
@@ -236,20 +236,20 @@ def missing_tags(given, order_by_method, has_rule, confirmed) -> list[dict]:
     return rows
 
 
-def cleanlab_order(given: np.ndarray, probabilities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def cleanlab_order(labels: np.ndarray, probabilities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The absent tags that cleanlab takes for label errors, the most doubtful first."""
     from cleanlab.multilabel_classification.filter import find_multilabel_issues_per_class
 
-    label_lists = [np.flatnonzero(labels).tolist() for labels in given]
+    label_lists = [np.flatnonzero(row).tolist() for row in labels]
     issues = find_multilabel_issues_per_class(label_lists, probabilities)
-    row, label = np.nonzero(issues & (given == 0))
+    row, label = np.nonzero(issues & (labels == 0))
     order = np.argsort(-probabilities[row, label], kind="stable")
     return row[order], label[order]
 
 
-def list_of_probabilities(given: np.ndarray, probabilities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def list_of_probabilities(labels: np.ndarray, probabilities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """All absent tags, the most probable first."""
-    row, label = np.nonzero(given == 0)
+    row, label = np.nonzero(labels == 0)
     order = np.argsort(-probabilities[row, label], kind="stable")[: max(LENGTHS)]
     return row[order], label[order]
 

@@ -80,8 +80,8 @@ class Forest:
         self.forest = forest
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        found = zip(self.forest.predict_proba(X), self.forest.classes_, strict=True)
-        return np.column_stack([p[:, 1] if len(seen) == 2 else np.full(len(p), float(seen[0])) for p, seen in found])
+        outputs = zip(self.forest.predict_proba(X), self.forest.classes_, strict=True)
+        return np.column_stack([p[:, 1] if len(seen) == 2 else np.full(len(p), float(seen[0])) for p, seen in outputs])
 
     def predict(self, X: Any) -> np.ndarray:
         return (self.predict_proba(X) > 0.5).astype(int)
@@ -133,7 +133,7 @@ def skactiveml_rows(state: State) -> Entries:
     return whole(state, pool[np.argsort(-np.mean(scores, axis=0), kind="stable")[:STEP]])
 
 
-WAYS: dict[str, Callable[[State], Entries]] = {
+STRATEGIES: dict[str, Callable[[State], Entries]] = {
     "random": random_rows,
     "rows": rows_by_turns,
     "entries": entries_by_turns,
@@ -158,16 +158,16 @@ def measures(state: State, Xt: Any, truth: np.ndarray) -> dict[str, float]:
     model = state.model
     p = model.predict_proba(Xt)
     known = state.y != -1
-    some = truth.any(axis=0)
+    frequent = truth.any(axis=0)
     return {
-        "ap": 100 * average_precision_score(truth[:, some], p[:, some], average="macro"),
+        "ap": 100 * average_precision_score(truth[:, frequent], p[:, frequent], average="macro"),
         "micro_ap": 100 * average_precision_score(truth, p, average="micro"),
         "f1": 100 * f1_score(truth, model.predict(Xt), average="micro", zero_division=0),
         "rate": abs(float(model.flip_rate_) - float((state.y != state.truth)[known].mean())),
     }
 
 
-def curves(name: str, seed: int, home: str, ways: list[str]) -> dict[str, list[dict[str, float]]]:
+def curves(name: str, seed: int, home: str, strategies: list[str]) -> dict[str, list[dict[str, float]]]:
     """The measures at the start and after each round, for each way."""
     X, Xt, truth, test_truth = load(name, home)
     rng = np.random.default_rng([seed, 7100])
@@ -176,14 +176,14 @@ def curves(name: str, seed: int, home: str, ways: list[str]) -> dict[str, list[d
     y[rows] = flip_labels(truth, NOISE, random_state=seed)[rows]
     start = State(X, truth, y, seed).fit()
     first = measures(start, Xt, test_truth)
-    found = {}
-    for way in ways:
+    curves_by_strategy = {}
+    for strategy in strategies:
         state = start
-        found[way] = [first]
+        curves_by_strategy[strategy] = [first]
         for _ in range(min(ROUNDS, (len(y) - START) // STEP)):
-            state = state.after(*WAYS[way](state)).fit()
-            found[way].append(measures(state, Xt, test_truth))
-    return found
+            state = state.after(*STRATEGIES[strategy](state)).fit()
+            curves_by_strategy[strategy].append(measures(state, Xt, test_truth))
+    return curves_by_strategy
 
 
 def area(curve: list[dict[str, float]], measure: str) -> float:
@@ -211,24 +211,27 @@ def summary(draws: list[dict[str, list[dict[str, float]]]], name: str) -> dict[s
         "start": float(np.mean([draw["random"][0]["ap"] for draw in draws])),
         "random": float(np.mean([area(draw["random"], "ap") for draw in draws])),
     }
-    for way in draws[0]:
-        row[f"rate_{way}"] = float(np.mean([draw[way][-1]["rate"] for draw in draws]))
-        row[f"saved_{way}"] = float(np.mean([saved(draw["random"], draw[way]) for draw in draws]))
+    for strategy in draws[0]:
+        row[f"rate_{strategy}"] = float(np.mean([draw[strategy][-1]["rate"] for draw in draws]))
+        row[f"saved_{strategy}"] = float(np.mean([saved(draw["random"], draw[strategy]) for draw in draws]))
         for measure in MEASURES:
-            gains = [area(draw[way], measure) - area(draw["random"], measure) for draw in draws]
-            row[f"{measure}_{way}"] = float(np.mean(gains))
-    points = {way: np.mean([[point["ap"] for point in draw[way]] for draw in draws], axis=0) for way in draws[0]}
-    return row | {"curves": {way: values.round(2).tolist() for way, values in points.items()}}
+            gains = [area(draw[strategy], measure) - area(draw["random"], measure) for draw in draws]
+            row[f"{measure}_{strategy}"] = float(np.mean(gains))
+    points = {
+        strategy: np.mean([[point["ap"] for point in draw[strategy]] for draw in draws], axis=0)
+        for strategy in draws[0]
+    }
+    return row | {"curves": {strategy: values.round(2).tolist() for strategy, values in points.items()}}
 
 
-def save(rows: list[dict[str, Any]], ways: list[str], n_draws: int) -> None:
+def save(rows: list[dict[str, Any]], strategies: list[str], n_draws: int) -> None:
     """Write the sets that are done; the last line is their mean."""
     keys = [key for key, value in rows[0].items() if isinstance(value, float)]
     values = {key: float(np.mean([row[key] for row in rows])) for key in keys}
     mean = {"set": "mean", **values}
-    for way in ways:
-        gains = [row[f"ap_{way}"] for row in rows]
-        values |= {f"better_{way}": sum(gain > 0 for gain in gains), f"worst_{way}": min(gains)}
+    for strategy in strategies:
+        gains = [row[f"ap_{strategy}"] for row in rows]
+        values |= {f"better_{strategy}": sum(gain > 0 for gain in gains), f"worst_{strategy}": min(gains)}
     save_table(
         "next",
         command=f"python studies/next.py --data-home DIR --draws {n_draws}",
@@ -239,7 +242,7 @@ def save(rows: list[dict[str, Any]], ways: list[str], n_draws: int) -> None:
             ("set", "set", "s"),
             ("start", "macro AP at the start", ".1f"),
             ("random", "random rows, mean of the rounds", ".1f"),
-            *((f"ap_{way}", WORDS[way], "+.1f") for way in ways[1:]),
+            *((f"ap_{strategy}", WORDS[strategy], "+.1f") for strategy in strategies[1:]),
             ("saved_entries", "answers saved by entries, %", ".0f"),
         ],
         notes=f"{START} labelled rows at the start, 10 % label noise in them; {ROUNDS} rounds of {STEP} rows or as "
@@ -256,13 +259,15 @@ def main() -> None:
     args = parser.parse_args()
     choose_folder(args.replace)
     warnings.simplefilter("ignore")
-    ways = [way for way in WAYS if importlib.util.find_spec(PACKAGES.get(way, "numpy")) is not None]
+    strategies = [
+        strategy for strategy in STRATEGIES if importlib.util.find_spec(PACKAGES.get(strategy, "numpy")) is not None
+    ]
     rows = []
     with threads(1):
         for name in args.sets:
-            draws = [curves(name, seed, args.data_home, ways) for seed in range(args.draws)]
+            draws = [curves(name, seed, args.data_home, strategies) for seed in range(args.draws)]
             rows.append(summary(draws, name))
-            save(rows, ways, args.draws)  # after each set, so that a run can be cut short
+            save(rows, strategies, args.draws)  # after each set, so that a run can be cut short
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ def test_every_way_spends_the_same_number_of_answers_on_unknown_entries(way):
     y = toy.target.copy()
     y[60:] = -1
     state = study.State(toy.data, toy.target, y, 0).fit()
-    rows, labels = study.WAYS[way](state)
+    rows, labels = study.STRATEGIES[way](state)
     assert len(rows) == len(set(zip(rows.tolist(), labels.tolist(), strict=True))) == study.STEP * y.shape[1]
     assert (y[rows, labels] == -1).all()
     after = state.after(rows, labels).y

@@ -72,6 +72,22 @@ toc_object_entries_show_parents = "hide"  # "On this page" has room for the meth
 autodoc_typehints = "none"  # numpydoc's Parameters say more
 numpydoc_show_class_members = False  # the class template lists methods itself
 numpydoc_use_plots = False
+# Every public docstring has a summary; all parameters and no other, in their order, with type and description; and the
+# description of what is returned or yielded.
+numpydoc_validation_checks = {
+    "GL03",
+    "GL08",
+    "SS01",
+    "PR01",
+    "PR02",
+    "PR03",
+    "PR04",
+    "PR07",
+    "PR10",
+    "RT01",
+    "RT03",
+    "YD01",
+}
 numpydoc_xref_param_type = True
 numpydoc_xref_aliases = _inventories.ALIASES
 numpydoc_xref_ignore = "all"  # words of a type that are no names

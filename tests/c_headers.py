@@ -34,7 +34,11 @@ def compiled(command, source, folder, *more):
 
 def learned_bits():
     """What embedding/learn.c prints of the bits of its probabilities, computed by Python."""
-    n, d, n_labels, new, k = 200, 6, 3, 5, 10
+    n = 200
+    d = 6
+    n_labels = 3
+    new = 5
+    k = 10
     state = 1
     numbers = np.empty((n + new) * d)
     for p in range(len(numbers)):

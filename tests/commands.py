@@ -63,9 +63,9 @@ def spawn(*arguments, program="-m nmlsdr", **options):
     return done
 
 
-def skip_without_pyarrow(said):
+def skip_without_pyarrow(messages):
     """Skip where a command said that it needs pyarrow, and pyarrow is not installed."""
-    if "needs pyarrow" in said and not HAS_PYARROW:
+    if "needs pyarrow" in messages and not HAS_PYARROW:
         pytest.skip("needs pyarrow")
 
 
@@ -75,7 +75,7 @@ def assert_done(outcome):
     In a small random table a feature can predict a label, or carry all of F1, by chance.
     """
     assert outcome.status == 0, outcome
-    said = [line for line in outcome.err.splitlines() if not line.startswith(("nmlsdr: wrote ", "  "))]
+    notes = [line for line in outcome.err.splitlines() if not line.startswith(("nmlsdr: wrote ", "  "))]
     expected = (
         " rows; the columns give ",
         " alone predicts the label ",
@@ -83,8 +83,8 @@ def assert_done(outcome):
         " no known value",
         " changed, ",
     )
-    said = [line for line in said if not any(words in line for words in expected)]
-    assert said == [], outcome
+    notes = [line for line in notes if not any(words in line for words in expected)]
+    assert notes == [], outcome
 
 
 def ran(outcome):

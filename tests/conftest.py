@@ -113,8 +113,8 @@ def pytest_runtest_makereport(item, call):
     Where pyarrow is not installed, a test that fails with the sentence of a reader that needs it is skipped.
     """
     report = yield
-    said = str(report.longrepr) + "".join(text for _, text in report.sections)
-    if not HAS_PYARROW and report.failed and "needs pyarrow" in said:
+    output = str(report.longrepr) + "".join(text for _, text in report.sections)
+    if not HAS_PYARROW and report.failed and "needs pyarrow" in output:
         report.outcome = "skipped"
         report.longrepr = (str(item.path), item.location[1], "Skipped: needs pyarrow")
     needs_shared = item.get_closest_marker("shared") is not None or "shared" in getattr(item, "fixturenames", ())

@@ -9,13 +9,13 @@ from sklearn.base import BaseEstimator
 import nmlsdr
 
 ESTIMATORS = {  # that learn from y
-    name: thing
+    name: estimator_class
     for name in nmlsdr.__all__
-    if inspect.isclass(thing := getattr(nmlsdr, name)) and issubclass(thing, BaseEstimator)
-    if thing is not nmlsdr.ExactNeighborsTransformer
+    if inspect.isclass(estimator_class := getattr(nmlsdr, name)) and issubclass(estimator_class, BaseEstimator)
+    if estimator_class is not nmlsdr.ExactNeighborsTransformer
 }
-TRANSFORMERS = [name for name, thing in ESTIMATORS.items() if hasattr(thing, "transform")]
-CLASSIFIERS = [name for name, thing in ESTIMATORS.items() if hasattr(thing, "predict")]
+TRANSFORMERS = [name for name, estimator_class in ESTIMATORS.items() if hasattr(estimator_class, "transform")]
+CLASSIFIERS = [name for name, estimator_class in ESTIMATORS.items() if hasattr(estimator_class, "predict")]
 
 every_estimator = pytest.mark.parametrize("name", ESTIMATORS)
 every_transformer = pytest.mark.parametrize("name", TRANSFORMERS)
@@ -25,9 +25,9 @@ every_classifier = pytest.mark.parametrize("name", CLASSIFIERS)
 def make(name, **parameters):
     """An estimator fit for 40 to 80 rows, with a fixed seed where there is one."""
     estimator = ESTIMATORS[name]()
-    wanted = {"n_neighbors": 5, "n_estimators": 4, "random_state": 0, **parameters}
+    settings = {"n_neighbors": 5, "n_estimators": 4, "random_state": 0, **parameters}
     known = estimator.get_params()
-    return estimator.set_params(**{key: value for key, value in wanted.items() if key in known})
+    return estimator.set_params(**{key: value for key, value in settings.items() if key in known})
 
 
 def draw(n=60, D=6, C=4, hidden=20, seed=0):

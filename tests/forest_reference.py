@@ -45,14 +45,16 @@ def drawn_rows(l, n_draws, tree):
 def mixed(numbers, tree, n_drawn):
     """Numbers in the random order of a tree."""
     for j in range(len(numbers) - 1, 0, -1):
-        other = below(key(tree, n_drawn + j), j + 1)
-        numbers[j], numbers[other] = numbers[other], numbers[j]
+        partner = below(key(tree, n_drawn + j), j + 1)
+        number = numbers[j]
+        numbers[j] = numbers[partner]
+        numbers[partner] = number
     return numbers
 
 
-def ordered_columns(X, n_draws, tree, most):
+def ordered_columns(X, n_draws, tree, max_columns):
     """The columns that vary among the drawn rows X, in the random order of a tree."""
-    return mixed(np.flatnonzero(np.any(X[1:] != X[0], axis=0)).tolist(), tree, n_draws)[:most]
+    return mixed(np.flatnonzero(np.any(X[1:] != X[0], axis=0)).tolist(), tree, n_draws)[:max_columns]
 
 
 def sums_of(Y, n_sums, tree, n_drawn):
@@ -86,10 +88,10 @@ def best_split(X, Y, w, tried, several, random, leaf):
     salt = random
     S = (w[:, None] * Y).sum(axis=0)
     best = -1.0
-    found = None
+    split = None
     looked = 0
     number = 0
-    while looked < D and found is None:
+    while looked < D and split is None:
         end = looked + 2 * tried
         columns = []
         while looked < D and len(columns) < tried and (looked < end or not columns):
@@ -109,32 +111,32 @@ def best_split(X, Y, w, tried, several, random, leaf):
                     score = float((S_L**2).sum()) / float(w_L) + float((S_R**2).sum()) / float(w_R)
                     if score > best:
                         best = score
-                        found = (column, t)
+                        split = (column, t)
             number += 1
-    if found is not None and several:  # halfway to the next value
-        column, t = found
+    if split is not None and several:  # halfway to the next value
+        column, t = split
         above = X[X[:, column] > t, column].min()
         middle = t * np.float32(0.5) + above * np.float32(0.5)
-        found = column, middle if t < middle < above else t
-    return found
+        split = column, middle if t < middle < above else t
+    return split
 
 
-def grow_tree(X, Y, tree, tried, several, n_draws, leaf=3, most=1 << 62, n_sums=None):
+def grow_tree(X, Y, tree, tried, several, n_draws, leaf=3, max_columns=1 << 62, n_sums=None):
     """Features (-1: leaf), thresholds, left children or numbers of leaves; means and draws of leaves; left-out rows."""
     draws = drawn_rows(len(X), n_draws, tree)
     drawn = np.flatnonzero(draws)
     rows = X[drawn] + np.float32(0)
-    columns = ordered_columns(rows, n_draws, tree, most)
+    columns = ordered_columns(rows, n_draws, tree, max_columns)
     by = sums_of(Y[drawn], n_sums, tree, n_draws + X.shape[1])
     return grow_nodes(rows[:, columns], Y[drawn], by, draws[drawn], columns, tree, tried, several, leaf), draws == 0
 
 
 def grow_nodes(rows, Y, by, w, columns, tree, tried, several, leaf, most_depth=1 << 62, rate=1.0, penalty=0.0):
     """The nodes of a tree over its drawn rows, whose columns are in its order; ``by``: what splits are chosen by."""
-    own = key(~tree & WORD, int(several))
+    node_key = key(~tree & WORD, int(several))
     feature = [-1]
     threshold = [np.float32(0)]
-    left = [0]
+    children = [0]
     values = []
     weights = []
     nodes = [(np.arange(len(rows)), 0, 0)]
@@ -145,9 +147,9 @@ def grow_nodes(rows, Y, by, w, columns, tree, tried, several, leaf, most_depth=1
         pure = (y == y[0]).all()
         split = None
         if len(at) >= 2 * leaf and not pure and len(columns) and depth < most_depth:
-            split = best_split(rows[at], y, v, tried, several, key(own, node), leaf)
+            split = best_split(rows[at], y, v, tried, several, key(node_key, node), leaf)
         if split is None:
-            left[node] = len(values)
+            children[node] = len(values)
             sums = rate * (v[:, None] * Y[at]).sum(axis=0)
             values.append((sums / (1024.0 * (v.sum() + penalty))).astype(np.float32))
             weights.append(v.sum())
@@ -156,12 +158,12 @@ def grow_nodes(rows, Y, by, w, columns, tree, tried, several, leaf, most_depth=1
         child = len(feature)
         feature[node] = columns[split[0]]
         threshold[node] = split[1]
-        left[node] = child
+        children[node] = child
         feature = feature + [-1, -1]
         threshold = threshold + [np.float32(0)] * 2
-        left = left + [0, 0]
+        children = children + [0, 0]
         nodes += [(at[~goes], child + 1, depth + 1), (at[goes], child, depth + 1)]
-    return feature, threshold, left, values, weights
+    return feature, threshold, children, values, weights
 
 
 def binned(X):
@@ -189,49 +191,52 @@ def binned(X):
 def boost(X, Y, seed, depth, leaf, n_rounds, number=0, most_draws=5000, n_sums=None):
     """Trees of each of four folds, with the mean labels as first, and the error out of fold of each round."""
     X = np.clip(X, -1e30, 1e30).astype(np.float32)
-    exact, Y, known, fold = Y, Y.astype(np.float32), ~np.isnan(Y), np.random.default_rng(0).permutation(len(X)) % 4
+    exact = Y
+    Y = Y.astype(np.float32)
+    known = ~np.isnan(Y)
+    fold = np.random.default_rng(0).permutation(len(X)) % 4
     columns, codes, cuts = binned(X)
     D = len(columns)
     models = []
     errors = np.zeros((n_rounds, 4))
     for a in range(4):
-        others = np.flatnonzero(fold != a)
-        seen = known[others]
-        mean = np.where(seen, exact[others], 0).sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
+        training = np.flatnonzero(fold != a)
+        training_known = known[training]
+        mean = np.where(training_known, exact[training], 0).sum(axis=0) / np.maximum(training_known.sum(axis=0), 1)
         F = np.tile(mean.astype(np.float32), (len(X), 1))
-        trees = [([-1], [np.float32(0)], [0], [F[0].copy()], [len(others)])]
-        n_draws = min(7 * len(others) // 10, most_draws)
+        trees = [([-1], [np.float32(0)], [0], [F[0].copy()], [len(training)])]
+        n_draws = min(7 * len(training) // 10, most_draws)
         for k in range(n_rounds):
             tree = key(key((seed + (number + 1) * 2**32) & WORD, a), k)
-            draws = drawn_rows(len(others), n_draws, tree)
-            drawn = others[draws > 0]
+            draws = drawn_rows(len(training), n_draws, tree)
+            drawn = training[draws > 0]
             gap = np.clip(1024 * (Y[drawn].astype(float) - F[drawn]), -2048, 2048)
             targets = np.where(known[drawn], np.rint(gap), 0).astype(np.int64)
             order = mixed(list(range(D)), tree, n_draws)
             by = sums_of(targets, n_sums, tree, n_draws + D)
             tried = min(max(D // 2, 8), D, 100)
-            given = codes[drawn][:, order], targets, by, draws[draws > 0], order, tree, tried, True, leaf
-            feature, threshold, left, values, weights = grow_nodes(*given, depth, 0.07, 5.0)
+            arguments = codes[drawn][:, order], targets, by, draws[draws > 0], order, tree, tried, True, leaf
+            feature, threshold, children, values, weights = grow_nodes(*arguments, depth, 0.07, 5.0)
             for i, x in enumerate(codes):
-                F[i] += values[leaf_of((feature, threshold, left), x)]
+                F[i] += values[leaf_of((feature, threshold, children), x)]
             held = known[fold == a]
             errors[k, a] = ((Y[fold == a].astype(float) - F[fold == a])[held] ** 2).sum()
             at = [
                 (columns[j], cuts[j][int(t)]) if j >= 0 else (-1, np.float32(0))
                 for j, t in zip(feature, threshold, strict=True)
             ]
-            trees.append(([j for j, _ in at], [t for _, t in at], left, values, weights))
+            trees.append(([j for j, _ in at], [t for _, t in at], children, values, weights))
         models.append(trees)
     return models, errors.sum(axis=1)
 
 
 def leaf_of(tree, x):
     """The number of the leaf of a row."""
-    feature, threshold, left = tree[:3]
+    feature, threshold, children = tree[:3]
     node = 0
     while feature[node] >= 0:
-        node = left[node] + int(not x[feature[node]] <= threshold[node])
-    return left[node]
+        node = children[node] + int(not x[feature[node]] <= threshold[node])
+    return children[node]
 
 
 def tried_features(several, D):
@@ -245,21 +250,21 @@ def grow_forest(X, Y, seed, n_trees, several, n_draws=None, tried=None, leaf=3, 
     X = np.clip(X, -1e30, 1e30).astype(np.float32)
     n_draws = min(len(X), 10_000, max(1000, 10**6 // tried_features(0, X.shape[1]))) if n_draws is None else n_draws
     tried = tried_features(several, X.shape[1]) if tried is None else tried
-    most = (1 << 24) // min(len(X), n_draws)
-    grown = [grow_tree(X, Y, key(seed, t), tried, several, n_draws, leaf, most, n_sums) for t in range(n_trees)]
+    max_columns = (1 << 24) // min(len(X), n_draws)
+    grown = [grow_tree(X, Y, key(seed, t), tried, several, n_draws, leaf, max_columns, n_sums) for t in range(n_trees)]
     return [tree for tree, _ in grown], np.array([left_out for _, left_out in grown])
 
 
 def predict(trees, X, left_out=None):
     """Mean of the trees for each row, in float64 and in their order; with left_out of those that left the row out."""
     X = np.clip(X, -1e30, 1e30).astype(np.float32)
-    found = np.zeros((len(X), len(trees[0][3][0])))
+    means = np.zeros((len(X), len(trees[0][3][0])))
     for i, x in enumerate(X):
-        asked = [tree for t, tree in enumerate(trees) if left_out is None or left_out[t, i]]
-        for tree in asked:
-            found[i] += tree[3][leaf_of(tree, x)]
-        found[i] /= max(1, len(asked))
-    return found
+        voters = [tree for t, tree in enumerate(trees) if left_out is None or left_out[t, i]]
+        for tree in voters:
+            means[i] += tree[3][leaf_of(tree, x)]
+        means[i] /= max(1, len(voters))
+    return means
 
 
 # ---------------------------------------------------------------- what the kernels are tried on
@@ -310,25 +315,25 @@ CASES = {
 }
 
 
-def assert_equals_twin(found, grown):
+def assert_equals_twin(forest, grown):
     """The arrays of a forest are the nodes and leaves of the twin's trees, one after the other.
 
     The leaves of boosted trees come round by round, those of a tree together.
     """
     n_nodes = 0
     numbers = []
-    all_values = found.values
-    all_weights = found.weights
-    for tree, (feature, threshold, left, values, weights) in enumerate(grown):
-        part = slice(*found.roots[tree : tree + 2])
+    all_values = forest.values
+    all_weights = forest.weights
+    for tree, (feature, threshold, children, values, weights) in enumerate(grown):
+        part = slice(*forest.roots[tree : tree + 2])
         is_leaf = np.array(feature) < 0
-        assert found.feature[part].tolist() == feature
-        assert found.threshold[part].tobytes() == np.array(threshold, dtype=np.float32).tobytes()
-        leaves = found.left[part][is_leaf].min() + np.arange(len(values))
-        np.testing.assert_array_equal(found.left[part], left + np.where(is_leaf, leaves[0], n_nodes))
+        assert forest.feature[part].tolist() == feature
+        assert forest.threshold[part].tobytes() == np.array(threshold, dtype=np.float32).tobytes()
+        leaves = forest.left[part][is_leaf].min() + np.arange(len(values))
+        np.testing.assert_array_equal(forest.left[part], children + np.where(is_leaf, leaves[0], n_nodes))
         assert all_values[leaves].tobytes() == np.array(values).tobytes()
         np.testing.assert_array_equal(all_weights[leaves], weights)
         n_nodes = n_nodes + len(feature)
         numbers = [*numbers, *leaves]
-    assert found.roots[-1] == n_nodes
-    assert (sorted(numbers) if found.n_models else numbers) == list(range(len(all_values)))
+    assert forest.roots[-1] == n_nodes
+    assert (sorted(numbers) if forest.n_models else numbers) == list(range(len(all_values)))

@@ -51,16 +51,16 @@ def by_scan(X, k, *, queries=None, n_threads=2):
     n = X.shape[0]
     step = max(1, 2_000_000 // n)
     for first in range(0, Q.shape[0], step):
-        some = min(step, Q.shape[0] - first)
-        apart = np.empty(some * n)
-        pointers = np.arange(some + 1) * n
-        candidates = np.tile(np.arange(n), some)
+        n_rows = min(step, Q.shape[0] - first)
+        apart = np.empty(n_rows * n)
+        pointers = np.arange(n_rows + 1) * n
+        candidates = np.tile(np.arange(n), n_rows)
         _graph.pair_distances(kernel_rows(X), kernel_rows(Q), first, pointers, candidates, apart, n_threads)
-        apart = apart.reshape(some, n)
+        apart = apart.reshape(n_rows, n)
         if queries is None:
-            apart[np.arange(some), first + np.arange(some)] = np.inf
+            apart[np.arange(n_rows), first + np.arange(n_rows)] = np.inf
         limit = np.partition(apart, k - 1, axis=1)[:, k - 1]
-        for i in range(some):
+        for i in range(n_rows):
             near = np.flatnonzero(apart[i] <= limit[i])  # rows increase, and a stable sort keeps them so
             if queries is None:
                 near = near[near != first + i]
@@ -78,13 +78,13 @@ def search(method, X, queries, k, *, level=-1, n_threads=2, budget=1e9, packed=F
     """By this method, whatever the sizes: the lists and the facts of the search."""
     level = LEVELS[level]
     index = _graph.Index(kernel_rows(X), packed=packed, level=level, n_threads=n_threads, integers=integers)
-    found = _empty(X, queries, k)
-    others = None if queries is None else kernel_rows(queries)
-    running = _graph.Search(index, others, *found, n_threads=n_threads, method=method)
+    lists = _empty(X, queries, k)
+    query_rows = None if queries is None else kernel_rows(queries)
+    running = _graph.Search(index, query_rows, *lists, n_threads=n_threads, method=method)
     running.start(n_threads, integers=integers, **options)
     while running.step(budget):
         pass
-    return *found, running.facts
+    return *lists, running.facts
 
 
 def by_products(X, k, *, queries=None, postings=-1, window_bytes=1e9, budget=64.0, **options):
@@ -126,8 +126,8 @@ def by_few(X, Q, k, **options):
 def method_of(X, queries, k, *, n_threads=2, packed=False):
     """What search.h chooses for these sizes."""
     index = _graph.Index(kernel_rows(X), packed=packed, level=0, n_threads=n_threads)
-    others = None if queries is None else kernel_rows(queries)
-    return _graph.Search(index, others, *_empty(X, queries, k), n_threads=n_threads).method
+    query_rows = None if queries is None else kernel_rows(queries)
+    return _graph.Search(index, query_rows, *_empty(X, queries, k), n_threads=n_threads).method
 
 
 def takes(index, Q):
@@ -153,10 +153,10 @@ def _empty(X, queries, k):
     return np.empty(shape), np.empty(shape, np.intp)
 
 
-def assert_same(found, expected):
-    np.testing.assert_array_equal(found[1], expected[1])
-    np.testing.assert_array_equal(found[0], expected[0])
-    assert not np.signbit(found[0]).any()  # the canonical distance of duplicates is +0
+def assert_same(actual, expected):
+    np.testing.assert_array_equal(actual[1], expected[1])
+    np.testing.assert_array_equal(actual[0], expected[0])
+    assert not np.signbit(actual[0]).any()  # the canonical distance of duplicates is +0
 
 
 def swamped_rows(d, unit, *, copies=1, share=0.998, rng=None):

@@ -21,13 +21,14 @@ def draw_binary(rng, n_samples, n_features, n_labels):
             return X, Y
 
 
-def assert_same_directions(found, expected, tolerance=1e-8, *, scale=True):
+def assert_same_directions(actual, expected, tolerance=1e-8, *, scale=True):
     """Equal eigenvalues, and equal directions up to sign on the columns that the data determine.
 
     Those have an eigenvalue above 1e-6 of the largest, separated from its neighbours by 1e-4 of itself.
     Both arguments are pairs (components, eigenvalues); ``scale=False`` normalises the directions first.
     """
-    (P, values), (Q, expected_values) = found, expected
+    P, values = actual
+    Q, expected_values = expected
     assert P.shape == Q.shape
     np.testing.assert_allclose(values, expected_values, rtol=max(tolerance, 1e-12), atol=1e-6 * tolerance * values[0])
     gaps = np.abs(values[:, None] - values) + np.diag(np.full(len(values), np.inf))

@@ -68,15 +68,15 @@ def graphs(n, *, up_to_order):
     """Every graph on n nodes with an edge, or one for each way of joining them."""
     pairs = list(itertools.combinations(range(n), 2))
     orders = [np.array(order) for order in itertools.permutations(range(n))]
-    seen = set()
+    isomorphs = set()
     for chosen in range(1, 2 ** len(pairs)):
         W = np.zeros((n, n))
         for bit, (i, j) in enumerate(pairs):
             W[i, j] = W[j, i] = chosen >> bit & 1
         if up_to_order:
-            if W.tobytes() in seen:
+            if W.tobytes() in isomorphs:
                 continue
-            seen.update(W[np.ix_(order, order)].tobytes() for order in orders)
+            isomorphs.update(W[np.ix_(order, order)].tobytes() for order in orders)
         yield W
 
 

@@ -77,12 +77,12 @@ def radius_neighbors(X, radius, queries=None, metric="euclidean"):
     """For each query (squared distances, indices) of all rows within the radius, in the order of `kneighbors`."""
     squared = metric_distances(X if queries is None else queries, X, metric)
     limit = 2 * radius if metric == "cosine" else radius * radius
-    found = []
+    neighborhoods = []
     for i, row in enumerate(squared):
         order = np.argsort(row, kind="stable")
         near = [j for j in order if row[j] <= limit and not (queries is None and j == i)]
-        found.append((row[near], np.array(near, dtype=np.intp)))
-    return found
+        neighborhoods.append((row[near], np.array(near, dtype=np.intp)))
+    return neighborhoods
 
 
 def neighbor_graph(X, n_neighbors, edge_weights="binary", sigma=None, metric="euclidean"):
@@ -164,12 +164,12 @@ def residual(indptr, indices, values, gain, h, m, B, F, p, block, restart):
     gain = gain.reshape(len(F), -1)
     m = m.reshape(len(F), -1).astype(np.float64)
     v = values if len(values) else h[indices]
-    rest = np.where(gain == 0, 0.0, (B + gain * _neighbor_sums(indptr, indices, v, F)) - F)
-    z = (h[:, None] * rest).astype(np.float32)
+    gap = np.where(gain == 0, 0.0, (B + gain * _neighbor_sums(indptr, indices, v, F)) - F)
+    z = (h[:, None] * gap).astype(np.float32)
     wide = z.astype(np.float64)
     p = bfloat16(z) if restart else np.where((gain == 0).all(axis=1, keepdims=True), np.float32(0), p)
     along = _block_sums((m * p.astype(np.float64)) * wide, block)
-    return z, p, _block_sums((m * wide) * wide, block), along, np.abs(rest).max(axis=0)
+    return z, p, _block_sums((m * wide) * wide, block), along, np.abs(gap).max(axis=0)
 
 
 def cg_sweeps(indptr, indices, values, k, m, e, x, z, p, rho, along, peak, tol, block, n_sweeps):
@@ -334,9 +334,9 @@ def cross_fit(X, Y, shrinkages=(0.0, 0.5, 1.0), ridges=(0.3, 1.0, 3.0, 10.0, 30.
     all_of_it = np.zeros(Y.shape[1])
     weights = np.zeros(Y.shape[1])
     for label in np.flatnonzero(varies):
-        given = Y[known[:, label], label]
-        all_of_it[label] = np.sum((given - given.mean()) ** 2)
-        weights[label] = min(1.0, np.var(given) / 0.04)  # a rare label that nothing predicts has little to say
+        y = Y[known[:, label], label]
+        all_of_it[label] = np.sum((y - y.mean()) ** 2)
+        weights[label] = min(1.0, np.var(y) / 0.04)  # a rare label that nothing predicts has little to say
     best = None
     errors = {}
     for b in shrinkages:
@@ -347,12 +347,12 @@ def cross_fit(X, Y, shrinkages=(0.0, 0.5, 1.0), ridges=(0.3, 1.0, 3.0, 10.0, 30.
                 kappa = feature_weights(X[a], Y[a], known[a])
                 w = 1.0 - b * (1.0 - (kappa if kappa.any() else np.ones(len(kappa))))
                 for label in range(Y.shape[1]):
-                    own = a & known[:, label]
-                    if own.any():
-                        coef, intercept = ridge_regression(X[own], Y[own, label : label + 1], c, w)
+                    training = a & known[:, label]
+                    if training.any():
+                        coef, intercept = ridge_regression(X[training], Y[training, label : label + 1], c, w)
                         O[~a, label] = (X[~a] @ coef.T + intercept)[:, 0]
-            left = np.sum(np.where(known, Y - O, 0.0) ** 2, axis=0)
-            shares = weights[varies] * left[varies] / all_of_it[varies]
+            squared_errors = np.sum(np.where(known, Y - O, 0.0) ** 2, axis=0)
+            shares = weights[varies] * squared_errors[varies] / all_of_it[varies]
             errors[b, c] = np.sum(shares) / np.sum(weights) if varies.any() else 0.0
             if best is None or errors[b, c] < errors[best[:2]]:
                 best = b, c, O
@@ -383,17 +383,17 @@ def mlknn_posterior(Y, indices, query_indices, s=1.0):
     k = len(indices[0])
     c = label_histogram(Y, count_neighbor_labels(Y, indices), k)
     prior = [(s + sum(int(y[j]) for y in Y)) / (2 * s + n) for j in range(C)]
-    given = [
+    likelihoods = [
         [[(s + int(c[y, j, d])) / (s * (k + 1) + int(c[y, j].sum())) for d in range(k + 1)] for j in range(C)]
         for y in (0, 1)
     ]
     posterior = np.empty((len(query_indices), C))
     for i, counts in enumerate(count_neighbor_labels(Y, query_indices)):
         for j, d in enumerate(counts):
-            for_it = prior[j] * given[1][j][d]
-            against = (1 - prior[j]) * given[0][j][d]
+            for_it = prior[j] * likelihoods[1][j][d]
+            against = (1 - prior[j]) * likelihoods[0][j][d]
             posterior[i, j] = for_it / (for_it + against)
-    return np.array(prior), np.array(given[1]), np.array(given[0]), posterior
+    return np.array(prior), np.array(likelihoods[1]), np.array(likelihoods[0]), posterior
 
 
 # ---------------------------------------------------------------- 5. generalised eigenproblems of the baselines
@@ -458,9 +458,9 @@ def correlation_weights(Y):
     W = np.zeros(Y.shape)
     for k in range(Y.shape[1]):
         for m in range(Y.shape[1]):
-            both = (Y[:, k] @ Y[:, k]) * (Y[:, m] @ Y[:, m])
-            if both > 0:
-                W[:, m] += Y[:, k] * (Y[:, k] @ Y[:, m]) / np.sqrt(both)
+            squared_norms = (Y[:, k] @ Y[:, k]) * (Y[:, m] @ Y[:, m])
+            if squared_norms > 0:
+                W[:, m] += Y[:, k] * (Y[:, k] @ Y[:, m]) / np.sqrt(squared_norms)
     return W / np.maximum(Y.sum(axis=1, keepdims=True), 1)
 
 
@@ -502,9 +502,9 @@ def dependence_sweep(X, mean, visited, place, indptr, indices, share, A):
     """
     changed = 0
     for i, at in zip(visited, place, strict=True):
-        own = slice(indptr[i], indptr[i + 1])
-        labels = indices[own]
-        w = share[own].copy()
+        entries = slice(indptr[i], indptr[i + 1])
+        labels = indices[entries]
+        w = share[entries].copy()
         if len(labels) == 0:
             continue
         x = X[at].astype(np.float64) - mean
@@ -514,8 +514,8 @@ def dependence_sweep(X, mean, visited, place, indptr, indices, share, A):
         current = np.argmax(w)
         if w[current] == 1.0 and g[best] - g[current] <= 1e-13 * (np.abs(g).max() + square):
             continue  # a gain below rounding is none
-        share[own] = np.arange(len(labels)) == best
-        A[labels] += (share[own] - w)[:, None] * x
+        share[entries] = np.arange(len(labels)) == best
+        A[labels] += (share[entries] - w)[:, None] * x
         changed += 1
     return changed
 
@@ -536,8 +536,8 @@ def dependence_weights(X, Y, orders, over_all_labels=False):
         for i in order:
             if Y[i].sum() == 1 or (Y[i].sum() == 0 and not over_all_labels):
                 continue
-            others = np.arange(len(X)) != i
-            g = Y[i] * (Q[i, others] @ (Y * W)[others])
+            other_rows = np.arange(len(X)) != i
+            g = Y[i] * (Q[i, other_rows] @ (Y * W)[other_rows])
             allowed = np.arange(Y.shape[1]) if over_all_labels else np.flatnonzero(Y[i])
             W[i] = 0.0
             W[i, allowed[np.argmax(g[allowed])]] = 1.0
@@ -559,12 +559,15 @@ def linked(scores, numbers):
 def fit_link(scores, Y, known):
     """a, c, b, mean and scale (5, C): Newton steps of common slopes, then of each label's, label by label."""
     C = Y.shape[1]
-    mean, b = np.zeros(C), np.zeros(C)
+    mean = np.zeros(C)
+    b = np.zeros(C)
     scale = np.ones(C)
     varies = np.zeros(C, dtype=bool)
-    features, labels = [], []
+    features = []
+    labels = []
     for j in range(C):
-        y, s = Y[known[:, j], j], scores[known[:, j], j]
+        y = Y[known[:, j], j]
+        s = scores[known[:, j], j]
         least = 0.5 / (len(y) or len(Y))
         if len(y):
             mean[j] = y.mean()
@@ -648,26 +651,26 @@ def prior_cutoffs(scores, shares):
     return np.array(cutoffs)
 
 
-def flip_rate(scores, given):
+def flip_rate(scores, y):
     """The share of given 1s among the tenth of the labels with the smallest scores, at most .3."""
-    m = max(1, len(given) // 10)
-    return min(0.3, ones_among_smallest(scores, given, m) / m)
+    m = max(1, len(y) // 10)
+    return min(0.3, ones_among_smallest(scores, y, m) / m)
 
 
-def ones_among_smallest(scores, given, m):
+def ones_among_smallest(scores, labels, m):
     """The 1s among the m labels with the smallest scores; of equal scores at the limit each counts the same."""
     limit = sorted(scores)[m - 1]
-    below = [y for s, y in zip(scores, given, strict=True) if s < limit]
-    equal = [y for s, y in zip(scores, given, strict=True) if s == limit]
+    below = [y for s, y in zip(scores, labels, strict=True) if s < limit]
+    equal = [y for s, y in zip(scores, labels, strict=True) if s == limit]
     return sum(below) + (m - len(below)) * sum(equal) / len(equal)
 
 
-def forget_rate(scores, given, rate):
+def forget_rate(scores, y, rate):
     """The share of given 0s among a tenth of as many labels as are truly 1, those with the largest scores."""
-    M = len(given)
+    M = len(y)
     r = max(rate, 1 / (2 * M))
-    m = max(1, math.floor(min(max((sum(given) - r * M) / (1 - 2 * r), 0), M) / 10))
-    h0 = (m - ones_among_smallest([-s for s in scores], given, m) + r) / (m + 1)
+    m = max(1, math.floor(min(max((sum(y) - r * M) / (1 - 2 * r), 0), M) / 10))
+    h0 = (m - ones_among_smallest([-s for s in scores], y, m) + r) / (m + 1)
     return max((h0 + r) / 2, 1 / (2 * M))
 
 
@@ -689,10 +692,10 @@ def learner_weights(predictions, Y):
     best = None
     smallest = np.inf
     for face in itertools.chain.from_iterable(itertools.combinations(range(n_learners), m) for m in (3, 2, 1)):
-        first, *others = face  # the weight of the first is what the others leave
+        first, *followers = face  # the weight of the first is what the others leave
         a = np.zeros(n_learners)
-        differences = misses[:, [first]] - misses[:, others]
-        a[others] = np.linalg.lstsq(differences, misses[:, first], rcond=None)[0] if others else []
+        differences = misses[:, [first]] - misses[:, followers]
+        a[followers] = np.linalg.lstsq(differences, misses[:, first], rcond=None)[0] if followers else []
         a[first] = 1.0 - a.sum()
         if (a >= 0).all() and np.sum((misses @ a) ** 2) < smallest:
             best = a
@@ -701,13 +704,13 @@ def learner_weights(predictions, Y):
 
 
 @on_one_thread
-def verdict_factors(odds, given, label, wrong, n_labels):
+def verdict_factors(odds, y, label, wrong, n_labels):
     """exp(effect of the kind + effect of the label) of a logistic model of verdicts, for each kind and label.
 
     log odds of a wrong label = log v + a_kind + b_label, with normal priors: deviation 2 for a, 1 for b; Newton.
     """
     names, place = np.unique(label, return_inverse=True)
-    A = np.column_stack([given == 0, given == 1, np.eye(len(names))[place]]).astype(float)
+    A = np.column_stack([y == 0, y == 1, np.eye(len(names))[place]]).astype(float)
     precision = np.array([1 / 4, 1 / 4] + [1.0] * len(names))
     effects = np.zeros(len(precision))
     for _ in range(30):
@@ -790,15 +793,15 @@ def rank_unknown(p, unknown, turns, by):
     Of equal ones it takes the first row.
     """
     listed = []
-    found = True
-    while found:
-        found = False
+    is_growing = True
+    while is_growing:
+        is_growing = False
         for c in turns:
             free = [i for i in range(len(p)) if unknown[i, c]]
             free = [i for i in free if (i, c) not in listed and not (by == "row" and i in [row for row, _ in listed])]
             if free:
                 listed.append((max(free, key=lambda i: p[i, c] * (1.0 - p[i, c])), int(c)))
-                found = True
+                is_growing = True
     return listed
 
 
@@ -827,9 +830,11 @@ def row_order(X, Y, known, alpha=None):
     """Rows by a hash of their features without units; equal ones are numbered by their labels, and so hashed apart."""
     n, D = X.shape
     C = Y.shape[1]
-    least, largest = X.min(axis=0), X.max(axis=0)
+    least = X.min(axis=0)
+    largest = X.max(axis=0)
     varies = np.cumsum(largest > least)
-    features, numbers = [], []
+    features = []
+    numbers = []
     for x in X:
         hashed = 0
         for j in range(D):
@@ -855,9 +860,9 @@ def row_order(X, Y, known, alpha=None):
         with_columns = sum(mixed(entry(i, j) * odd(rank[j] + 1) % _WRAP) for j in range(C)) % _WRAP
         labels.append((without, with_columns))
     order = sorted(range(n), key=lambda i: (features[i], *labels[i], numbers[i]))
-    seen = {}
+    copies = {}
     keys = {}
     for i in order:
-        copy = seen[features[i]] = seen.get(features[i], -1) + 1
+        copy = copies[features[i]] = copies.get(features[i], -1) + 1
         keys[i] = mixed((features[i] + copy * 0x9E3779B97F4A7C15) % _WRAP) if copy else features[i]
     return sorted(range(n), key=lambda i: keys[i])

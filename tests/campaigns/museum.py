@@ -149,7 +149,8 @@ def score(predicted: str, truth: str, given: str | None = None) -> float:
     if given is not None:
         with open(given, newline="", encoding="latin-1") as file:
             open_rows = np.array([not row[-1] for row in list(csv.reader(file, delimiter=";"))[1:]])
-        scores, target = scores[open_rows], target[open_rows]
+        scores = scores[open_rows]
+        target = target[open_rows]
     return float(average_precision_score(target, scores, average="macro"))
 
 

@@ -91,8 +91,10 @@ def test_the_twin_takes_other_settings_too(changed, rng, monkeypatch):
 
 def grown_by_kernel(X, Y, kinds, n_draws, n_trees, level):
     """Trees of each kind, with leaves of three rows, for features that are tried in every node."""
-    (n, d), n_labels = X.shape, Y.shape[1]
-    (nodes, n_leaves), targets = forest.room(n_trees, len(kinds), n // 3), np.int16(1024 * Y)
+    n, d = X.shape
+    n_labels = Y.shape[1]
+    nodes, n_leaves = forest.room(n_trees, len(kinds), n // 3)
+    targets = np.int16(1024 * Y)
     draws = np.zeros((n_trees, n), np.int32)
     rows = np.empty((n_trees, len(kinds), min(n, n_draws)), np.int32)
     given = np.float32(X).ravel(), np.empty(0, np.int32), d * np.arange(n + 1), d, targets, n_labels, np.int32(kinds)
@@ -276,7 +278,8 @@ def _importances(one):
             left = one.left[node]
             if one.feature[node] < 0:
                 return one.weights[left], one.weights[left] * one.values[left].astype(float)
-            (v, S), (w, T) = below(left), below(left + 1)
+            v, S = below(left)
+            w, T = below(left + 1)
             gains[one.feature[node]] += S @ S / v + T @ T / w - (S + T) @ (S + T) / (v + w)
             return v + w, S + T
 

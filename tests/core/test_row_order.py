@@ -237,7 +237,8 @@ def test_a_table_sorted_by_its_label_gives_the_predictions_of_any_other_order():
     rng = np.random.default_rng(0)
     X = (rng.random((2000, 4)) < 0.5).astype(float)
     y = (X[:, :1] + X[:, 1:2] - 1 + 0.6 * rng.standard_normal((2000, 1)) > 0.4).astype(int)
-    table, labels = X[:1000], y[:1000]
+    table = X[:1000]
+    labels = y[:1000]
     orders = np.arange(1000), np.argsort(-labels[:, 0], kind="stable"), np.argsort(labels[:, 0], kind="stable")
     predicted = [
         ResidualPropagation(n_estimators=20).fit(table[rows], labels[rows]).predict(X[1000:]) for rows in orders

@@ -56,10 +56,13 @@ def labels_of(line):
 def test_cut_codes_go_through_all_commands(run, folder, cut, form):
     pytest.importorskip("jinja2")
     if form == "list":
-        table, new, where = "codes.csv", "new_codes.csv", ["--label-list", "codes", *cut]
+        table = "codes.csv"
+        new = "new_codes.csv"
+        where = ["--label-list", "codes", *cut]
     else:
+        table = "columns.csv"
+        new = "new_columns.csv"
         where = ["--label-columns", ",".join(CODES), "--empty-is", "no", *cut]
-        table, new = "columns.csv", "new_columns.csv"
     known = read_table(folder / "codes.csv", Roles(label_list="codes", label_prefix=3, drop=["patient"]))
     plan = run("plan", table, *where)
     n_codes = len({code for line in read(folder / "codes.csv") for code in line["codes"].split("; ")})

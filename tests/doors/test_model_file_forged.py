@@ -343,7 +343,7 @@ def children_in_the_next_tree(stored):
     """The roots of two trees have each other's children, so that each node still has one parent."""
     left = stored["left"]
     second = int(stored["roots"][1])
-    left[0], left[second] = left[second], left[0]
+    left[[0, second]] = left[[second, 0]]
 
 
 def leaves_in_the_next_tree(stored):

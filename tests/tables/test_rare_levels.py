@@ -60,7 +60,8 @@ def test_rows_like_those_of_the_fit_are_not_reported(plan, tmp_path):
 
 
 def test_the_plan_holds_no_rare_level_in_words(plan):
-    (column, _), (profile, _) = plan.used, plan.profiles
+    column, _ = plan.used
+    profile, _ = plan.profiles
     rare = next(name for name in machines_of(np.random.default_rng(1), N) if name.lower() not in column.levels)
     assert rare not in plan.to_json()
     assert may_hold(profile.rare, rare.lower())

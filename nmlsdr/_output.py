@@ -45,13 +45,7 @@ def check_output(path: PathLike, *, inputs: Iterable[PathLike] = ()) -> Path:
     if not name or name.endswith(os.sep) or "\0" in name:
         raise InputError(f"The output {name!r} is not a file name; give the name of a file.")
     target = Path(os.path.realpath(name))
-    try:
-        mode = os.stat(name).st_mode
-    except FileNotFoundError:
-        mode = 0
-    except OSError as error:
-        kind = PermissionError if isinstance(error, PermissionError) else InputError
-        raise kind(f"The output {name!r} cannot be used ({error.strerror}); choose another name.") from None
+    mode = _mode(name)
     _refuse_inputs(name, target, inputs)
     if stat.S_ISDIR(mode):
         raise InputError(f"The output {name!r} is a folder; give a file name in it.")
@@ -60,6 +54,17 @@ def check_output(path: PathLike, *, inputs: Iterable[PathLike] = ()) -> Path:
     if not mode or stat.S_ISREG(mode):
         _check_folder(target.parent)
     return target
+
+
+def _mode(name: str) -> int:
+    """The mode of a file, 0 if there is none."""
+    try:
+        return os.stat(name).st_mode
+    except FileNotFoundError:
+        return 0
+    except OSError as error:
+        kind = PermissionError if isinstance(error, PermissionError) else InputError
+        raise kind(f"The output {name!r} cannot be used ({error.strerror}); choose another name.") from None
 
 
 def _refuse_inputs(name: str, target: Path, inputs: Iterable[PathLike]) -> None:

@@ -65,15 +65,24 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader of our output has closed it, as `head` does; Python's own flush at exit must not complain again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except (InputError, MemoryError, OSError, ImportError) as error:
-        if "--traceback" in arguments:
-            raise
-        return _stop(2 if isinstance(error, WRONG_INPUT) else 1, _sentence(error))
     except Exception as error:
-        if isinstance(error, RuntimeError) and "start new thread" in str(error) and "--traceback" not in arguments:
-            return _stop(1, f"the process may start no more threads ({error}); raise its limits of threads and memory.")
-        error.add_note("This is a bug of nmlsdr, not of your input; please report it with these lines.")
-        raise
+        status = _report_failure(error, with_traceback="--traceback" in arguments)
+        if status is None:
+            raise
+        return status
+
+
+def _report_failure(error: Exception, with_traceback: bool) -> int | None:
+    """Say in one sentence what failed, and return the exit status; None if the traceback is to be shown.
+
+    An error that neither the input nor the machine explains gets a note that it is a bug.
+    """
+    if isinstance(error, (InputError, MemoryError, OSError, ImportError)):
+        return None if with_traceback else _stop(2 if isinstance(error, WRONG_INPUT) else 1, _sentence(error))
+    if isinstance(error, RuntimeError) and "start new thread" in str(error) and not with_traceback:
+        return _stop(1, f"the process may start no more threads ({error}); raise its limits of threads and memory.")
+    error.add_note("This is a bug of nmlsdr, not of your input; please report it with these lines.")
+    return None
 
 
 def _run(arguments: list[str], is_process: bool) -> int:

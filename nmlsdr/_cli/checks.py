@@ -77,19 +77,30 @@ def _choices(args: argparse.Namespace) -> dict[str, Any]:
     from .._methods import METHODS, find_method
 
     method = METHODS[find_method(args.method)]
-    name = method.name
-    whole = name in ("NMLSDR", "NMLSDR*")
     method.check_alpha(args.alpha_labeled)
-    classifier = args.classifier or ("residual" if whole else "semi-supervised")
-    if classifier == "residual" and not whole:
-        raise InputError(f"--classifier residual goes with --method NMLSDR only, got {name}; change one of them.")
+    takes_residual = method.name in ("NMLSDR", "NMLSDR*")
+    classifier = args.classifier or ("residual" if takes_residual else "semi-supervised")
+    if classifier == "residual" and not takes_residual:
+        raise InputError(
+            f"--classifier residual goes with --method NMLSDR only, got {method.name}; change one of them."
+        )
     if args.threshold is not None and classifier == "none":
         raise InputError("--threshold is for a classifier, got --classifier none; leave it out.")
-    without_effect = [alpha for alpha in ALPHAS if getattr(args, alpha) is not None]
+    if not (method.semi_supervised or classifier == "semi-supervised"):
+        _refuse_graph_options(args, method.name, classifier)
+    threshold = _default_threshold(classifier) if args.threshold is None else args.threshold
+    return {"method": method.name, "classifier": classifier, "threshold": threshold}
+
+
+def _default_threshold(classifier: str) -> str | float:
+    return "f1" if classifier == "residual" else 0.5
+
+
+def _refuse_graph_options(args: argparse.Namespace, method_name: str, classifier: str) -> None:
+    """Raise for the first option of a neighbour graph; the method and the classifier make none."""
+    options = [alpha for alpha in ALPHAS if getattr(args, alpha) is not None]
     if args.metric != "euclidean" and classifier == "none":
-        without_effect.append("metric")
-    if without_effect and not (method.semi_supervised or classifier == "semi-supervised"):
-        option = f"--{without_effect[0].replace('_', '-')}"
-        raise InputError(f"{option} has no effect on {name} with --classifier {classifier}; leave it out.")
-    threshold = ("f1" if classifier == "residual" else 0.5) if args.threshold is None else args.threshold
-    return {"method": name, "classifier": classifier, "threshold": threshold}
+        options.append("metric")
+    if options:
+        option = f"--{options[0].replace('_', '-')}"
+        raise InputError(f"{option} has no effect on {method_name} with --classifier {classifier}; leave it out.")

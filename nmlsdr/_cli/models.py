@@ -36,21 +36,8 @@ def fit(args: argparse.Namespace, console: Console) -> int:
     note_leaks(table, table.target, args, console)
     table, encoder = prepare(table, args)
     note_needed(table, args, console)
-    steps = [("scaler", scaler_for(args, table))]
-    if args.classifier != "residual":  # which embeds too
-        steps.append(("projection", projection))
-    if args.classifier != "none":
-        name = "model" if args.classifier == "residual" else "classifier"
-        steps.append((name, _classifier(projection, args)))
-    steps = [(name, step) for name, step in steps if step is not None]
-    X = table.data
-    for name, step in steps:
-        if name == "model":
-            expect_fit(X, table.target, args, console)
-        with console.step(f"fit {type(step).__name__}"):
-            step.fit(X) if name == "scaler" else fit_reviewed(step, X, table)
-            if step is not steps[-1][1]:
-                X = step.transform(X)
+    steps = _steps(projection, table, args)
+    _fit_steps(steps, table, args, console)
     if encoder is not None:
         steps.insert(0, ("columns", encoder))
     columns = table.feature_names if encoder is None or table.feature_names is None else table.plan.names
@@ -65,6 +52,29 @@ def fit(args: argparse.Namespace, console: Console) -> int:
     hint = " To see what was learned and what to check: nmlsdr report, with the same labels and --out report.html."
     wrote(console, args.out, len(table.target), *facts, hint=hint)
     return 0
+
+
+def _steps(projection: Any, table: Table, args: argparse.Namespace) -> list[tuple[str, Any]]:
+    """The names and steps of the pipeline, not fitted: a scaler, the projection, and a classifier, as far as asked."""
+    steps = [("scaler", scaler_for(args, table))]
+    if args.classifier != "residual":  # which embeds too
+        steps.append(("projection", projection))
+    if args.classifier != "none":
+        name = "model" if args.classifier == "residual" else "classifier"
+        steps.append((name, _classifier(projection, args)))
+    return [(name, step) for name, step in steps if step is not None]
+
+
+def _fit_steps(steps: list[tuple[str, Any]], table: Table, args: argparse.Namespace, console: Console) -> None:
+    """Fit each step to what the steps before it make of the table, with the verdicts of the table."""
+    X = table.data
+    for name, step in steps:
+        if name == "model":
+            expect_fit(X, table.target, args, console)
+        with console.step(f"fit {type(step).__name__}"):
+            step.fit(X) if name == "scaler" else fit_reviewed(step, X, table)
+            if step is not steps[-1][1]:
+                X = step.transform(X)
 
 
 def _classifier(projection: Any, args: argparse.Namespace) -> Any:

@@ -82,6 +82,13 @@ class InputFile(str):
     """The type of every option that names a file to read, so that no output can replace one."""
 
 
+def _similar_word(word: str, words: Sequence[str], aliases: Mapping[str, str]) -> str | None:
+    """The word that somebody probably meant: the one that has this alias, or the most similar one, if any is."""
+    if word in aliases:
+        return aliases[word]
+    return next(iter(difflib.get_close_matches(word, words, n=1)), None)
+
+
 class Parser(argparse.ArgumentParser):
     """An argument parser whose errors are one sentence that says what to write instead, without the usage text."""
 
@@ -145,8 +152,7 @@ class Parser(argparse.ArgumentParser):
         if subject == "COMMAND" and ("." in word or os.path.exists(word)):
             return f"there is no command {word!r}", f"; write a command before the file, as in {EXAMPLES['fit']}"
         aliases = _VERBS if subject == "COMMAND" else _PARTS if is_verb else {}
-        similar = difflib.get_close_matches(word.lower(), words, n=1)
-        meant = aliases.get(word.lower()) or (similar[0] if similar else None)
+        meant = _similar_word(word.lower(), words, aliases)
         if is_verb:
             message = f"there is no command {word!r}" + ("" if meant else f" among {', '.join(words)}")
         return message, f"; did you mean {meant!r}?" if meant else ""

@@ -59,11 +59,8 @@ def read_data(
         _check_gaps(table, args, args.impute is not None if model is None else model.fills_cells)
     elif model is None:
         table = dataclasses.replace(table, plan=dataclasses.replace(table.plan, labels=_labels(table, args)))
-    is_told = model is None and table.plan is not None and show_plan(table, args.data, console)
-    for note in (*(() if is_told else table.notes), *table.differences):
-        console.note(f"{args.data}: {note}.")
-    if table.differences and getattr(args, "strict", False):
-        raise InputError(f"{args.data} is not as the table of the fit; mend it, or leave --strict out.")
+    has_new_plan = model is None and table.plan is not None
+    _note_reading(table, args, console, has_new_plan)
     if table.target is not None:
         table = enter_verdicts(table, args, console)
     if need_labels:
@@ -71,6 +68,15 @@ def read_data(
     if model is None and table.target is not None and table.labeled.any():
         _check_presences(table, args, console)
     return table
+
+
+def _note_reading(table: Table, args: argparse.Namespace, console: Console, has_new_plan: bool) -> None:
+    """Show a new plan, or the notes of the reader, and what differs from the table of a fit, which --strict refuses."""
+    is_shown = has_new_plan and show_plan(table, args.data, console)
+    for note in (*(() if is_shown else table.notes), *table.differences):
+        console.note(f"{args.data}: {note}.")
+    if table.differences and getattr(args, "strict", False):
+        raise InputError(f"{args.data} is not as the table of the fit; mend it, or leave --strict out.")
 
 
 def _open_table(args: argparse.Namespace, console: Console, roles: Roles, form: Form, how: Any) -> Table:
@@ -278,24 +284,30 @@ def note_needed(table: Table, args: argparse.Namespace, console: Console, least:
 
 def match_features(table: Table, source: str, model: Any, console: Console) -> Table:
     """Return the table with columns in the order of the model's fit: by name if both have names, else by number."""
-    X = table.data
     if table.plan is not None:  # the reader has done that
         _note_unused(table, source, model, console)
         return table
-    fitted_names = model.feature_names
-    table_names = table.feature_names
+    if model.feature_names is not None and table.feature_names is not None:
+        return _match_names(table, source, model, console)
     n_features = model.estimator.n_features_in_
-    if fitted_names is not None and table_names is not None:
-        column_names = [*table_names, *(table.unused or [])]
-        refuse_missing(source, fitted_names, column_names, "columns that the model was fitted on")
-        known = {*fitted_names, *(model.label_names or ()), *(table.label_columns or ())}
-        _note_unknown(console, source, "column", [name for name in column_names if name not in known], "used")
-        if list(fitted_names) != list(table_names):
-            position = {name: j for j, name in enumerate(table_names)}
-            X = X[:, [position[name] for name in fitted_names]]
-    elif X.shape[1] != n_features:
-        raise InputError(f"{source} has {X.shape[1]} features, but the model was fitted on {n_features}; give those.")
-    return dataclasses.replace(table, data=X)
+    n = table.data.shape[1]
+    if n != n_features:
+        raise InputError(f"{source} has {n} features, but the model was fitted on {n_features}; give those.")
+    return table
+
+
+def _match_names(table: Table, source: str, model: Any, console: Console) -> Table:
+    """The table with the columns that the model names, in its order; others are noted, missing ones refused."""
+    fitted_names = list(model.feature_names)
+    table_names = list(table.feature_names or ())
+    column_names = [*table_names, *(table.unused or [])]
+    refuse_missing(source, fitted_names, column_names, "columns that the model was fitted on")
+    known = {*fitted_names, *(model.label_names or ()), *(table.label_columns or ())}
+    _note_unknown(console, source, "column", [name for name in column_names if name not in known], "used")
+    if fitted_names == table_names:
+        return table
+    position = {name: j for j, name in enumerate(table_names)}
+    return dataclasses.replace(table, data=table.data[:, [position[name] for name in fitted_names]])
 
 
 def _note_unused(table: Table, source: str, model: Any, console: Console) -> None:
@@ -383,6 +395,18 @@ def _label_facts(table: Table) -> list[str]:
 
 def plan_lines(table: Table, source: str) -> list[str]:
     """Return what was done with every column: a sentence about the table, and a line for each column or group."""
+    facts = [*_size_facts(table), *_label_facts(table)]
+    if table.groups is not None:
+        facts.append(_group_fact(table, table.groups))
+    columns = table.plan.columns
+    lines = _groups(columns) if len(columns) > _MOST_LINES else [(c.name, c.kind, c.reason) for c in columns]
+    widths = [min(30, max((len(line[k]) for line in lines), default=0)) for k in (0, 1)]
+    texts = [f"  {name:<{widths[0]}}  {kind:<{widths[1]}}  {reason}".rstrip() for name, kind, reason in lines]
+    return [f"{source}: {'; '.join([*facts, *table.notes])}.", *texts]
+
+
+def _size_facts(table: Table) -> list[str]:
+    """How many rows, features and labels a table has, and how a list of labels is read."""
     n_rows, n_features = table.data.shape
     facts = [f"{plural(n_rows, 'row')}; the columns give {plural(n_features, 'feature')}"]
     if table.target is not None:
@@ -393,58 +417,66 @@ def plan_lines(table: Table, source: str) -> list[str]:
     if table.lists is not None:
         word = repr(table.lists.no_label) if table.lists.no_label else "no word"
         facts.append(f"labels are separated by {table.lists.separator!r}, and {word} stands for a row without labels")
-    facts += _label_facts(table)
-    if table.groups is not None:
-        n_groups = len(np.unique(table.groups))
-        equal = "1 row is" if n_rows - n_groups == 1 else f"{n_rows - n_groups} rows are"
-        repeats = f"{equal} equal to another one, and such rows stay"
-        if table.ids is not None:
-            repeats = f"the id {table.plan.identifier!r} repeats ({n_groups} different), and rows with one id stay"
-        facts.append(f"{repeats} together in cross-validation")
-    columns = table.plan.columns
-    groups = _groups(columns) if len(columns) > _MOST_LINES else [(c.name, c.kind, c.reason) for c in columns]
-    widths = [min(30, max((len(group[k]) for group in groups), default=0)) for k in (0, 1)]
-    lines = [f"  {name:<{widths[0]}}  {kind:<{widths[1]}}  {reason}".rstrip() for name, kind, reason in groups]
-    return [f"{source}: {'; '.join([*facts, *table.notes])}.", *lines]
+    return facts
+
+
+def _group_fact(table: Table, groups: np.ndarray) -> str:
+    """Which rows stay together in cross-validation: those of one id, or those that are equal."""
+    n_groups = len(np.unique(groups))
+    if table.ids is not None:
+        repeats = f"the id {table.plan.identifier!r} repeats ({n_groups} different), and rows with one id stay"
+    else:
+        n_copies = len(groups) - n_groups
+        repeats = f"{'1 row is' if n_copies == 1 else f'{n_copies} rows are'} equal to another one, and such rows stay"
+    return f"{repeats} together in cross-validation"
 
 
 def _groups(columns: Sequence[Any]) -> list[tuple[str, str, str]]:
-    """Return one line for the columns of each kind: how many, what was found in them, and some names."""
+    """Return one line for the columns of each kind, or a line for each column of a rare kind."""
     lines = []
     for kind in dict.fromkeys(column.kind for column in columns):
         members = [column for column in columns if column.kind == kind]
         if len(members) <= 2:
             lines += [(column.name, kind, column.reason) for column in members]
-            continue
-        names = ", ".join(column.name for column in members[:_MOST_NAMES])
-        remainder = f" and {len(members) - _MOST_NAMES} more" if len(members) > _MOST_NAMES else ""
-        n_missing = sum("missing" in column.reason for column in members)
-        holes = f"; {n_missing} of them lack values" if n_missing else ""
-        reason = next((f"; {c.reason}" for c in members if kind not in ("number", "category")), "")
-        lines.append((f"{len(members)} columns", kind, f"{names}{remainder}{holes}{reason}"))
+        else:
+            lines.append((f"{len(members)} columns", kind, _summary(kind, members)))
     return lines
 
 
-def as_options(table: Table, words: dict[str, Any]) -> str:
+def _summary(kind: str, columns: Sequence[Any]) -> str:
+    """What was found in many columns of a kind, and some of their names."""
+    names = ", ".join(column.name for column in columns[:_MOST_NAMES])
+    remainder = f" and {len(columns) - _MOST_NAMES} more" if len(columns) > _MOST_NAMES else ""
+    n_missing = sum("missing" in column.reason for column in columns)
+    gaps = f"; {n_missing} of them lack values" if n_missing else ""
+    reason = "" if kind in ("number", "category") else f"; {columns[0].reason}"
+    return f"{names}{remainder}{gaps}{reason}"
+
+
+def as_options(table: Table, arguments: dict[str, Any]) -> str:
     """Return the plan as options of the command line."""
     plan = table.plan
-    lists = table.lists
     options: dict[str, str | list[str] | None] = {
-        **{name: words.get(name) for name in SOURCES},
-        "separator": lists and lists.separator,
-        "no_label": lists and (lists.no_label or ""),
-        **{name: str(value) for name in (*HOW_LABELS, "min_count") if (value := words.get(name)) is not None},
+        **{name: arguments.get(name) for name in SOURCES},
+        **_list_options(table.lists),
+        **{name: str(value) for name in (*HOW_LABELS, "min_count") if (value := arguments.get(name)) is not None},
         **_column_options(plan.columns),
-        **{name: words.get(name) for name in ("missing", "yes", "no")},
-        "decimal": words.get("decimal") or _decimal_comma(plan.columns),
-        **{name: words.get(name) for name in ("thousands", "delimiter", "encoding")},
+        **{name: arguments.get(name) for name in ("missing", "yes", "no")},
+        "decimal": arguments.get("decimal") or _decimal_comma(plan.columns),
+        **{name: arguments.get(name) for name in ("thousands", "delimiter", "encoding")},
     }
-    shown = [
-        f"--{name.replace('_', '-')} {as_list(value) if isinstance(value, list) else shlex.quote(value)}"
-        for name, value in options.items()
-        if value is not None and value != []
-    ]
-    return " ".join([*shown, *["--keep-case"] * plan.keep_case])
+    words = [_as_option(name, value) for name, value in options.items() if value is not None and value != []]
+    return " ".join([*words, *["--keep-case"] * plan.keep_case])
+
+
+def _as_option(name: str, value: str | list[str]) -> str:
+    """An option with a text or with names, as it is pasted into a shell."""
+    return f"--{name.replace('_', '-')} {as_list(value) if isinstance(value, list) else shlex.quote(value)}"
+
+
+def _list_options(lists: Any) -> dict[str, str | list[str] | None]:
+    """How the labels of a row are listed in one cell; nothing if they are not."""
+    return {} if lists is None else {"separator": lists.separator, "no_label": lists.no_label or ""}
 
 
 def _column_options(columns: Sequence[Column]) -> dict[str, str | list[str] | None]:

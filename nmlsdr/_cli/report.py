@@ -41,9 +41,7 @@ def _facts(table: Table, args: argparse.Namespace, console: Console) -> dict[str
     """Return the contents of the page as plain data."""
     y = table.target
     names = table.names_of_labels()
-    rows = table.ids or [str(i) for i in range(len(y))]
-    if repeats(table.ids):
-        rows = [f"{name} (row {i})" for i, name in enumerate(rows)]
+    rows = _row_names(table)
     with console.step("look at the columns"):
         described = _describe_columns(table, PurePath(args.data).name)
         labels = fits.describe_labels(y, names)
@@ -68,25 +66,41 @@ def _facts(table: Table, args: argparse.Namespace, console: Console) -> dict[str
         "method": NAME,
         "standardized": not args.no_standardize,
         "trial": trial,
-        "no_trial": f"{args.folds} folds need at least {2 * args.folds} labelled rows."
-        if args.folds
-        else "the comparison was left out by --folds 0.",
+        "no_trial": _reason_for_no_trial(args.folds),
         "curve": curve,
         "embedding": embedding,
         "together": fits.describe_neighbors(graph, y, names),
         "components": fits.describe_components(method, y, features, names),
         "review": review,
         "wrong": {"n": int((y != -1).sum())} | {kind: [*ends] for kind, ends in method.mistakes_._asdict().items()},
-        "made": {
-            "command": shlex.join(["nmlsdr", "report", *args.words]),
-            "next": next_command(args),
-            "reviewed": f" --reviewed {shlex.quote(args.reviewed)}" if args.reviewed else "",
-            "threshold": _recommended_threshold(trial),
-            "date": datetime.date.today().isoformat(),
-            "words": f"{NAME}: {WORDS}.",
-            "version": __version__,
-            "n_listed": REVIEWED,
-        },
+        "made": _provenance(args, trial),
+    }
+
+
+def _row_names(table: Table) -> list[str]:
+    """The name of each row in pictures: its id, with its number if ids repeat, or its number."""
+    names = table.ids or [str(i) for i in range(len(table.target))]
+    return [f"{name} (row {i})" for i, name in enumerate(names)] if repeats(table.ids) else names
+
+
+def _reason_for_no_trial(n_folds: int) -> str:
+    """Why a page has no comparison, if it has none."""
+    if n_folds:
+        return f"{n_folds} folds need at least {2 * n_folds} labelled rows."
+    return "the comparison was left out by --folds 0."
+
+
+def _provenance(args: argparse.Namespace, trial: Any) -> dict[str, Any]:
+    """How the page was made, and the options of the commands that follow it."""
+    return {
+        "command": shlex.join(["nmlsdr", "report", *args.words]),
+        "next": next_command(args),
+        "reviewed": f" --reviewed {shlex.quote(args.reviewed)}" if args.reviewed else "",
+        "threshold": _recommended_threshold(trial),
+        "date": datetime.date.today().isoformat(),
+        "words": f"{NAME}: {WORDS}.",
+        "version": __version__,
+        "n_listed": REVIEWED,
     }
 
 

@@ -76,6 +76,17 @@ def _members(archive: zipfile.ZipFile, n_bytes: int, max_bytes: int) -> dict[str
         raise Refused("it is an archive but not a model file of this version; fit and write the model again")
     if len(members) != len(infos):
         raise Refused("a member appears twice")
+    if _end_of_members(infos) > n_bytes:
+        raise Refused("its members are larger than the file")
+    if sum(info.file_size for info in infos) > max_bytes:
+        raise Refused(f"it takes more than {max_bytes} bytes; raise max_bytes to read it")
+    if members[_SCHEMA].file_size > _SCHEMA_BYTES:
+        raise Refused("its schema is too long")
+    return members
+
+
+def _end_of_members(infos: list[zipfile.ZipInfo]) -> int:
+    """Return the byte after the last of the members, in the order of their places; none is compressed or overlaps."""
     end = 0
     for info in infos:
         if info.compress_type != zipfile.ZIP_STORED or info.compress_size != info.file_size:
@@ -83,13 +94,7 @@ def _members(archive: zipfile.ZipFile, n_bytes: int, max_bytes: int) -> dict[str
         if info.header_offset < end:
             raise Refused("its members overlap")
         end = info.header_offset + 30 + len(info.filename) + info.file_size
-    if end > n_bytes:
-        raise Refused("its members are larger than the file")
-    if sum(info.file_size for info in infos) > max_bytes:
-        raise Refused(f"it takes more than {max_bytes} bytes; raise max_bytes to read it")
-    if members[_SCHEMA].file_size > _SCHEMA_BYTES:
-        raise Refused("its schema is too long")
-    return members
+    return end
 
 
 def _check_node(node: dict[str, Any], nodes_by_id: dict[int, Any], files: dict[str, int], depth: int) -> None:
@@ -108,18 +113,19 @@ def _check_node(node: dict[str, Any], nodes_by_id: dict[int, Any], files: dict[s
         )
     if type(identity) is not int or identity < 1 or depth > _DEPTH or nodes_by_id.setdefault(identity, node) != node:
         raise Refused("its schema refers to other parts of itself")
-    inner: list[Any] = []
-    if loader == "DictNode":
-        inner = [*node["content"].values(), node["key_types"]]
-        if any(
-            key_type["__loader__"] != "TypeNode" for key_type in node["key_types"]["content"]
-        ):  # skops calls these types
-            raise Refused("the keys of a dictionary are no text")
-    elif loader in ("ListNode", "TupleNode"):
-        inner = node["content"]
-    elif loader == "ObjectNode":
-        inner = [node["content"]]
-    elif loader == "NdArrayNode" and (node["type"] != "numpy" or files.setdefault(node["file"], identity) != identity):
+    if loader == "NdArrayNode" and (node["type"] != "numpy" or files.setdefault(node["file"], identity) != identity):
         raise Refused("an array has no member of its own")
-    for part in inner:
-        _check_node(part, nodes_by_id, files, depth + 1)
+    for child in _children(node, loader):
+        _check_node(child, nodes_by_id, files, depth + 1)
+
+
+def _children(node: dict[str, Any], loader: str) -> list[Any]:
+    """Return the nodes within a node of the schema; the keys of a dictionary must be text."""
+    if loader == "DictNode":
+        key_types = node["key_types"]["content"]
+        if any(key_type["__loader__"] != "TypeNode" for key_type in key_types):  # skops calls these types
+            raise Refused("the keys of a dictionary are no text")
+        return [*node["content"].values(), node["key_types"]]
+    if loader == "ObjectNode":
+        return [node["content"]]
+    return node["content"] if loader in ("ListNode", "TupleNode") else []

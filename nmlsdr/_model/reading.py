@@ -94,11 +94,7 @@ def open_model(path: PathLike, *, max_bytes: int | None = None) -> Model:
 
 def content_in(content: Any) -> Model:
     """Return the model of a file's content; `Refused`, or another error, if any part is not as it is written."""
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        later = isinstance(content, dict) and re.fullmatch(r"nmlsdr-model (\d+)", str(content.get("format")))
-        if later and int(later[1]) > int(FORMAT.split()[1]):
-            raise Refused("a later version of nmlsdr wrote it; upgrade nmlsdr to read it")
-        raise Refused("it is not a model file of this version of nmlsdr; fit and write the model again")
+    _check_format(content)
     estimator = revived(content["model"])
     features, labels = (content[key] and _value(content[key]).tolist() for key in ("feature_names", "label_names"))
     check_names(estimator, features, labels)
@@ -113,6 +109,17 @@ def content_in(content: Any) -> Model:
     date = printable(str(content["date"]))
     fitted = _fitted(content.get("fitted"))
     return Model(estimator, features, labels, written, plan, fills, date, fitted)
+
+
+def _check_format(content: Any) -> None:
+    """Refuse what another version of nmlsdr wrote, or another program."""
+    file_format = content.get("format") if isinstance(content, dict) else None
+    if file_format == FORMAT:
+        return
+    number = re.fullmatch(r"nmlsdr-model (\d+)", str(file_format))
+    if number and int(number[1]) > int(FORMAT.split()[1]):
+        raise Refused("a later version of nmlsdr wrote it; upgrade nmlsdr to read it")
+    raise Refused("it is not a model file of this version of nmlsdr; fit and write the model again")
 
 
 def check_plan(plan: Any, features: list[str] | None) -> None:

@@ -8,6 +8,7 @@ ranges are those that ``fit`` gives: outside them a prediction would be no numbe
 
 import math
 import sys
+from collections.abc import Callable
 from typing import Any, NamedTuple, get_args
 
 import numpy as np
@@ -156,12 +157,22 @@ def check_parameter(name: str, key: str, value: Any) -> None:
     try:
         if key == "threshold":
             check_threshold(value)
-        if key == "n_jobs" and value is not None and (type(value) is not int or not 1 <= abs(value) <= _MAX_JOBS):
-            raise InputError(f"it must be None or a whole number from 1 to {_MAX_JOBS}, or below 0")
-        if allowed is not None and not any(type(value) is type(item) and value == item for item in allowed):
-            raise InputError(f"it must be {' or '.join(map(repr, allowed))}")
+        if key == "n_jobs":
+            _check_n_jobs(value)
+        if allowed is not None:
+            _check_choice(value, allowed)
     except InputError as error:
         raise Refused(f"{name}({key}={value!r}) cannot be used: {str(error).rstrip('.')}") from None
+
+
+def _check_n_jobs(value: Any) -> None:
+    if value is not None and (type(value) is not int or not 1 <= abs(value) <= _MAX_JOBS):
+        raise InputError(f"it must be None or a whole number from 1 to {_MAX_JOBS}, or below 0")
+
+
+def _check_choice(value: Any, allowed: tuple[Any, ...]) -> None:
+    if not any(type(value) is type(item) and value == item for item in allowed):
+        raise InputError(f"it must be {' or '.join(map(repr, allowed))}")
 
 
 # ---------------------------------------------------------------- checks of values
@@ -175,22 +186,30 @@ def check_value(name: str, value: Any, field: Field, letters: dict[str, int]) ->
     kind = field.kind
     if (kind in _TYPES and type(value) not in _TYPES[kind]) or (type(value) is int and value < 0):
         raise Refused(f"{name} cannot be this value of the type {type(value).__name__}")
-    if kind == "array":
-        _check_layout(name, value, field)
-    if kind in ("number", "array"):
-        _check_range(name, np.asarray(value, dtype=None if kind == "array" else np.float64), field)
-    elif kind == "classes" and isinstance(value, list):
-        _check_classes(name, value)
-    elif kind == "order":
-        _check_order(name, value)
-    elif kind in ("column", "classes"):
-        _check_column(name, value, field.dtypes if kind == "column" else "biufUO")
+    if kind in _CHECKS:
+        _CHECKS[kind](name, value, field)
     _check_shape(name, value, field, letters)
 
 
-def _check_classes(name: str, classes_of_labels: list[Any]) -> None:
-    if not all(isinstance(classes, np.ndarray) and classes.tolist() == [0, 1] for classes in classes_of_labels):
+def _check_number(name: str, number: Any, field: Field) -> None:
+    _check_range(name, np.asarray(number, dtype=np.float64), field)
+
+
+def _check_array(name: str, array: np.ndarray, field: Field) -> None:
+    _check_layout(name, array, field)
+    _check_range(name, array, field)
+
+
+def _check_classes(name: str, classes: Any, field: Field) -> None:
+    """Refuse classes that are neither 0 and 1 for every label of 2-D labels nor one list of classes."""
+    if not isinstance(classes, list):
+        _check_list(name, classes)
+    elif not all(isinstance(pair, np.ndarray) and pair.tolist() == [0, 1] for pair in classes):
         raise Refused(f"{name} must be 0 and 1 for every label")
+
+
+def _check_column(name: str, column: Any, field: Field) -> None:
+    _check_list(name, column, field.dtypes)
 
 
 def _check_layout(name: str, array: np.ndarray, field: Field) -> None:
@@ -227,17 +246,21 @@ def _check_range(name: str, array: np.ndarray, field: Field) -> None:
         raise Refused(f"{name} holds {wrong}, which lies outside {field.low:g} to {field.high:g}")
 
 
-def _check_order(name: str, order: Any) -> None:
-    """Refuse name does not hold each row number once."""
-    right = isinstance(order, np.ndarray) and order.ndim == 1 and order.dtype == np.int64 and order.dtype.isnative
+def _is_vector(value: Any) -> bool:
+    """Whether a value is a 1-D array in the byte order of the machine."""
+    return isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.isnative
+
+
+def _check_order(name: str, order: Any, field: Field) -> None:
+    """Refuse what does not hold each row number once."""
+    right = _is_vector(order) and order.dtype == np.int64
     if not right or not np.array_equal(np.sort(order), np.arange(len(order))):
         raise Refused(f"{name} must hold each row number once")
 
 
-def _check_column(name: str, column: Any, kinds: Any = "biufUO") -> None:
+def _check_list(name: str, column: Any, kinds: Any = "biufUO") -> None:
     """Refuse what is no list of finite numbers or of text; NaN is accepted, as it stands for a missing value."""
-    right = isinstance(column, np.ndarray) and column.ndim == 1 and column.dtype.kind in kinds
-    if not right or not column.dtype.isnative:
+    if not _is_vector(column) or column.dtype.kind not in kinds:
         raise Refused(f"{name} must be one list of numbers or text")
     items = column.tolist()
     if len({isinstance(item, str) for item in items}) > 1 or not all(
@@ -248,6 +271,16 @@ def _check_column(name: str, column: Any, kinds: Any = "biufUO") -> None:
         raise Refused(f"{name} holds a value that is not finite")
     if column.dtype.kind == "U":
         "".join(items).encode()  # fails for half of a surrogate pair, which cannot be printed
+
+
+#: Kind of a field -> the check of its values, beside that of their types and shapes.
+_CHECKS: dict[str, Callable[[str, Any, Field], None]] = {
+    "number": _check_number,
+    "array": _check_array,
+    "classes": _check_classes,
+    "order": _check_order,
+    "column": _check_column,
+}
 
 
 def innermost(estimator: Any, step: int) -> Any:

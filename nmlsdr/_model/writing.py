@@ -92,10 +92,7 @@ def _parameter(name: str, value: Any) -> Any:
 def encode(value: Any) -> Any:
     """Return a value, or what stands for it: nothing in it is shared, packed, a view, or an array of objects."""
     if sparse.issparse(value):
-        rows = value.tocsr()
-        kind = "array" if isinstance(rows, sparse.sparray) else "matrix"
-        parts = [np.ascontiguousarray(part) for part in (rows.data, rows.indices, rows.indptr)]
-        return {"csr": kind, "shape": [int(size) for size in rows.shape], "parts": parts}
+        return _encode_csr(value.tocsr())
     if isinstance(value, np.ndarray):
         return _encode_array(value)
     if isinstance(value, list):
@@ -105,6 +102,13 @@ def encode(value: Any) -> Any:
     if hasattr(value, "to_json"):
         return {"plan": value.to_json()}
     return kept_parts(value) if hasattr(value, "get_params") else value
+
+
+def _encode_csr(rows: Any) -> dict[str, Any]:
+    """A CSR matrix as its arrays, its shape, and which of SciPy's two interfaces it has."""
+    kind = "array" if isinstance(rows, sparse.sparray) else "matrix"
+    parts = [np.ascontiguousarray(part) for part in (rows.data, rows.indices, rows.indptr)]
+    return {"csr": kind, "shape": [int(size) for size in rows.shape], "parts": parts}
 
 
 def _encode_array(array: np.ndarray) -> Any:

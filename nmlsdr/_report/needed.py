@@ -61,28 +61,46 @@ def find_needed(model: Any, X: NDArray[Any], y: NDArray[Any], columns: Sequence[
     >>> [(column.name, column.before) for column in needed]
     [('b', 1.0)]
     """
-    ends = np.cumsum([width for _, width in columns])
-    features = [np.arange(end - width, end) for end, (_, width) in zip(ends, columns, strict=True)]
-
-    def f1(group: Sequence[int], seed: int) -> float:
-        predicted = np.reshape(model.predict(_shuffled(X, [(features[j], [seed, j]) for j in group])), y.shape) == 1
-        n_marked = int((predicted & (y != -1)).sum() + (y == 1).sum())
-        return 2 * int((predicted & (y == 1)).sum()) / n_marked if n_marked else 0.0
-
-    def matter(group: Sequence[int]) -> list[int]:
-        if before - f1(group, 0) < LARGE_FALL:
-            return []
-        half = len(group) // 2
-        return [*matter(group[half:]), *matter(group[:half])] if half else [*group]
-
-    before = f1([], 0)
+    trial = _ShuffleTrial(model, X, y, _features_of(columns))
+    before = trial.f1([], 0)
     needed = []
-    for j in matter(range(len(columns))):
-        shuffled = np.array([f1([j], seed) for seed in range(TRIED_TIMES)])
+    for j in trial.telling_columns(range(len(columns)), before):
+        shuffled = np.array([trial.f1([j], seed) for seed in range(TRIED_TIMES)])
         after = float(shuffled.mean())
         if before - after >= LARGE_FALL and _is_outlier(before, shuffled, LEVEL / len(columns)):
             needed.append(Needed(columns[j][0], before, after))
     return sorted(needed, key=lambda column: column.after)
+
+
+def _features_of(columns: Sequence[tuple[str, int]]) -> list[NDArray[np.intp]]:
+    """The numbers of the features of each column."""
+    ends = np.cumsum([width for _, width in columns])
+    return [np.arange(end - width, end) for end, (_, width) in zip(ends, columns, strict=True)]
+
+
+class _ShuffleTrial(NamedTuple):
+    """A fitted model, and rows and labels on which columns are tried; `features` holds those of each column."""
+
+    model: Any
+    X: Any
+    y: NDArray[Any]
+    features: Sequence[NDArray[np.intp]]
+
+    def f1(self, columns: Sequence[int], seed: int) -> float:
+        """F1 over all known labels, with the cells of these columns shuffled."""
+        rows = _shuffled(self.X, [(self.features[j], [seed, j]) for j in columns])
+        predicted = np.reshape(self.model.predict(rows), self.y.shape) == 1
+        n_marked = int((predicted & (self.y != -1)).sum() + (self.y == 1).sum())
+        return 2 * int((predicted & (self.y == 1)).sum()) / n_marked if n_marked else 0.0
+
+    def telling_columns(self, columns: Sequence[int], before: float) -> list[int]:
+        """Those of the columns without which F1 falls, by halves of groups: most columns of most tables are in vain."""
+        if before - self.f1(columns, 0) < LARGE_FALL:
+            return []
+        half = len(columns) // 2
+        if half == 0:
+            return [*columns]
+        return [*self.telling_columns(columns[half:], before), *self.telling_columns(columns[:half], before)]
 
 
 def _is_outlier(value: float, values: NDArray[np.float64], level: float) -> bool:

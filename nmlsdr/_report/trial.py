@@ -220,8 +220,7 @@ def _cross_validate(methods: dict[str, tuple[str, Any]], data: Labelled, n_folds
     """Fit and score every method on each fold."""
     y = data.y
     ours = next(iter(methods))
-    scores = np.full(y.shape, np.nan)
-    predicted = {rule: np.zeros(y.shape, dtype=bool) for rule in (*RULES, "0.5")}
+    pooled = _OutOfFold.empty(y.shape)
     tables: dict[str, list[dict[str, float]]] = {name: [] for name in methods}  # a row for each fold
     aucs: dict[str, list[float]] = {name: [] for name in methods}
     for number, (train, test, near, far) in enumerate(data.folds(n_folds), start=1):
@@ -231,12 +230,37 @@ def _cross_validate(methods: dict[str, tuple[str, Any]], data: Labelled, n_folds
             tables[name].append(measures)
             aucs[name].append(mean_auc(y[test], test_scores))
             if name == ours:
-                scores[test] = test_scores
-                for rule, cutoffs in model.cutoffs_.items():
-                    predicted[rule][test] = test_scores >= cutoffs
+                pooled.add(test, test_scores, model.cutoffs_)
     columns = list(tables[ours][0])
-    by_method = {name: np.array([[row[key] for key in columns] for row in rows]) for name, rows in tables.items()}
-    return _Tested(columns, by_method, {name: np.array(values) for name, values in aucs.items()}, scores, predicted)
+    return _Tested(
+        columns=columns,
+        measures={name: _by_fold(rows, columns) for name, rows in tables.items()},
+        aucs={name: np.array(values) for name, values in aucs.items()},
+        scores=pooled.scores,
+        predicted=pooled.predicted,
+    )
+
+
+class _OutOfFold(NamedTuple):
+    """The scores of all rows, each from the fold that did not train on it, and the labels predicted by each rule."""
+
+    scores: NDArray[np.float64]
+    predicted: dict[str, NDArray[np.bool_]]
+
+    @classmethod
+    def empty(cls, shape: tuple[int, ...]) -> "_OutOfFold":
+        return cls(np.full(shape, np.nan), {rule: np.zeros(shape, dtype=bool) for rule in (*RULES, "0.5")})
+
+    def add(self, rows: NDArray[np.intp], scores: NDArray[np.float64], cutoffs_of_rules: dict[str, Any]) -> None:
+        """Enter the scores of a fold's test rows, and what each rule predicts from them."""
+        self.scores[rows] = scores
+        for rule, cutoffs in cutoffs_of_rules.items():
+            self.predicted[rule][rows] = scores >= cutoffs
+
+
+def _by_fold(rows: list[dict[str, float]], columns: list[str]) -> NDArray[np.float64]:
+    """The measures of a method, (n_folds, n_measures)."""
+    return np.array([[row[name] for name in columns] for row in rows])
 
 
 def _spread(values: NDArray[np.float64]) -> list[Facts]:

@@ -65,20 +65,11 @@ def conjugate_gradients(
     columns = np.flatnonzero(w)
     root = np.sqrt(w[columns])[:, None]
     n_labels = Y.shape[1]
-    level = np.ones(n_labels)
-    right = np.zeros((len(columns), n_labels))
-    diagonal = np.ones((len(columns), n_labels))
-    for each, value in zip(sets, levels, strict=True):
-        if value > 0:
-            level[each.labels] = value
-            right[:, each.labels] = root * each.moment[columns]
-            diagonal[:, each.labels] = (w * each.squares)[columns, None] + value
+    level, right, diagonal = _systems(sets, levels, w, n_labels)
     factor = None
     if preconditioned:
         share = sum(each.count * len(each.labels) for each in sets) / Y.size
-        gram = X.gram(X.means())[np.ix_(columns, columns)] * (share * root * root.T)
-        gram[np.diag_indices_from(gram)] += level.mean()
-        factor = linalg.cho_factor(gram, lower=True, overwrite_a=True, check_finite=False)
+        factor = _preconditioner(X, columns, root, share, level.mean())
     rows = _SparseRows(X, columns, root) if X.is_sparse else _DenseRows(X, columns, root)
     width = _WIDTH if X.is_sparse else max(1, n_labels)
     V = np.zeros((X.shape[1], n_labels))
@@ -98,6 +89,30 @@ def conjugate_gradients(
 
     list(in_threads(solve, [slice(first, first + width) for first in range(0, n_labels, width)], n_threads))
     return V
+
+
+def _systems(
+    sets: list[LabelSet], levels: list[float], w: np.ndarray, n_labels: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """lambda (n_labels,), right-hand side and diagonal (n_weighted_features, n_labels) of the system of each label."""
+    columns = np.flatnonzero(w)
+    root = np.sqrt(w[columns])[:, None]
+    level = np.ones(n_labels)
+    right = np.zeros((len(columns), n_labels))
+    diagonal = np.ones((len(columns), n_labels))
+    for each, value in zip(sets, levels, strict=True):
+        if value > 0:
+            level[each.labels] = value
+            right[:, each.labels] = root * each.moment[columns]
+            diagonal[:, each.labels] = (w * each.squares)[columns, None] + value
+    return level, right, diagonal
+
+
+def _preconditioner(X: RowSums, columns: np.ndarray, root: np.ndarray, share: float, level: float) -> Any:
+    """The Cholesky factor of the weighted Gram matrix of all rows, times the known share of entries, plus the level."""
+    gram = X.gram(X.means())[np.ix_(columns, columns)] * (share * root * root.T)
+    gram[np.diag_indices_from(gram)] += level
+    return linalg.cho_factor(gram, lower=True, overwrite_a=True, check_finite=False)
 
 
 def _solve_block(

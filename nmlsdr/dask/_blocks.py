@@ -107,34 +107,44 @@ class Blocks(NamedTuple):
 
 
 def _recipes(graph: dict[Any, Any], keys: list[Any]) -> tuple[list[Recipe], set[Any]]:
-    """A recipe for each of ``keys``, and which tasks were cut from them.
-
-    Dependents come before what they depend on.  A task that two blocks need is cut, and what it needs in turn is then
-    no longer needed by them: so in (x - mean) / sd the mean is cut, and the block of x is read again.
-    """
-    core = import_dask().core
-    depends = {key: set() if _is_future(graph[key]) else core.get_dependencies(graph, key) for key in graph}
-    needed: dict[Any, set[int]] = {key: set() for key in graph}
-    for number, key in enumerate(keys):
-        needed[key].add(number)
-    cut: set[Any] = set()
-    for key in reversed(core.toposort(graph, dependencies=depends)):
-        users = needed[key]
-        is_literal = not depends[key] and not core.istask(graph[key])
-        costly = _is_data(graph, key) if is_literal else len(users) > 1
-        if costly and users:
-            cut.add(key)
-            continue
-        for dependency in depends[key]:
-            needed[dependency] |= users
+    """A recipe for each of ``keys``, and which tasks were cut from them."""
+    users, cut = _cut_tasks(graph, keys)
     recipes = [Recipe({}, key, []) for key in keys]
-    for key, users in needed.items():
-        for number in users:
+    for key, numbers in users.items():
+        for number in numbers:
             if key in cut:
                 recipes[number].needs.append(key)
             else:
                 recipes[number].graph[key] = graph[key]
     return recipes, cut
+
+
+def _cut_tasks(graph: dict[Any, Any], keys: list[Any]) -> tuple[dict[Any, set[int]], set[Any]]:
+    """Which blocks need each task, by their numbers in ``keys``, and which tasks are cut from their recipes.
+
+    Dependents come before what they depend on.  A task that two blocks need is cut, and what it needs in turn is then
+    no longer needed by them: so in (x - mean) / sd the mean is cut, and the block of x is read again.
+    """
+    core = import_dask().core
+    depends = _dependencies(graph)
+    users: dict[Any, set[int]] = {key: set() for key in graph}
+    for number, key in enumerate(keys):
+        users[key].add(number)
+    cut: set[Any] = set()
+    for key in reversed(core.toposort(graph, dependencies=depends)):
+        is_literal = not depends[key] and not core.istask(graph[key])
+        if users[key] and (_is_data(graph, key) if is_literal else len(users[key]) > 1):
+            cut.add(key)
+            continue
+        for dependency in depends[key]:
+            users[dependency] |= users[key]
+    return users, cut
+
+
+def _dependencies(graph: dict[Any, Any]) -> dict[Any, set[Any]]:
+    """The tasks that each task needs; a future needs none."""
+    core = import_dask().core
+    return {key: set() if _is_future(graph[key]) else core.get_dependencies(graph, key) for key in graph}
 
 
 def _is_future(value: Any) -> bool:

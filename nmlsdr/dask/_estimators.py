@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -28,6 +28,14 @@ from ._run import as_array, compute, task, task_of_value, task_threads
 LABELS = 16  # labels in a task; the kernels would take 32, and need twice the memory
 
 
+class LabelBatch(NamedTuple):
+    """Some labels: their columns Y, which of them are known, and alpha, one for each row or one for each entry."""
+
+    Y: np.ndarray
+    alpha: np.ndarray
+    known: np.ndarray
+
+
 def in_batches(
     solve: Callable[..., Any], W: sparse.csr_array, Y: np.ndarray, alpha: np.ndarray, known: np.ndarray, *options: Any
 ) -> Propagation:
@@ -39,22 +47,29 @@ def in_batches(
     graph = task_of_value("graph", W)
     tasks = []
     for first in range(0, Y.shape[1], LABELS):
-        batch = (part[:, first : first + LABELS] if part.ndim == 2 else part for part in (Y, alpha, known))
-        tasks.append(task("propagate", _batch, solve, graph, *batch, *options))
+        columns = slice(first, first + LABELS)
+        batch = LabelBatch(*(array[:, columns] if array.ndim == 2 else array for array in (Y, alpha, known)))
+        tasks.append(task("propagate", _solve_batch, solve, graph, batch, options))
     results = compute(tasks, "labels")
-    for category, message in dict.fromkeys(warning for _, theirs in results for warning in theirs):
+    for category, message in dict.fromkeys(warning for _, batch_warnings in results for warning in batch_warnings):
         warnings.warn(message, category, stacklevel=4)
-    parts = [part for part, _ in results]
-    worst = {name: max(getattr(part, name) for part in parts) for name in ("n_iter", "error_bound", "n_unreached")}
-    F = np.concatenate([part.F for part in parts], axis=1)
-    return replace(max(parts, key=lambda part: part.residual), F=F, **worst)
+    return _join([propagation for propagation, _ in results])
 
 
-def _batch(solve: Callable[..., Any], *arguments: Any) -> tuple[Any, list[tuple[type[Warning], str]]]:
+def _solve_batch(
+    solve: Callable[..., Any], graph: Any, batch: LabelBatch, options: tuple[Any, ...]
+) -> tuple[Propagation, list[tuple[type[Warning], str]]]:
     """The solution of a batch and its warnings, which would be lost on another machine."""
     with warnings.catch_warnings(record=True, action="always") as caught:
-        result = solve(*arguments)
-    return result, [(each.category, str(each.message)) for each in caught]
+        result = solve(graph, *batch, *options)
+    return result, [(warning.category, str(warning.message)) for warning in caught]
+
+
+def _join(batches: list[Propagation]) -> Propagation:
+    """The solutions of all labels as one: their worst iterations, bound, residual and number of unreached rows."""
+    worst = {name: max(getattr(batch, name) for batch in batches) for name in ("n_iter", "error_bound", "n_unreached")}
+    F = np.concatenate([batch.F for batch in batches], axis=1)
+    return replace(max(batches, key=lambda batch: batch.residual), F=F, **worst)
 
 
 def _solve(W: Any, Y: np.ndarray, alpha: np.ndarray, known: np.ndarray, goal: Goal, n_jobs: int | None) -> Propagation:

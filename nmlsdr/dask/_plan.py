@@ -8,7 +8,7 @@ import numpy as np
 from .._errors import InputError
 from .._search.estimate import duration, estimate_search
 from .._search.memory import memory_bytes
-from .._search.metrics import search_metric
+from .._search.metrics import SearchMetric, search_metric
 from ._rows import DaskRows, Reading
 from ._run import client_in_force, compute, import_dask, task, task_threads
 
@@ -143,25 +143,40 @@ def make_plan(
     """The smallest order whose tasks fit the workers' memory and keep all of them busy."""
     site = site or site_in_force()
     n, d = rows.shape
-    least = TASKS_PER_THREAD * site.n_threads if n * float(n) * d > PROBE_FROM else 1
-    room = SHARE * site.memory if site.memory < np.inf else np.inf
-    in_task = rows.bytes() + search_metric(metric).n_copies * 8 * n * d
-    for order in PRIMES:
-        enough = order * (order + 1) >= least or order**2 >= n
-        if enough and in_task / order + rows.largest_block() + min(WORKSPACE, rows.bytes() / order) <= room:
-            break
-    else:
-        size = import_dask().utils.format_bytes
-        raise InputError(
-            f"{size(rows.bytes())} of rows in blocks of {size(rows.largest_block())} need more than the "
-            f"{size(site.memory)} of memory that each thread of a worker has; make the blocks smaller "
-            "(X.rechunk), or give the workers more memory or fewer threads."
-        )
+    order = _smallest_order(rows, search_metric(metric), site)
     times = order + 1 if order > 1 else 1  # that each row is read, and that lists of it come back
-    plan = Plan(n, d, order, order * times, times * rows.bytes(), times * 16 * n * k, rows.bytes() // order, site, None)
+    plan = Plan(
+        n_samples=n,
+        n_features=d,
+        order=order,
+        n_tasks=order * times,
+        bytes_read=times * rows.bytes(),
+        bytes_moved=times * 16 * n * k,
+        task_bytes=rows.bytes() // order,
+        site=site,
+        seconds=None,
+    )
     if n * float(n) * d > PROBE_FROM:
         plan = plan._replace(seconds=_estimate(rows, k, plan, n_jobs))
     return plan
+
+
+def _smallest_order(rows: DaskRows, metric: SearchMetric, site: Site) -> int:
+    """The smallest order whose tasks fit the memory of a worker's thread and are enough to keep all of them busy."""
+    n, d = rows.shape
+    least = TASKS_PER_THREAD * site.n_threads if n * float(n) * d > PROBE_FROM else 1
+    room = SHARE * site.memory if site.memory < np.inf else np.inf
+    in_task = rows.bytes() + metric.n_copies * 8 * n * d
+    for order in PRIMES:
+        enough = order * (order + 1) >= least or order**2 >= n
+        if enough and in_task / order + rows.largest_block() + min(WORKSPACE, rows.bytes() / order) <= room:
+            return order
+    size = import_dask().utils.format_bytes
+    raise InputError(
+        f"{size(rows.bytes())} of rows in blocks of {size(rows.largest_block())} need more than the "
+        f"{size(site.memory)} of memory that each thread of a worker has; make the blocks smaller "
+        "(X.rechunk), or give the workers more memory or fewer threads."
+    )
 
 
 def _estimate(rows: DaskRows, k: int, plan: Plan, n_jobs: int | None) -> float:

@@ -111,16 +111,44 @@ def each_result(
         yield from zip(numbers, _locally(together, is_done), strict=True)
 
 
+class _WorkerDeadline:
+    """How long a cluster may be without a worker.
+
+    Attributes
+    ----------
+    client : Client
+    limit : float
+        Seconds.
+    begin : float or None
+        Since when there is no worker; None: there is one.
+    """
+
+    def __init__(self, client: Any) -> None:
+        dask = import_dask()
+        self.client = client
+        self.limit = dask.utils.parse_timedelta(dask.config.get("nmlsdr.no-worker-timeout", NO_WORKER_TIMEOUT))
+        self.begin: float | None = None
+
+    def check(self, has_result: bool, n_pending: int) -> None:
+        """Raise if there has been no worker for longer than the limit; a new result shows that there is one."""
+        if has_result or self.client.scheduler_info()["workers"]:
+            self.begin = None
+            return
+        self.begin = self.begin or time.monotonic()
+        if time.monotonic() - self.begin > self.limit:
+            raise TimeoutError(
+                f"The Dask cluster has had no worker for {self.limit:g} s, with {n_pending} task(s) left; start "
+                'workers and try again, or wait longer: dask.config.set({"nmlsdr.no-worker-timeout": "1 hour"}).'
+            )
+
+
 def _on_cluster(
     client: Any, waiting: Iterator[tuple[int, Any]], at_once: int | None, is_done: Callable[[], None]
 ) -> Iterator[tuple[int, Any]]:
     from distributed import TimeoutError as NothingYet
     from distributed import wait
 
-    # since when there is no worker
-    dask = import_dask()
-    gone = None
-    limit = dask.utils.parse_timedelta(dask.config.get("nmlsdr.no-worker-timeout", NO_WORKER_TIMEOUT))
+    deadline = _WorkerDeadline(client)
     pending: dict[Any, int] = {}
 
     def start() -> None:
@@ -136,12 +164,7 @@ def _on_cluster(
             done = set()
             with suppress(NothingYet):
                 done = wait(list(pending), _POLL, return_when="FIRST_COMPLETED").done
-            gone = None if done or client.scheduler_info()["workers"] else gone or time.monotonic()
-            if gone is not None and time.monotonic() - gone > limit:
-                raise TimeoutError(
-                    f"The Dask cluster has had no worker for {limit:g} s, with {len(pending)} task(s) left; start "
-                    'workers and try again, or wait longer: dask.config.set({"nmlsdr.no-worker-timeout": "1 hour"}).'
-                )
+            deadline.check(bool(done), len(pending))
             while done:
                 future = done.pop()
                 number = pending.pop(future)

@@ -109,17 +109,14 @@ def run(args: argparse.Namespace, console: Any = None, experiments: Experiments 
 
 
 def _run(args: argparse.Namespace, experiments: Experiments) -> int:
-    datasets = _named(args.datasets, find_dataset)
-    if datasets is not None and args.study in ("toy", "case-study"):
-        raise InputError(f"{args.study} has one data set; leave --datasets out.")
-    methods = _named(args.methods, partial(_find_method, experiments=experiments))
+    selection = _selection(args, experiments)
     for package in ("matplotlib", "jinja2"):
         import_extra(package, "The report", "cli")  # before hours of work, not after
     start = time.monotonic()
     folder = CellFolder(args.out)
     if args.force_new and (aside := folder.set_aside()):
         print(f"The earlier cells are now in {aside.name}.", file=sys.stderr)
-    cells = experiments.cells(args.study, seeds=args.seeds, datasets=datasets, methods=methods)
+    cells = experiments.cells(args.study, seeds=args.seeds, **selection)
     if not cells:
         raise InputError(f"{args.study} has no cells of these data sets and methods; choose others.")
     marks = _fingerprints(cells, folder, args, experiments.studies)
@@ -129,6 +126,14 @@ def _run(args: argparse.Namespace, experiments: Experiments) -> int:
     page = _report(folder, _command(args, experiments), {key.study for key in cells}, experiments)
     print(f"\n{len(cells)} cells, {len(failed)} failed, {duration(time.monotonic() - start)} wall time; report: {page}")
     return FAILED if failed else OK
+
+
+def _selection(args: argparse.Namespace, experiments: Experiments) -> dict[str, Any]:
+    """The names of the data sets and methods to run; None for all."""
+    datasets = _named(args.datasets, find_dataset)
+    if datasets is not None and args.study in ("toy", "case-study"):
+        raise InputError(f"{args.study} has one data set; leave --datasets out.")
+    return {"datasets": datasets, "methods": _named(args.methods, partial(_find_method, experiments=experiments))}
 
 
 def _named(words: list[str] | None, find: Callable[[str], str]) -> tuple[str, ...] | None:
@@ -178,19 +183,29 @@ def _fingerprints(
 
 def _report(folder: CellFolder, command: str, run: set[str], experiments: Experiments) -> Path:
     """Write the report of every study in the folder and print the tables of those that were run."""
-    groups: dict[str, list[Results]] = {name: [] for name in experiments.sections}
+    sections = []
+    for name, group in _results_by_section(folder, experiments).items():
+        studies = {results.study.name for results in group}
+        sections.append(experiments.sections[name](group, size=_size(folder, studies)))
+        if studies & run:
+            _print(sections[-1])
+    return write_report(folder, sections, commands=_commands(folder, command), title=experiments.title)
+
+
+def _results_by_section(folder: CellFolder, experiments: Experiments) -> dict[str, list[Results]]:
+    """The results in the folder by the section that shows them; a study without a section is shown in the last one."""
+    groups: dict[str, list[Results]] = {}
     for study in experiments.studies.values():
         if results := collect(study, folder.records):
-            groups[study.name if study.name in groups else [*groups][-1]].append(results)
-    sections = []
-    for name, group in groups.items():
-        if group:
-            studies = {results.study.name for results in group}
-            sizes = {record.get("size", "full") for key, record in folder.records.items() if key.study in studies}
-            sections.append(experiments.sections[name](group, size="full" if sizes == {"full"} else "small"))
-            if studies & run:
-                _print(sections[-1])
-    return write_report(folder, sections, commands=_commands(folder, command), title=experiments.title)
+            name = study.name if study.name in experiments.sections else [*experiments.sections][-1]
+            groups.setdefault(name, []).append(results)
+    return {name: groups[name] for name in experiments.sections if name in groups}
+
+
+def _size(folder: CellFolder, studies: set[str]) -> str:
+    """The size of these studies: "full" if that of all their cells is, else "small"."""
+    sizes = {record.get("size", "full") for key, record in folder.records.items() if key.study in studies}
+    return "full" if sizes == {"full"} else "small"
 
 
 def _commands(folder: CellFolder, command: str) -> list[str]:

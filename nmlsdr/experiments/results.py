@@ -324,8 +324,13 @@ def collect(study: Study, records: Mapping[CellKey, Record]) -> Results | None:
         k = seeds.index(key.seed)
         seconds[i, j, k] = sum(record["times"].values())
         for part in study.parts:
-            values[part][i, j, :, k] = [(record[part] or {}).get(name) for name in study.measures]  # None becomes NaN
+            values[part][i, j, :, k] = _values_of(record[part], study.measures)
     return Results(study, datasets, methods, seeds, values, seconds, failures)
+
+
+def _values_of(scores: Record | None, measures: Sequence[str]) -> Floats:
+    """The value of each measure; NaN if a record does not have it."""
+    return np.array([(scores or {}).get(name) for name in measures], dtype=float)  # None becomes NaN
 
 
 def _in_order(known: tuple[str, ...], names: set[str]) -> tuple[str, ...]:

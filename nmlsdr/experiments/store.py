@@ -215,32 +215,58 @@ def shown(
     every : float, default=15
         Seconds between lines where the stream is no terminal; the first line comes after at most 5.
     """
-    stream = sys.stderr if stream is None else stream
-    remaining = list(waiting)
-    done = list[Record]()
-    total = len(waiting) + n_finished
-    started = time.monotonic()
-    next_line = started + min(every, 5.0)
-    if n_finished and waiting:
-        print(f"In the folder already: {n_finished} of {total} cells.", file=stream)
-    if waiting:
-        print(f"{len(waiting)} cells to run, {jobs} at a time.", file=stream, flush=True)
+    progress = _Progress(waiting, n_finished, jobs, sys.stderr if stream is None else stream, every)
+    progress.begin()
     for record in records:
         yield record
+        progress.add(record)
+
+
+class _Progress:
+    """How far a run is, printed on a stream; the parameters are those of `shown`."""
+
+    def __init__(self, waiting: Sequence[CellKey], n_finished: int, jobs: int, stream: TextIO, every: float) -> None:
+        self.remaining = list(waiting)
+        self.finished = list[Record]()
+        self.n_earlier = n_finished
+        self.jobs = jobs
+        self.stream = stream
+        self.every = every
+        self.started = time.monotonic()
+        self.next_line = self.started + min(every, 5.0)
+
+    @property
+    def n_cells(self) -> int:
+        return len(self.remaining) + len(self.finished) + self.n_earlier
+
+    def begin(self) -> None:
+        """Print how many cells there are to run, and how many were run earlier."""
+        if self.n_earlier and self.remaining:
+            print(f"In the folder already: {self.n_earlier} of {self.n_cells} cells.", file=self.stream)
+        if self.remaining:
+            print(f"{len(self.remaining)} cells to run, {self.jobs} at a time.", file=self.stream, flush=True)
+
+    def add(self, record: Record) -> None:
+        """Count a finished cell, and print a line if it is time for one."""
         key = CellKey.of(record)
-        remaining.remove(key)
-        done.append(record)
+        self.remaining.remove(key)
+        self.finished.append(record)
         present = time.monotonic()
-        terminal = stream.isatty()
-        if remaining and not terminal and present < next_line:
-            continue
-        next_line = present + every
-        text = f"{total - len(remaining)}/{total} cells"
-        if failed := sum(record["error"] is not None for record in done):
+        is_terminal = self.stream.isatty()
+        if self.remaining and not is_terminal and present < self.next_line:
+            return
+        self.next_line = present + self.every
+        begin = "\r\x1b[K" if is_terminal else ""
+        end = "" if is_terminal and self.remaining else "\n"
+        text = self._text(present - self.started)
+        print(f"{begin}{text}  ({key.dataset}, {key.method}, seed {key.seed})", end=end, file=self.stream, flush=True)
+
+    def _text(self, run: float) -> str:
+        """How many cells are finished and have failed, and how long the others will take; `run` seconds have passed."""
+        text = f"{self.n_cells - len(self.remaining)}/{self.n_cells} cells"
+        if failed := sum(record["error"] is not None for record in self.finished):
             text += f", {failed} failed"
-        if remaining:
-            seconds = remaining_seconds(remaining, done, jobs, present - started)
+        if self.remaining:
+            seconds = remaining_seconds(self.remaining, self.finished, self.jobs, run)
             text += ", too early to estimate" if seconds is None else f", about {duration(seconds)} left"
-        begin = "\r\x1b[K" if terminal else ""
-        end = "" if terminal and remaining else "\n"
-        print(f"{begin}{text}  ({key.dataset}, {key.method}, seed {key.seed})", end=end, file=stream, flush=True)
+        return text

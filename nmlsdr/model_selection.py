@@ -19,7 +19,8 @@ from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import _check_method_params, _num_samples
 
 from . import metrics
-from ._checks.labels import Labels, check_labels, numbers_or_nan, to_dense
+from ._checks.label_arrays import numbers_or_nan, to_dense
+from ._checks.labels import Labels, check_labels
 from ._errors import InputError
 from ._thresholds import rank_scores
 

@@ -17,7 +17,7 @@ from scipy import sparse
 
 from ._checks import arguments
 from ._checks.arguments import PropagationSolver
-from ._checks.labels import check_mask
+from ._checks.label_arrays import check_mask
 from ._errors import InputError, warn_not_converged
 from ._moments import largest
 from ._process.threads import check_n_jobs

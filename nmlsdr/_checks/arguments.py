@@ -183,11 +183,7 @@ def check_rows(X: Any, name: str = "X", *, dtype: Any = None, small: str = "floa
     if isinstance(X, np.ma.MaskedArray):
         raise InputError(f"{name} is a masked array; fill or drop its masked entries first.")
     refuse_lazy(X, name)
-    if hasattr(X, "__dlpack__") and not hasattr(X, "__array__"):
-        try:
-            X = np.from_dlpack(X)
-        except (BufferError, RuntimeError) as error:
-            raise InputError(f"{name} is no array that NumPy can read ({error}); copy it to the CPU first.") from None
+    X = _from_dlpack(X, name)
     rows = X if sparse.issparse(X) else np.asarray(X)
     if rows.ndim != 2:
         raise InputError(
@@ -197,24 +193,42 @@ def check_rows(X: Any, name: str = "X", *, dtype: Any = None, small: str = "floa
     if rows.dtype.kind == "c":
         raise InputError(f"Complex data not supported: {name} has dtype {rows.dtype}; pass real numbers.")
     row_dtype = dtype or _searched_type(rows.dtype, small)
-    if sparse.issparse(X):
-        refuse_broken(X, name)
-        rows = sparse.csr_array(X) if X.format != "csr" else X
-        rows = rows.astype(row_dtype, copy=False)
-        if not rows.has_canonical_format:
-            rows = rows.copy()
-            rows.sum_duplicates()
-        _check_finite(rows.data, name)
-        return aligned(rows)
+    return _check_csr(X, name, row_dtype) if sparse.issparse(X) else _check_dense(X, rows, name, row_dtype)
+
+
+def _from_dlpack(X: Any, name: str) -> Any:
+    """An array of another library as one of NumPy, if it has no other interface; anything else as it is."""
+    if not hasattr(X, "__dlpack__") or hasattr(X, "__array__"):
+        return X
+    try:
+        return np.from_dlpack(X)
+    except (BufferError, RuntimeError) as error:
+        raise InputError(f"{name} is no array that NumPy can read ({error}); copy it to the CPU first.") from None
+
+
+def _check_csr(X: Any, name: str, dtype: Any) -> Any:
+    """A sparse matrix as CSR with sorted indices and no repeats; finite values only."""
+    refuse_broken(X, name)
+    rows = sparse.csr_array(X) if X.format != "csr" else X
+    rows = rows.astype(dtype, copy=False)
+    if not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+    _check_finite(rows.data, name)
+    return aligned(rows)
+
+
+def _check_dense(X: Any, rows: np.ndarray, name: str, dtype: Any) -> np.ndarray:
+    """The array ``rows`` of X in C order; finite numbers only."""
     try:
         if cell := describe_bad_cell(X, rows):  # NumPy would read dates as numbers of days or nanoseconds
             raise InputError(cell)
-        rows = contiguous(rows, row_dtype)
+        numbers = contiguous(rows, dtype)
     except (TypeError, ValueError) as error:
         kind = InputError if isinstance(error, ValueError) else TypeError
         raise kind(f"{name} must hold numbers, but {error}; encode it by nmlsdr.tables.TableEncoder.") from None
-    _check_finite(rows, name, X)
-    return rows
+    _check_finite(numbers, name, X)
+    return numbers
 
 
 def refuse_unequal_features(n: int, n_asked: int) -> None:

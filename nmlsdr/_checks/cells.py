@@ -58,20 +58,24 @@ def read_label_words(y: Any, values: np.ndarray, name: str, *, warn: bool = Fals
     for j, column in enumerate(entries.T.tolist()):
         words = ["" if is_null(cell) else fold(str(cell)) for cell in column]
         known = label_words({*words})
-        if known is None and (pair := two_languages(words)):
+        if known is not None:
+            crosses[:, j] = [known[word] == CROSS for word in words]
+            entries[:, j] = _labels_of_words(words, known, f"{name_column(y, j)} of {name}")
+        elif pair := two_languages(words):
             raise InputError(f"{name_column(y, j)} of {name} holds {pair}.")
-        if known is None:
-            continue  # other texts, which `describe_bad_cell` names
-        codes = np.array([[known[word]] for word in words])
-        crosses[:, j] = codes[:, 0] == CROSS
-        labels, mixed = plain_labels(codes)
-        if mixed is not None:
-            raise InputError(f"{name_column(y, j)} of {name} mixes crosses (x) with 0, 1, yes or no; use one form.")
-        unknown = [label == -1 and word not in ("-1", "-1.0") for label, word in zip(labels[:, 0], words, strict=True)]
-        entries[:, j] = np.where(unknown, np.nan, labels[:, 0])
+        # `describe_bad_cell` names other texts
     if warn and (note := about_crosses(crosses)):
         warnings.warn(f"{name}: {note}; pass labeled=, False for rows that are unlabelled.", UserWarning, stacklevel=7)
     return entries
+
+
+def _labels_of_words(words: list[str], known: dict[str, int], subject: str) -> np.ndarray:
+    """The labels of a column of words: 0, 1, -1 as it is written, and NaN for other words of unknown."""
+    labels, mixed = plain_labels(np.array([[known[word]] for word in words]))
+    if mixed is not None:
+        raise InputError(f"{subject} mixes crosses (x) with 0, 1, yes or no; use one form.")
+    unknown = [label == -1 and word not in ("-1", "-1.0") for label, word in zip(labels[:, 0], words, strict=True)]
+    return np.where(unknown, np.nan, labels[:, 0])
 
 
 def about_crosses(crosses: np.ndarray) -> str:
@@ -90,18 +94,19 @@ def describe_bad_cell(table: Any, values: np.ndarray, words: Container[str] = ()
         for j, cell in enumerate(cells):
             if type(cell) in (float, int, bool):  # most cells, and quickly
                 continue
-            if isinstance(cell, (datetime.date, np.datetime64, np.timedelta64)):
-                description = "dates"
-                shown = str(cell)[:10]
-            elif is_null(cell) and not isinstance(cell, Number | None):
-                description = "missing values"
-                shown = str(cell)
-            elif isinstance(cell, str) and not is_number(cell) and fold(cell) not in words:
-                description = "text"
-                shown = cell
-            else:
-                continue
-            return f"{name_column(table, j)} holds {description}: {shown[:60]!r} in row {row}"
+            if description := _describe_cell(cell, words):
+                return f"{name_column(table, j)} holds {description} in row {row}"
+    return ""
+
+
+def _describe_cell(cell: Any, words: Container[str]) -> str:
+    """``text: 'old'``, of a cell that is neither a number nor one of the words; "" if it is one."""
+    if isinstance(cell, (datetime.date, np.datetime64, np.timedelta64)):
+        return f"dates: {str(cell)[:10]!r}"
+    if is_null(cell) and not isinstance(cell, Number | None):
+        return f"missing values: {str(cell)[:60]!r}"
+    if isinstance(cell, str) and not is_number(cell) and fold(cell) not in words:
+        return f"text: {cell[:60]!r}"
     return ""
 
 

@@ -1,7 +1,8 @@
-"""Labels that are given as rows of names, such as {"flu", "cold"}: which y are such rows, and their names."""
+"""Labels that are given as rows of names, such as {"flu", "cold"}: which y are such rows, and their labels."""
 
+import itertools
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +10,7 @@ from scipy import sparse
 
 from .._errors import InputError
 from .cells import is_null, refuse_lazy
+from .label_arrays import check_mask, refuse_no_labels
 from .words import fold, label_words, trim
 
 _SETS = (set, frozenset)
@@ -23,15 +25,24 @@ def rows_of_names(y: Any, name: str) -> list[Any] | None:
         return None
     labeled_rows = [row for row in rows if not is_null(row)]
     nested = isinstance(y, (list, tuple))
-    row_types = (*_SETS, list, tuple) if nested else _ROWS  # a list of arrays is a matrix, row by row
-    if not any(isinstance(row, row_types) for row in labeled_rows):
+    if not _has_any(labeled_rows, (*_SETS, list, tuple) if nested else _ROWS):  # a list of arrays is a matrix
         return None
-    wrong = next((row for row in labeled_rows if not isinstance(row, _ROWS)), None)
-    if wrong is not None:
-        raise InputError(f"{name} holds {type(wrong).__name__} {wrong!r} among label sets; write every row as a set.")
-    if not any(isinstance(row, _SETS) for row in labeled_rows) and _may_be_a_matrix(labeled_rows, nested, name):
+    _refuse_other_rows(labeled_rows, name)
+    if not _has_any(labeled_rows, _SETS) and _may_be_a_matrix(labeled_rows, nested, name):
         return None
     return [None if is_null(row) else _names_in(row, i, name) for i, row in enumerate(rows)]
+
+
+def _refuse_other_rows(rows: list[Any], name: str) -> None:
+    """Raise for the first row that cannot be a set of names."""
+    for row in rows:
+        if not isinstance(row, _ROWS):
+            raise InputError(f"{name} holds {type(row).__name__} {row!r} among label sets; write every row as a set.")
+
+
+def _has_any(rows: list[Any], types: tuple[type, ...]) -> bool:
+    """Whether a row is of one of these types."""
+    return any(isinstance(row, types) for row in rows)
 
 
 def _entries(y: Any) -> list[Any] | None:
@@ -65,12 +76,45 @@ def _names_in(row: Any, i: int, name: str) -> set[Any]:
 
 def _may_be_a_matrix(rows: list[Any], nested: bool, name: str) -> bool:
     """Whether lists in lists are rows of numbers and not of names; where both could be meant, it is an error."""
-    text = any(isinstance(entry, str) for row in rows for entry in row)
+    cells = list(itertools.chain.from_iterable(rows))
+    text = any(isinstance(cell, str) for cell in cells)
     ragged = len({len(row) for row in rows}) > 1
     if nested and not ragged and not text:
         return True
-    entries = {fold(str(entry)) for row in rows for entry in row} - {"nan", "none"}
+    entries = {fold(str(cell)) for cell in cells} - {"nan", "none"}
     # One letter, such as x or y, is the name of a label.
     if all(len(entry) > 1 or entry in ("0", "1") for entry in entries) and label_words(entries) is not None:
         raise InputError(f"{name} contains lists of 0 and 1 (or yes and no): if columns, use an array; if names, sets.")
     return False
+
+
+class RowSets(NamedTuple):
+    """The names of labels, in their order; the labels (n_samples, n_labels), float64; and the labelled rows, bool."""
+
+    names: list[str]
+    labels: np.ndarray
+    labeled: np.ndarray
+
+
+def read_sets(rows: list[Any], labeled: Any, name: str, fitted: Any) -> RowSets:
+    """Read rows as `rows_of_names` gives them; ``fitted`` are names that come first, in this order, or None."""
+    counted = np.array([row is not None for row in rows])
+    if labeled is not None:
+        counted &= check_mask(labeled, len(rows))
+    refuse_no_labels(counted, name)
+    sets = [row if is_labeled else set() for row, is_labeled in zip(rows, counted, strict=True)]
+    names = list(dict.fromkeys([*([] if fitted is None else fitted), *_sorted_names(sets, name)]))
+    if not names:
+        raise InputError(f"{name} has no label in any of its {len(rows)} label sets; give some rows a label.")
+    return RowSets(names, indicator([{*map(str, row)} for row in sets], names, np.float64), counted)
+
+
+def _sorted_names(sets: list[set[Any]], name: str) -> list[str]:
+    """All labels of the sets, in order, as text."""
+    for i, row in enumerate(sets):
+        if any(is_null(entry) for entry in row):
+            raise InputError(f"{name} has a null in the label set of row {i}; remove it, or write None for the row.")
+    try:
+        return list(map(str, sorted(set().union(*sets))))
+    except TypeError:
+        raise InputError(f"{name} mixes labels that cannot be ordered; use only text or only numbers.") from None

@@ -13,17 +13,16 @@ alpha of each entry, are questions to the `Labels` that it returns.
 import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
-from numbers import Number
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from .._errors import InputError, level_outside, some_of
-from .arguments import check_alpha, contiguous, refuse_broken
-from .cells import column_names, describe_bad_cell, is_null, read_label_words, refuse_lazy
-from .label_sets import indicator, rows_of_names
-from .words import LABEL_WORDS
+from .arguments import check_alpha, contiguous
+from .cells import column_names
+from .label_arrays import check_mask, label_array, numbers_or_nan, refuse_minus_one, refuse_no_labels, to_dense
+from .label_classes import is_column_of_classes, read_classes
+from .label_sets import read_sets, rows_of_names
 
 #: What a method takes: whole rows of labels, partly known rows too, or votes too.
 Takes = Literal["whole", "partly", "votes"]
@@ -125,12 +124,15 @@ def check_labels(
     sets = rows_of_names(y, name)
     if sets is not None:
         _refuse_length(len(sets), n_samples, name)
-        return _set_labels(sets, labeled, name, fitted)
-    values = _array(y, name)
+        row_sets = read_sets(sets, labeled, name, fitted)
+        Y = row_sets.labels
+        label_names = np.asarray(row_sets.names, dtype=object)
+        return Labels(Y, _all_labels(row_sets.labeled, Y), _two_classes(Y), label_names, single=False)
+    values = label_array(y, name)
     if values.ndim not in (1, 2):
         raise InputError(f"{name} must be 1-D or 2-D, got {values.ndim} dimensions.")
     _refuse_length(len(values), n_samples, name)
-    if _is_column_of_classes(values, labeled, name):
+    if is_column_of_classes(values, labeled, name):
         from sklearn.exceptions import DataConversionWarning  # this layer works without loading scikit-learn
 
         warnings.warn(
@@ -141,7 +143,9 @@ def check_labels(
         values = values.ravel()
         labeled = None if labeled is None else np.ravel(labeled)
     if values.ndim == 1:
-        return _single_labels(y, values, labeled, name)
+        row_classes = read_classes(y, values, labeled, name)
+        Y = row_classes.indicator()
+        return Labels(Y, _all_labels(row_classes.labeled, Y), row_classes.classes, None, single=True)
     Y, known = check_entries(y, labeled=labeled, name=name, to_fit=True)
     names = column_names(y)
     if fitted is not None and names is not None and list(names) != list(fitted):
@@ -150,8 +154,13 @@ def check_labels(
         known = known[:, order]
         names = names[order]
     labels = Labels(contiguous(Y), contiguous(known), _two_classes(Y), names, single=False)
-    _refuse_no_labels(labels.labeled, name)
+    refuse_no_labels(labels.labeled, name)
     return labels
+
+
+def _all_labels(labeled: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    """The known entries, in the shape of Y, if all labels of the labelled rows are known."""
+    return np.repeat(labeled[:, None], Y.shape[1], axis=1)
 
 
 def labels_of_fit(y: Any, *, n_samples: int, labeled: Any, takes: Takes, method: str, predicts: bool) -> Labels:
@@ -194,34 +203,31 @@ def check_entries(
     if values.shape[1] == 0:
         raise InputError(f"{name} has no columns; give one column of 0/1 per label.")
     plain = (values == 0) | (values == 1)
-    if labeled is None:
-        if plain.all():  # the common case, and nothing is left to ask
-            return values, plain
-    else:
+    if labeled is None and plain.all():  # the common case, and nothing is left to ask
+        return values, plain
+    if labeled is not None:
         mask = check_mask(labeled, *values.shape)
         values = np.where(mask if mask.ndim == 2 else mask[:, None], values, np.nan)
-    present = values == 1
-    absent = values == -1
-    if absent.any() and present.any() and (present | absent | np.isnan(values)).all():
-        # But for whole rows of -1 it is more likely an absent label than one not known.
-        single_column = values.shape[1] == 1
-        mixed = absent.any(axis=1) & (~absent.all(axis=1) | single_column)
-        if mixed.any() and (to_fit or not single_column):
-            _refuse_minus_one(name, np.argmax(mixed))
+    _refuse_coded_absence(values, name, to_fit)
     known = (values != -1) & ~np.isnan(values)
     refuse_other_than_zero_one(values, known, name, votes=to_fit)
     values[~known] = 0.0
     return values, known
 
 
-def check_mask(labeled: Any, n_samples: int, n_labels: int | None = None, name: str = "labeled") -> np.ndarray:
-    """``labeled`` as a boolean array with one entry per row, or one per row and label where there are labels."""
-    mask = np.asarray(labeled)
-    shapes = [(n_samples,)] if n_labels is None else [(n_samples,), (n_samples, n_labels)]
-    if mask.shape not in shapes or mask.dtype != np.bool_:
-        accepted = " or ".join(map(str, shapes))
-        raise InputError(f"{name} must be a boolean array of shape {accepted}, got shape {mask.shape} of {mask.dtype}.")
-    return mask
+def _refuse_coded_absence(values: np.ndarray, name: str, to_fit: bool) -> None:
+    """Raise for labels of -1 and 1 only, in which -1 is more likely an absent label than one not known.
+
+    Whole rows of -1 are unlabelled, and in several columns they alone decide nothing.
+    """
+    present = values == 1
+    absent = values == -1
+    if not (absent.any() and present.any() and (present | absent | np.isnan(values)).all()):
+        return
+    single_column = values.shape[1] == 1
+    mixed = absent.any(axis=1) & (~absent.all(axis=1) | single_column)
+    if mixed.any() and (to_fit or not single_column):
+        refuse_minus_one(name, np.argmax(mixed))
 
 
 def some_unknown(known: Any, Y: np.ndarray) -> np.ndarray | None:
@@ -306,15 +312,6 @@ def _refuse_length(n_given: int, n_samples: int | None, name: str) -> None:
         raise InputError(f"{fault}: X has {n_samples} rows, {name} has {n_given}; give one row of {name} per row of X.")
 
 
-def _refuse_minus_one(name: str, row: Any) -> None:
-    raise InputError(f"{name} contains -1 and +1 (row {row}), but -1 means unknown; write 0 for no: ({name} + 1) // 2.")
-
-
-def _refuse_no_labels(labeled: np.ndarray, name: str) -> None:
-    if not labeled.any():
-        raise InputError(f"{name} has no labelled row; label some (in cross-validation, split by LabeledRowsSplit).")
-
-
 def warn_of_only_present(labels: Labels, predicts: bool) -> None:
     """Say which labels have no known 0: from presences alone no method can tell the rows with a label from others."""
     if not labels.only_present.any():
@@ -343,158 +340,6 @@ def warn_of_other_index(X: Any, y: Any) -> None:
         "position; pass y.loc[X.index] to match them by index, or y.to_numpy() where the positions are right.",
         stacklevel=4,
     )
-
-
-# ---------------------------------------------------------------- from what people have to numbers
-
-
-def to_dense(array: Any) -> np.ndarray:
-    """The array that a sparse matrix, frame or list stands for."""
-    if sparse.issparse(array):
-        refuse_broken(array, "the sparse label matrix")
-        array = array.toarray()
-    return np.asarray(array)
-
-
-def _array(y: Any, name: str) -> np.ndarray:
-    """As `to_dense`, with NaN or None for what is masked."""
-    if isinstance(y, np.ma.MaskedArray):
-        if y.ndim == 2 and y.dtype.kind in "biuf":  # as objects they would take a hundred times as long
-            return np.asarray(np.ma.filled(y.astype(np.float64), np.nan))
-        cells = y.data.astype(object)
-        cells[np.ma.getmaskarray(y)] = None
-        return cells
-    refuse_lazy(y, name)
-    try:
-        values = to_dense(y)
-    except InputError:
-        raise
-    except ValueError:
-        raise InputError(f"{name} has rows of different lengths; give one column of 0/1 per label.") from None
-    if values.dtype.kind == "c":
-        raise InputError(f"Complex data not supported: {name} has dtype {values.dtype}; pass real numbers.")
-    return values
-
-
-def numbers_or_nan(y: Any, name: str, *, labeled: Any = None, copy: bool = True, warn: bool = False) -> np.ndarray:
-    """Numbers as float64, with NaN for what is null or masked; words for yes and no are 1 and 0.
-
-    Cells that are not ``labeled`` may hold anything. With ``warn`` it is said how rows without any cross are read.
-    """
-    values = _array(y, name)
-    if labeled is not None and values.ndim == 2 and values.dtype.kind not in "biuf":
-        values = values.astype(object)
-        values[~check_mask(labeled, *values.shape)] = None
-    if values.ndim == 2:
-        values = read_label_words(y, values, name, warn=warn)
-    try:
-        if values.dtype.kind in "mM":
-            raise TypeError("times")
-        if values.dtype.kind in "OT":
-            values = np.where(_is_each_null(values), np.nan, values)
-        return np.asarray(values.astype(np.float64, copy=copy))
-    except (TypeError, ValueError):
-        cell = describe_bad_cell(y, values, LABEL_WORDS) if values.ndim == 2 else ""
-        fault = f"but {cell}" if cell else f"got dtype {values.dtype}"
-        advice = "turn label names into columns: give each row's names as a set, or use MultiLabelBinarizer"
-        raise InputError(f"{name} must be a 0/1 array of shape (n_samples, n_labels), {fault}; {advice}.") from None
-
-
-_is_each_null = np.vectorize(is_null, otypes=[np.bool_])
-
-
-# ---------------------------------------------------------------- 1-D: classes
-
-
-def _is_column_of_classes(values: np.ndarray, labeled: Any, name: str) -> bool:
-    """Whether (n, 1) labels are classes: whole numbers other than 0, 1 and -1, or texts that are no words for those."""
-    if values.shape[1:] != (1,) or values.dtype.kind in "mM":
-        return False
-    if labeled is not None:
-        values = values[np.ravel(check_mask(labeled, *values.shape))]
-    try:
-        numbers = numbers_or_nan(values, name)
-    except InputError:
-        texts = {str(text).strip().lower() for text in values.ravel().tolist() if not is_null(text)}
-        return all(isinstance(text, str) for text in values.ravel() if not is_null(text)) and texts.isdisjoint(
-            LABEL_WORDS
-        )
-    numbers = numbers[np.isfinite(numbers)]
-    return bool((np.abs(numbers) > 1).any() and (numbers == np.floor(numbers)).all())
-
-
-def _single_labels(y: Any, values: np.ndarray, labeled: Any, name: str) -> Labels:
-    counted = ~_is_each_null(values) if values.dtype.kind in "OT" else np.equal(values, values)
-    if labeled is not None:
-        counted &= check_mask(labeled, len(values))
-    rows = np.flatnonzero(counted)
-    values = values[rows]
-    items = values.tolist()
-    if values.dtype.kind == "O" and items and all(isinstance(value, (Number, np.bool_)) for value in items):
-        values = np.asarray(items)  # as the nullable columns of a frame hold numbers
-    whole = np.isfinite(values) & (values == np.floor(values)) if values.dtype.kind == "f" else np.ones(len(rows), bool)
-    if not whole.all():
-        row = rows[np.argmin(whole)]
-        value = values[np.argmin(whole)]
-        raise InputError(f"Unknown label type: continuous, {name} is {value} in row {row}; give classes (-1: unknown).")
-    minus_one = np.array(
-        [isinstance(value, (Number, str, bytes)) and value in (-1, "-1", b"-1") for value in items], bool
-    )
-    labeled_mask = np.zeros(len(counted), dtype=bool)
-    labeled_mask[rows[~minus_one]] = True
-    _refuse_no_labels(labeled_mask, name)
-    try:
-        classes, codes = np.unique(values[~minus_one], return_inverse=True)
-    except TypeError:
-        raise InputError(f"{name} mixes types that cannot be ordered; use only strings or only numbers.") from None
-    if minus_one.any() and len(classes) == 1 and classes[0] == 1:
-        _refuse_minus_one(name, rows[np.argmax(minus_one)])
-    _warn_of_lists(y, classes, name)
-    Y = np.zeros((len(labeled_mask), len(classes)))
-    Y[np.flatnonzero(labeled_mask), codes] = 1.0
-    return Labels(Y, np.repeat(labeled_mask[:, None], len(classes), axis=1), classes, None, single=True)
-
-
-def _warn_of_lists(y: Any, classes: np.ndarray, name: str) -> None:
-    """Warn if classes such as "flu|cold" look like lists of labels: of different lengths, made of fewer words."""
-    if classes.dtype.kind not in "UTO" or not all(isinstance(value, str) for value in classes):
-        return
-    for separator in "|;,":
-        lists = [value.split(separator) for value in classes]
-        words = {word.strip() for words in lists for word in words}
-        if len(words) < len(classes) and len({len(words) for words in lists}) > 1:
-            by_rows = f"[text.split({separator!r}) for text in {name}]"
-            split = f"{name}.str.split({separator!r})" if hasattr(y, "str") else by_rows
-            warnings.warn(
-                f"{name} holds {len(classes)} different texts that consist of {len(words)} words with {separator!r} "
-                f"between them, and each text becomes a class; if they list labels, pass {split}.",
-                stacklevel=5,
-            )
-            return
-
-
-# ---------------------------------------------------------------- rows that are sets of names
-
-
-def _set_labels(rows: list[Any], labeled: Any, name: str, fitted: Any) -> Labels:
-    counted = np.array([row is not None for row in rows])
-    if labeled is not None:
-        counted &= check_mask(labeled, len(rows))
-    _refuse_no_labels(counted, name)
-    sets = [row if is_labeled else set() for row, is_labeled in zip(rows, counted, strict=True)]
-    for i, row in enumerate(sets):
-        if any(is_null(entry) for entry in row):
-            raise InputError(f"{name} has a null in the label set of row {i}; remove it, or write None for the row.")
-    try:
-        labels = sorted(set().union(*sets))
-    except TypeError:
-        raise InputError(f"{name} mixes labels that cannot be ordered; use only text or only numbers.") from None
-    names = list(dict.fromkeys([*([] if fitted is None else fitted), *map(str, labels)]))
-    if not names:
-        raise InputError(f"{name} has no label in any of its {len(rows)} label sets; give some rows a label.")
-    Y = indicator([{*map(str, row)} for row in sets], names, np.float64)
-    known = np.repeat(counted[:, None], len(names), axis=1)
-    return Labels(Y, known, _two_classes(Y), np.asarray(names, dtype=object), single=False)
 
 
 # ---------------------------------------------------------------- truth and scores

@@ -9,7 +9,8 @@ from scipy import sparse
 
 from .._errors import InputError
 from .cells import column_names, is_null
-from .labels import Labels, numbers_or_nan, order_of_columns
+from .label_arrays import numbers_or_nan
+from .labels import Labels, order_of_columns
 from .words import UNCLEAR
 
 _UNDECIDED = (-1, UNCLEAR)

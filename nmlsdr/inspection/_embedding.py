@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.pipeline import Pipeline
 
 from .._checks.arguments import check_count
-from .._checks.labels import check_labels, check_mask
+from .._checks.label_arrays import check_mask
+from .._checks.labels import check_labels
 from .._colors import COLORS, GREY, MARKERS
 from .._errors import InputError, import_extra
 from ._review import last_with

@@ -101,7 +101,8 @@ class RowSums:
         if sparse.issparse(X):
             low, high = (end.toarray().ravel() for end in (X.min(axis=0), X.max(axis=0)))
         else:
-            low, high = X.min(axis=0), X.max(axis=0)
+            low = X.min(axis=0)
+            high = X.max(axis=0)
         return low.astype(np.float64), high.astype(np.float64)
 
     def means(self) -> np.ndarray:

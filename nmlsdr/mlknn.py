@@ -215,7 +215,8 @@ def posterior(table: PosteriorTable, Y: Any, indices: Any, *, n_jobs: int | None
 
 def look_up(posteriors: np.ndarray, Y: np.ndarray, indices: np.ndarray, n_jobs: int | None) -> NDArray[np.float64]:
     """`posterior` for checked labels: to check a hundred thousand rows takes longer than to answer a query."""
-    indices, scores = contiguous(indices, np.intp), np.empty((len(indices), Y.shape[1]))
+    indices = contiguous(indices, np.intp)
+    scores = np.empty((len(indices), Y.shape[1]))
     for part, delta, n_threads in _counts(Y, indices, n_jobs):
         _mlknn.look_up_posterior(posteriors, delta, scores[part], n_threads)
     return scores

@@ -246,7 +246,8 @@ def cross_val_proba(
            [ 0.,  1.],
            [ 0.,  1.]])
     """
-    X, n_samples = indexable(X)[0], _num_samples(X)
+    n_samples = _num_samples(X)
+    (X,) = indexable(X)
     labels = _read(X, y)
     y_array = _with_nulls(y, labels)
     splitter = cv if isinstance(cv, LabeledRowsSplit) else LabeledRowsSplit(cv)

@@ -50,7 +50,9 @@ def measure(X: Any, y: Any, args: argparse.Namespace) -> Pieces | None:
     from ..forest import grow_forests
 
     rows = np.flatnonzero((y != -1).any(axis=1))
-    (n, D), l, C = X.shape, len(rows), y.shape[1]
+    n, D = X.shape
+    C = y.shape[1]
+    l = len(rows)
     if n * D * max(n / 10, 100 * C) < SMALL or l < 20:
         return None
     near = X[rows]
@@ -155,5 +157,6 @@ def fit_and_rank(
     verdicts = table.verdicts
     first = getattr(args, "audit", 0)
     if table.votes is not None:  # what the fit has seen; half of the votes cannot be wrong
-        labels, verdicts = table.votes, np.where((labels == -1) & (verdicts == -1), UNCLEAR, verdicts)
+        verdicts = np.where((labels == -1) & (verdicts == -1), UNCLEAR, verdicts)
+        labels = table.votes
     return method, rank_suspects(method, labels, kind=args.kind, verdicts=verdicts, audit=first)

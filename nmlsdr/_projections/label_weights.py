@@ -206,7 +206,17 @@ def dependence_weights(X: Any, Y: Any, *, generator: Any, max_iter: int = 1000) 
             for first in range(0, len(visited), step):
                 group = visited[first : first + step]
                 rows, place = (X[group].toarray(), np.arange(len(group))) if sparse.issparse(X) else (X, group)
-                changed += dependence_sweep(rows, mean, group, place, indptr, indices, share, A, scratch)
+                changed += dependence_sweep(
+                    X=rows,
+                    mean=mean,
+                    visited=group,
+                    place=place,
+                    indptr=indptr,
+                    indices=indices,
+                    share=share,
+                    A=A,
+                    scratch=scratch,
+                )
             if not changed:
                 break
             A = weighted_sums()

@@ -182,8 +182,10 @@ def _fit_common(data: _Data, slopes: np.ndarray, offset: np.ndarray) -> None:
     common = slopes[:, 0].copy()
     for _ in range(_ROUNDS):
         gradient, curvature = data.derivatives(slopes, offset, varies)
-        g, by_offset = gradient[:2], gradient[2]
-        cross, of_offset = curvature[:2, 2], curvature[2, 2]
+        g = gradient[:2]
+        by_offset = gradient[2]
+        cross = curvature[:2, 2]
+        of_offset = curvature[2, 2]
         reduced = curvature[:2, :2] - cross[:, None] * cross[None] / of_offset
         system = reduced[:, :, varies].sum(axis=2) + 1e-6 * np.eye(2)
         right = (g - cross * by_offset / of_offset)[:, varies].sum(axis=1)

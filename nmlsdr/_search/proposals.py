@@ -77,7 +77,9 @@ def choose_stored(
         places = np.empty_like(order)
         places[order] = np.arange(len(order))
         sequence = np.lexsort((places[column], owner))
-        owner, column, value = owner[sequence], column[sequence], value[sequence]
+        owner = owner[sequence]
+        column = column[sequence]
+        value = value[sequence]
     squared, indices = _first_of_each(owner, column, value, distances.shape[0], k, "the precomputed matrix")
     return squared**2, indices
 

@@ -199,7 +199,8 @@ def load(dataset: str, size: str, data_home: str | None) -> Bunch:
         rng = np.random.default_rng(source)
         for part in ("", "test_"):
             rows = np.sort(rng.permutation(bunch[part + "data"].shape[0])[: SMALL["rows"]])
-            bunch[part + "data"], bunch[part + "target"] = bunch[part + "data"][rows], bunch[part + "target"][rows]
+            for name in (part + "data", part + "target"):
+                bunch[name] = bunch[name][rows]
     return bunch
 
 

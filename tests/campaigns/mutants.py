@@ -42,6 +42,7 @@ TESTS = {
     "_report/": "doors/test_report.py doors/test_leaks.py",
     "_resources": "tables/test_units.py",
     "_ridge/": "core/test_ridge.py core/test_masked_ridge.py core/test_shrinkage.py",
+    "_search/metrics": "core/test_search_metrics.py core/test_cosine.py",
     "_search/": "core/test_neighbors_strategy.py core/test_neighbors_groups.py core/test_neighbors_leading.py core/test_neighbors_plugins.py core/test_large_work.py core/test_neighbors.py",
     "_solvers/": "core/test_propagation.py core/test_propagation_entries.py core/test_propagation_labels.py core/test_propagation_bits.py core/test_propagation_safeguards.py core/test_propagation_small.py",
     "_thresholds": "core/test_cutoffs.py core/test_verdicts.py core/test_residual.py core/test_flip_interval.py",

@@ -5,7 +5,7 @@ boosting.h says what was compared, and on how many tables.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,89 +112,143 @@ def boost_trees(
     predictions : ndarray of shape (n_samples, n_labels)
         Out of fold.
     """
-    n_samples, n_labels = Y.shape
+    n_samples = len(Y)
     X = in_order(X, order)
     Y = in_order(Y, order)
     label_order = _label_order(Y)
     Y = np.ascontiguousarray(Y[:, label_order])
-    permutation = np.random.default_rng(0).permutation(n_samples)
-    fold = permutation % forest.FOLDS
-    if groups is not None:
-        fold = group_folds(in_order(groups, order), forest.FOLDS, permutation)
-    known = ~np.isnan(Y)
-    training_rows = [fold != a for a in range(forest.FOLDS)]
-    means = [
-        np.where(known, Y, 0.0)[each].sum(axis=0) / np.maximum(known[each].sum(axis=0), 1) for each in training_rows
-    ]
-    base = np.array(means, dtype=np.float32)
+    fold = _draw_folds(n_samples, None if groups is None else in_order(groups, order))
     columns, codes, cuts = _binned(X, random_state)
-    tried = min(max(len(columns) // 2, 8), len(columns), _MOST_FEATURES)
-    n_draws = min(_MOST_ROWS, 7 * n_samples // 10)
-    n_sums = n_labels if n_labels <= _MOST_LABELS else _SUMS
-    work = forest.FOLDS * (n_draws * tried * (n_sums + 8.0) + n_samples * (n_labels + 8.0))
-    n_threads = worthwhile_threads(min(n_jobs, forest.FOLDS), work, each=forest.WORTH_A_THREAD)
-    at_once = max(1, min(_ROUNDS_AT_ONCE, int(n_threads * forest.WORK / work)))
-    tables: dict[str, Any] = {
-        "codes": codes,
-        "Y": Y.astype(np.float32),
-        "n_sums": n_sums,
-        "fold": fold.astype(np.int32),
-        "kinds": np.array([[tried, 1]], dtype=np.int32),
-        "n_draws": n_draws,
-        "rate": _RATE,
-        "penalty": _PENALTY,
-        "n_threads": n_threads,
-        "level": simd(),
-    }
+    rounds = _Rounds.of(codes, Y, fold, n_jobs, callback)
+    run = _better_candidate(rounds, _fold_means(Y, fold), fold, n_rounds, random_state)
+    while not run.best()[1] and len(run.errors) < n_rounds:
+        rounds.grow(run, min(len(run.errors) + rounds.at_once, n_rounds))
+    n_trees = run.best()[0] + 2
+    trees = _assemble(run, n_trees, label_order, X.shape[1])
+    del run
+    _put_back_columns(trees, columns, cuts)
+    O = np.empty(Y.shape)
+    for a in range(forest.FOLDS):
+        model = replace(trees, roots=trees.roots[a * n_trees : (a + 1) * n_trees + 1])
+        O[fold == a] = forest.summed(model, X[fold == a], n_jobs, 1)
+    return trees, as_given(O, order)
 
-    def go_on(run: _Boosting, until: int) -> None:
-        for first in range(len(run.errors), until, at_once):
-            n_trees = min(at_once, until - first)
-            most_leaves = min(2**run.depth, max(1, n_draws // run.leaf))
+
+def _draw_folds(n_samples: int, groups: Groups) -> NDArray[np.int32]:
+    """The fold of each row, drawn at random; rows of one group are in one fold."""
+    permutation = np.random.default_rng(0).permutation(n_samples)
+    fold = permutation % forest.FOLDS if groups is None else group_folds(groups, forest.FOLDS, permutation)
+    return fold.astype(np.int32)
+
+
+def _fold_means(Y: np.ndarray, fold: np.ndarray) -> NDArray[np.float32]:
+    """The mean known labels of the rows outside of each fold (n_folds, n_labels)."""
+    known = ~np.isnan(Y)
+    ones = np.where(known, Y, 0.0)
+    training_rows = [fold != a for a in range(forest.FOLDS)]
+    means = [ones[rows].sum(axis=0) / np.maximum(known[rows].sum(axis=0), 1) for rows in training_rows]
+    return np.array(means, dtype=np.float32)
+
+
+class _Rounds(NamedTuple):
+    """Grows rounds of boosted trees.
+
+    Attributes
+    ----------
+    tables : dict
+        The arguments of the kernel that all rounds have.
+    n_draws, n_labels : int
+        Rows that a tree draws; labels of a leaf.
+    at_once : int
+        Rounds of a kernel call.
+    callback : callable or None
+        Called after each of them.
+    """
+
+    tables: dict[str, Any]
+    n_draws: int
+    n_labels: int
+    at_once: int
+    callback: Callable[[], object] | None
+
+    @classmethod
+    def of(
+        cls, codes: np.ndarray, Y: np.ndarray, fold: np.ndarray, n_jobs: int, callback: Callable[[], object] | None
+    ) -> "_Rounds":
+        """Choose draws, sums and threads by the sizes of a table of codes (n_columns, n_samples) and of its labels."""
+        n_samples, n_labels = Y.shape
+        tried = min(max(len(codes) // 2, 8), len(codes), _MOST_FEATURES)
+        n_draws = min(_MOST_ROWS, 7 * n_samples // 10)
+        n_sums = n_labels if n_labels <= _MOST_LABELS else _SUMS
+        work = forest.FOLDS * (n_draws * tried * (n_sums + 8.0) + n_samples * (n_labels + 8.0))
+        n_threads = worthwhile_threads(min(n_jobs, forest.FOLDS), work, each=forest.WORTH_A_THREAD)
+        tables = {
+            "codes": codes,
+            "Y": Y.astype(np.float32),
+            "n_sums": n_sums,
+            "fold": fold,
+            "kinds": np.array([[tried, 1]], dtype=np.int32),
+            "n_draws": n_draws,
+            "rate": _RATE,
+            "penalty": _PENALTY,
+            "n_threads": n_threads,
+            "level": simd(),
+        }
+        at_once = max(1, min(_ROUNDS_AT_ONCE, int(n_threads * forest.WORK / work)))
+        return cls(tables, n_draws, n_labels, at_once, callback)
+
+    def grow(self, run: _Boosting, until: int) -> None:
+        """Add rounds to a run until it has so many."""
+        for first in range(len(run.errors), until, self.at_once):
+            n_trees = min(self.at_once, until - first)
+            most_leaves = min(2**run.depth, max(1, self.n_draws // run.leaf))
             candidate = {"seed": run.seed, "depth": run.depth, "leaf": run.leaf, "F": run.F}
             shape = n_trees, forest.FOLDS, most_leaves
             nodes, n_leaves = forest.room(*shape)
-            values = np.empty((*shape, n_labels), np.float32)
+            values = np.empty((*shape, self.n_labels), np.float32)
             weights = np.empty(shape, np.int32)
             errors = np.empty(shape[:2])
             grown = {"nodes": nodes, "n_leaves": n_leaves, "values": values, "weights": weights, "errors": errors}
-            if not kernels.boost(first=first, **tables, **candidate, **grown):
+            if not kernels.boost(first=first, **self.tables, **candidate, **grown):
                 raise MemoryError("There is not enough memory to grow trees.")
             run.add_rounds(nodes, n_leaves, values, weights)
             run.errors += errors.sum(axis=1).tolist()
-            if callback is not None:
-                callback()
+            if self.callback is not None:
+                self.callback()
 
+
+def _better_candidate(
+    rounds: _Rounds, base: NDArray[np.float32], fold: np.ndarray, n_rounds: int, random_state: int
+) -> _Boosting:
+    """The candidate with the smaller error after the first rounds; F of each begins at the mean labels ``base``."""
     leaves = [np.array([(-1, 0, 0.0)], forest.NODE)] * forest.FOLDS
-    n_rows = np.count_nonzero(training_rows, axis=1)
+    n_rows = (len(fold) - np.bincount(fold, minlength=forest.FOLDS)).astype(np.int32)
     runs = []
     for number, (depth, leaf) in enumerate(_CANDIDATES):
         seed = (random_state + (number + 1) * 2**32) % 2**64  # the forests' is below 2^32
-        F = np.repeat(base[:, np.newaxis], n_samples, axis=1)
-        runs.append(_Boosting(depth, leaf, seed, F, [leaves], base.copy(), [n_rows.astype(np.int32)]))
-        go_on(runs[-1], min(_PATIENCE, n_rounds))
-    run = min(runs, key=lambda run: run.errors[-1])
-    del runs, F  # the other one takes as much memory
-    while not run.best()[1] and len(run.errors) < n_rounds:
-        go_on(run, min(len(run.errors) + at_once, n_rounds))
-    n_trees = run.best()[0] + 2
-    n_leaves = np.array([[(len(tree) + 1) // 2 for tree in each] for each in run.nodes[:n_trees]])
+        F = np.repeat(base[:, np.newaxis], len(fold), axis=1)
+        runs.append(_Boosting(depth, leaf, seed, F, [leaves], base.copy(), [n_rows]))
+        rounds.grow(runs[-1], min(_PATIENCE, n_rounds))
+    return min(runs, key=lambda run: run.errors[-1])
+
+
+def _assemble(run: _Boosting, n_trees: int, label_order: NDArray[np.intp], n_features: int) -> forest.BoostedTrees:
+    """The first trees of each fold, fold by fold, in terms of columns and cuts; their values are those of the run."""
+    n_leaves = np.array([[(len(tree) + 1) // 2 for tree in trees] for trees in run.nodes[:n_trees]])
     first = np.cumsum(n_leaves).reshape(n_leaves.shape) - n_leaves
-    run.values.resize((n_leaves.sum(), n_labels), refcheck=False)
+    run.values.resize((n_leaves.sum(), run.values.shape[1]), refcheck=False)
     weights = np.concatenate(run.weights)[: len(run.values)]
-    nodes = np.concatenate([tree for trees in zip(*run.nodes[:n_trees], strict=True) for tree in trees])  # fold by fold
+    nodes = np.concatenate([tree for trees in zip(*run.nodes[:n_trees], strict=True) for tree in trees])
     _put_back_labels(run.values, label_order)
-    every = forest.joined(nodes, n_leaves.T.ravel(), X.shape[1], first.T.ravel())
-    trees = forest.BoostedTrees(**every, values=run.values, weights=weights)
-    del run, nodes
+    arrays = forest.joined(nodes, n_leaves.T.ravel(), n_features, first.T.ravel())
+    return forest.BoostedTrees(**arrays, values=run.values, weights=weights)
+
+
+def _put_back_columns(trees: forest.BoostedTrees, columns: NDArray[np.int32], cuts: NDArray[np.float32]) -> None:
+    """Give the nodes their features and thresholds in place of numbers of columns and of cuts."""
     inner = trees.feature >= 0
     trees.threshold[inner] = cuts[trees.feature[inner], (trees.threshold[inner] + 128).astype(int)]
     trees.feature[inner] = columns[trees.feature[inner]]
-    O = np.empty(Y.shape)
-    for a, rows in enumerate(training_rows):
-        model = replace(trees, roots=trees.roots[a * n_trees : (a + 1) * n_trees + 1])
-        O[~rows] = forest.summed(model, X[~rows], n_jobs, 1)
-    return trees, as_given(O, order)
 
 
 def _label_order(Y: np.ndarray) -> NDArray[np.intp]:
@@ -213,7 +267,8 @@ def _binned(X: Any, random_state: int) -> tuple[NDArray[np.int32], NDArray[np.in
 
     If a column has more than 255 numbers, the cuts lie evenly among them.
     """
-    (n_samples, n_features), is_sparse = X.shape, sparse.issparse(X)
+    n_samples, n_features = X.shape
+    is_sparse = sparse.issparse(X)
     columns = np.arange(n_features, dtype=np.int32)
     n_columns = max(1000, _CODES // n_samples)
     if n_features > n_columns:

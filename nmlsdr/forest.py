@@ -135,13 +135,19 @@ class Forest(Trees):
         sums = sparse.csr_array((self.times.astype(np.int32), self.rows, self.ends), shape) @ labels
         return (sums / (_STEPS * self.weights[:, np.newaxis])).astype(np.float32)
 
-    def for_kernel(self) -> tuple[np.ndarray, ...]:
-        return np.zeros((1, self.labels.shape[1]), np.float32), self.rows, self.times, self.ends, *_stored(self.labels)
+    def for_kernel(self) -> dict[str, np.ndarray]:
+        """The leaves as a kernel reads them."""
+        values = np.zeros((1, self.labels.shape[1]), np.float32)
+        labels = dict(zip(("Y", "columns", "indptr"), _stored(self.labels), strict=True))
+        return {"values": values, "rows": self.rows, "times": self.times, "ends": self.ends, **labels}
 
     def faults(self) -> Iterator[tuple[Any, str]]:
         if sparse.issparse(self.labels):
             self.labels = check_rows(self.labels, "labels", dtype=np.int16)
-        (stored, *_), ends, rows, n_rows = _stored(self.labels), self.ends, self.rows, self.labels.shape[0]
+        stored = _stored(self.labels)[0]
+        ends = self.ends
+        rows = self.rows
+        n_rows = self.labels.shape[0]
         smallest = int(sparse.issparse(self.labels))
         n_draws = _ROWS_OF_A_TREE
         yield (ends[0], ends[-1]) != (0, len(rows)) or (ends[1:] <= ends[:-1]).any(), "it has leaves without rows"
@@ -169,9 +175,12 @@ class BoostedTrees(Trees):
 
     n_models = FOLDS
 
-    def for_kernel(self) -> tuple[np.ndarray, ...]:
-        none, *pointers = _stored(np.zeros(1, np.int16))
-        return self.values, pointers[0], none, pointers[0], none, *pointers
+    def for_kernel(self) -> dict[str, np.ndarray]:
+        """The leaves as a kernel reads them, without rows."""
+        numbers: np.ndarray = np.zeros(1, np.int32)
+        labels: np.ndarray = np.zeros(1, np.int16)
+        no_rows = {"rows": numbers, "ends": numbers, "columns": numbers, "indptr": numbers}
+        return {"values": self.values, "times": labels, "Y": labels, **no_rows}
 
     def faults(self) -> Iterator[tuple[Any, str]]:
         yield not (np.abs(self.values) <= 2).all(), "it has values outside [-2, 2]"
@@ -228,13 +237,7 @@ def _faults(trees: Any, n_features: int, n_labels: int) -> Iterator[tuple[Any, s
     feature = trees.feature
     children_of = trees.left
     sizes = {"C": n_labels}
-    fit = True
-    for name, array in arrays_of(trees).items():
-        dtype, letters = _ARRAYS[name]
-        parts = _stored(array) if sparse.issparse(array) else (array,)
-        fit &= [part.dtype for part in parts] == [dtype, "i4", "i4"][: len(parts)] and len(array.shape) == len(letters)
-        fit &= all(part.flags.c_contiguous for part in parts)
-        fit &= all(sizes.setdefault(letter, size) == size for letter, size in zip(letters, array.shape, strict=False))
+    fit = _have_layout(arrays_of(trees), sizes)
     fit = fit and len(roots) > 1 and (roots[0], roots[-1]) == (0, len(feature)) and (roots[1:] > roots[:-1]).all()
     yield not fit, "its arrays do not fit together"
     inner = np.flatnonzero(feature != -1)
@@ -252,6 +255,18 @@ def _faults(trees: Any, n_features: int, n_labels: int) -> Iterator[tuple[Any, s
     yield (feature < -1).any() or (feature >= n_features).any(), f"it asks for a feature beyond the {n_features} known"
     yield not np.isfinite(trees.threshold).all(), "it has thresholds that are not finite"
     yield from trees.faults()
+
+
+def _have_layout(arrays: Mapping[str, Any], sizes: dict[str, int]) -> bool:
+    """Whether arrays have their dtypes and shapes; ``sizes`` gets the size of each letter of the shapes."""
+    fit = True
+    for name, array in arrays.items():
+        dtype, letters = _ARRAYS[name]
+        parts = _stored(array) if sparse.issparse(array) else (array,)
+        fit &= [part.dtype for part in parts] == [dtype, "i4", "i4"][: len(parts)] and len(array.shape) == len(letters)
+        fit &= all(part.flags.c_contiguous for part in parts)
+        fit &= all(sizes.setdefault(letter, size) == size for letter, size in zip(letters, array.shape, strict=False))
+    return fit
 
 
 def forest_seed(random_state: Any) -> int:
@@ -307,7 +322,8 @@ def grow_forests(
         Whether some tree did not draw the row; without one its predictions mean nothing.
     """
     warn_of_lost_features(X)
-    (n_samples, n_features), n_labels = X.shape, Y.shape[1]
+    n_samples, n_features = X.shape
+    n_labels = Y.shape[1]
     X = in_order(X, order)
     labels = np.rint(np.clip(in_order(Y, order), 0.0, 1.0) * _STEPS).astype(np.int16, order="C")
     columns = column_order(labels) if n_labels > MOST_LABELS else np.arange(n_labels)
@@ -355,8 +371,7 @@ def grow_forests(
             rows_of_leaves[first:end, :, : part["n_draws"]] = _numbered(part["rows"], seen)[first:end]
         del part
     del targets, arguments
-    is_thin = n_labels > MOST_LABELS and 0 < 10 * np.count_nonzero(labels) < labels.size  # of them occur in a leaf
-    labels = sparse.csr_array(labels) if is_thin else labels
+    labels = _thinned(labels)
     forests = []
     for kind, n in enumerate(n_leaves.T):
         grown = joined(_used(nodes[:, kind], 2 * n - 1), n, n_features, np.cumsum(n) - n)
@@ -366,6 +381,12 @@ def grow_forests(
     del nodes, rows_of_leaves
     predictions = [summed(forest, X, n_jobs, np.maximum(n_trees, 1)[:, np.newaxis], counted) for forest in forests]
     return forests, [as_given(scores, order) for scores in predictions], as_given(n_trees > 0, order)
+
+
+def _thinned(labels: np.ndarray) -> Any:
+    """Labels as CSR rows if there are many and few of them occur in a leaf."""
+    is_thin = labels.shape[1] > MOST_LABELS and 0 < 10 * np.count_nonzero(labels) < labels.size
+    return sparse.csr_array(labels) if is_thin else labels
 
 
 def _tables(X: Any) -> dict[str, np.ndarray]:
@@ -433,17 +454,26 @@ def score_by_forests(forests: Sequence[Any], X: Any, n_jobs: int) -> list[np.nda
 
 def summed(forest: Any, X: Any, n_jobs: int, divisor: Any, draws: NDArray[np.int32] = _NO_DRAWS) -> np.ndarray:
     """The values of each row's leaves, added over the trees, or over those that left it out, and divided."""
-    values, *leaves = forest.for_kernel()
+    leaves = forest.for_kernel()
+    n_labels = leaves["values"].shape[1]
     # values that are there need no sharing
-    n_labels = values.shape[1]
     limit = 256 if forest.n_models else _ROWS_AT_ONCE
     sums = np.zeros((X.shape[0], n_labels))
-    arrays = forest.roots, forest.feature, forest.threshold, forest.left, values, *leaves
+    nodes = {name: getattr(forest, name) for name in ("roots", "feature", "threshold", "left")}
     for part, rows in dense_parts(X):
         n_threads = worthwhile_threads(n_jobs, len(rows) * len(forest.roots), each=_WORTH_SCORING)
         at_once = max(64, min(limit, _SCORES // max(n_labels, X.shape[1] // 16), -(-len(rows) // n_threads)))
-        work = np.empty((n_threads, at_once, n_labels), np.float32), np.zeros((n_threads, 2 * n_labels), np.int32)
-        kernels.add_leaves(rows, *arrays, draws[:, part], at_once, *work, sums[part], n_threads)
+        kernels.add_leaves(
+            X=rows,
+            **nodes,
+            **leaves,
+            draws=draws[:, part],
+            at_once=at_once,
+            means=np.empty((n_threads, at_once, n_labels), np.float32),
+            work=np.zeros((n_threads, 2 * n_labels), np.int32),
+            sums=sums[part],
+            n_threads=n_threads,
+        )
     sums /= divisor
     return sums
 
@@ -486,7 +516,8 @@ def to_sklearn(forest: Any) -> Any:
     means[~inner] = factor * values[left_child[~inner]]
     for node in np.flatnonzero(inner)[::-1]:  # children come after their parents
         children = slice(left_child[node], left_child[node] + 2)
-        draws[node], means[node] = draws[children].sum(), np.average(means[children], axis=0, weights=draws[children])
+        means[node] = np.average(means[children], axis=0, weights=draws[children])
+        draws[node] = draws[children].sum()
         depth[node] = 1 + depth[children].max()
     for first, end in zip(forest.roots[:-1].tolist(), forest.roots[1:].tolist(), strict=True):
         part = slice(first, end)

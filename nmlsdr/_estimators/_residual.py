@@ -9,18 +9,17 @@ from numpy.typing import NDArray
 from .. import _thresholds as thresholds
 from .._checks.arguments import Metric, Threshold, check_count, check_real, refuse_weights
 from .._checks.labels import Labels
-from .._checks.verdicts import enter_verdicts
 from .._group_folds import check_groups
 from .._ridge import RIDGE_GRID
 from ._callbacks import steps_of_fit
 from ._classifier import NeighborClassifier, shares
 from ._learners import TreesLearner, ridge_scores, share_of_errors, trend_scores
 from ._prepared import neighbors_of_queries, to_step
-from ._projection import Projection, direction_attributes
-from ._residual_pass import RESIDUAL_GRAPHS, Pass, embed, fit_pass, residual_neighbors
+from ._projection import Projection
+from ._residual_pass import RESIDUAL_GRAPHS, embed, fit_pass, pass_attributes, residual_neighbors, training_passes
 from ._shrinkage import shrinkage_grid
 from ._sklearn_bases import CallbackSupportMixin
-from ._steps import Steps, hard_labels, soft_label_attributes
+from ._steps import hard_labels
 
 
 @dataclass(eq=False, repr=False)
@@ -377,7 +376,7 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         with steps_of_fit(self, X, y) as steps:
             rows, observed = steps.read(X, y, labeled, "votes")
             steps = replace(steps, groups=check_groups(steps.in_memory(groups), len(observed.Y)))
-            first, *with_verdicts = self._training_passes(steps, observed, alpha, verdicts)
+            first, *with_verdicts = training_passes(steps, observed, alpha, verdicts)
             result = fit_pass(steps, rows, *first, graph, grids)
             scored = [thresholds.Scored(result.labels, result.residuals.scores)]
             rates = {"flip_rate_": result.flip_rate, "_forget_rate": result.forget_rate}
@@ -386,27 +385,8 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
                 result = fit_pass(steps, rows, labels, alphas, graph, grids)
                 scored.append(thresholds.Scored(labels, result.residuals.scores))
             cutoffs = self._choose_thresholds(scored, rates["flip_rate_"])
-            steps.set_attributes(thresholds_=cutoffs, **rates, **_pass_attributes(result))
+            steps.set_attributes(thresholds_=cutoffs, **rates, **pass_attributes(result))
         return self
-
-    def _training_passes(self, steps: Steps, labels: Labels, alpha: Any, verdicts: Any) -> list[tuple[Labels, Any]]:
-        """Labels to learn from, and their alphas: the observed labels, and then, if there are verdicts, those too.
-
-        A review corrects the clearest mistakes, so that in the corrected labels alone the others would seem rare. A
-        verdict on an entry that was unknown corrects nothing: it is an observed label, in both passes.
-        """
-        if verdicts is None:
-            return [(labels, alpha)]
-        corrected, decided = enter_verdicts(labels, steps.in_memory(verdicts))
-        if not decided.any():
-            return [(labels, alpha)]
-        trust = steps.trust(corrected, alpha)[0]
-        last = corrected, np.where(decided, 0.0, trust if trust.ndim == 2 else trust[:, None])
-        if labels.single:
-            return [last]
-        answers = decided & ~labels.known
-        observed = replace(labels, Y=np.where(answers, corrected.Y, labels.Y), known=corrected.known)
-        return [(observed, alpha), last]
 
     def _choose_thresholds(self, scored: list[thresholds.Scored], rate: float) -> np.ndarray:
         """The thresholds from the scores of the observed labels, which come first, and of those with verdicts."""
@@ -502,18 +482,3 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         if self._is_multi_label():
             return scores - self.thresholds_
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
-
-
-def _pass_attributes(result: Pass) -> dict[str, Any]:
-    """The attributes that follow from a pass."""
-    directions = result.directions
-    residuals = result.residuals
-    learned = result.trend._asdict() | direction_attributes(directions)
-    learned |= soft_label_attributes(result.propagation, result.labels, residuals.scores)
-    learned |= {"dependence_ratio_": directions.eigenvalues / directions.total}
-    learned |= {"feature_weights_": result.feature_weights, "n_neighbors_": result.n_neighbors}
-    learned |= {"n_labeled_": len(residuals.scores), "propagated_errors_": residuals.errors}
-    learned |= {"embedding_": residuals.embedding, "ridge_scores_": residuals.ridge_scores}
-    if residuals.transformers[0] is not None:
-        learned["neighbors_"] = residuals.transformers
-    return learned | {"_rounding": residuals.rounding, "_row_order": result.row_order}

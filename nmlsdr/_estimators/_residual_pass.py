@@ -1,16 +1,18 @@
 """One pass of ResidualPropagation over labels: strengths, projection, trend, and residuals propagated over two graphs.
 
 A pass is a function of rows, labels and alphas, and returns a value; `ResidualPropagation.fit` makes one pass, or two
-if there are verdicts, and sets all attributes at its end.
+if there are verdicts (`training_passes`), and sets all attributes at its end (`pass_attributes`).
 """
 
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._checks.labels import Labels
+from .._checks.verdicts import enter_verdicts
 from .._group_folds import labeled_groups
 from .._moments import fill_rows
 from .._process.threads import check_n_jobs, single_threaded_blas
@@ -21,9 +23,9 @@ from ..graph import transition_of_graph, union_graph
 from ..propagation import Propagation, propagate_signed
 from ._learners import Trend, fit_trend, share_of_errors
 from ._prepared import rounded
-from ._projection import project
+from ._projection import direction_attributes, project
 from ._shrinkage import directions_of_labels, shrink_by_cross_validation
-from ._steps import Steps, Trust
+from ._steps import Steps, Trust, soft_label_attributes
 
 RESIDUAL_GRAPHS = "embedding", "ridge scores"  # over whose graphs residuals are propagated
 
@@ -91,6 +93,26 @@ def residual_neighbors(n_neighbors: int, n_samples: int) -> int:
     return min(2 * n_neighbors, n_samples - 1)
 
 
+def training_passes(steps: Steps, labels: Labels, alpha: Any, verdicts: Any) -> list[tuple[Labels, Any]]:
+    """Labels to learn from, and their alphas: the observed labels, and then, if there are verdicts, those too.
+
+    A review corrects the clearest mistakes, so that in the corrected labels alone the others would seem rare. A
+    verdict on an entry that was unknown corrects nothing: it is an observed label, in both passes.
+    """
+    if verdicts is None:
+        return [(labels, alpha)]
+    corrected, decided = enter_verdicts(labels, steps.in_memory(verdicts))
+    if not decided.any():
+        return [(labels, alpha)]
+    trust = steps.trust(corrected, alpha)[0]
+    last = corrected, np.where(decided, 0.0, trust if trust.ndim == 2 else trust[:, None])
+    if labels.single:
+        return [last]
+    answers = decided & ~labels.known
+    observed = replace(labels, Y=np.where(answers, corrected.Y, labels.Y), known=corrected.known)
+    return [(observed, alpha), last]
+
+
 def fit_pass(steps: Steps, rows: Any, labels: Labels, alpha: Any, graph: Any, grids: dict[str, Any]) -> Pass:
     """Learn from labels; ``graph`` replaces that of the features, ``grids`` are the options of `cross_fit`."""
     order = row_order(rows, labels, steps.checked_alpha(labels, alpha))
@@ -111,7 +133,33 @@ def fit_pass(steps: Steps, rows: Any, labels: Labels, alpha: Any, graph: Any, gr
     graphs = (Z, P), order, n_neighbors
     errors, scores, transformers = propagate_residuals(steps, labels, out_of_sample, *graphs, alpha, folds)
     residuals = Residuals(Z, P, np.array([Z_step, P_step]), errors, scores, transformers)
-    return Pass(labels, flip_rate, forget_rate, trend, w, propagation, directions, n_neighbors, residuals, order)
+    return Pass(
+        labels=labels,
+        flip_rate=flip_rate,
+        forget_rate=forget_rate,
+        trend=trend,
+        feature_weights=w,
+        propagation=propagation,
+        directions=directions,
+        n_neighbors=n_neighbors,
+        residuals=residuals,
+        row_order=order,
+    )
+
+
+def pass_attributes(result: Pass) -> dict[str, Any]:
+    """The attributes that follow from a pass."""
+    directions = result.directions
+    residuals = result.residuals
+    learned = result.trend._asdict() | direction_attributes(directions)
+    learned |= soft_label_attributes(result.propagation, result.labels, residuals.scores)
+    learned |= {"dependence_ratio_": directions.eigenvalues / directions.total}
+    learned |= {"feature_weights_": result.feature_weights, "n_neighbors_": result.n_neighbors}
+    learned |= {"n_labeled_": len(residuals.scores), "propagated_errors_": residuals.errors}
+    learned |= {"embedding_": residuals.embedding, "ridge_scores_": residuals.ridge_scores}
+    if residuals.transformers[0] is not None:
+        learned["neighbors_"] = residuals.transformers
+    return learned | {"_rounding": residuals.rounding, "_row_order": result.row_order}
 
 
 def propagate_residuals(

@@ -1,7 +1,7 @@
 """How far two people agree who checked the same annotations: Cohen's kappa of their files of verdicts."""
 
 import os
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.metrics import cohen_kappa_score
@@ -88,26 +88,44 @@ def compare_reviews(first: str | os.PathLike[str], second: str | os.PathLike[str
     """
     form = form or Form(max_bytes=LARGEST)
     files = [(os.fspath(path), *read_lines(os.fspath(path), form)) for path in (first, second)]
-    headers = [header for _, header, _ in files]
+    names = _row_names(files)
+    verdicts = [_verdicts(path, header, lines, names) for path, header, lines in files]
+    counts = _counts_by_label(*verdicts)
+    by_label = [Agreement(label, counts[label]) for label in sorted(counts)]
+    whole = Agreement("", sum(counts.values(), np.zeros((2, 2), dtype=int)))
+    n_unclear = [list(values.values()).count(UNCLEAR) for values in verdicts]
+    n_decided = [len(values) - n for values, n in zip(verdicts, n_unclear, strict=True)]
+    return Reviews((n_decided[0], n_decided[1]), (n_unclear[0], n_unclear[1]), whole, by_label)
+
+
+def _row_names(files: list[tuple[str, list[str], Any]]) -> list[str]:
+    """The columns by which rows are found in all files: check and id, or else their number.
+
+    Raises
+    ------
+    InputError
+        If a file is no list of verdicts, or if the files have none of these columns in common.
+    """
     for path, header, _ in files:
         for name in ("label", "verdict"):
             if name not in header:
                 raise InputError(f"{path} lacks the column {name!r}; give files of verdicts as --reviewed takes them.")
-    names = [name for name in ("check", "id") if all(name in header for header in headers)]
-    names = names or [name for name in ("row",) if all(name in header for header in headers)]
-    if not names:
-        raise InputError(f"{first} and {second} have no column check, id or row in common, by which rows are found.")
-    verdicts = [_verdicts(path, header, lines, names) for path, header, lines in files]
+    common = set.intersection(*(set(header) for _, header, _ in files))
+    keys = common & {"check", "id"} or common & {"row"}
+    if not keys:
+        paths = " and ".join(path for path, *_ in files)
+        raise InputError(f"{paths} have no column check, id or row in common, by which rows are found.")
+    return sorted(keys)
+
+
+def _counts_by_label(first: dict[Annotation, int], second: dict[Annotation, int]) -> dict[str, np.ndarray]:
+    """For each label how often the verdicts are 0 or 1 in the first file (rows) and in the second one (columns)."""
     counts: dict[str, np.ndarray] = {}
-    for annotation, value in verdicts[0].items():
-        other = verdicts[1].get(annotation, UNCLEAR)
-        if UNCLEAR not in (value, other):
-            counts.setdefault(annotation[-1], np.zeros((2, 2), dtype=int))[value, other] += 1
-    by_label = [Agreement(label, counts[label]) for label in sorted(counts)]
-    whole = Agreement("", sum(counts.values(), np.zeros((2, 2), dtype=int)))
-    unclear = [sum(value == UNCLEAR for value in each.values()) for each in verdicts]
-    decided = [len(each) - n for each, n in zip(verdicts, unclear, strict=True)]
-    return Reviews((decided[0], decided[1]), (unclear[0], unclear[1]), whole, by_label)
+    for annotation, value in first.items():
+        other_value = second.get(annotation, UNCLEAR)
+        if UNCLEAR not in (value, other_value):
+            counts.setdefault(annotation[-1], np.zeros((2, 2), dtype=int))[value, other_value] += 1
+    return counts
 
 
 def _verdicts(

@@ -100,6 +100,25 @@ def test_no_coordinates_where_they_do_not_pay(rng):
     assert coordinates(np.ones((4500, 80))) is None
 
 
+@pytest.mark.parametrize(
+    ("variances", "largest", "n_coordinates"),
+    [
+        ([95, 5], 32, 8),  # the fewest with .9 of the variance
+        ([65, 30, 5], 32, 12),
+        ([65, 10, 10, 15], 32, 16),  # none has .9: the most
+        ([65, 10, 10, 15], 12, 0),  # which are too many for so few rows
+        ([50, 5, 10, 35], 32, 16),
+        ([50, 5, 4, 41], 32, 0),  # none has .6
+    ],
+)
+def test_the_number_of_coordinates_follows_the_variance_of_held_out_rows(variances, largest, n_coordinates):
+    """`variances`: percent of the first 8 axes, of axes 9 to 12, of 13 to 16, and of features beyond 16."""
+    shares = [*variances, 0, 0][:4]
+    squares = np.repeat(np.divide(shares, (8, 4, 4, 64)), (8, 4, 4, 64))
+    rows = np.diag(np.sqrt(squares))
+    assert leading._n_coordinates(rows, np.eye(80)[:, :16], largest) == n_coordinates
+
+
 def test_rows_beyond_memory_are_read_in_order(tmp_path, monkeypatch):
     np.save(tmp_path / "x.npy", folded(4500, 80))
     mapped = check_rows(np.load(tmp_path / "x.npy", mmap_mode="r"))

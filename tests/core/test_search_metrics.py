@@ -1,5 +1,6 @@
 """What every metric of the search promises, whatever METRICS holds; test_cosine.py has the angles by hand."""
 
+import logging
 from typing import get_args
 
 import numpy as np
@@ -96,3 +97,17 @@ def test_names_of_scikit_learn_mean_a_metric_in_every_prediction(alias, X):
         expected = METRICS[METRIC_NAMES[alias]].finish(expected)
     for _ in range(3):
         np.testing.assert_array_equal(transformer.kneighbors(X[:2])[0], expected)
+
+
+def test_structure_is_looked_for_in_the_vectors_that_a_metric_compares(rng, caplog):
+    """Rows of any length in two directions are two tight groups by angle, and others by distance."""
+    n = 4200
+    directions = np.repeat(np.eye(2, 12), n // 2, axis=0) + 1e-6 * rng.normal(size=(n, 12))
+    X = directions * rng.lognormal(sigma=2.0, size=(n, 1))
+    units = METRICS["cosine"].prepare(X, 1).values
+    with caplog.at_level(logging.DEBUG, "nmlsdr"):
+        by_angle = squared_neighbors(X, K, metric="cosine")
+        of_units = squared_neighbors(units, K)
+    assert ["by groups" in message and "form 2 tight groups" in message for message in caplog.messages] == [True] * 2
+    for result, expected in zip(by_angle, of_units, strict=True):
+        np.testing.assert_array_equal(result, expected)

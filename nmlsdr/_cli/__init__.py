@@ -5,6 +5,7 @@
 
     parser.py, verbs.py, checks.py, values.py   the arguments: what there is, what is wrong with them
     reading.py, table.py, reviewed.py           from arguments to arrays; verdicts of people
+    plan_text.py                                what is done with every column, as text and as options
     models.py                                   fit, transform, predict, evaluate
     review.py, report.py, method.py             review, report, and the method of both
     agree.py, info.py, datasets.py              the other verbs

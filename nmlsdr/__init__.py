@@ -40,6 +40,7 @@ and never in a circle.
                                           probabilities from its scores, by a link of each label
                   mlknn.py                ML-kNN counts and posterior
                   forest.py, _boosting.py the forests of ResidualPropagation, and its boosted trees
+                  _tree_checks.py         trees as arrays, and the checks of arrays from elsewhere
                   _float32.py             rows as the forests read them
                   metrics.py              the seven measures                          article eq. (15)-(21)
                   _thresholds.py          flip rate and thresholds, from scores of labelled rows

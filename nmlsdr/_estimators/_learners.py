@@ -21,6 +21,7 @@ from .._moments import RowSums, row_blocks
 from .._process.threads import check_n_jobs, single_threaded_blas
 from .._ridge import CrossFit, Link, cross_link, fit_link, ridge_regression
 from .._row_order import RowOrder
+from .._tree_checks import arrays_of, checked_trees
 from ..forest import (
     FEWEST_ROWS,
     KINDS,
@@ -28,8 +29,6 @@ from ..forest import (
     BoostedTrees,
     Forest,
     Trees,
-    arrays_of,
-    checked_trees,
     forest_seed,
     grow_forests,
     score_by_forests,
@@ -333,7 +332,17 @@ def _fit_and_weigh(
 ) -> tuple[Trend, np.ndarray]:
     X, Y, known = labels.labeled_part(rows)
     groups = labeled_groups(steps.groups, labels.labeled)
-    training = Training(steps, X, Y, known, labels.single, labels.labeled_order(order), groups, w, chosen)
+    training = Training(
+        steps=steps,
+        sums=X,
+        Y=Y,
+        known=known,
+        single=labels.single,
+        order=labels.labeled_order(order),
+        groups=groups,
+        feature_weights=w,
+        cross=chosen,
+    )
     pairs = {}
     # The last one first: boosted trees take the most memory, while there are no arrays of forests.
     for kind in reversed(LEARNERS):

@@ -228,8 +228,8 @@ def _add_neighbors(entries: Sequence[Entry], Z: Any, target: NDArray[Any], **nea
     _add_nearest_labeled(entries, Z, target, **near)
     for c, group in _by_label(entries).items():
         for side, value in SIDES.items():
-            few = [entry for entry in group if len(getattr(entry, side)) < N_EACH]
-            for entry, pairs in _with_nearest(few, Z, target[:, c] == value, N_EACH, **near):
+            incomplete = [entry for entry in group if len(getattr(entry, side)) < N_EACH]
+            for entry, pairs in _with_nearest(incomplete, Z, target[:, c] == value, N_EACH, **near):
                 setattr(entry, side, pairs)
     for entry in entries:
         for side in SIDES:

@@ -52,6 +52,7 @@ TESTS = {
     "dask/": "core/test_dask.py core/test_dask_fits.py",
     "datasets/": "article/test_datasets_paper.py article/test_datasets_toy.py article/test_cohort.py",
     "experiments/": "article/test_experiments.py article/test_experiments_report.py article/test_experiments_statistics.py",
+    "_tree_checks": "core/test_forest.py core/test_boosting.py",
     "forest": "core/test_forest.py core/test_residual_forest.py",
     "graph": "core/test_graph.py core/test_neighbors.py core/test_propagation.py",
     "include/": "doors/test_c_headers.py doors/test_c_api.py",

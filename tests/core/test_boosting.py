@@ -12,7 +12,8 @@ from nmlsdr._boosting import boost_trees
 from nmlsdr._errors import InputError
 from nmlsdr._estimators import _learners
 from nmlsdr._thresholds import rank_scores
-from nmlsdr.forest import BoostedTrees, arrays_of, checked_trees, score_by_forests, to_sklearn
+from nmlsdr._tree_checks import arrays_of, checked_trees
+from nmlsdr.forest import BoostedTrees, score_by_forests, to_sklearn
 from nmlsdr.graph import neighbor_graph, transition_matrix
 from nmlsdr.model_file import load_model, save_model
 

@@ -14,7 +14,8 @@ from sklearn.ensemble import ExtraTreesRegressor, RandomForestRegressor
 from nmlsdr import _float32, forest
 from nmlsdr import _forest as kernels
 from nmlsdr._errors import InputError
-from nmlsdr.forest import KINDS, BoostedTrees, Forest, arrays_of, checked_trees, grow_forests, score_by_forests
+from nmlsdr._tree_checks import arrays_of, checked_trees
+from nmlsdr.forest import KINDS, BoostedTrees, Forest, grow_forests, score_by_forests
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -374,6 +374,7 @@ def test_minus_one_is_not_a_class_even_with_labeled():
     words = check_labels(["a", "-1", "b", "-1"], labeled=marked)
     assert words.classes.tolist() == ["a", "b"]
     assert words.labeled.tolist() == [True, False, True, False]
+    assert check_labels(np.array([b"a", b"-1"])).labeled.tolist() == [True, False]
     columns = check_labels([[0], [1], [-1], [1]], labeled=marked)
     assert columns.labeled.tolist() == [True, True, False, False]
     with pytest.raises(InputError, match=r"contains -1 and \+1 \(row 1\), but -1 means unknown; write 0"):
@@ -541,6 +542,8 @@ def test_texts_that_list_labels_cause_a_warning(separator):
         assert advice in str(caught[0].message)
         assert len(labels.classes) == 6
     assert list(check_labels(series.str.split(separator)).names) == ["a", "b", "c"]
+    with pytest.warns(UserWarning, match="3 different texts that consist of 2 words"):  # two lengths are enough
+        check_labels(["a", "b", f"a{separator}b"])
 
 
 @pytest.mark.parametrize(

@@ -383,6 +383,21 @@ def test_minus_one_is_not_a_class_even_with_labeled():
         check_labels([-1, -1, -1, 3], labeled=marked)
 
 
+@pytest.mark.parametrize("to_fit", [False, True])
+def test_columns_of_minus_one_and_one_are_refused_and_one_column_may_be_measured(to_fit):
+    """A single column of -1 and 1 may be unknown and known entries, as long as nothing is learned from them."""
+    for y in ([[1, -1], [-1, 1]], [[1, -1], [-1, -1]]):
+        with pytest.raises(InputError, match=r"y contains -1 and \+1 \(row 0\), but -1 means unknown"):
+            check_entries(y, to_fit=to_fit)
+    _, known = check_entries([[1, 1], [-1, -1]], to_fit=to_fit)  # an unlabelled row
+    assert known.tolist() == [[True, True], [False, False]]
+    if to_fit:
+        with pytest.raises(InputError, match=r"y contains -1 and \+1 \(row 1\)"):
+            check_entries([[1], [-1]], to_fit=True)
+    else:
+        assert check_entries([[1], [-1]])[1].tolist() == [[True], [False]]
+
+
 def test_unknown_entries_are_not_listed_as_suspects():
     found = nmlsdr.inspection.rank_suspects([[0.9, 0.2], [0.3, 0.1]], [[1, np.nan], [0, 1]])
     assert [*zip(found.row.tolist(), found.label.tolist(), strict=True)] == [(0, 0), (1, 0), (1, 1)]

@@ -41,7 +41,7 @@ class Vectors(NamedTuple):
 
 
 class SearchMetric(ABC):
-    """A distance of rows, by the squared Euclidean distances of the vectors that `prepare` makes of them.
+    """A distance of rows, by the squared Euclidean distances of other vectors; the rows themselves unless it says so.
 
     Attributes
     ----------
@@ -57,16 +57,24 @@ class SearchMetric(ABC):
 
     name: str
     aliases: tuple[str, ...] = ()
-    by_angle: bool
-    n_copies: int
+    by_angle = False
+    n_copies = 0
 
-    @abstractmethod
+    def kernel_vectors(self, rows: Any) -> Any:
+        """The vectors of checked rows that the kernels get, in the same storage; the rows stay as they are."""
+        return rows
+
+    def kernel_radius(self, radius: float) -> float:
+        """The radius that the kernels get."""
+        return radius
+
     def prepare(self, rows: Any, n_threads: int) -> Vectors:
-        """The vectors of checked rows, in the same storage; the rows stay as they are."""
+        """The vectors whose squared distances count, for searches that compare single pairs."""
+        return Vectors(self.kernel_vectors(rows), np.zeros(rows.shape[0], dtype=bool))
 
-    @abstractmethod
     def searched(self, search: Any, rows: Any, queries: Any) -> tuple[Any, Any]:
         """The vectors that a search of the kernels compares: of its rows, and of its queries (None: the rows)."""
+        return rows, queries
 
     @abstractmethod
     def finish(self, squared: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
@@ -74,18 +82,10 @@ class SearchMetric(ABC):
 
 
 class Euclidean(SearchMetric):
-    """|x - y|: the vectors are the rows."""
+    """|x - y|."""
 
     name = "euclidean"
     aliases = ("l2", "minkowski", "sqeuclidean")  # the powers of "minkowski" are 2
-    by_angle = False
-    n_copies = 0
-
-    def prepare(self, rows: Any, n_threads: int) -> Vectors:
-        return Vectors(rows, np.zeros(rows.shape[0], dtype=bool))
-
-    def searched(self, search: Any, rows: Any, queries: Any) -> tuple[Any, Any]:
-        return rows, queries
 
     def finish(self, squared: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         distances: np.ndarray = np.sqrt(squared, out=out)

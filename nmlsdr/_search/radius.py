@@ -87,16 +87,17 @@ class _Search:
 
     def __init__(self, searched: SearchedRows, queries: Any, radius: float, n_threads: int) -> None:
         self.searched = searched
-        self.queries = queries
+        self.queries = None if queries is None else searched.metric.kernel_vectors(queries)
         self.radius = radius
         self.n_threads = n_threads
-        self.described = None if queries is None else kernel_rows(queries)
+        self.described = None if queries is None else kernel_rows(self.queries)
         self.chosen: Any = None
 
     def run(self, counts: np.ndarray, indptr: Any, squared: Any, columns: Any, limit: float) -> None:
         """Count, or store; stop as soon as the neighbours need more bytes than the limit."""
+        radius = self.searched.metric.kernel_radius(self.radius)
         running = _graph.RadiusSearch(
-            self.searched.index, self.described, self.radius, counts, indptr, squared, columns, n_threads=self.n_threads
+            self.searched.index, self.described, radius, counts, indptr, squared, columns, n_threads=self.n_threads
         )
         if self.chosen is None:
             self.chosen = self._strategy(running)

@@ -66,7 +66,7 @@ def squared_neighbors(
 
 
 class SearchedRows(NamedTuple):
-    """Checked rows, the metric by which they are searched, and what the kernels prepare of them for it."""
+    """The vectors of checked rows, the metric by which they are searched, and what the kernels prepare of them."""
 
     rows: Any
     metric: SearchMetric
@@ -75,9 +75,9 @@ class SearchedRows(NamedTuple):
     @classmethod
     def of(cls, rows: Any, metric: SearchMetric, n_threads: int, *, packed: bool = False) -> "SearchedRows":
         """Prepare checked rows; ``packed``: for many searches with a few queries each."""
-        by_angle = metric.by_angle
-        index = _graph.Index(kernel_rows(rows), by_angle=by_angle, packed=packed, level=simd(), n_threads=n_threads)
-        return cls(rows, metric, index)
+        vectors = metric.kernel_vectors(rows)
+        settings = {"by_angle": metric.by_angle, "packed": packed, "level": simd(), "n_threads": n_threads}
+        return cls(vectors, metric, _graph.Index(kernel_rows(vectors), **settings))
 
 
 def answer(
@@ -97,6 +97,7 @@ def answer(
     """
     squared, indices = out
     k = squared.shape[1]
+    queries = None if queries is None else searched.metric.kernel_vectors(queries)
     query_arrays = None if queries is None else kernel_rows(queries)
     search = _graph.Search(searched.index, query_arrays, squared, indices, n_threads=n_threads, allowed=allowed)
     rows, query_rows = searched.metric.searched(search, searched.rows, queries)

@@ -270,16 +270,16 @@ def test_euclidean_is_the_default_metric_and_unknown_metrics_are_refused(name, r
     make_one = getattr(nmlsdr, name)
     assert make_one().metric == "euclidean"
     for other in ("manhattan", None, 3, ["cosine"]):
-        with pytest.raises(ValueError, match='metric must be "euclidean" or "cosine"'):
+        with pytest.raises(ValueError, match='metric must be "euclidean"'):
             make_one(n_neighbors=4, metric=other).fit(X, Y)
     if name != "MLkNN":  # a given graph does not hide it
-        with pytest.raises(ValueError, match='metric must be "euclidean" or "cosine"'):
+        with pytest.raises(ValueError, match='metric must be "euclidean"'):
             make_one(n_neighbors=4, metric="l2").fit(X, Y, graph=graph.neighbor_graph(X, 4))
 
 
 @pytest.mark.parametrize("function", [graph.kneighbors, graph.neighbor_graph])
 def test_functions_refuse_unknown_metrics(function):
-    with pytest.raises(ValueError, match=r'metric must be "euclidean" or "cosine", got \'l1\''):
+    with pytest.raises(ValueError, match=r'metric must be "euclidean".* got \'l1\''):
         function([[0.0], [1.0]], 1, metric="l1")
 
 

@@ -177,7 +177,7 @@ def test_wrong_rows_and_options_are_refused():
     X = [[0.0], [1.0]]
     for match, options in (
         ("max_bytes must be an integer of at least 1", {"max_bytes": 0}),
-        ('metric must be "euclidean" or "cosine"', {"metric": "l1"}),
+        ('metric must be "euclidean"', {"metric": "l1"}),
         ("queries has 2 features, but X has 1", {"queries": [[0.0, 1.0]]}),
         ("queries contains NaN or infinity", {"queries": [[np.nan]]}),
     ):

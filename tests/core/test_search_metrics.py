@@ -37,7 +37,8 @@ def test_every_name_of_the_annotation_has_a_metric():
     assert tuple(METRICS) == get_args(Metric)
     assert all(METRICS[name].name == name == METRIC_NAMES[name] for name in METRICS)
     assert set(METRIC_NAMES.values()) == set(METRICS)
-    with pytest.raises(ValueError, match='metric must be "euclidean" or "cosine", got \'cosin\''):
+    *names, last = (f'"{name}"' for name in METRICS)
+    with pytest.raises(ValueError, match=f"metric must be {', '.join(names)} or {last}, got 'cosin'"):
         search_metric("cosin")
 
 

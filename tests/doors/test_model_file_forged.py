@@ -1,6 +1,7 @@
 """Forged model files: what no fit gives is refused when it is read, in one sentence."""
 
 import json
+import sys
 import zipfile
 
 import numpy as np
@@ -26,6 +27,7 @@ from nmlsdr import forest as forests
 from nmlsdr._errors import InputError
 from nmlsdr._estimators._learners import Boosting, ExtraTrees, LinkedRidge, RidgeRegression, check_learners
 from nmlsdr._model.reading import open_model
+from nmlsdr._model.schema import Field, Refused, check_value
 from nmlsdr.model_file import ModelFileError, load_model, save_model
 
 
@@ -267,6 +269,16 @@ def test_a_model_file_with_a_huge_schema_is_refused(tmp_path, samples, monkeypat
     monkeypatch.setattr("json.loads", None)  # never reached
     with pytest.raises(ModelFileError, match="its schema is too long"):
         load_model(path)
+
+
+@pytest.mark.parametrize("kind", ["classes", "column"])
+def test_lists_in_another_byte_order_are_refused(kind):
+    """A kernel would read other numbers."""
+    field = Field(kind, "C", dtypes="fi")
+    swapped = np.array([1.0, 2.0]).astype(">f8" if sys.byteorder == "little" else "<f8")
+    check_value("classes_", np.array([1.0, 2.0]), field, {})
+    with pytest.raises(Refused, match="classes_ must be one list of numbers or text"):
+        check_value("classes_", swapped, field, {})
 
 
 @pytest.mark.parametrize("n_copies", [1, 5000])

@@ -271,6 +271,20 @@ def test_a_model_file_with_a_huge_schema_is_refused(tmp_path, samples, monkeypat
         load_model(path)
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"__class__": "system", "__module__": "os"}, "it holds os.system .TypeNode., which is not on the list"),
+        ({"__loader__": "JsonNode"}, "the keys of a dictionary are no text"),
+    ],
+)
+def test_the_types_of_keys_are_on_the_list(tmp_path, samples, change, message):
+    """skops would call them."""
+    path = tmp_path / "m.skops"
+    save_model(path, nmlsdr.MLkNN(4).fit(*samples))
+    assert_forgery_is_refused(path, lambda schema, arrays: schema["key_types"]["content"][0].update(change), message)
+
+
 @pytest.mark.parametrize("kind", ["classes", "column"])
 def test_lists_in_another_byte_order_are_refused(kind):
     """A kernel would read other numbers."""

@@ -7,6 +7,7 @@
     nox -s peers     test files of other packages with our search in place, by the versions of tests/campaigns/peers.txt
     nox -s browser   the tests of pages in a Chromium that is installed; they skip without one
     nox -s lint      ruff, cython-lint, mypy, and the form of pyproject.toml
+    nox -s pages     every block of the pages as it stands, each page in a fresh folder
     nox -s docs      the documentation site, warnings as errors, public docstrings (numpydoc), every link within it
     nox -s figures   make the pictures of the pages again; -- NAME... says which (docs/figures.py)
     nox -s studies   the studies and the article's experiments again, which takes hours; -- NAME... says which
@@ -112,6 +113,13 @@ def docs(session: nox.Session) -> None:
     templates = "_static/webpack-macros"  # of the theme: no page of the site
     links = ["--offline", "--include-fragments", "--no-progress", "--exclude-path", templates, "--root-dir", site, site]
     session.run("lychee", *links)
+
+
+@nox.session
+def pages(session: nox.Session) -> None:
+    """Blocks of the page that needs six programs more run in `optional`."""
+    session.install(".[cli,dask]", "pandas", "lightgbm", "fastapi", "httpx")
+    session.run("python", "-P", ".ci/run_pages.py", *session.posargs)
 
 
 @nox.session

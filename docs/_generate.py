@@ -250,20 +250,33 @@ PLACES = {
 LANGUAGES = {"c": "c", "h": "c", "cpp": "c++", "pyx": "cython"}
 
 
+# A picture that links to a page which is made with the site: there the page itself is shown in its place.
+LIVE = re.compile(r"^\[!\[([^\]]+)\]\(_static/[\w-]+\.png\)\]\((reports/digits/(\w+)\.html)\)$", re.M)
+
+
+def embedded(text: str, page: str, name: str) -> str:
+    """A page within a page, which is loaded when it comes into view, and a link to it."""
+    frame = f'<iframe src="{page}" title="{text}" loading="lazy"></iframe>'
+    link = f'<a href="{page}" target="_blank" rel="noopener">Open {name}.html in a window of its own</a>'
+    return f'<figure class="live">{frame}<figcaption>{link}</figcaption></figure>'
+
+
 def adapt_to_site(app, name: str, source: list[str]) -> None:
     """Make a page of the repository a page of the site.
 
-    Pictures get their dark variant; a link to a program, alone in its line, becomes the program; links to files
-    become links to the pages that are made from them; and the links of a list of contents become the navigation.
+    Pictures get their dark variant; a link to a program, alone in its line, becomes the program, and a picture that
+    links to a page which is made with the site becomes that page; links to files become links to the pages that are
+    made from them; and the links of a list of contents become the navigation.
     """
     up = "../" * name.count("/")
     text = re.sub(r"^!\[(.*)\]\(_static/(.+)-light\.svg\)$", r"```{picture} \2.svg\n\1\n```", source[0], flags=re.M)
     text = re.sub(
-        r"^\[.+\]\((\.\./(?:tests|nmlsdr)/.+\.(c|h|cpp|pyx))\)$",
-        lambda found: f"```{{literalinclude}} {found[1]}\n:language: {LANGUAGES[found[2]]}\n```",
+        r"^((?:The file )?\[.+\]\((\.\./(?:tests|nmlsdr)/.+\.(c|h|cpp|pyx))\)):?$",
+        lambda found: f"{found[1]}:\n\n```{{literalinclude}} {found[2]}\n:language: {LANGUAGES[found[3]]}\n```",
         text,
         flags=re.M,
     )
+    text = LIVE.sub(lambda found: embedded(*found.groups()), text)
     text = re.sub(rf"\[([^\]]+)\]\({up}\.\./(?:RELEASING|SECURITY|CODE_OF_CONDUCT)\.md[^)]*\)", r"\1", text)
     for file, page in PLACES.items():
         text = text.replace(f"]({up}../{file})", f"]({up}{page})")

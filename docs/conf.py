@@ -43,6 +43,7 @@ extensions = [
 exclude_patterns = ["_build", "README.md", "examples", "gallery/**/*.ipynb", "gallery/**/*.py", "gallery/**/*.zip"]
 # Pages that other pages have taken in: their addresses lead there.
 redirects = {
+    "beside_lightgbm": "forests.html#compare-with-your-lightgbm",
     "cleanlab": "label_errors.html#compared-with-cleanlab",
     "coming_from": "label_errors.html#compared-with-cleanlab",
     "cross_validation": "thresholds.html#cross-validation",

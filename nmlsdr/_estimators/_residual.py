@@ -26,36 +26,41 @@ from ._steps import hard_labels
 class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
     """Embedding, classifier and label review for noisy, partly known multi-labels.
 
-    1. Features that depend on the given labels no more than by chance are shrunken. The strength b of the shrinkage
-       and the strength c of a ridge regression are chosen together by five-fold cross-validation on the labelled
-       rows.
-    2. `NMLSDR` on the shrunken features gives a linear embedding Z.
-    3. The trend G(x) is a weighted mean of three regressions of the labels on the features: the ridge regression of
-       step 1, extremely randomised trees, and a random forest; beyond 1000 labelled rows also boosted trees, and the
-       ridge regression through a link of each label. O are its out-of-sample predictions of the labelled rows. The
-       weights are halfway between equal ones and those that minimise the squared errors of O, and nearer to the latter
-       beyond 1000 rows.
-    4. R = Y - O are the errors of the trend on the labelled rows. They are propagated over two neighbour graphs: that
-       of Z, and that of the ridge regression's scores. On each, E solves (I - A T) E = (I - A) R, with A the
-       diagonal of the alphas and T the mean over neighbours (eq. (8) of Mikalsen et al. 2019, for either sign).
-    5. The score of a row is s(x) = G(x) + ``residual_weight`` times the mean of E over its nearest training rows,
-       averaged over the two graphs.
-    6. The rate of flipped labels is estimated: among the tenth of the given labels with the smallest O, it is the
-       share of 1s. Probabilities are scores corrected by this rate. A label is predicted where its score reaches the
-       ``threshold``.
+    Most users set at most five parameters: ``n_components``, ``threshold``, ``n_neighbors``, ``n_estimators`` and
+    ``n_jobs``. After ``fit``, `predict`, `predict_proba` and `transform` take new rows, and six attributes are for use:
+    ``flip_scores_`` (how doubtful each observed label is), ``flip_rate_``, ``thresholds_``, ``label_names_in_``,
+    ``embedding_`` and ``dependence_ratio_``. The Notes say what a fit does.
 
     Parameters
     ----------
     n_components : int or None, default=None
         Number d of directions to keep, at most min(n_labels, n_features, n_samples - 1). None: as many as the
         numerical rank of the eigenproblem allows.
+    threshold : "f1", "macro", "prior", float or array-like of shape (n_labels,), default="f1"
+        Threshold of the scores: `predict` gives a label where s(x) is at least the threshold. A larger value predicts
+        fewer labels. "f1": one threshold for all labels, at most 1/2. It has the best expected F1 of all entries
+        together, by the scores of the labelled rows without their own labels. "macro": the same for each label alone,
+        so that rare labels are predicted more often, in fact more often than they are true. "prior": one threshold for
+        each label, so that as large a share of these scores reaches it as rows have the label, after a correction for
+        flipped labels. Where many scores are equal, the share may be smaller, or up to twice as large (or 5 rows more).
+        "macro" and "prior" never predict a label that no row is known to have. A number in [0, 1], or one for each
+        label, is the threshold itself. Not used for 1-D y.
     n_neighbors : int, default=10
         Number of neighbours k of each row, at least 1. A larger value averages over more rows, so that single wrong
         labels count less, but it blurs small groups. If there are only k rows to search, or fewer, k is lowered to
         their number minus 1, with a warning. The embedding is learned from a graph of k neighbours. Residuals are
         propagated over graphs of 2 k, and a prediction takes the 2 k nearest training rows; at most n_samples - 1.
-    metric : str, default="euclidean"
-        Distance between rows: one of those that `nmlsdr.graph.kneighbors` defines.
+    n_estimators : int, default=100
+        Number of trees in each forest. More trees take longer and give more stable scores, with less and less effect.
+        With 0, or with fewer than 6 labelled rows, there are no trees at all, and the trend is the ridge regression
+        (beyond 1000 labelled rows also through its link).
+        Boosting, beyond 1000 labelled rows, takes at most 5 times as many rounds; it usually ends earlier.
+    random_state : int, Generator, RandomState or None, default=0
+        Seed of the ridge regression's folds and of all trees. It is 0 where scikit-learn has None, so that a fit can be
+        repeated. What it draws goes to rows by their content, so that another order of the rows gives the same model.
+    n_jobs : int or None, default=None
+        Number of threads. None: one for each core that the process may use, where scikit-learn uses one thread; a
+        negative number counts back from there, so that -1 means the same as None. The results do not depend on it.
     alpha_labeled : float or pair of float, default=0.6
         alpha of the given labels, in [0, 1): the share that the neighbours have in the soft label of an entry, while
         the given label has the share 1 - alpha. 0 keeps the given labels as they are; a larger value lets the
@@ -65,6 +70,8 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
     alpha_unlabeled : float, default=0.999
         alpha of unlabelled rows and unknown entries, in [0, 1). A larger value spreads labels further through the
         graph; a smaller one pulls the soft labels of rows far from every labelled row towards 0.
+    metric : str, default="euclidean"
+        Distance between rows: one of those that `nmlsdr.graph.kneighbors` defines.
     neighbors : "exact" or transformer, default="exact"
         How neighbours are found. "exact": an exact search by ``metric``; which of equally distant rows
         come first does not depend on the order of the rows. A transformer such as scikit-learn's
@@ -82,40 +89,12 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         Strength c of the ridge penalty, above 0, relative to the mean squared length of the centred, shrunken rows. A
         larger value gives smaller coefficients. If several values are given, five-fold cross-validation on the
         labelled rows chooses one of them.
-    n_estimators : int, default=100
-        Number of trees in each forest. More trees take longer and give more stable scores, with less and less effect.
-        With 0, or with fewer than 6 labelled rows, there are no trees at all, and the trend is the ridge regression
-        (beyond 1000 labelled rows also through its link).
-        Boosting, beyond 1000 labelled rows, takes at most 5 times as many rounds; it usually ends earlier.
     residual_weight : float, default=0.75
         Weight of the propagated errors E in the scores, in [0, 1]; multiplied by (1000 / l)^(1/4) if there
         are l > 1000 labelled rows.
-    threshold : "f1", "macro", "prior", float or array-like of shape (n_labels,), default="f1"
-        Threshold of the scores: `predict` gives a label where s(x) is at least the threshold. A larger value predicts
-        fewer labels. "f1": one threshold for all labels, at most 1/2. It has the best expected F1 of all entries
-        together, by the scores of the labelled rows without their own labels. "macro": the same for each label alone,
-        so that rare labels are predicted more often, in fact more often than they are true. "prior": one threshold for
-        each label, so that as large a share of these scores reaches it as rows have the label, after a correction for
-        flipped labels. Where many scores are equal, the share may be smaller, or up to twice as large (or 5 rows more).
-        "macro" and "prior" never predict a label that no row is known to have. A number in [0, 1], or one for each
-        label, is the threshold itself. Not used for 1-D y.
-    random_state : int, Generator, RandomState or None, default=0
-        Seed of the ridge regression's folds and of all trees. It is 0 where scikit-learn has None, so that a fit can be
-        repeated. What it draws goes to rows by their content, so that another order of the rows gives the same model.
-    n_jobs : int or None, default=None
-        Number of threads. None: one for each core that the process may use, where scikit-learn uses one thread; a
-        negative number counts back from there, so that -1 means the same as None. The results do not depend on it.
 
     Attributes
     ----------
-    classes_ : list of ndarray, or ndarray of shape (n_classes,)
-        One array [0, 1] for each label; after a fit on 1-D y the sorted classes.
-    label_names_in_ : ndarray of shape (n_labels,), str
-        Names of the labels. Defined only if y is a data frame or a list of label sets.
-    thresholds_ : ndarray of shape (n_labels,), float64
-        Thresholds that `predict` uses: a label is predicted where s(x) is greater. Each is the next smaller float of
-        the number that ``threshold`` gives, so that a score equal to that number predicts the label. Numbers can be set
-        as ``threshold`` after the fit; a rule needs another fit.
     flip_scores_ : ndarray of shape (n_samples, n_labels), float64
         How much the other rows contradict each given label, in [0, 1]; 0 at unknown entries. The larger the score,
         the more likely the given label is wrong. Let V = O + residual_weight times the mean of T E over the two graphs:
@@ -126,15 +105,23 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         rate if 0s and 1s are flipped equally often; forgotten labels do not show in it (see
         `nmlsdr.inspection.estimate_mistakes`). The estimate is too large where the features say little about the
         labels, or where every label is frequent.
+    thresholds_ : ndarray of shape (n_labels,), float64
+        Thresholds that `predict` uses: a label is predicted where s(x) is greater. Each is the next smaller float of
+        the number that ``threshold`` gives, so that a score equal to that number predicts the label. Numbers can be set
+        as ``threshold`` after the fit; a rule needs another fit.
+    label_names_in_ : ndarray of shape (n_labels,), str
+        Names of the labels. Defined only if y is a data frame or a list of label sets.
+    embedding_ : ndarray of shape (n_samples, d)
+        Embedding Z of the training rows, in the dtype of X; rounded, so that ties do not depend on the storage of X.
+    dependence_ratio_ : ndarray of shape (d,), float64
+        Share of each direction in the total dependence, which is the sum of all eigenvalues.
+    classes_ : list of ndarray, or ndarray of shape (n_classes,)
+        One array [0, 1] for each label; after a fit on 1-D y the sorted classes.
     components_ : ndarray of shape (d, n_features)
         The projection P', one direction in each row, in the dtype of X. `transform` returns (X - mean_) P. The rows
         are orthonormal without shrinkage; with it, they are orthonormal directions whose entries are multiplied by
         the square roots of ``feature_weights_``. The sign of each row makes its entry of largest magnitude, before
         that multiplication, positive.
-    dependence_ratio_ : ndarray of shape (d,), float64
-        Share of each direction in the total dependence, which is the sum of all eigenvalues.
-    embedding_ : ndarray of shape (n_samples, d)
-        Embedding Z of the training rows, in the dtype of X; rounded, so that ties do not depend on the storage of X.
     coef_ : ndarray of shape (n_labels, n_features), float64
         Coefficients of the ridge regression, which predicts coef_ x + intercept_ for a row x.
     intercept_ : ndarray of shape (n_labels,), float64
@@ -200,7 +187,27 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
 
     Notes
     -----
-    The attributes down to ``feature_names_in_`` are for use. Those from ``eigenvalues_`` on show the inside of the fit.
+    A fit takes these steps:
+
+    1. Features that depend on the given labels no more than by chance are shrunken. The strength b of the shrinkage
+       and the strength c of a ridge regression are chosen together by five-fold cross-validation on the labelled
+       rows.
+    2. `NMLSDR` on the shrunken features gives a linear embedding Z.
+    3. The trend G(x) is a weighted mean of three regressions of the labels on the features: the ridge regression of
+       step 1, extremely randomised trees, and a random forest; beyond 1000 labelled rows also boosted trees, and the
+       ridge regression through a link of each label. O are its out-of-sample predictions of the labelled rows. The
+       weights are halfway between equal ones and those that minimise the squared errors of O, and nearer to the latter
+       beyond 1000 rows.
+    4. R = Y - O are the errors of the trend on the labelled rows. They are propagated over two neighbour graphs: that
+       of Z, and that of the ridge regression's scores. On each, E solves (I - A T) E = (I - A) R, with A the
+       diagonal of the alphas and T the mean over neighbours (eq. (8) of Mikalsen et al. 2019, for either sign).
+    5. The score of a row is s(x) = G(x) + ``residual_weight`` times the mean of E over its nearest training rows,
+       averaged over the two graphs.
+    6. The rate of flipped labels is estimated: among the tenth of the given labels with the smallest O, it is the
+       share of 1s. Probabilities are scores corrected by this rate. A label is predicted where its score reaches the
+       ``threshold``.
+
+    The attributes from ``eigenvalues_`` on show the inside of the fit.
 
     A fit searches neighbours three times, which takes a time quadratic in n_samples. The ridge regressions are cubic in
     the smaller one of the number l of labelled rows and n_features, up to 3000. The trees take l log l times n_labels
@@ -238,8 +245,8 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
     and Jahromi, Pattern Recognition 44, 2011. For the combination of a model with neighbours for multi-labels see
     Cheng and Huellermeier, Machine Learning 76, 2009.
 
-    Cross-validation splits the rows of X, y and of the arguments ``alpha``, ``labeled`` and ``verdicts`` of `fit`. It
-    cannot split ``graph``; use the parameter ``neighbors`` instead.
+    Cross-validation splits the rows of X, y and of the arguments ``alpha``, ``labeled``, ``verdicts`` and ``groups`` of
+    `fit`. It cannot split ``graph``; use the parameter ``neighbors`` instead.
 
     From scikit-learn 1.9 on, callbacks such as ``ProgressBar`` (see ``set_callbacks``) receive the progress of the
     fit: folds, neighbours and iterations of the three propagations, the projection, and the forests.
@@ -262,18 +269,18 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
 
     n_components: int | None = None
     _: KW_ONLY
+    threshold: Threshold = "f1"
     n_neighbors: int = 10
-    metric: Metric = "euclidean"
+    n_estimators: int = 100
+    random_state: Any = 0
+    n_jobs: int | None = None
     alpha_labeled: float | tuple[float, float] = 0.6
     alpha_unlabeled: float = 0.999
+    metric: Metric = "euclidean"
     neighbors: Any = "exact"
     shrinkage: float | str = "cv"
     ridge: float | tuple[float, ...] = RIDGE_GRID
-    n_estimators: int = 100
     residual_weight: float = 0.75
-    threshold: Threshold = "f1"
-    random_state: Any = 0
-    n_jobs: int | None = None
 
     # The other settings of the steps, which are no parameters here.
     edge_weights = "binary"

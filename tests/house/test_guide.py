@@ -19,9 +19,9 @@ PAGES = sorted(
     page for page in DOCS.glob("*.md") if "```python" in page.read_text(encoding="utf-8") and page.stem not in ELSEWHERE
 )
 # more than a second each
-LONG_PROGRAMS = {"article", "beside_lightgbm", "deploy", "how_many_wrong", "label_errors", "review", "thresholds"}
+LONG_PROGRAMS = {"article", "deploy", "forests", "how_many_wrong", "label_errors", "review", "thresholds"}
 # pages of which a program needs a package that may be missing
-NEEDED = {"beside_lightgbm": "lightgbm", "dask": "dask", "deploy": "fastapi"}
+NEEDED = {"dask": "dask", "deploy": "fastapi", "forests": "lightgbm"}
 
 
 def programs_of(page):

@@ -13,7 +13,7 @@ PAGE_OF_TERM = {
     "UMAP": "give_neighbours",
     "active learning": "what_next",
     "annotation review": "review",
-    "calibrate": "beside_lightgbm",
+    "calibrate": "forests",
     "cite": "questions",
     "class imbalance": "thresholds",
     "cleanlab": "label_errors",

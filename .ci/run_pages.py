@@ -84,17 +84,17 @@ def run(command: list[str], folder: Path, **options: object) -> str:
 
 
 def write_table(path: Path, labels: list[str], lists: str) -> None:
-    """A table of 120 rows whose labels follow from its numbers; 30 rows are not labelled."""
+    """A table of 240 rows whose labels follow from its numbers; 60 rows are not labelled."""
     generator = iter(range(1, 10**6))
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["age", "bmi", "glucose", "photo", *([lists] if lists else labels)])
-        for i in range(120):
+        for i in range(240):
             numbers = [round((next(generator) * 0.61803) % 1, 4) for _ in range(3)]
             values = [int(number > 0.5) for number in numbers][: len(labels)]
             members = ";".join(name for name, value in zip(labels, values, strict=False) if value) or "none"
             cells = [members] if lists else values
-            writer.writerow([*numbers, f"{i}.png", *(cells if i % 4 else [""] * len(cells))])
+            writer.writerow([*numbers, f"pictures/{i}.png", *(cells if i % 4 else [""] * len(cells))])
 
 
 def write_verdicts(path: Path, folder: Path, data: str, options: list[str]) -> None:

@@ -34,6 +34,7 @@ A file becomes columns, the roles and the plan say what each of them is, and the
     _deciding.py      what each column is (an identifier, numbers, dates, categories, ...) and why: the plan
     _problems.py      cells that are not what their column holds, and what is said of them
     _kinds.py         the kinds of columns, and what is done with one column
+    _row_groups.py    rows that are about one thing: those of one id, or equal ones
     _features.py      from the cells of a column to its features
     _plan.py          the plan: what is done with every column
     _comparison.py    a new table beside that of the fit

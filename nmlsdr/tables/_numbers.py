@@ -178,56 +178,61 @@ def find_notation(
     if not marks:
         return next((notation for notation in allowed if notation.decimal == mark), allowed[0]), ""
     if len(marks) == 1 and (only := marks.pop()) in GROUPED and decimal is thousands is None:
-        return _points(texts, only, usual, every or (lambda: texts))
-    worth = {
-        notation: (sum(n for text, n in texts.items() if read(text) is not None), notation.decimal == mark)
-        for notation in allowed
-        for read in [number_reader(notation)]
-    }
-    return max(allowed, key=worth.__getitem__), ""
+        return _notation_of_mark(texts, only, usual, every or (lambda: texts))
+    return max(allowed, key=lambda n: (_n_readable(texts, n), n.decimal == mark)), ""
 
 
-def _points(
+def _n_readable(texts: Mapping[str, int], notation: Notation) -> int:
+    """Return how many cells are numbers in a notation."""
+    read = number_reader(notation)
+    return sum(count for text, count in texts.items() if read(text) is not None)
+
+
+def _notation_of_mark(
     texts: Iterable[str], mark: str, usual: str | None, every: Callable[[], Iterable[str]]
 ) -> tuple[Notation, str]:
     """Decide whether the only mark of a column, a point or a comma, is a decimal mark or stands between thousands."""
     decimals = Notation(mark, "")
-    between = Notation(_OTHER_MARK[mark], mark)
+    grouped = Notation(_OTHER_MARK[mark], mark)
     marked = [plain_text(text) for text in texts if mark in text]
     if not all(map(GROUPED[mark].fullmatch, marked)):
         return decimals, ""
     if any(text.count(mark) > 1 for text in marked) or usual not in (None, mark):
-        return between, ""
-    texts = list(every())
-    marked = [plain_text(text) for text in texts if mark in text]
-    bare = [abs(float(plain_text(text))) for text in texts if mark not in text]
-    notation = _notation_by_size(marked, bare, mark, usual)
+        return grouped, ""
+    numbers = [plain_text(text) for text in every()]
+    notation = _notation_by_size(numbers, mark, usual)
     if notation is not None:
         return notation, ""
-    notation = between if (usual or ".") != mark else decimals
-    return notation, _doubt_on_marks(min(marked), mark, usual, notation == decimals)
+    notation = decimals if mark in (".", usual) else grouped
+    example = min(number for number in numbers if mark in number)
+    return notation, _doubt_on_marks(example, mark, usual, notation == decimals)
 
 
-def _notation_by_size(marked: Sequence[str], bare: Sequence[float], mark: str, usual: str | None) -> Notation | None:
+def _notation_by_size(numbers: Sequence[str], mark: str, usual: str | None) -> Notation | None:
     """Return the notation that the numbers without the mark leave possible; None if they leave both.
 
     Parameters
     ----------
-    marked : sequence of str
-        The numbers with the mark, each with groups of three digits behind it.
-    bare : sequence of float
-        The absolute values of the other numbers.
+    numbers : sequence of str
+        The different numbers, as `plain_text` returns them; each mark has groups of three digits behind it.
     mark, usual : str
-        As in `_points`.
+        As in `_notation_of_mark`.
     """
+    marked = [number for number in numbers if mark in number]
+    bare = [abs(float(number)) for number in numbers if mark not in number]
     largest = max(bare, default=0.0)
-    if bare and largest < 1000 and (usual is None or len(marked) >= FEW_GROUPED):
-        return Notation(_OTHER_MARK[mark], mark)  # decimals would be written 987.000 too
-    # Spanish writes 1234, but 12.345.
-    spanish = 1000 <= largest < 10_000 and all(len(text.strip("+-")) >= len("10.000") for text in marked)
-    if (largest >= 1000 and not spanish) or (usual == mark and (spanish or not bare)):
-        return Notation(mark, "")
-    return None
+    if largest >= 1000:  # these numbers have no mark between their thousands
+        is_possible = usual != mark and largest < 10_000 and _have_five_digits(marked)
+        return None if is_possible else Notation(mark, "")
+    if not bare:
+        return Notation(mark, "") if usual == mark else None
+    # Decimals would be written 987.000 too.
+    return Notation(_OTHER_MARK[mark], mark) if usual is None or len(marked) >= FEW_GROUPED else None
+
+
+def _have_five_digits(numbers: Iterable[str]) -> bool:
+    """Whether all numbers are from 10.000 on: Spanish has a mark between thousands in these, and writes 1234."""
+    return all(len(number.strip("+-")) >= len("10.000") for number in numbers)
 
 
 def _doubt_on_marks(example: str, mark: str, usual: str | None, is_decimal: bool) -> str:

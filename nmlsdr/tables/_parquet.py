@@ -1,13 +1,14 @@
 """Read Parquet files through pyarrow."""
 
 import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from .._errors import import_extra
 from ._arrow import arrow_column
-from ._columns import Table, Vectors
+from ._columns import Cells, Table, Vectors
 from ._files import DataFileError, Form, Path_, check_size, existing, foreign_bytes, place
 from ._roles import Split, check_names
 
@@ -49,11 +50,7 @@ class ParquetFile:
         declared = f"has {self._n_rows} rows and {len(names)} columns, a table of"
         check_size(self.path, self._n_rows * max(1, len(names)) * 8, declared, self.form.max_bytes)
         kinds = {name: self._schema.field(name).type for name in names}
-        for name, kind in kinds.items():
-            is_list = any(getattr(types, f"is_{family}")(kind) for family in LISTS)
-            item = kind.value_type if is_list else kind
-            if not any(getattr(types, f"is_{family}")(item) for family in (ITEMS if is_list else TYPES)):
-                raise DataFileError(f"{place(None, name)}: {kind} is no type that is read; use --drop, or convert it.")
+        _check_types(types, kinds)
         texts = [name for name, kind in kinds.items() if types.is_string(kind) or types.is_large_string(kind)]
         with foreign_bytes(self.path, *UNREADABLE), self._open(self.path, read_dictionary=texts) as file:
             data = file.read(columns=names)
@@ -64,12 +61,36 @@ class ParquetFile:
         del data  # each column is given back when it has been turned into another form
         cells = {name: arrow_column(columns.pop(name)) for name in names}
         for name, kind in kinds.items():
-            if _is_vector(types, kind) and not isinstance(cells[name], Vectors) and any(cells[name].texts.different):
+            if _is_list_of_decimals(types, kind) and not _are_vectors(cells[name]):
                 fault = f"its lists of numbers have different lengths ({kind}), so they are no vectors"
                 raise DataFileError(f"{place(None, name)}: {fault}; use --drop, or make them equally long.")
         return Table(n_rows, cells, np.arange(1, n_rows + 1), unit="row")
 
 
-def _is_vector(types: Any, kind: Any) -> bool:
+def _is_any(types: Any, kind: Any, families: Sequence[str]) -> bool:
+    """Whether a type of pyarrow belongs to one of these families."""
+    return any(getattr(types, f"is_{family}")(kind) for family in families)
+
+
+def _is_read(types: Any, kind: Any) -> bool:
+    """Whether columns of a type are read."""
+    if _is_any(types, kind, LISTS):
+        return _is_any(types, kind.value_type, ITEMS)
+    return _is_any(types, kind, TYPES)
+
+
+def _check_types(types: Any, kinds: Mapping[str, Any]) -> None:
+    """Raise if a column, named with its type, is not read."""
+    for name, kind in kinds.items():
+        if not _is_read(types, kind):
+            raise DataFileError(f"{place(None, name)}: {kind} is no type that is read; use --drop, or convert it.")
+
+
+def _is_list_of_decimals(types: Any, kind: Any) -> bool:
     """Whether a type is a list of decimal numbers."""
-    return any(getattr(types, f"is_{family}")(kind) for family in LISTS) and types.is_floating(kind.value_type)
+    return _is_any(types, kind, LISTS) and bool(types.is_floating(kind.value_type))
+
+
+def _are_vectors(cells: Cells) -> bool:
+    """Whether a column holds vectors of one length, or nothing at all."""
+    return isinstance(cells, Vectors) or not any(cells.texts.different)

@@ -7,7 +7,7 @@ files and `TableEncoder` encode blocks of cells with it, so that a rule stands i
 import functools
 import json
 import reprlib
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, fields, replace
 from typing import Any, Self, get_args, get_origin, get_type_hints
 
@@ -80,7 +80,8 @@ class Plan:
         weights = list[float]()
         end = 0
         for column in self.used:
-            start, end = end, end + len(column.feature_names)
+            start = end
+            end += len(column.feature_names)
             if column.kind == "vector" or (column.kind in BLOCK_WEIGHTS and self.has_text):
                 blocks += [start, end]
                 weights.append(BLOCK_WEIGHTS[column.kind])
@@ -196,7 +197,7 @@ class Plan:
         alone, and refused where two of them differ.
         """
         column_facts = dict[str, list[str]]()
-        moved = []
+        moved = list[str]()
         alike = dict[str, str]()
         how = (frozenset(self.missing), self.keep_case)
         rare = RARE / max(1, len(self.profiles))
@@ -209,12 +210,9 @@ class Plan:
             if facts:
                 column_facts.setdefault(column.name, []).extend([f"{key!r}: {'; '.join(facts)}"] if key else facts)
             moved += [column.name] * is_elsewhere
-        if names := [name for name, fact in alike.items() if fact]:  # of one ward, and so of its building: said once
-            twin_names = f" (there is one level also in {', '.join(map(repr, names[1:]))})" if names[1:] else ""
-            column_facts.setdefault(names[0], []).append(alike[names[0]] + twin_names)
-        if twins := [name for name in moved if renamed.get(name) in moved]:
-            pair = f"The columns {renamed[twins[0]]!r} and {twins[0]!r} have one name in the file"
-            raise InputError(f"{pair}, and seem to have changed places since the fit; give each a name of its own.")
+        for name, fact in _fact_on_one_level(alike).items():
+            column_facts.setdefault(name, []).append(fact)
+        _refuse_exchanged(moved, renamed)
         return column_facts
 
     def encode_new(
@@ -279,21 +277,8 @@ class Plan:
 
     def sample(self, n_rows: int) -> NDArray[Any]:
         """Return invented rows of text that the plan can encode."""
-
-        def text(column: Column, i: int) -> str:
-            if column.kind == "number":
-                unit = "" if "" in column.factors else min(column.factors, default="")
-                return f"{(*column.fill, 0.0)[0] + i - 0.5:.3f}".replace(".", column.decimal) + unit
-            if column.kind == "vector":
-                return ";".join(f"{value + i - 0.5}" for value in column.fill or (0.0,) * column.length)
-            if column.kind == "JSON":
-                return json.dumps(dict.fromkeys(column.levels, i))
-            if column.kind == "date":
-                return f"{2000 + i}-0{i + 1}-15"
-            levels = [*column.words, *(column.levels if column.kind == "yes/no" else column.levels.values())] or [""]
-            return levels[i % len(levels)]
-
-        return np.array([[text(column, i) for column in self.columns] for i in range(n_rows)], dtype=object)
+        rows = [[_sample_text(column, number) for column in self.columns] for number in range(n_rows)]
+        return np.array(rows, dtype=object)
 
     def to_json(self) -> str:
         """Return the plan as text; most columns of a wide table are plain numbers, for which a short list is enough."""
@@ -332,6 +317,42 @@ class Plan:
         if len({c.name for c in self.columns}) < len(self.columns):
             raise ValueError("two columns of one name")
         _check_labels(self.labels)
+
+
+def _fact_on_one_level(facts: Mapping[str, str]) -> dict[str, str]:
+    """Return the fact that a column has one level only, for the first column of which it is said, naming the others.
+
+    All rows of one ward are of its building too, which is one fact.
+    """
+    names = [name for name, fact in facts.items() if fact]
+    if not names:
+        return {}
+    others = f" (there is one level also in {', '.join(map(repr, names[1:]))})" if names[1:] else ""
+    return {names[0]: facts[names[0]] + others}
+
+
+def _refuse_exchanged(moved: Sequence[str], renamed: Mapping[str, str]) -> None:
+    """Raise if the numbers of two columns of one name in the file both lie elsewhere than at the fit."""
+    for name in moved:
+        original = renamed.get(name)
+        if original in moved:
+            pair = f"The columns {original!r} and {name!r} have one name in the file"
+            raise InputError(f"{pair}, and seem to have changed places since the fit; give each a name of its own.")
+
+
+def _sample_text(column: Column, number: int) -> str:
+    """Return an invented cell of a column, another one for each number."""
+    if column.kind == "number":
+        unit = "" if "" in column.factors else min(column.factors, default="")
+        return f"{(*column.fill, 0.0)[0] + number - 0.5:.3f}".replace(".", column.decimal) + unit
+    if column.kind == "vector":
+        return ";".join(f"{value + number - 0.5}" for value in column.fill or (0.0,) * column.length)
+    if column.kind == "JSON":
+        return json.dumps(dict.fromkeys(column.levels, number))
+    if column.kind == "date":
+        return f"{2000 + number}-0{number + 1}-15"
+    levels = [*column.words, *(column.levels if column.kind == "yes/no" else column.levels.values())] or [""]
+    return levels[number % len(levels)]
 
 
 # ---------------------------------------------------------------- plans in files
@@ -397,21 +418,21 @@ _SOURCES = [set(), {"label_columns"}, *({source, "separator", "no_label"} for so
 #: What a plan may say beside where the labels are: how they are read, as parameters of `Roles`.
 HOW_LABELS = {"label_prefix": int, "label_until": str, "empty_is": str}
 
+#: As what JSON holds each kind of collection.
+_COLLECTIONS: dict[Any, type] = {list: list, tuple: list, dict: dict, Mapping: dict}
+
 _hints = functools.cache(get_type_hints)
 
 
 def _from_json(value: Any, kind: Any) -> Any:
     """Return a value of JSON as this type; an error if it is of another one."""
     outer: Any = get_origin(kind) or kind
-    inner = get_args(kind)
     if hasattr(outer, "__dataclass_fields__"):
         value = _with_keys(value, outer)
         if type(value) is dict:
             return _record_from_json(value, outer)
-    if outer in (list, tuple) and type(value) is list:
-        return outer(_from_json(item, inner[0]) for item in value)
-    if outer in (dict, Mapping) and type(value) is dict:
-        return {_from_json(key, str): _from_json(item, inner[1]) for key, item in value.items()}
+    elif _COLLECTIONS.get(outer) is type(value):
+        return _collection_from_json(value, outer, get_args(kind))
     if outer is float and type(value) is int:
         return float(value)
     if outer is not Any and type(value) is not outer:
@@ -419,6 +440,13 @@ def _from_json(value: Any, kind: Any) -> Any:
     if type(value) is str:
         value.encode()  # fails for half of a surrogate pair, which cannot be printed
     return value
+
+
+def _collection_from_json(value: Any, outer: Any, inner: tuple[Any, ...]) -> Any:
+    """Return a list or a dictionary of JSON as a collection of this outer type, with items of the inner types."""
+    if type(value) is dict:
+        return {_from_json(key, str): _from_json(item, inner[1]) for key, item in value.items()}
+    return outer(_from_json(item, inner[0]) for item in value)
 
 
 def _with_keys(value: Any, record: Any) -> Any:

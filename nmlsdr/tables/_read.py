@@ -2,19 +2,16 @@
 
 import dataclasses
 import os
-import shlex
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
-from .._checks.words import names_group, names_rows
 from .._errors import plural, shorten, some_of
 from . import _label_lists, _labels
-from ._columns import Cells, Numbers, Table, Texts, tally
+from ._columns import Cells, Table, Texts, tally
 from ._deciding import Choices, Deciding
 from ._files import DataFileError, Form, Path_, foreign_bytes, named, place
 from ._formats import WITHOUT_NAMES, opened, reader_of
@@ -25,14 +22,9 @@ from ._plain import plain_contents
 from ._plan import Plan
 from ._problems import Problem, problems_in_words
 from ._roles import MOST_MISSING, LabelNames, Roles, Split, refuse_missing, split_columns
+from ._row_groups import repeating_id, row_groups
 from ._sentinels import missing_codes
 from ._svmlight import read_svmlight
-
-# Of a column that may be an id whose texts repeat: texts, rows of one text, and what is looked at.
-LEAST_GROUPS = 20
-LEAST_NAMED = 10  # of a column whose name says that it is one
-ROWS_OF_ONE = 20
-MOST_ROWS = 20_000
 
 
 def read_table(
@@ -196,7 +188,6 @@ def _read_labels(
     path: Path_, contents: Table, split: Split, roles: Roles, form: Form, plan: Plan | Choices | None
 ) -> tuple[Bunch, list[Problem]]:
     """Return a table with its labels, and with its features where no plan is needed for them; and wrong labels."""
-    names_of_fit = plan.names if isinstance(plan, Plan) else ()
     problems = list[Problem]()
     table = _result(
         label_names=split.labels or None,
@@ -209,11 +200,10 @@ def _read_labels(
     else:
         table.columns = contents.columns
         table.target = _labels.label_columns(contents, split, problems) if split.labels else None
-    renamed = [_note_on_name(name, new) for new, name in contents.renamed.items() if new not in names_of_fit]
-    table.notes = [*contents.notes, *renamed]  # those of the reader are complete here
+    table.notes = [*contents.notes, *_notes_on_names(contents, plan)]  # those of the reader are complete here
     if split.id is not None:
         table.ids = contents.columns[split.id].all()
-        table.groups = _groups(table.ids)
+        table.groups = row_groups(table.ids)
     if split.lists:
         _read_lists(path, table, [contents.columns[name].texts for name in split.lists], roles, form, plan)
     elif roles.label_file is not None:
@@ -246,22 +236,15 @@ def _encode_fit(
     table: Bunch, contents: Table, split: Split, roles: Roles, choices: Choices, problems: list[Problem]
 ) -> None:
     """Decide what is done with the columns of a table, and make its features, in place; compare it with a model's."""
-    options = dataclasses.replace(choices, id=roles.id_column, drop=roles.drop, yes=roles.yes, no=roles.no)
-    labeled = None if table.target is None else (table.target != -1).any(axis=1)
-    no_label = None if table.lists is None else table.lists.no_label
-    words = [*(table.label_names or ()), *(table.label_columns or ()), *([no_label] if no_label else [])]
     columns = {name: contents.columns[name] for name in split.features}
-    deciding = Deciding(columns, contents.n_rows, options, labeled, words, table.lists and table.lists.separator)
+    deciding = _deciding(table, columns, contents.n_rows, roles, choices)
     plan = deciding.plan()
-    table.notes = [*table.notes, *missing_codes(deciding.columns)]
+    table.notes = [*table.notes, *missing_codes(deciding.columns), *_similar_names(table)]
     table.unused = None
-    if table.label_names:
-        n_rows = (table.target == 1).sum(axis=0).tolist()
-        table.notes = [*table.notes, *_labels.similar_names(dict(zip(table.label_names, n_rows, strict=True)))]
     if split.id is None:
         table.notes = [*table.notes, *repeating_id(columns)]
         table.ids = None if plan.identifier is None else columns[plan.identifier].all()
-    table.groups = _groups(table.ids, deciding.row_numbers)
+    table.groups = row_groups(table.ids, deciding.row_numbers)
     in_order = sorted(plan.columns, key=lambda column: split.all_names.index(column.name))
     plan = dataclasses.replace(plan, columns=tuple(in_order), encoding=contents.encoding or "")
     table.data = plan.encode(contents.columns, contents.n_rows, problems, checks=choices.only_checks)
@@ -269,13 +252,36 @@ def _encode_fit(
     table.plan = dataclasses.replace(plan, profiles=profiles)
     table.feature_names = plan.feature_names
     if choices.fitted is not None:
-        names_of_fit = [column.name for column in choices.fitted.used]
-        refuse_missing("", names_of_fit, [*contents.columns], "columns that the model was fitted on")
-        _, errors, table.differences = choices.fitted.encode_new(
-            contents.columns, contents.n_rows, [], (), contents.renamed
-        )
-        table.differences += [_sentence_on(errors, contents).removesuffix(".")] if errors else []
+        table.differences = _differences(choices.fitted, contents)
     _refuse(problems, contents)
+
+
+def _deciding(table: Bunch, columns: Mapping[str, Cells], n_rows: int, roles: Roles, choices: Choices) -> Deciding:
+    """Return the decisions on the columns of a table, whose labels are known."""
+    options = dataclasses.replace(choices, id=roles.id_column, drop=roles.drop, yes=roles.yes, no=roles.no)
+    labeled = None if table.target is None else (table.target != -1).any(axis=1)
+    words = [*(table.label_names or ()), *(table.label_columns or ())]
+    separator = None
+    if table.lists is not None:
+        separator = table.lists.separator
+        words += [table.lists.no_label] if table.lists.no_label else []
+    return Deciding(columns, n_rows, options, labeled, words, separator)
+
+
+def _similar_names(table: Bunch) -> list[str]:
+    """Return a note if names of labels probably are spellings of one name."""
+    if not table.label_names:
+        return []
+    n_rows = (table.target == 1).sum(axis=0).tolist()
+    return _labels.similar_names(dict(zip(table.label_names, n_rows, strict=True)))
+
+
+def _differences(fitted: Plan, contents: Table) -> list[str]:
+    """Return what is not as in the table of a fit, a line for each such column; raise if a column is absent."""
+    names = [column.name for column in fitted.used]
+    refuse_missing("", names, [*contents.columns], "columns that the model was fitted on")
+    _, errors, lines = fitted.encode_new(contents.columns, contents.n_rows, [], (), contents.renamed)
+    return lines + ([_sentence_on(errors, contents).removesuffix(".")] if errors else [])
 
 
 def _encode_new(table: Bunch, contents: Table, plan: Plan, problems: list[Problem]) -> None:
@@ -306,9 +312,15 @@ def _sentence_on(problems: Sequence[Problem], contents: Table) -> str:
     )
 
 
-def _note_on_name(name: str, new: str) -> str:
-    """Return the note on the name of a column that its reader made."""
-    return f"{f'a second column {shorten(name)!r}' if name else 'a column without a name'} is called {shorten(new)!r}"
+def _notes_on_names(contents: Table, plan: Plan | Choices | None) -> list[str]:
+    """Return a note on each name of a column that the reader made, unless the table of the fit had it too."""
+    names_of_fit = plan.names if isinstance(plan, Plan) else ()
+    notes = []
+    for name, original in contents.renamed.items():
+        if name not in names_of_fit:
+            column = f"a second column {shorten(original)!r}" if original else "a column without a name"
+            notes.append(f"{column} is called {shorten(name)!r}")
+    return notes
 
 
 def _expected_names(roles: Roles, labels: LabelNames, plan: Plan | Choices | None) -> list[str]:
@@ -348,55 +360,6 @@ def _read_arrays(path: Path_, reader: Any, roles: Roles, form: Form, labels: Lab
     return table
 
 
-def repeating_id(columns: Mapping[str, Cells]) -> list[str]:
-    """Return a note if a column seems to name what several rows are about, such as the patient of each visit.
-
-    Either its name has a word such as patient or id, and it has up to half as many texts as rows. Or it has the name of
-    an identifier or stands first, has up to 20 rows for each of its texts, and at least two other columns, such as sex
-    and birthday, are always the same in rows with the same text, where chance would make them differ often.
-    """
-    codes: dict[str, NDArray[Any]] = {}
-    for name, cells in columns.items():
-        if isinstance(cells, Texts):
-            codes[name] = cells.codes[:MOST_ROWS]
-        elif isinstance(cells, Numbers) and not cells.n_broken:
-            codes[name] = np.unique(cells.values[:MOST_ROWS], return_inverse=True)[1]
-    advice = "add --id {}, so that its rows stay together in cross-validation, and that it is no feature"
-    for name, keys in codes.items():
-        same = _depend_on(name, keys, codes)
-        if len(same) >= 2:
-            n_texts = len(np.unique(keys))
-            fact = f"rows with the same {shorten(name, 30)!r} ({n_texts} different) also have the same"
-            condition = "if it is an id, such as that of a patient"
-            return [f"{fact} {same[0]} and {same[1]}; {condition}, {advice.format(shlex.quote(name))}"]
-    for name, keys in codes.items():
-        n_rows = len(keys)
-        n_texts = len(np.unique(keys))
-        if names_group(name) and LEAST_NAMED <= n_texts <= n_rows / 2:
-            fact = f"the column {shorten(name, 30)!r} has {n_texts} different cells in {n_rows} rows"
-            condition = "if it names whom several rows are about, such as a patient"
-            return [f"{fact}; {condition}, {advice.format(shlex.quote(name))}"]
-    return []
-
-
-def _depend_on(name: str, keys: NDArray[Any], codes: Mapping[str, NDArray[Any]]) -> list[str]:
-    """The columns that are always the same in rows with the same text of a column; none if it is no likely id."""
-    _, first, groups = np.unique(keys, return_index=True, return_inverse=True)
-    n_texts = len(first)
-    n_rows = len(keys)
-    repeats = max(LEAST_GROUPS, n_rows / ROWS_OF_ONE) <= n_texts <= n_rows - LEAST_GROUPS
-    if not repeats or not (names_rows(name) or name == next(iter(codes))):
-        return []
-    same = []
-    for column, values in codes.items():
-        counts = np.bincount(values)
-        n_changes = (n_rows - n_texts) * (1 - ((counts / n_rows) ** 2).sum())  # by chance
-        is_same = (values == values[first][groups]).all()
-        if is_same and (counts > 0).sum() != n_texts and n_changes >= LEAST_GROUPS:
-            same.append(repr(shorten(column, 30)))
-    return same
-
-
 def _split(source: Any, roles: Roles, labels: LabelNames | None, plan: Plan | Choices | None) -> Split:
     """Give each column its role, with a plan that which it had in the table of the fit."""
     if not isinstance(plan, Plan):
@@ -422,10 +385,7 @@ def _read_lists(
         table.lists = _label_lists.Lists(roles.separator or ";", roles.no_label)
     else:
         table.lists = _label_lists.find_lists(counts, roles.separator, roles.no_label)
-    at_fit = plan.labels if isinstance(plan, Plan) else {}  # what the table of the fit had, this one may lack
-    options = {name: value for name in ("separator", "no_label") if (value := getattr(roles, name)) is not None}
-    options = {name: value for name, value in options.items() if value != at_fit.get(name)}
-    _label_lists.refuse_unused(counts, table.lists, options)
+    _label_lists.refuse_unused(counts, table.lists, _list_options(roles, plan))
     if isinstance(plan, Choices):
         _label_lists.check_lists(counts, table.lists, place(None, roles.lists[0]), roles.separator is not None)
         if roles.separator is None:
@@ -437,16 +397,11 @@ def _read_lists(
         table.votes, table.target = _labels.votes_of(np.array(targets))
 
 
-def _groups(ids: Sequence[str] | None, rows: Any = None) -> NDArray[np.int64] | None:
-    """Return a number for each row, equal for rows that stay together; None if all rows differ.
-
-    Rows with one id stay together (an empty id names none), or else rows with equal cells. If most rows have an equal,
-    the table has few columns, and equal rows are no duplicates.
-    """
-    if ids is not None:
-        rows = np.unique([id or f"\0{i}" for i, id in enumerate(ids)], return_inverse=True)[1]
-    n_groups = int(rows.max(initial=-1)) + 1
-    return None if n_groups == len(rows) or (ids is None and n_groups < len(rows) / 2) else rows.astype(np.int64)
+def _list_options(roles: Roles, plan: Plan | Choices | None) -> dict[str, str]:
+    """Return the separator and the word for no label of a person, without those of the fit, which a table may lack."""
+    at_fit = plan.labels if isinstance(plan, Plan) else {}
+    options = {"separator": roles.separator, "no_label": roles.no_label}
+    return {name: value for name, value in options.items() if value is not None and value != at_fit.get(name)}
 
 
 def _read_label_file(table: Bunch, roles: Roles, source: Path_, n_rows: int, form: Form, id: str | None = None) -> None:

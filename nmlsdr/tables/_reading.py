@@ -106,20 +106,33 @@ def _as_numbers(facts: Facts, quantities: Mapping[int, Parts], notation: Notatio
     n_known = facts.n_known - n_cells[[*behind]].sum()
     is_bare = _is_mostly(facts, _bare(facts, quantities), is_behind)
     usual = _usual_units(quantities, n_cells, facts.n_known, is_bare)
+    least = 0 if is_bare else max(1, SHARE * n_known)  # cells of numbers
+    codes, scale = _scale(quantities, n_cells, usual, least)
+    if scale is None:
+        return None
+    bracketed = [code for code in codes if _is_bracketed(facts, quantities, code)]
+    scale = _with_note_on_brackets(scale, bracketed, n_cells)
+    words = tally((word, int(n_cells[code])) for code, word in behind.items())
+    missing = f"{words.total()} numbers behind words are missing: {counted(words)}" if words else ""
+    how: Any = {**notation._asdict(), "factors": scale.factors, "marks": scale.marks}
+    column = Column(facts.name, "number", levels={word: word for word in sorted(words)}, **how)
+    other_texts = facts.chosen(facts.is_known & ~is_behind & ~_are(facts, codes))
+    return Reading(column, other_texts, "; ".join(filter(None, [doubt, missing])), scale)
+
+
+def _scale(
+    quantities: Mapping[int, Parts], n_cells: NDArray[np.int64], usual: list[str], least: float
+) -> tuple[list[int], Units | None]:
+    """Return the forms of a column that are numbers with its units, and how these are read; None if it has too many.
+
+    Its units are all usual ones, or else the four most frequent, or else none. At least so many cells must be numbers.
+    """
     for units in (usual, usual[:MOST_UNITS], []):
         codes = [code for code, parts in quantities.items() if parts.unit in ("", *units)]
         scale = find_units((quantities[code], int(n_cells[code])) for code in codes)
-        if scale is None or not (is_bare or n_cells[codes].sum() >= SHARE * n_known > 0):
-            continue
-        bracketed = [code for code in codes if _is_bracketed(facts, quantities, code)]
-        scale = _with_note_on_brackets(scale, bracketed, n_cells)
-        words = tally((word, int(n_cells[code])) for code, word in behind.items())
-        missing = f"{words.total()} numbers behind words are missing: {counted(words)}" if words else ""
-        how: Any = {**notation._asdict(), "factors": scale.factors, "marks": scale.marks}
-        column = Column(facts.name, "number", levels={word: word for word in sorted(words)}, **how)
-        other_texts = facts.chosen(facts.is_known & ~is_behind & ~_are(facts, codes))
-        return Reading(column, other_texts, "; ".join(filter(None, [doubt, missing])), scale)
-    return None
+        if scale is not None and n_cells[codes].sum() >= least:
+            return codes, scale
+    return [], None
 
 
 def _behind_words(facts: Facts, quantities: Mapping[int, Parts]) -> dict[int, str]:
@@ -150,6 +163,7 @@ def _is_bracketed(facts: Facts, quantities: Mapping[int, Parts], code: int) -> b
 
 
 def _with_note_on_brackets(units: Units, codes: Sequence[int], n_cells: NDArray[np.int64]) -> Units:
+    """Return the units with a note on the forms that are negative without a minus sign in front, if there are some."""
     note = f"{n_cells[codes].sum()} in brackets or with a minus sign behind them are negative"
     return units._replace(note="; ".join(filter(None, [units.note, note]))) if codes else units
 
@@ -173,17 +187,18 @@ def _as_dates(facts: Facts, bare: NDArray[np.bool_]) -> tuple[Reading | None, st
     # In a shape every digit of a year is a 1.
     like_one = [word != "" and "1111" in shape for word, shape in zip(words, shapes.different, strict=False)]
     is_date |= facts.is_known & np.isin(shapes.codes, np.flatnonzero(like_one))
-    likeness = ""
-    for kind, mask in (("number", bare), ("date", is_date)):
-        if (share := facts.column.counts[mask].sum() / max(1, facts.n_known)) >= 0.5:
-            other_texts = facts.chosen(facts.is_known & ~mask)
-            but = (
-                f"not {counted(other_texts)}"
-                if other_texts
-                else "its months are in no known language (see nmlsdr[cli])"
-            )
-            likeness = f"it looks like a {kind} in {share:.0%} of its cells, but {but}"
-    return None, likeness
+    return None, _likeness(facts, "date", is_date) or _likeness(facts, "number", bare)
+
+
+def _likeness(facts: Facts, kind: str, mask: NDArray[np.bool_]) -> str:
+    """Return what a column looks like if half of its cells are numbers or dates, and what keeps it from being read."""
+    share = facts.column.counts[mask].sum() / max(1, facts.n_known)
+    if share < 0.5:
+        return ""
+    other_texts = facts.chosen(facts.is_known & ~mask)
+    unknown_months = "its months are in no known language (see nmlsdr[cli])"
+    obstacle = f"not {counted(other_texts)}" if other_texts else unknown_months
+    return f"it looks like a {kind} in {share:.0%} of its cells, but {obstacle}"
 
 
 def _are(facts: Facts, forms: Sequence[int]) -> NDArray[np.bool_]:

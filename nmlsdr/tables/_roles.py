@@ -2,7 +2,7 @@
 
 import difflib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -15,6 +15,7 @@ from ._files import DELIMITERS, DataFileError, Form, Path_, check_width, place
 from ._label_cuts import LabelCut
 
 MOST_MISSING = 8  # columns that a message names
+LABEL = "a label"  # the role of a column of labels
 CATEGORY = "a category"  # the role of a feature that a person said to be one
 SOURCES = ("labels_xml", "label_columns", "label_file", "label_list", "annotators")
 LabelNames = Sequence[str] | Mapping[str, str]  # names, or names with the place that names them, as "a.xml, line 3"
@@ -171,43 +172,60 @@ def split_columns(source: Any, roles: Roles, labels: LabelNames | None, one_hot:
         Features that are said to be categories.
     """
     names = source.names
-    line = source.line
-    known = set(names)
     labels = labels or ()
-    named = {
-        "a label": labels,
+    columns_by_role = {
+        LABEL: labels,
         "dropped": roles.drop,
         "the id column": [] if roles.id_column is None else [roles.id_column],
         "a column of label lists": roles.lists,
         CATEGORY: one_hot,
     }
-    roles_by_name: dict[str, str] = {}
-    for role, columns in named.items():
-        for name in columns:
-            if name not in known:
-                shown = ", ".join(repr(shorten(n, 30)) for n in names[:3]) + (", ..." if len(names) > 3 else "")
-                origin = f"{labels[name]}: " if isinstance(labels, Mapping) and name in labels else ""
-                fault = f"{place(line)}: there is no column {shorten(name)!r} among its {len(names)} ({shown})"
-                raise DataFileError(f"{origin}{source.path if origin else ''}{fault}{_what_was_meant(name, names)}")
-            if roles_by_name.setdefault(name, role) != role:
-                raise DataFileError(f": {shorten(name)!r} is {roles_by_name[name]} and {role}; choose one.")
-    if len(set(labels)) < len(labels):
-        twice = Counter(labels).most_common(1)[0][0]
-        raise DataFileError(f": the label {shorten(twice)!r} is given twice; name it once.")
+    roles_by_name = _roles_by_name(source, columns_by_role, labels)
+    _refuse_repeated(labels)
+    names_of_file = set(names)
     free_names = [name for name in names if roles_by_name.get(name, CATEGORY) == CATEGORY]
     feature_names = set(free_names if roles.feature_columns is None else roles.feature_columns)
     return Split(
         features=[name for name in free_names if name in feature_names],
-        labels=[name for name in names if roles_by_name.get(name) == "a label"],
+        labels=[name for name in names if roles_by_name.get(name) == LABEL],
         lists=roles.lists,
         id=roles.id_column,
         yes=roles.yes,
         no=roles.no,
         empty_is=roles.empty_is,
-        shown=[name for name in roles.shown if name in known],
+        shown=[name for name in roles.shown if name in names_of_file],
         unused=[name for name in free_names if name not in feature_names],
         all_names=[*names],
     )
+
+
+def _roles_by_name(source: Any, columns_by_role: Mapping[str, Iterable[str]], labels: LabelNames) -> dict[str, str]:
+    """Return the role of each column that a person named; raise if it is not in the file, or has two roles."""
+    names = set(source.names)
+    roles_by_name: dict[str, str] = {}
+    for role, columns in columns_by_role.items():
+        for name in columns:
+            if name not in names:
+                raise _absence(source, name, labels)
+            if roles_by_name.setdefault(name, role) != role:
+                raise DataFileError(f": {shorten(name)!r} is {roles_by_name[name]} and {role}; choose one.")
+    return roles_by_name
+
+
+def _absence(source: Any, name: str, labels: LabelNames) -> DataFileError:
+    """Return the error that a file has no column of this name; a label may be named by a place in another file."""
+    names = source.names
+    shown = ", ".join(repr(shorten(other, 30)) for other in names[:3]) + (", ..." if len(names) > 3 else "")
+    fault = f"{place(source.line)}: there is no column {shorten(name)!r} among its {len(names)} ({shown})"
+    origin = f"{labels[name]}: {source.path}" if isinstance(labels, Mapping) and name in labels else ""
+    return DataFileError(f"{origin}{fault}{_what_was_meant(name, names)}")
+
+
+def _refuse_repeated(labels: LabelNames) -> None:
+    """Raise if a label is named twice."""
+    if len(set(labels)) < len(labels):
+        name = Counter(labels).most_common(1)[0][0]
+        raise DataFileError(f": the label {shorten(name)!r} is given twice; name it once.")
 
 
 def check_names(names: Sequence[str], form: Form, line: int | None = None) -> None:

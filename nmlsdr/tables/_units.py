@@ -113,19 +113,15 @@ def split_number(text: str) -> Parts | None:
     if text[-1:] in (")", "-") and _NEGATIVE.fullmatch(text):
         return _negative_parts(text)
     match = _match(text)
-    if match is None or not is_number(match["number"]):
+    if match is None or not is_number(match["number"]) or _is_code(match):
         return None
-    unit = (match["before"] or "") + (match["unit"] or "")
-    if _is_code(match, unit):
-        return None
-    minus = "-" if "-" in (match["minus"], match["later"]) else ""
-    sign = _sign_of(match)
-    is_rare = sign == "~" and match["sign"][0].isalpha()
-    parts = Parts(minus + match["number"], sign, unit_of(unit), match.span("number"), is_rare=is_rare)
-    compound = _with_second_number(text, match, parts)
+    first = _first_number(match)
+    if match["last"]:
+        return _range(text, match, first)
+    compound = _sum(text, match, first)
     if compound is not None:
         return compound
-    return None if match["last"] or _is_no_unit(parts.unit) else parts
+    return None if _is_no_unit(first.unit) else first
 
 
 def _negative_parts(text: str) -> Parts | None:
@@ -137,39 +133,55 @@ def _negative_parts(text: str) -> Parts | None:
     return parts.moved(start)._replace(number=f"-{parts.number}", is_rare=True)
 
 
-def _sign_of(match: re.Match[str]) -> str:
-    """Return the sign of comparison of a number; empty if it has none."""
-    if match["sign"]:
-        return _SIGNS[match["sign"].lower()]
-    return ">" if match["plus"] else ""
-
-
-def _is_code(match: re.Match[str], unit: str) -> bool:
+def _is_code(match: re.Match[str]) -> bool:
     """Whether digits belong to a code: a zero in front of a number with a unit, two signs, or a phone number."""
     number = match["number"]
-    if re.match(r"0\d", number) and (unit or match["last"]):
+    if re.match(r"0\d", number) and any((match["before"], match["unit"], match["last"])):
         return True
     if match["minus"] and match["later"]:
         return True
     return match["minus"] == "+" and " " in number
 
 
-def _with_second_number(text: str, match: re.Match[str], parts: Parts) -> Parts | None:
-    """Return the parts of a range or of a sum such as "1 year 7 months"; None for another text."""
-    later = _LATER.fullmatch(match["unit"] or "")
-    if later is None and not match["last"]:
-        return None
-    start = match.start("last") if later is None else match.start("unit") + later.start("later")
+def _first_number(match: re.Match[str]) -> Parts:
+    """Return the first number of a text, with its sign and its unit."""
+    minus = "-" if "-" in (match["minus"], match["later"]) else ""
+    sign = ">" if match["plus"] else ""
+    if match["sign"]:
+        sign = _SIGNS[match["sign"].lower()]
+    unit = unit_of((match["before"] or "") + (match["unit"] or ""))
+    is_rare = sign == "~" and match["sign"][0].isalpha()
+    return Parts(minus + match["number"], sign, unit, match.span("number"), is_rare=is_rare)
+
+
+def _second_number(text: str, start: int, first: Parts) -> Parts | None:
+    """Return the number that begins at a place behind the first one; None unless both are plain."""
     second = split_number(text[start:])
-    if second is None or not (second.is_plain and parts.is_plain) or match.start("number") != 0:
+    if second is None or not (second.is_plain and first.is_plain) or first.place[0] != 0:
         return None
+    return second.moved(start)
+
+
+def _range(text: str, match: re.Match[str], first: Parts) -> Parts | None:
+    """Return the parts of a range such as "3-5 kg"; None for another text."""
+    second = _second_number(text, match.start("last"), first)
+    if second is None:
+        return None
+    return first._replace(sign=BETWEEN, unit=second.unit, second_number=second, is_rare=True)
+
+
+def _sum(text: str, match: re.Match[str], first: Parts) -> Parts | None:
+    """Return the parts of a sum such as "1 year 7 months", whose second unit is smaller; None for another text."""
+    later = _LATER.fullmatch(match["unit"] or "")
     if later is None:
-        return parts._replace(sign=BETWEEN, unit=second.unit, second_number=second.moved(start), is_rare=True)
+        return None
+    second = _second_number(text, match.start("unit") + later.start("later"), first)
+    if second is None:
+        return None
     unit = unit_of(later["unit"])
-    sizes = measures(unit)
     smaller = measures(second.unit)
-    if any(smaller.get(dimension, size) < size for dimension, size in sizes.items()):
-        return parts._replace(unit=unit, second_number=second.moved(start))
+    if any(smaller.get(dimension, size) < size for dimension, size in measures(unit).items()):
+        return first._replace(unit=unit, second_number=second)
     return None
 
 
@@ -204,30 +216,39 @@ class Forms(NamedTuple):
     codes: NDArray[np.int32]
 
 
-def _last_unit(match: re.Match[str], start: int = 0) -> tuple[int, str]:
-    """Return where the last number of a text ends, and the unit behind it."""
-    last = _match(match["last"] or "")
-    if last is not None:
-        return _last_unit(last, start + match.start("last"))
-    return start + match.end("number"), match["unit"] or ""
-
-
 def forms_of(texts: Sequence[str], shapes: Coded) -> Forms:
     """Return the forms of texts of these shapes."""
     different, codes = shapes
     parts = [split_number(shape) for shape in different]
-    odd = {code: _match(different[code]) for code, part in enumerate(parts) if part is None or _DIGIT.search(part.unit)}
-    units = {code: _last_unit(match) for code, match in odd.items() if match is not None}
-    # The digits of a unit are its own.
-    ends = {code: end for code, (end, unit) in units.items() if _DIGIT.search(unit) and not re.search(r"/\d+/", unit)}
+    ends = _ends_before_digits(different, parts)
     if not ends:
         return Forms(different, parts, codes)
     forms = [different[code] for code in codes.tolist()]
     for code, rows in rows_of(codes, [*ends]):
         for row in rows.tolist():
             forms[row] = different[code][: ends[code]] + texts[row][ends[code] :]
-    different, codes = coded(forms)
-    return Forms(different, [split_number(form) for form in different], codes)
+    different_forms, form_codes = coded(forms)
+    return Forms(different_forms, [split_number(form) for form in different_forms], form_codes)
+
+
+def _ends_before_digits(shapes: Sequence[str], parts: Sequence[Parts | None]) -> dict[int, int]:
+    """Return where the last number of a shape ends, for each shape whose unit has digits; these are the unit's own."""
+    ends = dict[int, int]()
+    for code, (shape, shape_parts) in enumerate(zip(shapes, parts, strict=True)):
+        match = _match(shape) if shape_parts is None or _DIGIT.search(shape_parts.unit) else None
+        if match is not None:
+            end, unit = _last_unit(match)
+            if _DIGIT.search(unit) and not re.search(r"/\d+/", unit):
+                ends[code] = end
+    return ends
+
+
+def _last_unit(match: re.Match[str], start: int = 0) -> tuple[int, str]:
+    """Return where the last number of a text ends, and the unit behind it."""
+    last = _match(match["last"] or "")
+    if last is not None:
+        return _last_unit(last, start + match.start("last"))
+    return start + match.end("number"), match["unit"] or ""
 
 
 def unit_of(text: str) -> str:
@@ -291,30 +312,50 @@ class Units(NamedTuple):
 NO_UNITS = Units({}, (), "")
 
 
-def _unit_counts(parts: Iterable[tuple[Parts, int]]) -> tuple[Counter[str], Counter[str], bool]:
-    """Return how often each unit and each sign occurs, and whether a number is the sum of two."""
-    counts = Counter[str]()
-    signs = Counter[str]()
-    is_sum = False
-    for part, count in parts:
-        counts[part.unit] += count
-        signs[part.sign] += count
-        if part.second_number is not None and part.sign != BETWEEN:
-            counts[part.second_number.unit] += count
-            is_sum = True
-    return counts, signs, is_sum
+class _UnitCounts:
+    """How often each unit and each sign occurs among the numbers of a column.
 
+    units: the units, the most frequent first; n_bare: numbers without a unit; signs: the signs in order, and how often
+    each occurs; has_sum: whether a number is the sum of two, such as "1 year 7 months"; sizes: the factor of each unit
+    in the dimension that all have, or None if they have none; n_units: how many units are different after a conversion.
+    """
 
-def _treatment(n_units: int, unit: str, is_separate: bool) -> str:
-    """Return in words what becomes of several units; empty for a single one."""
-    if is_separate:
-        return ", kept beside the number"
-    return f", converted to {unit!r}" if n_units > 1 else ""
+    def __init__(self, parts: Iterable[tuple[Parts, int]]) -> None:
+        counts = Counter[str]()
+        signs = Counter[str]()
+        self.has_sum = False
+        for part, count in parts:
+            counts[part.unit] += count
+            signs[part.sign] += count
+            if part.second_number is not None and part.sign != BETWEEN:
+                counts[part.second_number.unit] += count
+                self.has_sum = True
+        self.n_bare = counts.pop("", 0)
+        self.counts = counts
+        self.units = sorted(counts, key=lambda unit: (-counts[unit], unit))
+        self.signs = {sign: signs[sign] for sign in sorted(signs.keys() - {""})}
+        dimension = _shared_dimension(self.units)
+        self.sizes = None if dimension is None else {unit: measures(unit)[dimension] for unit in self.units}
+        self.n_units = len(self.units if self.sizes is None else {*self.sizes.values()})
 
+    @property
+    def factors(self) -> dict[str, float]:
+        """What the number of each unit is multiplied by, so that all have the most frequent unit if they can."""
+        sizes = self.sizes or dict.fromkeys(self.units, 1.0)
+        return {unit: sizes[unit] / sizes[self.units[0]] for unit in sorted(self.units)}
 
-def _are_fractions(units: Iterable[str]) -> bool:
-    """Whether all units are divisors from 1 to 12, which may be months."""
-    return all(re.fullmatch(r"/([1-9]|1[0-2])", unit) for unit in units)
+    @property
+    def is_footnote(self) -> bool:
+        """Whether the only unit is the mark of a footnote."""
+        return self.n_units == 1 and not self.units[0].strip("*")
+
+    def shown(self) -> str:
+        """Return the units, and how often each occurs."""
+        return ", ".join(f"{unit!r} ({self.counts[unit]})" for unit in self.units)
+
+    def sign_notes(self) -> list[str]:
+        """Return a note on each sign."""
+        return [f"the sign {sign!r} of {count} has a feature of its own" for sign, count in self.signs.items()]
 
 
 def find_units(parts: Iterable[tuple[Parts, int]]) -> Units | None:
@@ -328,36 +369,44 @@ def find_units(parts: Iterable[tuple[Parts, int]]) -> Units | None:
     parts : iterable of (Parts, int)
         Numbers, and how often each occurs.
     """
-    counts, signs, is_sum = _unit_counts(parts)
-    n_bare = counts.pop("", 0)
-    order = sorted(counts, key=lambda unit: (-counts[unit], unit))
-    dimension = _shared_dimension(order)
-    sizes = {unit: 1.0 if dimension is None else measures(unit)[dimension] for unit in order}
-    n_units = len(order if dimension is None else {*sizes.values()})
-    if n_units > MOST_UNITS or (is_sum and dimension is None):
+    counts = _UnitCounts(parts)
+    if counts.n_units > MOST_UNITS or (counts.has_sum and counts.sizes is None):
         return None
-    factors = {unit: sizes[unit] / sizes[order[0]] for unit in sorted(order)}
-    marks = sorted(signs.keys() - {""})
-    doubt = ""
-    notes = [f"the sign {sign!r} of {signs[sign]} has a feature of its own" for sign in marks]
-    units = ", ".join(f"{unit!r} ({counts[unit]})" for unit in order)
-    is_mark = n_units == 1 and not order[0].strip("*")
-    if is_mark:
-        notes.insert(0, f"the mark {units} behind numbers is left out")
+    if not counts.units:
+        return Units({}, tuple(counts.signs), "; ".join(counts.sign_notes()))
+    if counts.is_footnote:
+        notes = [f"the mark {counts.shown()} behind numbers is left out", *counts.sign_notes()]
+        return Units({**counts.factors, "": 1.0}, tuple(counts.signs), "; ".join(notes))
+    return _with_units(counts)
+
+
+def _with_units(counts: _UnitCounts) -> Units:
+    """Return how numbers are read of which some have a unit."""
+    factors = counts.factors
+    marks = [*counts.signs]
+    unit = counts.units[0]
+    are_several = counts.n_units > 1
+    treatment = ""
+    if are_several and counts.sizes is None:
+        marks += factors
+        treatment = ", kept beside the number"
+    elif are_several:
+        treatment = f", converted to {unit!r}"
+    doubts = list[str]()
+    if counts.n_bare:
         factors[""] = 1.0
-    elif n_units:
-        is_separate = n_units > 1 and dimension is None
-        notes.insert(0, f"unit {units}{_treatment(n_units, order[0], is_separate)}")
-        marks += factors if is_separate else []
-    if n_bare and n_units and not is_mark:
-        factors[""] = 1.0
-        marks += [WITHOUT] * (n_units > 1)
-        doubt = f"{n_bare} without a unit are read as {order[0]!r}" + ", with a feature of their own" * (n_units > 1)
-        notes.append(doubt)
-    if n_units > 1 and _are_fractions(order):
-        doubt = f"texts such as '7{order[0]}' are read as fractions; if they are days of months, write the year too"
-        notes.append(doubt)
-    return Units(factors, tuple(marks), "; ".join(notes), doubt)
+        marks += [WITHOUT] * are_several
+        separation = ", with a feature of their own" if are_several else ""
+        doubts.append(f"{counts.n_bare} without a unit are read as {unit!r}{separation}")
+    if are_several and _are_fractions(counts.units):
+        doubts.append(f"texts such as '7{unit}' are read as fractions; if they are days of months, write the year too")
+    notes = [f"unit {counts.shown()}{treatment}", *counts.sign_notes(), *doubts]
+    return Units(factors, tuple(marks), "; ".join(notes), doubts[-1] if doubts else "")
+
+
+def _are_fractions(units: Iterable[str]) -> bool:
+    """Whether all units are divisors from 1 to 12, which may be months."""
+    return all(re.fullmatch(r"/([1-9]|1[0-2])", unit) for unit in units)
 
 
 def with_new_units(factors: Mapping[str, float], units: Iterable[str]) -> dict[str, float]:
@@ -393,28 +442,39 @@ def read_quantities(
     >>> read_quantities(texts, forms, Notation(",", ""), {"kg": 1.0, "g": 0.001}, ("<",)).tolist()
     [[12.5, 0.0], [0.85, 1.0], [nan, nan], [nan, nan]]
     """
-    read = number_reader(notation)
     quantities = np.full((len(texts), 1 + len(marks)), np.nan)
-
-    def values(part: Parts, texts: list[str]) -> NDArray[np.float64]:
-        numbers = plain_text("\n".join(part.of(texts)))
-        if notation.thousands:
-            numbers = numbers.replace(notation.thousands, "")
-        floats = map(float, numbers.replace(notation.decimal, ".").split("\n"))
-        return np.fromiter(floats, np.float64, len(texts)) * factors.get(part.unit, 1.0)
-
-    def is_known(part: Parts) -> bool:
-        return (part.unit in factors or not (factors or part.unit)) and read(part.number) is not None
-
-    known = [code for code, parts in enumerate(forms.parts) if parts is not None and all(map(is_known, parts.all))]
+    known = [code for code, parts in enumerate(forms.parts) if _is_readable(parts, notation, factors)]
     for code, rows in rows_of(forms.codes, known):
         parts: Any = forms.parts[code]
         form_texts = [texts[row] for row in rows.tolist()]
-        number, *second_numbers = [values(part, form_texts) for part in parts.all]
-        for second in second_numbers:
-            middle = np.where(number < second, (number + second) / 2, np.nan)
-            number = middle if parts.sign == BETWEEN else number + second
-        quantities[rows, 0] = number
+        numbers = [_values(part, form_texts, notation) * factors.get(part.unit, 1.0) for part in parts.all]
+        quantities[rows, 0] = _one_number(numbers, parts.sign)
         quantities[rows, 1:] = [mark in (parts.sign, parts.unit or WITHOUT) for mark in marks]
     quantities[np.isnan(quantities[:, 0])] = np.nan
     return quantities
+
+
+def _is_readable(parts: Parts | None, notation: Notation, factors: Mapping[str, float]) -> bool:
+    """Whether each number of a form is one in a notation, and has a unit of known factor; none if no unit has."""
+    read = number_reader(notation)
+    known_units = factors or {"": 1.0}
+    return parts is not None and all(part.unit in known_units and read(part.number) is not None for part in parts.all)
+
+
+def _values(part: Parts, texts: list[str], notation: Notation) -> NDArray[np.float64]:
+    """Return the number of each of the texts of one form, all at once."""
+    numbers = plain_text("\n".join(part.of(texts)))
+    if notation.thousands:
+        numbers = numbers.replace(notation.thousands, "")
+    floats = map(float, numbers.replace(notation.decimal, ".").split("\n"))
+    return np.fromiter(floats, np.float64, len(texts))
+
+
+def _one_number(numbers: list[NDArray[np.float64]], sign: str) -> NDArray[np.float64]:
+    """Return a single number, the sum of two numbers, or the middle of a range, which is NaN unless it ascends."""
+    if len(numbers) == 1:
+        return numbers[0]
+    first, second = numbers
+    if sign == BETWEEN:
+        return np.where(first < second, (first + second) / 2, np.nan)
+    return first + second

@@ -82,6 +82,7 @@ TESTS = {
     "tables/_features": "tables/test_vectors.py tables/test_notations.py tables/test_plan.py tables/test_texts.py tables/test_table_texts.py",
     "tables/_kinds": "tables/test_plan.py tables/test_texts.py tables/test_vectors.py doors/test_model_file_preparing.py",
     "tables/_reading": "tables/test_notations.py tables/test_deciding_bounds.py tables/test_plain_texts.py",
+    "tables/_row_groups": "tables/test_plan.py",
     "tables/_scaling": "tables/test_scaling.py",
     "tables/_svmlight": "tables/test_readers_svmlight.py",
     "tables/_text": "tables/test_texts.py",

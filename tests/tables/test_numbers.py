@@ -248,6 +248,16 @@ def test_the_digits_of_every_script_are_those_of_a_keyboard():
             assert number_reader(PLAIN)(f"1{character}") == 10 + int(character)
 
 
+def test_arabic_marks_between_thousands_are_read_like_commas():
+    """The raw texts, which `every` returns, have U+066C where their shapes have a comma."""
+    arabic = str.maketrans("0123456789,", "٠١٢٣٤٥٦٧٨٩٬")
+    texts = ["12,345", "987", "1,234"]
+    notation, doubt = find_notation(dict.fromkeys(texts, 1), every=lambda: [text.translate(arabic) for text in texts])
+    assert (notation, doubt) == (COMMAS, "")
+    numbers, _ = encode(*(text.translate(arabic) for text in texts * 3))
+    assert numbers == [12345, 987, 1234] * 3
+
+
 def test_a_whole_number_of_more_than_15_digits_is_a_text_in_every_notation():
     """A float would lose its last digits; texts of so many digits are ids."""
     for digits in range(1, 24):

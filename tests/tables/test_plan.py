@@ -15,7 +15,7 @@ from nmlsdr.tables._columns import Numbers
 from nmlsdr.tables._deciding import Choices
 from nmlsdr.tables._label_lists import Lists, find_lists
 from nmlsdr.tables._plan import Column, Plan
-from nmlsdr.tables._read import repeating_id
+from nmlsdr.tables._row_groups import repeating_id
 
 
 @pytest.fixture

@@ -77,7 +77,7 @@ def load_mulan(
     """
     labels = tables.read_labels(xml, max_bytes=max_bytes, max_labels=max_features)
     form = tables.Form(max_bytes=max_bytes, max_features=max_features)
-    with tables.foreign_bytes(arff), tables.Lines(arff, form) as lines:
+    with tables.library_errors(arff), tables.Lines(arff, form) as lines:
         source = tables.ArffFile(lines, form, n_rows=n_rows)
         split = tables.split_columns(source, tables.Roles(drop=drop), labels)
         data, target = tables.plain_contents(source.read(split), split, complete=True)

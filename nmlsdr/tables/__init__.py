@@ -20,7 +20,8 @@ A file becomes columns, the roles and the plan say what each of them is, and the
     _plain.py         tables of numbers alone
     _numbers.py       what a number is
     _dates.py         what a date is
-    _units.py         numbers with a unit, such as "12,5 kg"
+    _units.py         what a unit is, and its dimensions
+    _quantities.py    numbers with a unit, such as "12,5 kg"
     _text.py          texts: their words, and the TF-IDF weights of these
     _unread.py        notations that are not read, and how the plan names them
     _lists.py         cells with several words, and JSON objects
@@ -29,7 +30,8 @@ A file becomes columns, the roles and the plan say what each of them is, and the
     _label_cuts.py    hierarchical codes: labels are cut, and rare ones left out
     _labels.py        0, 1, lists of labels, votes, and the mask
     _label_names.py   label names from an XML file
-    _reading.py       whether a column holds numbers or dates, and how they are written
+    _column_units.py  the units of a column, and the numbers of its texts
+    _numeric.py       whether a column holds numbers or dates, and how they are written
     _sentinels.py     numbers that probably stand for a missing value, such as -999
     _deciding.py      what each column is (an identifier, numbers, dates, categories, ...) and why: the plan
     _problems.py      cells that are not what their column holds, and what is said of them
@@ -48,7 +50,7 @@ from ._columns import hash_numbers, typed_column  # noqa: F401
 from ._comparison import Profile  # noqa: F401
 from ._deciding import Choices  # noqa: F401
 from ._encoder import TableEncoder, encoder_of  # noqa: F401
-from ._files import MAX_FEATURES, DataFileError, Form, Lines, Path_, foreign_bytes, open_unpacked  # noqa: F401
+from ._files import MAX_FEATURES, DataFileError, Form, Lines, Path_, library_errors, open_unpacked  # noqa: F401
 from ._formats import suffix_of  # noqa: F401
 from ._kinds import FEATURES, OTHERS, Column  # noqa: F401
 from ._label_cuts import FEW_ROWS  # noqa: F401

@@ -23,8 +23,8 @@ from .._checks.words import fold, trim
 from .._errors import InputError, plural, shorten
 from ._dates import Dates, dates_of, numeric_date
 from ._numbers import GROUPED, float_values, keeps_digits, plain_text, plain_values, text_of
+from ._quantities import Forms, forms_of
 from ._shapes import Coded, coded, shapes_of
-from ._units import Forms, forms_of
 
 MIDNIGHT = re.compile(r" 00:00:00(\.0+)?$")
 LEAST_LENGTH = 8  # of a list of whole numbers that is a vector

@@ -17,8 +17,8 @@ from ._dates import serial_date
 from ._kinds import Column
 from ._lists import find_items, find_keys
 from ._numbers import MARK_NAMES, Notation, is_number, usual_decimal
+from ._numeric import FEW_LEVELS, FEW_WORDS, FREQUENT, LEVEL_SHARE, SLIPS, Reading, read_column
 from ._plan import Plan
-from ._reading import FEW_LEVELS, FEW_WORDS, FREQUENT, LEVEL_SHARE, SLIPS, Reading, read_column
 from ._sentinels import missing_codes
 from ._text import count_words, find_words, mean_length, shared_by_names
 

@@ -14,7 +14,7 @@ import numpy as np
 from .._errors import import_extra
 from ._columns import Table, typed_column, with_exponent
 from ._csv import BELOW, MOST_LAST, distinct_names, n_footers, n_titles, stands_below
-from ._files import DataFileError, Form, Path_, allowance, check_size, existing, foreign_bytes, place, too_large
+from ._files import DataFileError, Form, Path_, allowance, check_size, existing_file, library_errors, place, too_large
 from ._numbers import text_of
 from ._roles import Split, check_names
 from ._units import measures, unit_of
@@ -40,9 +40,9 @@ class ExcelFile:
 
     def __init__(self, path: Path_, form: Form, column_names: Collection[str] | None = None) -> None:
         openpyxl = import_extra("openpyxl", "Reading Excel files", "excel")
-        self.path = existing(path)
+        self.path = existing_file(path)
         self._max_bytes = form.max_bytes
-        with foreign_bytes(path, *UNREADABLE):
+        with library_errors(path, *UNREADABLE):
             _check_members(path, form)
             book = openpyxl.load_workbook(io.BytesIO(self.path.read_bytes()), read_only=True, data_only=True)
             sheet = _choose_sheet(book, form.sheet, {*(column_names or ())})
@@ -69,7 +69,7 @@ class ExcelFile:
         places = [(self.names.index(name), column) for name, column in columns.items()]
         numbers = list[int]()
         last = deque[list[Any]](maxlen=MOST_LAST)
-        with foreign_bytes(self.path, *UNREADABLE):
+        with library_errors(self.path, *UNREADABLE):
             for number, row in self._table_rows():
                 numbers.append(number)
                 last.append(row)

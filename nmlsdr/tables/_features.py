@@ -7,15 +7,16 @@ from numpy.typing import NDArray
 
 from .._checks.words import LANGUAGES
 from .._errors import InputError, shorten
+from ._column_units import WITHOUT, read_quantities, with_new_units
 from ._columns import Cells, Numbers, Texts, Vectors, read_vectors
 from ._dates import serial_date
 from ._kinds import Column
 from ._lists import numbers_of, parts_of
 from ._numbers import Notation, decimal_mark, is_number, own_notation
 from ._problems import NO_UNIT, OTHER_MARK, Problem
+from ._quantities import word_before
 from ._shapes import rows_of
 from ._text import weigh_words
-from ._units import WITHOUT, read_quantities, with_new_units, word_before
 
 
 def column_features(

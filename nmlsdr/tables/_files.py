@@ -15,7 +15,7 @@ A reader of a format is entered in `_formats.READERS`, by the suffixes of its fi
 
 Both raise `DataFileError` and nothing else, whatever the bytes are: with the file, the place, and what to do.  They
 check the limits ``form.max_bytes`` and ``form.max_features`` before they use memory.  Calls of libraries stand in
-`foreign_bytes`, which turns their errors into such ones.  Features are finite or NaN, labels 1, 0 or -1.
+`library_errors`, which turns their errors into such ones.  Features are finite or NaN, labels 1, 0 or -1.
 `tests/tables/test_readers_all.py` holds every entry of READERS to this, with damaged files of each; it fails for an
 entry of which it cannot write a file.
 """
@@ -154,7 +154,7 @@ def named(path: Path_) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def foreign_bytes(path: Path_, fault: str = "it cannot be read", advice: str = "get the file again") -> Iterator[None]:
+def library_errors(path: Path_, fault: str = "it cannot be read", advice: str = "get the file again") -> Iterator[None]:
     """Turn an error of a library about a damaged file into a DataFileError with file and cause.
 
     A lack of memory, a missing package and an interrupt pass: they are not the file's.
@@ -173,7 +173,7 @@ def foreign_bytes(path: Path_, fault: str = "it cannot be read", advice: str = "
         raise DataFileError(f"{os.fspath(path)}: {fault} ({shorten(cause, 150)}); {advice}.") from error
 
 
-def existing(path: Path_, purpose: str = "data file") -> Path:
+def existing_file(path: Path_, purpose: str = "data file") -> Path:
     """Return `path` as a Path, or raise if no such file exists."""
     file = Path(path)
     if file.is_dir():
@@ -225,7 +225,7 @@ class Lines(contextlib.AbstractContextManager["Lines"]):
     """
 
     def __init__(self, path: Path_, form: Form = Form()) -> None:
-        self.path = existing(path)
+        self.path = existing_file(path)
         self.number = 0
         self.text = ""
         self.notes: list[str] = []  # what a person should know about the file
@@ -305,6 +305,7 @@ class Lines(contextlib.AbstractContextManager["Lines"]):
         return self.text
 
     def _guess(self, sample: bytes) -> str:
+        """Return the encoding of the text that begins so, and note why if it is not certain."""
         encoding, why = guess_encoding(sample, self._form.known_words, self._form.likely_encoding)
         if why:
             reading = f"it is not UTF-8 and is read as {encoding}, {why}"

@@ -8,7 +8,7 @@ from typing import Any
 from ._arff import ArffFile
 from ._csv import CsvFile
 from ._excel import ExcelFile
-from ._files import DataFileError, Form, Lines, Path_, existing, foreign_bytes, open_unpacked
+from ._files import DataFileError, Form, Lines, Path_, existing_file, library_errors, open_unpacked
 from ._npz import read_npz
 from ._parquet import ParquetFile
 from ._svmlight import read_svmlight
@@ -37,7 +37,7 @@ UNPACKED = (read_npz, ParquetFile, ExcelFile)  # not gzipped
 
 def suffix_of(path: Path_) -> str:
     """Return the suffix that a file should have by its first bytes."""
-    with foreign_bytes(path), open_unpacked(path) as file:
+    with library_errors(path), open_unpacked(path) as file:
         begin = file.read(1 << 16)
     if begin.startswith(b"\xd0\xcf\x11\xe0"):
         raise DataFileError(f"{path}: it is an old Excel file, or has a password; {_SHEET}.")
@@ -50,7 +50,7 @@ def suffix_of(path: Path_) -> str:
 
 def reader_of(path: Path_) -> Any:
     """Return the reader of a file by its suffix; tables of spreadsheets are renamed, and their first bytes decide."""
-    file = existing(path)
+    file = existing_file(path)
     name = file.name.lower()
     suffix = Path(name.removesuffix(".gz")).suffix
     reader = READERS.get(suffix)
@@ -66,7 +66,7 @@ def reader_of(path: Path_) -> Any:
 
 
 @contextlib.contextmanager
-def opened(path: Path_, reader: Any, form: Form, column_names: list[str] | None = None) -> Iterator[Any]:
+def open_table(path: Path_, reader: Any, form: Form, column_names: list[str] | None = None) -> Iterator[Any]:
     """Open a file whose columns have names."""
     with Lines(path, form) if reader in (CsvFile, ArffFile) else contextlib.nullcontext(path) as source:
         yield reader(source, form, column_names)

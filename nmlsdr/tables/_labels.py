@@ -14,7 +14,7 @@ from .._checks.label_sets import indicator
 from .._checks.words import BLANKS, CROSS, LABEL_WORDS, MISSING, fold, label_words, two_languages
 from .._errors import shorten
 from ._columns import Table, Texts
-from ._files import DataFileError, Form, Lines, Path_, check_size, foreign_bytes, place
+from ._files import DataFileError, Form, Lines, Path_, check_size, library_errors, place
 from ._label_cuts import LabelCut
 from ._label_lists import Lists
 from ._problems import Problem
@@ -230,7 +230,7 @@ def apply_mask(table: Any, mask: Any) -> None:
 def _read_mask(path: Path_) -> NDArray[np.bool_]:
     """Read one 0 or 1 per line."""
     values = []
-    with foreign_bytes(path), Lines(path) as lines:
+    with library_errors(path), Lines(path) as lines:
         for text in lines:
             cell = text.strip(BLANKS).lower()
             if cell in ("0", "1", "true", "false"):

@@ -58,11 +58,11 @@ def find_items(texts: Mapping[str, int], key: Callable[[str], str] = str.casefol
     True
     """
     joined = "\0".join(texts)
-    candidates = [_split(texts, separator, key) for separator in SEPARATORS if separator in joined]
+    candidates = [_item_list(texts, separator, key) for separator in SEPARATORS if separator in joined]
     return min(filter(None, candidates), key=lambda items: len(items.counts), default=None)
 
 
-def _split(texts: Mapping[str, int], separator: str, key: Callable[[str], str]) -> ItemList | None:
+def _item_list(texts: Mapping[str, int], separator: str, key: Callable[[str], str]) -> ItemList | None:
     """Return the items of a column if this text separates them; None if they are no items of lists."""
     counts = Counter[str]()
     spellings = Counter[str]()

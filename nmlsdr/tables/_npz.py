@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.utils import Bunch
 
 from .._checks.arguments import check_array_header, refuse_broken
-from ._files import DataFileError, Form, Path_, check_size, check_width, existing, foreign_bytes, place
+from ._files import DataFileError, Form, Path_, check_size, check_width, existing_file, library_errors, place
 from ._roles import LabelNames
 
 FEATURES = ("X", "data")
@@ -76,10 +76,10 @@ def _features_in(path: Path_, arrays: dict[str, Any], key: str, form: Form) -> t
 
 def load_arrays(path: Path_, max_bytes: int | None = None) -> dict[str, Any]:
     """Return the arrays of an .npz file."""
-    source = existing(path)
+    source = existing_file(path)
     arrays: dict[str, Any] = {}
     with (
-        foreign_bytes(source, "not a readable .npz file", "save it by numpy.savez"),
+        library_errors(source, "not a readable .npz file", "save it by numpy.savez"),
         zipfile.ZipFile(source) as archive,
     ):
         members = archive.infolist()
@@ -100,7 +100,7 @@ def load_arrays(path: Path_, max_bytes: int | None = None) -> dict[str, Any]:
 def _sparse(path: Path_, arrays: dict[str, Any], form: Form) -> Any:
     """Build the CSR matrix whose parts are in `arrays`, after checking them."""
     data, indices, indptr, shape, layout = (arrays[part] for part in SPARSE_PARTS)
-    with foreign_bytes(path, "its sparse parts are not those of a matrix", "save the matrix again as CSR"):
+    with library_errors(path, "its sparse parts are not those of a matrix", "save the matrix again as CSR"):
         build = {"csr": sparse.csr_array, "csc": sparse.csc_array}[layout.astype(str).item()]
         n_rows, n_columns = map(operator.index, shape)  # fails for other counts and floats
         if {indices.dtype.kind, indptr.dtype.kind} - {"i", "u"} or data.dtype.kind not in "biuf":
@@ -152,6 +152,7 @@ def feature_array(data: Any, names: Sequence[str] | None) -> Any:
 
 
 def _cell(row: int, column: int, names: Sequence[str] | None) -> str:
+    """Return the place of a cell; a column without a name is named by its number."""
     return place(column=str(column) if names is None else names[column], row=row)
 
 

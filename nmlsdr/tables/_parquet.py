@@ -9,7 +9,7 @@ import numpy as np
 from .._errors import import_extra
 from ._arrow import arrow_column
 from ._columns import Cells, Table, Vectors
-from ._files import DataFileError, Form, Path_, check_size, existing, foreign_bytes, place
+from ._files import DataFileError, Form, Path_, check_size, existing_file, library_errors, place
 from ._roles import Split, check_names
 
 PANDAS_INDEX = re.compile(r"__index_level_\d+__")  # pandas writes an index under this name
@@ -34,9 +34,9 @@ class ParquetFile:
         arrow = import_extra("pyarrow.parquet", "Reading Parquet files", "parquet")
         self._open = arrow.parquet.ParquetFile
         self._types = arrow.types
-        self.path = existing(path)
+        self.path = existing_file(path)
         self.form = form
-        with foreign_bytes(path, *UNREADABLE):
+        with library_errors(path, *UNREADABLE):
             with self._open(self.path) as file:
                 self._schema = file.schema_arrow
                 self._n_rows = file.metadata.num_rows
@@ -52,7 +52,7 @@ class ParquetFile:
         kinds = {name: self._schema.field(name).type for name in names}
         _check_types(types, kinds)
         texts = [name for name, kind in kinds.items() if types.is_string(kind) or types.is_large_string(kind)]
-        with foreign_bytes(self.path, *UNREADABLE), self._open(self.path, read_dictionary=texts) as file:
+        with library_errors(self.path, *UNREADABLE), self._open(self.path, read_dictionary=texts) as file:
             data = file.read(columns=names)
             n_rows = data.num_rows
             columns = dict(zip(data.column_names, data.columns, strict=True))

@@ -13,8 +13,8 @@ from .._errors import plural, shorten, some_of
 from . import _label_lists, _labels
 from ._columns import Cells, Table, Texts, tally
 from ._deciding import Choices, Deciding
-from ._files import DataFileError, Form, Path_, foreign_bytes, named, place
-from ._formats import WITHOUT_NAMES, opened, reader_of
+from ._files import DataFileError, Form, Path_, library_errors, named, place
+from ._formats import WITHOUT_NAMES, open_table, reader_of
 from ._label_cuts import frequent_labels, merge_labels
 from ._label_names import read_labels
 from ._npz import read_npz
@@ -157,12 +157,12 @@ def _read_columns(
 ) -> tuple[Bunch, Callable[[], None]]:
     """Return a table with its labels, and a function that makes its features by a plan; it may have nothing to do."""
     reader = reader_of(path)
-    with foreign_bytes(path):
+    with library_errors(path):
         if reader in WITHOUT_NAMES:
             table = _read_arrays(path, reader, roles, form, labels)
         else:
             names = None if plan is None else _expected_names(roles, labels or (), plan)
-            with opened(path, reader, form, names) as source:
+            with open_table(path, reader, form, names) as source:
                 split = _split(source, roles, labels, plan)
                 contents = source.read(split)
             table, problems = _read_labels(path, contents, split, roles, form, plan)
@@ -410,13 +410,13 @@ def _read_label_file(table: Bunch, roles: Roles, source: Path_, n_rows: int, for
     reader = reader_of(path)
     limits = Form(known_words=form.known_words, likely_encoding=table.encoding)
     limits = dataclasses.replace(limits, max_bytes=form.max_bytes, max_features=form.max_features)
-    with foreign_bytes(path):
+    with library_errors(path):
         if reader in WITHOUT_NAMES:
             arrays = read_npz(path, limits, is_labels=True) if reader is read_npz else read_svmlight(path, limits)
             target = arrays.target
             names = arrays.label_names
         else:
-            with opened(path, reader, limits) as file:
+            with open_table(path, reader, limits) as file:
                 names = [name for name in file.names if name != id]
                 split = Split(labels=names, id=id if id in file.names else None, yes=roles.yes, no=roles.no)
                 split = dataclasses.replace(split, empty_is=roles.empty_is)

@@ -104,6 +104,7 @@ class TableScaler(TransformerMixin, BaseEstimator):
         return (X - self.mean_) / self.scale_
 
     def _weighted_blocks(self, n_features: int) -> Iterator[tuple[slice, float]]:
+        """Yield each block of features and its weight; raise if they do not fit each other or the features."""
         ends = [*self.blocks]
         if len(ends) != 2 * len(self.weights) or ends != sorted(ends) or max(ends, default=0) > n_features:
             mismatch = f"blocks={self.blocks} and weights={self.weights} with {n_features} features"

@@ -39,12 +39,8 @@ def _codes_of(values: np.ndarray) -> Iterable[tuple[int, float]]:
     """Yield each end of some numbers that may stand for a missing value, and its share of them."""
     for end in (values.min(), values.max()):
         regular = values[values != end]
-        if (
-            end != int(end)
-            or not CODE.fullmatch(str(int(end)))
-            or len(values) - len(regular) < LEAST
-            or not len(regular)
-        ):
+        is_code = end == int(end) and CODE.fullmatch(str(int(end))) is not None
+        if not is_code or len(values) - len(regular) < LEAST or not len(regular):
             continue
         distance = max(regular.min() - end, end - regular.max())
         if len(regular) > len(values) / 2 and distance > regular.max() - regular.min():
@@ -52,6 +48,7 @@ def _codes_of(values: np.ndarray) -> Iterable[tuple[int, float]]:
 
 
 def _in_words(code: int, shares: dict[str, float]) -> str:
+    """Return the remark on a number that is so frequent in each of these columns."""
     names: Sequence[str] = [*shares]
     columns = f"the column {names[0]!r}" if len(names) == 1 else f"{len(names)} columns"
     share = f"{100 * np.mean([*shares.values()]):.2g}"

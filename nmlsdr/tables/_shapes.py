@@ -53,6 +53,7 @@ def shapes_of(texts: Sequence[str]) -> Coded:
 
 
 def _shape(text: str) -> str:
+    """Return the shape of one text, or of several with line breaks between them."""
     data = np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8)
     is_digit = (data - ord("0")) < 10
     behind = np.concatenate([[False], is_digit[:-1]]) if len(data) else is_digit

@@ -71,6 +71,7 @@ def mean_length(texts: Collection[str]) -> float:
 
 
 def _length(text: str) -> float:
+    """Return how many words a text has, as `mean_length` counts them."""
     return max(len(text.split()), len(_LETTER.findall(text)) / 4)
 
 
@@ -89,12 +90,15 @@ def count_words(words: Sequence[str]) -> str:
 
 
 def _vectorizer(are_names: bool, **settings: Any) -> Any:
+    """Return scikit-learn's vectorizer of texts with the words of this module."""
     from sklearn.feature_extraction.text import TfidfVectorizer  # whose import takes a while
 
     return TfidfVectorizer(analyzer=_Analyzer(are_names), sublinear_tf=True, **settings)
 
 
 class _Analyzer:
+    """`words_of` as scikit-learn calls it; a class, since a model with a lambda could not be pickled."""
+
     def __init__(self, are_names: bool) -> None:
         self.are_names = are_names
 

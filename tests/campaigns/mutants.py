@@ -81,13 +81,15 @@ TESTS = {
     "tables/_shapes": "tables/test_shapes.py",
     "tables/_features": "tables/test_vectors.py tables/test_notations.py tables/test_plan.py tables/test_texts.py tables/test_table_texts.py",
     "tables/_kinds": "tables/test_plan.py tables/test_texts.py tables/test_vectors.py doors/test_model_file_preparing.py",
-    "tables/_reading": "tables/test_notations.py tables/test_deciding_bounds.py tables/test_plain_texts.py",
+    "tables/_numeric": "tables/test_notations.py tables/test_deciding_bounds.py tables/test_plain_texts.py",
     "tables/_row_groups": "tables/test_plan.py",
     "tables/_scaling": "tables/test_scaling.py",
     "tables/_svmlight": "tables/test_readers_svmlight.py",
     "tables/_text": "tables/test_texts.py",
     "tables/_unread": "tables/test_plain_texts.py",
     "tables/_units": "tables/test_units.py tables/test_notations.py",
+    "tables/_quantities": "tables/test_units.py tables/test_notations.py",
+    "tables/_column_units": "tables/test_units.py tables/test_notations.py",
     "tables/": "tables/test_readers_forms.py tables/test_readers_kinds.py tables/test_readers_tables.py tables/test_plan.py tables/test_columns.py",
 }
 

@@ -130,7 +130,7 @@ NAMED = [suffix for suffix in SUFFIXES if reader_of(suffix) not in WITHOUT_NAMES
 @pytest.mark.parametrize("suffix", NAMED)
 def test_a_reader_gives_the_columns_of_a_split_and_where_their_rows_are(write, suffix):
     path = write(suffix)
-    with _formats.opened(path, reader_of(suffix), Form(), []) as source:
+    with _formats.open_table(path, reader_of(suffix), Form(), []) as source:
         assert source.names == NAMES
         assert str(source.path) == str(path)
         assert source.line is None or source.line >= 1

@@ -19,7 +19,7 @@ from table_files import read_table
 
 from nmlsdr.datasets import load_mulan
 from nmlsdr.tables import DataFileError, _files, _label_names, _npz, read_labels
-from nmlsdr.tables._files import MAX_GROWTH, foreign_bytes
+from nmlsdr.tables._files import MAX_GROWTH, library_errors
 
 HEAD = "@relation r\n@attribute a numeric\n@attribute b numeric\n@attribute c numeric\n@attribute y {0,1}\n@data\n"
 ODD = ["\x1c5", "5\x1f", "\x1d5", "\x1e.5", "\x85" + "5", "\xa0" + "5", "\u20035", "٣", "１", "5\u200b", "1_0"]
@@ -76,11 +76,11 @@ def test_escapes_of_half_a_character_do_not_reach_a_name(read):
 def test_an_unexpected_error_names_the_file_and_its_cause(tmp_path):
     with (
         pytest.raises(DataFileError, match=r"t\.csv: it cannot be read \(KeyError: 'x'\); get the file again\."),
-        foreign_bytes(tmp_path / "t.csv"),
+        library_errors(tmp_path / "t.csv"),
     ):
         raise KeyError("x")
     for error in (MemoryError, KeyboardInterrupt, ImportError):
-        with pytest.raises(error), foreign_bytes(tmp_path / "t.csv"):
+        with pytest.raises(error), library_errors(tmp_path / "t.csv"):
             raise error
 
 

@@ -8,11 +8,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from nmlsdr._checks.words import trim
+from nmlsdr.tables._column_units import read_quantities
 from nmlsdr.tables._columns import Texts
 from nmlsdr.tables._dates import dates_of, read_date
 from nmlsdr.tables._numbers import NOTATIONS, is_number, number_reader
+from nmlsdr.tables._quantities import BETWEEN, forms_of, split_number
 from nmlsdr.tables._shapes import coded, rows_of, shapes_of
-from nmlsdr.tables._units import BETWEEN, forms_of, read_quantities, split_number
 
 few = settings(max_examples=150, deadline=None)
 LIKE_NUMBERS = st.text(alphabet="0123456789.,' eE+-/:<$%kgm2²x^10T\u00a0−１", max_size=14)

@@ -10,19 +10,11 @@ from scipy import constants
 
 from nmlsdr._resources import load_json
 from nmlsdr.tables import TableEncoder
+from nmlsdr.tables._column_units import MOST_UNITS, WITHOUT, find_units, read_quantities, with_new_units
 from nmlsdr.tables._numbers import NOTATIONS, Notation
+from nmlsdr.tables._quantities import forms_of, split_number
 from nmlsdr.tables._shapes import shapes_of
-from nmlsdr.tables._units import (
-    MOST_UNITS,
-    WITHOUT,
-    find_units,
-    forms_of,
-    measures,
-    read_quantities,
-    split_number,
-    unit_of,
-    with_new_units,
-)
+from nmlsdr.tables._units import measures, unit_of
 
 TABLE = load_json("nmlsdr.tables", "units.json")
 UNITS = [unit for units in TABLE["dimensions"].values() for unit in units]
@@ -107,6 +99,7 @@ def test_a_text_is_split_into_number_sign_and_unit(text, parts):
         "03-05",
         "3-05 kg",
         "3-5-7",
+        "$5-7",
         "5 of 10",
         "~3-5",
         "1.2.3",
@@ -232,6 +225,20 @@ def test_a_sign_of_comparison_has_a_feature_of_its_own():
     assert units.marks == ("<", ">")
     assert read == [[0.5, 1, 0], [1.5, 0, 0], [9, 0, 1], [85, 0, 1]]
     assert values("<5 mg", "7 mg")[0] == [[5, 1], [7, 0]]
+
+
+def test_a_sum_beside_a_unit_of_another_dimension_is_no_number_of_the_column():
+    """Its two units, kept beside the number, would say that it has both."""
+    sums = [(split_number("1 year 7 months"), 1)]
+    assert find_units(sums) is not None
+    assert find_units([*sums, (split_number("5 kg"), 9)]) is None
+
+
+def test_the_mark_of_a_footnote_is_left_out():
+    units = find_units([(split_number("5*"), 2), (split_number("<7"), 3)])
+    assert units.factors == {"*": 1.0, "": 1.0}
+    assert units.marks == ("<",)
+    assert units.note.startswith("the mark '*' (2) behind numbers is left out; the sign '<' of 3")
 
 
 def test_a_unit_that_is_not_known_is_never_its_bare_number():

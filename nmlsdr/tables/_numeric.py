@@ -6,11 +6,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ._column_units import MOST_UNITS, NO_UNITS, SHARE, Units, find_units, read_quantities
 from ._columns import Facts, Numbers, counted, tally
 from ._dates import find_months, order_of, with_words
 from ._kinds import Column
 from ._numbers import NOTATIONS, Notation, find_notation, number_reader
-from ._units import MOST_UNITS, NO_UNITS, SHARE, Parts, Units, find_units, measures, read_quantities, word_before
+from ._quantities import Parts, word_before
+from ._units import measures
 from ._unread import MOST_MULTIPLIED, find_unread
 
 FREQUENT = 3  # a word that stands so often among numbers is no slip

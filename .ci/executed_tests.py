@@ -26,6 +26,8 @@ ELSEWHERE = {
     "tests/doors/test_c_headers.py::test_a_program_without_python_finds_the_bits_of_python[clang": "needs clang",
     "tests/doors/test_c_headers.py::test_threads_of_cpp_share_an_index[clang": "needs clang",
     "tests/doors/test_c_headers.py::test_mingw_compiles_and_links_for_windows": "needs MinGW",
+    "tests/doors/test_c_hostile.py::test_hostile_rows_are_answered_alike_and_nothing_is_reported[clang": "needs clang",
+    "tests/doors/test_c_hostile.py::test_classes_of_cpp_have_the_bits_of_python[clang": "needs clang",
     "tests/doors/test_c_mlknn.py::test_a_program_learns_and_predicts_without_python[clang": "needs clang",
 }
 

@@ -1,5 +1,6 @@
 """Programs that are compiled from the headers, and what they should print."""
 
+import ctypes
 import os
 import shutil
 import subprocess
@@ -14,6 +15,18 @@ from nmlsdr.graph import kneighbors
 
 SOURCES = Path(__file__).parent / "embedding"
 WARNINGS = ["-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror", "-pthread"]
+MEMORY = ["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
+RACES = ["-g", "-fsanitize=thread"]  # without OpenMP, whose own threads TSan does not know
+
+# Return codes of nmlsdr/codes.h.
+OK = 0
+NULL_POINTER = -2
+NOT_FINITE = -3
+BAD_K = -4
+BAD_SIZE = -5
+UNKNOWN_NAME = -6
+BAD_GRAPH = -7
+BAD_VALUE = -8
 
 
 def output(*command, **environment):
@@ -32,20 +45,37 @@ def compiled(command, source, folder, *more):
     return program
 
 
-def learned_bits():
-    """What embedding/learn.c prints of the bits of its probabilities, computed by Python."""
+def shared_library(folder, *headers, more=""):
+    """Headers, and more lines of C, as a shared library, which is how other languages call them."""
+    if not shutil.which("gcc") or os.name == "nt":
+        pytest.skip("no gcc")
+    source = folder / "library.c"
+    included = "".join(f"#include <nmlsdr/{header}>\n" for header in headers)
+    source.write_text(f"#define NMLSDR_EXTERN\n#define NMLSDR_IMPLEMENTATION\n{included}{more}")
+    file = folder / "library.so"
+    options = ["-std=c99", "-O1", "-shared", "-fPIC", "-fopenmp", f"-I{nmlsdr.get_include()}", *WARNINGS]
+    output("gcc", *options, source, "-o", file, "-lm")
+    return ctypes.CDLL(str(file))
+
+
+def drawn_rows():
+    """Training rows, new rows and labels of the programs embedding/learn.c and learn.cpp."""
     n = 200
     d = 6
     n_labels = 3
     new = 5
-    k = 10
     state = 1
     numbers = np.empty((n + new) * d)
     for p in range(len(numbers)):
         state = (state * 6364136223846793005 + 1442695040888963407) % 2**64
         numbers[p] = (state >> 40) / 2**24
     X, queries = np.split(numbers.reshape(-1, d), [n])
-    Y = X[:, :n_labels] + X[:, 1 : n_labels + 1] > 1
-    table = mlknn.fit_posterior(Y, kneighbors(X, k)[1])
-    bits = table.look_up(kneighbors(X, k, queries=queries)[1]).view(np.uint64)
+    return X, queries, X[:, :n_labels] + X[:, 1 : n_labels + 1] > 1
+
+
+def learned_bits():
+    """What embedding/learn.c prints of the bits of its probabilities, computed by Python."""
+    X, queries, Y = drawn_rows()
+    table = mlknn.fit_posterior(Y, kneighbors(X, 10)[1])
+    bits = table.look_up(kneighbors(X, 10, queries=queries)[1]).view(np.uint64)
     return "".join(" ".join(f"{one:016x}" for one in row) + "\n" for row in bits.tolist())

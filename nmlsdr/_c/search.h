@@ -31,10 +31,18 @@
 #define NMLSDR_TREE_ROWS 2000 /* fewer: half of the features */
 #define NMLSDR_ZERO_ROW 2.0 /* the squared distance of a row of zeros to any other by angle */
 #define NMLSDR_WINDOW_BYTES 256e6 /* packed rows in memory at most, unless one pair of blocks is larger */
-/* Pairs times features and about ten for each neighbour kept; values read; less for each thread, and waking it takes longer
- * than it helps: .72 ms of 500 x 50 rows became .85 on two threads. */
+/* Pairs times features and about ten for each neighbour kept, or values of prepared rows: about 2.5 ms.  With less for each
+ * thread a team gains up to half of the time on a free machine, and loses it many times over on a busy one, where its threads wait for
+ * each other.  One query among prepared rows of 100 features, two threads, mean time compared with one thread (two cores):
+ *
+ *   values          1e6    4e6    16e6   24e6   32e6   48e6   64e6
+ *   no other load   .63    .52    .55    .61    .53    .44    .54
+ *   1 busy process  46     9.6    1.1    2.0    1.4    .9     .8
+ *   2               33     4.8    1.1    2.0    .7     .5     .6
+ *
+ * 16 and 100 queries break even at the same time of one thread, about 5 ms. */
 #define NMLSDR_WORK_OF_THREAD 1.5e7
-#define NMLSDR_VALUES_OF_THREAD 250e3
+#define NMLSDR_VALUES_OF_THREAD 250e3 /* that are read once or sorted, as a part of a larger search */
 
 struct nmlsdr_index {
     nmlsdr_memory memory;
@@ -139,7 +147,7 @@ static void nmlsdr_choose_way(nmlsdr_query *a)
     } else if (few && x->packed && a->n <= NMLSDR_INDEX_QUERIES && (dense || queries->kind == rows->kind)
                && nmlsdr_packed_takes(x->packed, queries)) {
         a->way = NMLSDR_BY_PACKED;
-        a->threads = (double)nmlsdr_row_pointer(rows, rows->n) * (1 + q / 16) / NMLSDR_VALUES_OF_THREAD;
+        a->threads = (double)nmlsdr_row_pointer(rows, rows->n) * (dense ? 1 + q / 16 : q) / NMLSDR_WORK_OF_THREAD;
     } else if (few && dense && a->n <= NMLSDR_FEW_QUERIES) { /* any preparation would take longer than it saves */
         a->way = NMLSDR_BY_FEW;
     } else if (dense && rows->d <= NMLSDR_TREE_FEATURES / (rows->n < NMLSDR_TREE_ROWS ? 2 : 1)

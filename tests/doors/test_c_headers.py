@@ -10,7 +10,24 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from c_headers import SOURCES, WARNINGS, compiled, learned_bits, output
+from c_headers import (
+    BAD_GRAPH,
+    BAD_K,
+    BAD_SIZE,
+    BAD_VALUE,
+    MEMORY,
+    NOT_FINITE,
+    NULL_POINTER,
+    OK,
+    RACES,
+    SOURCES,
+    UNKNOWN_NAME,
+    WARNINGS,
+    compiled,
+    learned_bits,
+    output,
+    shared_library,
+)
 from neighbor_cases import LEVELS, MAKERS, assert_same, make
 from scipy import sparse
 
@@ -18,8 +35,6 @@ import nmlsdr
 from nmlsdr import _graph
 from nmlsdr.graph import kneighbors, radius_neighbors
 
-MEMORY = ["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
-RACES = ["-g", "-fsanitize=thread"]  # without OpenMP, whose own threads TSan does not know
 EXACT = {
     "gcc": ["gcc", "-std=c99", "-O1"],
     "gcc, OpenMP, this processor": ["gcc", "-std=gnu11", "-O3", "-march=native", "-fopenmp"],  # GCC would fuse here
@@ -220,14 +235,7 @@ class Rows(ctypes.Structure):
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
-    """The header as a shared library, which is how other languages call it."""
-    if not shutil.which("gcc") or os.name == "nt":
-        pytest.skip("no gcc")
-    file = tmp_path_factory.mktemp("library") / "neighbors.so"
-    header = Path(nmlsdr.get_include(), "nmlsdr", "neighbors.h")
-    macros = ["-DNMLSDR_EXTERN", "-DNMLSDR_IMPLEMENTATION"]
-    output("gcc", "-std=c99", "-shared", "-fPIC", "-fopenmp", *macros, *WARNINGS, "-x", "c", header, "-o", file, "-lm")
-    return ctypes.CDLL(str(file))
+    return shared_library(tmp_path_factory.mktemp("library"), "neighbors.h")
 
 
 def described(rows, **changes):
@@ -249,16 +257,6 @@ def nearest(library, rows, queries=None, metric=0, k=2, **outputs):
     if isinstance(rows, ctypes.c_void_p):
         return library.nmlsdr_index_query(rows, pointers[1], ctypes.c_ssize_t(k), *at, 1)
     return library.nmlsdr_nearest(*pointers, metric, ctypes.c_ssize_t(k), *at, 1)
-
-
-OK = 0
-NULL_POINTER = -2
-NOT_FINITE = -3
-BAD_K = -4
-BAD_SIZE = -5
-UNKNOWN_NAME = -6
-BAD_GRAPH = -7
-BAD_VALUE = -8
 
 
 def test_the_header_refuses_what_is_out_of_range(library, rng, monkeypatch):

@@ -1,42 +1,37 @@
 """include/nmlsdr/mlknn.h and graph.h without Python: the bits of Python's functions, and what they refuse."""
 
 import ctypes
-import os
 import shutil
 
 import numpy as np
 import pytest
-from c_headers import WARNINGS, compiled, learned_bits, output
+from c_headers import (
+    BAD_GRAPH,
+    BAD_K,
+    BAD_SIZE,
+    BAD_VALUE,
+    MEMORY,
+    NOT_FINITE,
+    NULL_POINTER,
+    OK,
+    compiled,
+    learned_bits,
+    output,
+    shared_library,
+)
 from scipy import sparse
 
-import nmlsdr
 from nmlsdr import graph, mlknn
 from nmlsdr._version import __version__
-
-OK = 0
-NULL_POINTER = -2
-NOT_FINITE = -3
-BAD_K = -4
-BAD_SIZE = -5
-BAD_GRAPH = -7
-BAD_VALUE = -8
-
-pytestmark = pytest.mark.skipif(not shutil.which("gcc") or os.name == "nt", reason="no gcc")
 
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
-    """Both headers as a shared library."""
-    folder = tmp_path_factory.mktemp("library")
-    source = folder / "both.c"
-    source.write_text(
-        "#define NMLSDR_EXTERN\n#define NMLSDR_IMPLEMENTATION\n#include <nmlsdr/mlknn.h>\n#include <nmlsdr/graph.h>\n"
+    """Both headers, and what their macros say."""
+    version = (
         "const char *version(void) { return NMLSDR_VERSION; }\nint number(void) { return NMLSDR_VERSION_NUMBER; }\n"
     )
-    file = folder / "both.so"
-    include = f"-I{nmlsdr.get_include()}"
-    output("gcc", "-std=c99", "-O1", "-shared", "-fPIC", "-fopenmp", include, *WARNINGS, source, "-o", file, "-lm")
-    made = ctypes.CDLL(str(file))
+    made = shared_library(tmp_path_factory.mktemp("library"), "mlknn.h", "graph.h", more=version)
     made.nmlsdr_neighbor_graph.restype = ctypes.c_int64
     made.version.restype = ctypes.c_char_p
     return made
@@ -237,7 +232,7 @@ def test_graphs_refuse_what_is_out_of_range(library):
     [
         ["gcc", "-std=c99", "-O2"],
         ["gcc", "-std=gnu11", "-O3", "-march=native", "-fopenmp"],
-        ["gcc", "-std=c99", "-O0", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"],
+        ["gcc", "-std=c99", "-O0", *MEMORY],
         ["clang", "-std=c99", "-O1"],
         ["g++", "-x", "c++", "-std=c++17", "-O0"],
     ],

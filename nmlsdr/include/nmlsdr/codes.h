@@ -39,8 +39,8 @@ static inline const char *nmlsdr_message(int code)
         "n, d and n_labels must be from 1 to 2^31 - 2, q at least 0, and d that of the index.",
         "type, metric or the environment variable NMLSDR_SIMD is unknown.",
         "neighbors, indptr or columns do not give every row different other rows, columns in increasing order.",
-        "W must be symmetric with weights of at least 0, Y in [0, 1] (for ML-kNN 0 or 1), alpha in [0, 1), tol and smoothing above 0, "
-        "a radius and sigma at least 0.",
+        ("W must be symmetric with weights of at least 0, Y in [0, 1] (for ML-kNN 0 or 1), alpha in [0, 1), tol and smoothing "
+         "above 0, a radius and sigma at least 0."), /* in parentheses, or clang warns of a missing comma */
         "Interrupted by Ctrl-C.",
         "An unexpected error in Python.",
     };

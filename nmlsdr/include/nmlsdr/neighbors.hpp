@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// neighbors.h for C++17: an index that frees itself, and errors as exceptions.
+// neighbors.h for C++17: an index that frees itself, results as vectors, and errors as exceptions.
 #ifndef NMLSDR_NEIGHBORS_HPP
 #define NMLSDR_NEIGHBORS_HPP
 
@@ -11,6 +11,12 @@
 #include "neighbors.h"
 
 namespace nmlsdr {
+
+// Throws the sentence of a code that is not NMLSDR_OK.
+inline void check(int code)
+{
+    if (code != NMLSDR_OK) throw std::runtime_error(nmlsdr_message(code));
+}
 
 struct found { // (queries x k), as nmlsdr_nearest fills them
     std::vector<double> distances;
@@ -39,15 +45,32 @@ public:
     }
 
 private:
-    static void check(int code)
-    {
-        if (code != NMLSDR_OK) throw std::runtime_error(nmlsdr_message(code));
-    }
     struct free_index {
         void operator()(nmlsdr_index *one) const { nmlsdr_index_free(one); }
     };
     std::unique_ptr<nmlsdr_index, free_index> held;
 };
+
+struct within { // a CSR matrix, as nmlsdr_radius_count and nmlsdr_radius_fill make it
+    std::vector<std::int64_t> indptr;
+    std::vector<double> distances;
+    std::vector<std::int32_t> columns;
+};
+
+// All rows within a radius of each of the queries; nullptr: the other rows within it of each row.
+inline within radius_neighbors(const nmlsdr_rows &rows, double radius, const nmlsdr_rows *queries = nullptr,
+                               int metric = NMLSDR_EUCLIDEAN, int n_threads = 0)
+{
+    const std::ptrdiff_t n = queries ? queries->n : rows.n;
+    if (n < 0 || n >= INT32_MAX) check(NMLSDR_BAD_SIZE);
+    within all{std::vector<std::int64_t>(static_cast<std::size_t>(n) + 1), {}, {}};
+    check(nmlsdr_radius_count(&rows, queries, metric, radius, all.indptr.data(), n_threads));
+    all.distances.resize(static_cast<std::size_t>(all.indptr.back()));
+    all.columns.resize(all.distances.size());
+    check(nmlsdr_radius_fill(&rows, queries, metric, radius, all.indptr.data(), all.distances.data(), all.columns.data(),
+                             n_threads));
+    return all;
+}
 
 } // namespace nmlsdr
 

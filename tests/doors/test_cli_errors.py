@@ -11,6 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 import nmlsdr
 from nmlsdr import cli
+from nmlsdr._cli import checks
 from nmlsdr._cli.parser import InputFile
 from nmlsdr._process.threads import SIMD_LEVELS
 from nmlsdr.cli import main
@@ -402,3 +403,22 @@ def test_warnings_are_one_line(run, bad, monkeypatch):
     with warnings.catch_warnings(action="default"):
         outcome = run("info")
     assert outcome.err == "nmlsdr: warning: first line second line\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "refused"),
+    [
+        (["--method", "CCA", "--classifier", "none", "--metric", "cosine"], "--metric"),
+        (["--method", "CCA", "--classifier", "mlknn", "--metric", "cosine"], ""),  # which searches neighbours
+        (["--method", "CCA", "--classifier", "mlknn", "--alpha-unlabeled", "0.5"], "--alpha-unlabeled"),
+        (["--method", "CCA", "--alpha-unlabeled", "0.5"], ""),  # semi-supervised by default
+        (["--method", "NMLSDR", "--classifier", "none", "--metric", "cosine", "--alpha-labeled", "0.5"], ""),
+    ],
+)
+def test_options_of_a_graph_are_refused_where_there_is_none(options, refused):
+    args = cli._parser().parse_args(["fit", __file__, "--label-columns", "a", "--out", "m.skops", *options])
+    if refused:
+        with pytest.raises(nmlsdr.InputError, match=f"{refused} has no effect on CCA with --classifier"):
+            checks.check_arguments(args)
+    else:
+        assert checks.check_arguments(args).method == args.method

@@ -22,6 +22,7 @@ from . import _estimators as estimators
 from ._checks.labels import LabelClasses
 from ._estimators._learners import LEARNERS
 from ._model.archive import need_skops
+from ._model.large_arrays import write_archive
 from ._model.reading import ModelFileError, open_model
 from ._model.schema import Refused, full_name
 from ._model.writing import content_out
@@ -101,7 +102,7 @@ def save_model(
         reason = str(error).strip().splitlines()[0].rstrip(".")
         raise ModelFileError(f"The model cannot be written to {os.fspath(path)!r}: {reason}.") from None
     with replace_file(path, inputs=inputs) as file:
-        skops.dump(content, file)
+        write_archive(file, content, skops.dumps)
 
 
 def load_model(path: PathLike, *, max_bytes: int = 4 << 30) -> Any:

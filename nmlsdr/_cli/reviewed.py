@@ -115,19 +115,22 @@ def _show_counts(verdicts: Any, table: Table, args: Any, console: Console) -> No
 
 def enter_verdicts(table: Table, args: Any, console: Console) -> Table:
     """Return the table with the verdicts of --reviewed, if it is given, in `target` and `verdicts`; say how many."""
+    # A large table has hundreds of labels: numbers of one byte take an eighth of the memory that read_table gives them.
+    labels = np.ascontiguousarray(table.target, dtype=np.int8)
     if not hasattr(args, "reviewed"):  # as for evaluate
-        return dataclasses.replace(table, file_labels=table.target)
-    labels = table.target
-    verdicts = np.full(table.target.shape, -1)
+        return dataclasses.replace(table, target=labels, file_labels=labels)
+    target = labels
+    labeled = table.labeled
+    verdicts = np.full(labels.shape, -1, np.int8)
     cells = cells_of(table)
     if args.reviewed is not None:
-        verdicts = _read_reviewed(table, cells, args)
+        verdicts = _read_reviewed(table, cells, args).astype(np.int8)
         if not console.quiet:
             _show_counts(verdicts, table, args, console)
         verdicts = spread_verdicts(verdicts, find_copies(features_of(table), labels))
-    target = np.where(verdicts >= 0, verdicts, labels)
+        target = np.where(verdicts >= 0, verdicts, labels)
+        labeled = (target != -1).any(axis=1)
     checks = check_rows(cells, labels)
-    labeled = (target != -1).any(axis=1)
     return dataclasses.replace(
         table, file_labels=labels, verdicts=verdicts, target=target, labeled=labeled, checks=checks
     )

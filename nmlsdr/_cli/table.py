@@ -35,7 +35,8 @@ class Table:
     data : array (n, D)
         Features; `reading.prepare` fills missing cells, and `reading.match_features` puts columns in a model's order.
     target : ndarray (n, C) or None
-        Labels, -1 where they are unknown; `reading.read_data` enters the verdicts of --reviewed.
+        Labels, -1 where they are unknown; `reading.read_data` stores them in a byte each, and enters the verdicts of
+        --reviewed.
     labeled : ndarray (n,), bool, or None
         Rows with a known label, of `target`.
     plan : Plan or None
@@ -54,7 +55,7 @@ class Table:
     """
 
     data: NDArray[Any] | sparse.csr_array
-    target: NDArray[np.int64]  # None, as the other labels, in a table without labels; commands that need them refuse it
+    target: NDArray[Any]  # None, as the other labels, in a table without labels; commands that need them refuse it
     labeled: NDArray[np.bool_]
     votes: NDArray[np.float64] | None = None
     feature_names: list[str] | None = None

@@ -176,13 +176,14 @@ def propagate_residuals(
 
     Returns E (2, n_samples, n_labels), the scores V (n_labeled, n_labels), and the transformers of the two searches.
     With groups, ``folds`` has the fold of each labelled row, and V has errors that come from the other folds alone.
+    V takes the place of ``out_of_sample``.
     """
     n_jobs = steps.estimator.n_jobs
     E = np.zeros((len(graph_rows), *labels.Y.shape))
     E[-1, labels.labeled] = -out_of_sample
     E[-1] += labels.Y
     E[-1][~labels.known] = 0.0
-    scores = out_of_sample.copy()
+    scores = out_of_sample
     share = share_of_errors(steps.estimator.residual_weight, len(scores))
     trust = steps.trust(labels, alpha)
     transformers = []

@@ -17,6 +17,7 @@ from sklearn.pipeline import Pipeline
 
 from .._checks.arguments import check_array_header
 from .._errors import import_extra
+from .large_arrays import read_archive
 from .schema import Refused, full_name, table
 
 _SCHEMA = "schema.json"
@@ -63,9 +64,10 @@ def read(file: BinaryIO, max_bytes: int) -> Any:
             with archive.open(name) as member:
                 check_array_header(member, members[name].file_size, "an array", "biufUV")
     file.seek(0)
+    trusted = [name for names in _TYPES.values() for name in names]
     # skops warns once for every class; `reading` warns once for the file.
     with warnings.catch_warnings(action="ignore", category=InconsistentVersionWarning):
-        return need_skops().load(file, trusted=[name for names in _TYPES.values() for name in names])
+        return read_archive(file, lambda draft: need_skops().load(draft, trusted=trusted))
 
 
 def _members(archive: zipfile.ZipFile, n_bytes: int, max_bytes: int) -> dict[str, zipfile.ZipInfo]:

@@ -53,7 +53,7 @@ def find_copies(table: Any, y: NDArray[Any]) -> NDArray[np.intp]:
     return first[place.ravel()]
 
 
-def spread_verdicts(verdicts: NDArray[np.int64], first: NDArray[np.intp]) -> NDArray[np.int64]:
+def spread_verdicts(verdicts: NDArray[Any], first: NDArray[np.intp]) -> NDArray[Any]:
     """Return the verdicts, in which those on a row count for its copies too, unless they have others of their own.
 
     Examples
@@ -62,8 +62,8 @@ def spread_verdicts(verdicts: NDArray[np.int64], first: NDArray[np.intp]) -> NDA
     [1, -1, 1]
     """
     ranks = np.where(verdicts == -2, 2, verdicts)  # 0, 1, or 2 if a person could not tell; -1 without a verdict
-    highest = np.full(verdicts.shape, -1)
-    lowest = np.full(verdicts.shape, 3)
+    highest = np.full_like(verdicts, -1)
+    lowest = np.full_like(verdicts, 3)
     np.maximum.at(highest, first, ranks)
     np.minimum.at(lowest, first, np.where(ranks == -1, 3, ranks))
     agreed = np.where(highest == lowest, np.where(highest == 2, -2, highest), -1)[first]

@@ -7,7 +7,7 @@ from scipy import sparse
 
 from nmlsdr import NMLSDR, ResidualPropagation
 from nmlsdr._moments import RowSums, label_sets
-from nmlsdr._ridge import cross_fit, regression, ridge_regression, selection
+from nmlsdr._ridge import cross_fit, folds, regression, ridge_regression
 from nmlsdr.projection import feature_weights
 
 
@@ -303,7 +303,7 @@ def test_errors_from_sums_over_the_tested_rows_are_those_of_the_predictions(prob
     monkeypatch.setattr(regression, "_ITERATIONS", BY_SETS)
     found = {}
     for factor in (0, np.inf):
-        monkeypatch.setattr(selection, "SUMS_FROM", factor)
+        monkeypatch.setattr(folds, "SUMS_FROM", factor)
         found[factor] = cross_fit(X, Y, known=known, ridge=(1e-6, 1.0, 30.0))
     np.testing.assert_allclose(found[0].errors, found[np.inf].errors, rtol=1e-9 if offset else 1e-11)
     np.testing.assert_allclose(found[0].predictions, found[np.inf].predictions, atol=1e-9 if offset else 1e-12)
@@ -313,6 +313,6 @@ def test_gram_matrices_that_are_not_kept_are_formed_again(problem, monkeypatch):
     X, Y, known = problem
     monkeypatch.setattr(regression, "_ITERATIONS", BY_SETS)
     kept = cross_fit(X, Y, known=known)
-    monkeypatch.setattr(selection, "_KEPT_NUMBERS", 0)
+    monkeypatch.setattr(folds, "_KEPT_NUMBERS", 0)
     again = cross_fit(X, Y, known=known)
     np.testing.assert_array_equal(again.predictions, kept.predictions)

@@ -7,7 +7,7 @@ from scipy import sparse
 
 from nmlsdr import _lapack
 from nmlsdr._moments import sparse_gram
-from nmlsdr._ridge import cross_fit, regression, ridge_regression, selection
+from nmlsdr._ridge import cross_fit, folds, regression, ridge_regression, selection
 
 SHAPES = {
     "primal": (60, 12),
@@ -24,7 +24,7 @@ def path(request, monkeypatch):
     if request.param.startswith("sweeps"):
         monkeypatch.setattr(regression, "LARGEST_GRAM", 5)
     if request.param.endswith("by sums"):
-        monkeypatch.setattr(selection, "SUMS_FROM", 0)
+        monkeypatch.setattr(folds, "SUMS_FROM", 0)
     return request.param
 
 
@@ -171,6 +171,26 @@ def test_threads_change_no_bit(rng, shape, share, layout, monkeypatch):
         one, three = (cross_fit(layout(X), Y, known=known, n_jobs=n_jobs) for n_jobs in (1, 3))
         np.testing.assert_array_equal(one.predictions, three.predictions)
         np.testing.assert_array_equal(one.errors, three.errors)
+
+
+@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
+def test_folds_of_large_systems_come_one_by_one_for_any_number_of_threads(rng, layout, monkeypatch):
+    """Systems above the largest Gram matrix: the search is on a sample, and each fold is predicted by its own fit."""
+    monkeypatch.setattr(selection, "_WORTH_A_THREAD", 1)
+    monkeypatch.setattr(selection, "SAMPLED_ROWS", 60)
+    monkeypatch.setattr(regression, "LARGEST_GRAM", 5)
+    X = rng.standard_normal((130, 50)) * (rng.random((130, 50)) < 0.5)
+    Y = (X[:, :20] + rng.standard_normal((130, 20)) > 0).astype(float)
+    done = []
+    one = cross_fit(layout(X), Y, callback=done.append)
+    three = cross_fit(layout(X), Y, n_jobs=3)
+    assert done == [1, 2, 3, 4, 5]
+    np.testing.assert_array_equal(one.predictions, three.predictions)
+    for t in range(5):
+        train = one.folds != t
+        w = 1 - one.shrinkage * (1 - reference.feature_weights(X[train], Y[train]))
+        coef, intercept = ridge_regression(X[train], Y[train], one.ridge, feature_weights=w)
+        np.testing.assert_allclose(one.predictions[~train], X[~train] @ coef.T + intercept, atol=1e-7)
 
 
 def test_strengths_too_small_for_float32_are_compared_in_float64(rng, monkeypatch):

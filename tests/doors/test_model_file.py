@@ -2,9 +2,12 @@
 
 import datetime
 import functools
+import io
 import operator
 import pickle
 import sys
+import tempfile
+import tracemalloc
 import zipfile
 
 import numpy as np
@@ -28,8 +31,10 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, Normalizer, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
+from nmlsdr import ResidualPropagation
+from nmlsdr._model import large_arrays
 from nmlsdr._model.reading import FORMAT, open_model
-from nmlsdr.model_file import ModelFileError, load_model, save_model
+from nmlsdr.model_file import TRUSTED_TYPES, ModelFileError, load_model, save_model
 
 
 @pytest.fixture
@@ -82,6 +87,53 @@ def test_skops_reads_it_with_the_list_of_types(tmp_path, scaler):
     content = skops.io.load(tmp_path / "m.skops")
     assert content["format"] == FORMAT
     assert_same(content["model"].mean_, scaler.mean_)
+
+
+def test_large_arrays_come_back_and_skops_reads_them_too(tmp_path, rng, monkeypatch):
+    """Every array but single numbers counts as large: a mark stands for it while skops writes or reads the others."""
+    monkeypatch.setattr(large_arrays, "LARGE", 150)
+    X = rng.normal(size=(40, 5))
+    Y = (X[:, :3] + rng.normal(size=(40, 3)) > 0).astype(int)
+    model = make_pipeline(StandardScaler(), ResidualPropagation(n_neighbors=4, n_estimators=2)).fit(X, Y)
+    save_model(tmp_path / "m.skops", model)
+    with zipfile.ZipFile(tmp_path / "m.skops") as archive:
+        assert archive.testzip() is None
+        sizes = {info.filename: info.file_size for info in archive.infolist()}
+    assert sum(sizes.values()) > model[-1].propagated_errors_.nbytes
+    back = load_model(tmp_path / "m.skops")
+    assert_same(model, back)
+    assert model.predict_proba(X).tobytes() == back.predict_proba(X).tobytes()
+    content = skops.io.load(tmp_path / "m.skops", trusted=TRUSTED_TYPES)
+    assert_same(content["model"].steps[0][1].mean_, model[0].mean_)
+    monkeypatch.undo()
+    assert_same(model, load_model(tmp_path / "m.skops"))
+
+
+def test_an_array_that_stands_twice_is_written_once(tmp_path, rng):
+    rows = rng.normal(size=(1000, 200))
+    draft = io.BytesIO()
+    large_arrays.write_archive(draft, {"rows": rows, "others": [rows]}, skops.io.dumps)
+    assert len(draft.getvalue()) < 1.1 * rows.nbytes
+    content = large_arrays.read_archive(draft, skops.io.load)
+    assert_same(content["rows"], rows)
+    assert_same(content["others"][0], rows)
+
+
+def test_large_arrays_are_written_and_read_without_a_copy(tmp_path, rng):
+    rows = rng.normal(size=(2000, 1000))
+    with tempfile.TemporaryFile() as draft:
+        tracemalloc.start()
+        try:
+            large_arrays.write_archive(draft, {"rows": rows}, skops.io.dumps)
+            of_writing = tracemalloc.get_traced_memory()[1]
+            tracemalloc.reset_peak()
+            content = large_arrays.read_archive(draft, skops.io.load)
+            of_reading = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+    assert_same(content["rows"], rows)
+    assert of_writing < 1.3 * rows.nbytes  # NumPy writes parts of 16 MiB
+    assert of_reading < 1.3 * rows.nbytes
 
 
 def test_the_error_without_skops_names_it(tmp_path, scaler, monkeypatch):

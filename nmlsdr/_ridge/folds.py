@@ -1,0 +1,270 @@
+"""The folds of a cross-validation of ridge regressions, and what they share."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from functools import cached_property, partial, reduce
+from itertools import product
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from scipy.linalg import blas
+
+from .._moments import LabelSet, RowSums, label_sets
+from .._process.threads import in_threads
+from ..projection import kappa_of_sets, shrunken_weights
+from . import regression
+from .regression import by_factors, coefficients, from_gram, solve_shifted
+
+# With that many times as many tested rows as features, errors come from sums over these rows, not from predictions.
+SUMS_FROM = 2
+
+# What one fold or one pass computes and another needs is kept up to this many numbers (512 MB).
+_KEPT_NUMBERS = 1 << 26
+
+
+# labels, numbers of c; of each c the predictions of the tested rows, or the sum of squared errors of each label
+Answer = tuple[np.ndarray, slice, Any]
+Callback = Callable[[int], object] | None
+
+
+class Rounds:
+    """The folds of some rows, and the threads that compute them."""
+
+    def __init__(
+        self, X: RowSums, Y: np.ndarray, known: np.ndarray | None, folds: np.ndarray, n_pairs: int, n_threads: int
+    ) -> None:
+        self.shared = _Shared(X, known)
+        self.Y = Y
+        self._n_threads = n_threads
+        self.folds = list(
+            in_threads(lambda test: Fold(self.shared, Y, test, n_pairs), masks_of_tests(folds), n_threads)
+        )
+        if all(fold.of_tested is not None for fold in self.folds):
+            sums = [fold.of_tested for fold in self.folds]
+            self.shared.once(0, lambda: reduce(operator.iadd, sums, np.zeros_like(sums[0])), X.shape[1] ** 2)
+
+    def run(
+        self, answers: Callable[[Fold, int], Iterator[Answer]], folds: slice, numbers: list[int], callback: Callback
+    ) -> Iterator[tuple[int, int, list[Answer]]]:
+        """The answers of these folds for each of the numbers, in this order: (fold, number, answers)."""
+        tasks = list(product(range(len(self.folds))[folds], numbers))
+        results = in_threads(lambda task: list(answers(self.folds[task[0]], task[1])), tasks, self._n_threads)
+        for (t, i), each in zip(tasks, results, strict=True):
+            yield t, i, each
+            if callback is not None and i == numbers[-1]:
+                callback(t + 1)
+
+    def predict(self, b: float, c: np.ndarray, callback: Callback) -> Iterator[tuple[np.ndarray, list[Answer]]]:
+        """The tested rows of each fold, as a mask, and their predictions by one pair of strengths."""
+        for t, _, answers in self.run(lambda fold, _: fold.answers(b, c), slice(None), [0], callback):
+            yield self.folds[t].test, answers
+
+
+class _Shared:
+    """What the folds share: the rows, their means and their Gram matrices, each formed where a fold needs it."""
+
+    def __init__(self, X: RowSums, known: np.ndarray | None) -> None:
+        self.X = X
+        self.known = known
+        self._kept: dict[Any, Any] = {}
+        self._locks: dict[Any, Lock] = {}
+        self._room: float = _KEPT_NUMBERS
+
+    def once(self, key: Any, make: Callable[[], Any], size: float) -> Any:
+        """What ``make`` gives, kept under ``key`` if there is room for this many numbers.
+
+        A thread that wants what another one makes waits for it.
+        """
+        with self._locks.setdefault(key, Lock()):
+            if key in self._kept:
+                return self._kept[key]
+            made = make()
+            if size <= self._room:
+                self._room -= size
+                self._kept[key] = made
+            return made
+
+    @cached_property
+    def mean(self) -> np.ndarray:
+        return self.X.means()
+
+    def of_rows(self, key: bytes, w: np.ndarray) -> np.ndarray:
+        """K(w), kept for the fold of this key."""
+        return self.once((key, "K"), lambda: self.X.row_gram(w), self.X.shape[0] ** 2)
+
+    def of_features(self, label: int) -> np.ndarray:
+        """Xc'Xc of the rows where this label is known, Xc about the mean of all rows."""
+        label = 0 if self.known is None else label
+
+        def gram() -> np.ndarray:
+            return (self.X if self.known is None else self.X.take(self.known[:, label])).gram(self.mean)
+
+        return self.once(label, gram, self.X.shape[1] ** 2)
+
+
+class Fold:
+    """One fold: it learns from the rows of the others.
+
+    The labels of the tested rows are only compared with what is predicted, and of their features only sums that
+    cancel are read before.
+
+    Attributes
+    ----------
+    of_tested : ndarray of shape (n_features, n_features), or None
+        Xc'Xc of the tested rows, Xc about the mean of all rows; None where several matrices or none are needed.
+    """
+
+    def __init__(self, shared: _Shared, Y: np.ndarray, test: np.ndarray, n_pairs: int) -> None:
+        self.shared = shared
+        self.test = test
+        self._Y = Y
+        self._key = test.tobytes()
+        self.known = None if shared.known is None else shared.known[~test]
+        n_features = shared.X.shape[1]
+        self.sets = label_sets(self.rows, self.Y, self.known)
+        kappa = kappa_of_sets(self.sets, n_features)
+        self.kappa = kappa if kappa.any() else np.ones_like(kappa)
+        self.by_factors = by_factors(self.sets, (len(self.Y), n_features), n_pairs)
+        is_single = self.by_factors and self.known is None and self.sets[0].is_narrow()
+        self.of_tested = self.tested.gram(shared.mean) if is_single else None
+
+    @property
+    def rows(self) -> RowSums:
+        return self.shared.X.take(~self.test)
+
+    @property
+    def Y(self) -> np.ndarray:
+        return self._Y[~self.test]
+
+    @property
+    def tested(self) -> RowSums:
+        return self.shared.X.take(self.test)
+
+    def answers(
+        self,
+        shrinkage: float,
+        ridges: np.ndarray,
+        dtype: type = np.float64,
+        compare: bool = False,
+        n_threads: int = 1,
+    ) -> Iterator[Answer]:
+        """The predictions of the tested rows; with ``compare`` the errors in their place."""
+        w = shrunken_weights(self.kappa, shrinkage)
+        every = np.arange(self._Y.shape[1])
+        if not self.by_factors:
+            rows = self.rows
+            tested = self.tested
+            Y = self.Y
+            mean = rows.means()
+            for j, c in enumerate(ridges):
+                V, at_mean = coefficients(rows, Y, self.known, self.sets, c, w, mean, n_threads)
+                predictions = np.asarray(tested.project(V, mean))[None] + at_mean
+                yield every, slice(j, j + 1), self._missed(every, predictions) if compare else predictions
+            return
+        for each in self.sets:
+            level = each.variation(w)
+            if level == 0:
+                predictions = np.zeros((len(ridges), 1, 1))
+            elif not each.is_narrow():
+                predictions = self._by_rows(each, shrinkage, ridges * level, dtype)
+            else:
+                key = (self._key, each.labels[0])
+                size = len(w) * (2 * len(w) + len(each.labels))
+                of_training, of_tested = self.shared.once(key, partial(self._sums, each), size)
+                V = from_gram(of_training.astype(dtype, copy=False), each.moment, w, ridges * level)
+                if compare and of_tested:
+                    gram, moment, squares = of_tested  # sum |Y - X V|^2 of each label from X'X, X'Y and |Y|^2
+                    fitted = np.einsum("cij,cij->cj", V, gram @ V - 2.0 * moment)
+                    yield each.labels, slice(None), np.maximum(squares + fitted, 0.0)
+                    continue
+                predictions = self.tested.project(np.hstack(list(V)), each.mean)
+                predictions = predictions.reshape(len(predictions), len(V), -1).swapaxes(0, 1)
+            predictions = predictions + each.label_mean
+            yield each.labels, slice(None), self._missed(each.labels, predictions) if compare else predictions
+
+    def _missed(self, labels: np.ndarray, predictions: np.ndarray) -> np.ndarray:
+        """The sums of the squared errors of predictions."""
+        missed = self._Y[self.test][:, labels] - predictions
+        if self.shared.known is not None:
+            missed *= self.shared.known[self.test][:, labels]
+        return np.einsum("cij,cij->cj", missed, missed)
+
+    def _sums(self, each: LabelSet) -> tuple[np.ndarray, tuple[np.ndarray, ...] | None]:
+        """Xc'Xc of the training rows where these labels are known, and sums of the tested rows where these suffice.
+
+        The latter are X'X, X'Y and |Y|^2, with X and Y minus the means of the training rows.
+        """
+        origin = self.shared.mean
+        known = slice(None)
+        tested = self.tested
+        of_tested = self.of_tested
+        self.of_tested = None
+        if self.shared.known is not None:
+            known = self.shared.known[self.test, each.labels[0]]
+            tested = tested.take(known)
+        if of_tested is None:
+            of_tested = tested.gram(origin)
+        shift = each.mean - origin
+        of_training = self.shared.of_features(each.labels[0]) - of_tested
+        of_training = blas.dsyr(-each.count, shift, a=of_training, lower=1, overwrite_a=1)
+        if tested.is_sparse or tested.shape[0] < SUMS_FROM * len(shift):
+            return of_training, None
+        Y = self._Y[self.test][known][:, each.labels] - each.label_mean
+        about = tested.cross_moment(np.column_stack([Y, np.ones(len(Y))]), origin)
+        moment = about[:, :-1] - np.outer(shift, Y.sum(axis=0))
+        sums = about[:, -1]
+        lower = blas.dsyr2(-1.0, shift, sums - 0.5 * len(Y) * shift, a=of_tested, lower=1, overwrite_a=1)
+        return of_training, (lower + np.tril(lower, -1).T, moment, np.einsum("ij,ij->j", Y, Y))
+
+    def _by_rows(self, each: LabelSet, b: float, levels: np.ndarray, dtype: type) -> np.ndarray:
+        """K A + 1 mu', where (K + lambda I) A = Yc - 1 mu' and 1'A = 0."""
+        chosen = ~self.test
+        if each.known is not None:
+            chosen[chosen] = each.known
+        parts = ((1.0 - b, b"", np.ones_like(self.kappa)), (b, self._key, self.kappa))
+        grams = (np.multiply(share, self.shared.of_rows(key, w), dtype=dtype) for share, key, w in parts if share)
+        K = reduce(operator.iadd, grams).T
+        Yc = each.centred(self.Y)
+        tested = (K[self.test] + K.T[self.test])[:, chosen]  # in one of the two these entries are 0
+        A = solve_shifted(K[chosen].compress(chosen, axis=1).T, levels, np.column_stack([Yc, np.ones(len(Yc))]))
+        sums = A.sum(axis=1, keepdims=True)
+        products = tested @ A
+        return np.asarray(products[..., :-1] + (1.0 - products[..., -1:]) * (sums[..., :-1] / sums[..., -1:]))
+
+
+def masks_of_tests(folds: np.ndarray) -> list[np.ndarray]:
+    """The tested rows of each fold, as masks."""
+    return [folds == t for t in np.unique(folds)]
+
+
+def predict_once(
+    X: RowSums,
+    Y: np.ndarray,
+    known: np.ndarray | None,
+    folds: np.ndarray,
+    b: float,
+    c: np.ndarray,
+    n_threads: int,
+    callback: Callback,
+) -> Iterator[tuple[np.ndarray, list[Answer]]]:
+    """As `Rounds.predict`; no fold is kept.
+
+    Systems of sparse rows that are too large for factors are solved by all threads, one fold after the other: the sums
+    of one fold are in memory at a time, and no thread is idle while the last fold is solved.
+    """
+    shared = _Shared(X, known)
+    tests = masks_of_tests(folds)
+    n_training = min(np.count_nonzero(~test) for test in tests)
+    by_labels = X.is_sparse and known is None and n_training > regression.LARGEST_GRAM
+    n_outer, n_inner = (1, n_threads) if by_labels else (n_threads, 1)
+
+    def predict(test: np.ndarray) -> list[Answer]:
+        return list(Fold(shared, Y, test, 1).answers(b, c, n_threads=n_inner))
+
+    for t, answers in enumerate(in_threads(predict, tests, n_outer)):
+        yield tests[t], answers
+        if callback is not None:
+            callback(t + 1)

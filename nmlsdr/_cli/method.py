@@ -8,14 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.preprocessing import StandardScaler
 
 from .. import ResidualPropagation
 from .._checks.words import UNCLEAR
 from .._estimators._learners import boosts
 from .._process.threads import check_n_jobs, single_threaded_blas
 from ..inspection import rank_suspects
-from ..tables import TableScaler
+from ..tables import scaler_of
 from .reviewed import fit_reviewed
 from .table import Table
 
@@ -104,8 +103,8 @@ def scaler_for(args: argparse.Namespace, table: Table) -> Any:
     """Return what puts the features of a table on one scale and keeps sparse rows sparse, not fitted, or None."""
     if args.no_standardize:
         return None
-    blocks, weights = table.plan.blocks if table.plan is not None else ((), ())
-    return TableScaler(blocks, weights) if blocks else StandardScaler(with_mean=not sparse.issparse(table.data))
+    blocks = table.plan.blocks if table.plan is not None else ((), ())
+    return scaler_of(blocks, sparse.issparse(table.data))
 
 
 def graph_settings(args: argparse.Namespace) -> dict[str, Any]:

@@ -125,7 +125,8 @@ def apply_model(
     table = match_features(table, args.data, model, console)
     X = table.data
     if table.plan is not None and hasattr(steps[0], "plan_"):  # the reader has encoded the columns
-        steps.pop(0)
+        scaler = getattr(steps.pop(0), "scaler_", None)
+        steps = steps if scaler is None else [scaler, *steps]
     return model, classifier, table, _transform_rows(X, steps, console)
 
 

@@ -193,6 +193,14 @@ def _set_fitted(estimator: Any, state: dict[str, Any], fields: dict[str, Field])
             is_none = stored is None and field.optional
             value = None if is_none else _attribute(f"{name}.{attribute}", stored, field, letters)
             setattr(estimator, attribute, value)
+    if getattr(estimator, "scaler_", None) is not None:
+        _check_scaler(f"{name}.scaler_", estimator.scaler_, len(estimator.plan_.feature_names))
+
+
+def _check_scaler(name: str, scaler: Any, n_features: int) -> None:
+    """Refuse what is no scaler of the features of a table."""
+    if type(scaler).__name__ not in ("TableScaler", "StandardScaler") or scaler.n_features_in_ != n_features:
+        raise Refused(f"{name} is no scaler of {n_features} features")
 
 
 def _attribute(name: str, stored: Any, field: Field, letters: dict[str, int]) -> Any:
@@ -202,6 +210,8 @@ def _attribute(name: str, stored: Any, field: Field, letters: dict[str, int]) ->
         if len(plan.columns) != letters["D"]:
             raise Refused(f"{name} knows {len(plan.columns)} columns where the others need {letters['D']}")
         return plan
+    if field.kind == "scaler":
+        return revived(stored)
     if field.kind == "learners":
         letters["learners"] = len(stored)
         try:

@@ -64,6 +64,7 @@ _FIELDS = {
         Field("column", "D", dtypes="fO"): "statistics_",
         Field("classes", "C"): "classes_",
         Field("plan", "D"): "plan_",
+        Field("scaler"): "scaler_",
         Field("learners", "D C"): "learners_",
         Field("order", "n"): "_row_order",
         Field("rows", "n D"): "training_rows_",
@@ -105,7 +106,7 @@ _ATTRIBUTES: dict[type | str, str] = {
     preprocessing.MaxAbsScaler: f"{_SEEN} max_abs_ scale_ n_samples_seen_",
     preprocessing.Normalizer: _SEEN,
     impute.SimpleImputer: f"{_SEEN} statistics_",
-    "nmlsdr.tables._encoder.TableEncoder": f"{_SEEN} plan_",  # its import takes a while
+    "nmlsdr.tables._encoder.TableEncoder": f"{_SEEN} plan_ scaler_?",  # its import takes a while
     "nmlsdr.tables._scaling.TableScaler": f"{_SEEN} mean_ scale_",
     estimators.NMLSDR: f"{_PROJECTION} {_SOFT} {_SHRINKAGE} _rounding_step?",
     estimators.ResidualPropagation: f"{_PROJECTION} {_SOFT} {_SHRINKAGE} "

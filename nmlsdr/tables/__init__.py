@@ -59,7 +59,7 @@ from ._plain import plain_contents  # noqa: F401
 from ._plan import HOW_LABELS, Plan  # noqa: F401
 from ._read import read_table
 from ._roles import Roles, refuse_missing, split_columns  # noqa: F401
-from ._scaling import TableScaler
+from ._scaling import TableScaler, scaler_of  # noqa: F401
 
 # What users import; the other names are for the doors of this package.
 __all__ = ["Form", "Roles", "TableEncoder", "TableScaler", "read_table"]

@@ -3,11 +3,12 @@
 import contextlib
 import warnings
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
@@ -22,6 +23,7 @@ from ._deciding import Choices, ColumnOptions, Deciding
 from ._numbers import keeps_digits
 from ._plan import Plan
 from ._problems import Problem, problems_in_words
+from ._scaling import scaler_of
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -55,11 +57,17 @@ class TableEncoder(ColumnOptions, TransformerMixin, BaseEstimator):
         Words that mean yes and no; give both. The usual words of many languages are known.
     impute : {"median", "mean"}, default="median"
         Statistic of a column that replaces its missing numbers.
+    standardize : bool, default=False
+        Whether the features are put on one scale, as the command line does: each feature gets the variance 1. The words
+        of a text and the numbers of a vector are hundreds of features of one column, and share a variance; beside
+        texts so do the levels of a category and the items of a list. No other scaler should follow then.
 
     Attributes
     ----------
     plan_ : object
         What is done with each column: ``plan_.columns`` has the name, the kind and the reason for each.
+    scaler_ : TableScaler, StandardScaler or None
+        What puts the features on one scale; None without ``standardize``.
     n_features_in_ : int
         Number of columns of the table.
     feature_names_in_ : ndarray of shape (n_features_in_,), str
@@ -86,6 +94,7 @@ class TableEncoder(ColumnOptions, TransformerMixin, BaseEstimator):
     """
 
     impute: str = "median"
+    standardize: bool = False
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Decide what is done with each column.
@@ -129,7 +138,7 @@ class TableEncoder(ColumnOptions, TransformerMixin, BaseEstimator):
             if unknown:
                 raise InputError(f"There is no column {unknown[0]!r}; drop and one_hot name columns of X.")
             named = dict(zip(names, columns, strict=True))
-            choices = Choices(**{name: value for name, value in self.get_params().items() if name != "impute"})
+            choices = Choices(**{field.name: getattr(self, field.name) for field in fields(ColumnOptions)})
             used = {name: cells for name, cells in named.items() if name not in self.drop}
             deciding = Deciding(used, len(columns[0]), choices, _labeled(y), getattr(y, "columns", ()))
             plan = deciding.plan()
@@ -142,7 +151,9 @@ class TableEncoder(ColumnOptions, TransformerMixin, BaseEstimator):
                 raise InputError(problems_in_words(problems, "row", in_python=True))
             plan = plan.filled(features, self.impute)
             self.plan_ = replace(plan, profiles=plan.profiles_of(named, features))
-            return self.plan_.fill_in(features)
+            features = self.plan_.fill_in(features)
+            self.scaler_ = scaler_of(plan.blocks, issparse(features)).fit(features) if self.standardize else None
+            return self._scaled(features)
 
     def transform(self, X: ArrayLike) -> Any:
         """Return the features of a table with the same columns.
@@ -172,7 +183,11 @@ class TableEncoder(ColumnOptions, TransformerMixin, BaseEstimator):
             raise InputError(problems_in_words(errors, "row", in_python=True))
         for line in lines:
             warnings.warn(f"In X, {line}.", UserWarning, stacklevel=2)
-        return features
+        return self._scaled(features)
+
+    def _scaled(self, features: Any) -> Any:
+        scaler = getattr(self, "scaler_", None)
+        return features if scaler is None else scaler.transform(features)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the names of the features: ``ward=east`` for a level of a category, ``note: cough`` for a word.
@@ -193,6 +208,7 @@ class TableEncoder(ColumnOptions, TransformerMixin, BaseEstimator):
 
     def _check_parameters(self) -> None:
         check_choice(self.impute, "impute", "median", "mean")
+        check_choice(self.standardize, "standardize", False, True)
         for name, marks in (("decimal", (".", ",")), ("thousands", ("", ".", ",", " ", "'"))):
             if getattr(self, name) is not None:
                 check_choice(getattr(self, name), name, *marks)
@@ -233,6 +249,7 @@ def encoder_of(plan: Plan, impute: str, named: bool = True) -> TableEncoder:
     """Return the fitted encoder of a plan; `named` if its table has names of columns."""
     encoder = TableEncoder(impute=impute)
     encoder.plan_ = plan
+    encoder.scaler_ = None
     encoder.n_features_in_ = len(plan.columns)
     if named:
         encoder.feature_names_in_ = np.array(plan.names, dtype=object)

@@ -116,3 +116,10 @@ class TableScaler(TransformerMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def scaler_of(blocks: tuple[tuple[int, ...], tuple[float, ...]], is_sparse: bool) -> Any:
+    """Return what puts the features of a table on one scale, not fitted; ``blocks`` are those of its plan."""
+    from sklearn.preprocessing import StandardScaler  # takes longer to load than many tables to read
+
+    return TableScaler(*blocks) if blocks[0] else StandardScaler(with_mean=not is_sparse)

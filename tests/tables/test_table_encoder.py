@@ -4,16 +4,18 @@ import pickle
 
 import numpy as np
 import pytest
-from commands import assert_done
+from commands import assert_done, ran
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
+from sklearn.metrics import average_precision_score
+from sklearn.model_selection import KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from nmlsdr import ResidualPropagation
 from nmlsdr.model_file import ModelFileError, load_model, save_model
-from nmlsdr.tables import TableEncoder
+from nmlsdr.tables import TableEncoder, TableScaler
 
 pandas = pytest.importorskip("pandas")
 
@@ -21,7 +23,9 @@ pandas = pytest.importorskip("pandas")
 BY_NAME = {"check_dataframe_column_names_consistency": "columns of a data frame are found by name, in any order"}
 
 
-@parametrize_with_checks([TableEncoder()], expected_failed_checks=lambda estimator: BY_NAME)
+@parametrize_with_checks(
+    [TableEncoder(), TableEncoder(standardize=True)], expected_failed_checks=lambda estimator: BY_NAME
+)
 def test_scikit_learn_accepts_the_encoder(estimator, check):
     check(estimator)
 
@@ -171,3 +175,68 @@ def test_advice_in_python_names_the_parameter():
     encoder = TableEncoder().fit(np.array([["1"], ["2"], ["3"], ["5"]], dtype=object))
     with pytest.raises(ValueError, match=r"with missing=\['kA'\]\.$"):
         encoder.transform(np.array([["kA"]], dtype=object))
+
+
+def mixed_table(rng, n=160):
+    """A text, a category and a number, and two labels that follow them."""
+    words = [f"word{i}" for i in range(30)]
+    table = pandas.DataFrame(
+        {
+            "note": [" ".join(rng.choice(words, 6)) for _ in range(n)],
+            "ward": rng.choice(["east", "west", "north"], n),
+            "size": rng.normal(20, 7, n),
+        }
+    )
+    y = np.column_stack([table["note"].str.contains("word1"), table["size"] > 22]).astype(int)
+    return table, pandas.DataFrame(y, columns=["flu", "cold"])
+
+
+@pytest.mark.parametrize("columns", [["note", "ward", "size"], ["ward", "size"]])
+def test_standardized_features_are_those_of_the_scaler_of_the_plan(columns, rng):
+    table, y = mixed_table(rng)
+    table = table[columns]
+    raw = TableEncoder().fit(table, y)
+    scaled = TableEncoder(standardize=True).fit(table, y)
+    features = raw.transform(table)
+    blocks, weights = raw.plan_.blocks
+    assert bool(blocks) == ("note" in columns)
+    scaler = TableScaler(blocks, weights) if blocks else StandardScaler()
+    expected = scaler.fit_transform(features)
+    for result in (scaled.transform(table), scaled.fit_transform(table, y)):
+        assert (abs(result - expected)).max() == 0
+    assert raw.scaler_ is None
+    assert scaled.set_params(standardize=False).fit(table, y).scaler_ is None
+
+
+def test_a_pipeline_with_standardized_texts_is_cross_validated_and_stored(rng, tmp_path):
+    table, y = mixed_table(rng)
+    model = make_pipeline(TableEncoder(standardize=True), ResidualPropagation(n_estimators=5, n_neighbors=5))
+    scores = cross_val_score(model, table, y, cv=KFold(3), scoring="average_precision")
+    for score, (train, test) in zip(scores, KFold(3).split(table), strict=True):
+        encoder = TableEncoder().fit(table.iloc[train], y.iloc[train])
+        scaler = TableScaler(*encoder.plan_.blocks)
+        method = ResidualPropagation(n_estimators=5, n_neighbors=5)
+        method.fit(scaler.fit_transform(encoder.transform(table.iloc[train])), y.iloc[train])
+        ranking = method.predict_proba(scaler.transform(encoder.transform(table.iloc[test])))
+        assert score == pytest.approx(average_precision_score(y.iloc[test], ranking), abs=1e-9)
+    save_model(tmp_path / "m.skops", model.fit(table, y))
+    back = load_model(tmp_path / "m.skops")
+    assert (back.predict_proba(table) == model.predict_proba(table)).all()
+    model[0].scaler_ = StandardScaler().fit(table[["size"]])
+    with pytest.raises(ModelFileError, match=r"TableEncoder\.scaler_ is no scaler of \d+ features"):
+        save_model(tmp_path / "m.skops", model)
+
+
+def test_the_pipeline_and_the_command_predict_the_same(rng, tmp_path, run):
+    table, y = mixed_table(rng, 220)
+    old, new = table[:160], table[160:]
+    pandas.concat([old, y[:160]], axis=1).to_csv("old.csv", index=False)
+    new.to_csv("new.csv", index=False)
+    ran(run("fit", "old.csv", "--label-columns", "flu,cold", "--out", "command.skops"))
+    model = make_pipeline(TableEncoder(standardize=True), ResidualPropagation()).fit(old, y[:160])
+    save_model("python.skops", model)
+    expected = model.predict_proba(new)
+    for name in ("command.skops", "python.skops"):
+        ran(run("predict", name, "new.csv", "--probabilities", "--out", "out.csv"))
+        probabilities = pandas.read_csv("out.csv")[["probability:flu", "probability:cold"]].to_numpy()
+        np.testing.assert_allclose(probabilities, expected, atol=1e-6, err_msg=name)

@@ -21,6 +21,11 @@ NEAR = 1.1  # a separator with which the cells take so many times the bits of th
 LEAST_ONCE = 10  # labels that occur once, from which on a doubt is worth a sentence
 MANY_LABELS = 30  # above so many labels a rare one often stands alone by chance
 CHANCE = 1e-4  # accepted probability that a label of its frequency never stands beside another
+# Lists of 12 to 300 words with blanks between them take 2.4 to 9 times the bits if they are read as whole cells, and
+# .78 to 1 of all words stand first in a cell and behind others elsewhere. Phrases, whose words have their places, take
+# up to 6 times the bits, and 0 to .7 of their words do.
+BLANK_BITS = 1.5
+BLANK_SHARE = 0.75
 INNER_MARK = re.compile(r"(?<=\w)[^\w\s]+(?=\w)")
 
 
@@ -183,6 +188,8 @@ def doubts_on_separator(counts: Mapping[str, int], lists: Lists) -> list[str]:
     best, *rivals = rank_separators(counts)
     if best.separator != lists.separator:
         return []
+    if doubt := _doubt_on_blanks(counts, best):
+        return [doubt]
     rivals = [rival for rival in rivals if rival.n_cells]
     for rival in rivals:
         doubt = _doubt_on_rival(counts, best, rival) if rival.is_list else None
@@ -210,6 +217,28 @@ def _doubt_on_rival(counts: Mapping[str, int], best: Candidate, rival: Candidate
         labels = f"{best.separator!r} gives {best_labels}, {rival.separator!r} {rival.n_labels}"
         return f"{labels}; if that is the separator, give --separator {rival.separator!r}"
     return None
+
+
+def _doubt_on_blanks(counts: Mapping[str, int], best: Candidate) -> str:
+    """Return a note if the cells look like lists of words with blanks between them; such lists are never assumed.
+
+    Examples
+    --------
+    >>> cells = Counter(["java gtk", "gtk sql java", "sql", "java sql", "gtk", "sql gtk"])
+    >>> _doubt_on_blanks(cells, candidate_of(cells, ";"))
+    "3 labels if blanks separate them, 6 as read; if they do, give --separator ' '"
+    """
+    blank = candidate_of(counts, " ")
+    if blank.n_cells <= best.n_cells // 2 or BLANK_BITS * blank.n_bits > best.n_bits:
+        return ""
+    cells = [Lists(" ").tags_in_order(cell) for cell in counts]
+    first = {tag for tags in cells for tag in tags[:1]}
+    later = {tag for tags in cells for tag in tags[1:]}
+    occurrences = [tag for tags in cells for tag in tags]
+    if sum(tag in first and tag in later for tag in occurrences) < BLANK_SHARE * len(occurrences):
+        return ""
+    numbers = f"{plural(blank.n_labels, 'label')} if blanks separate them, {best.n_labels} as read"
+    return f"{numbers}; if they do, give --separator ' '"
 
 
 def check_lists(cells: Mapping[str, int], lists: Lists, where: str, is_sure: bool) -> None:

@@ -121,6 +121,46 @@ def test_a_separator_that_is_nearly_as_likely_is_named():
     assert repr(second.separator) in doubt
 
 
+CODES = ["c++", "c/c++", "java", "go", "c#", "tcp/ip", "sql", "html"]
+BLANKS = {
+    "12 words": lambda rng: lists(rng, words(rng, 12, 0.0), " ", 250),
+    "100 words": lambda rng: lists(rng, words(rng, 100, 0.0), " ", 400),
+    "names with a slash or plus": lambda rng: lists(rng, CODES, " ", 250),
+}
+PHRASES = {
+    "kinds, organs and findings": lambda rng: [
+        " ".join(map(rng.choice, (["acute", "mild"], ["heart", "lung", "eye"], ["failure", "pain", "injury"])))
+        for _ in range(300)
+    ],
+    "phrases in lists": lambda rng: lists(rng, ["chest pain", "back pain", "pain", "chest injury", "back"], ", ", 200),
+    "findings": lambda rng: rng.choice(["chest pain", "back pain", "acute pain", "pain", "chest injury"], 300).tolist(),
+}
+
+
+@pytest.mark.parametrize("name", [*BLANKS, *PHRASES])
+@pytest.mark.parametrize("seed", range(3))
+def test_blanks_between_labels_are_named_and_never_assumed(name, seed):
+    """A blank also stands inside labels, so that a person decides; phrases are not called lists."""
+    cells = Counter((BLANKS | PHRASES)[name](np.random.default_rng(seed)))
+    found = find_lists(cells, None, "")
+    assert found.separator != " "
+    doubts = [doubt for doubt in doubts_on_separator(cells, found) if "blanks" in doubt]
+    n_labels = len(set().union(*(cell.split() for cell in cells)))
+    as_read = len(set().union(*map(found.tags, cells)))
+    sentence = f"{n_labels} labels if blanks separate them, {as_read} as read; if they do, give --separator ' '"
+    assert doubts == ([sentence] if name in BLANKS else [])
+    assert doubts_on_separator(cells, Lists(" ")) == []
+
+
+def test_lists_with_blanks_are_read_by_the_option(tmp_path):
+    cells = BLANKS["12 words"](np.random.default_rng(0))
+    assert any("if blanks separate them" in note for note in read(tmp_path, cells).notes)
+    table = read(tmp_path, cells, separator=" ")
+    assert table.label_names == sorted(set(" ".join(cells).split()))
+    assert table.target.sum() == sum(len(cell.split()) for cell in cells)
+    assert not any("blanks" in note for note in table.notes)
+
+
 def test_few_lists_that_are_frequent_are_split_too():
     cells = {"flu, cold, gout": 9000, "cold, gout, mumps": 9000, "mumps, flu": 9000, "gout": 10}
     assert find_lists(cells, None, "").separator == ","

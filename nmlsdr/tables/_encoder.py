@@ -218,7 +218,7 @@ class TableEncoder(ColumnOptions, TransformerMixin, BaseEstimator):
 
     def _columns_by_name(self, X: Any) -> dict[str, Cells]:
         """Return the columns of new rows: those that become features, if X and the table of the fit have names."""
-        refuse_lazy(X, "X")
+        _refuse_lazy(X)
         names = column_names(X) if _is_frame(X) and 0 not in X.shape else None
         if names is None or not hasattr(self, "feature_names_in_"):
             return dict(zip(self.plan_.names, self._columns(X, reset=False), strict=True))
@@ -233,7 +233,7 @@ class TableEncoder(ColumnOptions, TransformerMixin, BaseEstimator):
 
     def _columns(self, X: Any, *, reset: bool) -> list[Cells]:
         """Return the columns, after scikit-learn's checks of shape and names."""
-        refuse_lazy(X, "X")
+        _refuse_lazy(X)
         if _is_frame(X) and 0 not in X.shape:  # whose columns have types of their own
             validate_data(self, X, skip_check_array=True, reset=reset)
             return _cells_of(X)
@@ -254,6 +254,12 @@ def encoder_of(plan: Plan, impute: str, named: bool = True) -> TableEncoder:
     if named:
         encoder.feature_names_in_ = np.array(plan.names, dtype=object)
     return encoder
+
+
+def _refuse_lazy(X: Any) -> None:
+    refuse_lazy(X, "X")
+    if hasattr(X, "__dask_graph__"):
+        raise InputError("TableEncoder takes tables in memory, got one of Dask; pass X.compute().")
 
 
 def _is_frame(X: Any) -> bool:

@@ -9,6 +9,8 @@ import pytest
 from commands import ran
 from scipy import sparse
 
+from nmlsdr._methods import METHODS
+
 pytest.importorskip("pyarrow")
 pytest.importorskip("skops")
 
@@ -83,3 +85,12 @@ def test_texts_are_predicted_with_every_scale(options, run, tmp_path, complaints
         rows = [*csv.DictReader(file)]
     assert len(rows) == 60
     assert {*itertools.chain.from_iterable(row.values() for row in rows)} & {"1"}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_takes_texts(method, run, tmp_path, complaints, no_dense_copy):
+    options = ("--label-list", "parts", "--method", method, "--classifier", "mlknn", "--quiet", "--out")
+    ran(run("fit", "old.csv", *options, "m.skops"))
+    ran(run("predict", "m.skops", "new.csv", "--out", "p.csv"))
+    with open(tmp_path / "p.csv", newline="", encoding="utf-8-sig") as file:
+        assert len(list(csv.reader(file))) == 61

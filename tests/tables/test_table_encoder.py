@@ -177,6 +177,14 @@ def test_advice_in_python_names_the_parameter():
         encoder.transform(np.array([["kA"]], dtype=object))
 
 
+def test_a_table_of_dask_is_refused(frame):
+    dask_frame = pytest.importorskip("dask.dataframe").from_pandas(frame, npartitions=2)
+    encoder = TableEncoder().fit(frame)
+    for call in (encoder.transform, TableEncoder().fit, TableEncoder().fit_transform):
+        with pytest.raises(ValueError, match=r"TableEncoder takes tables in memory, got one of Dask; pass X\.compute"):
+            call(dask_frame)
+
+
 def mixed_table(rng, n=160):
     """A text, a category and a number, and two labels that follow them."""
     words = [f"word{i}" for i in range(30)]

@@ -188,7 +188,8 @@ def doubts_on_separator(counts: Mapping[str, int], lists: Lists) -> list[str]:
     best, *rivals = rank_separators(counts)
     if best.separator != lists.separator:
         return []
-    if doubt := _doubt_on_blanks(counts, best):
+    doubt = _doubt_on_blanks(counts, best)
+    if doubt is not None:
         return [doubt]
     rivals = [rival for rival in rivals if rival.n_cells]
     for rival in rivals:
@@ -219,7 +220,7 @@ def _doubt_on_rival(counts: Mapping[str, int], best: Candidate, rival: Candidate
     return None
 
 
-def _doubt_on_blanks(counts: Mapping[str, int], best: Candidate) -> str:
+def _doubt_on_blanks(counts: Mapping[str, int], best: Candidate) -> str | None:
     """Return a note if the cells look like lists of words with blanks between them; such lists are never assumed.
 
     Examples
@@ -230,13 +231,13 @@ def _doubt_on_blanks(counts: Mapping[str, int], best: Candidate) -> str:
     """
     blank = candidate_of(counts, " ")
     if blank.n_cells <= best.n_cells // 2 or BLANK_BITS * blank.n_bits > best.n_bits:
-        return ""
+        return None
     cells = [Lists(" ").tags_in_order(cell) for cell in counts]
     first = {tag for tags in cells for tag in tags[:1]}
     later = {tag for tags in cells for tag in tags[1:]}
     occurrences = [tag for tags in cells for tag in tags]
     if sum(tag in first and tag in later for tag in occurrences) < BLANK_SHARE * len(occurrences):
-        return ""
+        return None
     numbers = f"{plural(blank.n_labels, 'label')} if blanks separate them, {best.n_labels} as read"
     return f"{numbers}; if they do, give --separator ' '"
 

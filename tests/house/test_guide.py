@@ -181,6 +181,41 @@ def test_the_examples_of_the_command_line_reference_are_known_to_the_command_lin
 
 
 @pytest.mark.skipif(not DOCS.is_dir(), reason="the documents are not beside the tests (an installed copy)")
+def test_the_live_pages_of_the_tutorial_are_embedded_by_the_site(monkeypatch):
+    """In a clone the same line is a picture that links to the page."""
+    pytest.importorskip("sphinx", reason="the site is made by Sphinx")
+    monkeypatch.syspath_prepend(DOCS)
+    import _generate
+
+    for name in ("index", "ten_minutes"):
+        text = (DOCS / f"{name}.md").read_text(encoding="utf-8")
+        pages = [page for _, page, _ in _generate.LIVE.findall(text)]
+        assert pages == ["reports/digits/review.html", "reports/digits/report.html"]
+        made = [text]
+        _generate.adapt_to_site(None, name, made)
+        assert made[0].count('loading="lazy"></iframe>') == 2
+        assert made[0].count('" target="_blank" rel="noopener">Open ') == 2
+
+
+@pytest.mark.skipif(not (DOCS.parent / ".ci").is_dir(), reason="the programs of CI are not beside the tests")
+def test_each_block_that_is_not_run_is_on_its_page(monkeypatch):
+    """`nox -s pages` runs the others; a reason for a block that is gone would hide the next one with its words."""
+    monkeypatch.syspath_prepend(DOCS.parent / ".ci")
+    import run_pages
+
+    left_out = [
+        (page.stem, reason)
+        for page in run_pages.PAGES
+        for _, text, _ in run_pages.blocks_of(page)
+        if (reason := run_pages.reason_not_to_run(page.stem, text))
+    ]
+    assert {page for page, _ in left_out} == {page for page, _, _ in run_pages.NOT_RUN}
+    assert {reason for _, reason in left_out} == {reason for _, _, reason in run_pages.NOT_RUN}
+    assert len(left_out) <= 20
+    assert sum(len(run_pages.blocks_of(page)) for page in run_pages.PAGES) - len(left_out) >= 60
+
+
+@pytest.mark.skipif(not DOCS.is_dir(), reason="the documents are not beside the tests (an installed copy)")
 def test_commands_are_found_in_the_pages():
     assert sum(len(list(typed(page.read_text(encoding="utf-8")))) for page in DOCUMENTS) >= 10
 

@@ -14,7 +14,7 @@ from nmlsdr.model_file import open_model
 from nmlsdr.tables import DataFileError, Form, Roles, read_table
 from nmlsdr.tables._deciding import Choices
 from nmlsdr.tables._encodings import guess_encoding
-from nmlsdr.tables._files import Lines
+from nmlsdr.tables._files import Lines, guess_delimiter
 
 #: Names of columns as people of a country write them, and the Windows page of the country.
 HEADERS = [
@@ -245,3 +245,8 @@ def test_predictions_and_lists_have_a_mark_for_spreadsheets(run, tmp_path, rng):
         assert "done.csv: 3 verdicts" in done.err
     done = run("predict", "b.skops", "b.csv", "--out", "-")
     assert done.out.startswith("row,喘息\n")
+
+
+def test_a_title_and_a_last_line_alone_do_not_choose_the_delimiter():
+    assert guess_delimiter("Prices, in euros\nof 2020\na;b\n") == ","
+    assert guess_delimiter("Prices, in euros\nof 2020\na;b\n1;2\n") == ";"

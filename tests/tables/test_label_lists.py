@@ -1,5 +1,6 @@
 """Lists of labels: the separator and the word for no label are found, and doubts are said."""
 
+import dataclasses
 from collections import Counter
 
 import numpy as np
@@ -195,3 +196,25 @@ def test_a_code_that_stands_alone_is_no_word_for_no_label():
     cells = [";".join(rng.choice(["E11", "I10", "J45", "M54"], 2, replace=False)) for _ in range(200)]
     assert find_lists([*cells, *["C25"] * 50], None, None).no_label is None
     assert find_lists([*cells, *["well"] * 50], None, None).no_label == "well"
+
+
+def test_a_later_table_may_lack_the_separator_of_the_fit(tmp_path):
+    """The commands give the options of the fit again; only those that are new may be mistaken."""
+    path = tmp_path / "t.csv"
+    roles = Roles(label_list="tags", separator=";")
+    path.write_text("x,tags\n1,flu;cold\n2,flu\n3,cold;flu\n")
+    plan = read_table(path, roles, plan=Choices()).plan
+    path.write_text('x,tags\n1,"flu,cold"\n2,flu\n3,"cold,flu"\n4,cold\n')
+    with pytest.raises(ValueError, match="no list of labels has the separator ';'; 2 have ','"):
+        read_table(path, roles, plan=plan)
+    at_fit = dataclasses.replace(plan, labels={"label_list": "tags", "separator": ";"})
+    assert read_table(path, roles, plan=at_fit).label_names == ["cold", "cold,flu", "flu", "flu,cold"]
+
+
+def test_an_empty_cell_of_a_code_that_does_not_apply_is_a_0(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("x,flu,cold\n1,1,\n2,,\n3,,NA\n4,0,1\n")
+    table = read_table(path, Roles(label_columns=["flu", "cold"], empty_is="no"))
+    assert table.target.tolist() == [[1, 0], [0, 0], [0, 0], [0, 1]]
+    (note,) = table.notes
+    assert "so 2 of 4 rows have none" in note

@@ -57,6 +57,17 @@ def test_the_first_sheet_is_read_or_the_one_that_is_named(book):
     refused(["no sheet 'C'", "A, B"], path, sheet="C")
 
 
+def test_an_empty_sheet_in_front_is_passed_over(book):
+    table = read_table(book(Cover=[], Data=[["a", "b"], [1.5, 2]]))
+    assert table.data.tolist() == [[1.5, 2]]
+    assert table.notes == ["of 2 sheets 'Data' is read; --sheet names another ('Cover')"]
+
+
+def test_cells_that_a_row_lacks_at_its_end_are_empty(book):
+    table = read_table(book(Data=[["a", "b", "c"], [1.5, 2, 3], [4], [5, 6]]))
+    assert np.array_equal(table.data, [[1.5, 2, 3], [4, np.nan, np.nan], [5, 6, np.nan]], equal_nan=True)
+
+
 def test_formulas_give_the_values_that_were_saved(book, tmp_path):
     assert np.isnan(read_table(book(A=[["a", "b"], [1, "=A2*2"]])).data[0, 1])  # nobody has computed it yet
     parts = {}

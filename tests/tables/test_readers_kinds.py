@@ -72,6 +72,13 @@ def test_an_npz_file_with_sparse_rows_is_read(tmp_path, build):
     assert np.array_equal(table.target, Y)
 
 
+def test_an_npz_file_without_labels_is_no_label_file(tmp_path):
+    np.savez(tmp_path / "x.npz", X=np.eye(2))
+    np.savez(tmp_path / "z.npz", z=np.eye(2))
+    with pytest.raises(DataFileError, match=r"z\.npz: it holds no array y or target \(it has z\)"):
+        read_table(tmp_path / "x.npz", label_file=tmp_path / "z.npz")
+
+
 def test_sparse_npz_files_with_labels_are_read(tmp_path):
     A = sparse.csr_array(X)
     parts = {"format": b"csr", "shape": A.shape, "data": A.data, "indices": A.indices, "indptr": A.indptr}

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -186,21 +186,12 @@ def cross_fit(
         return CrossFit(grid_b[0], grid_c[0], Y.copy(), errors, np.zeros(1, dtype=np.intp))
     permutation = permutation_of(random_state, n_samples)
     order = np.arange(n_samples) if order is None else order
-    if groups is None:
-        folds = np.empty(n_samples, dtype=np.intp)
-        folds[order] = permutation % min(n_splits, n_samples)
-    else:
-        folds = group_folds(groups, n_splits, order[permutation])
+    folds = _draw_folds(permutation, order, n_splits, groups)
     mask = some_unknown(known, Y)
     largest = regression.LARGEST_GRAM
-    if mask is not None or X.shape[1] > min(largest, n_samples // 2):
-        X.in_memory(
-            f"The ridge regression needs rows in memory for partly known labels, and for over {largest} or n/2 features"
-        )
+    _check_storage(X, mask)
     small = min(X.shape) <= largest if mask is None else n_samples <= largest
-    n_threads = check_n_jobs(n_jobs) if type(X) is RowSums else 1
-    work = min(largest, *X.shape) ** 3 + X.shape[0] * min(X.shape) * Y.shape[1]
-    n_threads = worthwhile_threads(n_threads, work, _WORTH_A_THREAD)
+    n_threads = _worthwhile_threads(X, Y.shape[1], n_jobs)
     predictions = np.zeros(Y.shape)
     with single_threaded_blas():
         if small:
@@ -225,6 +216,31 @@ def cross_fit(
     return CrossFit(*winner, predictions, errors, folds)
 
 
+def _draw_folds(permutation: np.ndarray, order: np.ndarray, n_splits: int, groups: Groups) -> np.ndarray:
+    """The fold of each row, of rows in an order; rows of one group are in one fold."""
+    if groups is not None:
+        return group_folds(groups, n_splits, order[permutation])
+    folds = np.empty(len(order), dtype=np.intp)
+    folds[order] = permutation % min(n_splits, len(order))
+    return folds
+
+
+def _check_storage(X: RowSums, mask: np.ndarray | None) -> None:
+    """Raise for rows of Dask that cannot be fitted block by block; ``mask`` is that of partly known labels."""
+    largest = regression.LARGEST_GRAM
+    if mask is not None or X.shape[1] > min(largest, X.shape[0] // 2):
+        X.in_memory(
+            f"The ridge regression needs rows in memory for partly known labels, and for over {largest} or n/2 features"
+        )
+
+
+def _worthwhile_threads(X: RowSums, n_labels: int, n_jobs: int | None) -> int:
+    """The threads that the work is worth; 1 for rows of Dask, which has its own."""
+    n_threads = check_n_jobs(n_jobs) if type(X) is RowSums else 1
+    work = min(regression.LARGEST_GRAM, *X.shape) ** 3 + X.shape[0] * min(X.shape) * n_labels
+    return worthwhile_threads(n_threads, work, _WORTH_A_THREAD)
+
+
 def permutation_of(random_state: Any, n: int) -> np.ndarray:
     """A random order of n rows from a seed, a Generator, a RandomState or None."""
     try:
@@ -236,51 +252,107 @@ def permutation_of(random_state: Any, n: int) -> np.ndarray:
     return np.asarray(random_state.permutation(n))
 
 
+class _LabelVariation(NamedTuple):
+    """How much the known entries of labels vary.
+
+    Attributes
+    ----------
+    varies : ndarray of shape (n_labels,), bool
+    squares : ndarray of shape (n_labels,)
+        The sum of squares of the centred entries.
+    weights : ndarray of shape (n_varying_labels,)
+        How much the labels that vary weigh in an error.
+    """
+
+    varies: np.ndarray
+    squares: np.ndarray
+    weights: np.ndarray
+
+    @classmethod
+    def of(cls, Y: np.ndarray, known: np.ndarray | None) -> _LabelVariation:
+        counted = np.ones(Y.shape, dtype=bool) if known is None else known
+        varies = np.where(counted, Y, -np.inf).max(axis=0) > np.where(counted, Y, np.inf).min(axis=0)
+        squares = (centred_over_known(Y, counted) ** 2).sum(axis=0)
+        weights = np.minimum(1.0, squares[varies] / counted[:, varies].sum(axis=0) / _FULL_VARIANCE)
+        return cls(varies, squares, weights)
+
+
 def _search(
     rounds: Rounds, grid_b: tuple[float, ...], grid_c: tuple[float, ...], errors: np.ndarray, callback: Callback
 ) -> tuple[float, float]:
     """The best pair of strengths; fills ``errors``."""
-    X = rounds.shared.X
-    Y = rounds.Y
-    known = rounds.shared.known
-    counted = np.ones(Y.shape, dtype=bool) if known is None else known
-    varies = np.where(counted, Y, -np.inf).max(axis=0) > np.where(counted, Y, np.inf).min(axis=0)
-    if errors.size == 1 or not varies.any():
+    if errors.size == 1:
         return grid_b[0], grid_c[0]
-    variation = (centred_over_known(Y, counted) ** 2).sum(axis=0)
-    weights = np.minimum(1.0, variation[varies] / counted[:, varies].sum(axis=0) / _FULL_VARIANCE)
+    known = rounds.shared.known
+    variation = _LabelVariation.of(rounds.Y, known)
+    if not variation.varies.any():
+        return grid_b[0], grid_c[0]
+    race = _Race(rounds, grid_b, grid_c, errors, variation)
+    size = min(rounds.shared.X.shape)
     n_folds = len(rounds.folds)
-
-    def compare(pairs: np.ndarray, ends: tuple[int, ...], dtype: type, callback: Callback = None) -> None:
-        """Fill the errors of these pairs; at each of the ``ends`` but the last the worse half drops out, with inf."""
-        residuals = np.zeros((*errors.shape, Y.shape[1]))
-        for first, end in pairwise((0, *ends)):
-            if first:
-                behind = errors > np.sort(errors[pairs])[(np.count_nonzero(pairs) - 1) // 2]
-                errors[pairs & behind] = np.inf
-                pairs = pairs & ~behind
-            ridges = [np.flatnonzero(tried) for tried in pairs]
-
-            def missed(fold: Fold, i: int, c: list[np.ndarray] = ridges) -> Iterator[Answer]:
-                return fold.answers(grid_b[i], np.array(grid_c)[c[i]], dtype, compare=True)
-
-            tried = [i for i, each in enumerate(ridges) if len(each)]
-            for _, i, answers in rounds.run(missed, slice(first, end), tried, callback):
-                for labels, j, squares in answers:
-                    residuals[i, ridges[i][j][:, None], labels] += np.asarray(squares)  # Dask rows give a Dask array
-            errors[pairs] = np.average(residuals[pairs][:, varies] / variation[varies], axis=1, weights=weights)
-
     every = np.ones(errors.shape, dtype=bool)
-    ends = (1, 3, n_folds) if min(X.shape) >= _RACE_FROM and n_folds > 3 else (n_folds,)
-    if known is None and min(X.shape) >= _SINGLE_FROM and len(Y) <= _SINGLE_CONDITION * min(grid_c):
-        compare(every, ends, np.float32, callback)
+    ends = (1, 3, n_folds) if size >= _RACE_FROM and n_folds > 3 else (n_folds,)
+    if known is None and size >= _SINGLE_FROM and len(rounds.Y) <= _SINGLE_CONDITION * min(grid_c):
+        race.run(every, ends, np.float32, callback)
         near = errors <= errors.min() + _NEAR
         if np.count_nonzero(near) > 1:
-            compare(near, (n_folds,), np.float64)
+            race.run(near, (n_folds,), np.float64)
     else:
-        compare(every, ends, np.float64, callback)
+        race.run(every, ends, np.float64, callback)
     i, j = divmod(int(np.argmin(errors)), len(grid_c))
     return grid_b[i], grid_c[j]
+
+
+class _Race(NamedTuple):
+    """Pairs of strengths that are compared on folds.
+
+    Attributes
+    ----------
+    rounds : Rounds
+    grid_b, grid_c : tuple of float
+    errors : ndarray of shape (n_shrinkages, n_ridges)
+        Filled for the pairs of a run; inf for pairs that dropped out.
+    variation : _LabelVariation
+    """
+
+    rounds: Rounds
+    grid_b: tuple[float, ...]
+    grid_c: tuple[float, ...]
+    errors: np.ndarray
+    variation: _LabelVariation
+
+    def run(self, pairs: np.ndarray, ends: tuple[int, ...], dtype: type, callback: Callback = None) -> None:
+        """Fill the errors of these pairs; at each of the ``ends`` but the last the worse half drops out."""
+        varies = self.variation.varies
+        residuals = np.zeros((*self.errors.shape, len(varies)))
+        for first, end in pairwise((0, *ends)):
+            if first:
+                pairs = self._better_half(pairs)
+            self._add_residuals(residuals, pairs, slice(first, end), dtype, callback)
+            shares = residuals[pairs][:, varies] / self.variation.squares[varies]
+            self.errors[pairs] = np.average(shares, axis=1, weights=self.variation.weights)
+
+    def _better_half(self, pairs: np.ndarray) -> np.ndarray:
+        """Those of the pairs with the smaller errors; the others get inf."""
+        worse = self.errors > np.sort(self.errors[pairs])[(np.count_nonzero(pairs) - 1) // 2]
+        self.errors[pairs & worse] = np.inf
+        return pairs & ~worse
+
+    def _add_residuals(
+        self, residuals: np.ndarray, pairs: np.ndarray, folds: slice, dtype: type, callback: Callback
+    ) -> None:
+        """Add the squared errors of each pair and label on these folds."""
+        grid_b = self.grid_b
+        grid_c = np.array(self.grid_c)
+        ridges = [np.flatnonzero(is_tried) for is_tried in pairs]
+
+        def squared_errors(fold: Fold, i: int) -> Iterator[Answer]:
+            return fold.answers(grid_b[i], grid_c[ridges[i]], dtype, compare=True)
+
+        shrinkages = [i for i, numbers in enumerate(ridges) if len(numbers)]
+        for _, i, answers in self.rounds.run(squared_errors, folds, shrinkages, callback):
+            for labels, j, squares in answers:
+                residuals[i, ridges[i][j][:, None], labels] += np.asarray(squares)  # Dask rows give a Dask array
 
 
 def check_grid(values: Any, name: str) -> tuple[float, ...]:

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from sklearn.impute import SimpleImputer
 from table_files import read_table
 
 import nmlsdr
+from nmlsdr._cli import plan_text
 from nmlsdr._model.reading import open_model
 from nmlsdr.model_file import load_model
 from nmlsdr.tables._columns import typed_column
@@ -432,3 +434,19 @@ def test_review_and_report_accept_raw_tables(run, raw, tmp_path):
     assert_done(run("report", "train.csv", *TAIL, *ASK, "--folds", "2", "-o", "r.html"))
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert "ward=east" in page
+
+
+def test_many_columns_of_a_kind_are_one_line_of_the_plan():
+    kinds = {"number": "a", "category": "b", "words": "c", "text": "d"}
+    columns = [
+        SimpleNamespace(name=f"{letter}{i}", kind=kind, reason=f"{'missing in 2 rows' if i == 1 else f'as {letter}'}")
+        for kind, letter in kinds.items()
+        for i in range(2 if kind == "text" else 6)
+    ]
+    assert plan_text._groups(columns) == [
+        ("6 columns", "number", "a0, a1, a2, a3 and 2 more; 1 of them lack values"),
+        ("6 columns", "category", "b0, b1, b2, b3 and 2 more; 1 of them lack values"),
+        ("6 columns", "words", "c0, c1, c2, c3 and 2 more; 1 of them lack values; as c"),
+        ("d0", "text", "as d"),
+        ("d1", "text", "missing in 2 rows"),
+    ]

@@ -16,6 +16,8 @@ A file becomes columns, the roles and the plan say what each of them is, and the
     _encodings.py     which encoding a text file probably has
     _arrow.py         columns of pyarrow
     _columns.py       a table as it was read: named columns, each with its different texts
+    _objects.py       columns from Python's objects
+    _facts.py         what one column holds: its texts, numbers and missing values, with their counts
     _shapes.py        many texts at once
     _plain.py         tables of numbers alone
     _numbers.py       what a number is
@@ -46,7 +48,7 @@ A file becomes columns, the roles and the plan say what each of them is, and the
 """
 
 from ._arff import ArffFile  # noqa: F401
-from ._columns import hash_numbers, typed_column  # noqa: F401
+from ._columns import hash_numbers  # noqa: F401
 from ._comparison import Profile  # noqa: F401
 from ._deciding import Choices  # noqa: F401
 from ._encoder import TableEncoder, encoder_of  # noqa: F401
@@ -55,6 +57,7 @@ from ._formats import suffix_of  # noqa: F401
 from ._kinds import FEATURES, OTHERS, Column  # noqa: F401
 from ._label_cuts import FEW_ROWS  # noqa: F401
 from ._label_names import read_labels  # noqa: F401
+from ._objects import typed_column  # noqa: F401
 from ._plain import plain_contents  # noqa: F401
 from ._plan import HOW_LABELS, Plan  # noqa: F401
 from ._read import read_table

@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._checks.words import BLANKS
-from ._columns import Cells, Numbers, Texts, Vectors, coded_column, typed_column
+from ._columns import Cells, Numbers, Texts, Vectors
 from ._numbers import LONG, POINTS, keeps_digits
+from ._objects import coded_column, typed_column
 
 HEAD = 64  # cells that show whether a column is one of numbers
 LOOKED_AT = 4096  # texts that are compared with a pattern at once

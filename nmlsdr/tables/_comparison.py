@@ -24,8 +24,9 @@ from numpy.typing import NDArray
 from scipy.special import betainc
 
 from .._errors import shorten
-from ._columns import Cells, Numbers, tally
+from ._columns import Cells, Numbers
 from ._digest import digest_of, may_hold
+from ._facts import tally
 from ._lists import parts_of
 from ._text import words_of
 

@@ -4,6 +4,7 @@ import datetime
 import functools
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,16 +15,40 @@ from ._shapes import Coded, coded
 
 DATE = re.compile(r"(\d{1,4})([-./]) ?(\d{1,2})\2 ?(\d{1,4})[.日일]?(?:[T ]\d{1,2}[:h]\d{2}.*)?", re.ASCII)
 SERIAL = re.compile(r"\d{5}(\.\d+)?", re.ASCII)
-FIRST_SERIAL, LAST_SERIAL = 18264, 73050  # from 1950 to 2099
+SERIALS = range(18264, 73051)  # from 1950 to 2099
+DAYS = range(1, 32)
 TWO_DIGIT_YEARS = 1950  # the first year that is written with two digits
+OPEN_YEAR = (
+    "the year is read last, but nothing in the column decides; if the year stands first, write it with four digits"
+)
+OPEN_DAY = (
+    "the day is read first, but nothing in the column decides between day and month; "
+    "if the month stands first, write the dates as 2024-12-31"
+)
 _DATE_WORDS = str.maketrans("年月년월", "----")
 _CLOCK = re.compile(r"[T, ]+\d{1,2}[:h]\d{2}.*")
 _PART = re.compile(r"[^\W\d_]+|\d+|[^\s.,/°-]")
 _BESIDE = ("de", "del", "of", "st", "nd", "rd", "th", "er", "º")  # beside the day, the month and the year
 
 
+class DateParts(NamedTuple):
+    """The numbers of a date as they are written, and the mark between them."""
+
+    first: str
+    mark: str
+    middle: str
+    last: str
+
+
+class DateOrder(NamedTuple):
+    """What is written first in the dates of a column: the day, unless it is the month, or a year of two digits."""
+
+    month_first: bool = False
+    year_first: bool = False
+
+
 def match_date(text: str) -> re.Match[str] | None:
-    """Match a date, whose day, month and year are the groups 1, 3 and 4."""
+    """Match a date; the groups are its `DateParts`."""
     return DATE.fullmatch(text if text.isascii() else plain_text(text).translate(_DATE_WORDS))
 
 
@@ -92,11 +117,7 @@ def read_date(text: str, month_first: bool = False, year_first: bool = False) ->
     match = match_date(text)
     if match is None:
         return None
-    day, mark, month, year = match.groups()
-    if len(day) == 4 or (year_first and len(year) == 2):
-        day, year = year, day
-    elif month_first and mark != ".":
-        day, month = month, day
+    day, month, year = _day_month_year(DateParts(*match.groups()), DateOrder(month_first, year_first))
     if len(day) > 2 or len(year) not in (2, 4):
         return None
     century = 100 * ((TWO_DIGIT_YEARS - int(year) + 99) // 100) if len(year) == 2 else 0
@@ -105,6 +126,15 @@ def read_date(text: str, month_first: bool = False, year_first: bool = False) ->
     except ValueError:
         return None
     return date.year + (date.timetuple().tm_yday - 1) / 366, float(date.month)
+
+
+def _day_month_year(parts: DateParts, order: DateOrder) -> tuple[str, str, str]:
+    """Return the day, the month and the year of a date. A year of four digits, and a day before a point, are clear."""
+    if len(parts.first) == 4 or (order.year_first and len(parts.last) == 2):
+        return parts.last, parts.middle, parts.first
+    if order.month_first and parts.mark != ".":
+        return parts.middle, parts.first, parts.last
+    return parts.first, parts.middle, parts.last
 
 
 def serial_date(text: str) -> tuple[float, float] | None:
@@ -117,7 +147,7 @@ def serial_date(text: str) -> tuple[float, float] | None:
     >>> serial_date("45292"), serial_date("45292.75"), serial_date("99")
     ((2024.0, 1.0), (2024.0, 1.0), None)
     """
-    if not SERIAL.fullmatch(text) or not FIRST_SERIAL <= int(text[:5]) <= LAST_SERIAL:
+    if not SERIAL.fullmatch(text) or int(text[:5]) not in SERIALS:
         return None
     return read_date((datetime.date(1899, 12, 30) + datetime.timedelta(days=int(text[:5]))).isoformat())
 
@@ -144,23 +174,42 @@ def dates_of(texts: Sequence[str], shapes: Coded) -> Dates:
     return Dates(different, codes)
 
 
-def order_of(dates: Sequence[str]) -> tuple[tuple[bool, bool], str]:
-    """Whether the month stands first in dates, and whether a year of two digits does; and what is open.
+def order_of(dates: Sequence[str]) -> tuple[DateOrder, str]:
+    """Return the order of the dates of a column, and what remains open about it.
 
-    The month does if some date makes sense only so, and none if its day stands first. A year takes few values, and days
-    take many: where both ends have two digits, the end with at most half as many values as the other is the year.
+    The month stands first if some date makes sense only so, and none if its day stands first. A year takes few values,
+    and days take many: if both ends have two digits, the end with at most half as many values as the other is the year.
     """
-    parts = [m.groups() for date in dates if (m := match_date(date)) and m[2] != "." and len(m[1]) < 3]
-    late = [any(int(part[k]) > 12 for part in parts) for k in (0, 2)]
-    if parts and all(len(part[0]) == len(part[3]) == 2 for part in parts):
-        first, last = (len({part[k] for part in parts}) for k in (0, 3))
-        days_last = all(1 <= int(part[3]) <= 31 and int(part[2]) <= 12 for part in parts)
-        if days_last and 2 * first <= last:
-            return (False, True), ""
-        if days_last and 2 * last > first:
-            advice = "if the year stands first, write it with four digits"
-            return (late == [False, True], False), f"the year is read last, but nothing in the column decides; {advice}"
-    if any(late) or all(int(part[0]) == int(part[2]) for part in parts):
-        return (late == [False, True], False), ""
-    advice = "if the month stands first, write the dates as 2024-12-31"
-    return (False, False), f"the day is read first, but nothing in the column decides between day and month; {advice}"
+    matches = filter(None, map(match_date, dates))
+    parts = [part for part in (DateParts(*match.groups()) for match in matches) if not _is_clear(part)]
+    order = DateOrder(month_first=_month_is_first(parts))
+    if _year_may_be_first(parts):
+        n_first = len({part.first for part in parts})
+        n_last = len({part.last for part in parts})
+        if 2 * n_first <= n_last:
+            return DateOrder(year_first=True), ""
+        if 2 * n_last > n_first:
+            return order, OPEN_YEAR
+    return order, "" if _day_is_known(parts) else OPEN_DAY
+
+
+def _is_clear(parts: DateParts) -> bool:
+    """Whether the order of a date does not depend on its column: a day before a point, or a year of four digits."""
+    return parts.mark == "." or len(parts.first) > 2
+
+
+def _month_is_first(dates: Sequence[DateParts]) -> bool:
+    """Whether some date has a day in the middle, and none has one at the beginning."""
+    return any(int(parts.middle) > 12 for parts in dates) and not any(int(parts.first) > 12 for parts in dates)
+
+
+def _day_is_known(dates: Sequence[DateParts]) -> bool:
+    """Whether some date tells the day from the month, or it does not matter which is which."""
+    numbers = [(int(parts.first), int(parts.middle)) for parts in dates]
+    return any(max(pair) > 12 for pair in numbers) or all(first == middle for first, middle in numbers)
+
+
+def _year_may_be_first(dates: Sequence[DateParts]) -> bool:
+    """Whether the first number of all dates may be a year of two digits, and the last one a day."""
+    are_short = all(len(parts.first) == len(parts.last) == 2 for parts in dates)
+    return bool(dates) and are_short and all(int(p.last) in DAYS and int(p.middle) <= 12 for p in dates)

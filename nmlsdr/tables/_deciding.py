@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from .._checks.words import MISSING, fold, names_rows, trim, yes_no
 from .._errors import InputError, plural, shorten
-from ._columns import Cells, Facts, Numbers, Vectors, by_count, counted, row_numbers, tally
+from ._columns import Cells, Numbers, Vectors, row_numbers
 from ._dates import serial_date
+from ._facts import Facts, by_count, counted, tally
 from ._kinds import Column
 from ._lists import find_items, find_keys
 from ._numbers import MARK_NAMES, Notation, is_number, usual_decimal

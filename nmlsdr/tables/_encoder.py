@@ -18,9 +18,10 @@ from .._checks.labels import check_labels
 from .._checks.words import check_answers
 from .._errors import InputError, plural, some_of
 from .._refit import new_fit
-from ._columns import Cells, Numbers, Vectors, typed_column
+from ._columns import Cells, Numbers, Vectors
 from ._deciding import Choices, ColumnOptions, Deciding
 from ._numbers import keeps_digits
+from ._objects import typed_column
 from ._plan import Plan
 from ._problems import Problem, problems_in_words
 from ._scaling import scaler_of

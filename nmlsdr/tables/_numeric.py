@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._column_units import MOST_UNITS, NO_UNITS, SHARE, Units, find_units, read_quantities
-from ._columns import Facts, Numbers, counted, tally
+from ._columns import Numbers
 from ._dates import find_months, order_of, with_words
+from ._facts import Facts, counted, tally
 from ._kinds import Column
 from ._numbers import NOTATIONS, Notation, find_notation, number_reader
 from ._quantities import Parts, word_before

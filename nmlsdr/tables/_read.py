@@ -11,8 +11,9 @@ from sklearn.utils import Bunch
 
 from .._errors import plural, shorten, some_of
 from . import _label_lists, _labels
-from ._columns import Cells, Table, Texts, tally
+from ._columns import Cells, Table, Texts
 from ._deciding import Choices, Deciding
+from ._facts import tally
 from ._files import DataFileError, Form, Path_, library_errors, named, place
 from ._formats import WITHOUT_NAMES, open_table, reader_of
 from ._label_cuts import frequent_labels, merge_labels

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from ._columns import Facts, Numbers
+from ._columns import Numbers
+from ._facts import Facts
 
 CODE = re.compile(r"-?9{2,6}")  # which people write for a missing value
 LEAST = 3  # cells with such a number

@@ -80,6 +80,7 @@ TESTS = {
     "tables/_lists": "tables/test_lists_in_cells.py",
     "tables/_numbers": "tables/test_numbers.py",
     "tables/_plan": "tables/test_plan.py tables/test_tomorrow.py tables/test_comparison.py tables/test_table_texts.py tables/test_deciding_bounds.py tables/test_table_encoder.py doors/test_model_file_preparing.py",
+    "tables/_objects": "tables/test_columns.py tables/test_vectors.py tables/test_readers_excel.py",
     "tables/_problems": "tables/test_problems.py tables/test_table_texts.py tables/test_tomorrow.py tables/test_plan.py tables/test_notations.py",
     "tables/_sentinels": "tables/test_plain_texts.py",
     "tables/_shapes": "tables/test_shapes.py",

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from table_files import read_table
 
 from nmlsdr.tables import DataFileError, TableEncoder, _csv, _files
-from nmlsdr.tables._columns import Numbers, Texts, row_numbers, typed_column
+from nmlsdr.tables._columns import Numbers, Texts, row_numbers
 from nmlsdr.tables._deciding import Choices, Deciding
+from nmlsdr.tables._objects import typed_column
 
 pandas = pytest.importorskip("pandas")
 

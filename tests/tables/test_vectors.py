@@ -9,8 +9,9 @@ from table_files import read_table, refused
 
 from nmlsdr import InputError
 from nmlsdr.tables import TableEncoder, TableScaler
-from nmlsdr.tables._columns import Vectors, typed_column
+from nmlsdr.tables._columns import Vectors
 from nmlsdr.tables._deciding import Choices
+from nmlsdr.tables._objects import typed_column
 from nmlsdr.tables._plan import Plan
 
 pandas = pytest.importorskip("pandas")

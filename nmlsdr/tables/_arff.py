@@ -7,11 +7,12 @@ import dataclasses
 import functools
 import re
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from .._checks.words import BLANKS, LABELS, fold, label_words
 from .._errors import shorten
@@ -26,6 +27,7 @@ WAITING_CELLS = 1 << 16  # of dense rows that are turned into columns at once
 MAX_VALUES = 4
 NUMBERS = ("numeric", "real", "integer")
 TEXTS = ("string", "date", "relational")
+NOT_DECLARED = "{!r} is not among the declared values; add it there"
 
 QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
 ATTRIBUTE = re.compile(rf"({QUOTED}|[^\s{{'\"][^\s{{]*)\s*(.*)", re.DOTALL)
@@ -45,6 +47,10 @@ class Attribute:
     line: int
     kind: str
     values: list[str]
+
+    @property
+    def is_nominal(self) -> bool:
+        return self.kind == "nominal"
 
     @functools.cached_property
     def codes(self) -> Mapping[str, float] | None:
@@ -76,23 +82,26 @@ class ArffFile:
         self.lines = lines
         self.is_raw = column_names is not None
         self.n_rows = n_rows
-        self.attributes = _read_header(lines, form.max_features)
-        self.names = [attribute.name for attribute in self.attributes]
+        self.attributes = {attribute.name: attribute for attribute in _read_header(lines, form.max_features)}
+        self.names = [*self.attributes]
 
     def read(self, split: Split) -> Table:
         """Return the columns that have a role; sparse features are one array."""
-        place = {name: j for j, name in enumerate(self.names)}
         rows = islice(_statements(self.lines), self.n_rows)
         first = list(islice(rows, 1))
         is_sparse = bool(first) and first[0].startswith("{")
-        plain = [*split.labels, *(split.features if is_sparse or not self.is_raw else ())]
-        for item in [self.attributes[place[name]] for name in plain]:
-            if item.kind in TEXTS or (item.kind == "nominal" and item.codes is None):
-                self.lines.number = item.line
-                example = repr(shorten(item.values[0], 30)) if item.values else f"type {item.kind}"
-                raise self.lines.error(f"it holds text ({example}); use --drop, or write numbers", item.name)
+        self._refuse_texts([*split.labels, *(split.features if is_sparse or not self.is_raw else ())])
         cells = self._cells(chain(first, rows), is_sparse)
-        return (self._read_sparse if is_sparse else self._read_dense)(cells, split, place)
+        return self._read_sparse(cells, split) if is_sparse else self._read_dense(cells, split)
+
+    def _refuse_texts(self, names: Iterable[str]) -> None:
+        """Raise if one of these columns is declared as text, or with values that are no numbers or labels."""
+        for name in names:
+            attribute = self.attributes[name]
+            if attribute.kind in TEXTS or (attribute.is_nominal and attribute.codes is None):
+                self.lines.number = attribute.line
+                example = repr(shorten(attribute.values[0], 30)) if attribute.values else f"type {attribute.kind}"
+                raise self.lines.error(f"it holds text ({example}); use --drop, or write numbers", name)
 
     def _cells(self, rows: Iterable[str], is_sparse: bool) -> Iterator[Any]:
         """Yield the cells of each row."""
@@ -102,87 +111,131 @@ class ArffFile:
                 raise self.lines.error("dense and sparse rows are mixed; write all rows in one form")
             yield cells_of(self.lines, text, len(self.names))
 
-    def _read_dense(self, rows: Iterator[list[str | None]], split: Split, place: Mapping[str, int]) -> Table:
+    def _read_dense(self, rows: Iterator[list[str | None]], split: Split) -> Table:
         blocks: dict[str, list[Cells]] = {name: [] for name in split.column_names}
         ends = array("q")
         numbered = ((row, self.lines.number) for row in rows)
         while block := list(islice(numbered, max(1, WAITING_CELLS // len(self.names)))):
-            turned = list(zip(*(row for row, _ in block), strict=True))
+            columns = dict(zip(self.names, zip(*(row for row, _ in block), strict=True), strict=True))
             ends.extend(number for _, number in block)
-            for name, parts in blocks.items():
-                cells = ["" if cell is None else cell for cell in turned[place[name]]]
-                values = float_values(cells) if self.attributes[place[name]].kind in NUMBERS else None
-                parts.append(Texts(*coded(cells)) if values is None else Numbers(values))
+            for name, column_blocks in blocks.items():
+                column_blocks.append(_dense_block(self.attributes[name], columns[name]))
         table = self._table(ends)
-        for name, parts in blocks.items():
-            item = self.attributes[place[name]]
-            numbers = [part.values for part in parts if isinstance(part, Numbers)]
-            if numbers and len(numbers) == len(parts):
-                table.columns[name] = Numbers(np.concatenate(numbers))
-            else:
-                column = joined([part.texts for part in parts])
-                is_nominal = item.kind == "nominal"
-                table.columns[name] = self._declared(item, column, table) if is_nominal else with_numbers(column)
+        for name, column_blocks in blocks.items():
+            table.columns[name] = self._dense_column(self.attributes[name], column_blocks, table)
         return table
+
+    def _dense_column(self, attribute: Attribute, blocks: Sequence[Cells], table: Table) -> Cells:
+        """Return a column of dense rows: numbers if all its blocks are, else texts."""
+        numbers = [block.values for block in blocks if isinstance(block, Numbers)]
+        if numbers and len(numbers) == len(blocks):
+            return Numbers(np.concatenate(numbers))
+        texts = joined([block.texts for block in blocks])
+        return self._declared(attribute, texts, table) if attribute.is_nominal else with_numbers(texts)
 
     def _table(self, ends: Any) -> Table:
         return Table(len(ends), {}, np.array(ends, np.int64), encoding=self.lines.encoding, notes=self.lines.notes)
 
-    def _declared(self, item: Attribute, cells: Texts, table: Table) -> Cells:
+    def _declared(self, attribute: Attribute, cells: Texts, table: Table) -> Cells:
         """Return a nominal column with the numbers of its values; raise if a cell is not among them."""
         for code, text in enumerate(cells.different):
-            if text and text not in item.values:
+            if text and text not in attribute.values:
                 self.lines.number = int(table.lines[np.argmax(cells.codes == code)])
-                raise self.lines.error(f"{shorten(text)!r} is not among the declared values; add it there", item.name)
-        return dataclasses.replace(cells, numbers=item.codes)
+                raise self.lines.error(NOT_DECLARED.format(shorten(text)), attribute.name)
+        return dataclasses.replace(cells, numbers=attribute.codes)
 
-    def _read_sparse(self, rows: Iterator[Mapping[int, str | None]], split: Split, place: Mapping[str, int]) -> Table:
+    def _read_sparse(self, rows: Iterator[Mapping[int, str | None]], split: Split) -> Table:
+        places = {name: place for place, name in enumerate(self.names)}
+        feature_places = [*map(places.__getitem__, split.features)]
+        features = _SparseFeatures(feature_places, self._omitted_numbers(feature_places))
+        other_places = [place for place in map(places.__getitem__, split.column_names) if place not in features.columns]
+        texts: dict[int, dict[int, str]] = {place: {} for place in other_places}
         value = functools.cache(self._value)
-        features = {place[name]: k for k, name in enumerate(split.features)}
-        nominal = {j: item.values[0] for j, item in enumerate(self.attributes) if item.kind == "nominal"}
-        omitted = {j: value(j, text) for j, text in nominal.items() if j in features}
-        omitted = {j: number for j, number in omitted.items() if number != 0}
-        indices = array("q")
-        data = array("d")
-        indptr = array("q", [0])
         ends = array("q")
-        texts: dict[int, dict[int, str]] = {
-            j: {} for j in map(place.__getitem__, split.column_names) if j not in features
-        }
         for row in rows:
-            cells_of_row = {**omitted, **{j: value(j, row[j]) for j in row if j in features}}
-            for j in sorted(cells_of_row):
-                if cells_of_row[j] != 0:
-                    indices.append(features[j])
-                    data.append(cells_of_row[j])
-            indptr.append(len(indices))
-            for j in row.keys() & texts.keys():
-                texts[j][len(ends)] = row[j] or ""
+            features.append({place: value(place, row[place]) for place in row if place in features.columns})
+            for place in row.keys() & texts.keys():
+                texts[place][len(ends)] = row[place] or ""
             ends.append(self.lines.number)
-            if len(indices) > self.lines.allowed // 8:
-                raise self.lines.error("values omitted from sparse rows are not 0 and fill the memory; declare 0 first")
-            if 2 * len(ends) * len(split.labels) > self.lines.allowed:  # more than a file of "0," may write out
-                raise self.lines.too_large("leaves out labels that would fill")
+            self._check_memory(len(features.indices), len(ends) * len(split.labels))
         table = self._table(ends)
-        table.sparse = csr(data, indices, indptr, (len(ends), len(features)))
-        for j, known in texts.items():
-            codes = np.zeros(len(ends), np.int32)
-            codes[list(known)] = np.arange(1, len(known) + 1)
-            cells = Texts.of([nominal.get(j, "0" if self.names[j] in split.labels else ""), *known.values()], codes)
-            item = self.attributes[j]
-            table.columns[item.name] = self._declared(item, cells, table) if item.kind == "nominal" else cells
+        table.sparse = features.array
+        for place, cells in texts.items():
+            name = self.names[place]
+            omitted = "0" if name in split.labels else ""
+            table.columns[name] = self._sparse_column(self.attributes[name], cells, omitted, table)
         return table
 
-    def _value(self, j: int, cell: str | None) -> float:
+    def _check_memory(self, n_values: int, n_labels: int) -> None:
+        """Raise if sparse rows are short in the file and large in memory."""
+        if n_values > self.lines.allowed // 8:
+            raise self.lines.error("values omitted from sparse rows are not 0 and fill the memory; declare 0 first")
+        if 2 * n_labels > self.lines.allowed:  # more than a file of "0," may write out
+            raise self.lines.too_large("leaves out labels that would fill")
+
+    def _omitted_numbers(self, places: Sequence[int]) -> dict[int, float]:
+        """Return what stands for a nominal column that a sparse row omits: the first declared value, if it is not 0."""
+        attributes = {place: self.attributes[self.names[place]] for place in places}
+        first = {place: self._value(place, item.values[0]) for place, item in attributes.items() if item.is_nominal}
+        return {place: number for place, number in first.items() if number != 0}
+
+    def _sparse_column(self, attribute: Attribute, texts: Mapping[int, str], omitted: str, table: Table) -> Cells:
+        """Return a column of sparse rows by the texts of the rows that have one; the others have the text `omitted`."""
+        codes = np.zeros(table.n_rows, np.int32)
+        codes[list(texts)] = np.arange(1, len(texts) + 1)
+        if not attribute.is_nominal:
+            return Texts.of([omitted, *texts.values()], codes)
+        return self._declared(attribute, Texts.of([attribute.values[0], *texts.values()], codes), table)
+
+    def _value(self, place: int, cell: str | None) -> float:
         """Return the number in a cell of a sparse row."""
-        item = self.attributes[j]
-        if item.kind == "nominal" and item.codes is not None and cell is not None:
-            if cell in item.codes:
-                return item.codes[cell]
-            raise self.lines.error(f"{shorten(cell)!r} is not among the declared values; add it there", item.name)
+        attribute = self.attributes[self.names[place]]
+        if attribute.is_nominal and attribute.codes is not None and cell is not None:
+            if cell in attribute.codes:
+                return attribute.codes[cell]
+            raise self.lines.error(NOT_DECLARED.format(shorten(cell)), attribute.name)
         if (problem := number_problem(cell)) is not None:
-            raise self.lines.error(problem, item.name)
+            raise self.lines.error(problem, attribute.name)
         return float(cell or "")
+
+
+class _SparseFeatures:
+    """The features of sparse rows, row by row.
+
+    Attributes
+    ----------
+    columns : dict of int to int
+        The column of the array by the place of the attribute.
+    omitted : dict of int to float
+        The values of attributes that a row omits, if they are not 0, by the place of the attribute.
+    """
+
+    def __init__(self, places: Iterable[int], omitted: Mapping[int, float]) -> None:
+        self.columns = {place: column for column, place in enumerate(places)}
+        self.omitted = omitted
+        self.indices = array("q")
+        self.data = array("d")
+        self.indptr = array("q", [0])
+
+    def append(self, numbers: Mapping[int, float]) -> None:
+        """Add a row by the numbers that it has, each by the place of its attribute."""
+        row = {**self.omitted, **numbers}
+        for place in sorted(row):
+            if row[place] != 0:
+                self.indices.append(self.columns[place])
+                self.data.append(row[place])
+        self.indptr.append(len(self.indices))
+
+    @property
+    def array(self) -> csr_array:
+        return csr(self.data, self.indices, self.indptr, (len(self.indptr) - 1, len(self.columns)))
+
+
+def _dense_block(attribute: Attribute, cells: Sequence[str | None]) -> Cells:
+    """Return some cells of a column: numbers if the column is declared as such and they are, else texts."""
+    texts = ["" if cell is None else cell for cell in cells]
+    values = float_values(texts) if attribute.kind in NUMBERS else None
+    return Texts(*coded(texts)) if values is None else Numbers(values)
 
 
 def _statements(lines: Lines) -> Iterator[str]:

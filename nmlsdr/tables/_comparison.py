@@ -15,8 +15,8 @@ are two kinds of limits:
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from scipy.special import betainc
 
 from .._errors import shorten
-from ._columns import Cells, Numbers
+from ._columns import Cells, Numbers, Texts
 from ._digest import digest_of, may_hold
 from ._facts import tally
 from ._lists import parts_of
@@ -86,32 +86,38 @@ def profile_of(column: Any, cells: Cells, values: NDArray[np.float64], how: How)
     """Return the profile of a column by its `Column` of the plan, its cells, and its numbers, NaN where missing."""
     is_known = ~np.isnan(values)
     known = values[is_known]
-    n_known = int(is_known.sum())
     if column.kind in WORDED:
-        parts_and_counts = [*_parts(column, cells, how)]
-        n_known = sum(count for parts, count in parts_and_counts if parts is not None)
-        counts = tally((part, count) for parts, count in parts_and_counts for part in parts or ())
+        counts, n_known = _part_counts(column, cells, how)
     else:
-        counts = _forms(column, cells, is_known, known)
+        counts = _form_counts(column, cells, is_known, known)
+        n_known = len(known)
     missing = (len(cells) - n_known) / max(1, len(cells))
     least = max(1, COMMON * n_known * (column.kind == "words" or column.has_other))
     shares = {form: count / n_known for form, count in sorted(counts.items()) if count >= least}
+    profile = Profile(len(cells), missing, shares=shares)
     if column.kind == "category" and column.has_other:
         rare = {level: count for level, count in counts.items() if level not in column.levels}
-        n_once = sum(count == 1 for count in rare.values())
-        return Profile(len(cells), missing, shares=shares, rare=digest_of(rare), n_once=n_once)
-    if not n_known or column.kind in ("yes/no", *WORDED):
-        return Profile(len(cells), missing, shares=shares)
-    half = n_known // 2
-    drift = shift(_quantiles(known[:half]), known[half:]) if half else 0.0
-    # Without what chance gives: few rows drift little.
-    drift = float(np.sign(drift) * max(0.0, abs(drift) - NOISE / np.sqrt(max(1, half))))
-    return Profile(len(cells), missing, _quantiles(known), drift, shares)
+        return replace(profile, rare=digest_of(rare), n_once=sum(count == 1 for count in rare.values()))
+    if n_known and column.kind not in ("yes/no", *WORDED):
+        return replace(profile, quantiles=_quantiles(known), drift=_drift(known))
+    return profile
+
+
+def _part_counts(column: Any, cells: Cells, how: How) -> tuple[Counter[str], int]:
+    """Return in how many cells each level, item or word occurs, and how many cells have a value."""
+    counts = Counter[str]()
+    n_known = 0
+    for parts, count in _parts(column, cells, how):
+        if parts is not None:
+            counts.update(dict.fromkeys(parts, count))
+            n_known += count
+    return counts, n_known
 
 
 def _parts(column: Any, cells: Cells, how: How) -> Iterator[tuple[dict[str, str] | None, int]]:
     """Yield the levels, items or words of each different cell, None where it is missing, and in how many rows it is."""
-    texts, (missing, keep_case) = cells.texts.trimmed, how
+    texts = cells.texts.trimmed
+    missing, keep_case = how
     for text, word, count in zip(texts.different, texts.folded, texts.counts.tolist(), strict=True):
         if column.kind == "words":
             parts = {part: part for part in words_of(text, column.are_names)}
@@ -120,27 +126,40 @@ def _parts(column: Any, cells: Cells, how: How) -> Iterator[tuple[dict[str, str]
         yield None if word in missing and not parts.keys() & column.levels.keys() else parts, count
 
 
-def _forms(column: Any, cells: Cells, is_known: NDArray[np.bool_], values: NDArray[np.float64]) -> Counter[str]:
+def _form_counts(column: Any, cells: Cells, is_known: NDArray[np.bool_], values: NDArray[np.float64]) -> Counter[str]:
     """Return how many of the cells with a value have each form, or mean yes."""
     if column.kind == "yes/no":
         return Counter({"yes": int(values.sum())})
-    form_counts = [("decimals", int((values % 1 != 0).sum())), ("0", int((values == 0).sum()))]
     if column.kind == "date":
-        dates = cells.texts.trimmed.dates_with(column.levels)
-        codes = cells.texts.trimmed.codes[is_known]
-        order_codes = dates.codes[codes]
-        n_cells = np.bincount(order_codes[order_codes >= 0], minlength=len(dates.different)).tolist()
-        orders = (re.sub(r"\d+", lambda n: "YYYY" if len(n[0]) == 4 else "00", date) for date in dates.different)
-        form_counts = [(f"dates as {order.replace('-', '/')}", n) for order, n in zip(orders, n_cells, strict=True)]
-        form_counts.append(("dates as serial numbers of Excel", int((order_codes < 0).sum())))
-    elif column.kind == "number" and (column.factors or not isinstance(cells, Numbers)):
-        forms = cells.texts.trimmed.forms
-        codes = cells.texts.trimmed.codes[is_known]
-        n_cells = np.bincount(forms.codes[codes], minlength=len(forms.parts)).tolist()
-        numbers = [(number, n) for number, n in zip(forms.parts, n_cells, strict=True) if number is not None]
-        form_counts += [(f"the sign {number.sign!r}", n) for number, n in numbers if number.sign]
-        form_counts += [(repr(number.unit) if number.unit else "no unit", n) for number, n in numbers if column.factors]
-    return tally(form_counts)
+        return _date_forms(cells.texts.trimmed, is_known, column.levels)
+    counts = Counter({"decimals": int((values % 1 != 0).sum()), "0": int((values == 0).sum())})
+    if column.kind == "number" and (column.factors or not isinstance(cells, Numbers)):
+        counts.update(_number_forms(cells.texts.trimmed, is_known, bool(column.factors)))
+    return counts
+
+
+def _date_forms(texts: Texts, is_known: NDArray[np.bool_], months: Mapping[str, str]) -> Counter[str]:
+    """Return how many cells have a date of each form, such as 00/00/YYYY."""
+    dates = texts.dates_with(months)
+    codes = dates.codes[texts.codes[is_known]]
+    n_cells = np.bincount(codes[codes >= 0], minlength=len(dates.different)).tolist()
+    forms = (re.sub(r"\d+", lambda n: "YYYY" if len(n[0]) == 4 else "00", date) for date in dates.different)
+    counts = tally((f"dates as {form.replace('-', '/')}", n) for form, n in zip(forms, n_cells, strict=True))
+    counts["dates as serial numbers of Excel"] = int((codes < 0).sum())
+    return counts
+
+
+def _number_forms(texts: Texts, is_known: NDArray[np.bool_], have_units: bool) -> Counter[str]:
+    """Return how many cells have a number with each sign, and if numbers have units, with each unit."""
+    forms = texts.forms
+    n_cells = np.bincount(forms.codes[texts.codes[is_known]], minlength=len(forms.parts)).tolist()
+    counts = Counter[str]()
+    for number, n in zip(forms.parts, n_cells, strict=True):
+        if number is not None and number.sign:
+            counts[f"the sign {number.sign!r}"] += n
+        if number is not None and have_units:
+            counts[repr(number.unit) if number.unit else "no unit"] += n
+    return counts
 
 
 def _quantiles(values: NDArray[np.float64]) -> tuple[float, ...]:
@@ -157,54 +176,201 @@ def shift(quantiles: Sequence[float], values: NDArray[np.float64]) -> float:
     (0.0, 0.5, -0.95)
     """
     ordered = np.sort(values)
-    below, up_to = (np.searchsorted(ordered, quantiles, side) / len(ordered) for side in ("left", "right"))
+    below = np.searchsorted(ordered, quantiles, "left") / len(ordered)
+    up_to = np.searchsorted(ordered, quantiles, "right") / len(ordered)
     up = float((LEVELS - up_to).max())
     down = float((below - LEVELS).max())
     return up if up >= down else -down
 
 
+def _drift(values: NDArray[np.float64]) -> float:
+    """Return the shift from the first half of some values to the second one, without what chance gives."""
+    half = len(values) // 2
+    drift = shift(_quantiles(values[:half]), values[half:]) if half else 0.0
+    return float(np.sign(drift) * max(0.0, abs(drift) - NOISE / np.sqrt(max(1, half))))
+
+
 def differences(
-    column: Any, was: Profile, cells: Cells, values: NDArray[np.float64], how: How, rare: float
+    column: Any, fit_profile: Profile, cells: Cells, values: NDArray[np.float64], how: How, rare: float
 ) -> tuple[list[str], bool, str]:
     """Return what differs in a column, with both figures, whether its numbers lie elsewhere, and what all rows have.
 
     The parameters are those of `profile_of`, the profile at the fit, and the probability that chance explains.
     """
-    facts = list[str]()
-    new = profile_of(column, cells, values, how)
-    values = values[~np.isnan(values)]
-    is_closed = column.kind in ("yes/no", "category") and was.missing == 0 < new.missing
-    if is_closed or _is_more(was.missing, new.missing, was.n_rows, new.n_rows, rare):
-        facts.append(f"{_percent(new.missing)} of the rows have no known value, {_percent(was.missing)} at the fit")
-    limit = SHIFT + NOISE / max(1.0, new.n_known) ** 0.5
-    is_elsewhere = False
-    if was.quantiles and new.quantiles:
-        is_elsewhere = abs(shift(was.quantiles, values)) > limit + 2 * abs(was.drift)
-        median = f"the median is {new.quantiles[3]:.4g}, {was.quantiles[3]:.4g} at the fit"
-        facts += [median] if is_elsewhere else _far_values(column, was, values, rare)
-    level = next(iter(new.shares), "")
-    if column.kind == "category" and new.shares.get(level) == 1 and limit < 1 - was.shares.get(level, 1):
-        return facts, is_elsewhere, f"all rows have {column.levels[level]!r}, {_percent(was.shares[level])} at the fit"
-    facts += _shifted_shares(column, was, new, limit, rare)
-    new_units = tuple(form for form in new.shares.keys() - was.shares.keys() if form.startswith(("'", '"')))
-    if column.factors and any(fact.startswith(new_units) for fact in facts):
-        facts.append("units are converted to those of the fit")
-    if was.rare:
-        facts += _unseen_rare(column, was, new, cells, how, rare)
-    elif column.kind in WORDED and not column.has_other:
-        facts += _unseen(column, was, new, cells, how, rare)
-    return facts, is_elsewhere, ""
+    new_profile = profile_of(column, cells, values, how)
+    comparison = _Comparison(column, fit_profile, new_profile, cells, how, rare)
+    known = values[~np.isnan(values)]
+    is_shifted = comparison.is_shifted(known)
+    facts = [*comparison.missing_values(), *comparison.numbers(known, is_shifted)]
+    if only_level := comparison.only_level():
+        return facts, is_shifted, only_level
+    facts += comparison.shares()
+    facts += comparison.converted_units(facts)
+    facts += comparison.new_parts()
+    return facts, is_shifted, ""
 
 
-def _shifted_shares(column: Any, was: Profile, new: Profile, limit: float, rare: float) -> Iterator[str]:
-    """Say which levels, items, words or forms are much more or less frequent than at the fit."""
-    for form in sorted(was.shares.keys() | (new.shares.keys() if was.quantiles else ())):
-        before = was.shares.get(form, 0.0)
-        after = new.shares.get(form, 0.0)
-        is_new = bool(was.quantiles) and _is_more(before, after, was.n_known, new.n_known, rare)
-        if is_new or abs(after - before) > limit:
-            shown = repr(shorten(column.levels.get(form, form), 30)) if column.kind in WORDED else form
-            yield f"{shown} in {_percent(after)} of the cells, {_percent(before)} at the fit"
+@dataclass(frozen=True)
+class _Comparison:
+    """A column of a new table beside its profile at the fit; its methods yield what differs, in words.
+
+    Attributes
+    ----------
+    column : Column
+    old, new : Profile
+        The profiles at the fit and of the new table.
+    cells : Numbers, Texts or Vectors
+        Those of the new table.
+    how : How
+    rare : float
+        Accepted probability that chance alone gives a line.
+    """
+
+    column: Any
+    old: Profile
+    new: Profile
+    cells: Cells
+    how: How
+    rare: float
+
+    @property
+    def limit(self) -> float:
+        """The share of the rows that must differ where chance is not asked."""
+        return SHIFT + NOISE / max(1.0, self.new.n_known) ** 0.5
+
+    def is_more(self, before: float, after: float, rare: float | None = None) -> bool:
+        """Whether a share of the cells with a value is much larger than at the fit, and not by chance."""
+        return _is_more(before, after, self.old.n_known, self.new.n_known, self.rare if rare is None else rare)
+
+    def missing_values(self) -> Iterator[str]:
+        """Say how many rows have no known value, if they are many more than at the fit."""
+        before = self.old.missing
+        after = self.new.missing
+        is_closed = self.column.kind in ("yes/no", "category") and before == 0 < after
+        if is_closed or _is_more(before, after, self.old.n_rows, self.new.n_rows, self.rare):
+            yield f"{_percent(after)} of the rows have no known value, {_percent(before)} at the fit"
+
+    def is_shifted(self, values: NDArray[np.float64]) -> bool:
+        """Whether the numbers lie elsewhere than at the fit."""
+        if not self.old.quantiles or not self.new.quantiles:
+            return False
+        return abs(shift(self.old.quantiles, values)) > self.limit + 2 * abs(self.old.drift)
+
+    def numbers(self, values: NDArray[np.float64], is_shifted: bool) -> Iterator[str]:
+        """Say where shifted numbers lie; else which of them lie far beyond those of the fit."""
+        if is_shifted:
+            yield f"the median is {self.new.quantiles[3]:.4g}, {self.old.quantiles[3]:.4g} at the fit"
+        elif self.old.quantiles and self.new.quantiles:
+            yield from self._far_values(values)
+
+    def _far_values(self, values: NDArray[np.float64]) -> Iterator[str]:
+        """Say which values lie further beyond an end than the ends lie apart, if chance does not explain them."""
+        minimum = self.old.quantiles[0]
+        maximum = self.old.quantiles[-1]
+        is_date = self.column.kind == "date"
+        # So many rows later, a column that rises has gone on, and so have dates in any order of the rows.
+        onward = (maximum - minimum) * (ONWARD + len(values) / max(1.0, self.old.n_known))
+        lower = 2 * minimum - maximum + onward * min(self.old.drift, 0.0)
+        upper = 2 * maximum - minimum + onward * max(self.old.drift, float(is_date))
+        far, counts = np.unique(values[(values < lower) | (values > upper)], return_counts=True)
+        share = counts.sum() / len(values)
+        largest = counts.max(initial=0)
+        is_code = largest >= FEW and 2 * largest > counts.sum()
+        if is_code or _is_more(0.0, share, self.old.n_known, len(values), self.rare):
+            show: Any = int if is_date else "{:.6g}".format
+            example = f"{'values such as ' * (len(far) > 1)}{show(far[counts.argmax()])}"
+            yield f"{example} in {_percent(share)} of the cells; the fit had {show(minimum)} to {show(maximum)}"
+
+    def only_level(self) -> str:
+        """Say which level all rows have, if far fewer had it at the fit; else nothing."""
+        level = next(iter(self.new.shares), "")
+        if self.column.kind != "category" or self.new.shares.get(level) != 1:
+            return ""
+        share = self.old.shares.get(level, 1)
+        is_new = self.limit < 1 - share
+        return f"all rows have {self.column.levels[level]!r}, {_percent(share)} at the fit" if is_new else ""
+
+    def shares(self) -> Iterator[str]:
+        """Say which levels, items, words or forms are much more or less frequent than at the fit."""
+        for form in sorted(self.old.shares.keys() | (self.new.shares.keys() if self.old.quantiles else ())):
+            before = self.old.shares.get(form, 0.0)
+            after = self.new.shares.get(form, 0.0)
+            is_new = bool(self.old.quantiles) and self.is_more(before, after)
+            if is_new or abs(after - before) > self.limit:
+                name = form
+                if self.column.kind in WORDED:
+                    name = repr(shorten(self.column.levels.get(form, form), 30))
+                yield f"{name} in {_percent(after)} of the cells, {_percent(before)} at the fit"
+
+    def converted_units(self, facts: Sequence[str]) -> Iterator[str]:
+        """Say that units are converted, if one of the facts is about a unit that the fit did not have."""
+        new_units = tuple(
+            form for form in self.new.shares.keys() - self.old.shares.keys() if form.startswith(("'", '"'))
+        )
+        if self.column.factors and any(fact.startswith(new_units) for fact in facts):
+            yield "units are converted to those of the fit"
+
+    def new_parts(self) -> Iterator[str]:
+        """Say how many rows have levels, items or words that the fit has not seen."""
+        if self.old.rare:
+            yield from self._new_rare_levels()
+        elif self.column.kind in WORDED and not self.column.has_other:
+            yield from self._new_features()
+
+    def _new_features(self) -> Iterator[str]:
+        """Say how many rows have levels, items or frequent words that no feature stands for.
+
+        If some levels of the fit stand in one row only, others have not been drawn yet: their share of the rows is
+        about that of these rows (Good 1953, after Turing). So many are chance then, unless a single one is frequent.
+        """
+        shares = {part: self.new.shares[part] for part in self.new.shares.keys() - self.old.shares.keys()}
+        if (
+            self.column.kind == "words"
+        ):  # texts always have new words: those count that chance does not make so frequent
+            shares = {word: share for word, share in shares.items() if self.is_more(COMMON, share)}
+        if not shares:
+            return
+        n_rows, example = self._rows_with(shares.__contains__)
+        is_frequent = any(
+            self.is_more(0.0, share, self.rare / max(1, len(self.old.shares))) for share in shares.values()
+        )
+        if is_frequent or not self._is_expected(n_rows):
+            yield _novelty(n_rows, WORDED[self.column.kind], example, "no feature stands for it")
+
+    def _is_expected(self, n_rows: int) -> bool:
+        """Whether so many rows have levels or items that the fit had not drawn yet."""
+        n_once = sum(round(share * self.old.n_known) == 1 for share in self.old.shares.values())
+        if self.column.kind == "words" or not n_once:
+            return False
+        return not self.is_more(n_once / self.old.n_known, n_rows / max(1.0, self.new.n_known))
+
+    def _new_rare_levels(self) -> Iterator[str]:
+        """Say how many rows have a level that is not even a rare level of the fit, if chance does not explain it.
+
+        As in `_new_features`, new levels are expected in about as large a share of the rows as had a level alone at
+        the fit.
+        """
+        n_rows, example = self._rows_with(self._is_new_level)
+        if n_rows and self.is_more(self.old.n_once / self.old.n_known, n_rows / self.new.n_known):
+            yield _novelty(n_rows, "a level", example, "only '(other)' stands for it")
+
+    def _is_new_level(self, level: str) -> bool:
+        return level not in self.column.levels and not may_hold(self.old.rare, level)
+
+    def _rows_with(self, is_new: Callable[[str], bool]) -> tuple[int, str]:
+        """Return how many rows have a new level, item or word, and the first as it is written."""
+        n_rows = 0
+        example = ""
+        for parts, count in _parts(self.column, self.cells, self.how):
+            texts = [text for part, text in (parts or {}).items() if is_new(part)]
+            n_rows += count * bool(texts)
+            example = example or next(iter(texts), "")
+        return n_rows, example
+
+
+def _novelty(n_rows: int, part: str, example: str, consequence: str) -> str:
+    verb = "rows have" if n_rows > 1 else "row has"
+    return f"{n_rows} {verb} {part} that the fit has not seen, such as {shorten(example, 30)!r}: {consequence}"
 
 
 def _percent(share: float) -> str:
@@ -214,65 +380,6 @@ def _percent(share: float) -> str:
 def _is_more(before: float, after: float, n: float, m: float, rare: float) -> bool:
     """Whether a share of m rows is much larger than that of n rows at the fit, and not by chance."""
     return (after > TIMES * before or after == 1) and bool(betainc(after * m, before * n + 1, m / (n + m)) < rare)
-
-
-def _far_values(column: Any, was: Profile, values: NDArray[np.float64], rare: float) -> Iterator[str]:
-    """Say which values lie further beyond an end than the ends lie apart, if chance does not explain them."""
-    minimum = was.quantiles[0]
-    maximum = was.quantiles[-1]
-    # So many rows later, a column that rises has gone on, and so have dates in any order of the rows.
-    onward = (maximum - minimum) * (ONWARD + len(values) / max(1.0, was.n_known))
-    lower = 2 * minimum - maximum + onward * min(was.drift, 0.0)
-    upper = 2 * maximum - minimum + onward * max(was.drift, float(column.kind == "date"))
-    far, counts = np.unique(values[(values < lower) | (values > upper)], return_counts=True)
-    share = counts.sum() / len(values)
-    largest = counts.max(initial=0)
-    is_code = largest >= FEW and 2 * largest > counts.sum()
-    if is_code or _is_more(0.0, share, was.n_known, len(values), rare):
-        show: Any = int if column.kind == "date" else "{:.6g}".format
-        example = f"{'values such as ' * (len(far) > 1)}{show(far[counts.argmax()])}"
-        yield f"{example} in {_percent(share)} of the cells; the fit had {show(minimum)} to {show(maximum)}"
-
-
-def _unseen(column: Any, was: Profile, profile: Profile, cells: Cells, how: How, rare: float) -> Iterator[str]:
-    """Say how many rows have levels, items or frequent words that no feature stands for.
-
-    Where some levels of the fit stand in one row only, others have not been drawn yet: their share of the rows is about
-    that of these rows (Good 1953, after Turing). Then so many are chance, unless a single new one is frequent.
-    """
-    new = profile.shares.keys() - was.shares.keys()
-    n = was.n_known
-    m = profile.n_known
-    if column.kind == "words":  # texts always have new words: those count that chance does not make so frequent
-        new = {word for word in new if _is_more(COMMON, profile.shares[word], n, m, rare)}
-    n_rows = 0
-    examples = list[str]()
-    for parts, count in _parts(column, cells, how):
-        texts = [text for part, text in (parts or {}).items() if part in new]
-        n_rows = n_rows + count * bool(texts)
-        examples = examples or texts
-    n_once = sum(round(share * n) == 1 for share in was.shares.values())
-    is_odd = column.kind == "words" or not n_once or _is_more(n_once / n, n_rows / max(1.0, m), n, m, rare)
-    if new and (is_odd or any(_is_more(0.0, profile.shares[part], n, m, rare / len(was.shares)) for part in new)):
-        novelty = f"that the fit has not seen, such as {shorten(examples[0], 30)!r}: no feature stands for it"
-        yield f"{n_rows} row{'s have' if n_rows > 1 else ' has'} {WORDED[column.kind]} {novelty}"
-
-
-def _unseen_rare(column: Any, was: Profile, profile: Profile, cells: Cells, how: How, rare: float) -> Iterator[str]:
-    """Say how many rows have a level that is not even one of the rare levels of the fit, if chance does not explain it.
-
-    As in `_unseen`, new levels are expected in about as large a share of the rows as had a level alone at the fit.
-    """
-    unseen = [
-        (text, count)
-        for parts, count in _parts(column, cells, how)
-        for level, text in (parts or {}).items()
-        if level not in column.levels and not may_hold(was.rare, level)
-    ]
-    n_rows = sum(count for _, count in unseen)
-    if n_rows and _is_more(was.n_once / was.n_known, n_rows / profile.n_known, was.n_known, profile.n_known, rare):
-        novelty = f"that the fit has not seen, such as {shorten(unseen[0][0], 30)!r}: only '(other)' stands for it"
-        yield f"{n_rows} row{'s have' if n_rows > 1 else ' has'} a level {novelty}"
 
 
 def is_sum_of_others(values: NDArray[np.float64]) -> bool:

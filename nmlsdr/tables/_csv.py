@@ -11,11 +11,12 @@ from .._checks.words import BLANKS, TOTALS, fold, trim
 from .._errors import import_extra
 from ._arrow import written_column
 from ._columns import Table
-from ._files import SAMPLE, Form, Lines
+from ._files import SAMPLE, DataFileError, Form, Lines
 from ._numbers import PLAIN
 from ._roles import Split, check_names
 
 WAITING_CELLS = 1 << 18  # of rows that are read one by one
+SPARE_DELIMITERS = 1000  # of a row, beyond two for each column: texts in quotes hold some too
 MOST_LAST = 1000  # rows among which those that stand below a table are looked for
 BELOW = "what stands below {} {} (totals, a remark, or empty rows) is left out"
 
@@ -48,8 +49,9 @@ class CsvFile:
         for _ in range(n_titles(list(csv.reader(begin, delimiter=self.delimiter)), column_names or ())):
             if next(lines).strip(BLANKS):
                 lines.notes.append(f"line {lines.number} stands above the names of the columns and is skipped")
-        self._rows = self._read_rows()
+        self.renamed: dict[str, str] = {}
         self._n_below = 0
+        self._rows = self._read_rows()
         self.names = next(self._rows)
         self.line = lines.number
         check_names(self.names, form, self.line)
@@ -117,51 +119,44 @@ class CsvFile:
             yield pyarrow.table(arrays, names=names), np.array([number for _, number in part]), rows
 
     def _read_rows(self) -> Iterator[list[str]]:
-        """Yield the names of the columns, and then the cells of each row, as many as there are names."""
+        """Yield the names of the columns, and then the cells of each row, as many as there are names.
+
+        A row of another width raises, and so does a blank line, unless they stand below the table.
+        """
         lines = self.lines
-        delimiter = self.delimiter
-        max_delimiters = 2 * self.form.max_features + 1000  # delimiters of a row; a text in quotes may hold some too
+        rows = _BoundedReader(lines, self.delimiter, 2 * self.form.max_features + SPARE_DELIMITERS)
+        names = self._named(next(rows, None))
+        yield names
+        n_rows = 0
+        fault: DataFileError | None = None  # of the first line that is no row: an error if a row follows
+        for cells in rows:
+            is_blank = len(cells) <= 1 and not lines.text.strip(BLANKS)
+            if is_blank and self.is_labels:
+                cells = self._unlabeled_row(n_rows, len(names))
+            elif is_blank or fault is not None or len(cells) != len(names):
+                fault = fault or self._fault(cells, len(names), is_blank)
+                if not is_blank and not self._may_stand_below(cells, len(names)):
+                    raise fault
+                self._n_below += not is_blank
+                continue
+            n_rows += 1
+            yield cells
 
-        n_delimiters = 0  # of the row that is being read
+    def _unlabeled_row(self, n_rows: int, width: int) -> list[str]:
+        """Return the row that a blank line stands for in a file of labels; many of them can fill the memory."""
+        if 2 * n_rows * width > self.lines.allowed:
+            raise self.lines.too_large("leaves out labels that would fill")
+        return [""] * width
 
-        def texts() -> Iterator[str]:
-            nonlocal n_delimiters
-            for text in lines:
-                n_delimiters += text.count(delimiter)
-                if n_delimiters > max_delimiters:  # before csv.reader splits the row, which would take much memory
-                    raise lines.error(f"the row has {n_delimiters} cells or more, above max_features; check its quotes")
-                yield text + "\n"
+    def _may_stand_below(self, cells: Sequence[str], width: int) -> bool:
+        return self.is_raw and stands_below(cells, width)
 
-        reader = csv.reader(texts(), delimiter=delimiter, strict=True)
-        try:
-            names = self._named(next(reader, None))
-            yield names
-            n_rows = n_delimiters = 0
-            stop: tuple[int, str] | None = None  # the first line below the rows, and what is wrong if it is not below
-            for cells in reader:
-                n_delimiters = 0
-                is_blank = len(cells) <= 1 and not lines.text.strip(BLANKS)
-                is_odd = stop is not None or len(cells) != len(names)
-                if is_blank and self.is_labels:
-                    if 2 * n_rows * len(names) > lines.allowed:
-                        raise lines.too_large("leaves out labels that would fill")
-                    cells = [""] * len(names)
-                elif is_blank or is_odd:
-                    instead = " (write NA for a missing value)" if len(names) == 1 else ""
-                    fault = f"the line is blank, and rows follow it; remove it{instead}"
-                    if not is_blank:
-                        fault = f"{len(cells)} cells, but the header has {len(names)}; complete the row"
-                    stop = stop or (lines.number, fault)
-                    is_below = self.is_raw and stands_below(cells, len(names))
-                    if is_blank or is_below:
-                        self._n_below += is_below and not is_blank
-                        continue
-                    lines.number, fault = stop
-                    raise lines.error(fault)
-                n_rows += 1
-                yield cells
-        except csv.Error as error:
-            raise lines.error(f"not a CSV row ({error}); check its quotes") from error
+    def _fault(self, cells: Sequence[str], width: int, is_blank: bool) -> DataFileError:
+        """Return the error that the line read last is blank, or a row of another width."""
+        if not is_blank:
+            return self.lines.error(f"{len(cells)} cells, but the header has {width}; complete the row")
+        instead = " (write NA for a missing value)" if width == 1 else ""
+        return self.lines.error(f"the line is blank, and rows follow it; remove it{instead}")
 
     def _named(self, cells: list[str] | None) -> list[str]:
         """Return the names of the columns."""
@@ -173,8 +168,35 @@ class CsvFile:
         numbered = names in ([str(j) for j in range(len(names))], [str(j + 1) for j in range(len(names))])
         if not any(names) or (not numbered and all(map(PLAIN.fullmatch, names))):
             raise lines.error("the line is blank or contains only numbers; it must contain the names of the columns")
-        names, self.renamed = distinct_names(names) if self.is_raw else (names, {})
+        if self.is_raw:
+            names, self.renamed = distinct_names(names)
         return names
+
+
+class _BoundedReader(Iterator[list[str]]):
+    """`csv.reader` for lines from anywhere: it raises before it splits a row of too many cells, which takes memory."""
+
+    def __init__(self, lines: Lines, delimiter: str, max_delimiters: int) -> None:
+        self._lines = lines
+        self._delimiter = delimiter
+        self._max_delimiters = max_delimiters
+        self._n_delimiters = 0  # of the row that is being read
+        self._rows = csv.reader(self._texts(), delimiter=delimiter, strict=True)
+
+    def __next__(self) -> list[str]:
+        self._n_delimiters = 0
+        try:
+            return next(self._rows)
+        except csv.Error as error:
+            raise self._lines.error(f"not a CSV row ({error}); check its quotes") from error
+
+    def _texts(self) -> Iterator[str]:
+        for text in self._lines:
+            self._n_delimiters += text.count(self._delimiter)
+            if self._n_delimiters > self._max_delimiters:
+                cells = f"{self._n_delimiters} cells or more"
+                raise self._lines.error(f"the row has {cells}, above max_features; check its quotes")
+            yield text + "\n"
 
 
 def distinct_names(names: Sequence[str]) -> tuple[list[str], dict[str, str]]:

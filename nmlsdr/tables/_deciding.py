@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from ._dates import serial_date
 from ._facts import Facts, by_count, counted, tally
 from ._kinds import Column
 from ._lists import find_items, find_keys
-from ._numbers import MARK_NAMES, Notation, is_number, usual_decimal
+from ._numbers import MARK_NAMES, is_number, usual_decimal
 from ._numeric import FEW_LEVELS, FEW_WORDS, FREQUENT, LEVEL_SHARE, SLIPS, Reading, read_column
 from ._plan import Plan
 from ._sentinels import missing_codes
@@ -31,7 +31,7 @@ MOST_SPELLINGS = 1000  # of the words for yes and no, and words among them that 
 YEARS = (1500, 2200)  # whole numbers in this range may be years
 NEARLY = 0.95  # different cells of a column that has the name or the place of an identifier, as a share of the rows
 CHANCE = 1e-6  # accepted probability that a column without any link to the labels is filled on labelled rows only
-TAG_SEPARATORS = re.compile("[;|,/]")
+TAG_SEPARATORS = ";|,/"
 LEADING_ZEROS = re.compile(r"0\d+")
 
 
@@ -56,6 +56,11 @@ class Choices(ColumnOptions):
     id: str | None = None
     only_checks: bool = False  # cells are checked, which is faster and takes less memory, and all features are NaN
     fitted: Plan | None = None  # of another table, with which this one is compared
+
+    @property
+    def missing_words(self) -> set[str]:
+        """The words that a person says mean a missing value, folded."""
+        return {fold(word) for word in self.missing or ()}
 
 
 class Deciding:
@@ -85,38 +90,35 @@ class Deciding:
         labels: Iterable[str] = (),
         separator: str | None = None,
     ) -> None:
-        if choices.decimal is not None and choices.decimal == choices.thousands:
-            raise InputError(f"decimal and thousands are both {choices.decimal!r}; give different marks.")
+        _check_marks(choices)
         self.n_rows = n_rows
         self.choices = choices
         self.labeled = labeled
         self.labels = {fold(name) for name in labels}
-        self.split = re.compile("|".join([TAG_SEPARATORS.pattern] + ([re.escape(separator)] if separator else [])))
-        self.missing = MISSING | {fold(word) for word in choices.missing or ()}
+        self.separator = re.compile("|".join(map(re.escape, filter(None, [*TAG_SEPARATORS, separator]))))
+        self.missing = MISSING | choices.missing_words
         self.row_numbers = row_numbers(columns.values(), n_rows)
         self.places = {name: place for place, name in enumerate(columns)}
         self.vectors = {name: cells for name, cells in columns.items() if isinstance(cells, Vectors)}
-        columns = {name: cells for name, cells in columns.items() if name not in self.vectors}
         self.n_distinct_rows = int(self.row_numbers.max(initial=-1)) + 1
-        self.unread: dict[str, str] = {}  # of columns with many numbers: what keeps them from being numbers
-        self.levels: dict[str, set[str]] = {}  # of columns: words that mean a missing value elsewhere, but not there
-        # Numbers stay numbers, unless a person writes them in another way, or one of them means a missing value.
-        number_columns = {
-            name for name, cells in columns.items() if isinstance(cells, Numbers) and cells.fit(choices.decimal)
-        }
-        number_columns = set() if any(map(is_number, self.missing)) else number_columns
         facts = [
-            Facts(name, cells if name in number_columns else cells.texts, self.missing)
+            Facts(name, self._cells_to_read(cells), self.missing)
             for name, cells in columns.items()
+            if name not in self.vectors
         ]
-        usual = usual_decimal(column.marked() for column in facts)
-        self.readings = list[Reading | None]()
-        for column in facts:
-            reading, unread = read_column(column, choices, usual)
-            self.readings.append(reading)
-            self.unread |= {column.name: unread} if unread else {}
+        usual = usual_decimal(map(Facts.marked, facts))
+        readings = [read_column(column, choices, usual) for column in facts]
+        self.readings = [reading for reading, _ in readings]
+        # Of columns with many numbers: what keeps them from being numbers.
+        self.unread = {column.name: why for column, (_, why) in zip(facts, readings, strict=True) if why}
         self.words_for_missing = self._words_for_missing(facts, self.readings)
+        self.levels: dict[str, set[str]] = {}  # of columns: words that mean a missing value elsewhere, but not there
         self.columns = [self._with_words(*pair, facts) for pair in zip(facts, self.readings, strict=True)]
+
+    def _cells_to_read(self, cells: Cells) -> Cells:
+        """Return numbers as texts if a person writes them in another way, or if one of them means a missing value."""
+        are_numbers = isinstance(cells, Numbers) and cells.fit(self.choices.decimal)
+        return cells if are_numbers and not any(map(is_number, self.missing)) else cells.texts
 
     def plan(self) -> Plan:
         """Decide column by column; a duplicate and the identifier depend on the columns before.
@@ -137,37 +139,39 @@ class Deciding:
         columns += [Column(name, "dropped", "as you said") for name in self.choices.drop]
         return Plan(tuple(columns), tuple(sorted(self.missing | self.words_for_missing)), self.choices.keep_case)
 
-    def _column(self, facts: Facts, reading: Reading | None, digests: dict[int, str]) -> Column:
-        name = facts.name
-        n_missing = self.n_rows - facts.n_known
-        if name in self.choices.one_hot:
+    def _column(self, facts: Facts, reading: Reading | None, digests: Mapping[int, str]) -> Column:
+        """Return what a column is; `digests` has the names of the columns before by the digests of their cells."""
+        if facts.name in self.choices.one_hot:
             return self._category(facts)
-        if not facts.n_known:
-            return Column(name, "empty", "no row has a value")
-        if facts.is_single and not n_missing and self.n_rows > 1:
-            return Column(name, "constant", f"always {shorten(next(iter(facts.known)), 30)!r}")
-        if facts.digest in digests and self.n_rows > 1:
-            return Column(name, "duplicate", f"the same as {digests[facts.digest]!r}")
-        if (reason := self._like_labels(facts)) is not None:
-            return Column(name, "like the labels", f"{reason}; left out")
-        if facts.is_single and n_missing:
-            ((word, count),) = facts.known.items()
-            levels = {"": "0", fold(word): "1"}
-            reason = f"1: {shorten(word, 20)!r} ({count}), 0: nothing ({n_missing})"
-            return Column(name, "yes/no", reason, levels=levels)
+        column = self._useless(facts, digests) or self._cross(facts)
+        if column is not None:
+            return column
         if reading is not None:
             return (self._number if reading.column.kind == "number" else self._date)(facts, reading)
-        if (column := self._yes_no(facts)) is not None:
-            return column
-        if keys := find_keys(facts.known):
-            reason = self._reason([f"JSON objects with numbers for {shorten(', '.join(keys), 60)}"], facts)
-            return Column(name, "JSON", reason, levels={key: key for key in keys})
-        if (items := find_items(facts.known, self._key)) is not None:
-            reason = self._reason([f"lists with {items.separator!r} between words: {counted(items.counts)}"], facts)
-            return Column(name, "list", reason, levels=items.shown, separator=items.separator)
-        if (column := self._identifier(facts)) is not None:
-            return self._with_shared_words(facts, column)
-        return self._category(facts) if self._is_category(facts) else self._words(facts)
+        rules = (self._yes_no, self._objects, self._list, self._identifier)
+        columns = (column for rule in rules if (column := rule(facts)) is not None)
+        return next(columns, None) or (self._category if self._is_category(facts) else self._words)(facts)
+
+    def _useless(self, facts: Facts, digests: Mapping[int, str]) -> Column | None:
+        """Return a column that tells nothing, or that was filled in together with the labels; else None."""
+        if not facts.n_known:
+            return Column(facts.name, "empty", "no row has a value")
+        if facts.is_single and facts.n_known == self.n_rows > 1:
+            return Column(facts.name, "constant", f"always {shorten(next(iter(facts.known)), 30)!r}")
+        if facts.digest in digests and self.n_rows > 1:
+            return Column(facts.name, "duplicate", f"the same as {digests[facts.digest]!r}")
+        if (reason := self._like_labels(facts)) is not None:
+            return Column(facts.name, "like the labels", f"{reason}; left out")
+        return None
+
+    def _cross(self, facts: Facts) -> Column | None:
+        """Return a column in which some rows have one word, such as x, and the others nothing; else None."""
+        n_missing = self.n_rows - facts.n_known
+        if not facts.is_single or not n_missing:
+            return None
+        ((word, count),) = facts.known.items()
+        reason = f"1: {shorten(word, 20)!r} ({count}), 0: nothing ({n_missing})"
+        return Column(facts.name, "yes/no", reason, levels={"": "0", fold(word): "1"})
 
     def _vector(self, name: str) -> Column:
         """A column of vectors; a missing one becomes the median of each of its numbers."""
@@ -187,20 +191,28 @@ class Deciding:
         """
         if reading is not None or isinstance(facts.cells, Numbers):
             return facts
-        counts = facts.folded
-        words = self.words_for_missing & counts.keys()
-        levels = {w for w in words if len(counts) <= FEW_LEVELS and counts[w] >= LEVEL_SHARE * facts.n_known}
-        if len(counts) >= FREQUENT and all(text.isalpha() and len(text) <= 3 for text in counts):
-            country_codes = {fold(text) for text in facts.chosen(~facts.is_known) if len(text) == 2 and text.isalpha()}
-            country_codes -= {fold(word) for word in self.choices.missing or ()}
-            text_columns = (
-                column
-                for column in columns
-                if country_codes and column is not facts and not isinstance(column.cells, Numbers)
-            )
-            levels |= country_codes - {fold(text) for column in text_columns for text in column.chosen(column.is_word)}
+        words = self.words_for_missing & facts.folded.keys()
+        levels = self._frequent_levels(facts, words) | self._country_codes(facts, columns)
         self.levels[facts.name] = levels
         return Facts(facts.name, facts.cells, (self.missing | words) - levels) if words or levels else facts
+
+    def _frequent_levels(self, facts: Facts, words: Iterable[str]) -> set[str]:
+        """Return which words are levels of a column of few texts, because they are frequent in it."""
+        counts = facts.folded
+        if len(counts) > FEW_LEVELS:
+            return set()
+        return {word for word in words if counts[word] >= LEVEL_SHARE * facts.n_known}
+
+    def _country_codes(self, facts: Facts, columns: Sequence[Facts]) -> set[str]:
+        """Return words such as NA that are codes: they stand among short codes, and in no other column."""
+        if len(facts.folded) < FREQUENT or not all(map(_is_short_code, facts.folded)):
+            return set()
+        codes = {fold(text) for text in facts.chosen(~facts.is_known) if len(text) == 2 and text.isalpha()}
+        codes -= self.choices.missing_words
+        other_columns = [column for column in columns if column is not facts and not isinstance(column.cells, Numbers)]
+        for column in other_columns if codes else ():
+            codes -= {fold(text) for text in column.chosen(column.is_word)}
+        return codes
 
     def _words_for_missing(self, columns: Sequence[Facts], readings: Sequence[Reading | None]) -> set[str]:
         """Words that stand among numbers or dates again and again, in whichever column that is not left out."""
@@ -243,17 +255,12 @@ class Deciding:
         return " ".join([doubt_on_words] * bool(words) + [doubt_on_numbers] * bool(misread) + doubt_on_codes)
 
     def _number(self, facts: Facts, reading: Reading) -> Column:
+        """Return a column of numbers, or an identifier if these only count or name the rows."""
         column = reading.column
-        notation = Notation(reading.column.decimal, reading.column.thousands)
         numbers = Counter[str]() if isinstance(facts.cells, Numbers) else facts.numbers
-        has_comma = any("," in number for number in numbers)
-        notes = ["decimal commas"] * (notation.decimal == "," and (has_comma or notation.thousands != ""))
-        notes += [f"{MARK_NAMES.get(notation.thousands)} between thousands"] * (notation.thousands != "")
-        notes += [text for text in (reading.units.note, reading.doubt) if text]
+        notes = [*_notes_on_notation(column, numbers), *filter(None, [reading.units.note, reading.doubt])]
         if any(map(LEADING_ZEROS.fullmatch, numbers)):
             notes.append("leading zeros; if these are codes, give --one-hot")
-        marked = (number for number, count in facts.marked().items() if count)
-        unmarked = self.choices.decimal is None and not any("." in number or "," in number for number in marked)
         is_plain = facts.n_known == self.n_rows and not (column.factors or column.marks)
         if is_plain and self.n_distinct_rows >= LEAST_COUNTED:
             whole = self._whole_numbers(facts, column)
@@ -261,7 +268,12 @@ class Deciding:
                 return Column(facts.name, "identifier", reason)
             if len(whole) == self.n_distinct_rows:
                 notes.append("a different whole number in every row; if it names the rows, give --id")
-        return replace(column, reason=self._reason(notes, facts), unmarked=unmarked)
+        return replace(column, reason=self._reason(notes, facts), unmarked=self._is_unmarked(facts))
+
+    def _is_unmarked(self, facts: Facts) -> bool:
+        """Whether no number of a column shows its decimal mark, and nobody gave it."""
+        numbers = (number for number, count in facts.marked().items() if count)
+        return self.choices.decimal is None and not any("." in number or "," in number for number in numbers)
 
     def _whole_numbers(self, facts: Facts, column: Column) -> NDArray[np.float64]:
         """Return the different numbers of a column in ascending order; none if one is not whole."""
@@ -312,7 +324,7 @@ class Deciding:
             return False
         parts: set[str] = set()
         for word in facts.chosen(facts.is_known & facts.is_word):
-            parts |= {fold(part) for part in self.split.split(word)} - {""}
+            parts |= {fold(part) for part in self.separator.split(word)} - {""}
             if len(parts) > 2 * len(self.labels):
                 return False
         return 0 < len(parts) <= 2 * len(parts & self.labels)
@@ -322,9 +334,26 @@ class Deciding:
         values = yes_no(words, self.choices.yes, self.choices.no)
         if values is None:
             return None
-        ones, zeros = (counted({word: words[word] for word in words if values[word] == value}) for value in (1, 0))
+        ones = counted({word: words[word] for word in words if values[word] == 1})
+        zeros = counted({word: words[word] for word in words if values[word] == 0})
         reason = self._reason([f"1: {ones}, 0: {zeros}"], facts)
         return Column(facts.name, "yes/no", reason, levels={word: str(value) for word, value in values.items()})
+
+    def _objects(self, facts: Facts) -> Column | None:
+        """Return a column of JSON objects with numbers; else None."""
+        keys = find_keys(facts.known)
+        if not keys:
+            return None
+        reason = self._reason([f"JSON objects with numbers for {shorten(', '.join(keys), 60)}"], facts)
+        return Column(facts.name, "JSON", reason, levels={key: key for key in keys})
+
+    def _list(self, facts: Facts) -> Column | None:
+        """Return a column of lists with several words; else None."""
+        items = find_items(facts.known, self._key)
+        if items is None:
+            return None
+        reason = self._reason([f"lists with {items.separator!r} between words: {counted(items.counts)}"], facts)
+        return Column(facts.name, "list", reason, levels=items.shown, separator=items.separator)
 
     def _is_likely(self, name: str) -> int:
         """How much speaks for a column as the identifier: its name, and that it is the first."""
@@ -342,7 +371,7 @@ class Deciding:
             return None
         copies = " (equal rows count once)" if n_rows < self.n_rows else ""
         where = "every row" if n_texts >= n_rows else f"{n_texts} of {n_rows} rows"
-        return Column(facts.name, "identifier", f"a different text in {where}{copies}")
+        return self._with_shared_words(facts, Column(facts.name, "identifier", f"a different text in {where}{copies}"))
 
     def _with_shared_words(self, facts: Facts, column: Column) -> Column:
         """Return an identifier as a column of words too, if its texts are names that have words in common."""
@@ -412,6 +441,24 @@ class Deciding:
         reason = self._reason([f"{'names' if are_names else 'text'}, {count_words(words)}"], facts)
         how: Any = {"are_names": are_names, "is_identifier": is_identifier}
         return Column(facts.name, "words", reason, words=words, idf=idf, **how)
+
+
+def _check_marks(choices: ColumnOptions) -> None:
+    """Raise if one mark has two meanings."""
+    if choices.decimal is not None and choices.decimal == choices.thousands:
+        raise InputError(f"decimal and thousands are both {choices.decimal!r}; give different marks.")
+
+
+def _is_short_code(text: str) -> bool:
+    return text.isalpha() and len(text) <= 3
+
+
+def _notes_on_notation(column: Column, numbers: Iterable[str]) -> Iterator[str]:
+    """Say which marks the numbers of a column have."""
+    if column.decimal == "," and (column.thousands or any("," in number for number in numbers)):
+        yield "decimal commas"
+    if column.thousands:
+        yield f"{MARK_NAMES.get(column.thousands)} between thousands"
 
 
 def _as_identifier(column: Column) -> Column:

@@ -3,6 +3,7 @@
 import contextlib
 import warnings
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
@@ -224,12 +225,7 @@ class TableEncoder(ColumnOptions, TransformerMixin, BaseEstimator):
         if names is None or not hasattr(self, "feature_names_in_"):
             return dict(zip(self.plan_.names, self._columns(X, reset=False), strict=True))
         needed = [column.name for column in self.plan_.used]
-        counts = Counter(names.tolist())
-        if twice := [name for name in needed if counts[name] > 1]:
-            raise InputError(f"X has {counts[twice[0]]} columns called {twice[0]!r}; give each a name of its own.")
-        if absent := [name for name in needed if name not in counts]:
-            lack = f"X lacks {plural(len(absent), 'column')} of the {len(needed)} that the fit used"
-            raise InputError(f"{lack}: {some_of(absent)}; pass a table with these names.")
+        _check_names(needed, Counter(names.tolist()))
         return dict(zip(needed, _cells_of(X[needed]), strict=True)) if needed else {}
 
     def _columns(self, X: Any, *, reset: bool) -> list[Cells]:
@@ -261,6 +257,15 @@ def _refuse_lazy(X: Any) -> None:
     refuse_lazy(X, "X")
     if hasattr(X, "__dask_graph__"):
         raise InputError("TableEncoder takes tables in memory, got one of Dask; pass X.compute().")
+
+
+def _check_names(needed: Sequence[str], counts: Mapping[str, int]) -> None:
+    """Raise if a needed column is missing, or if two columns have its name."""
+    if repeated := [name for name in needed if counts[name] > 1]:
+        raise InputError(f"X has {counts[repeated[0]]} columns called {repeated[0]!r}; give each a name of its own.")
+    if absent := [name for name in needed if name not in counts]:
+        lack = f"X lacks {plural(len(absent), 'column')} of the {len(needed)} that the fit used"
+        raise InputError(f"{lack}: {some_of(absent)}; pass a table with these names.")
 
 
 def _is_frame(X: Any) -> bool:

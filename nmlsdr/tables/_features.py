@@ -41,9 +41,8 @@ def column_features(
         CSR for texts. NaN for a missing value.
     codes : ndarray of shape (n_rows,), int, or slice
     """
-    is_plain = column.kind == "number" and (not column.factors or "" in column.factors)
     # If a number means a missing value, texts tell which numbers these are.
-    if isinstance(cells, Numbers) and is_plain and cells.fit(column.decimal) and not any(map(is_number, missing)):
+    if isinstance(cells, Numbers) and _takes_numbers(column, cells) and not any(map(is_number, missing)):
         is_known = ~np.isnan(cells.values)
         return np.column_stack([cells.values, *(is_known & (m == WITHOUT) for m in column.marks)]), slice(None)
     if column.kind == "vector":
@@ -56,6 +55,12 @@ def column_features(
     if column.kind not in _READERS:
         return _levels(column, texts, is_missing, keep_case), texts.codes
     return _numbers(column, texts, is_missing, problems), texts.codes
+
+
+def _takes_numbers(column: Column, cells: Numbers) -> bool:
+    """Whether the features of a column are its numbers: they need no unit, and mean what was written."""
+    has_bare_numbers = not column.factors or "" in column.factors
+    return column.kind == "number" and has_bare_numbers and cells.fit(column.decimal)
 
 
 def _numbers(
@@ -143,20 +148,25 @@ def _notation(column: Column, texts: Texts) -> Notation:
 
 def _problems(column: Column, texts: Texts, unread: NDArray[np.bool_]) -> list[Problem]:
     """Return texts that are not what a column holds; all numbers with another decimal mark are one problem."""
-    rows = dict[str, list[NDArray[np.int64]]]()
-    why = dict[str, str]()
-    # the first of these numbers, and their mark
-    marked = ""
-    opposite_mark = "," if column.decimal == "." else "."
+    rows: dict[tuple[str, str], list[NDArray[np.int64]]] = {}  # by the text and the reason
+    first_marked = ""
     for code, cell_rows in rows_of(texts.codes, np.flatnonzero(unread)):
         text = texts.different[code]
-        parts = texts.forms.parts[texts.forms.codes[code]] if column.kind == "number" else None
         if column.kind == "JSON" and numbers_of(text) is not None:
             continue  # an object without a number of the fit
-        if parts is not None and opposite_mark in parts.number and decimal_mark(parts.number) != column.decimal:
-            text = marked = marked or text
-            why[text] = OTHER_MARK
-        elif column.factors and "" not in column.factors and is_number(text):
-            why[text] = NO_UNIT
-        rows.setdefault(text, []).append(cell_rows)
-    return [Problem(column.name, np.sort(np.concatenate(r)), t, why=why.get(t, "")) for t, r in rows.items()]
+        why = _why_unread(column, texts, code)
+        if why == OTHER_MARK:
+            first_marked = first_marked or text
+            text = first_marked
+        rows.setdefault((text, why), []).append(cell_rows)
+    return [Problem(column.name, np.sort(np.concatenate(r)), text, why=why) for (text, why), r in rows.items()]
+
+
+def _why_unread(column: Column, texts: Texts, code: int) -> str:
+    """Return why a text is not what a column of numbers holds; nothing for an ordinary text."""
+    parts = texts.forms.parts[texts.forms.codes[code]] if column.kind == "number" else None
+    opposite_mark = "," if column.decimal == "." else "."
+    if parts is not None and opposite_mark in parts.number and decimal_mark(parts.number) != column.decimal:
+        return OTHER_MARK
+    needs_unit = column.factors and "" not in column.factors
+    return NO_UNIT if needs_unit and is_number(texts.different[code]) else ""

@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from .._checks.words import MISSING, NO_LABEL, fold, trim
@@ -232,14 +232,22 @@ def _doubt_on_blanks(counts: Mapping[str, int], best: Candidate) -> str | None:
     blank = candidate_of(counts, " ")
     if blank.n_cells <= best.n_cells // 2 or BLANK_BITS * blank.n_bits > best.n_bits:
         return None
-    cells = [Lists(" ").tags_in_order(cell) for cell in counts]
-    first = {tag for tags in cells for tag in tags[:1]}
-    later = {tag for tags in cells for tag in tags[1:]}
-    occurrences = [tag for tags in cells for tag in tags]
-    if sum(tag in first and tag in later for tag in occurrences) < BLANK_SHARE * len(occurrences):
+    if _free_share([Lists(" ").tags_in_order(cell) for cell in counts]) < BLANK_SHARE:
         return None
     numbers = f"{plural(blank.n_labels, 'label')} if blanks separate them, {best.n_labels} as read"
     return f"{numbers}; if they do, give --separator ' '"
+
+
+def _free_share(cells: Sequence[Sequence[str]]) -> float:
+    """Return the fraction of the words of cells that stand first in one cell and later in another one.
+
+    The words of names and phrases have their own places.
+    """
+    first = {word for words in cells for word in words[:1]}
+    later = {word for words in cells for word in words[1:]}
+    occurrences = [word for words in cells for word in words]
+    free = first & later
+    return sum(word in free for word in occurrences) / max(1, len(occurrences))
 
 
 def check_lists(cells: Mapping[str, int], lists: Lists, where: str, is_sure: bool) -> None:

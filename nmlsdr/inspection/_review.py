@@ -143,9 +143,10 @@ def rank_suspects(
     Entries with equal scores are ordered by their flip score before the clip, then the rarer label comes first, and
     then the row whose labels are doubted most. Row numbers decide only between rows with the same labels and scores.
 
-    If more than half of the first page (500 annotations, or all) share the score of the clip, the two kinds take turns,
-    a missing label first. With 5000 annotations or more they also take turns as long as there is no verdict, if the two
-    rates are not sure: if an error of two standard errors of log(h / r) decides whether missing labels or labels given
+    If more than half of the first page (500 annotations, or all) are of one kind and share the score of the clip, the
+    two kinds take turns, a missing label first; but given 1s come first if the rates say that a tenth of them or more
+    are wrong. With 5000 annotations or more the kinds also take turns as long as there is no verdict, if the two rates
+    are not sure: if an error of two standard errors of log(h / r) decides whether missing labels or labels given
     wrongly fill two thirds of the page.
 
     The scores take one rate for all labels, so if a single label is full of errors they do not show it. An audit does:

@@ -77,6 +77,7 @@ TESTS = {
     "tables/_encodings": "tables/test_encodings.py",
     "tables/_excel": "tables/test_readers_excel.py tables/test_excel_cells.py",
     "tables/_files": "tables/test_readers_forms.py tables/test_readers_tables.py tables/test_table_texts.py tables/test_columns.py",
+    "tables/_label_lists": "tables/test_label_lists.py doors/test_label_codes.py",
     "tables/_lists": "tables/test_lists_in_cells.py",
     "tables/_numbers": "tables/test_numbers.py",
     "tables/_plan": "tables/test_plan.py tables/test_tomorrow.py tables/test_comparison.py tables/test_table_texts.py tables/test_deciding_bounds.py tables/test_table_encoder.py doors/test_model_file_preparing.py",

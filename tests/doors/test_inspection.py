@@ -140,10 +140,10 @@ def noisy_scores(rng, n=2000, C=5):
 
 
 def test_kinds_take_turns_if_scores_at_the_clip_fill_the_page(rng):
-    """Nearly all 1s have the same largest score: half of the first page are missing labels, whatever the rates say."""
+    """All 1s have the same largest score, and few of them can be wrong: half of the first page are missing labels."""
     s, Y = noisy_scores(rng)
     s[Y == 1] = 1.0
-    options = {"flip_rate": 0.1, "forget_rate": 0.1}
+    options = {"flip_rate": 0.02, "forget_rate": 0.1}
     first = rank_suspects(s, Y, **options).first(400)
     assert first.kind.tolist() == ["forgotten", "wrong"] * 200
     for kind in KINDS:
@@ -153,10 +153,24 @@ def test_kinds_take_turns_if_scores_at_the_clip_fill_the_page(rng):
         assert first.rank[mine].tolist() == list(range(1, 201))
     rare = np.argsort(Y.sum(axis=0), kind="stable")
     assert first.label[first.given == 1].tolist() == [rare[0]] * 200  # of equal scores the rarest label
+    options["flip_rate"] = 0.1
     s[Y == 1] = rng.random(int(Y.sum()))
     assert (rank_suspects(s, Y, **options).first(100).given == 1).mean() > 0.5
     order = rank_suspects(s, Y, **options)
     assert len(set(zip(order.row, order.label, strict=True))) == Y.size
+
+
+@pytest.mark.parametrize(("value", "share", "turns"), [(1, 0.09, True), (1, 0.11, False), (0, 0.11, True)])
+def test_tied_1s_come_first_if_the_rates_say_that_many_1s_are_wrong(rng, value, share, turns):
+    """`share` of the given 1s is estimated to be wrong; tied 0s take turns whatever the rates say."""
+    s, Y = noisy_scores(rng)
+    s[value == Y] = 1.0
+    Y[:, 0] = -1
+    known = Y != -1
+    rate = share * (Y == 1).sum() / (Y == 0).sum()
+    kinds = rank_suspects(s, Y, flip_rate=rate, forget_rate=rate).first(60).kind.tolist()
+    assert known.sum() == 8000
+    assert kinds == (["forgotten", "wrong"] * 30 if turns else ["wrong"] * 60)
 
 
 def test_equal_scores_are_ordered_by_content_and_not_by_row(rng):

@@ -7,7 +7,16 @@ import numpy as np
 import pytest
 
 from nmlsdr.tables import Choices, Roles, read_table
-from nmlsdr.tables._label_lists import MANY_LABELS, Lists, doubts_on_separator, find_lists, rank_separators
+from nmlsdr.tables._files import DataFileError
+from nmlsdr.tables._label_lists import (
+    MANY_LABELS,
+    Lists,
+    check_lists,
+    doubts_on_separator,
+    find_lists,
+    rank_separators,
+    refuse_unused,
+)
 
 JAPANESE = ["頭痛", "発熱", "咳", "下痢", "嘔吐", "発疹", "腹痛", "倦怠感", "鼻水", "めまい"]
 
@@ -160,6 +169,25 @@ def test_lists_with_blanks_are_read_by_the_option(tmp_path):
     assert table.label_names == sorted(set(" ".join(cells).split()))
     assert table.target.sum() == sum(len(cell.split()) for cell in cells)
     assert not any("blanks" in note for note in table.notes)
+
+
+def test_numbers_and_dates_are_labels_only_if_a_person_says_so():
+    cells = {"12": 3, "13": 2, "n/a": 1}
+    with pytest.raises(DataFileError, match=r"t\.csv: its cells are numbers or dates \('12', '13'\), which are seldom"):
+        check_lists(cells, Lists(), "t.csv", is_sure=False)
+    check_lists(cells, Lists(), "t.csv", is_sure=True)
+    check_lists({**cells, "flu": 1}, Lists(), "t.csv", is_sure=False)
+
+
+def test_a_separator_or_word_that_no_cell_has_is_refused_if_another_was_meant():
+    cells = {"a;b": 2, "b;c": 1, "c;a": 1}
+    message = "no list of labels has the separator '/'; 5 have ';', which gives 3 labels in place of 4; give that one"
+    with pytest.raises(DataFileError, match=message):
+        refuse_unused({**cells, "a;c": 1}, Lists("/"), {"separator": "/"})
+    refuse_unused(cells, Lists("/"), {"separator": "/"})  # as many labels: nothing is gained
+    refuse_unused(cells, Lists(";", "none"), {})  # nobody said the word
+    with pytest.raises(DataFileError, match="no list of labels is 'none', the word for no label; leave that word out"):
+        refuse_unused(cells, Lists(";", "none"), {"no_label": "none"})
 
 
 def test_few_lists_that_are_frequent_are_split_too():

@@ -12,7 +12,7 @@ from table_files import read_table
 from nmlsdr.tables import TableEncoder
 from nmlsdr.tables._deciding import Choices
 from nmlsdr.tables._plan import Plan
-from nmlsdr.tables._text import MOST_WORDS, count_words, find_words, shared_by_names, weigh_words, words_of
+from nmlsdr.tables._text import MOST_WORDS, count_words, find_words, mean_length, shared_by_names, weigh_words, words_of
 
 pandas = pytest.importorskip("pandas")
 
@@ -225,6 +225,7 @@ def test_random_codes_are_no_words(rng):
     digits = np.array([*"0123456789abcdef"])
     codes = ["".join(digits[rng.integers(0, 16, 32)]) for _ in range(2000)]
     assert not shared_by_names(dict.fromkeys(codes, 1))
+
     encoder, X = fitted(key=codes, size=np.arange(2000) % 17)
     assert column_of(encoder, "key").kind == "identifier"
     assert not sparse.issparse(X)
@@ -301,3 +302,13 @@ def test_the_order_of_rows_changes_no_word(order):
     rows = np.random.default_rng(order).permutation(len(ENGLISH))
     other, _ = fitted(note=[ENGLISH[i] for i in rows], size=rows)
     assert first.plan_.columns[0] == other.plan_.columns[0]
+
+
+def test_a_third_of_the_letters_of_names_is_enough():
+    assert shared_by_names(dict.fromkeys(["foo-xqz", "foo-bnm", "lkjhgf"], 1))  # 6 of 18
+    assert not shared_by_names(dict.fromkeys(["foo-xqz", "foo-bnm", "lkjhgfd"], 1))
+
+
+@pytest.mark.parametrize(("texts", "length"), [([], 0.0), (["one more word"], 3.0), (["a b", "a"], 1.5)])
+def test_the_mean_length_is_that_of_all_texts(texts, length):
+    assert mean_length(texts) == length

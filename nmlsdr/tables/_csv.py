@@ -66,7 +66,7 @@ class CsvFile:
         blocks = [schema.empty_table()]
         ends = [np.zeros(0, np.int64)]
         last: Iterable[list[str]] = ()
-        for block, numbers, rows in chain(self._blocks(names), self._waiting(names)):
+        for block, numbers, rows in chain(self._regular_blocks(names), self._irregular_blocks(names)):
             blocks.append(block)
             ends.append(numbers)
             last = rows
@@ -82,7 +82,7 @@ class CsvFile:
         notes = self.lines.notes
         return Table(len(lines), columns, lines, encoding=encoding, notes=notes, renamed=self.renamed)
 
-    def _blocks(self, names: Sequence[str]) -> Iterator[tuple[Any, Any, Iterable[list[str]]]]:
+    def _regular_blocks(self, names: Sequence[str]) -> Iterator[tuple[Any, Any, Iterable[list[str]]]]:
         """Yield blocks of regular rows: tables of texts, the line on which each row ends, and the cells of the last."""
         from pyarrow import ArrowInvalid, BufferReader, string
         from pyarrow import csv as arrow_csv
@@ -106,8 +106,8 @@ class CsvFile:
             last = text[-SAMPLE:].decode(errors="ignore").split("\n")[1:-1] if self.is_raw else []
             yield block, ends, csv.reader(last, delimiter=delimiter)
 
-    def _waiting(self, names: Sequence[str]) -> Iterator[tuple[Any, Any, Iterable[list[str]]]]:
-        """Yield the other rows in the same way, many at once."""
+    def _irregular_blocks(self, names: Sequence[str]) -> Iterator[tuple[Any, Any, Iterable[list[str]]]]:
+        """Yield the other rows in the same form, many at once."""
         import pyarrow
 
         n_rows = max(1, WAITING_CELLS // len(self.names))

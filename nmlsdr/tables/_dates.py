@@ -53,7 +53,7 @@ def match_date(text: str) -> re.Match[str] | None:
 
 
 def _parts(text: str) -> list[str]:
-    """The day, the month and the year of a date, folded, in its order; other things where a text is no date."""
+    """Return the day, the month and the year of a date as folded texts, in their order; other texts give others."""
     return [part for part in _PART.findall(fold(_CLOCK.sub("", plain_text(text)))) if part not in _BESIDE]
 
 
@@ -73,8 +73,8 @@ def numeric_date(text: str, months: Mapping[str, str]) -> str:
     return ".".join(parts)
 
 
-def with_words(texts: Iterable[str]) -> list[str]:
-    """Return the word of each text that is a word with two numbers, as in a date, and an empty text for the others."""
+def month_words(texts: Iterable[str]) -> list[str]:
+    """Return the word of each text that may be its month: the only one, beside two numbers; else the empty text."""
     split = ((parts, [part for part in parts if part.isalpha()]) for parts in map(_parts, texts))
     return [words[0] if len(parts) == 3 and len(words) == 1 else "" for parts, words in split]
 

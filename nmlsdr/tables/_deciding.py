@@ -101,24 +101,25 @@ class Deciding:
         self.places = {name: place for place, name in enumerate(columns)}
         self.vectors = {name: cells for name, cells in columns.items() if isinstance(cells, Vectors)}
         self.n_distinct_rows = int(self.row_numbers.max(initial=-1)) + 1
+        numbers_may_be_missing = any(map(is_number, self.missing))
         facts = [
-            Facts(name, self._cells_to_read(cells), self.missing)
+            Facts(name, self._cells_to_read(cells, numbers_may_be_missing), self.missing)
             for name, cells in columns.items()
             if name not in self.vectors
         ]
-        usual = usual_decimal(map(Facts.marked, facts))
+        usual = usual_decimal(map(Facts.marked_numbers, facts))
         readings = [read_column(column, choices, usual) for column in facts]
         self.readings = [reading for reading, _ in readings]
         # Of columns with many numbers: what keeps them from being numbers.
         self.unread = {column.name: why for column, (_, why) in zip(facts, readings, strict=True) if why}
         self.words_for_missing = self._words_for_missing(facts, self.readings)
         self.levels: dict[str, set[str]] = {}  # of columns: words that mean a missing value elsewhere, but not there
-        self.columns = [self._with_words(*pair, facts) for pair in zip(facts, self.readings, strict=True)]
+        self.columns = [self._with_missing_words(*pair, facts) for pair in zip(facts, self.readings, strict=True)]
 
-    def _cells_to_read(self, cells: Cells) -> Cells:
-        """Return numbers as texts if a person writes them in another way, or if one of them means a missing value."""
+    def _cells_to_read(self, cells: Cells, numbers_may_be_missing: bool) -> Cells:
+        """Return numbers as texts if a person writes them otherwise, or if one of them may mean a missing value."""
         are_numbers = isinstance(cells, Numbers) and cells.fit(self.choices.decimal)
-        return cells if are_numbers and not any(map(is_number, self.missing)) else cells.texts
+        return cells if are_numbers and not numbers_may_be_missing else cells.texts
 
     def plan(self) -> Plan:
         """Decide column by column; a duplicate and the identifier depend on the columns before.
@@ -157,7 +158,7 @@ class Deciding:
         if not facts.n_known:
             return Column(facts.name, "empty", "no row has a value")
         if facts.is_single and facts.n_known == self.n_rows > 1:
-            return Column(facts.name, "constant", f"always {shorten(next(iter(facts.known)), 30)!r}")
+            return Column(facts.name, "constant", f"always {shorten(next(iter(facts.known_counts)), 30)!r}")
         if facts.digest in digests and self.n_rows > 1:
             return Column(facts.name, "duplicate", f"the same as {digests[facts.digest]!r}")
         if (reason := self._like_labels(facts)) is not None:
@@ -169,7 +170,7 @@ class Deciding:
         n_missing = self.n_rows - facts.n_known
         if not facts.is_single or not n_missing:
             return None
-        ((word, count),) = facts.known.items()
+        ((word, count),) = facts.known_counts.items()
         reason = f"1: {shorten(word, 20)!r} ({count}), 0: nothing ({n_missing})"
         return Column(facts.name, "yes/no", reason, levels={"": "0", fold(word): "1"})
 
@@ -183,7 +184,7 @@ class Deciding:
 
     # ------------------------------------------------------------ numbers and dates
 
-    def _with_words(self, facts: Facts, reading: Reading | None, columns: Sequence[Facts]) -> Facts:
+    def _with_missing_words(self, facts: Facts, reading: Reading | None, columns: Sequence[Facts]) -> Facts:
         """Return a column in which the words found among numbers are missing values too, unless they are levels.
 
         They are levels of a column of few texts in which they are frequent. So is NA among short codes, where it is a
@@ -191,27 +192,27 @@ class Deciding:
         """
         if reading is not None or isinstance(facts.cells, Numbers):
             return facts
-        words = self.words_for_missing & facts.folded.keys()
+        words = self.words_for_missing & facts.folded_counts.keys()
         levels = self._frequent_levels(facts, words) | self._country_codes(facts, columns)
         self.levels[facts.name] = levels
         return Facts(facts.name, facts.cells, (self.missing | words) - levels) if words or levels else facts
 
     def _frequent_levels(self, facts: Facts, words: Iterable[str]) -> set[str]:
         """Return which words are levels of a column of few texts, because they are frequent in it."""
-        counts = facts.folded
+        counts = facts.folded_counts
         if len(counts) > FEW_LEVELS:
             return set()
         return {word for word in words if counts[word] >= LEVEL_SHARE * facts.n_known}
 
     def _country_codes(self, facts: Facts, columns: Sequence[Facts]) -> set[str]:
         """Return words such as NA that are codes: they stand among short codes, and in no other column."""
-        if len(facts.folded) < FREQUENT or not all(map(_is_short_code, facts.folded)):
+        if len(facts.folded_counts) < FREQUENT or not all(map(_is_short_code, facts.folded_counts)):
             return set()
-        codes = {fold(text) for text in facts.chosen(~facts.is_known) if len(text) == 2 and text.isalpha()}
+        codes = {fold(text) for text in facts.text_counts(~facts.is_known) if len(text) == 2 and text.isalpha()}
         codes -= self.choices.missing_words
         other_columns = [column for column in columns if column is not facts and not isinstance(column.cells, Numbers)]
         for column in other_columns if codes else ():
-            codes -= {fold(text) for text in column.chosen(column.is_word)}
+            codes -= {fold(text) for text in column.text_counts(column.is_word)}
         return codes
 
     def _words_for_missing(self, columns: Sequence[Facts], readings: Sequence[Reading | None]) -> set[str]:
@@ -232,7 +233,7 @@ class Deciding:
 
     def _reason(self, notes: list[str], facts: Facts) -> str:
         """What was seen in a column, what was read as a missing value there, and how often."""
-        words = facts.meant(self.missing | self.words_for_missing)
+        words = facts.word_counts(self.missing | self.words_for_missing)
         return "; ".join([*notes, *([f"missing: {counted(words)}"] if words else [])])
 
     def doubts(self) -> str:
@@ -241,7 +242,7 @@ class Deciding:
         misread = []
         for facts, reading in zip(self.columns, self.readings, strict=True):
             name = repr(shorten(facts.name, 40))
-            if counts := facts.meant(self.words_for_missing - self.levels.get(facts.name, set())):
+            if counts := facts.word_counts(self.words_for_missing - self.levels.get(facts.name, set())):
                 words.append(f"{counted(counts)} in column {name}")
             if doubt := (reading.doubt or reading.units.doubt) if reading else self.unread.get(facts.name, ""):
                 misread.append(f"column {name}: {doubt}")
@@ -272,7 +273,7 @@ class Deciding:
 
     def _is_unmarked(self, facts: Facts) -> bool:
         """Whether no number of a column shows its decimal mark, and nobody gave it."""
-        numbers = (number for number, count in facts.marked().items() if count)
+        numbers = (number for number, count in facts.marked_numbers().items() if count)
         return self.choices.decimal is None and not any("." in number or "," in number for number in numbers)
 
     def _whole_numbers(self, facts: Facts, column: Column) -> NDArray[np.float64]:
@@ -323,14 +324,14 @@ class Deciding:
         if not self.labels or isinstance(facts.cells, Numbers):
             return False
         parts: set[str] = set()
-        for word in facts.chosen(facts.is_known & facts.is_word):
+        for word in facts.text_counts(facts.is_known & facts.is_word):
             parts |= {fold(part) for part in self.separator.split(word)} - {""}
             if len(parts) > 2 * len(self.labels):
                 return False
         return 0 < len(parts) <= 2 * len(parts & self.labels)
 
     def _yes_no(self, facts: Facts) -> Column | None:
-        words = facts.folded if facts.is_known.sum() <= MOST_SPELLINGS else {}
+        words = facts.folded_counts if facts.is_known.sum() <= MOST_SPELLINGS else {}
         values = yes_no(words, self.choices.yes, self.choices.no)
         if values is None:
             return None
@@ -341,7 +342,7 @@ class Deciding:
 
     def _objects(self, facts: Facts) -> Column | None:
         """Return a column of JSON objects with numbers; else None."""
-        keys = find_keys(facts.known)
+        keys = find_keys(facts.known_counts)
         if not keys:
             return None
         reason = self._reason([f"JSON objects with numbers for {shorten(', '.join(keys), 60)}"], facts)
@@ -349,7 +350,7 @@ class Deciding:
 
     def _list(self, facts: Facts) -> Column | None:
         """Return a column of lists with several words; else None."""
-        items = find_items(facts.known, self._key)
+        items = find_items(facts.known_counts, self._key)
         if items is None:
             return None
         reason = self._reason([f"lists with {items.separator!r} between words: {counted(items.counts)}"], facts)
@@ -367,7 +368,7 @@ class Deciding:
         n_texts = len(self._levels(facts))
         n_rows = self.n_distinct_rows
         enough = n_rows * (NEARLY if self._is_likely(facts.name) else 1)
-        if not 1 < enough <= n_texts or 2 * n_texts <= facts.n_known or mean_length(facts.known) >= SENTENCE / 2:
+        if not 1 < enough <= n_texts or 2 * n_texts <= facts.n_known or mean_length(facts.known_counts) >= SENTENCE / 2:
             return None
         copies = " (equal rows count once)" if n_rows < self.n_rows else ""
         where = "every row" if n_texts >= n_rows else f"{n_texts} of {n_rows} rows"
@@ -375,7 +376,7 @@ class Deciding:
 
     def _with_shared_words(self, facts: Facts, column: Column) -> Column:
         """Return an identifier as a column of words too, if its texts are names that have words in common."""
-        if not shared_by_names(facts.known):
+        if not shared_by_names(facts.known_counts):
             return column
         words = self._words(facts, is_identifier=True)
         return replace(words, reason=f"{column.reason}; {words.reason}") if words.kind == "words" else column
@@ -395,19 +396,21 @@ class Deciding:
 
     def _levels(self, facts: Facts) -> Mapping[str, int]:
         """How often each level occurs."""
-        return facts.known if self.choices.keep_case else facts.folded
+        return facts.known_counts if self.choices.keep_case else facts.folded_counts
 
     def _is_category(self, facts: Facts) -> bool:
         n_levels = len(self._levels(facts))
         if n_levels > MOST_LEVELS:
             return facts.n_known >= ROWS_PER_LEVEL * n_levels
         is_repetitive = n_levels <= 10 or 2 * n_levels <= facts.n_known
-        return is_repetitive and (mean_length(facts.known) < SENTENCE or facts.n_known >= ROWS_PER_LEVEL * n_levels)
+        return is_repetitive and (
+            mean_length(facts.known_counts) < SENTENCE or facts.n_known >= ROWS_PER_LEVEL * n_levels
+        )
 
     def _category(self, facts: Facts) -> Column:
         # in any order of the rows
         name = facts.name
-        known = dict(sorted(facts.known.items(), key=by_count))
+        known = dict(sorted(facts.known_counts.items(), key=by_count))
         keys = [*map(self._key, known)]
         shown: dict[str, str] = {}  # the most frequent spelling of each level
         for key, text in zip(keys, known, strict=True):
@@ -432,11 +435,11 @@ class Deciding:
     def _words(self, facts: Facts, is_identifier: bool = False) -> Column:
         """A column of texts: the words that rows have in common become features, unless there are none."""
         texts = facts.column
-        are_names = mean_length(facts.known) < SENTENCE / 2
+        are_names = mean_length(facts.known_counts) < SENTENCE / 2
         known = [text if is_known else "" for text, is_known in zip(texts.different, facts.is_known, strict=True)]
         words, idf = find_words([known[code] for code in texts.codes.tolist()], are_names)
         if not words:
-            reason = f"{plural(len(facts.known), 'different text')} without words that recur; left out"
+            reason = f"{plural(len(facts.known_counts), 'different text')} without words that recur; left out"
             return Column(facts.name, "text", reason)
         reason = self._reason([f"{'names' if are_names else 'text'}, {count_words(words)}"], facts)
         how: Any = {"are_names": are_names, "is_identifier": is_identifier}

@@ -136,9 +136,7 @@ class TableEncoder(ColumnOptions, TransformerMixin, BaseEstimator):
             self._check_parameters()
             columns = self._columns(X, reset=True)
             names = [str(name) for name in getattr(self, "feature_names_in_", range(len(columns)))]
-            unknown = [name for name in (*self.drop, *self.one_hot) if name not in names]
-            if unknown:
-                raise InputError(f"There is no column {unknown[0]!r}; drop and one_hot name columns of X.")
+            self._check_column_names(names)
             named = dict(zip(names, columns, strict=True))
             choices = Choices(**{field.name: getattr(self, field.name) for field in fields(ColumnOptions)})
             used = {name: cells for name, cells in named.items() if name not in self.drop}
@@ -217,6 +215,11 @@ class TableEncoder(ColumnOptions, TransformerMixin, BaseEstimator):
         check_answers(self.yes, self.no)
         for name in ("missing", "drop", "one_hot"):
             refuse_text(getattr(self, name), name)
+
+    def _check_column_names(self, names: Sequence[str]) -> None:
+        unknown = [name for name in (*self.drop, *self.one_hot) if name not in names]
+        if unknown:
+            raise InputError(f"There is no column {unknown[0]!r}; drop and one_hot name columns of X.")
 
     def _columns_by_name(self, X: Any) -> dict[str, Cells]:
         """Return the columns of new rows: those that become features, if X and the table of the fit have names."""

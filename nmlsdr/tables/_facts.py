@@ -38,10 +38,10 @@ class Facts:
     @functools.cached_property
     def is_known(self) -> NDArray[np.bool_]:
         """Which texts do not mean a missing value."""
-        return ~self.means(self.missing)
+        return ~self.are_among(self.missing)
 
-    def means(self, words: Container[str]) -> NDArray[np.bool_]:
-        """Which texts are among these folded words."""
+    def are_among(self, words: Container[str]) -> NDArray[np.bool_]:
+        """Return which texts are these folded words."""
         return np.array([word in words for word in self.column.folded], bool)
 
     @property
@@ -51,32 +51,32 @@ class Facts:
             return ~np.isnan(self.cells.values)
         return self.is_known[self.column.codes]
 
-    def cells_of(self, mask: NDArray[np.bool_]) -> NDArray[np.int64]:
+    def form_counts(self, mask: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Return for each form in how many cells its texts of a mask occur."""
         codes = self.column.forms.codes
         weights = self.column.counts * mask
         return np.bincount(codes, weights, len(self.column.forms.parts)).astype(np.int64)
 
-    def chosen(self, mask: NDArray[np.bool_]) -> dict[str, int]:
+    def text_counts(self, mask: NDArray[np.bool_]) -> dict[str, int]:
         """Return how often each text of a mask occurs."""
         pairs = zip(np.flatnonzero(mask).tolist(), self.column.counts[mask].tolist(), strict=True)
         return {self.column.different[code]: count for code, count in pairs}
 
     @functools.cached_property
-    def known(self) -> dict[str, int]:
+    def known_counts(self) -> dict[str, int]:
         """How often each text occurs that does not mean a missing value."""
-        return self.chosen(self.is_known)
+        return self.text_counts(self.is_known)
 
     @functools.cached_property
-    def folded(self) -> dict[str, int]:
-        """How often each text that does not mean a missing value occurs in upper or lower case."""
+    def folded_counts(self) -> dict[str, int]:
+        """How often each folded text occurs that does not mean a missing value."""
         words = (self.column.folded[code] for code in np.flatnonzero(self.is_known).tolist())
-        return tally(zip(words, self.known.values(), strict=True))
+        return tally(zip(words, self.known_counts.values(), strict=True))
 
-    def meant(self, words: Container[str]) -> dict[str, int]:
+    def word_counts(self, words: Container[str]) -> dict[str, int]:
         """Return how often each text occurs that is one of these folded words; a missing value is the empty text."""
         if not isinstance(self.cells, Numbers):
-            return self.chosen(self.means(words))
+            return self.text_counts(self.are_among(words))
         return {"": len(self.cells) - self.n_known} if "" in words and self.n_known < len(self.cells) else {}
 
     @functools.cached_property
@@ -108,7 +108,7 @@ class Facts:
     @functools.cached_property
     def numbers(self) -> Counter[str]:
         """How often each shape of a number occurs in a column of texts, without its unit."""
-        pairs = zip(self.column.forms.parts, self.cells_of(self.is_known).tolist(), strict=True)
+        pairs = zip(self.column.forms.parts, self.form_counts(self.is_known).tolist(), strict=True)
         return tally((parts.number, count) for parts, count in pairs if parts is not None and count)
 
     def numbers_as_written(self) -> set[str]:
@@ -119,7 +119,7 @@ class Facts:
         parts_and_texts = [(parts[codes[row]], different[row]) for row in np.flatnonzero(self.is_known).tolist()]
         return {number for part, text in parts_and_texts if part is not None for number in part.of([text])}
 
-    def marked(self) -> Mapping[str, int]:
+    def marked_numbers(self) -> Mapping[str, int]:
         """The numbers that tell the decimal mark of the table: those that the file has as texts."""
         if not isinstance(self.cells, Numbers):
             return {} if self.column.numbers else self.numbers

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ._column_units import MOST_UNITS, NO_UNITS, SHARE, Units, find_units, read_quantities
 from ._columns import Numbers
-from ._dates import find_months, order_of, with_words
+from ._dates import find_months, month_words, order_of
 from ._facts import Facts, counted, tally
 from ._kinds import Column
 from ._numbers import NOTATIONS, Notation, find_notation, number_reader
@@ -68,7 +68,7 @@ def _no_numbers(facts: Facts) -> Iterator[tuple[str, int]]:
     """Yield each text that is no number in any notation or unit, and in how many cells it is."""
     forms = facts.column.forms
     codes = forms.codes[facts.is_known].tolist()
-    for code, pair in zip(codes, facts.known.items(), strict=True):
+    for code, pair in zip(codes, facts.known_counts.items(), strict=True):
         if forms.parts[code] is None:
             yield pair
 
@@ -79,7 +79,7 @@ def _quantities(facts: Facts, notation: Notation) -> dict[int, Parts]:
     Ranges, numbers in brackets and the like are numbers if most numbers are others and each range ascends.
     """
     forms = facts.column.forms
-    n_cells = facts.cells_of(facts.is_known)
+    n_cells = facts.form_counts(facts.is_known)
     read = number_reader(notation)
     quantities = {
         code: parts
@@ -103,7 +103,7 @@ def _bare(facts: Facts, quantities: Mapping[int, Parts]) -> NDArray[np.bool_]:
 
 def _as_numbers(facts: Facts, quantities: Mapping[int, Parts], notation: Notation, doubt: str) -> Reading | None:
     """Return how a column is read if it holds mostly numbers."""
-    n_cells = facts.cells_of(facts.is_known)
+    n_cells = facts.form_counts(facts.is_known)
     behind = _behind_words(facts, quantities)
     is_behind = _are(facts, [*behind])
     n_known = facts.n_known - n_cells[[*behind]].sum()
@@ -119,7 +119,7 @@ def _as_numbers(facts: Facts, quantities: Mapping[int, Parts], notation: Notatio
     missing = f"{words.total()} numbers behind words are missing: {counted(words)}" if words else ""
     how: Any = {**notation._asdict(), "factors": scale.factors, "marks": scale.marks}
     column = Column(facts.name, "number", levels={word: word for word in sorted(words)}, **how)
-    other_texts = facts.chosen(facts.is_known & ~is_behind & ~_are(facts, codes))
+    other_texts = facts.text_counts(facts.is_known & ~is_behind & ~_are(facts, codes))
     return Reading(column, other_texts, "; ".join(filter(None, [doubt, missing])), scale)
 
 
@@ -141,7 +141,7 @@ def _scale(
 def _behind_words(facts: Facts, quantities: Mapping[int, Parts]) -> dict[int, str]:
     """Return the words of the forms that are numbers behind words, in a column of which most cells are numbers."""
     forms = facts.column.forms
-    n_cells = facts.cells_of(facts.is_known)
+    n_cells = facts.form_counts(facts.is_known)
     if 2 * n_cells[[*quantities]].sum() < facts.n_known:
         return {}
     texts = zip(forms.different, forms.parts, strict=True)
@@ -178,7 +178,7 @@ def _as_dates(facts: Facts, bare: NDArray[np.bool_]) -> tuple[Reading | None, st
     """Return how a column is read if it holds mostly dates; else what it looks like."""
     column = facts.column
     shapes = facts.column.shapes
-    words = with_words(shapes.different) if len(shapes.different) <= MOST_SHAPES else []
+    words = month_words(shapes.different) if len(shapes.different) <= MOST_SHAPES else []
     months = find_months({*words} - {""}) if any(words) else {}
     dates = column.dates_with(months)
     order, doubt = order_of(dates.different)
@@ -186,7 +186,7 @@ def _as_dates(facts: Facts, bare: NDArray[np.bool_]) -> tuple[Reading | None, st
     enough = not months or facts.column.counts[is_date].sum() >= SHARE * facts.n_known
     if enough and _is_mostly(facts, is_date):
         date = Column(facts.name, "date", month_first=order[0], year_first=order[1], levels=dict(months))
-        return Reading(date, facts.chosen(facts.is_known & ~is_date), doubt), ""
+        return Reading(date, facts.text_counts(facts.is_known & ~is_date), doubt), ""
     # In a shape every digit of a year is a 1.
     like_one = [word != "" and "1111" in shape for word, shape in zip(words, shapes.different, strict=False)]
     is_date |= facts.is_known & np.isin(shapes.codes, np.flatnonzero(like_one))
@@ -198,7 +198,7 @@ def _likeness(facts: Facts, kind: str, mask: NDArray[np.bool_]) -> str:
     share = facts.column.counts[mask].sum() / max(1, facts.n_known)
     if share < 0.5:
         return ""
-    other_texts = facts.chosen(facts.is_known & ~mask)
+    other_texts = facts.text_counts(facts.is_known & ~mask)
     unknown_months = "its months are in no known language (see nmlsdr[cli])"
     obstacle = f"not {counted(other_texts)}" if other_texts else unknown_months
     return f"it looks like a {kind} in {share:.0%} of its cells, but {obstacle}"

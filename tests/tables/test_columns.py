@@ -299,7 +299,9 @@ def test_blocks_and_single_rows_give_the_same_columns_and_lines(tmp_path_factory
     for size in (block, 1 << 21):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(_files, "BLOCK", size)
-            patch.setattr(_csv.CsvFile, "_blocks", _csv.CsvFile._blocks if size == block else lambda *_: iter(()))
+            patch.setattr(
+                _csv.CsvFile, "_regular_blocks", _csv.CsvFile._regular_blocks if size == block else lambda *_: iter(())
+            )
             table = read_table(path, id_column="w", plan=Choices(one_hot=["k"]))
             with pytest.raises(DataFileError) as caught:
                 read_table(path, id_column="w")

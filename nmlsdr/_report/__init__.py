@@ -6,6 +6,7 @@ Its files:
     leaks.py    target leakage: features that predict a label on their own
     needed.py   columns without which the predictions fail
     trial.py    cross-validation of the method and of rivals: does it help on these data?
+    curve.py    the picture of the learning curve
     scores.py   predictions label by label, and how many rare labels each threshold rule finds
     significance.py  which differences between folds are significant
     rivals.py   what a user would try first: logistic regressions and a forest

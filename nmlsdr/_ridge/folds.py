@@ -16,6 +16,7 @@ from .._moments import LabelSet, RowSums, label_sets
 from .._process.threads import in_threads
 from ..projection import kappa_of_sets, shrunken_weights
 from . import regression
+from .newton import FoldRidge
 from .regression import by_factors, coefficients, from_gram, solve_shifted
 
 # With that many times as many tested rows as features, errors come from sums over these rows, not from predictions.
@@ -28,6 +29,8 @@ _KEPT_NUMBERS = 1 << 26
 # labels, numbers of c; of each c the predictions of the tested rows, or the sum of squared errors of each label
 Answer = tuple[np.ndarray, slice, Any]
 Callback = Callable[[int], object] | None
+# the tested rows of a fold, as a mask, their predictions, and the regression that gave them if it is kept
+Predicted = tuple[np.ndarray, list[Answer], FoldRidge | None]
 
 
 class Rounds:
@@ -57,10 +60,14 @@ class Rounds:
             if callback is not None and i == numbers[-1]:
                 callback(t + 1)
 
-    def predict(self, b: float, c: np.ndarray, callback: Callback) -> Iterator[tuple[np.ndarray, list[Answer]]]:
+    def predict(self, strengths: tuple[float, float], callback: Callback, keep_ridge: bool) -> Iterator[Predicted]:
         """The tested rows of each fold, as a mask, and their predictions by one pair of strengths."""
+        b = strengths[0]
+        c = np.array(strengths[1:])
+        for fold in self.folds:
+            fold.keep_ridge(b, keep_ridge)
         for t, _, answers in self.run(lambda fold, _: fold.answers(b, c), slice(None), [0], callback):
-            yield self.folds[t].test, answers
+            yield self.folds[t].test, answers, self.folds[t].ridge
 
 
 class _Shared:
@@ -113,6 +120,8 @@ class Fold:
 
     Attributes
     ----------
+    ridge : FoldRidge or None
+        What `answers` fills after a call of `keep_ridge`.
     of_tested : ndarray of shape (n_features, n_features), or None
         Xc'Xc of the tested rows, Xc about the mean of all rows; None where several matrices or none are needed.
     """
@@ -120,6 +129,7 @@ class Fold:
     def __init__(self, shared: _Shared, Y: np.ndarray, test: np.ndarray, n_pairs: int) -> None:
         self.shared = shared
         self.test = test
+        self.ridge: FoldRidge | None = None
         self._Y = Y
         self._key = test.tobytes()
         self.known = None if shared.known is None else shared.known[~test]
@@ -143,6 +153,17 @@ class Fold:
     def tested(self) -> RowSums:
         return self.shared.X.take(self.test)
 
+    def keep_ridge(self, shrinkage: float, wanted: bool) -> None:
+        """Let the next call of `answers`, for this shrinkage and one strength, keep its regression, if wanted."""
+        if wanted:
+            w = shrunken_weights(self.kappa, shrinkage)
+            self.ridge = FoldRidge(w, np.zeros((len(w), self._Y.shape[1])), np.zeros(self._Y.shape[1]))
+
+    def _keep(self, labels: np.ndarray, V: np.ndarray, mean: np.ndarray, at_mean: np.ndarray) -> None:
+        if self.ridge is not None:
+            self.ridge.coef[:, labels] = V
+            self.ridge.at_mean[labels] = at_mean + (self.shared.mean - mean) @ V
+
     def answers(
         self,
         shrinkage: float,
@@ -161,6 +182,7 @@ class Fold:
             mean = rows.means()
             for j, c in enumerate(ridges):
                 V, at_mean = coefficients(rows, Y, self.known, self.sets, c, w, mean, n_threads)
+                self._keep(every, V, mean, at_mean)
                 predictions = np.asarray(tested.project(V, mean))[None] + at_mean
                 yield every, slice(j, j + 1), self._missed(every, predictions) if compare else predictions
             return
@@ -168,13 +190,15 @@ class Fold:
             level = each.variation(w)
             if level == 0:
                 predictions = np.zeros((len(ridges), 1, 1))
+                self._keep(each.labels, np.zeros((len(w), len(each.labels))), each.mean, each.label_mean)
             elif not each.is_narrow():
-                predictions = self._by_rows(each, shrinkage, ridges * level, dtype)
+                predictions = self._by_rows(each, shrinkage, w, ridges * level, dtype)
             else:
                 key = (self._key, each.labels[0])
                 size = len(w) * (2 * len(w) + len(each.labels))
                 of_training, of_tested = self.shared.once(key, partial(self._sums, each), size)
                 V = from_gram(of_training.astype(dtype, copy=False), each.moment, w, ridges * level)
+                self._keep(each.labels, V[0], each.mean, each.label_mean)
                 if compare and of_tested:
                     gram, moment, squares = of_tested  # sum |Y - X V|^2 of each label from X'X, X'Y and |Y|^2
                     fitted = np.einsum("cij,cij->cj", V, gram @ V - 2.0 * moment)
@@ -219,7 +243,7 @@ class Fold:
         lower = blas.dsyr2(-1.0, shift, sums - 0.5 * len(Y) * shift, a=of_tested, lower=1, overwrite_a=1)
         return of_training, (lower + np.tril(lower, -1).T, moment, np.einsum("ij,ij->j", Y, Y))
 
-    def _by_rows(self, each: LabelSet, b: float, levels: np.ndarray, dtype: type) -> np.ndarray:
+    def _by_rows(self, each: LabelSet, b: float, w: np.ndarray, levels: np.ndarray, dtype: type) -> np.ndarray:
         """K A + 1 mu', where (K + lambda I) A = Yc - 1 mu' and 1'A = 0."""
         chosen = ~self.test
         if each.known is not None:
@@ -231,8 +255,12 @@ class Fold:
         tested = (K[self.test] + K.T[self.test])[:, chosen]  # in one of the two these entries are 0
         A = solve_shifted(K[chosen].compress(chosen, axis=1).T, levels, np.column_stack([Yc, np.ones(len(Yc))]))
         sums = A.sum(axis=1, keepdims=True)
+        shares = sums[..., :-1] / sums[..., -1:]
+        if self.ridge is not None:
+            V = w[:, None] * each.rows(self.rows).cross_moment(A[0, :, :-1] - A[0, :, -1:] * shares[0], each.mean)
+            self._keep(each.labels, V, each.mean, each.label_mean)
         products = tested @ A
-        return np.asarray(products[..., :-1] + (1.0 - products[..., -1:]) * (sums[..., :-1] / sums[..., -1:]))
+        return np.asarray(products[..., :-1] + (1.0 - products[..., -1:]) * shares)
 
 
 def masks_of_tests(folds: np.ndarray) -> list[np.ndarray]:
@@ -245,26 +273,30 @@ def predict_once(
     Y: np.ndarray,
     known: np.ndarray | None,
     folds: np.ndarray,
-    b: float,
-    c: np.ndarray,
+    strengths: tuple[float, float],
     n_threads: int,
     callback: Callback,
-) -> Iterator[tuple[np.ndarray, list[Answer]]]:
+    keep_ridge: bool,
+) -> Iterator[Predicted]:
     """As `Rounds.predict`; no fold is kept.
 
     Systems of sparse rows that are too large for factors are solved by all threads, one fold after the other: the sums
     of one fold are in memory at a time, and no thread is idle while the last fold is solved.
     """
+    b = strengths[0]
+    c = np.array(strengths[1:])
     shared = _Shared(X, known)
     tests = masks_of_tests(folds)
     n_training = min(np.count_nonzero(~test) for test in tests)
     by_labels = X.is_sparse and known is None and n_training > regression.LARGEST_GRAM
     n_outer, n_inner = (1, n_threads) if by_labels else (n_threads, 1)
 
-    def predict(test: np.ndarray) -> list[Answer]:
-        return list(Fold(shared, Y, test, 1).answers(b, c, n_threads=n_inner))
+    def predict(test: np.ndarray) -> Predicted:
+        fold = Fold(shared, Y, test, 1)
+        fold.keep_ridge(b, keep_ridge)
+        return test, list(fold.answers(b, c, n_threads=n_inner)), fold.ridge
 
-    for t, answers in enumerate(in_threads(predict, tests, n_outer)):
-        yield tests[t], answers
+    for t, predicted in enumerate(in_threads(predict, tests, n_outer)):
+        yield predicted
         if callback is not None:
             callback(t + 1)

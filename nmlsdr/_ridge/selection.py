@@ -31,6 +31,7 @@ from .._moments import RowSums, centred_over_known
 from .._process.threads import check_n_jobs, single_threaded_blas, worthwhile_threads
 from . import regression
 from .folds import Answer, Callback, Fold, Rounds, predict_once
+from .newton import FoldRidge
 
 SHRINKAGE_GRID = (0.0, 0.5, 1.0)
 RIDGE_GRID = (0.3, 1.0, 3.0, 10.0, 30.0)
@@ -76,6 +77,8 @@ class CrossFit:
         The share of the labels' variance that is left, for every pair; NaN where no label varies.
     folds : ndarray of shape (n_samples,), intp
         The fold of each row.
+    ridges : list of FoldRidge
+        For each fold the ridge regression of the other rows, if wanted.
     """
 
     shrinkage: float
@@ -83,6 +86,7 @@ class CrossFit:
     predictions: np.ndarray
     errors: np.ndarray
     folds: np.ndarray
+    ridges: list[FoldRidge]
 
 
 def cross_fit(
@@ -96,6 +100,7 @@ def cross_fit(
     order: np.ndarray | None = None,
     groups: Groups = None,
     known: Any = None,
+    keep_ridges: bool = False,
     callback: Callback = None,
     n_jobs: int | None = 1,
 ) -> CrossFit:
@@ -131,6 +136,8 @@ def cross_fit(
     known : array of shape (n_samples, n_labels), bool, default=None
         The entries of Y that are known, None: all.  Each label is then fitted and compared on its known rows, with
         b and c in common; rows without a known entry may as well be left out.
+    keep_ridges : bool, default=False
+        Whether to keep the regressions of the winner.
     callback : callable, default=None
         Called with the number of folds that are done after each fold; an exception it raises ends the call.
     n_jobs : int or None, default=1
@@ -183,7 +190,7 @@ def cross_fit(
     errors = np.full((len(grid_b), len(grid_c)), np.nan)
     if n_samples == 1:
         warnings.warn("One labelled row cannot be left out, so the first ridge is used; label more rows.", stacklevel=2)
-        return CrossFit(grid_b[0], grid_c[0], Y.copy(), errors, np.zeros(1, dtype=np.intp))
+        return CrossFit(grid_b[0], grid_c[0], Y.copy(), errors, np.zeros(1, dtype=np.intp), [])
     permutation = permutation_of(random_state, n_samples)
     order = np.arange(n_samples) if order is None else order
     folds = _draw_folds(permutation, order, n_splits, groups)
@@ -203,17 +210,17 @@ def cross_fit(
         winner = _search(rounds, grid_b, grid_c, errors, callback)
         if not np.isnan(errors).any():  # the search has called it already
             callback = None
-        b = winner[0]
-        c = np.array(winner[1:])
         if small:
-            results = rounds.predict(b, c, callback)
+            results = rounds.predict(winner, callback, keep_ridges)
         else:
             del rounds  # and its Gram matrices
-            results = predict_once(X, Y, mask, folds, b, c, n_threads, callback)
-        for test, answers in results:
+            results = predict_once(X, Y, mask, folds, winner, n_threads, callback, keep_ridges)
+        ridges = []
+        for test, answers, regression_of_fold in results:
             for labels, _, scores in answers:
                 predictions[np.ix_(test, labels)] = scores[0]
-    return CrossFit(*winner, predictions, errors, folds)
+            ridges.append(regression_of_fold)
+    return CrossFit(*winner, predictions, errors, folds, [each for each in ridges if each is not None])
 
 
 def _draw_folds(permutation: np.ndarray, order: np.ndarray, n_splits: int, groups: Groups) -> np.ndarray:

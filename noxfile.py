@@ -90,7 +90,7 @@ def optional(session: nox.Session) -> None:
 
 @nox.session
 def peers(session: nox.Session) -> None:
-    session.install(".", "pytest", "-r", "tests/campaigns/peers.txt")
+    session.install(".", "pip", "pytest", "-r", "tests/campaigns/peers.txt")
     session.run("python", "-P", "tests/campaigns/peers.py", *session.posargs)
 
 

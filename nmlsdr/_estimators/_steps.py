@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import sklearn
@@ -94,16 +94,17 @@ class Steps:
     estimator: BaseEstimator
     task: Task
     groups: Groups = None  # of the rows, if the fit was given them
+    small: ClassVar[str] = "float64"  # the type of rows of small types, as of `check_rows`
 
-    @staticmethod
-    def check_rows(X: Any, name: str) -> Any:
+    @classmethod
+    def check_rows(cls, X: Any, name: str) -> Any:
         """Rows for the kernels; ``name`` is that of the estimator."""
         if hasattr(X, "__dask_graph__"):
             raise InputError(
                 f"{name} takes rows in memory, got a Dask array; to fit, use nmlsdr.dask.{name}, if there is one, or "
                 "X.compute(); to predict, use X.map_blocks(model.predict)."
             )
-        return arguments.check_rows(X)
+        return arguments.check_rows(X, small=cls.small)
 
     @staticmethod
     def in_memory(value: Any) -> Any:

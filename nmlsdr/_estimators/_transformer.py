@@ -22,6 +22,12 @@ Mode = Literal["distance", "connectivity"]
 Graph: TypeAlias = sparse.csr_matrix | sparse.csr_array  # as scikit-learn's setting sparse_interface has it
 
 
+class _SearchSteps(Steps):
+    """Rows of small types become float32, which is exact, as in `nmlsdr.graph.kneighbors`."""
+
+    small = "float32"
+
+
 @dataclass(eq=False, repr=False)
 class ExactNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Transform rows into the sparse graph of distances to their exact nearest training rows.
@@ -92,7 +98,7 @@ class ExactNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixi
     """
 
     _row_order: ClassVar[None] = None  # neighbours are those of the public search, the first rows first
-    _steps: ClassVar[type[Steps]] = Steps
+    _steps: ClassVar[type[Steps]] = _SearchSteps
 
     n_neighbors: int = 5
     _: KW_ONLY
@@ -113,7 +119,8 @@ class ExactNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Training rows; finite numbers. float32 and float64 are kept, other types are converted to float64.
+            Training rows; finite numbers. float32 and float64 are kept; bool, float16 and integers of 8 and 16 bits
+            become float32, in which they are exact, other types float64.
         y : None, default=None
             Ignored; part of scikit-learn's interface.
 
@@ -143,7 +150,8 @@ class ExactNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Training rows; finite numbers. float32 and float64 are kept, other types are converted to float64.
+            Training rows; finite numbers. float32 and float64 are kept; bool, float16 and integers of 8 and 16 bits
+            become float32, in which they are exact, other types float64.
         y : None, default=None
             Ignored; part of scikit-learn's interface.
 

@@ -76,6 +76,23 @@ def test_estimators_accept_it_like_that_of_scikit_learn(rng):
         np.testing.assert_array_equal(plugged.predict_proba(Q), exact.predict_proba(Q))
 
 
+@pytest.mark.parametrize("options", [{}, {"radius": 90.0}, {"metric": "cosine"}])
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "uint16", "float16"])
+def test_small_types_are_stored_as_float32_with_the_bits_of_float64(dtype, options, rng):
+    X = rng.integers(0, 2 if dtype == "bool" else 100, (80, 7)).astype(dtype)
+    queries = rng.integers(0, 2 if dtype == "bool" else 100, (9, 7)).astype(dtype)
+    small = ExactNeighborsTransformer(4, **options)
+    wide = ExactNeighborsTransformer(4, **options)
+    fitted = small.fit_transform(X), wide.fit_transform(X.astype(np.float64))
+    assert small.training_rows_.dtype == np.float32
+    new = small.transform(queries), wide.transform(queries.astype(np.float64))
+    mixed = small.transform(queries + 0.5), wide.transform(queries + 0.5)
+    for found, expected in (fitted, new, mixed):
+        assert expected.nnz > 0
+        for part in ("data", "indices", "indptr"):
+            assert getattr(found, part).tobytes() == getattr(expected, part).tobytes()
+
+
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
 @pytest.mark.parametrize("mode", ["distance", "connectivity"])
 def test_with_a_radius_its_graph_is_that_of_scikit_learn(metric, mode, rng):

@@ -29,12 +29,8 @@ BUILDS = {
 }
 
 
-@pytest.fixture(scope="module")
-def expected(tmp_path_factory):
-    """What the program prints without OpenMP and without a sanitizer."""
-    printed = output(compiled(["gcc", "-std=c99", "-O1"], "hostile.c", tmp_path_factory.mktemp("plain")))
-    assert int(printed.partition(" calls, ")[0]) > 20_000
-    return printed
+# What the program prints: the number of calls, and a hash of all codes and results.
+EXPECTED = "27874 calls, bef5813c1315cfef\n"
 
 
 def tool_of_openmp():
@@ -49,7 +45,7 @@ def tool_of_openmp():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("build", BUILDS)
-def test_hostile_rows_are_answered_alike_and_nothing_is_reported(build, expected, tmp_path):
+def test_hostile_rows_are_answered_alike_and_nothing_is_reported(build, tmp_path):
     """The program hashes every result and code; sanitizers check the portable level best, and the best level too."""
     options = {}
     if build == "clang, OpenMP, races":
@@ -61,7 +57,7 @@ def test_hostile_rows_are_answered_alike_and_nothing_is_reported(build, expected
     fixed = ["setarch", os.uname().machine, "-R"] if "races" in build and shutil.which("setarch") else []
     levels = LEVELS[:1] if "plain" in build else LEVELS if build == "gcc, OpenMP" else [LEVELS[0], LEVELS[-1]]
     for level in levels:
-        assert output(*fixed, program, NMLSDR_SIMD=_graph.SIMD_LEVELS[level], **options) == expected
+        assert output(*fixed, program, NMLSDR_SIMD=_graph.SIMD_LEVELS[level], **options) == EXPECTED
 
 
 @pytest.mark.slow

@@ -57,9 +57,12 @@ def draw(rng, n, n_labels, k, q=9):
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])
-@pytest.mark.parametrize(("n", "n_labels", "k"), [(2, 1, 1), (40, 3, 7), (30, 17, 29), (25, 300, 4), (3000, 12, 10)])
-def test_mlknn_has_the_bits_of_python(library, n, n_labels, k, n_threads, rng):
-    Y, neighbors, queries = draw(rng, n, n_labels, k)
+@pytest.mark.parametrize(
+    ("n", "n_labels", "k", "q"),
+    [(2, 1, 1, 9), (40, 3, 7, 9), (30, 17, 29, 9), (25, 300, 4, 9), (3000, 12, 10, 9), (500, 9000, 2, 300)],
+)  # the last one needs several blocks of rows
+def test_mlknn_has_the_bits_of_python(library, n, n_labels, k, q, n_threads, rng):
+    Y, neighbors, queries = draw(rng, n, n_labels, k, q)
     for smoothing in (1.0, 0.3, 1e-300, 1e100):
         expected = mlknn.fit_posterior(Y, neighbors, smoothing=smoothing)
         prior = np.empty(n_labels)
@@ -128,6 +131,23 @@ def test_mlknn_refuses_what_is_out_of_range(library, rng):
         if "table" not in changes:
             values = [*list((good | changes).values())[1:-1], None if "found" in changes else counts]
             assert library.nmlsdr_label_counts(*arguments(*values), 1) == code, changes
+
+
+def test_sizes_at_the_limits_are_accepted(library):
+    """The largest number of rows, of which only those of the neighbours are read; and a graph of one row."""
+    counts = np.full((1, 1), 7, np.intc)
+    given = arguments(np.ones((1, 1), np.uint8), 2**31 - 2, 1, np.zeros((1, 1), np.intp), 1, 1, counts)
+    assert library.nmlsdr_label_counts(*given, 1) == OK
+    assert counts[0, 0] == 1
+    given = arguments(np.zeros(2, np.int64), np.zeros(1, np.int32), None, 1, np.zeros(1))
+    assert library.nmlsdr_transition_matrix(*given, 1) == OK
+
+
+def test_an_edge_that_the_next_row_begins_with_is_no_edge_of_an_empty_row(library):
+    indptr = np.array([0, 2, 2, 3])
+    columns = np.array([1, 2, 0], np.int32)  # row 1 lacks column 0, with which row 2 begins
+    given = arguments(indptr, columns, np.ones(3), 3, np.zeros(3))
+    assert library.nmlsdr_transition_matrix(*given, 1) == BAD_VALUE
 
 
 def graph_of(library, neighbors, *, room=None):

@@ -170,6 +170,12 @@ def test_what_a_number_would_lose_stays_a_text():
     assert typed_column([{"a": 1.5}, None]).different == ['{"a": 1.5}', ""]  # as JSON, whose numbers are read
 
 
+def test_a_float_among_texts_has_no_point_that_could_stand_between_thousands():
+    assert typed_column([1.125, "x"]).different == ["1125e-3", "x"]
+    assert typed_column([2.25, "1,5"]).different == ["225e-2", "1,5"]
+    assert typed_column([1.125, 2.25, "x"]).different == ["1.125", "2.25", "x"]
+
+
 def test_decimal_points_are_refused_where_the_plan_has_decimal_commas(tmp_path):
     (tmp_path / "a.csv").write_text("a;b\n" + "".join(f"{i},5;{i % 7}\n" for i in range(30)))
     plan = read_table(tmp_path / "a.csv", plan=Choices()).plan

@@ -68,12 +68,12 @@ def dots(
 ) -> None:
     """A line for each row, and on it a dot for each series; the series ``best`` has larger dots."""
     places = np.arange(len(rows))[::-1]
-    values = np.array([np.asarray(found, dtype=float) for found in series.values()])
+    values = np.array([np.asarray(points, dtype=float) for points in series.values()])
     axes.hlines(places, np.nanmin(values, axis=0), np.nanmax(values, axis=0), color=style.faint, linewidth=3, zorder=1)
-    for number, (name, found) in enumerate(series.items()):
+    for number, (name, points) in enumerate(series.items()):
         large = name == best  # below the others, so that none is hidden
         axes.scatter(
-            found,
+            points,
             places,
             s=110 if large else 40,
             color=style.colors[number % len(style.colors)],

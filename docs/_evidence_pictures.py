@@ -15,7 +15,8 @@ from matplotlib.ticker import LogLocator, NullFormatter
 from nmlsdr.metrics import MEASURES
 
 HERE = Path(__file__).resolve().parent
-STUDIES, RESULTS = HERE / "reports", HERE.parent / "bench" / "results"
+STUDIES = HERE / "reports"
+RESULTS = HERE.parent / "bench" / "results"
 
 
 def study(name: str) -> list[dict[str, str]]:
@@ -80,14 +81,15 @@ def forests(style: Style) -> Any:
     figure, axes = plt.subplots(figsize=(WIDTH, 1.5 + 0.62 * len(rivals)), layout="constrained")
     for place, name in enumerate(list(rivals)[::-1]):
         plain = name.removesuffix("-f1")
-        simulated, others = (
+        simulated, article = (
             [row["seven_Residual"] - row[f"seven_{plain}"] for row in rows if f"seven_{plain}" in row]
             for rows in (drawn, six)
         )
-        for number, gains in enumerate((_compared(real, name) or others, simulated)):
+        for number, gains in enumerate((_compared(real, name) or article, simulated)):
             if not gains:
                 continue
-            height, color = place + 0.17 - 0.34 * number, style.colors[number]
+            height = place + 0.17 - 0.34 * number
+            color = style.colors[number]
             axes.scatter(gains, np.full(len(gains), height), s=14, color=color, alpha=0.6, linewidths=0)
             axes.errorbar(
                 np.mean(gains),
@@ -121,8 +123,8 @@ def forests_gain(style: Style) -> Any:
     kinds = list(dict.fromkeys(row["noise"] for row in every))
     figure, axes = plt.subplots(figsize=(WIDTH, 1.5 + 0.66 * len(names)), layout="constrained")
     for number, kind in enumerate(kinds):
-        found = {row["method"]: row for row in every if row["noise"] == kind}
-        mine = [found[name] for name in names if name in found]
+        methods = {row["method"]: row for row in every if row["noise"] == kind}
+        mine = [methods[name] for name in names if name in methods]
         heights = np.arange(len(mine))[::-1] + 0.22 * (len(kinds) / 2 - 0.5 - number)
         shown = f"{kind} ({mine[0]['won'].split()[-1]} tables)"
         axes.errorbar(
@@ -150,14 +152,14 @@ def forests_gain(style: Style) -> Any:
 
 def article_scores(style: Style) -> Any:
     """Two measures of the article's ten methods."""
-    found = {}
+    means = {}
     for measure, name in (("AP", "average precision"), ("MaF1", "macro F1")):
         rows = study(f"benchmarks-{measure}")
         rows = rows[: [row["Data set"] for row in rows].index("# best")]
-        found[name] = {method: np.mean([float(row[method]) for row in rows]) for method in list(rows[0])[1:]}
-    methods = sorted(found["average precision"], key=lambda method: -found["average precision"][method])
+        means[name] = {method: np.mean([float(row[method]) for row in rows]) for method in list(rows[0])[1:]}
+    methods = sorted(means["average precision"], key=lambda method: -means["average precision"][method])
     figure, axes = plt.subplots(figsize=(WIDTH, 4), layout="constrained")
-    dots(axes, style, methods, {name: [100 * values[method] for method in methods] for name, values in found.items()})
+    dots(axes, style, methods, {name: [100 * values[method] for method in methods] for name, values in means.items()})
     axes.set_xlabel("mean over the article's ten data sets, %")
     legend_above(figure, axes, 2)
     return figure
@@ -358,10 +360,11 @@ def front(style: Style) -> Any:
     curves = study("films-curves")
     (rule,) = (row for row in study("films-short") if row["Rule for Short"] == "less than 45 minutes")
     figure, axes = plt.subplots(figsize=(WIDTH, 3.2), layout="constrained")
-    checked, wrong = numbers(curves, "checked"), float(rule["contradict it"])
+    checked = numbers(curves, "checked")
+    wrong = float(rule["contradict it"])
     for number, (place, text) in enumerate({"its list": "the list of Short", "one list": "one list for all"}.items()):
-        found = numbers(curves, f"{rule['Rule for Short']}, {place}")
-        axes.plot(checked, found, color=style.colors[number], linestyle=("-", "--")[number], label=text)
+        counts = numbers(curves, f"{rule['Rule for Short']}, {place}")
+        axes.plot(checked, counts, color=style.colors[number], linestyle=("-", "--")[number], label=text)
     axes.axhline(wrong, color=style.grey, linewidth=1)
     axes.text(400, wrong + 1, "all of them", ha="right", va="bottom", color=style.grey)
     axes.set(xlabel="annotations checked, from the top of the list", ylabel='"Short" against the rule', ylim=(0, 100))
@@ -398,6 +401,31 @@ def films(style: Style) -> Any:
     return figure
 
 
+STRATEGIES = {"random": "random rows", "rows": "rows by turns", "entries": "entries by turns"}
+FIRST_ANSWERS = 100  # labelled rows at the start
+ROUND_ANSWERS = 25  # rows of a round, or as many answers
+
+
+def what_next(style: Style) -> Any:
+    """Macro average precision of new rows against the answers that were spent, for each data set."""
+    rows = [row for row in result("next") if row["set"] != "mean"]
+    lines = (len(rows) + 1) // 2
+    figure, panels = plt.subplots(lines, 2, figsize=(WIDTH, 0.8 + 1.75 * lines), layout="constrained", squeeze=False)
+    for axes, row in zip(panels.flat, rows, strict=False):
+        for k, (strategy, name) in enumerate(STRATEGIES.items()):
+            curve = row["curves"][strategy]
+            places = [FIRST_ANSWERS + ROUND_ANSWERS * i for i in range(len(curve))]
+            axes.plot(places, curve, color=style.colors[(2, 1, 0)[k]], marker=MARKERS[k], markersize=4, label=name)
+        axes.set_title(row["set"])
+        axes.grid(axis="y", linewidth=0.6)
+    for axes in panels.flat[len(rows) :]:
+        axes.set_visible(False)
+    figure.supxlabel("answers, as labelled rows", fontsize=11)
+    figure.supylabel("macro average precision of new rows, %", fontsize=11)
+    legend_above(figure, panels[0, 0])
+    return figure
+
+
 PICTURES = [
     forests,
     forests_gain,
@@ -416,4 +444,5 @@ PICTURES = [
     speed_fit,
     speed_growth,
     speed_cases,
+    what_next,
 ]

@@ -53,7 +53,8 @@ def _plane(style: Style, model: ResidualPropagation | None = None) -> tuple[Any,
     """Axes with the unlabelled rows, and the scores of a model as the background."""
     X, y, *_ = moons()
     figure, axes = plt.subplots(figsize=(WIDTH, 3.5), layout="constrained")
-    low, high = X.min(axis=0) - 0.25, X.max(axis=0) + 0.25
+    low = X.min(axis=0) - 0.25
+    high = X.max(axis=0) + 0.25
     if model is not None:
         across, up = np.meshgrid(np.linspace(low[0], high[0], 130), np.linspace(low[1], high[1], 90))
         value = scores(model, np.column_stack([across.ravel(), up.ravel()])).reshape(across.shape)
@@ -156,17 +157,19 @@ def propagation(style: Style) -> Any:
     """Given labels, two steps of the rule, and the solution."""
     rng = np.random.default_rng(2)
     points = np.vstack([rng.normal((0, 0), 0.55, (16, 2)), rng.normal((2.6, 0.7), 0.55, (16, 2))])
-    truth, y = np.arange(32) // 16, np.full((32, 1), -1.0)
+    truth = np.arange(32) // 16
+    y = np.full((32, 1), -1.0)
     known = [0, 3, 5, 9, 16, 20, 24, 28]
     y[known, 0] = truth[known]
     wrong = 5
     y[wrong] = 1
     W = neighbor_graph(points, 4)
-    T, given = transition_matrix(W), np.maximum(y, 0)
+    T = transition_matrix(W)
+    labels = np.maximum(y, 0)
     alpha = np.where(y < 0, 0.999, 0.6)
-    steps = given
+    steps = labels
     for _ in range(2):
-        steps = alpha * (T @ steps) + (1 - alpha) * given
+        steps = alpha * (T @ steps) + (1 - alpha) * labels
     solved = MultiLabelPropagation(n_neighbors=4).fit(points, y).label_distributions_
     figure, panels = plt.subplots(1, 3, figsize=(7.4, 2.9), layout="constrained")
     for axes, value, title in zip(
@@ -197,7 +200,9 @@ def projections(style: Style) -> Any:
     drawn = make_toy(n_samples=2000, random_state=0)
     scaler = StandardScaler().fit(drawn.data)
     y = mask_labels(flip_labels(drawn.target, 0.1, random_state=0), 0.5, random_state=0)
-    X, new, truth = scaler.transform(drawn.data), scaler.transform(drawn.test_data), drawn.test_target
+    X = scaler.transform(drawn.data)
+    new = scaler.transform(drawn.test_data)
+    truth = drawn.test_target
     methods = {
         "PCA (no labels)": PCA(2, random_state=0),
         "MDDM": MDDM(),
@@ -226,15 +231,26 @@ def neighbours_bound(style: Style) -> Any:
     """Approximate distances with their bounds, and which candidates remain."""
     rng = np.random.default_rng(1)
     exact = np.sort(rng.uniform(0.8, 3, 40))
-    seen = exact + rng.uniform(-0.16, 0.16, 40)
-    order = np.argsort(seen)
-    exact, seen = exact[order], seen[order]
-    line = np.sort(seen + 0.2)[2]
-    kept = seen - 0.2 <= line
+    estimates = exact + rng.uniform(-0.16, 0.16, 40)
+    order = np.argsort(estimates)
+    exact = exact[order]
+    estimates = estimates[order]
+    line = np.sort(estimates + 0.2)[2]
+    candidates = estimates - 0.2 <= line
     figure, axes = plt.subplots(figsize=(WIDTH, 3.4), layout="constrained")
-    for mine, color, name in ((kept, style.colors[0], "exact distance is computed"), (~kept, style.grey, "excluded")):
+    for mine, color, name in (
+        (candidates, style.colors[0], "exact distance is computed"),
+        (~candidates, style.grey, "excluded"),
+    ):
         axes.errorbar(
-            np.flatnonzero(mine), seen[mine], yerr=0.2, fmt="o", markersize=4, color=color, linewidth=1.4, label=name
+            np.flatnonzero(mine),
+            estimates[mine],
+            yerr=0.2,
+            fmt="o",
+            markersize=4,
+            color=color,
+            linewidth=1.4,
+            label=name,
         )
     axes.axhline(line, color=style.colors[1], linewidth=1.4, linestyle="--", label="third smallest upper end")
     axes.set(xlabel="candidates, by approximate distance", ylabel="distance", xticks=[], ylim=(0.4, None))
@@ -266,12 +282,12 @@ def neighbours_blocks(style: Style) -> Any:
 def reproducibility(style: Style) -> Any:
     """Rows at equal distance: those with the lower numbers come first."""
     rows = np.array([(-3, -4), (0, 5), (4, -3), (5, 0), (-3, 4), (0, -5), (4, 3), (-5, 0)]) / 5
-    found = kneighbors(5 * rows, 3, queries=np.zeros((1, 2)))[1][0]
+    neighbours = kneighbors(5 * rows, 3, queries=np.zeros((1, 2)))[1][0]
     figure, axes = plt.subplots(figsize=(WIDTH, 3.2), layout="constrained")
     axes.add_patch(plt.Circle((0, 0), 1, fill=False, color=style.faint))
     axes.scatter(0, 0, s=90, color=style.text, marker="X")
     for number, (x, y) in enumerate(rows):
-        chosen = number in found
+        chosen = number in neighbours
         axes.scatter(x, y, s=330, facecolors=style.colors[0] if chosen else "none", edgecolors=style.grey, zorder=3)
         color = style.text if not chosen else "white" if style.name == "light" else "#222832"
         axes.text(x, y, str(number), ha="center", va="center", color=color, zorder=4)
@@ -286,7 +302,8 @@ def reproducibility(style: Style) -> Any:
 def mistakes(style: Style) -> Any:
     """Given 0s among the entries that look most like a 1, and given 1s among those that look most like a 0."""
     drawn = make_toy(n_samples=3000, random_state=0)
-    X, truth = StandardScaler().fit_transform(drawn.data), drawn.target[:, 0]
+    X = StandardScaler().fit_transform(drawn.data)
+    truth = drawn.target[:, 0]
     rng = np.random.default_rng(0)
     y = np.where(truth == 1, rng.random(truth.shape) >= 0.25, rng.random(truth.shape) < 0.08).astype(int)
     predicted = cross_val_proba(ResidualPropagation(), X, y[:, None], cv=5)[:, 0]
@@ -294,10 +311,10 @@ def mistakes(style: Style) -> Any:
     for axes, value, title in zip(panels, (1, 0), ("most like a 1: given 0s", "most like a 0: given 1s"), strict=True):
         order = np.argsort(-predicted if value else predicted, kind="stable")  # many are 0
         first = np.arange(100, 1201, 20)
-        other = [100 * (y[order[:n]] != value).mean() for n in first]
+        opposite = [100 * (y[order[:n]] != value).mean() for n in first]
         wrong = [100 * ((y[order[:n]] != value) & (truth[order[:n]] == value)).mean() for n in first]
         color = style.colors[1 - value]
-        axes.plot(first, other, color=color, label="given otherwise")
+        axes.plot(first, opposite, color=color, label="given otherwise")
         axes.plot(first, wrong, color=color, linestyle="--", label="of them truly wrong")
         rate = 100 * (y[truth == value] != value).mean()
         axes.axhline(rate, color=style.grey, linewidth=1.2)

@@ -52,7 +52,8 @@ def gallery_place(file: str) -> tuple[int, str]:
 
 def draw_for_both_pages(*_: object) -> None:
     """Pictures of the gallery without a background, with text that can be read on a light and on a dark page."""
-    grey, colors = "#808080", ("#2C8AC7", "#DE6A1E", "#12A67A", "#CC79A7")
+    grey = "#808080"
+    colors = ("#2C8AC7", "#DE6A1E", "#12A67A", "#CC79A7")
     matplotlib.rcParams.update(
         {
             "figure.facecolor": "none",
@@ -137,7 +138,7 @@ def write_api(folder: Path) -> None:
         replace(folder / f"api_{name}.rst", lines)
 
 
-def escape_prose(app, what, name, thing, options, lines: list[str]) -> None:
+def escape_prose(app, kind, name, member, options, lines: list[str]) -> None:
     """Take bars and final underscores for what they are: docstrings write |x| and mean_, not reStructuredText."""
     literal = None  # the indentation of the paragraph that announced a literal block
     for number, line in enumerate(lines):
@@ -349,8 +350,8 @@ def write_command_line(folder: Path) -> None:
 
 
 def first_sentence(parser: argparse.ArgumentParser) -> str:
-    said = " ".join((parser.description or "").split()).partition(". ")[0].rstrip(".") + "."
-    return said[:1].upper() + said[1:]
+    description = " ".join((parser.description or "").split()).partition(". ")[0].rstrip(".") + "."
+    return description[:1].upper() + description[1:]
 
 
 def describe(parser: argparse.ArgumentParser, level: int):
@@ -380,12 +381,12 @@ def grouped(command: str, parser: argparse.ArgumentParser):
     first = [known.get(option) for option in FIRST_OPTIONS]
     _, last, *groups = parser._action_groups  # of argparse: arguments, options without a group, and our groups
     for group in groups:
-        others = [action for action in group._group_actions if action not in first]
-        if others:
+        group_options = [action for action in group._group_actions if action not in first]
+        if group_options:
             title = group.title.partition(" (")[0]
             yield from [f"**{title[0].upper()}{title[1:]}:**", ""]
-            yield from arguments(parser, others[:1], example(command, others[0].option_strings[-1]))
-            yield from arguments(parser, others[1:])
+            yield from arguments(parser, group_options[:1], example(command, group_options[0].option_strings[-1]))
+            yield from arguments(parser, group_options[1:])
     yield from ["**Help:**", ""]
     yield from arguments(parser, last._group_actions)
 

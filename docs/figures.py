@@ -78,6 +78,7 @@ PRODUCTS = {
             "bench/results/residual-cost.json",
             "bench/results/neighbours.json",
             "bench/results/growth.json",
+            "bench/results/next.json",
         ),
         ("docs/_static/pictures",),
         "docs/_static/pictures",
@@ -100,13 +101,6 @@ PRODUCTS = {
             "nmlsdr/_report/page*",
         ),
         ("docs/ten_minutes.md", "docs/prepare.md", "docs/_static/report-"),
-        "docs/_static",
-    ),
-    "next": Product(
-        ("python", "docs/next_picture.py"),
-        (),
-        ("docs/next_picture.py", "docs/_drawing.py", "bench/results/next.json"),
-        ("docs/_static/pictures/what_next-",),
         "docs/_static",
     ),
     "films": Product(
@@ -213,8 +207,8 @@ def defaults(names: tuple[str, ...]) -> dict[str, dict[str, Any]]:
     """The default parameters of each class, as JSON holds them."""
     import nmlsdr
 
-    found = {name: getattr(nmlsdr, name)().get_params() for name in names}
-    plain: dict[str, dict[str, Any]] = json.loads(json.dumps(found, sort_keys=True))
+    parameters = {name: getattr(nmlsdr, name)().get_params() for name in names}
+    plain: dict[str, dict[str, Any]] = json.loads(json.dumps(parameters, sort_keys=True))
     return plain
 
 
@@ -255,18 +249,19 @@ def reasons_to_make_again(name: str, top: Path = TOP) -> list[str]:
     file = provenance_file(name, top)
     if not file.is_file():
         return [f"{name} has no {file.name}; {again}"]
-    made, now = json.loads(file.read_text(encoding="utf-8")), present(name, top)
+    made = json.loads(file.read_text(encoding="utf-8"))
+    current = present(name, top)
     reasons = []
     if not made["clean"]:
         reasons.append(f"{name} was made from a tree with uncommitted changes; commit them and {again}")
-    for one, parameters in now["classes"].items():
-        if made["classes"].get(one) != parameters:
-            reasons.append(f"{name} shows {one} with former default parameters; {again}")
+    for class_name, parameters in current["classes"].items():
+        if made["classes"].get(class_name) != parameters:
+            reasons.append(f"{name} shows {class_name} with former default parameters; {again}")
     sources = {"golden": "the golden rows", "makers": "the program"}
     if PRODUCTS[name].finished:
         del sources["makers"]
     for kind, source in sources.items():
-        changed = [path for path in {**made[kind], **now[kind]} if made[kind].get(path) != now[kind].get(path)]
+        changed = [path for path in {**made[kind], **current[kind]} if made[kind].get(path) != current[kind].get(path)]
         if changed:
             reasons.append(f"{name} was made before a change of {source} {', '.join(sorted(changed))}; {again}")
     return reasons

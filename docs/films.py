@@ -26,7 +26,8 @@ PLACE = Path(__file__).resolve().parent / "reports" / "films"
 GENRES = ("Action", "Animation", "Comedy", "Drama", "Documentary", "Romance", "Short")
 RATINGS = ("PG", "PG-13", "R", "NC-17")
 RULES_OF_SHORT = {"at most 40 minutes": 40, "less than 45 minutes": 44}  # the longest short film
-N_JUDGED, N_AUDIT = 30, 5
+N_JUDGED = 30
+N_AUDIT = 5
 SHEET = ("entry", "film", "year", "minutes", "genre", "given", "judgement")
 ANSWERS = ("wrong", "right", "cannot tell")
 RULES = f"""How to judge the sheet
@@ -83,7 +84,9 @@ def find(args: argparse.Namespace) -> None:
 
 def short(films, own_list, one_list, audited) -> tuple[list, list]:
     """Where those labels "Short" stand that contradict a rule on the length: counts, and how they grow."""
-    given, minutes, label = films["Short"].to_numpy() == 1, films["length"].to_numpy(), GENRES.index("Short")
+    labels = films["Short"].to_numpy() == 1
+    minutes = films["length"].to_numpy()
+    label = GENRES.index("Short")
     table = [
         [
             "Rule for Short",
@@ -99,23 +102,23 @@ def short(films, own_list, one_list, audited) -> tuple[list, list]:
     ]
     curves = [np.arange(1, 401)]
     for name, longest in RULES_OF_SHORT.items():
-        against = given != (minutes <= longest)
-        own = np.cumsum(against[own_list])
-        one, after = (np.cumsum(against[found.row] & (found.label == label)) for found in (one_list, audited))
+        against = labels != (minutes <= longest)
+        own_counts = np.cumsum(against[own_list])
+        single_counts, after = (np.cumsum(against[found.row] & (found.label == label)) for found in (one_list, audited))
         table.append(
             [
                 name,
                 against.sum(),
-                (against & given).sum(),
-                (against & ~given).sum(),
-                own[4],
-                own[99],
-                own[199],
-                one[99],
-                own[N_AUDIT - 1] + after[99 - N_AUDIT],
+                (against & labels).sum(),
+                (against & ~labels).sum(),
+                own_counts[4],
+                own_counts[99],
+                own_counts[199],
+                single_counts[99],
+                own_counts[N_AUDIT - 1] + after[99 - N_AUDIT],
             ]
         )
-        curves += [own[:400], one[:400]]
+        curves += [own_counts[:400], single_counts[:400]]
     names = ["checked", *(f"{name}, {where}" for name in RULES_OF_SHORT for where in ("its list", "one list"))]
     return table, [names, *np.column_stack(curves).tolist()]
 
@@ -123,12 +126,12 @@ def short(films, own_list, one_list, audited) -> tuple[list, list]:
 def write_sheets(folder: Path, films, y, lists) -> None:
     """Two equal blank sheets of the first and of random entries, in random order, their rules, and which is which."""
     rng = np.random.default_rng(0)
-    asked = []
+    entries = []
     for label, genre in enumerate(GENRES[:-1]):
         first = lists[genre][:N_JUDGED]
-        others = rng.choice(np.setdiff1d(np.arange(len(y)), first), N_JUDGED, replace=False)
-        asked += [(row, label, "first") for row in first] + [(row, label, "random") for row in others]
-    asked = [asked[i] for i in rng.permutation(len(asked))]
+        random_rows = rng.choice(np.setdiff1d(np.arange(len(y)), first), N_JUDGED, replace=False)
+        entries += [(row, label, "first") for row in first] + [(row, label, "random") for row in random_rows]
+    entries = [entries[i] for i in rng.permutation(len(entries))]
     lines = [
         (
             number,
@@ -139,11 +142,11 @@ def write_sheets(folder: Path, films, y, lists) -> None:
             "yes" if y[row, label] else "no",
             "",
         )
-        for number, (row, label, _) in enumerate(asked, 1)
+        for number, (row, label, _) in enumerate(entries, 1)
     ]
     for name in ("sheet_1.csv", "sheet_2.csv"):
         write_csv(folder / name, SHEET, lines)
-    write_csv(folder / "key.csv", ("entry", "origin"), [(i, origin) for i, (*_, origin) in enumerate(asked, 1)])
+    write_csv(folder / "key.csv", ("entry", "origin"), [(i, origin) for i, (*_, origin) in enumerate(entries, 1)])
     (folder / "rules.txt").write_text(RULES)
 
 
@@ -154,20 +157,24 @@ def join(args: argparse.Namespace) -> None:
     judged = [answers(file, blank) for file in args.judges]
     names = [f"judgement {number}" for number in range(1, len(judged) + 1)]
     films = [(f"{line['film']} ({line['year']})", line["genre"]) for line in blank]
-    rows = [(*film, *both) for film, both in zip(films, zip(*judged, strict=True), strict=True)]
+    rows = [(*film, *pair) for film, pair in zip(films, zip(*judged, strict=True), strict=True)]
     write_csv(PLACE / "judgements.csv", ("film", "label", *names), rows)
     table = []
     for genre in (*GENRES[:-1], "all six"):
         for origin, text in (("first", f"first {N_JUDGED}"), ("random", f"random {N_JUDGED}")):
-            some = [
+            sample = [
                 given
                 for (_, label, *given), drawn in zip(rows, origins, strict=True)
                 if genre in ("all six", label) and drawn == origin
             ]
-            counts = [sum(given[i] == answer for given in some) for i in range(len(judged)) for answer in ANSWERS]
-            told = [given for given in some if "cannot tell" not in given]
-            both = (some.count(["wrong"] * 2), len(told), sum(a == b for a, b in told)) if len(judged) == 2 else ()
-            table.append((f"{genre}, {text}" if genre in GENRES else f"all six, {origin}", *counts, *both))
+            counts = [sum(given[i] == answer for given in sample) for i in range(len(judged)) for answer in ANSWERS]
+            judgements = [given for given in sample if "cannot tell" not in given]
+            agreement = (
+                (sample.count(["wrong"] * 2), len(judgements), sum(a == b for a, b in judgements))
+                if len(judged) == 2
+                else ()
+            )
+            table.append((f"{genre}, {text}" if genre in GENRES else f"all six, {origin}", *counts, *agreement))
     heads = [f"{answer} {number}" for number in range(1, len(judged) + 1) for answer in ANSWERS]
     heads += ["wrong for both", "both could tell", "of these equal"][: 3 * (len(judged) - 1)]
     write_csv(PLACE / "tables" / "films-genres.csv", ("Genre", *heads), table)
@@ -178,8 +185,10 @@ def join(args: argparse.Namespace) -> None:
 def answers(file: Path, blank: list[dict[str, str]]) -> list[str]:
     """The judgements on a sheet, in the order of the blank one."""
     filled = read_csv(file)
-    asked, wanted = ([[line[name] for name in SHEET[:-1]] for line in sheet] for sheet in (filled, blank))
-    if asked != wanted:
+    filled_entries, blank_entries = (
+        [[line[name] for name in SHEET[:-1]] for line in sheet] for sheet in (filled, blank)
+    )
+    if filled_entries != blank_entries:
         raise SystemExit(f"{file} has other entries than the sheets; fill in only the column {SHEET[-1]!r}.")
     for line in filled:
         if line["judgement"] not in ANSWERS:

@@ -52,10 +52,10 @@ def how_it_works(style: Style) -> Any:
     )
     points, group = two_groups()
     yes, no, *_ = style.colors
-    given = np.full(20, -1)
+    annotations = np.full(20, -1)
     labelled = [0, 2, 3, 6, 7, 8, 10, 13, 16]
-    given[labelled] = group[labelled]
-    given[3] = 1  # the wrong annotation
+    annotations[labelled] = group[labelled]
+    annotations[3] = 1  # the wrong annotation
     for axes, title in zip(panels.flat, titles, strict=True):
         axes.set(xticks=[], yticks=[], title=title)
         for side in axes.spines.values():
@@ -87,7 +87,7 @@ def how_it_works(style: Style) -> Any:
     table.set(xlim=(0, 1), ylim=(0, 1))
 
     W = neighbor_graph(points, 3).tocoo()
-    columns = np.column_stack([given, np.where(given < 0, -1, 1 - given)])
+    columns = np.column_stack([annotations, np.where(annotations < 0, -1, 1 - annotations)])
     F = MultiLabelPropagation(n_neighbors=3, alpha_labeled=0.9).fit(points, columns).label_distributions_
     soft = F[:, 0] / F.sum(axis=1)
     for axes in (rows, graph, spread):
@@ -96,9 +96,9 @@ def how_it_works(style: Style) -> Any:
                 axes.plot(*points[[i, j]].T, color=style.faint, linewidth=1, zorder=1)
         axes.set(xlim=(-2.1, 3), ylim=(-2.2, 2.3))
     for axes in (rows, graph):
-        axes.scatter(*points[given < 0].T, s=32, facecolors="none", edgecolors=style.grey, zorder=3)
-        axes.scatter(*points[given == 1].T, s=46, color=yes, zorder=3)
-        axes.scatter(*points[given == 0].T, s=46, color=no, marker="s", zorder=3)
+        axes.scatter(*points[annotations < 0].T, s=32, facecolors="none", edgecolors=style.grey, zorder=3)
+        axes.scatter(*points[annotations == 1].T, s=46, color=yes, zorder=3)
+        axes.scatter(*points[annotations == 0].T, s=46, color=no, marker="s", zorder=3)
     spread.scatter(*points[soft > 0.5].T, s=46, color=yes, zorder=3)
     spread.scatter(*points[soft <= 0.5].T, s=46, color=no, marker="s", zorder=3)
     for axes in (rows, graph, spread):  # the wrong annotation
@@ -135,13 +135,16 @@ def how_it_works(style: Style) -> Any:
 def unlabelled_rows(style: Style) -> Any:
     """Average precision on new digits, with and without the unlabelled rows in the fit."""
     X, digit = load_digits(return_X_y=True)
-    X, truth = StandardScaler().fit_transform(X), np.eye(10, dtype=int)[digit]
-    known, draws = (50, 100, 200, 400), range(4)
-    found = np.empty((2, len(draws), len(known)))
+    X = StandardScaler().fit_transform(X)
+    truth = np.eye(10, dtype=int)[digit]
+    known = (50, 100, 200, 400)
+    draws = range(4)
+    precision = np.empty((2, len(draws), len(known)))
     for draw in draws:
         rng = np.random.default_rng(draw)
         order = rng.permutation(len(X))
-        train, test = order[:1200], order[1200:]
+        train = order[:1200]
+        test = order[1200:]
         noisy = np.where(rng.random((1200, 10)) < 0.1, 1 - truth[train], truth[train])
         for number, n in enumerate(known):
             y = noisy.copy()
@@ -149,12 +152,12 @@ def unlabelled_rows(style: Style) -> Any:
             for place, rows in enumerate((slice(None), slice(n))):
                 model = ResidualPropagation().fit(X[train][rows], y[rows])
                 scores = model.decision_function(X[test]) + model.thresholds_
-                found[place, draw, number] = 100 * average_precision(truth[test], scores)
+                precision[place, draw, number] = 100 * average_precision(truth[test], scores)
     figure, axes = plt.subplots(figsize=(WIDTH, 3.2), layout="constrained")
     for place, name in enumerate(("with the unlabelled rows", "labelled rows alone")):
         axes.plot(
             known,
-            found[place].mean(axis=0),
+            precision[place].mean(axis=0),
             color=style.colors[place],
             marker=MARKERS[place],
             label=name,
@@ -223,8 +226,8 @@ def review(style: Style) -> Any:
         model = ResidualPropagation().fit(X, y)
         names = {"all": "one list of both kinds", "forgotten": "given 0s alone", "wrong": "given 1s alone"}
         for number, (kind, name) in enumerate(names.items()):
-            found = rank_suspects(model, y, kind=kind).first(first[-1])
-            wrong = np.cumsum((y != drawn.target)[found.row, found.label])[first - 1] / first
+            entries = rank_suspects(model, y, kind=kind).first(first[-1])
+            wrong = np.cumsum((y != drawn.target)[entries.row, entries.label])[first - 1] / first
             axes.plot(first, 100 * wrong, color=style.colors[number], linestyle=("-", "--", ":")[number], label=name)
         axes.axhline(100 * (y != drawn.target).mean(), color=style.grey, linewidth=1, label="random order")
         axes.set(title=title, ylabel="wrong entries, %", ylim=(-3, 103))
@@ -246,7 +249,8 @@ def thresholds(style: Style) -> Any:
 
     def f1(cut: float) -> tuple[float, float]:
         predicted = scores > cut
-        right, total = (predicted & (truth == 1)).sum(axis=0), predicted.sum(axis=0) + truth.sum(axis=0)
+        right = (predicted & (truth == 1)).sum(axis=0)
+        total = predicted.sum(axis=0) + truth.sum(axis=0)
         return 2 * right.sum() / total.sum(), float(np.mean(2 * right / np.maximum(total, 1)))
 
     curves = np.array([f1(cut) for cut in grid])
@@ -295,14 +299,14 @@ def labels(style: Style) -> Any:
     """What alpha does with one wrong label among right ones."""
     line = np.arange(11, dtype=float)[:, None]
     y = np.ones((11, 1))
-    y[5], y[[2, 8]] = 0, -1
+    y[5] = 0
+    y[[2, 8]] = -1
     figure, axes = plt.subplots(figsize=(WIDTH, 3.2), layout="constrained")
     for number, alpha in enumerate((0.0, 0.3, 0.6, 0.9)):
         soft = MultiLabelPropagation(n_neighbors=2, alpha_labeled=alpha).fit(line, y).label_distributions_[:, 0]
         axes.plot(line[:, 0], soft, color=style.colors[number], marker=MARKERS[number], label=f"alpha_labeled={alpha}")
     axes.axhline(0.5, color=style.grey, linewidth=1, linestyle=":")
-    names = ["1"] * 11
-    names[5], names[2], names[8] = "0", "?", "?"
+    names = list("11?11011?11")
     axes.set_xticks(line[:, 0], names)
     axes.set(xlabel="given labels of neighbouring rows (?: unknown)", ylabel="soft label", ylim=(-0.05, 1.05))
     legend_above(figure, axes, 2)
@@ -429,9 +433,9 @@ PICTURES = [
 
 
 def main() -> None:
-    wanted = sys.argv[1:]
+    names = sys.argv[1:]
     for picture in PICTURES:
-        if not wanted or picture.__name__ in wanted:
+        if not names or picture.__name__ in names:
             both(FOLDER, picture.__name__, picture)
 
 

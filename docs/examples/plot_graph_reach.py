@@ -20,16 +20,16 @@ rng = np.random.default_rng(0)
 centres = np.array([[0, 0], [4, 0], [2, 3.5], [8, 3], [8, -1]])
 X = np.vstack([centre + 0.7 * rng.standard_normal((40, 2)) for centre in centres])
 y = np.full(len(X), -1)
-y[0], y[40], y[80] = 0, 1, 2  # one labelled row in each of three groups, none in the other two
+y[[0, 40, 80]] = 0, 1, 2  # one labelled row in each of three groups, none in the other two
 
 # %%
 # The graph joins two rows if either is among the other's four nearest.
 W = neighbor_graph(X, 4)
 n_components, component = connected_components(W, directed=False)
-with warnings.catch_warnings(record=True) as said:
+with warnings.catch_warnings(record=True) as messages:
     warnings.simplefilter("always")
     model = MultiLabelPropagation(n_neighbors=4).fit(X, y)
-print(said[0].message)
+print(messages[0].message)
 F = model.label_distributions_
 unreached = F.sum(axis=1) == 0
 print(f"{n_components} components; n_unreached_ is {model.n_unreached_}")

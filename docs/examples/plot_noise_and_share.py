@@ -23,16 +23,17 @@ toy = make_toy(n_samples=1600, random_state=0)
 def scores(noise, share, seed):
     y = mask_labels(flip_labels(toy.target, noise, random_state=seed), share, random_state=seed)
     ours = make_pipeline(StandardScaler(), ResidualPropagation()).fit(toy.data, y)
-    given = y[:, 0] >= 0
+    labelled = y[:, 0] >= 0
     rival = make_pipeline(StandardScaler(), OneVsRestClassifier(LogisticRegression(C=0.01)))
-    rival.fit(toy.data[given], y[given])
+    rival.fit(toy.data[labelled], y[labelled])
     return [f1_score(toy.test_target, model.predict(toy.test_data), average="macro") for model in (ours, rival)]
 
 
 # %%
 # The mean of two draws of the noise. On the left 30 % of the rows are labelled, on the right 10 % of the labels are
 # flipped.
-noises, shares = [0.0, 0.1, 0.2, 0.3], [0.05, 0.1, 0.3, 0.5]
+noises = [0.0, 0.1, 0.2, 0.3]
+shares = [0.05, 0.1, 0.3, 0.5]
 by_noise = np.array([np.mean([scores(p, 0.3, seed) for seed in range(2)], axis=0) for p in noises])
 by_share = np.array([np.mean([scores(0.1, q, seed) for seed in range(2)], axis=0) for q in shares])
 

@@ -24,8 +24,8 @@ flipped = flip_labels(toy.target, 0.1, random_state=0)
 # %%
 # Precision among the first k entries of each list.
 def precision(model, y, kind, first):
-    found = rank_suspects(model, y, kind=kind).first(first[-1])
-    wrong = (y != toy.target)[found.row, found.label]
+    entries = rank_suspects(model, y, kind=kind).first(first[-1])
+    wrong = (y != toy.target)[entries.row, entries.label]
     return np.cumsum(wrong)[first - 1] / first
 
 

@@ -30,7 +30,8 @@ def as_raw_table(data):
     return labs.assign(ward=rng.choice(["east", "West", "west "], len(labs)))
 
 
-table, new = as_raw_table(toy.data), as_raw_table(toy.test_data)
+table = as_raw_table(toy.data)
+new = as_raw_table(toy.test_data)
 print(table.iloc[:4, -5:])
 
 # %%

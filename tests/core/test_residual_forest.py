@@ -199,13 +199,16 @@ def test_the_flip_rate_is_recovered(flip, shared):
 # ---------------------------------------------------------------- bits
 
 
-def test_threads_storage_and_copies_change_no_bit(data, tmp_path):
+def test_threads_storage_and_copies_change_no_bit(data, tmp_path, monkeypatch):
+    """Two rows a block, of which a thread takes at least four."""
     X, Y, _ = data
+    monkeypatch.setattr(_moments, "_BLOCK_VALUES", 2 * Y.shape[1])
     many = np.tile(X, (15, 1)) + np.arange(1350)[:, None] * 1e-3  # enough rows for threads in the forest's predictions
     for layout in (sparse.csr_array, np.asarray):
-        one, two = (fit(layout(X), Y, n_jobs=n_jobs) for n_jobs in (1, 2))
-        np.testing.assert_array_equal(rank_scores(one, layout(many)), rank_scores(two, layout(many)))
-        np.testing.assert_array_equal(one.flip_scores_, two.flip_scores_)
+        one, three = (fit(layout(X), Y, n_jobs=n_jobs) for n_jobs in (1, 3))
+        np.testing.assert_array_equal(rank_scores(one, layout(many)), rank_scores(three, layout(many)))
+        for name in ("label_distributions_", "components_", "propagated_errors_", "flip_scores_"):
+            np.testing.assert_array_equal(getattr(three, name), getattr(one, name))
     wide = fit(sparse.csr_array(X), Y)
     np.testing.assert_array_equal(
         score_by_forests(one.forests_, many, 1), score_by_forests(wide.forests_, sparse.csr_array(many), 2)
@@ -223,6 +226,11 @@ def test_one_seed_grows_one_forest(data, draw):
     one, two = (rank_scores(fit(X, Y, random_state=draw(7)), new) for _ in range(2))
     np.testing.assert_array_equal(one, two)
     assert (one != rank_scores(fit(X, Y, random_state=draw(8)), new)).any()
+
+
+def test_no_seed_is_a_seed(data):
+    X, Y, new = data
+    assert np.isfinite(rank_scores(fit(X, Y, random_state=None), new)).all()
 
 
 # ---------------------------------------------------------------- rankings, decisions, probabilities
@@ -259,13 +267,22 @@ def test_other_classifiers_rank_by_what_they_have(rng):
         rank_scores(StandardScaler(), X)
 
 
-def test_the_decision_is_the_score_minus_the_cutoff(data):
+def test_predictions_follow_from_the_scores(data):
+    """The decision is the score minus the threshold, and 0 is below a number that was given: that is a label, too."""
     X, Y, new = data
-    for threshold in ("f1", "prior", 0.3, (0.1, 0.4, 0.6, 0.9)):
+    for threshold in ("f1", "prior", 0.5, (0.1, 0.4, 0.6, 0.9)):
         model = fit(X, Y, threshold=threshold)
-        np.testing.assert_array_equal(model.decision_function(new), rank_scores(model, new) - model.thresholds_)
-        np.testing.assert_array_equal(model.predict(new), model.decision_function(new) > 0)
-    at = rank_scores(model, new)[3]
+        scores = rank_scores(model, new)
+        np.testing.assert_array_equal(model.decision_function(new), scores - model.thresholds_)
+        np.testing.assert_array_equal(model.predict(new), scores > model.thresholds_)
+        if not isinstance(threshold, str):
+            np.testing.assert_array_equal(model.thresholds_, np.nextafter(np.broadcast_to(threshold, 4), 0))
+    r = model.flip_rate_
+    assert 0 < r <= 0.3
+    p = model.predict_proba(new)
+    np.testing.assert_array_equal(p, np.clip((scores - r) / (1 - 2 * r), 1 / 90, 1 - 1 / 90))
+    np.testing.assert_array_equal(p >= 0.5, scores >= 0.5)
+    at = scores[3]
     np.testing.assert_array_equal(model.set_params(threshold=np.clip(at, 0, 1)).predict(new)[3], at >= 0)
 
 
@@ -280,8 +297,6 @@ def test_no_probability_is_0_or_1(data, rng):
     for given in (Y, ones, zeros):
         p = fit(X, given).predict_proba(np.vstack([new, 1e3 * new]))
         assert 1 / 90 <= p.min() <= p.max() <= 1 - 1 / 90
-    scores = rank_scores(model := fit(X, Y), new)
-    np.testing.assert_array_equal(model.predict_proba(new) >= 0.5, scores >= 0.5)
 
 
 # ---------------------------------------------------------------- labels of every kind, degenerate input

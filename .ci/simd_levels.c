@@ -200,11 +200,26 @@ static uint64_t propagate_some(int width, int level, int per_entry, int weighted
         step[c] = 0.25f + (float)c;
         turn[c] = 0.125f;
     }
-    const nmlsdr_batch s = {.n = ROWS, .block = ROWS, .indptr = ends, .indices = others, .values = weighted ? dv : NULL,
-                            .sweep_values = weighted ? v : NULL, .h = h, .inverse_h = e, .per_entry = per_entry,
-                            .gain = gain, .m = m, .k = k, .B = B, .F = F, .x = x, .z = z, .y = y, .p = p};
-    nmlsdr_columns columns_of = {.take = take, .clip = 1, .step = step, .turn = turn, .dot = dot, .along = along,
-                                 .peak = peak, .top = top};
+    const nmlsdr_batch s = {.n = ROWS,
+                            .block = ROWS,
+                            .indptr = ends,
+                            .indices = others,
+                            .values = weighted ? dv : NULL,
+                            .sweep_values = weighted ? v : NULL,
+                            .h = h,
+                            .inverse_h = e,
+                            .per_entry = per_entry,
+                            .gain = gain,
+                            .m = m,
+                            .k = k,
+                            .B = B,
+                            .F = F,
+                            .x = x,
+                            .z = z,
+                            .y = y,
+                            .p = p};
+    nmlsdr_columns columns_of = {
+        .take = take, .clip = 1, .step = step, .turn = turn, .dot = dot, .along = along, .peak = peak, .top = top};
     for (int restart = 0; restart < 2; restart++) {
         columns_of.restart = restart;
         loops->residual(&s, &columns_of, 0);
@@ -269,11 +284,29 @@ static double errors[4];
 static void boost_some(ptrdiff_t n, ptrdiff_t d, ptrdiff_t n_sums, int level)
 {
     static const int32_t kind[] = {7, 1};
-    const nmlsdr_boosting b = {.f = {.n = n, .d = d, .n_labels = LABELS, .n_sums = n_sums + 2, .n_padded = PADDED,
-                                     .n_draws = n, .leaf = 3, .n_kinds = 2, .most_leaves = LEAVES, .most_depth = 6,
-                                     .seed = 7, .codes = codes, .kinds = kind, .nodes = nodes, .n_leaves = n_leaves},
-                               .rate = 0.1, .penalty = 5.0, .Y = wanted, .fold = folds, .F = scores, .values = values,
-                               .weights = weights, .errors = errors};
+    const nmlsdr_boosting b = {.f = {.n = n,
+                                     .d = d,
+                                     .n_labels = LABELS,
+                                     .n_sums = n_sums + 2,
+                                     .n_padded = PADDED,
+                                     .n_draws = n,
+                                     .leaf = 3,
+                                     .n_kinds = 2,
+                                     .most_leaves = LEAVES,
+                                     .most_depth = 6,
+                                     .seed = 7,
+                                     .codes = codes,
+                                     .kinds = kind,
+                                     .nodes = nodes,
+                                     .n_leaves = n_leaves},
+                               .rate = 0.1,
+                               .penalty = 5.0,
+                               .Y = wanted,
+                               .fold = folds,
+                               .F = scores,
+                               .values = values,
+                               .weights = weights,
+                               .errors = errors};
     memset(scores, 0, sizeof scores);
     for (ptrdiff_t i = 0; i < n; i++) {
         folds[i] = (int32_t)(i % 2);
@@ -288,10 +321,25 @@ static void boost_some(ptrdiff_t n, ptrdiff_t d, ptrdiff_t n_sums, int level)
 static uint64_t grow_some(ptrdiff_t n, ptrdiff_t d, ptrdiff_t n_sums, int level)
 {
     static const int32_t kinds[] = {9, 0, 5, 1};
-    const nmlsdr_growth f = {.n = n, .d = d, .n_labels = LABELS, .n_sums = n_sums + 2, .n_padded = PADDED, .n_draws = n,
-                             .leaf = 3, .n_kinds = 2, .most_leaves = LEAVES, .most_depth = n, .seed = 7,
-                             .data = singles, .Y = labels, .kinds = kinds, .indptr = begins, .nodes = nodes,
-                             .n_leaves = n_leaves, .draws = draws, .rows = leaf_rows};
+    const nmlsdr_growth f = {.n = n,
+                             .d = d,
+                             .n_labels = LABELS,
+                             .n_sums = n_sums + 2,
+                             .n_padded = PADDED,
+                             .n_draws = n,
+                             .leaf = 3,
+                             .n_kinds = 2,
+                             .most_leaves = LEAVES,
+                             .most_depth = n,
+                             .seed = 7,
+                             .data = singles,
+                             .Y = labels,
+                             .kinds = kinds,
+                             .indptr = begins,
+                             .nodes = nodes,
+                             .n_leaves = n_leaves,
+                             .draws = draws,
+                             .rows = leaf_rows};
     const uint64_t before = sum;
     sum = 14695981039346656037u;
     memset(nodes, 0, sizeof nodes);

@@ -16,8 +16,8 @@ static inline NM_TARGET NM_INLINE V NM_LEVEL(values)(const void *row, ptrdiff_t 
 }
 
 /* R rows: R * 8 / G sums are open. */
-static inline NM_TARGET NM_INLINE void NM_LEVEL(some)(const void *const *row, ptrdiff_t d, const double *query,
-                                                      double *squared, const int wide, const int R)
+static inline NM_TARGET NM_INLINE void NM_LEVEL(some)(const void *const *row, ptrdiff_t d, const double *query, double *squared,
+                                                      const int wide, const int R)
 {
     V a[4][NM_LEVEL(sums)];
     ptrdiff_t j = 0;

@@ -70,9 +70,9 @@ typedef struct nmlsdr_growing {
     float *X;                           /* (n_rows, width) columns that vary, in an order of the tree's own; or NULL, and */
     nmlsdr_stored *stored;              /* what these columns store, column by column, and */
     int32_t *begin, *place;             /* (n_columns + 1) the first of each; (n_rows) the place of each row in order */
-    int32_t *sum_of;                    /* (n_labels) 2 x the place of its sum in Z, plus 1 if it is subtracted; NULL: no sums */
-    int32_t *Z, *columns, *order;       /* (n_rows, n_padded): 1, draws, and targets times draws; (d); (n_rows) node by node */
-    int32_t bits;                       /* the bits that magnitudes in Z have */
+    int32_t *sum_of; /* (n_labels) 2 x the place of its sum in Z, plus 1 if it is subtracted; NULL: no sums */
+    int32_t *Z, *columns, *order; /* (n_rows, n_padded): 1, draws, and targets times draws; (d); (n_rows) node by node */
+    int32_t bits; /* the bits that magnitudes in Z have */
 
     const int32_t *kind; /* features tried in a node; 0: one random threshold of each, 1: up to 16 */
     nmlsdr_split (*search)(const struct nmlsdr_growing *g, uint64_t key);
@@ -85,13 +85,13 @@ typedef struct nmlsdr_growing {
     int32_t *total; /* (n_padded) sums over them */
     int64_t squared; /* of the labels */
 
-    int32_t *z;        /* (n + 1, n_padded) of Z, the rows of the node */
+    int32_t *z; /* (n + 1, n_padded) of Z, the rows of the node */
     float *window, *x; /* of the rows of the node: of neighbouring columns, of one */
-    int8_t *code;      /* (n) of a column */
-    uint8_t *bin;      /* (AT_ONCE, capacity) thresholds below the value */
+    int8_t *code; /* (n) of a column */
+    uint8_t *bin; /* (AT_ONCE, capacity) thresholds below the value */
     ptrdiff_t capacity;
-    int32_t *right;    /* (n) rows, when a node is split */
-    int32_t *sums;     /* (17, n_padded) over the rows of a bin, or (n_padded, lanes) over those on the left */
+    int32_t *right; /* (n) rows, when a node is split */
+    int32_t *sums; /* (17, n_padded) over the rows of a bin, or (n_padded, lanes) over those on the left */
 } nmlsdr_growing;
 
 static inline uint64_t nmlsdr_key(uint64_t key, uint64_t number)
@@ -209,8 +209,7 @@ static void nmlsdr_enter_row(nmlsdr_growing *g, ptrdiff_t row, const int16_t *ta
 
 /* The values of the leaves of a tree, rate x sum / (draws + penalty), and their draws; rows: leaf by leaf, the last as ~row. */
 static void nmlsdr_fill_leaves(const int32_t *rows, ptrdiff_t n_leaves, const int16_t *targets, ptrdiff_t n_labels,
-                               const int32_t *draws, double rate, double penalty, int32_t *sums, int32_t *weights,
-                               float *values)
+                               const int32_t *draws, double rate, double penalty, int32_t *sums, int32_t *weights, float *values)
 {
     for (ptrdiff_t leaf = 0; leaf < n_leaves; leaf++, values += n_labels) {
         memset(sums, 0, (size_t)n_labels * sizeof *sums);
@@ -288,7 +287,8 @@ static void nmlsdr_draw_rows(nmlsdr_growing *g, nmlsdr_memory *memory, int32_t *
         if (!g->X) continue;
         const int64_t begin = f->indptr[row], end = f->indptr[row + 1];
         float *to = g->X + i * g->width; /* - 0 becomes 0, so that a threshold has one sign of it */
-        UNROLL for (ptrdiff_t j = 0; j < g->n_columns; j++) to[j] = indices ? 0.0f : f->data[begin + columns[j]] + 0.0f;
+        UNROLL for (ptrdiff_t j = 0; j < g->n_columns; j++)
+            to[j] = indices ? 0.0f : f->data[begin + columns[j]] + 0.0f;
         for (int64_t a = begin; indices && a < end; a++)
             if (place[indices[a]] >= 0) to[place[indices[a]]] = f->data[a] + 0.0f;
         for (ptrdiff_t j = g->n_columns; j < g->width; j++) to[j] = to[j - g->n_columns];

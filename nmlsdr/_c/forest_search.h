@@ -25,7 +25,7 @@ typedef float V;
 typedef int32_t VI;
 typedef int8_t VB;
 #define VGE(x, y) (-(int32_t)((x) >= (y))) /* -1 where x >= y, else 0 */
-#define VABOVE(x, y) ((VB)-((x) > (y)))
+#define VABOVE(x, y) ((VB) - ((x) > (y)))
 #define VMIN(x, y) ((x) >= (y) ? (y) : (x))
 #define VFLOAT(x) ((float)(x))
 #define VCHOOSE(where, x, y) ((where) ? (x) : (y))
@@ -81,8 +81,8 @@ NM_TARGET static void NM_LEVEL(pair_up)(const nmlsdr_growing *g)
 #endif
 
 /* m sums from number c on over the rows on the left, of each column of a window (n, LANES). */
-static inline NM_TARGET NM_INLINE void NM_LEVEL(add_left)(
-    const nmlsdr_growing *g, const float *at, ptrdiff_t c, const int m, const int paired)
+static inline NM_TARGET NM_INLINE void NM_LEVEL(add_left)(const nmlsdr_growing *g, const float *at, ptrdiff_t c, const int m,
+                                                          const int paired)
 {
     const V threshold = AT(const V, at);
     VI sum[8] = {(VI){0}};
@@ -92,15 +92,18 @@ static inline NM_TARGET NM_INLINE void NM_LEVEL(add_left)(
         const VI two = VGE(threshold, AT(const V, g->window + LANES * (i + 1)));
         const __m256i both = _mm256_blend_epi16((__m256i)one, (__m256i)two, 0xaa);
         const int32_t *z = g->z + i / 2 * g->f->n_padded + c;
-        UNROLL for (int k = 0; k < m; k++) sum[k] -= (VI)_mm256_madd_epi16(both, _mm256_set1_epi32(z[k]));
+        UNROLL for (int k = 0; k < m; k++)
+            sum[k] -= (VI)_mm256_madd_epi16(both, _mm256_set1_epi32(z[k]));
     }
 #endif
     for (ptrdiff_t i = 0; i < g->n && !paired; i++) {
         const VI goes = VGE(threshold, AT(const V, g->window + LANES * i));
         const int32_t *z = g->z + i * g->f->n_padded + c;
-        UNROLL for (int k = 0; k < m; k++) sum[k] += goes & z[k];
+        UNROLL for (int k = 0; k < m; k++)
+            sum[k] += goes & z[k];
     }
-    UNROLL for (int k = 0; k < m; k++) AT(VI, g->sums + LANES * (c + k)) = sum[k];
+    UNROLL for (int k = 0; k < m; k++)
+        AT(VI, g->sums + LANES * (c + k)) = sum[k];
 }
 
 /* |S_L|^2 / w_L + |S_R|^2 / w_R, exactly, from sums over the rows on one side that lie `stride` apart. */
@@ -123,8 +126,8 @@ static inline NM_TARGET NM_INLINE VI NM_LEVEL(may_be)(const nmlsdr_growing *g, V
 }
 
 /* Compare the columns of a window that have one threshold each; -1 in place of a column: none. */
-NM_TARGET static void NM_LEVEL(compare_columns)(
-    const nmlsdr_growing *g, const int32_t *column, const float *at, int paired, nmlsdr_split *best)
+NM_TARGET static void NM_LEVEL(compare_columns)(const nmlsdr_growing *g, const int32_t *column, const float *at, int paired,
+                                                nmlsdr_split *best)
 {
     const int32_t *sums = g->sums; /* (n_sums, LANES) over the rows on the left */
     for (ptrdiff_t c = 0, n = g->f->n_sums; c < n; c += 8) {
@@ -155,8 +158,7 @@ NM_TARGET static void NM_LEVEL(compare_columns)(
 }
 
 /* The bin of each row: the number of K thresholds below its value x. */
-static inline NM_TARGET void NM_LEVEL(count_values)(
-    const float *x, ptrdiff_t n, const float *at, ptrdiff_t K, uint8_t *bin)
+static inline NM_TARGET void NM_LEVEL(count_values)(const float *x, ptrdiff_t n, const float *at, ptrdiff_t K, uint8_t *bin)
 {
     for (ptrdiff_t i = 0; i < n; i += 2 * LANES) {
         const V one = AT(const V, x + i), two = AT(const V, x + i + LANES);
@@ -189,8 +191,8 @@ static inline NM_TARGET void NM_LEVEL(count_codes)(const nmlsdr_growing *g, cons
 }
 
 /* Add each row to its bin of each of m features. */
-static inline NM_TARGET NM_INLINE void NM_LEVEL(add_rows)(
-    const nmlsdr_growing *g, const int m, const ptrdiff_t width, ptrdiff_t size)
+static inline NM_TARGET NM_INLINE void NM_LEVEL(add_rows)(const nmlsdr_growing *g, const int m, const ptrdiff_t width,
+                                                          ptrdiff_t size)
 {
     const uint8_t *bin = g->bin;
     const int32_t *z = g->z;
@@ -211,8 +213,10 @@ static inline NM_TARGET NM_INLINE void NM_LEVEL(fold)(const float *numbers, floa
 {
 #if LANES == 8
     __m256 x[8];
-    UNROLL for (int i = 0; i < 8; i++) x[i] = _mm256_loadu_ps(numbers + 8 * i);
-    UNROLL for (int i = 0; i < 4; i++) x[i] = _mm256_hadd_ps(x[2 * i], x[2 * i + 1]);
+    UNROLL for (int i = 0; i < 8; i++)
+        x[i] = _mm256_loadu_ps(numbers + 8 * i);
+    UNROLL for (int i = 0; i < 4; i++)
+        x[i] = _mm256_hadd_ps(x[2 * i], x[2 * i + 1]);
     x[0] = _mm256_hadd_ps(x[0], x[1]);
     x[1] = _mm256_hadd_ps(x[2], x[3]);
     x[0] = _mm256_add_ps(_mm256_permute2f128_ps(x[0], x[1], 32), _mm256_permute2f128_ps(x[0], x[1], 49));
@@ -293,8 +297,8 @@ static inline NM_TARGET NM_INLINE void NM_LEVEL(compare_some)(const nmlsdr_growi
 }
 
 /* Compare m features with K thresholds each, that are counted. */
-NM_TARGET static void NM_LEVEL(compare_thresholds)(
-    const nmlsdr_growing *g, int m, const int32_t *column, const float *at, ptrdiff_t K, nmlsdr_split *best)
+NM_TARGET static void NM_LEVEL(compare_thresholds)(const nmlsdr_growing *g, int m, const int32_t *column, const float *at,
+                                                   ptrdiff_t K, nmlsdr_split *best)
 {
     const ptrdiff_t width = g->f->n_padded;
     const int all = m == NMLSDR_AT_ONCE;
@@ -306,8 +310,8 @@ NM_TARGET static void NM_LEVEL(compare_thresholds)(
 }
 
 /* Compare K thresholds of a column that is kept alone, of which the first `stored` of g->right have a value of their own. */
-NM_TARGET static void NM_LEVEL(compare_stored)(
-    const nmlsdr_growing *g, ptrdiff_t stored, int32_t column, const float *at, ptrdiff_t K, nmlsdr_split *best)
+NM_TARGET static void NM_LEVEL(compare_stored)(const nmlsdr_growing *g, ptrdiff_t stored, int32_t column, const float *at,
+                                               ptrdiff_t K, nmlsdr_split *best)
 {
     const ptrdiff_t width = g->f->n_padded;
     int32_t *bins = g->sums, zero = 0;

@@ -134,7 +134,8 @@ static int nmlsdr_views_step(nmlsdr_views *a, double budget)
 {
     const nmlsdr_search *first = &a->view[0];
     const nmlsdr_side *queries = first->queries, *rows = first->rows;
-    const double share = (double)((queries->rows.n + 3) / 4 * 4) / (double)first->storage.block; /* of a full pair; tiles have 4 rows */
+    const double share =
+        (double)((queries->rows.n + 3) / 4 * 4) / (double)first->storage.block; /* of a full pair; tiles have 4 rows */
     const ptrdiff_t all = rows->blocks - a->next;
     const ptrdiff_t some = budget / share + 1 < (double)all ? (ptrdiff_t)(budget / share) + 1 : all;
     ptrdiff_t J;

@@ -34,8 +34,15 @@
 #undef NM_DOUBLE
 
 #define NM_KERNELS(level, packed_ns, column_ns, int16) \
-    {nmlsdr_lanes_##level, packed_ns, column_ns, nmlsdr_products_##level, nmlsdr_sweep_##level, int16, \
-     nmlsdr_tree_near_##level, nmlsdr_tree_scan_##level, nmlsdr_few_distances_##level}
+    {nmlsdr_lanes_##level, \
+     packed_ns, \
+     column_ns, \
+     nmlsdr_products_##level, \
+     nmlsdr_sweep_##level, \
+     int16, \
+     nmlsdr_tree_near_##level, \
+     nmlsdr_tree_scan_##level, \
+     nmlsdr_few_distances_##level}
 
 static const nmlsdr_kernels *nmlsdr_kernels_of(int level)
 {

@@ -42,7 +42,8 @@ typedef struct {
 #define NM_TARGET __attribute__((target("avx512f,avx512dq,avx2")))
 #define NM_LEVEL(f) nmlsdr_link_##f##_vnni
 #include "link_loops.h"
-#define NMLSDR_LINK_CALL(f, level) (level == 2 ? nmlsdr_link_##f##_vnni : level ? nmlsdr_link_##f##_avx2 : nmlsdr_link_##f##_portable)
+#define NMLSDR_LINK_CALL(f, level) \
+    (level == 2 ? nmlsdr_link_##f##_vnni : level ? nmlsdr_link_##f##_avx2 : nmlsdr_link_##f##_portable)
 #else
 #define NMLSDR_LINK_CALL(f, level) ((void)level, nmlsdr_link_##f##_portable)
 #endif

@@ -53,7 +53,7 @@ static nmlsdr_spans nmlsdr_spans_of(const nmlsdr_search *q)
 {
     const nmlsdr_schedule *at = &q->schedule;
     const ptrdiff_t span = q->tuning.span, a = (at->window[0].count + span - 1) / span,
-        b = (at->window[at->second].count + span - 1) / span;
+                    b = (at->window[at->second].count + span - 1) / span;
     return (nmlsdr_spans){!at->second, a, b, at->second ? a * b : a * (a + 1) / 2};
 }
 

@@ -88,8 +88,8 @@ static inline void nmlsdr_raise(nmlsdr_side *s, ptrdiff_t i, float t)
 static inline void nmlsdr_raise_to(const nmlsdr_search *q, nmlsdr_side *s, ptrdiff_t i, double squared)
 {
     const double scale = q->scaling.scale;
-    const double limit = q->scaling.integral ? squared * -0.5
-        : -(squared * scale * scale * 0.5) * (1 + 0x1p-30) - q->scaling.absolute;
+    const double limit =
+        q->scaling.integral ? squared * -0.5 : -(squared * scale * scale * 0.5) * (1 + 0x1p-30) - q->scaling.absolute;
     if (squared < INFINITY) nmlsdr_raise(s, i, nmlsdr_threshold(nmlsdr_below(limit), q->scaling.slack));
 }
 
@@ -309,8 +309,7 @@ struct nmlsdr_pair {
 };
 
 /* One row of a tile: bit c of `passed` is set if column c passed the row's threshold or its own. */
-static void nmlsdr_push_row(const nmlsdr_pair *p, ptrdiff_t i, ptrdiff_t j, unsigned long long passed,
-    const float *score)
+static void nmlsdr_push_row(const nmlsdr_pair *p, ptrdiff_t i, ptrdiff_t j, unsigned long long passed, const float *score)
 {
     const nmlsdr_search *q = p->a.search;
     const ptrdiff_t at = p->first_a + i, to = p->first_b + j;

@@ -195,8 +195,7 @@ static int nmlsdr_search_begin(nmlsdr_search *q, const nmlsdr_rows *rows, const 
     if (q->within) nmlsdr_choose_within(q);
     else nmlsdr_choose_k(q, k, squared, indices);
     if (nmlsdr_choose_storage(q, sparse, window_bytes) || nmlsdr_choose_centre(q)) return -1;
-    for (int s = 0; s < 2; s++)
-        q->side[s].blocks = (q->side[s].rows.n + q->storage.block - 1) / q->storage.block;
+    for (int s = 0; s < 2; s++) q->side[s].blocks = (q->side[s].rows.n + q->storage.block - 1) / q->storage.block;
     nmlsdr_choose_scale(q, integers);
     if (nmlsdr_new_products(q, window_bytes)) return -1;
     for (ptrdiff_t i = 0; q->within && i < q->queries->rows.n; i++) nmlsdr_raise_to(q, q->queries, i, q->within->limit);

@@ -63,8 +63,7 @@ static void nmlsdr_pack_blocks(const nmlsdr_search *q, nmlsdr_side *s, ptrdiff_t
     ptrdiff_t block;
 
     NMLSDR_OMP(parallel for num_threads(q->n_threads) schedule(dynamic, 1))
-    for (block = first; block < end; block++)
-        nmlsdr_pack(q, s, block, z + (block - first) * NMLSDR_BLOCK * q->storage.words);
+    for (block = first; block < end; block++) nmlsdr_pack(q, s, block, z + (block - first) * NMLSDR_BLOCK * q->storage.words);
 }
 
 /* The leading coordinates of one block.  Their share of the error covers what was rounded on the way to

@@ -44,7 +44,9 @@
 #define NM_COLUMNS x = b0[k], x1 = b1[k], x2 = b2[k]
 #define NM_START(m) ((V)(VZERO - VLOAD(p->hb + j + (m) * G)))
 #define NM_STEP(r) \
-    c##r##0 = VFMA(y, x, c##r##0); c##r##1 = VFMA(y, x1, c##r##1); c##r##2 = VFMA(y, x2, c##r##2);
+    c##r##0 = VFMA(y, x, c##r##0); \
+    c##r##1 = VFMA(y, x1, c##r##1); \
+    c##r##2 = VFMA(y, x2, c##r##2);
 #define NM_SCORE(r, m) (c##r##m - VSET1(p->ha[i + r]))
 #else
 #define NM_NAME NM_LEVEL(int16)
@@ -54,7 +56,9 @@
 #define NM_SCORE(r, m) (__builtin_convertvector(c##r##m, V) - VLOAD(p->hb + j + m * G) - VSET1(p->ha[i + r]))
 #define NM_START(m) ((VI){0})
 #define NM_STEP(r) \
-    VI_MADD(c##r##0, y, x); VI_MADD_FROM(c##r##1, y, b1 + k); VI_MADD_FROM(c##r##2, y, b2 + k);
+    VI_MADD(c##r##0, y, x); \
+    VI_MADD_FROM(c##r##1, y, b1 + k); \
+    VI_MADD_FROM(c##r##2, y, b2 + k);
 #endif
 
 static NM_TARGET void NM_NAME(const nmlsdr_pair *p)
@@ -74,21 +78,31 @@ static NM_TARGET void NM_NAME(const nmlsdr_pair *p)
                 if (!*++tile) continue; /* its leading coordinates are too far apart (products_packed.h) */
                 const NM_WORD *a0 = NM_ROW_OF(i), *a1 = NM_ROW_OF(i + 1), *a2 = NM_ROW_OF(i + 2), *a3 = NM_ROW_OF(i + 3);
                 const NM_V none = {0}, start0 = first ? NM_START(0) : none, start1 = first ? NM_START(1) : none,
-                    start2 = first ? NM_START(2) : none;
+                           start2 = first ? NM_START(2) : none;
 #define NM_BEGIN(r) NM_V c##r##0 = start0, c##r##1 = start1, c##r##2 = start2;
                 NM_ROWS(NM_BEGIN)
 
                 for (ptrdiff_t k = 0; k < kc; k++) {
                     const NM_V NM_COLUMNS;
                     NM_V y;
-#define NM_MULTIPLY(r) y = a##r[k * G] - (NM_V){0}; NM_STEP(r)
+#define NM_MULTIPLY(r) \
+    y = a##r[k * G] - (NM_V){0}; \
+    NM_STEP(r)
                     NM_ROWS(NM_MULTIPLY)
                 }
 
-#define NM_ADD(r) c##r##0 += NM_SUM(r, 0); c##r##1 += NM_SUM(r, 1); c##r##2 += NM_SUM(r, 2);
-                if (!first) { NM_ROWS(NM_ADD) }
+#define NM_ADD(r) \
+    c##r##0 += NM_SUM(r, 0); \
+    c##r##1 += NM_SUM(r, 1); \
+    c##r##2 += NM_SUM(r, 2);
+                if (!first) {
+                    NM_ROWS(NM_ADD)
+                }
                 if (!last) {
-#define NM_KEEP(r) NM_SUM(r, 0) = c##r##0; NM_SUM(r, 1) = c##r##1; NM_SUM(r, 2) = c##r##2;
+#define NM_KEEP(r) \
+    NM_SUM(r, 0) = c##r##0; \
+    NM_SUM(r, 1) = c##r##1; \
+    NM_SUM(r, 2) = c##r##2;
                     NM_ROWS(NM_KEEP)
                     continue;
                 }
@@ -96,11 +110,13 @@ static NM_TARGET void NM_NAME(const nmlsdr_pair *p)
                 const float *tb = p->tb + j;
                 const V t0 = VLOAD(tb), t1 = VLOAD(tb + G), t2 = VLOAD(tb + 2 * G);
                 HITS hits = {0};
-#define NM_TEST(r) { \
-    const V t = VSET1(p->ta[i + r]); \
-    hits |= VGE(NM_SCORE(r, 0), VMIN(t, t0)); \
-    hits |= VGE(NM_SCORE(r, 1), VMIN(t, t1)); \
-    hits |= VGE(NM_SCORE(r, 2), VMIN(t, t2)); }
+#define NM_TEST(r) \
+    { \
+        const V t = VSET1(p->ta[i + r]); \
+        hits |= VGE(NM_SCORE(r, 0), VMIN(t, t0)); \
+        hits |= VGE(NM_SCORE(r, 1), VMIN(t, t1)); \
+        hits |= VGE(NM_SCORE(r, 2), VMIN(t, t2)); \
+    }
                 NM_ROWS(NM_TEST)
 #if !NM_INTEGERS
                 if (p->marks) *tile = VMASK(hits) != 0;
@@ -108,9 +124,13 @@ static NM_TARGET void NM_NAME(const nmlsdr_pair *p)
 #endif
                 if (!VMASK(hits)) continue;
                 NM_ALIGNED float s[4 * NR];
-#define NM_PUT(r) { \
-    float *to = s + r * NR; \
-    VSTORE(to, NM_SCORE(r, 0)); VSTORE(to + G, NM_SCORE(r, 1)); VSTORE(to + 2 * G, NM_SCORE(r, 2)); }
+#define NM_PUT(r) \
+    { \
+        float *to = s + r * NR; \
+        VSTORE(to, NM_SCORE(r, 0)); \
+        VSTORE(to + G, NM_SCORE(r, 1)); \
+        VSTORE(to + 2 * G, NM_SCORE(r, 2)); \
+    }
                 NM_ROWS(NM_PUT)
                 for (int r = 0; r < 4; r++) NM_LEVEL(push_passing)(p, i + r, j, s + r * NR);
             }

@@ -106,7 +106,10 @@ typedef struct {
     ptrdiff_t next_row;  /* all queries before this one are decided */
     double total;        /* block pairs in all */
     /* the blocks that are packed: of the queries, of the rows */
-    struct { ptrdiff_t first, count; float *z; } window[2];
+    struct {
+        ptrdiff_t first, count;
+        float *z;
+    } window[2];
     int second;          /* which window holds the second block of a pair */
     unsigned char *taken; /* (NMLSDR_AHEAD) which pairs from `first` on are taken, each at its number modulo the size */
     unsigned char *busy; /* which spans a thread works on */

@@ -43,8 +43,7 @@ static void nmlsdr_choose_columns(nmlsdr_search *q, const int32_t *holders, doub
     do {
         stored->frequent = 0;
 
-        for (ptrdiff_t f = 0; f < q->d; f++)
-            stored->slot[f] = holders[f] >= least ? (int32_t)stored->frequent++ : -1;
+        for (ptrdiff_t f = 0; f < q->d; f++) stored->slot[f] = holders[f] >= least ? (int32_t)stored->frequent++ : -1;
         least *= 1.1;
     } while (stored->frequent && 4 * n * (double)stored->frequent > bytes);
 }
@@ -58,8 +57,7 @@ static ptrdiff_t nmlsdr_posting_block(const nmlsdr_search *q)
     const ptrdiff_t larger = x->n > y->n ? x->n : y->n;
     ptrdiff_t rows = NMLSDR_SPARSE_BLOCK, block = 128; /* a multiple of 8 vectors at every level */
     while (rows > 256 && 4 * rows * q->storage.frequent > NMLSDR_COLUMN_BYTES) rows /= 2;
-    while (block < larger && ((double)x->n / (double)block > most || (block < rows && 8 * block < larger)))
-        block *= 2;
+    while (block < larger && ((double)x->n / (double)block > most || (block < rows && 8 * block < larger))) block *= 2;
 
     return block;
 }
@@ -128,9 +126,8 @@ static int nmlsdr_choose_storage(nmlsdr_search *q, int sparse, double window_byt
     }
 
     const double queries = (double)y->n, entries = (double)nmlsdr_row_pointer(y, y->n) / queries;
-    const double by_postings = NMLSDR_POSTING_NS * products / (double)x->n / queries
-        + q->kernels->column_ns * columns / queries + NMLSDR_LOOKUP_NS * entries / NMLSDR_SPARSE_BLOCK
-            + NMLSDR_SWEEP_NS;
+    const double by_postings = NMLSDR_POSTING_NS * products / (double)x->n / queries + q->kernels->column_ns * columns / queries +
+                               NMLSDR_LOOKUP_NS * entries / NMLSDR_SPARSE_BLOCK + NMLSDR_SWEEP_NS;
     stored->sparse = sparse >= 0 ? sparse : by_postings < q->kernels->packed_ns * (double)q->d + NMLSDR_TILE_NS;
     if (!stored->sparse) return 0;
     q->scaling.terms = stored->longest + 1;

@@ -29,8 +29,7 @@ typedef float V __attribute__((vector_size(4 * G), aligned(4), may_alias));
 typedef int32_t BITS __attribute__((vector_size(4 * G), aligned(4), may_alias));
 typedef uint32_t NM_LEVEL(word) __attribute__((vector_size(4 * G), aligned(4), may_alias));
 typedef double W __attribute__((vector_size(8 * H), aligned(8), may_alias));
-#define ROUNDED(v) \
-    ((V)(((NM_LEVEL(word))(v) + 0x7fffu + (((NM_LEVEL(word))(v) >> 16) & 1u)) & 0xffff0000u))
+#define ROUNDED(v) ((V)(((NM_LEVEL(word))(v) + 0x7fffu + (((NM_LEVEL(word))(v) >> 16) & 1u)) & 0xffff0000u))
 #define MAGNITUDE(v) ((V)((BITS)(v) & 0x7fffffff))
 #define CHOOSE(flags, u, v) ((V)((-(flags) & (BITS)(u)) | (~-(flags) & (BITS)(v))))
 #define LARGER(u, v) ((V)((((u) > (v)) & (BITS)(u)) | (~((u) > (v)) & (BITS)(v))))
@@ -39,21 +38,18 @@ typedef double W __attribute__((vector_size(8 * H), aligned(8), may_alias));
 #if WIDTH > 4
 #define EXPAND(from) ((V)_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(from))), 16))
 #define SHORTEN(v, to) \
-    _mm_storeu_si128((__m128i *)(to), \
-                     _mm_packus_epi32(_mm256_castsi256_si128(_mm256_srli_epi32((__m256i)(v), 16)), \
-                                      _mm256_extracti128_si256(_mm256_srli_epi32((__m256i)(v), 16), 1)))
+    _mm_storeu_si128((__m128i *)(to), _mm_packus_epi32(_mm256_castsi256_si128(_mm256_srli_epi32((__m256i)(v), 16)), \
+                                                       _mm256_extracti128_si256(_mm256_srli_epi32((__m256i)(v), 16), 1)))
 #else
 #define EXPAND(from) ((V)_mm_slli_epi32(_mm_cvtepu16_epi32(_mm_loadl_epi64((const __m128i *)(from))), 16))
-#define SHORTEN(v, to) \
-    _mm_storel_epi64((__m128i *)(to), _mm_packus_epi32(_mm_srli_epi32((__m128i)(v), 16), _mm_setzero_si128()))
+#define SHORTEN(v, to) _mm_storel_epi64((__m128i *)(to), _mm_packus_epi32(_mm_srli_epi32((__m128i)(v), 16), _mm_setzero_si128()))
 #endif
 #else
 typedef float NM_LEVEL(half) __attribute__((vector_size(4 * H), aligned(4), may_alias));
 typedef uint16_t NM_LEVEL(upper) __attribute__((vector_size(2 * G), aligned(2), may_alias));
 #define VWIDEN(from) __builtin_convertvector(*(const NM_LEVEL(half) *)(from), W)
 #define EXPAND(from) ((V)(__builtin_convertvector(*(const NM_LEVEL(upper) *)(from), NM_LEVEL(word)) << 16))
-#define SHORTEN(v, to) \
-    (*(NM_LEVEL(upper) *)(to) = __builtin_convertvector((NM_LEVEL(word))(v) >> 16, NM_LEVEL(upper)))
+#define SHORTEN(v, to) (*(NM_LEVEL(upper) *)(to) = __builtin_convertvector((NM_LEVEL(word))(v) >> 16, NM_LEVEL(upper)))
 #endif
 #else
 typedef float V;
@@ -87,7 +83,8 @@ NM_TARGET static void NM_LEVEL(residual)(const nmlsdr_batch *batch, const nmlsdr
     double *dot = columns->dot + b * WIDTH, *peak = columns->peak + b * WIDTH;
     double d[WIDTH] = {0}, top[WIDTH] = {0}, rest[WIDTH];
     W with_p[NW];
-    UNROLL for (int v = 0; v < NW; v++) with_p[v] = (W){0};
+    UNROLL for (int v = 0; v < NW; v++)
+        with_p[v] = (W){0};
 
     for (ptrdiff_t i = lo; i < hi; i++) {
         const W *Fi = (const W *)(s.F + i * WIDTH), *Bi = (const W *)(s.B + i * WIDTH);
@@ -103,15 +100,18 @@ NM_TARGET static void NM_LEVEL(residual)(const nmlsdr_batch *batch, const nmlsdr
             continue;
         }
 
-        UNROLL for (int v = 0; v < NW; v++) sum[v] = (W){0};
+        UNROLL for (int v = 0; v < NW; v++)
+            sum[v] = (W){0};
         for (int64_t t = s.indptr[i]; t < s.indptr[i + 1]; t++) {
             const W *row = (const W *)(s.F + (ptrdiff_t)s.indices[t] * WIDTH);
             const double value = s.values == NULL ? s.h[s.indices[t]] : s.values[t];
             if (t + AHEAD < n_stored) {
                 const double *next = s.F + (ptrdiff_t)s.indices[t + AHEAD] * WIDTH;
-                UNROLL for (int c = 0; c < WIDTH; c += 8) NMLSDR_PREFETCH_NEAR(next + c);
+                UNROLL for (int c = 0; c < WIDTH; c += 8)
+                    NMLSDR_PREFETCH_NEAR(next + c);
             }
-            UNROLL for (int v = 0; v < NW; v++) sum[v] += value * row[v];
+            UNROLL for (int v = 0; v < NW; v++)
+                sum[v] += value * row[v];
         }
 
         UNROLL for (int v = 0; v < NW; v++)
@@ -135,8 +135,7 @@ NM_TARGET static void NM_LEVEL(residual)(const nmlsdr_batch *batch, const nmlsdr
             SHORTEN(next, pi + v * G);
         }
         UNROLL for (int v = 0; v < NW; v++)
-            with_p[v] +=
-                (NM_LEVEL(factor)(s.per_entry, s.m, i, v * H) * VWIDEN(direction + v * H)) * VWIDEN(zi + v * H);
+            with_p[v] += (NM_LEVEL(factor)(s.per_entry, s.m, i, v * H) * VWIDEN(direction + v * H)) * VWIDEN(zi + v * H);
     }
 
     for (int c = 0; c < WIDTH; c++) {
@@ -174,16 +173,19 @@ NM_TARGET static void NM_LEVEL(apply)(const nmlsdr_batch *batch, const nmlsdr_co
     const ptrdiff_t lo = b * s.block, hi = lo + s.block < s.n ? lo + s.block : s.n;
     const int64_t n_stored = s.indptr[s.n];
     W d[NW];
-    UNROLL for (int v = 0; v < NW; v++) d[v] = (W){0};
+    UNROLL for (int v = 0; v < NW; v++)
+        d[v] = (W){0};
 
     for (ptrdiff_t i = lo; i < hi; i++) {
         const uint16_t *p = s.p;
         float direction[WIDTH], *yi = s.y + i * WIDTH;
         V sum[NV];
-        UNROLL for (int v = 0; v < NV; v++) sum[v] = (V){0};
+        UNROLL for (int v = 0; v < NV; v++)
+            sum[v] = (V){0};
 
         if (!s.per_entry && s.m[i] == 0.0) {
-            UNROLL for (int v = 0; v < NV; v++) ((V *)yi)[v] = sum[v];
+            UNROLL for (int v = 0; v < NV; v++)
+                ((V *)yi)[v] = sum[v];
             continue;
         }
 
@@ -191,19 +193,19 @@ NM_TARGET static void NM_LEVEL(apply)(const nmlsdr_batch *batch, const nmlsdr_co
             const uint16_t *row = p + (ptrdiff_t)s.indices[t] * WIDTH;
             if (t + AHEAD < n_stored) NMLSDR_PREFETCH_NEAR(p + (ptrdiff_t)s.indices[t + AHEAD] * WIDTH);
             if (s.sweep_values == NULL) {
-                UNROLL for (int v = 0; v < NV; v++) sum[v] += EXPAND(row + v * G);
+                UNROLL for (int v = 0; v < NV; v++)
+                    sum[v] += EXPAND(row + v * G);
             } else {
-                UNROLL for (int v = 0; v < NV; v++) sum[v] += s.sweep_values[t] * EXPAND(row + v * G);
+                UNROLL for (int v = 0; v < NV; v++)
+                    sum[v] += s.sweep_values[t] * EXPAND(row + v * G);
             }
         }
 
         UNROLL for (int v = 0; v < NV; v++) {
             const V own = EXPAND(p + i * WIDTH + v * G);
             ((V *)direction)[v] = own;
-            if (s.per_entry)
-                ((V *)yi)[v] = own - *(const V *)(s.k + i * WIDTH + v * G) * sum[v];
-            else
-                ((V *)yi)[v] = own - s.k[i] * sum[v];
+            if (s.per_entry) ((V *)yi)[v] = own - *(const V *)(s.k + i * WIDTH + v * G) * sum[v];
+            else ((V *)yi)[v] = own - s.k[i] * sum[v];
         }
         UNROLL for (int v = 0; v < NW; v++)
             d[v] += (NM_LEVEL(factor)(s.per_entry, s.m, i, v * H) * VWIDEN(direction + v * H)) * VWIDEN(yi + v * H);
@@ -220,8 +222,10 @@ NM_TARGET static void NM_LEVEL(reduce)(const nmlsdr_batch *batch, const nmlsdr_c
     const V *step = (const V *)columns->step;
     W d[NW];
     V top[NV];
-    UNROLL for (int v = 0; v < NW; v++) d[v] = (W){0};
-    UNROLL for (int v = 0; v < NV; v++) top[v] = (V){0};
+    UNROLL for (int v = 0; v < NW; v++)
+        d[v] = (W){0};
+    UNROLL for (int v = 0; v < NV; v++)
+        top[v] = (V){0};
 
     for (ptrdiff_t i = lo; i < hi; i++) {
         float *zi = s.z + i * WIDTH;
@@ -249,7 +253,8 @@ NM_TARGET static void NM_LEVEL(advance)(const nmlsdr_batch *batch, const nmlsdr_
     const ptrdiff_t lo = b * s.block, hi = lo + s.block < s.n ? lo + s.block : s.n;
     const V *step = (const V *)columns->step, *turn = (const V *)columns->turn;
     W with_p[NW];
-    UNROLL for (int v = 0; v < NW; v++) with_p[v] = (W){0};
+    UNROLL for (int v = 0; v < NW; v++)
+        with_p[v] = (W){0};
 
     for (ptrdiff_t i = lo; i < hi; i++) {
         const float *zi = s.z + i * WIDTH;

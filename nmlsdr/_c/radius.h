@@ -21,8 +21,7 @@ static double nmlsdr_radius_limit(double radius, int by_angle)
 
 /* a consists of zeros.  Queries as of nmlsdr_query_begin; within has a limit, counters of 0, and memory if it has an indptr.  -1:
  * out of memory; end it in any case. */
-static int nmlsdr_radius_begin(nmlsdr_query *a, const struct nmlsdr_index *x, const nmlsdr_rows *queries,
-                               nmlsdr_within *within)
+static int nmlsdr_radius_begin(nmlsdr_query *a, const struct nmlsdr_index *x, const nmlsdr_rows *queries, nmlsdr_within *within)
 {
     a->within = within;
     const int failed = nmlsdr_query_begin(a, x, queries, 1, NULL, NULL);

@@ -44,7 +44,8 @@ static inline void nmlsdr_dense_row(const nmlsdr_rows *x, ptrdiff_t row, double 
 {
     const ptrdiff_t d = x->d;
     if (x->kind == NMLSDR_DENSE_F64) memcpy(to, (const double *)x->data + row * d, (size_t)d * sizeof(double));
-    else for (ptrdiff_t j = 0; j < d; j++) to[j] = ((const float *)x->data)[row * d + j];
+    else
+        for (ptrdiff_t j = 0; j < d; j++) to[j] = ((const float *)x->data)[row * d + j];
 }
 
 /* The canonical distance of two CSR rows (distance.h). */
@@ -130,7 +131,8 @@ static nmlsdr_rows nmlsdr_copy_rows(nmlsdr_memory *memory, const nmlsdr_rows *x,
         copy.indptr = indptr;
     }
     if (memory->failed) return copy;
-    if (wide > (x->kind & 1)) for (ptrdiff_t p = 0; p < stored; p++) ((double *)data)[p] = ((const float *)x->data)[p];
+    if (wide > (x->kind & 1))
+        for (ptrdiff_t p = 0; p < stored; p++) ((double *)data)[p] = ((const float *)x->data)[p];
     else if (stored) memcpy(data, x->data, (size_t)stored * (wide ? sizeof(double) : sizeof(float)));
     copy.data = data;
     copy.kind = (x->kind & ~1) | wide;

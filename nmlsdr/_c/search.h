@@ -144,14 +144,14 @@ static void nmlsdr_choose_way(nmlsdr_query *a)
     a->way = NMLSDR_BY_PRODUCTS;
     if (a->n == 0 || a->n_found == 0 || rows->n == 0) {
         a->way = NMLSDR_BY_NOTHING;
-    } else if (few && x->packed && a->n <= NMLSDR_INDEX_QUERIES && (dense || queries->kind == rows->kind)
-               && nmlsdr_packed_takes(x->packed, queries)) {
+    } else if (few && x->packed && a->n <= NMLSDR_INDEX_QUERIES && (dense || queries->kind == rows->kind) &&
+               nmlsdr_packed_takes(x->packed, queries)) {
         a->way = NMLSDR_BY_PACKED;
         a->threads = (double)nmlsdr_row_pointer(rows, rows->n) * (dense ? 1 + q / 16 : q) / NMLSDR_WORK_OF_THREAD;
     } else if (few && dense && a->n <= NMLSDR_FEW_QUERIES) { /* any preparation would take longer than it saves */
         a->way = NMLSDR_BY_FEW;
-    } else if (dense && rows->d <= NMLSDR_TREE_FEATURES / (rows->n < NMLSDR_TREE_ROWS ? 2 : 1)
-               && !(a->within && queries && a->n <= NMLSDR_FEW_QUERIES)) {
+    } else if (dense && rows->d <= NMLSDR_TREE_FEATURES / (rows->n < NMLSDR_TREE_ROWS ? 2 : 1) &&
+               !(a->within && queries && a->n <= NMLSDR_FEW_QUERIES)) {
         a->way = NMLSDR_BY_TREE;
     }
 }

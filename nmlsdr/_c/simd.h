@@ -53,9 +53,11 @@
 #define VFMA(a, b, c) NM_OF(_mm256_fmadd_, )(a, b, c)
 #define VMASK(hits) ((unsigned)NM_OF(_mm256_movemask_, )((V)(hits)))
 /* written out, because GCC 12 makes all products of a step first, and has no registers to hold them: 1.6 times slower */
-#define NM_MADD(c, y, x, place) { \
-    VI product; \
-    __asm__("vpmaddwd %3, %2, %1\n\tvpaddd %1, %0, %0" : "+x"(c), "=&x"(product) : "x"(y), place(x)); }
+#define NM_MADD(c, y, x, place) \
+    { \
+        VI product; \
+        __asm__("vpmaddwd %3, %2, %1\n\tvpaddd %1, %0, %0" : "+x"(c), "=&x"(product) : "x"(y), place(x)); \
+    }
 #define VI_MADD(c, y, x) NM_MADD(c, y, x, "x")
 #define VI_MADD_FROM(c, y, p) NM_MADD(c, y, *(p), "m")
 #include "simd_level.h"

@@ -32,7 +32,7 @@ static inline unsigned NM_LEVEL(mask)(HITS hits)
 #define G 1
 #define V T
 #define HITS unsigned
-#define VWIDEN(p) ((T)*(p))
+#define VWIDEN(p) ((T) * (p))
 #define VMIN(a, b) ((a) < (b) ? (a) : (b))
 #define VMASK(hits) ((unsigned)(hits))
 #endif

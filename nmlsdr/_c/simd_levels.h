@@ -59,8 +59,10 @@ static int nmlsdr_best_level(void)
 #if NMLSDR_X86
     __builtin_cpu_init();
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return 0;
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw")
-        && __builtin_cpu_supports("avx512vnni") ? 2 : 1;
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+                   __builtin_cpu_supports("avx512vnni")
+               ? 2
+               : 1;
 #else
     return NMLSDR_NEON;
 #endif

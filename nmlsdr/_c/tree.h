@@ -187,8 +187,8 @@ static int nmlsdr_tree_order(const nmlsdr_rows *rows, ptrdiff_t *order, int n_th
 }
 
 /* Arguments as of nmlsdr_search_begin; dense rows of at most 8 features. */
-static int nmlsdr_tree_begin(nmlsdr_tree *q, const nmlsdr_rows *rows, const nmlsdr_rows *queries, ptrdiff_t k,
-                             double *squared, ptrdiff_t *indices, int level, int n_threads)
+static int nmlsdr_tree_begin(nmlsdr_tree *q, const nmlsdr_rows *rows, const nmlsdr_rows *queries, ptrdiff_t k, double *squared,
+                             ptrdiff_t *indices, int level, int n_threads)
 {
     q->rows = &q->side[0];
     q->queries = &q->side[queries ? 1 : 0];

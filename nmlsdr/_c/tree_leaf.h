@@ -27,7 +27,7 @@ static inline NM_TARGET NM_INLINE V NM_LEVEL(fold)(const V *t, int d)
 
 /* Squared distances of the rows of a leaf to one query; bit c is set if the distance of row c is at most `limit`. */
 static inline NM_TARGET NM_INLINE unsigned long long NM_LEVEL(scan_d)(const nmlsdr_leaf_queries *a, const double *rows,
-                                                            const double *query, int d, double limit, double *squared)
+                                                                      const double *query, int d, double limit, double *squared)
 {
     unsigned long long hits = 0;
     for (int c = 0; c < a->leaf; c += G) {
@@ -63,11 +63,18 @@ static inline NM_TARGET NM_INLINE unsigned long long NM_LEVEL(near_d)(const nmls
 /* A copy of each for every number of features, which the compiler unrolls. */
 #define NM_EACH_D(RUN) \
     switch (a->d) { \
-    case 1: return RUN(1); case 2: return RUN(2); case 3: return RUN(3); case 4: return RUN(4); \
-    case 5: return RUN(5); case 6: return RUN(6); case 7: return RUN(7); default: return RUN(8); }
+    case 1: return RUN(1); \
+    case 2: return RUN(2); \
+    case 3: return RUN(3); \
+    case 4: return RUN(4); \
+    case 5: return RUN(5); \
+    case 6: return RUN(6); \
+    case 7: return RUN(7); \
+    default: return RUN(8); \
+    }
 
 static NM_TARGET unsigned long long NM_LEVEL(scan)(const nmlsdr_leaf_queries *a, const double *rows, const double *query,
-                                               double limit, double *squared)
+                                                   double limit, double *squared)
 {
 #define NM_RUN(d) NM_LEVEL(scan_d)(a, rows, query, d, limit, squared)
     NM_EACH_D(NM_RUN)

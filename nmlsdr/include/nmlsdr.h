@@ -51,41 +51,40 @@ typedef struct {
      * In: rows (n x d, C order) and queries (q x d) of this type; d >= 1; 1 <= k <= n < 2^31 - 1, without queries k < n.
      * Out: distances and row numbers of the neighbours (q x k, without queries n x k), ordered by (distance, row).
      * Distances are squared for NMLSDR_EUCLIDEAN, and 1 - cos of the angle for NMLSDR_COSINE. */
-    int (*nearest)(int type, int metric, const void *rows, Py_ssize_t n, const void *queries, Py_ssize_t q,
-                   Py_ssize_t d, Py_ssize_t k, double *distances, Py_ssize_t *neighbors, int n_threads);
+    int (*nearest)(int type, int metric, const void *rows, Py_ssize_t n, const void *queries, Py_ssize_t q, Py_ssize_t d,
+                   Py_ssize_t k, double *distances, Py_ssize_t *neighbors, int n_threads);
 
     /* Build the binary graph W of eq. (3) as a CSR matrix.
      * In: the neighbours of each row (n x k); a row is not among its own neighbours, and no neighbour appears twice.
      * Out: indptr (n + 1) and columns (space for 2 n k numbers), increasing within a row.
      * Returns the number of stored entries, in which each edge counts twice, or an error code. */
-    Py_ssize_t (*neighbor_graph)(const Py_ssize_t *neighbors, Py_ssize_t n, Py_ssize_t k, int64_t *indptr,
-                                 int32_t *columns, int n_threads);
+    Py_ssize_t (*neighbor_graph)(const Py_ssize_t *neighbors, Py_ssize_t n, Py_ssize_t k, int64_t *indptr, int32_t *columns,
+                                 int n_threads);
 
     /* Compute T of eq. (5), which has its entries in the same positions as W.
      * In: W as CSR: symmetric, with increasing columns in each row and no diagonal; weights NULL: every weight is 1.
      * Out: values (one for each stored entry of W). */
-    int (*transition_matrix)(const int64_t *indptr, const int32_t *columns, const double *weights, Py_ssize_t n,
-                             double *values, int n_threads);
+    int (*transition_matrix)(const int64_t *indptr, const int32_t *columns, const double *weights, Py_ssize_t n, double *values,
+                             int n_threads);
 
     /* Solve (I - A T) F = (I - A) Y, eq. (8), with A = diag(alpha).
      * In: W as above; Y (n x n_labels, C order) in [0, 1]; alpha (n) in [0, 1); labeled (n), 1 for a labelled row, or
      * NULL for the rows with any Y != 0; tol > 0, the accepted residual.
      * Out: F (n x n_labels) and, unless NULL, quality.
      * Returns NMLSDR_OK even if the residual is above tol; compare `quality->residual` with tol. */
-    int (*propagate)(const int64_t *indptr, const int32_t *columns, const double *weights, Py_ssize_t n,
-                     const double *Y, Py_ssize_t n_labels, const double *alpha, const unsigned char *labeled,
-                     double tol, double *F, nmlsdr_quality *quality, int n_threads);
+    int (*propagate)(const int64_t *indptr, const int32_t *columns, const double *weights, Py_ssize_t n, const double *Y,
+                     Py_ssize_t n_labels, const double *alpha, const unsigned char *labeled, double tol, double *F,
+                     nmlsdr_quality *quality, int n_threads);
 
     /* Prepare rows for many searches with few queries each.  Out: an index, which contains a copy of the rows and must
      * be passed to index_free in the end.  After an error *index is what it was before. */
-    int (*index_new)(int type, int metric, const void *rows, Py_ssize_t n, Py_ssize_t d, nmlsdr_index **index,
-                     int n_threads);
+    int (*index_new)(int type, int metric, const void *rows, Py_ssize_t n, Py_ssize_t d, nmlsdr_index **index, int n_threads);
     /* Find the k nearest rows of each of the q queries (q x d, C order; not NULL, even if q is 0), with 1 <= k <= n.
      * The type of the queries may differ from that of the index.
      * The results are those of `nearest` with queries.  Queries are always compared with all rows: a row that is its
      * own query finds itself first, or an equal row with a lower number.  Several threads may use one index at once. */
-    int (*index_query)(const nmlsdr_index *index, int type, const void *queries, Py_ssize_t q, Py_ssize_t d,
-                       Py_ssize_t k, double *distances, Py_ssize_t *neighbors, int n_threads);
+    int (*index_query)(const nmlsdr_index *index, int type, const void *queries, Py_ssize_t q, Py_ssize_t d, Py_ssize_t k,
+                       double *distances, Py_ssize_t *neighbors, int n_threads);
     /* Free an index; NULL is allowed. */
     void (*index_free)(nmlsdr_index *index);
 

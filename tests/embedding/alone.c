@@ -11,6 +11,7 @@ int main(void)
     const int code = nmlsdr_nearest(&rows, NULL, NMLSDR_EUCLIDEAN, 1, squared, neighbors, 0);
 
     if (code != NMLSDR_OK) fprintf(stderr, "%s\n", nmlsdr_message(code));
-    else for (int i = 0; i < 4; i++) printf("%d: %d\n", i, (int)neighbors[i]);
+    else
+        for (int i = 0; i < 4; i++) printf("%d: %d\n", i, (int)neighbors[i]);
     return code != NMLSDR_OK;
 }

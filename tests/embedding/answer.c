@@ -87,8 +87,8 @@ static int threads_agree(const nmlsdr_rows *rows, const nmlsdr_rows *queries, in
     }
     for (int t = 0; t < THREADS; t++) {
         pthread_join(threads[t], NULL);
-        agree &= jobs[t].code == NMLSDR_OK && !memcmp(jobs[t].distances, distances, size * sizeof(double))
-            && !memcmp(jobs[t].neighbors, neighbors, size * sizeof(ptrdiff_t));
+        agree &= jobs[t].code == NMLSDR_OK && !memcmp(jobs[t].distances, distances, size * sizeof(double)) &&
+                 !memcmp(jobs[t].neighbors, neighbors, size * sizeof(ptrdiff_t));
         free(jobs[t].distances);
         free(jobs[t].neighbors);
     }

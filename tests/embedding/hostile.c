@@ -138,8 +138,10 @@ static void search_index(state *s, const nmlsdr_index *index, ptrdiff_t n, const
     ptrdiff_t *neighbors = (ptrdiff_t *)memory(queries->n * k, sizeof(ptrdiff_t));
     unsigned char *allowed = (unsigned char *)memory(n, 1);
     for (int mask = 0; mask < 5; mask++) {
-        for (ptrdiff_t i = 0; i < n; i++) allowed[i] = (unsigned char)(mask == 3 ? 255 : mask == 2 ? i % 3 != 1 : mask == 1 && i == n - 1);
-        const int code = nmlsdr_index_query_allowed(index, queries, k, mask == 4 ? NULL : allowed, distances, neighbors, s->n_threads);
+        for (ptrdiff_t i = 0; i < n; i++)
+            allowed[i] = (unsigned char)(mask == 3 ? 255 : mask == 2 ? i % 3 != 1 : mask == 1 && i == n - 1);
+        const int code =
+            nmlsdr_index_query_allowed(index, queries, k, mask == 4 ? NULL : allowed, distances, neighbors, s->n_threads);
         if (take_code(s, code)) {
             take(s, distances, queries->n * k, sizeof(double));
             take(s, neighbors, queries->n * k, sizeof(ptrdiff_t));
@@ -190,7 +192,8 @@ static void join(state *s, const ptrdiff_t *neighbors, const double *squared, pt
     int32_t *columns = (int32_t *)memory(2 * n * k, sizeof(int32_t));
     const int64_t stored = nmlsdr_neighbor_graph(neighbors, n, k, indptr, columns);
     if (take_code(s, stored < 0 ? (int)stored : NMLSDR_OK)) {
-        double *weights = (double *)memory((ptrdiff_t)stored, sizeof(double)), *values = (double *)memory((ptrdiff_t)stored, sizeof(double));
+        double *weights = (double *)memory((ptrdiff_t)stored, sizeof(double)),
+               *values = (double *)memory((ptrdiff_t)stored, sizeof(double));
         take(s, indptr, n + 1, sizeof(int64_t));
         take(s, columns, (ptrdiff_t)stored, sizeof(int32_t));
         for (int step = 0; step < 5; step++) {

@@ -17,6 +17,7 @@ int main(void)
     PyEval_RestoreThread(state);
 
     if (code != NMLSDR_OK) fprintf(stderr, "%s\n", api->message(code));
-    else for (int i = 0; i < 4; i++) printf("%d: %d %d\n", i, (int)neighbors[2 * i], (int)neighbors[2 * i + 1]);
+    else
+        for (int i = 0; i < 4; i++) printf("%d: %d %d\n", i, (int)neighbors[2 * i], (int)neighbors[2 * i + 1]);
     return Py_FinalizeEx() < 0 || code != NMLSDR_OK; /* no call after this */
 }

@@ -21,23 +21,22 @@ static PyObject *by_threads(PyObject *, PyObject *arguments)
 
     nmlsdr_index *index = nullptr;
     std::array<int, 4> codes{};
-    Py_BEGIN_ALLOW_THREADS
-    const int made = api->index_new(NMLSDR_FLOAT64, NMLSDR_EUCLIDEAN, X, n, d, &index, 0);
+    Py_BEGIN_ALLOW_THREADS const int made = api->index_new(NMLSDR_FLOAT64, NMLSDR_EUCLIDEAN, X, n, d, &index, 0);
     codes.fill(made);
     if (made == NMLSDR_OK) {
         std::array<std::thread, 4> threads;
         for (Py_ssize_t t = 0; t < 4; t++)
             threads[t] = std::thread([=, &codes] {
                 const Py_ssize_t first = t * n / 4, end = (t + 1) * n / 4;
-                codes[t] = api->index_query(index, NMLSDR_FLOAT64, X + first * d, end - first, d, k,
-                                            distances + first * k, numbers + first * k, 1);
+                codes[t] = api->index_query(index, NMLSDR_FLOAT64, X + first * d, end - first, d, k, distances + first * k,
+                                            numbers + first * k, 1);
             });
         for (auto &thread : threads) thread.join();
     }
     api->index_free(index);
     Py_END_ALLOW_THREADS
 
-    PyBuffer_Release(&rows);
+        PyBuffer_Release(&rows);
     PyBuffer_Release(&squared);
     PyBuffer_Release(&neighbors);
     for (int code : codes)

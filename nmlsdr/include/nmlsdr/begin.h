@@ -24,10 +24,12 @@
 #error "nmlsdr takes NaN for a number with -ffinite-math-only; compile the file that includes it without this option."
 #endif
 #if defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
-#error "nmlsdr's results are wrong with -funsafe-math-optimizations, -fassociative-math and -freciprocal-math; compile the file that includes it without them."
+#error \
+    "nmlsdr's results are wrong with -funsafe-math-optimizations, -fassociative-math and -freciprocal-math; compile the file that includes it without them."
 #endif
 #if defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ != 0 && __FLT_EVAL_METHOD__ != 16 /* 16: of half floats alone */
-#error "nmlsdr's results are wrong where doubles are computed more precisely (-mfpmath=387); compile for SSE2 (-msse2 -mfpmath=sse)."
+#error \
+    "nmlsdr's results are wrong where doubles are computed more precisely (-mfpmath=387); compile for SSE2 (-msse2 -mfpmath=sse)."
 #endif
 #ifdef __clang__
 #pragma STDC FP_CONTRACT OFF

@@ -34,8 +34,8 @@ public:
     {
         const std::ptrdiff_t q = rows_of(neighbors.size(), k_);
         std::vector<double> probabilities(static_cast<std::size_t>(q) * static_cast<std::size_t>(n_labels_));
-        check(nmlsdr_mlknn_posterior(table_.data(), labels_.data(), n_, n_labels_, neighbors.data(), q, k_,
-                                     probabilities.data(), n_threads));
+        check(nmlsdr_mlknn_posterior(table_.data(), labels_.data(), n_, n_labels_, neighbors.data(), q, k_, probabilities.data(),
+                                     n_threads));
         return probabilities;
     }
 

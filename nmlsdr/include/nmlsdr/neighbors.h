@@ -49,8 +49,8 @@ NMLSDR_FUNCTION nmlsdr_rows nmlsdr_dense(int type, const void *data, ptrdiff_t n
 
 /* n rows of d numbers as CSR: those of row i that are not 0 are data[indptr[i]] .. data[indptr[i + 1] - 1], in the columns
  * of the same places, which increase within a row.  indptr[0] is 0. */
-NMLSDR_FUNCTION nmlsdr_rows nmlsdr_csr(int type, const void *data, const int32_t *columns, const int64_t *indptr,
-                                       ptrdiff_t n, ptrdiff_t d);
+NMLSDR_FUNCTION nmlsdr_rows nmlsdr_csr(int type, const void *data, const int32_t *columns, const int64_t *indptr, ptrdiff_t n,
+                                       ptrdiff_t d);
 
 /* Find the k nearest rows of each of the queries, or, if queries is NULL, the k nearest other rows of each row.  An equal row
  * is another row, at distance 0.
@@ -80,8 +80,8 @@ NMLSDR_FUNCTION int nmlsdr_radius_fill(const nmlsdr_rows *rows, const nmlsdr_row
 NMLSDR_FUNCTION int nmlsdr_index_new(const nmlsdr_rows *rows, int metric, nmlsdr_index **index, int n_threads);
 
 /* As nmlsdr_nearest with these queries, one or many. */
-NMLSDR_FUNCTION int nmlsdr_index_query(const nmlsdr_index *index, const nmlsdr_rows *queries, ptrdiff_t k,
-                                       double *distances, ptrdiff_t *neighbors, int n_threads);
+NMLSDR_FUNCTION int nmlsdr_index_query(const nmlsdr_index *index, const nmlsdr_rows *queries, ptrdiff_t k, double *distances,
+                                       ptrdiff_t *neighbors, int n_threads);
 
 /* As nmlsdr_index_query, among the rows i with allowed[i] not 0, of which there are at least k (otherwise NMLSDR_BAD_K).
  * In: allowed (one byte for each row of the index); NULL: all. */
@@ -96,16 +96,16 @@ NMLSDR_FUNCTION void nmlsdr_index_free(nmlsdr_index *index);
 
 NMLSDR_FUNCTION nmlsdr_rows nmlsdr_dense(int type, const void *data, ptrdiff_t n, ptrdiff_t d)
 {
-    const nmlsdr_rows rows = {type == NMLSDR_FLOAT32 ? NMLSDR_DENSE_F32 : type == NMLSDR_FLOAT64 ? NMLSDR_DENSE_F64 : -1,
-                              n, d, data, NULL, NULL};
+    const nmlsdr_rows rows = {
+        type == NMLSDR_FLOAT32 ? NMLSDR_DENSE_F32 : type == NMLSDR_FLOAT64 ? NMLSDR_DENSE_F64 : -1, n, d, data, NULL, NULL};
     return rows;
 }
 
-NMLSDR_FUNCTION nmlsdr_rows nmlsdr_csr(int type, const void *data, const int32_t *columns, const int64_t *indptr,
-                                       ptrdiff_t n, ptrdiff_t d)
+NMLSDR_FUNCTION nmlsdr_rows nmlsdr_csr(int type, const void *data, const int32_t *columns, const int64_t *indptr, ptrdiff_t n,
+                                       ptrdiff_t d)
 {
-    const nmlsdr_rows rows = {type == NMLSDR_FLOAT32 ? NMLSDR_CSR_F32 : type == NMLSDR_FLOAT64 ? NMLSDR_CSR_F64 : -1,
-                              n, d, data, columns, indptr};
+    const nmlsdr_rows rows = {
+        type == NMLSDR_FLOAT32 ? NMLSDR_CSR_F32 : type == NMLSDR_FLOAT64 ? NMLSDR_CSR_F64 : -1, n, d, data, columns, indptr};
     return rows;
 }
 
@@ -268,8 +268,8 @@ NMLSDR_FUNCTION int nmlsdr_index_query_allowed(const nmlsdr_index *index, const 
     return code == NMLSDR_OK ? nmlsdr_fill(&x, queries, k, allowed, distances, neighbors) : code;
 }
 
-NMLSDR_FUNCTION int nmlsdr_index_query(const nmlsdr_index *index, const nmlsdr_rows *queries, ptrdiff_t k,
-                                       double *distances, ptrdiff_t *neighbors, int n_threads)
+NMLSDR_FUNCTION int nmlsdr_index_query(const nmlsdr_index *index, const nmlsdr_rows *queries, ptrdiff_t k, double *distances,
+                                       ptrdiff_t *neighbors, int n_threads)
 {
     return nmlsdr_index_query_allowed(index, queries, k, NULL, distances, neighbors, n_threads);
 }

@@ -40,7 +40,8 @@ public:
         check(nmlsdr_index_query_allowed(held.get(), &none, k, allowed, nullptr, nullptr, n_threads));
         const auto size = queries.n > 0 ? static_cast<std::size_t>(queries.n) * static_cast<std::size_t>(k) : 0;
         found all{std::vector<double>(size), std::vector<std::ptrdiff_t>(size)};
-        check(nmlsdr_index_query_allowed(held.get(), &queries, k, allowed, all.distances.data(), all.neighbors.data(), n_threads));
+        check(
+            nmlsdr_index_query_allowed(held.get(), &queries, k, allowed, all.distances.data(), all.neighbors.data(), n_threads));
         return all;
     }
 

@@ -6,7 +6,7 @@
     nox -s optional  the tests that need Dask, cleanlab, faiss, rich, or a program that takes our neighbours
     nox -s peers     test files of other packages with our search in place, by the versions of tests/campaigns/peers.txt
     nox -s browser   the tests of pages in a Chromium that is installed; they skip without one
-    nox -s lint      ruff, cython-lint, mypy, and the form of pyproject.toml
+    nox -s lint      ruff, clang-format, cython-lint, mypy, the form of pyproject.toml, subjects of the last commits
     nox -s pages     every block of the pages as it stands, each page in a fresh folder
     nox -s docs      the documentation site, warnings as errors, public docstrings (numpydoc), every link within it
     nox -s figures   make the pictures of the pages again; -- NAME... says which (docs/figures.py)
@@ -24,6 +24,7 @@
 import re
 import runpy
 import shutil
+import subprocess
 import sys
 import tempfile
 import tomllib
@@ -50,6 +51,20 @@ def kernel_tests() -> list[str]:
         for file in files.split()
     }
     return [f"tests/{file}" for file in sorted(files) if file.startswith("core/")]
+
+
+def c_files() -> list[str]:
+    """C and C++ code of a person: Cython writes the other .c files beside its sources."""
+    folders = [ROOT / "nmlsdr" / "_c", ROOT / "nmlsdr" / "include", ROOT / "tests" / "embedding", ROOT / ".ci"]
+    suffixes = {".c", ".h", ".cpp", ".hpp"}
+    return sorted(str(path) for folder in folders for path in folder.rglob("*") if path.suffix in suffixes)
+
+
+def long_subjects() -> list[str]:
+    """The subjects of the last twenty commits that have more than 72 characters; none where git or a history lacks."""
+    log = ["git", "log", "-20", "--no-merges", "--format=%s"]
+    done = subprocess.run(log, cwd=ROOT, capture_output=True, text=True, check=False)
+    return [subject for subject in done.stdout.splitlines() if len(subject) > 72]
 
 
 def group(name: str) -> list[str]:
@@ -99,9 +114,12 @@ def lint(session: nox.Session) -> None:
     session.install(".[cli,parquet]", *group("lint"))
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
+    session.run("clang-format", "--dry-run", "-Werror", *c_files())
     session.run("cython-lint", "nmlsdr", "tests/embedding")
     session.run("mypy")
     session.run("validate-pyproject", "pyproject.toml")
+    if subjects := long_subjects():
+        session.error("a subject has at most 72 characters:\n" + "\n".join(subjects))
 
 
 @nox.session

@@ -306,7 +306,7 @@ KEPT = [
         "p->ta[i]); /* the half before may have raised it */",
         "INFINITY);",
     ),
-    ("_c/products_pair.h", "search/pair: the column's threshold not asked", "VMIN(t, t2)); }", "t); }"),
+    ("_c/products_pair.h", "search/pair: the column's threshold not asked", "VMIN(t, t2)); \\ }", "t); \\\n    }"),
     ("_c/products_packed.h", "search/int16: the second of two integers lost", "<< (j & 1) * 16)", "<< 0)"),
     ("_c/products_packed.h", "search/leads: bound a tenth", ") * 0x1p-24;", ") * 0x1p-24 * 0.1;"),
     ("_c/products_packed.h", "search/leads: no bound", "0.5 - (relative", "0.5 - 0 * (relative"),

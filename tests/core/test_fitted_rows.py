@@ -31,6 +31,16 @@ def test_the_same_rows_are_known_in_any_order_and_others_are_not(rng, form):
     assert counts(X[30:], kept) == [0, 0]
 
 
+def test_stored_zeros_do_not_count_and_stay_in_the_rows(rng):
+    X = sparse.csr_array(rng.integers(1, 9, (6, 4)).astype(float))
+    X.data[::5] = 0.0
+    stored = X.copy()
+    assert counts(X.toarray(), fitted_rows(X, np.ones(6, dtype=bool))) == [0, 0]  # dense rows have other hashes
+    assert counts(X, fitted_rows(X, np.ones(6, dtype=bool))) == [6, 0]
+    np.testing.assert_array_equal(X.data, stored.data)
+    np.testing.assert_array_equal(X.indices, stored.indices)
+
+
 def test_every_file_has_a_salt_of_its_own(rng):
     X = rng.normal(size=(5, 2))
     labeled = np.ones(5, dtype=bool)

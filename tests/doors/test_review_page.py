@@ -592,6 +592,18 @@ def words_column(name, words):
     return Column(name, "words", words=dict.fromkeys(words, 1.0))
 
 
+def test_entries_have_the_reasons_of_their_rows(fitted, tmp_path):
+    model, X, y = fitted
+    write_review(tmp_path / "a.html", model, X, y, top=20)
+    step = model[-1]
+    scaled = model[:-1].transform(X) - step.mean_
+    for entry in unpack(tmp_path / "a.html")["entries"]:
+        parts = step.coef_[entry["label"]] * scaled[entry["row"]]
+        assert entry["why"]
+        for name, part in entry["why"]:
+            assert part == pytest.approx(parts[int(name)], rel=0.06), name
+
+
 def test_rare_values_are_not_called_the_same(rng, tmp_path):
     """Of 300 clerks most have few rows; most of them share the feature "(other)", which tells the label."""
     n = 1600

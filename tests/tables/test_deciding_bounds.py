@@ -50,6 +50,11 @@ def test_a_word_that_stands_three_times_among_numbers_is_no_slip(n, found):
             kind(cells)
 
 
+def test_ten_different_texts_with_a_frequent_word_are_levels():
+    for n_numbers, expected in ((9, "category"), (10, "number")):
+        assert kind([str(i % n_numbers) for i in range(60)] + ["T"] * 20) == expected
+
+
 @pytest.mark.parametrize("n_words", [5, 6])
 def test_five_different_words_may_stand_in_half_of_the_cells(n_words):
     numbers = [f"{i / 4}" for i in range(60)]

@@ -14,6 +14,7 @@ from nmlsdr.tables._label_lists import (
     check_lists,
     doubts_on_separator,
     find_lists,
+    looks_like_labels,
     rank_separators,
     refuse_unused,
 )
@@ -246,3 +247,17 @@ def test_an_empty_cell_of_a_code_that_does_not_apply_is_a_0(tmp_path):
     assert table.target.tolist() == [[1, 0], [0, 0], [0, 0], [0, 1]]
     (note,) = table.notes
     assert "so 2 of 4 rows have none" in note
+
+
+@pytest.mark.parametrize(
+    ("word", "labels", "expected"),
+    [
+        ("E11", {"flu", "C25"}, True),
+        ("E11", {"flu"}, False),
+        ("healthy", {"C25"}, False),
+        ("role::debug", {"flu", "role::program"}, True),
+        ("role::debug", {"common-cold"}, False),
+    ],
+)
+def test_a_word_is_like_a_label_by_its_mark_or_by_digits_of_both(word, labels, expected):
+    assert looks_like_labels(word, labels) == expected

@@ -103,8 +103,8 @@ def write_verdicts(path: Path, folder: Path, data: str, options: list[str]) -> N
     with (folder / "list-for-verdicts.csv").open(encoding="utf-8", newline="") as file:
         names, *lines = csv.reader(file)
     for i, line in enumerate(lines[:40]):
-        given = {"add": 0, "remove": 1}[line[names.index("suggest")]]
-        line[names.index("verdict")] = str(1 - given if i % 3 == 0 else given)
+        value = {"add": 0, "remove": 1}[line[names.index("suggest")]]
+        line[names.index("verdict")] = str(1 - value if i % 3 == 0 else value)
     with path.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([names, *lines])
 
@@ -128,7 +128,8 @@ def prepare_for(line: str, folder: Path, known: dict[str, str | list[str]]) -> N
     for name in reviewed:
         if not (folder / name).exists():
             if words[1] == "agree":
-                tables, labels_of = ["annotated.csv"], ["--label-columns", "flu,cold"]
+                tables = ["annotated.csv"]
+                labels_of = ["--label-columns", "flu,cold"]
             write_verdicts(folder / name, folder, tables[0], labels_of)
 
 
@@ -198,7 +199,9 @@ def main() -> int:
     if unused:
         print("NOT_RUN names blocks that are on no page:", *unused, sep="\n  ")
         return 1
-    failed, n_run, left_out = [], 0, []
+    failed = []
+    n_run = 0
+    left_out = []
     for page in PAGES:
         if (args.pages and page.stem not in args.pages) or not blocks_of(page):
             continue
@@ -207,14 +210,14 @@ def main() -> int:
             print(f"{page.stem}: {reasons.count('')} run", *filter(None, reasons), sep="; ")
             continue
         try:
-            n, more = run_page(page)
+            n, reasons = run_page(page)
         except (RuntimeError, subprocess.TimeoutExpired) as error:
             failed.append(page.stem)
             print(f"{page.stem}: FAILED\n{error}", flush=True)
             continue
         print(f"{page.stem}: {n} blocks ran", flush=True)
         n_run += n
-        left_out += more
+        left_out += reasons
     print(f"{n_run} blocks ran, {len(left_out)} did not:", *left_out, sep="\n  ")
     return 1 if failed else 0
 

@@ -70,24 +70,24 @@ def test_boosted_trees_are_those_of_the_twin(name, rng, monkeypatch):
     for i, x in enumerate(np.clip(X, -1e30, 1e30).astype(np.float32)):
         for tree in models[fold[i]][: n_trees + 1]:
             expected[i] += tree[3][twin.leaf_of(tree, x)]
-    kept = [tree for trees in models for tree in trees[: n_trees + 1]]
+    expected_trees = [tree for trees in models for tree in trees[: n_trees + 1]]
     kernel = _forest.boost
-    told = []
-    monkeypatch.setattr(_forest, "boost", lambda **arguments: told.append(arguments["errors"]) or kernel(**arguments))
+    calls = []
+    monkeypatch.setattr(_forest, "boost", lambda **arguments: calls.append(arguments["errors"]) or kernel(**arguments))
     for level in LEVELS:
         monkeypatch.setenv("NMLSDR_SIMD", level)
         for n_jobs, layout in ((1, np.asfortranarray), (2, np.float32), (2, sparse.csr_array), (1, zeros_stored)):
             if layout is np.float32 and name == "huge":
                 continue
-            found, O = boost_trees(layout(X), Y, n_rounds=3, random_state=5, n_jobs=n_jobs)
-            assert_equals_twin(found, kept)
+            boosted, O = boost_trees(layout(X), Y, n_rounds=3, random_state=5, n_jobs=n_jobs)
+            assert_equals_twin(boosted, expected_trees)
             np.testing.assert_array_equal(O, expected)
-            np.testing.assert_allclose(told[-1].sum(axis=1), errors, rtol=1e-9, atol=1e-12)  # of known entries alone
+            np.testing.assert_allclose(calls[-1].sum(axis=1), errors, rtol=1e-9, atol=1e-12)  # of known entries alone
     total = np.zeros(Y.shape)
-    for tree in kept:
+    for tree in expected_trees:
         for i, x in enumerate(np.clip(X, -1e30, 1e30).astype(np.float32)):
             total[i] += tree[3][twin.leaf_of(tree, x)]
-    np.testing.assert_array_equal(score_by_forests([found], X, 1)[0], total / 4)
+    np.testing.assert_array_equal(score_by_forests([boosted], X, 1)[0], total / 4)
 
 
 def curved(rng, n_rows, n_features=6):
@@ -120,24 +120,24 @@ def test_of_very_many_columns_those_with_most_numbers_are_used(rng, monkeypatch)
 def test_all_rounds_are_one_whatever_their_parts_and_the_best_contender_goes_on(rng, monkeypatch):
     X, Y = curved(rng, 400)
     options = {"n_rounds": 60, "random_state": 3, "n_jobs": 1}
-    found, O = boost_trees(X, Y, **options)
+    boosted, O = boost_trees(X, Y, **options)
     monkeypatch.setattr(_boosting, "_ROUNDS_AT_ONCE", 1)
-    told = []
-    again, other = boost_trees(X, Y, callback=lambda: told.append(None), **options)
-    assert_same(again, found)
+    calls = []
+    again, other = boost_trees(X, Y, callback=lambda: calls.append(None), **options)
+    assert_same(again, boosted)
     assert_same(other, O)
     alone = []
     for number, (depth, leaf) in enumerate(_boosting._CANDIDATES):
         models, errors = twin.boost(X[:, :], Y, 3, depth, leaf, 10, number)
         alone.append((errors[9], number, models))
     best = min(alone, key=lambda one: one[:2])[2]
-    n_trees = len(found.roots) // 4 - 1
-    assert len(told) in range(20 + n_trees - 10, 20 + n_trees + 1)
+    n_trees = len(boosted.roots) // 4 - 1
+    assert len(calls) in range(20 + n_trees - 10, 20 + n_trees + 1)
     for a in range(4):
-        root = found.roots[a * (n_trees + 1) + 1]
+        root = boosted.roots[a * (n_trees + 1) + 1]
         feature, threshold, *_ = best[a][1]
-        assert found.feature[root : root + len(feature)].tolist() == feature
-        np.testing.assert_array_equal(found.threshold[root : root + len(feature)], np.array(threshold, np.float32))
+        assert boosted.feature[root : root + len(feature)].tolist() == feature
+        np.testing.assert_array_equal(boosted.threshold[root : root + len(feature)], np.array(threshold, np.float32))
 
 
 def test_it_ends_ten_rounds_after_the_least_error():
@@ -177,19 +177,19 @@ def test_no_row_is_predicted_by_a_model_that_saw_it(rng, monkeypatch):
 
 def test_boosted_trees_become_a_forest_of_scikit_learn(rng):
     X, Y = curved(rng, 300)
-    found, _ = boost_trees(X, Y, n_rounds=15, random_state=0, n_jobs=1)
+    boosted, _ = boost_trees(X, Y, n_rounds=15, random_state=0, n_jobs=1)
     new = rng.standard_normal((40, 6)).astype(np.float32)
-    np.testing.assert_allclose(to_sklearn(found).predict(new), score_by_forests([found], new, 1)[0], atol=1e-6)
-    assert set(np.argsort(found.feature_importances_)[-3:]) == {0, 1, 2}
-    assert found.feature_importances_.sum() == pytest.approx(1)
+    np.testing.assert_allclose(to_sklearn(boosted).predict(new), score_by_forests([boosted], new, 1)[0], atol=1e-6)
+    assert set(np.argsort(boosted.feature_importances_)[-3:]) == {0, 1, 2}
+    assert boosted.feature_importances_.sum() == pytest.approx(1)
 
 
 def test_boosted_trees_are_made_again_of_their_arrays(rng):
     X, Y = curved(rng, 300)
-    found, _ = boost_trees(X, Y, n_rounds=5, random_state=0, n_jobs=1)
-    assert found.values.min() < 0
-    assert_same(checked_trees(BoostedTrees, arrays_of(found), 6, 2), found)
-    arrays = arrays_of(found)
+    boosted, _ = boost_trees(X, Y, n_rounds=5, random_state=0, n_jobs=1)
+    assert boosted.values.min() < 0
+    assert_same(checked_trees(BoostedTrees, arrays_of(boosted), 6, 2), boosted)
+    arrays = arrays_of(boosted)
     arrays["values"] = arrays["values"] - np.float32(3)
     with pytest.raises(InputError, match=r"outside \[-2, 2\]"):
         checked_trees(BoostedTrees, arrays, 6, 2)
@@ -242,33 +242,39 @@ def test_beyond_a_number_of_labelled_rows_a_fourth_learner_is_boosted(many, monk
     four = (_learners.RidgeRegression, _learners.ExtraTrees, _learners.RandomForest, _learners.Boosting)
     monkeypatch.setattr(_learners, "LEARNERS", four)
     model = fit(X, Y, random_state=7)
-    given = (Y != -1).any(axis=1)
-    boosted, O = boost_trees(X[given], np.where(Y < 0, np.nan, Y)[given], n_rounds=20, random_state=7, n_jobs=1)
+    labelled = (Y != -1).any(axis=1)
+    boosted, O = boost_trees(X[labelled], np.where(Y < 0, np.nan, Y)[labelled], n_rounds=20, random_state=7, n_jobs=1)
     assert_same(learner_of(model, _learners.Boosting).trees, boosted)
-    V = np.where(Y[given] == 1, 1 - model.flip_scores_[given], model.flip_scores_[given])
+    V = np.where(Y[labelled] == 1, 1 - model.flip_scores_[labelled], model.flip_scores_[labelled])
     _, out_of_bag, left_out = forest.grow_forests(
-        X[given], np.where(Y[given] < 0, model.ridge_scores_[given], Y[given]), n_estimators=4, random_state=7, n_jobs=1
+        X[labelled],
+        np.where(Y[labelled] < 0, model.ridge_scores_[labelled], Y[labelled]),
+        n_estimators=4,
+        random_state=7,
+        n_jobs=1,
     )
-    ridge = model.ridge_scores_[given]
+    ridge = model.ridge_scores_[labelled]
     all_four = [ridge, *(np.where(left_out[:, None], one, ridge) for one in out_of_bag), O]
-    np.testing.assert_allclose(model.learner_weights_, _learners.learner_weights(all_four, Y[given], Y[given] >= 0))
+    np.testing.assert_allclose(
+        model.learner_weights_, _learners.learner_weights(all_four, Y[labelled], Y[labelled] >= 0)
+    )
     expected = np.einsum("m,mij->ij", model.learner_weights_, all_four)
     for rows, E in zip((model.embedding_, model.ridge_scores_), model.propagated_errors_, strict=True):
-        expected += 0.375 * (60 / given.sum()) ** 0.25 * (transition_matrix(neighbor_graph(rows, 10)) @ E)[given]
-    known = Y[given] >= 0
+        expected += 0.375 * (60 / labelled.sum()) ** 0.25 * (transition_matrix(neighbor_graph(rows, 10)) @ E)[labelled]
+    known = Y[labelled] >= 0
     np.testing.assert_allclose(V[known], np.clip(expected, 0, 1)[known], atol=1e-9)
 
 
 def test_storage_threads_and_a_model_file_change_no_bit(many, tmp_path):
     X, Y = many
-    one = fit(X, Y)
-    two = fit(X, Y, n_jobs=2)
-    np.testing.assert_array_equal(rank_scores(one, X), rank_scores(two, X))
-    save_model(tmp_path / "model.skops", one)
+    model = fit(X, Y)
+    by_threads = fit(X, Y, n_jobs=2)
+    np.testing.assert_array_equal(rank_scores(model, X), rank_scores(by_threads, X))
+    save_model(tmp_path / "model.skops", model)
     back = load_model(tmp_path / "model.skops")
-    assert_same(back.learners_, one.learners_)
-    np.testing.assert_array_equal(back.predict_proba(X), one.predict_proba(X))
-    np.testing.assert_allclose(rank_scores(fit(sparse.csr_array(X), Y), X), rank_scores(one, X), atol=1e-7)
+    assert_same(back.learners_, model.learners_)
+    np.testing.assert_array_equal(back.predict_proba(X), model.predict_proba(X))
+    np.testing.assert_allclose(rank_scores(fit(sparse.csr_array(X), Y), X), rank_scores(model, X), atol=1e-7)
 
 
 def test_no_trees_are_no_boosted_trees_either_nor_for_many_labels(many, monkeypatch):

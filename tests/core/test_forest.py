@@ -38,13 +38,13 @@ def test_forests_are_those_of_the_twin(name, rng, monkeypatch):
             if layout is np.float32 and name == "huge":
                 continue
             options = {"n_estimators": n_trees, "random_state": 5, "n_jobs": n_jobs}
-            found, predictions, left_out = grow_forests(layout(X), Y, **options)
-            for one, (trees, left), O, said in zip(found, expected, out_of_bag, predictions, strict=True):
-                assert_equals_twin(one, trees)
+            forests, predictions, left_out = grow_forests(layout(X), Y, **options)
+            for grown, (trees, left), O, votes in zip(forests, expected, out_of_bag, predictions, strict=True):
+                assert_equals_twin(grown, trees)
                 np.testing.assert_array_equal(left_out, left.any(axis=0))
-                np.testing.assert_array_equal(said, O)
-            for one, P in zip(score_by_forests(found, layout(new), n_jobs), predicted, strict=True):
-                np.testing.assert_array_equal(one, P)
+                np.testing.assert_array_equal(votes, O)
+            for scores, P in zip(score_by_forests(forests, layout(new), n_jobs), predicted, strict=True):
+                np.testing.assert_array_equal(scores, P)
 
 
 @pytest.mark.parametrize("name", ["bell-shaped", "votes", "thirty labels", "ties", "mostly 0", "rare labels"])
@@ -68,13 +68,13 @@ def test_trees_for_many_labels_are_split_by_sums_of_them(name, rng, monkeypatch)
             monkeypatch.setattr(forest, "MOST_LABELS", Y.shape[1])
             plain, *_ = grow_forests(layout(X), Y, **options)
             monkeypatch.setattr(forest, "MOST_LABELS", Y.shape[1] - 1)
-            found, predictions, _ = grow_forests(layout(X), Y, **options)
-            assert found[0].threshold.tobytes() != plain[0].threshold.tobytes()
-            assert sparse.issparse(found[0].labels) == (name == "rare labels")
-            for one, (trees, left), O in zip(found, expected, predictions, strict=True):
+            forests, predictions, _ = grow_forests(layout(X), Y, **options)
+            assert forests[0].threshold.tobytes() != plain[0].threshold.tobytes()
+            assert sparse.issparse(forests[0].labels) == (name == "rare labels")
+            for one, (trees, left), O in zip(forests, expected, predictions, strict=True):
                 assert_equals_twin(one, trees)
                 np.testing.assert_array_equal(O, twin.predict(trees, X, left))
-            assert_same(forest.to_sklearn(found[0]).predict(X[:9]), score_by_forests(found[:1], X[:9], 1)[0])
+            assert_same(forest.to_sklearn(forests[0]).predict(X[:9]), score_by_forests(forests[:1], X[:9], 1)[0])
 
 
 @pytest.mark.parametrize("changed", [{"leaf": 1}, {"leaf": 5}, {"tried": 2}, {"n_draws": 40}])
@@ -84,10 +84,10 @@ def test_the_twin_takes_other_settings_too(changed, rng, monkeypatch):
     names = {"leaf": "_LEAF", "tried": "_MOST_FEATURES", "n_draws": "_ROWS_OF_A_TREE"}
     for name, value in changed.items():
         monkeypatch.setattr(forest, names[name], value)
-    found, *_ = grow_forests(X, Y, n_estimators=4, random_state=2, n_jobs=1)
-    for several, one in enumerate(found):
-        given = {} if several and "tried" in changed else changed
-        assert_equals_twin(one, twin.grow_forest(X, Y, 2, 4, several, **given)[0])
+    forests, *_ = grow_forests(X, Y, n_estimators=4, random_state=2, n_jobs=1)
+    for several, one in enumerate(forests):
+        settings = {} if several and "tried" in changed else changed
+        assert_equals_twin(one, twin.grow_forest(X, Y, 2, 4, several, **settings)[0])
 
 
 def grown_by_kernel(X, Y, kinds, n_draws, n_trees, level):
@@ -98,8 +98,16 @@ def grown_by_kernel(X, Y, kinds, n_draws, n_trees, level):
     targets = np.int16(1024 * Y)
     draws = np.zeros((n_trees, n), np.int32)
     rows = np.empty((n_trees, len(kinds), min(n, n_draws)), np.int32)
-    given = np.float32(X).ravel(), np.empty(0, np.int32), d * np.arange(n + 1), d, targets, n_labels, np.int32(kinds)
-    assert kernels.grow(*given, 3, n_draws, 3, draws, nodes, n_leaves, rows, 0, n_trees, 1, level)
+    arguments = (
+        np.float32(X).ravel(),
+        np.empty(0, np.int32),
+        d * np.arange(n + 1),
+        d,
+        targets,
+        n_labels,
+        np.int32(kinds),
+    )
+    assert kernels.grow(*arguments, 3, n_draws, 3, draws, nodes, n_leaves, rows, 0, n_trees, 1, level)
     for kind, counts in enumerate(n_leaves.T):
         grown = forest.joined(forest._used(nodes[:, kind], 2 * counts - 1), counts, d, np.cumsum(counts) - counts)
         yield Forest(**grown, labels=targets, **forest._drawn(rows[:, kind], draws))
@@ -111,10 +119,10 @@ def test_a_row_counts_as_often_as_it_was_drawn(level, n_draws, rng):
     """Some 1000 draws of each of nine rows, whose sums leave 16 and 24 bits, or 45, whose numbers just leave 16."""
     X = rng.standard_normal((9, 9)).astype(np.float32)
     Y = labels(rng, (9, 2))
-    for several, found in enumerate(grown_by_kernel(X, Y, [[8, 0], [8, 1]], n_draws, 5, level)):
+    for several, by_kernel in enumerate(grown_by_kernel(X, Y, [[8, 0], [8, 1]], n_draws, 5, level)):
         expected, _ = twin.grow_forest(X, Y, 3, 5, several, n_draws=n_draws, tried=8)
-        assert_equals_twin(found, expected)
-        assert_same(score_by_forests([found], X, 1)[0], twin.predict(expected, X))
+        assert_equals_twin(by_kernel, expected)
+        assert_same(score_by_forests([by_kernel], X, 1)[0], twin.predict(expected, X))
 
 
 @pytest.mark.parametrize("level", range(len(LEVELS)))
@@ -122,8 +130,8 @@ def test_of_equally_good_splits_the_first_is_taken_whatever_float32_says(level):
     """Features that part one of three groups from the others, whose votes are the same in another order."""
     X = np.tile(np.repeat(np.eye(3), 3, axis=0), (1, 4)) * np.arange(1, 13)
     Y = np.array([[1023, 511, 77], [511, 77, 1023], [77, 1023, 511]])[np.arange(9) // 3] / 1024
-    for several, found in enumerate(grown_by_kernel(X, Y, [[12, 0], [12, 1]], 27, 500, level)):
-        assert_equals_twin(found, twin.grow_forest(np.float32(X), Y, 3, 500, several, n_draws=27, tried=12)[0])
+    for several, by_kernel in enumerate(grown_by_kernel(X, Y, [[12, 0], [12, 1]], 27, 500, level)):
+        assert_equals_twin(by_kernel, twin.grow_forest(np.float32(X), Y, 3, 500, several, n_draws=27, tried=12)[0])
 
 
 def test_a_chain_as_long_as_its_rows_allow_is_grown(rng):
@@ -239,9 +247,9 @@ def test_the_values_of_trees_are_added_in_their_order():
 def test_wide_sparse_rows_are_scored_without_a_dense_copy(rng):
     X = sparse.random_array((300, 200_000), density=1e-4, format="csr", rng=rng)
     Y = labels(rng, (300, 2))
-    found, *_ = grow_forests(X[:50], Y[:50], n_estimators=3, random_state=0, n_jobs=1)
+    forests, *_ = grow_forests(X[:50], Y[:50], n_estimators=3, random_state=0, n_jobs=1)
     tracemalloc.start()
-    score_by_forests(found, X, 1)
+    score_by_forests(forests, X, 1)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 300 * 200_000 * 4 / 50

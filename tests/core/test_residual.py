@@ -93,9 +93,9 @@ def test_is_made_of_the_parts_that_users_have(data):
     P[:45] = chosen.predictions
     np.testing.assert_allclose(model.ridge_scores_, P, atol=4e-9 * np.abs(P).max())
     expected = trend.copy()
-    for found, rows, queries in zip(model.propagated_errors_, (Z, P), (projection.transform(new), trend), strict=True):
+    for errors, rows, queries in zip(model.propagated_errors_, (Z, P), (projection.transform(new), trend), strict=True):
         E = propagate_signed(neighbor_graph(rows, 12), R, np.where(known, 0.6, 0.999), labeled=known, tol=1e-12).F
-        np.testing.assert_allclose(found, E, atol=1e-9)
+        np.testing.assert_allclose(errors, E, atol=1e-9)
         expected += E[kneighbors(rows, 12, queries=queries)[1]].mean(axis=1) / 2
     np.testing.assert_allclose(rank_scores(model, new), expected, atol=1e-9)
 
@@ -108,8 +108,8 @@ def test_prior_predicts_each_label_as_often_as_it_was_given(data):
     trained[:45] = cross_fit(X[:45], Y[:45]).predictions
     reached = (np.clip(trained + model.propagated_errors_.mean(axis=0), 0, 1) > model.thresholds_).sum(axis=0)
     shares = (Y[:45].mean(axis=0) - model.flip_rate_) / (1 - 2 * model.flip_rate_)
-    wanted = np.maximum(1, np.rint(90 * np.clip(shares, 0, 1)))
-    assert (np.abs(reached - wanted) <= np.maximum(wanted, 5)).all()
+    n_expected = np.maximum(1, np.rint(90 * np.clip(shares, 0, 1)))
+    assert (np.abs(reached - n_expected) <= np.maximum(n_expected, 5)).all()
 
 
 def test_flipped_labels_come_first(rng):
@@ -138,8 +138,8 @@ def test_strengths_and_embedding_equal_the_stored_numbers(case, shared):
     assert kappa.sum() == pytest.approx(case["sum_kappa"], abs=1e-3)
     knn = MLkNN(10, n_jobs=1)
     proba = knn.fit(model.embedding_, d.target).predict_proba(model.transform(d.test))
-    found = score_table(d.test_target, proba, coverage_empty=-1)
-    assert np.mean(list(found.values())) == pytest.approx(case["P1"], abs=tolerance)
+    measures = score_table(d.test_target, proba, coverage_empty=-1)
+    assert np.mean(list(measures.values())) == pytest.approx(case["P1"], abs=tolerance)
 
 
 # ---------------------------------------------------------------- what the parameters of fit reach
@@ -149,29 +149,29 @@ def test_strengths_and_embedding_equal_the_stored_numbers(case, shared):
 def test_graph_replaces_the_first_graph_only(data):
     X, Y, _ = data
     model = fit(X, Y)
-    seen = X * np.sqrt(model.feature_weights_)
-    again = closely_solved().fit(X, Y, graph=neighbor_graph(seen, 6))
+    weighted = X * np.sqrt(model.feature_weights_)
+    again = closely_solved().fit(X, Y, graph=neighbor_graph(weighted, 6))
     np.testing.assert_array_equal(again.propagated_errors_, model.propagated_errors_)
-    other = closely_solved().fit(X, Y, graph=neighbor_graph(seen[:, ::-1] ** 3, 6))
-    assert np.abs(other.embedding_ - model.embedding_).max() > 1e-3
+    on_graph = closely_solved().fit(X, Y, graph=neighbor_graph(weighted[:, ::-1] ** 3, 6))
+    assert np.abs(on_graph.embedding_ - model.embedding_).max() > 1e-3
     known = np.arange(90) < 45
     R = np.zeros(Y.shape)
     R[:45] = Y[:45] - cross_fit(X[:45], Y[:45]).predictions
-    Gamma = neighbor_graph(other.embedding_, 12)
+    Gamma = neighbor_graph(on_graph.embedding_, 12)
     E = propagate_signed(Gamma, R, np.where(known, 0.6, 0.999), labeled=known, tol=1e-12).F
-    np.testing.assert_allclose(other.propagated_errors_[0], E, atol=1e-9)
+    np.testing.assert_allclose(on_graph.propagated_errors_[0], E, atol=1e-9)
     # the ridge regression does not see a graph
-    np.testing.assert_array_equal(other.propagated_errors_[1], model.propagated_errors_[1])
+    np.testing.assert_array_equal(on_graph.propagated_errors_[1], model.propagated_errors_[1])
 
 
 @pytest.mark.usefixtures("rows_as_they_stand")
 def test_alpha_is_used_in_every_propagation(data):
     X, Y, _ = data
     known = np.arange(90) < 45
-    one = fit(X, Y, alpha_labeled=0.2, alpha_unlabeled=0.9)
-    two = closely_solved().fit(X, Y, alpha=np.where(known, 0.2, 0.9))
-    np.testing.assert_array_equal(one.label_distributions_, two.label_distributions_)
-    np.testing.assert_array_equal(one.propagated_errors_, two.propagated_errors_)
+    by_parameters = fit(X, Y, alpha_labeled=0.2, alpha_unlabeled=0.9)
+    by_entries = closely_solved().fit(X, Y, alpha=np.where(known, 0.2, 0.9))
+    np.testing.assert_array_equal(by_parameters.label_distributions_, by_entries.label_distributions_)
+    np.testing.assert_array_equal(by_parameters.propagated_errors_, by_entries.propagated_errors_)
     clamped = fit(X, Y, alpha_labeled=0.0)
     R = Y[:45] - cross_fit(X[:45], Y[:45]).predictions
     np.testing.assert_allclose(clamped.propagated_errors_[:, :45], [R, R], atol=1e-12)
@@ -220,9 +220,9 @@ def test_two_classes_have_one_decision(data):
 def test_without_shrinkage_a_rotation_does_not_matter(data, rng):
     X, Y, new = data
     Q, _ = np.linalg.qr(rng.standard_normal((12, 12)))
-    one = fit(X, Y, shrinkage=0.0)
-    two = fit(X @ Q, Y, shrinkage=0.0)
-    np.testing.assert_allclose(rank_scores(two, new @ Q), rank_scores(one, new), atol=1e-7)
+    model = fit(X, Y, shrinkage=0.0)
+    turned = fit(X @ Q, Y, shrinkage=0.0)
+    np.testing.assert_allclose(rank_scores(turned, new @ Q), rank_scores(model, new), atol=1e-7)
 
 
 def test_flip_scores_are_in_0_to_1_where_all_neighbours_have_the_label(rng):
@@ -248,10 +248,10 @@ def test_order_of_rows_does_not_matter_up_to_the_folds(data, rng, monkeypatch):
     monkeypatch.setattr("nmlsdr._estimators._shrinkage.N_SPLITS", 45)
     X, Y, new = data
     order = rng.permutation(len(X))
-    one = fit(X, Y)
-    two = fit(X[order], Y[order])
-    np.testing.assert_allclose(rank_scores(two, new), rank_scores(one, new), atol=1e-7)
-    np.testing.assert_allclose(two.flip_scores_, one.flip_scores_[order], atol=1e-7)
+    model = fit(X, Y)
+    shuffled = fit(X[order], Y[order])
+    np.testing.assert_allclose(rank_scores(shuffled, new), rank_scores(model, new), atol=1e-7)
+    np.testing.assert_allclose(shuffled.flip_scores_, model.flip_scores_[order], atol=1e-7)
 
 
 @pytest.mark.usefixtures("rows_as_they_stand")
@@ -279,8 +279,8 @@ def test_equally_distant_rows_are_neighbours_alike_in_any_storage(rng, levels, t
     Y[200:] = -1
     model = fit(X, Y)
     expected = rank_scores(model, new)
-    other = fit(sparse.csr_array(X), Y, n_jobs=2)
-    np.testing.assert_allclose(rank_scores(other, sparse.csr_array(new)), expected, atol=1e-6)
+    from_csr = fit(sparse.csr_array(X), Y, n_jobs=2)
+    np.testing.assert_allclose(rank_scores(from_csr, sparse.csr_array(new)), expected, atol=1e-6)
     np.testing.assert_allclose([rank_scores(model, row[None])[0] for row in new], expected, atol=1e-12)
     save_model(tmp_path / "model.skops", model)
     np.testing.assert_array_equal(rank_scores(load_model(tmp_path / "model.skops"), new), expected)

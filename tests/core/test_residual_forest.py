@@ -58,8 +58,8 @@ def test_residual_propagation_with_forests_equals_the_plain_implementation(data,
     np.testing.assert_allclose(model.flip_scores_, twin["flip_scores"], atol=1e-8)
     np.testing.assert_allclose(model.thresholds_, twin["f1"], atol=1e-8)
     for rule in ("macro", "prior"):
-        found = model.set_params(threshold=rule).fit(layout(X), Y).thresholds_
-        np.testing.assert_allclose(found, twin[rule], atol=1e-8)
+        thresholds = model.set_params(threshold=rule).fit(layout(X), Y).thresholds_
+        np.testing.assert_allclose(thresholds, twin[rule], atol=1e-8)
 
 
 @pytest.mark.parametrize("n_learners", [1, 2, 3])
@@ -163,13 +163,13 @@ def test_thresholds_equal_the_stored_numbers(case, shared):
     order = [0, 1, 2, 5, 3, 9, 10, 4, 6, 7, 8, 11, 12, 13] if case["dataset"] == "Yeast" else slice(None)
     target = d.target[:, order]
     rng = np.random.default_rng(1000 + case["seed"])
-    given = np.where(rng.random(target.shape) < 0.1, 1 - target, target)
-    given[rng.permutation(len(given)) >= round(0.3 * len(given))] = -1
-    found = []
+    noisy = np.where(rng.random(target.shape) < 0.1, 1 - target, target)
+    noisy[rng.permutation(len(noisy)) >= round(0.3 * len(noisy))] = -1
+    values = []
     for rule in ("f1", "macro", "prior"):
-        model = ResidualPropagation(n_jobs=1, threshold=rule).fit(d.train, given)
-        found += [*model.thresholds_[[0, -1][rule == "f1" :]]]
-    np.testing.assert_allclose([model.flip_rate_, *found], case["values"], atol=1e-5)
+        model = ResidualPropagation(n_jobs=1, threshold=rule).fit(d.train, noisy)
+        values += [*model.thresholds_[[0, -1][rule == "f1" :]]]
+    np.testing.assert_allclose([model.flip_rate_, *values], case["values"], atol=1e-5)
 
 
 def _measures(target, scores, predicted):
@@ -190,8 +190,8 @@ def test_the_flip_rate_is_recovered(flip, shared):
         d = draw(STUDIES["benchmarks" if name == "Scene" else "toy"], name, 0, "full", str(shared / "data"))
         errors = []
         for seed in (0, 1):
-            given = mask_labels(flip_labels(d.target, flip, random_state=seed), 0.3, random_state=seed)
-            model = ResidualPropagation(n_jobs=1, random_state=seed).fit(d.train, given)
+            y = mask_labels(flip_labels(d.target, flip, random_state=seed), 0.3, random_state=seed)
+            model = ResidualPropagation(n_jobs=1, random_state=seed).fit(d.train, y)
             errors.append(abs(model.flip_rate_ - flip))
         assert np.mean(errors) <= 0.05, (name, flip, errors)
 
@@ -203,29 +203,29 @@ def test_threads_storage_and_copies_change_no_bit(data, tmp_path, monkeypatch):
     """Two rows a block, of which a thread takes at least four."""
     X, Y, _ = data
     monkeypatch.setattr(_moments, "_BLOCK_VALUES", 2 * Y.shape[1])
-    many = np.tile(X, (15, 1)) + np.arange(1350)[:, None] * 1e-3  # enough rows for threads in the forest's predictions
+    new = np.tile(X, (15, 1)) + np.arange(1350)[:, None] * 1e-3  # enough rows for threads in the forest's predictions
     for layout in (sparse.csr_array, np.asarray):
-        one, three = (fit(layout(X), Y, n_jobs=n_jobs) for n_jobs in (1, 3))
-        np.testing.assert_array_equal(rank_scores(one, layout(many)), rank_scores(three, layout(many)))
+        model, by_threads = (fit(layout(X), Y, n_jobs=n_jobs) for n_jobs in (1, 3))
+        np.testing.assert_array_equal(rank_scores(model, layout(new)), rank_scores(by_threads, layout(new)))
         for name in ("label_distributions_", "components_", "propagated_errors_", "flip_scores_"):
-            np.testing.assert_array_equal(getattr(three, name), getattr(one, name))
+            np.testing.assert_array_equal(getattr(by_threads, name), getattr(model, name))
     wide = fit(sparse.csr_array(X), Y)
     np.testing.assert_array_equal(
-        score_by_forests(one.forests_, many, 1), score_by_forests(wide.forests_, sparse.csr_array(many), 2)
+        score_by_forests(model.forests_, new, 1), score_by_forests(wide.forests_, sparse.csr_array(new), 2)
     )
-    save_model(tmp_path / "model.skops", one)
+    save_model(tmp_path / "model.skops", model)
     back = load_model(tmp_path / "model.skops")
-    np.testing.assert_array_equal(rank_scores(one, many), rank_scores(back, many))
-    np.testing.assert_array_equal(one.predict_proba(many), back.predict_proba(many))
-    np.testing.assert_array_equal(one.decision_function(many), back.decision_function(many))
+    np.testing.assert_array_equal(rank_scores(model, new), rank_scores(back, new))
+    np.testing.assert_array_equal(model.predict_proba(new), back.predict_proba(new))
+    np.testing.assert_array_equal(model.decision_function(new), back.decision_function(new))
 
 
 @pytest.mark.parametrize("draw", [int, np.random.RandomState, np.random.default_rng])
 def test_one_seed_grows_one_forest(data, draw):
     X, Y, new = data
-    one, two = (rank_scores(fit(X, Y, random_state=draw(7)), new) for _ in range(2))
-    np.testing.assert_array_equal(one, two)
-    assert (one != rank_scores(fit(X, Y, random_state=draw(8)), new)).any()
+    scores, again = (rank_scores(fit(X, Y, random_state=draw(7)), new) for _ in range(2))
+    np.testing.assert_array_equal(scores, again)
+    assert (scores != rank_scores(fit(X, Y, random_state=draw(8)), new)).any()
 
 
 def test_no_seed_is_a_seed(data):
@@ -294,8 +294,8 @@ def test_no_probability_is_0_or_1(data, rng):
     # the first label varies
     ones[:45, 1:] = 1
     zeros[:45, 1:] = 0
-    for given in (Y, ones, zeros):
-        p = fit(X, given).predict_proba(np.vstack([new, 1e3 * new]))
+    for labels in (Y, ones, zeros):
+        p = fit(X, labels).predict_proba(np.vstack([new, 1e3 * new]))
         assert 1 / 90 <= p.min() <= p.max() <= 1 - 1 / 90
 
 
@@ -344,9 +344,9 @@ def test_one_label_can_be_fitted_with_forests(data, recwarn):
 @pytest.mark.parametrize("l", [2, 5, 6, 7])
 def test_fewer_than_six_labelled_rows_have_no_forests(data, l):
     X, Y, new = data
-    given = Y.copy()
-    given[l:] = -1
-    model = fit(X, given)
+    y = Y.copy()
+    y[l:] = -1
+    model = fit(X, y)
     assert len(model.forests_) == (0 if l < 6 else 2)
     assert len(model.learner_weights_) == len(model.learners_)
     assert np.isfinite(rank_scores(model, new)).all()
@@ -359,9 +359,9 @@ def test_rows_that_every_tree_drew_keep_the_ridge_regressions_prediction(data):
     _, predictions, left_out = grow_forests(X[:8], Y8, n_estimators=1, random_state=0, n_jobs=1)
     assert 0 < left_out.sum() < 8
     assert not any(each[~left_out].any() for each in predictions)
-    given = Y.copy()
-    given[8:] = -1
-    model = fit(X, given, n_estimators=1, residual_weight=0.0, alpha_labeled=0.0)
+    y = Y.copy()
+    y[8:] = -1
+    model = fit(X, y, n_estimators=1, residual_weight=0.0, alpha_labeled=0.0)
     O = cross_fit(X[:8], Y[:8]).predictions
     every = [O, *(np.where(left_out[:, None], each, O) for each in predictions)]
     O = np.einsum("m,mij->ij", learner_weights(every, Y8, Y8 >= 0), every)
@@ -389,8 +389,10 @@ def test_features_that_float32_makes_equal_are_counted_in_a_warning(data, layout
     X[:, 7] = 0.1  # a constant feature loses nothing
     with warnings.catch_warnings(record=True, action="always") as caught:
         fit(layout(X), Y)
-    found = [str(each.message) for each in caught if "float32" in str(each.message)]
-    assert len(found) == lost
+    messages = [str(each.message) for each in caught if "float32" in str(each.message)]
+    assert len(messages) == lost
     if lost:
-        assert "cannot distinguish the values of 2 of 12 features, for example those of feature 2 between" in found[0]
+        assert (
+            "cannot distinguish the values of 2 of 12 features, for example those of feature 2 between" in messages[0]
+        )
         assert {each.filename for each in caught} == {__file__}

@@ -24,7 +24,8 @@ def test_kappa_is_that_of_scikit_learn_over_annotations_that_both_decided(run, t
     assert said[0] == "a.csv: 61 verdicts of yes or no, 1 unclear."
     assert said[1] == "b.csv: 63 verdicts of yes or no, 1 unclear."
     n_agree = int((first == second).sum())
-    yes_no, no_yes = int((first > second).sum()), int((first < second).sum())
+    yes_no = int((first > second).sum())
+    no_yes = int((first < second).sum())
     kappa = cohen_kappa_score(first, second)
     assert said[2] == (
         f"Of 60 annotations that both decided, {n_agree} agree ({n_agree / 60:.1%}; yes and no: {yes_no}, no and yes: "

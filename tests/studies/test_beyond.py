@@ -158,12 +158,12 @@ SLOW_METHODS = ["ExtraTrees", "RandomForest", "HistGradientBoosting", "Logistic-
 )
 def test_every_method_sees_given_labels_only(toy, method):
     """End to end, true labels and the labels of the test rows are not looked at."""
-    seen = BEYOND_METHODS[method](toy).scores
+    scores = BEYOND_METHODS[method](toy).scores
     hidden = toy._replace(target=None, test_target=None)
     beyond._learned.clear()
     blind = BEYOND_METHODS[method](hidden).scores
-    np.testing.assert_array_equal(seen, blind)
-    assert seen.shape == toy.test_target.shape
+    np.testing.assert_array_equal(scores, blind)
+    assert scores.shape == toy.test_target.shape
 
 
 @pytest.mark.parametrize(
@@ -175,11 +175,11 @@ def test_every_method_sees_given_labels_only(toy, method):
 )
 def test_the_method_is_measured_with_its_defaults_and_others(toy, method, settings):
     model = ResidualPropagation(n_jobs=1, **settings).fit(toy.train, toy.given)
-    found = BEYOND_METHODS[method](toy)
-    np.testing.assert_array_equal(found.predicted, model.predict(toy.test))
-    assert (found.embedding is None) == bool(settings)
+    outcome = BEYOND_METHODS[method](toy)
+    np.testing.assert_array_equal(outcome.predicted, model.predict(toy.test))
+    assert (outcome.embedding is None) == bool(settings)
     made = beyond.measure_predictions(method, toy)[0]
-    assert made["metrics"] == measures(toy.test_target, found.scores, found.predicted)
+    assert made["metrics"] == measures(toy.test_target, outcome.scores, outcome.predicted)
     assert made["f1"] is None
 
 
@@ -215,8 +215,8 @@ def test_the_cut_off_of_a_rival_is_that_of_the_method_from_its_own_out_of_bag_sc
 def test_the_average_is_that_of_its_three_learners(toy):
     """Each is fitted once for a draw; its seconds are the sum of theirs."""
     beyond._learned.clear()
-    found = {name: BEYOND_METHODS[name](toy) for name in (*beyond.LEARNERS, "Average")}
-    *parts, average = found.values()
+    outcomes = {name: BEYOND_METHODS[name](toy) for name in (*beyond.LEARNERS, "Average")}
+    *parts, average = outcomes.values()
     np.testing.assert_allclose(average.scores, np.mean([part.scores for part in parts], axis=0))
     assert average.seconds == sum(beyond._learned[name][1] for name in beyond.LEARNERS) > 0
     assert [part.seconds for part in parts] == [0, 0, 0]
@@ -232,10 +232,10 @@ def test_logistic_regression_is_that_of_the_rows_as_they_are(shape, strength):
     X = rng.standard_normal(shape)
     queries = rng.standard_normal((20, shape[1]))
     Y = (X[:, :2] + rng.standard_normal((shape[0], 2)) > 0.4).astype(int)
-    found = rivals.logistic(X, Y, queries, strength, solver="newton-cholesky", tol=1e-8)
+    probabilities = rivals.logistic(X, Y, queries, strength, solver="newton-cholesky", tol=1e-8)
     for c in range(2):
         model = LogisticRegression(C=strength, tol=1e-10, max_iter=10_000).fit(X, Y[:, c])
-        np.testing.assert_allclose(found[:, c], model.predict_proba(queries)[:, 1], atol=1e-5)
+        np.testing.assert_allclose(probabilities[:, c], model.predict_proba(queries)[:, 1], atol=1e-5)
 
 
 def test_regressions_work_with_labels_of_one_value():
@@ -252,14 +252,14 @@ def test_cross_validation_chooses_the_strength_that_predicts_best(monkeypatch):
     rng = np.random.default_rng(0)
     noisy = rng.standard_normal((200, 60))
     clean = rng.standard_normal((200, 5))
-    taken = []
+    strengths = []
     real = rivals.logistic
-    monkeypatch.setattr(rivals, "logistic", lambda *args, **how: taken.append(args[3]) or real(*args, **how))
+    monkeypatch.setattr(rivals, "logistic", lambda *args, **how: strengths.append(args[3]) or real(*args, **how))
     for X, Y in ((noisy, rng.integers(0, 2, (200, 2))), (clean, (clean[:, :2] > 0).astype(int))):
         rivals.TunedLogistic().fit(X, Y).predict_proba(X)
-    first = taken[: len(taken) // 2]
+    first = strengths[: len(strengths) // 2]
     assert first[-1] == rivals.STRENGTHS[0]
-    assert taken[-1] == rivals.STRENGTHS[-1]
+    assert strengths[-1] == rivals.STRENGTHS[-1]
 
 
 # ---- the command
@@ -275,8 +275,8 @@ def test_a_small_run_resumes_and_reports(tmp_path, capfd):
     assert reproduce(*words, "--methods", "residual", "NMLSDR") == 0
     first = {path: path.read_bytes() for path in (tmp_path / "cells").iterdir()}
     assert len(first) == 2
-    more = ("nmlsdr", "Residual-no-forest", "extratrees", "ridge", "NMLSDR*")
-    assert reproduce(*words, "--methods", "Residual", *more) == 0
+    methods_to_add = ("nmlsdr", "Residual-no-forest", "extratrees", "ridge", "NMLSDR*")
+    assert reproduce(*words, "--methods", "Residual", *methods_to_add) == 0
     assert len(list((tmp_path / "cells").iterdir())) == 6
     assert first == {path: path.read_bytes() for path in first}
     out, err = capfd.readouterr()
@@ -290,13 +290,13 @@ def test_a_small_run_resumes_and_reports(tmp_path, capfd):
     assert len(lines(tmp_path, "beyond-cells")) == 1 + 7 * (6 + 1 + 3)
     assert (tmp_path / "times.csv").read_text().count("\nbeyond,Toy,") == 6
     page = (tmp_path / "report.html").read_text()
-    for said in (
+    for sentence in (
         "was designed on these ten data sets",
         "loses on",
         "to say that it is better than forests in general",
         "A reduced run",
     ):
-        assert said in page
+        assert sentence in page
     assert '<li class="yes">' not in page
     assert str(tmp_path) not in page
     assert "<h1>ResidualPropagation compared with other classifiers</h1>" in page
@@ -329,14 +329,18 @@ def test_records_become_arrays_of_both_parts():
         CellKey("beyond", "Birds", "Residual", 1): record("Birds", "Residual", 1, 0, error="ValueError: no"),
         CellKey("beyond-flips-0", "Birds", "Ridge", 0): record("Birds", "Ridge", 0, 0.9),
     }
-    found = collect(BASE, records)
-    assert (found.datasets, found.methods, found.seeds) == (("Birds", "Yeast"), ("Residual", "Ridge"), (0, 1))
-    assert percent(found)[1, 0, 0] == 50
-    assert percent(found, P1)[1, 0, 0] == 75
-    assert percent(found)[0, 1, 1] == 25
-    assert np.isnan(percent(found, P1)[0, 1, 1])
-    assert np.isnan(percent(found)).sum() == 6
-    assert found.failures == ["beyond, Birds, Residual, seed 1: ValueError: no"]
+    collected = collect(BASE, records)
+    assert (collected.datasets, collected.methods, collected.seeds) == (
+        ("Birds", "Yeast"),
+        ("Residual", "Ridge"),
+        (0, 1),
+    )
+    assert percent(collected)[1, 0, 0] == 50
+    assert percent(collected, P1)[1, 0, 0] == 75
+    assert percent(collected)[0, 1, 1] == 25
+    assert np.isnan(percent(collected, P1)[0, 1, 1])
+    assert np.isnan(percent(collected)).sum() == 6
+    assert collected.failures == ["beyond, Birds, Residual, seed 1: ValueError: no"]
     assert collect(REGIMES["beyond-flips-20"], records) is None
 
 
@@ -348,10 +352,10 @@ def test_holms_correction_computed_by_hand():
 
 def test_gaps_are_paired_by_seed():
     """A rival with one seed is compared on that seed, not with the mean over others."""
-    found = results([[1.0], [2.0]])
-    found.values[:, 2, :, 1] = np.nan
-    np.testing.assert_allclose(gaps(found, "Residual", "Ridge"), [2.0])
-    assert percent(found)[0, 0, 1] > percent(found)[0, 0, 0]
+    paired = results([[1.0], [2.0]])
+    paired.values[:, 2, :, 1] = np.nan
+    np.testing.assert_allclose(gaps(paired, "Residual", "Ridge"), [2.0])
+    assert percent(paired)[0, 0, 1] > percent(paired)[0, 0, 0]
 
 
 def test_wilcoxon_tests_are_scipy_s_and_corrected_together():
@@ -375,25 +379,25 @@ def test_wilcoxon_tests_are_scipy_s_and_corrected_together():
 
 
 def test_ranking_measures_are_separate_and_only_complete_methods_are_compared():
-    found = results([[1.0] * 10, [2.0] * 10])
-    found.values[:, :, [METRICS.index(name) for name in ("HL'", "MaF1", "MiF1")]] = 0.2
-    found.values[found.datasets.index("Corel"), 2] = np.nan
-    table = beyond_section.measure_table(found)
+    compared = results([[1.0] * 10, [2.0] * 10])
+    compared.values[:, :, [METRICS.index(name) for name in ("HL'", "MaF1", "MiF1")]] = 0.2
+    compared.values[compared.datasets.index("Corel"), 2] = np.nan
+    table = beyond_section.measure_table(compared)
     assert table.header[1:] == ["RL'", "AP", "OE'", "Cov'", "mean of 4", "HL'", "MaF1", "MiF1", "mean of 7"]
     assert [name for name, _ in table.rows] == ["Residual", "NMLSDR"]
     for name, entries in table.rows:
         four = 60.5 - METHODS.index(name)
         texts = [entry.text for entry in entries]
         assert texts == [f"{four:.2f}"] * 5 + ["20.00"] * 3 + [f"{(4 * four + 60) / 7:.2f}"]
-    assert beyond_section.set_table(found, RANKING).rows[0][1][0].text == "60.50"
-    assert beyond_section.set_table(found, SEVEN).rows[0][1][0].text == "43.14"
-    assert beyond_section.set_table(found, P1).name == "beyond-p1"
+    assert beyond_section.set_table(compared, RANKING).rows[0][1][0].text == "60.50"
+    assert beyond_section.set_table(compared, SEVEN).rows[0][1][0].text == "43.14"
+    assert beyond_section.set_table(compared, P1).name == "beyond-p1"
 
 
 def test_the_rule_for_the_cut_off_is_shown_as_a_method_of_its_own():
-    found = results([[1.0], [2.0]])
-    found.parts["f1"][:, 1] = 0.9
-    shown = beyond_section.with_variant(found, "f1")
+    ruled = results([[1.0], [2.0]])
+    ruled.parts["f1"][:, 1] = 0.9
+    shown = beyond_section.with_variant(ruled, "f1")
     assert shown.methods == ("Residual", "NMLSDR", "NMLSDR-f1", "Ridge")
     assert shown.values[0, :, 0, 0] == pytest.approx([0.6, 0.59, 0.9, 0.58])
     assert shown.seconds.shape == (1, 4, 2)

@@ -65,11 +65,11 @@ def test_a_dependency_is_evidence_only_for_the_tag_of_its_rule(index):
 
 
 def test_missing_tags_are_counted_beside_chance():
-    given = np.array([[0, 0], [0, 1], [0, 0], [1, 0]])
+    tags = np.array([[0, 0], [0, 1], [0, 0], [1, 0]])
     confirmed = np.array([[True, False], [False, False], [False, False], [True, False]])
     has_rule = np.array([True, False])
     lists = {"both": (np.array([0, 0, 1]), np.array([0, 1, 0]))}
-    first = debtags.missing_tags(given, lists, has_rule, confirmed)[0]
+    first = debtags.missing_tags(tags, lists, has_rule, confirmed)[0]
     assert (first["judged"], first["confirmed"]) == (2, 1)
     assert first["chance"] == pytest.approx(2 / 3)  # one of the three absent entries of the label is confirmed
 

@@ -23,13 +23,13 @@ def test_answers_saved_are_counted_between_rounds():
     assert study.saved(random, curve(10, 20, 20, 20, 20)) == 0
 
 
-@pytest.mark.parametrize("way", ["random", "rows", "entries", "pooled"])
-def test_every_way_spends_the_same_number_of_answers_on_unknown_entries(way):
+@pytest.mark.parametrize("strategy", ["random", "rows", "entries", "pooled"])
+def test_every_way_spends_the_same_number_of_answers_on_unknown_entries(strategy):
     toy = make_toy(n_samples=400, n_noise_blocks=1, random_state=0)
     y = toy.target.copy()
     y[60:] = -1
     state = study.State(toy.data, toy.target, y, 0).fit()
-    rows, labels = study.STRATEGIES[way](state)
+    rows, labels = study.STRATEGIES[strategy](state)
     assert len(rows) == len(set(zip(rows.tolist(), labels.tolist(), strict=True))) == study.STEP * y.shape[1]
     assert (y[rows, labels] == -1).all()
     after = state.after(rows, labels).y

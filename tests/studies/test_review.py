@@ -37,32 +37,32 @@ def results(gains, seeds=5, regime=FLIPS):
 
 def test_precision_of_a_list_counted_by_hand():
     """Wrong at rank 1 and 3 of all: (1/1 + 2/3) / 2; of given 0s at rank 2; of given 1s at rank 1."""
-    given = np.array([[1, 0], [0, 1]])
+    labels = np.array([[1, 0], [0, 1]])
     wrong = np.array([[True, False], [True, False]])
     scores = np.array([[0.9, 0.8], [0.7, 0.1]])
-    found = precisions(scores, given, wrong)
-    assert found.pop("unknown") is None
-    assert found == pytest.approx({"both": 5 / 6, "missing": 0.5, "spurious": 1.0})
+    by_list = precisions(scores, labels, wrong)
+    assert by_list.pop("unknown") is None
+    assert by_list == pytest.approx({"both": 5 / 6, "missing": 0.5, "spurious": 1.0})
 
 
 def test_the_list_of_unknown_kind_is_that_of_rank_suspects():
     """Where no given 1 is wrong, all of them come last; where 0s are five times as often wrong, one comes first."""
-    given = np.tile([1, 0, 1, 0], (25, 1))  # so many rows that scores to .9 are not clipped
-    wrong = np.zeros(given.shape, dtype=bool)
-    scores = np.zeros(given.shape)
+    labels = np.tile([1, 0, 1, 0], (25, 1))  # so many rows that scores to .9 are not clipped
+    wrong = np.zeros(labels.shape, dtype=bool)
+    scores = np.zeros(labels.shape)
     wrong[0, 1] = True
     scores[0] = [0.9, 0.5, 0.8, 0.2]
-    assert precisions(scores, given, wrong)["both"] == pytest.approx(1 / 3)
-    assert precisions(scores, given, wrong, (0.0, 1.0))["unknown"] == 1.0
-    assert precisions(scores, given, wrong, (0.1, 0.5))["unknown"] == pytest.approx(1 / 2)
+    assert precisions(scores, labels, wrong)["both"] == pytest.approx(1 / 3)
+    assert precisions(scores, labels, wrong, (0.0, 1.0))["unknown"] == 1.0
+    assert precisions(scores, labels, wrong, (0.1, 0.5))["unknown"] == pytest.approx(1 / 2)
 
 
 def test_a_list_in_no_order_has_the_share_of_its_wrong_labels():
-    given = np.array([[1, 0, 0, 0]])
+    labels = np.array([[1, 0, 0, 0]])
     wrong = np.array([[False, True, False, False]])
-    found = precisions(np.zeros((1, 4)), given, wrong)
-    assert (found["both"], found["missing"], found["spurious"]) == (0.25, pytest.approx(1 / 3), None)
-    assert precisions(np.zeros((1, 4)), given, wrong, (0.0, 0.0))["unknown"] == 0.25
+    by_list = precisions(np.zeros((1, 4)), labels, wrong)
+    assert (by_list["both"], by_list["missing"], by_list["spurious"]) == (0.25, pytest.approx(1 / 3), None)
+    assert precisions(np.zeros((1, 4)), labels, wrong, (0.0, 0.0))["unknown"] == 0.25
 
 
 @pytest.mark.slow
@@ -70,16 +70,16 @@ def test_no_reviewer_sees_true_labels(toy):
     pytest.importorskip("cleanlab")
     blind = toy._replace(target=None, test_target=None)
     for name, review in REVIEWERS.items():
-        found = review(blind)
-        seen = review(toy)
-        assert found.scores.shape == (toy.labeled.sum(), 4), name
-        np.testing.assert_array_equal(found.scores, seen.scores)
-        assert (found.adjusted is None) == (not name.startswith("cleanlab"))
+        blind_review = review(blind)
+        full_review = review(toy)
+        assert blind_review.scores.shape == (toy.labeled.sum(), 4), name
+        np.testing.assert_array_equal(blind_review.scores, full_review.scores)
+        assert (blind_review.adjusted is None) == (not name.startswith("cleanlab"))
 
 
 def test_the_score_is_that_of_the_fit(toy):
-    given = toy.given[toy.labeled]
-    wrong = given != toy.target[toy.labeled]
+    labels = toy.given[toy.labeled]
+    wrong = labels != toy.target[toy.labeled]
     model = ResidualPropagation(n_jobs=1).fit(toy.train, toy.given)
     np.testing.assert_array_equal(REVIEWERS["Residual"](toy).scores, model.flip_scores_[toy.labeled])
     unknown = rank_suspects(model, toy.given)
@@ -96,11 +96,11 @@ def test_the_score_is_that_of_the_fit(toy):
 def test_cleanlab_judges_out_of_sample_predictions(toy, name, predictions):
     """Its self-confidence is the probability of what is given."""
     pytest.importorskip("cleanlab")
-    given = toy.given[toy.labeled]
-    O = np.clip(predictions(toy.train[toy.labeled], given), 0, 1)
-    found = REVIEWERS[f"cleanlab-{name}"](toy)
-    np.testing.assert_allclose(found.scores, np.abs(given - O), atol=1e-12)
-    assert (np.abs(found.adjusted - found.scores) > 1e-3).any()
+    labels = toy.given[toy.labeled]
+    O = np.clip(predictions(toy.train[toy.labeled], labels), 0, 1)
+    reviewed = REVIEWERS[f"cleanlab-{name}"](toy)
+    np.testing.assert_allclose(reviewed.scores, np.abs(labels - O), atol=1e-12)
+    assert (np.abs(reviewed.adjusted - reviewed.scores) > 1e-3).any()
 
 
 # ---- cells and the command
@@ -144,13 +144,13 @@ def test_a_small_review_resumes_when_cleanlab_is_there(tmp_path, capfd, shared, 
     with monkeypatch.context() as patch:
         patch.setattr(beyond, "has_cleanlab", lambda: False)
         assert run.main(words) == 0
-    said = capfd.readouterr()
-    assert "cleanlab is not installed, so its lists are left out" in said.err
-    assert "2 cells, 0 failed" in said.out
+    output = capfd.readouterr()
+    assert "cleanlab is not installed, so its lists are left out" in output.err
+    assert "2 cells, 0 failed" in output.out
     assert run.main(words) == 0
-    said = capfd.readouterr()
-    assert "not installed" not in said.err
-    assert "4 cells, 0 failed" in said.out
+    output = capfd.readouterr()
+    assert "not installed" not in output.err
+    assert "4 cells, 0 failed" in output.out
     table = (tmp_path / "tables" / "beyond-review.csv").read_text().splitlines()
     assert table[0] == '"Noise, list",Propagation,cleanlab-logistic,cleanlab-logistic-adjusted,chance'
     assert [line.split(",")[0] for line in table[1:]] == [*['"10 % flips'] * 3, *['"40 % of the positives dropped'] * 2]
@@ -171,10 +171,10 @@ def test_records_become_arrays_and_failures_are_reported():
         CellKey(FLIPS.name, "Birds", "Residual", 0): good,
         CellKey(FLIPS.name, "Yeast", "Propagation", 0): {**good, "error": "ValueError: no"},
     }
-    found = with_chance(collect(FLIPS, records))
-    assert (found.datasets, found.methods) == (("Birds", "Yeast"), ("Residual", "Propagation", "chance"))
-    np.testing.assert_array_equal(found.values[0, 0, :, 0], [0.5, np.nan, 0.25, np.nan])
-    np.testing.assert_array_equal(found.values[0, 2, :, 0], [0.1, 0.1, 0.1, np.nan])
-    assert np.isnan(found.values[1]).all()
-    assert found.failures == ["beyond-review-flips, Yeast, Propagation, seed 0: ValueError: no"]
+    collected = with_chance(collect(FLIPS, records))
+    assert (collected.datasets, collected.methods) == (("Birds", "Yeast"), ("Residual", "Propagation", "chance"))
+    np.testing.assert_array_equal(collected.values[0, 0, :, 0], [0.5, np.nan, 0.25, np.nan])
+    np.testing.assert_array_equal(collected.values[0, 2, :, 0], [0.1, 0.1, 0.1, np.nan])
+    assert np.isnan(collected.values[1]).all()
+    assert collected.failures == ["beyond-review-flips, Yeast, Propagation, seed 0: ValueError: no"]
     assert collect(DROPPED, records) is None

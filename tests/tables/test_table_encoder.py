@@ -237,7 +237,8 @@ def test_a_pipeline_with_standardized_texts_is_cross_validated_and_stored(rng, t
 
 def test_the_pipeline_and_the_command_predict_the_same(rng, tmp_path, run):
     table, y = mixed_table(rng, 220)
-    old, new = table[:160], table[160:]
+    old = table[:160]
+    new = table[160:]
     pandas.concat([old, y[:160]], axis=1).to_csv("old.csv", index=False)
     new.to_csv("new.csv", index=False)
     ran(run("fit", "old.csv", "--label-columns", "flu,cold", "--out", "command.skops"))

@@ -75,6 +75,7 @@ TESTS = {
     "projection": "core/test_projection.py core/test_feature_weights.py",
     "propagation": "core/test_propagation.py core/test_propagation_labels.py core/test_propagation_small.py",
     "tables/_arff": "tables/test_readers_arff.py tables/test_readers_hostile.py",
+    "tables/_columns": "tables/test_columns.py tables/test_vectors.py tables/test_plan.py",
     "tables/_comparison": "tables/test_comparison.py tables/test_plan.py",
     "tables/_dates": "tables/test_notations.py tables/test_deciding_bounds.py",
     "tables/_deciding": "tables/test_deciding_bounds.py tables/test_notations.py tables/test_table_texts.py tables/test_plan.py",

@@ -387,3 +387,8 @@ def test_units_of_different_languages_are_not_converted():
     assert "kept beside" in found("15 j", "1 mois", "10 j").note
     assert "kept beside" in found("6 години", "1 день").note
     assert "kept beside" in found("3.2 Mg/ha", "3200 kg/ha").note
+
+
+@pytest.mark.parametrize("text", ["(abc)", "abc-", "(<5)", "<5-"])
+def test_parentheses_and_a_minus_behind_make_a_plain_number_negative_and_nothing_else(text):
+    assert split_number(text) is None

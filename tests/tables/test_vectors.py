@@ -11,7 +11,7 @@ from nmlsdr import InputError
 from nmlsdr.tables import TableEncoder, TableScaler
 from nmlsdr.tables._columns import Vectors
 from nmlsdr.tables._deciding import Choices
-from nmlsdr.tables._objects import typed_column
+from nmlsdr.tables._objects import typed_column, vectors_of
 from nmlsdr.tables._plan import Plan
 
 pandas = pytest.importorskip("pandas")
@@ -128,3 +128,9 @@ def test_commands_take_vectors_as_a_block(run, tmp_path, rng):
     assert (found == y).mean() > 0.9
     ran(run("review", "t.parquet", "--label-columns", "y", "--out", "r.html"))
     assert TableScaler((1, 17), (1.0,)).fit(np.column_stack([frame["size"], X])).scale_[1:].std() == 0
+
+
+@pytest.mark.parametrize("cell", [7, 0.5, "text"])
+def test_a_column_of_vectors_has_no_other_cell(cell):
+    assert vectors_of([[0.5, 1.0], cell]) is None
+    assert len(vectors_of([[0.5, 1.0], None]).rows) == 2

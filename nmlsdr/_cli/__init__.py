@@ -4,7 +4,7 @@
 ``run(args, console) -> exit status``, whose module is loaded when the verb runs.
 
     parser.py, verbs.py, checks.py, values.py   the arguments: what there is, what is wrong with them
-    reading.py, table.py, reviewed.py           from arguments to arrays; verdicts of people
+    reading.py, table.py, reviewed.py           plan, and from arguments to arrays; verdicts of people
     plan_text.py                                what is done with every column, as text and as options
     models.py                                   fit, transform, predict, evaluate
     review.py, report.py, method.py             review, report, and the method of both

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from .._errors import InputError, plural
 from ..inspection import check_rows, rank_unknown
-from ..inspection._kinds import list_in_turn, list_queries, list_random
+from ..inspection._other_lists import list_in_turn, list_queries, list_random
 from ..inspection._review import Suspects
 from ..inspection._row_labels import LabelList, draw_rows, label_columns
 from ..inspection._verdicts import Columns, for_spreadsheets, names_or_numbers

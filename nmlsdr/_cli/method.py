@@ -1,4 +1,4 @@
-"""The method that `review` and `report` use, and its settings from the arguments."""
+"""The method that `review` and `report` use: its settings from the arguments, its fit, and how long that will take."""
 
 import argparse
 import time

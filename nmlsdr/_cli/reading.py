@@ -1,6 +1,6 @@
-"""From the arguments to arrays: the table that a verb works on, in the model's order of columns.
+"""From the arguments to arrays: the table that a verb works on, in the model's order of columns, and notes about it.
 
-plan_text.py shows what is done with every column of a raw table.
+Here is the verb plan, too; plan_text.py makes its text.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""The table that a command works on."""
+"""`Table`, what reading.py gives the other commands: features, labels, ids and plan, and the names for results."""
 
 import dataclasses
 from collections.abc import Container, Mapping, Sequence

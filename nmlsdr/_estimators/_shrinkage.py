@@ -1,4 +1,7 @@
-"""NMLSDR on S = X diag(w)^1/2, written as a map of X: its graph and its directions see feature j by w_j."""
+"""Shrunken features: strengths by cross-validation, the weights w, S = X diag(w)^1/2, directions of S as a map of X.
+
+The graph and the directions of NMLSDR on S see feature j by w_j.
+"""
 
 import dataclasses
 import warnings

@@ -7,5 +7,5 @@ large_arrays.py  large arrays go to the file and come from it without a second c
 writing.py   from a fitted estimator to what the file keeps of it
 reading.py   from the content of a file to a fitted estimator, every value of which is checked
 fitted_rows.py  hashes of the rows of a fit and of their ids, by which `nmlsdr evaluate` recognises them
-rows.py      a few rows and the model's answers to them: a model that answers differently later is refused
+answers.py   a few rows and the model's answers to them: a model that answers differently later is refused
 """

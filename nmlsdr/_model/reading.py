@@ -24,9 +24,9 @@ from .._errors import InputError, printable
 from .._estimators._learner import Learner
 from .._estimators._learners import check_learners
 from .._output import PathLike, versions
+from .answers import check_answers
 from .archive import need_skops, read
 from .fitted_rows import ID_KEYS, KEYS
-from .rows import check_answers
 from .schema import Field, Refused, check_names, check_parameter, check_value, full_name, innermost, table
 
 FORMAT = "nmlsdr-model 7"

@@ -15,8 +15,8 @@ from sklearn.pipeline import Pipeline
 
 from .._estimators._learner import Learner
 from .._output import versions
+from .answers import answers, sample_rows
 from .reading import FORMAT, check_plan, revived
-from .rows import answers, sample_rows
 from .schema import Refused, check_names, full_name, innermost, table
 
 Names = Iterable[str] | None

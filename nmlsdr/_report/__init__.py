@@ -8,7 +8,7 @@ Its files:
     trial.py    cross-validation of the method and of rivals: does it help on these data?
     curve.py    the picture of the learning curve
     scores.py   predictions label by label, and how many rare labels each threshold rule finds
-    significance.py  which differences between folds are significant
+    significance.py  which differences between methods are significant, by their folds
     rivals.py   what a user would try first: logistic regressions and a forest
     page.py     from facts to one self-contained page; the lists of annotations are those of nmlsdr.inspection
 """

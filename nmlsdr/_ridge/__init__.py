@@ -1,8 +1,9 @@
 """Ridge regression of the labels on shrunken features.
 
 `selection` chooses both strengths by one cross-validation, whose folds are in `folds`, and keeps the predictions out of
-fold; `regression` solves one regression, each label on the rows where it is known; `link` makes probabilities of the
-scores, label by label, and `newton` mends these by a step towards logistic regressions.
+fold; `regression` solves one regression, each label on the rows where it is known, and `iterative` those that are too
+large to be factored; `link` makes probabilities of the scores, label by label, and `newton` mends these by a step
+towards logistic regressions.
 """
 
 from .link import Link, cross_link, fit_link, fold_links

@@ -36,11 +36,10 @@ The files; each imports only files below it:
     rows.py  memory.py             rows in the form of the kernels; the size of the memory
     .. _graph.pyx                  the kernels, over .. _c/
 
-In `_c/`, search.h is a whole search over products.h, tree.h, few.h and index.h, by angle too, and radius.h one within
-a radius.  C programs call it as it
-is (include/nmlsdr/neighbors.h), without a look for groups or leading coordinates.  Each header says at its head what it
-holds, and includes only what it stands on.  Headers without a guard are templates: simd.h includes one for each SIMD
-level.
+In `_c/`, search.h is a whole search over products.h, tree.h, few.h and index.h, by angle too, and radius.h one within a
+radius.  C programs call it as it is (include/nmlsdr/neighbors.h), without a look for groups or leading coordinates.
+Each header says at its head what it holds, and includes only what it stands on.  Headers without a guard are templates:
+simd.h includes one for each SIMD level.
 """
 
 from .prepared import PreparedRows

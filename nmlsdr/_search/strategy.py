@@ -1,4 +1,6 @@
-"""Choose the method of a search: what search.h chose by sizes, or by structure for many dense rows.
+"""The strategy of a search, which the kernels call its method: by sizes, as search.h chose, or by structure.
+
+Structure is looked for in many dense rows alone: groups that are far apart, and leading coordinates.
 
 One line for each search goes to the logger "nmlsdr" at level DEBUG, with the method and the reason for it.
 """

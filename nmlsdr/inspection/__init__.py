@@ -9,6 +9,8 @@ something is drawn.
 
     _review.py, _verdicts.py, _mistakes.py   the order of the list; its file and verdicts; how many are wrong
     _unknown.py                              which unknown labels to ask about next (active learning)
+    _other_lists.py, _row_labels.py          lists of unknown labels and of a random sample; whole rows to label
+    _error_rate.py, _agreement.py            what the verdicts on a random sample show; how far two people agree
     _rows.py, _copies.py                     the check of a row, by which verdicts find it again; rows that stand twice
     _order.py                                odds, turns of both kinds, audit, what verdicts weigh
     _page.py, _html.py, _images.py           the page on which people check, made here

@@ -1,4 +1,4 @@
-"""The order in which given annotations are reviewed."""
+"""`rank_suspects` and its list, `Suspects`: the annotations to review, in the order that `_order.py` finds."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any

@@ -1,7 +1,8 @@
-"""What is done with every column of a raw table: one record for each, which also turns its cells into numbers.
+"""`Plan`: what is done with all columns of a raw table; it encodes tables, compares them, and is written as JSON.
 
-`Deciding` makes the plan from the statistics of the columns and from what the caller says about them. The readers of
-files and `TableEncoder` encode blocks of cells with it, so that a rule stands in one place.
+It holds a `Column` of `_kinds.py` for each column, whose cells `_features.py` turns into numbers. `Deciding` makes the
+plan from the statistics of the columns and from what the caller says about them. `read_table` and `TableEncoder` encode
+tables with it, so that a rule stands in one place.
 """
 
 import functools

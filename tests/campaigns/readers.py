@@ -35,8 +35,8 @@ from table_files import read_table
 from campaigns import record
 from campaigns.files import KINDS, SEEDS, damaged, model_bytes, models_of_tables
 from nmlsdr._errors import InputError, printable
+from nmlsdr._model.answers import sample_rows
 from nmlsdr._model.reading import open_model
-from nmlsdr._model.rows import sample_rows
 from nmlsdr.cli import main as command
 from nmlsdr.datasets import load_mulan
 

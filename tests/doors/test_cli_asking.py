@@ -10,7 +10,7 @@ from commands import assert_refused, ran, read_csv, write_csv
 
 from nmlsdr import ResidualPropagation
 from nmlsdr.inspection._error_rate import wilson_interval
-from nmlsdr.inspection._kinds import list_in_turn, list_random
+from nmlsdr.inspection._other_lists import list_in_turn, list_random
 from nmlsdr.inspection._review import rank_suspects
 from nmlsdr.inspection._row_labels import draw_rows
 from nmlsdr.inspection._unknown import Queries

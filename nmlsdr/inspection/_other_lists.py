@@ -1,4 +1,4 @@
-"""Lists of annotations of two more kinds: unknown labels that a person is asked about, and a random sample.
+"""Two other lists of annotations: unknown labels that a person is asked about, and a random sample.
 
 `Suspects` has the known labels that are doubtful. A list of unknown labels (kind "open") has -1 in place of the given
 label and the predicted probability in place of the score. A random sample (kind "random") has known labels, and no

@@ -129,6 +129,10 @@ class Learner(ABC):
 
     A new learner is a subclass in `LEARNERS`, behind those that are there, because the order decides in which order
     scores are added.  Its arrays are written to model files, and `checked` makes it of these again.
+
+    Scores do not depend on the order of the rows (``training.order``; tests/core/test_row_order.py), and `fit` scores
+    no row by rows of its group (``training.groups``; tests/core/test_groups.py).  ``training.rows`` are dense or CSR;
+    to read them gathers the rows of Dask arrays, so `applies` does not.
     """
 
     name: ClassVar[str]  #: in model files and in messages

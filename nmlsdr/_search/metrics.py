@@ -4,6 +4,10 @@ The kernels order rows by squared Euclidean distances.  A metric says of which v
 the distances that a user sees.  To add one, write a class here, put its name into `nmlsdr._checks.arguments.Metric` and
 the option --metric of the command line, and define it in the docstring of `nmlsdr.graph.kneighbors`; all else asks the
 object.  A metric that is not a Euclidean distance of other vectors needs kernels of its own too.
+
+It has to take any finite numbers: `ResidualPropagation` searches its embedding and its scores by it too, the command
+line centres columns, and the rows of its tests have both signs.  Rows can be float32, or a
+memory map that is larger than the memory.
 """
 
 from abc import ABC, abstractmethod

@@ -17,7 +17,8 @@ Both raise `DataFileError` and nothing else, whatever the bytes are: with the fi
 check the limits ``form.max_bytes`` and ``form.max_features`` before they use memory.  Calls of libraries stand in
 `library_errors`, which turns their errors into such ones.  Features are finite or NaN, labels 1, 0 or -1.
 `tests/tables/test_readers_all.py` holds every entry of READERS to this, with damaged files of each; it fails for an
-entry of which it cannot write a file.
+entry of which it cannot write a file.  Its files hold numbers only:
+lists, decimals and dates of a format with types, which `_parquet.py` checks beside its columns, need other tests.
 """
 
 import contextlib

@@ -44,6 +44,7 @@ Hashes = NDArray[np.uint64]
 
 _UNKNOWN = np.uint64(0x7FF8_0000_0000_0001)  # the bits of an unknown label
 _PLACES = 2.0**20
+_VALUES_AT_ONCE = 1 << 14  # 128 KiB: they stay in the cache, and larger arrays would be new pages of memory each time
 # odd constants of splitmix64
 _STEP = 0x9E37_79B9_7F4A_7C15
 _FIRST = np.uint64(0xBF58_476D_1CE4_E5B9)
@@ -171,7 +172,9 @@ def _hashes_of_places(block: RowSums, least: np.ndarray, largest: np.ndarray) ->
         stored = (places(rows.data, least[at], width[at]) - zeros[at]) * columns[at]
         return _mixed(_sums(stored, rows.indptr) + zeros @ columns)
     hashes = np.empty(rows.shape[0], np.uint64)
-    for part in row_blocks(rows):
+    step = max(1, _VALUES_AT_ONCE // max(1, rows.shape[1]))
+    for first in range(0, rows.shape[0], step):
+        part = slice(first, first + step)
         hashes[part] = places(rows[part], least, width) @ columns
     return _mixed(hashes)
 

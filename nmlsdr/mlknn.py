@@ -81,26 +81,11 @@ class PosteriorTable:
         return self.posterior.shape[1] - 1
 
     def look_up(self, indices: Any, *, n_jobs: int | None = None) -> NDArray[np.float64]:
-        """Posterior probability of every label for rows whose neighbours are known.
+        """Posterior probability of every label for rows whose neighbours are known, with the labels of the table.
 
-        Parameters
-        ----------
-        indices : array-like of shape (n_queries, n_neighbors), int
-            Row numbers of the nearest training rows of each query, as many as in `fit_posterior`.
-        n_jobs : int or None, default=None
-            Number of threads. None: one for each core that the process may use, where scikit-learn uses one thread; a
-            negative number counts back from there, so that -1 means the same as None. The results do not depend on it.
-
-        Returns
-        -------
-        ndarray of shape (n_queries, n_labels), float64
-            Posterior probabilities in [0, 1].
-
-        Raises
-        ------
-        ValueError
-            If the number of neighbours differs from that in `fit_posterior`, or if an index is not the number of a
-            training row.
+        `posterior` describes ``indices``, ``n_jobs``, the result of shape (n_queries, n_labels), float64, and the
+        errors. It returns the same numbers, but checks the labels in each call, which takes longer than the rest for
+        a few rows.
         """
         rows = _check_indices(indices, len(self.labels))
         if rows.shape[1] != self.n_neighbors:

@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import mlknn
 from .._checks.arguments import Metric, Threshold, check_graph, check_metric, refuse_weights
-from .._checks.labels import Labels, check_binary
+from .._checks.labels import Labels
 from .._errors import InputError
 from .._moments import RowSums
 from .._row_order import RowOrder, order_of_distances, row_order
@@ -60,7 +60,7 @@ class _CountsNeighborLabels(NeighborClassifier):
     def _count(self, rows: Any, Y: np.ndarray, indices: np.ndarray, labels: Labels) -> dict[str, Any]:
         """The attributes that follow from the training rows, their labels 0/1 and their neighbours."""
         table = mlknn.fit_posterior(Y, indices, smoothing=self.smoothing, n_jobs=self.n_jobs)
-        Y = check_binary(Y)
+        Y = table.labels.copy()
         searched = indices[labels.labeled] if len(Y) == len(labels.Y) else indices  # no row is its own neighbour
         scores = partial(mlknn.look_up, table.posterior, Y, searched, self.n_jobs)
         thresholds = self._cutoffs(labels, scores)

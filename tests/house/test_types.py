@@ -39,7 +39,8 @@ NMLSDR(2).fit(toy.data, toy.target).components_.shape
 """
 
 
-# What a program of a user has without a comment for its type checker.
+# What a program of a user has without a comment for its type checker.  Pyright in strict mode reports `graph.shape`, as
+# it does for a matrix that SciPy makes: SciPy has no annotations, and pyright infers None.  mypy takes it as Any.
 CLIENT = """\
 import numpy as np
 from numpy.typing import NDArray

@@ -19,6 +19,7 @@ from .._thresholds import RULES, learned_cutoffs, rank_scores
 from ..inspection import estimate_mistakes
 from ..metrics import score_table
 from ..model_selection import LabeledRowsSplit
+from .curve import curve_picture
 from .rivals import Forest, TunedLogistic
 from .scores import describe_rare, score_labels
 from .significance import against_best, describe_signal, difference, mean_auc, p_value
@@ -29,7 +30,8 @@ Facts = dict[str, Any]
 TREES = 300  # of the rival forest
 CURVE_TREES = 25  # of the method in the learning curve, where many fits are compared with each other only
 CURVE_FOLDS = 3
-CURVE_SHARES = (0.25, 0.5, 1.0)  # of the labelled training rows
+CURVE_SHARES = (0.25, 0.5, 0.75, 1.0)  # of the labelled training rows
+HALF = CURVE_SHARES.index(0.5)  # whose F1 that of all labelled rows is compared with
 
 
 class OnWholeRows(MLkNN):
@@ -248,7 +250,7 @@ def _spread(values: NDArray[np.float64]) -> list[Facts]:
 
 
 def learning_curve(method: Any, data: Labelled, *, informative: bool) -> Facts | None:
-    """F1 over all labels from fewer and fewer labelled rows: would more labels help?
+    """F1 of rows left out, from a quarter, half, three quarters and all of the labelled rows: would more labels help?
 
     The other rows stay, without labels. The forests are small, so that the values compare with each other only. A
     difference is significant only if the features are informative (`significance.describe_signal`).
@@ -279,5 +281,6 @@ def learning_curve(method: Any, data: Labelled, *, informative: bool) -> Facts |
         {"rows": round(share * n_train), "f1": float(v.mean()), "std": float(v.std(ddof=1))}
         for share, v in zip(CURVE_SHARES, f1.T, strict=True)
     ]
-    gaps = f1[:, -1] - f1[:, -2]
-    return {"points": points} | difference(gaps, p_value(gaps), informative=informative)
+    gaps = f1[:, -1] - f1[:, HALF]
+    drawn = {"points": points, "half": points[HALF], "picture": curve_picture(points)}
+    return drawn | difference(gaps, p_value(gaps), informative=informative)

@@ -19,6 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from nmlsdr import MLkNN
 from nmlsdr._report import fit as described
 from nmlsdr._report import trial as trials
+from nmlsdr._report.curve import curve_picture
 from nmlsdr._report.page import render
 from nmlsdr._report.rivals import STRENGTHS, TunedLogistic
 from nmlsdr._report.scores import describe_rare
@@ -579,11 +580,37 @@ def test_the_learning_curve_uses_fewer_labels_of_the_same_rows(rng):
     curve = trials.learning_curve(
         Counts(n_neighbors=3, n_estimators=0), trials.Labelled(StandardScaler(), X, y), informative=True
     )
-    assert [labeled / seen[2][1] for _, labeled in seen[:3]] == pytest.approx(trials.CURVE_SHARES, abs=0.03)
-    assert len({rows for rows, _ in seen[:3]}) == 1
-    assert len(curve["points"]) == 3
-    assert curve["gap"] == pytest.approx(curve["points"][2]["f1"] - curve["points"][1]["f1"])
+    assert [labeled / seen[3][1] for _, labeled in seen[:4]] == pytest.approx(trials.CURVE_SHARES, abs=0.03)
+    assert len({rows for rows, _ in seen[:4]}) == 1
+    assert len(curve["points"]) == 4
+    assert curve["half"] == curve["points"][1]
+    assert curve["gap"] == pytest.approx(curve["points"][3]["f1"] - curve["points"][1]["f1"])
     assert trials.learning_curve(Counts(), trials.Labelled(None, X[:15], y[:15]), informative=True) is None
+
+
+def test_the_picture_of_the_learning_curve_has_its_points_in_their_places(facts):
+    curve = facts["curve"]
+    picture = curve["picture"]
+    assert [place["rows"] for place in picture["points"]] == [point["rows"] for point in curve["points"]]
+    (y0, low), *_, (y1, high) = picture["ticks"]
+    for place, point in zip(picture["points"], curve["points"], strict=True):
+        assert low <= max(0, point["f1"] - point["std"]) <= min(1, point["f1"] + point["std"]) <= high + 1e-9
+        assert low + (high - low) * (y0 - place["y"]) / (y0 - y1) == pytest.approx(point["f1"])
+        assert place["high"] <= place["y"] <= place["low"]
+        span = picture["right"] - picture["left"]
+        assert (place["x"] - picture["left"]) / span == pytest.approx(point["rows"] / curve["points"][-1]["rows"])
+    page = render(facts)
+    drawn = page.partition('<svg class="curve"')[2].partition("</svg>")[0]
+    assert drawn.count("<circle") == len(curve["points"])
+    assert picture["line"] in drawn
+    assert "Learning curve: F1" in drawn
+
+
+@pytest.mark.parametrize("f1", [0.0, 0.5, 1.0])
+def test_a_flat_learning_curve_has_a_scale(f1):
+    picture = curve_picture([{"rows": rows, "f1": f1, "std": 0.0} for rows in (25, 50, 75, 100)])
+    assert len(picture["ticks"]) == 2
+    assert all(picture["top"] <= place["y"] <= picture["bottom"] for place in picture["points"])
 
 
 def test_the_next_commands_keep_the_options_that_they_take(facts):

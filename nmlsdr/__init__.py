@@ -37,7 +37,7 @@ and never in a circle.
                   _projections/           eigenproblems of the baselines; label weightings of MLDA
                                           (`MLDA._weights` in _estimators/_supervised.py chooses)
                   _ridge/                 ridge regression of the labels on the features; its cross-validation;
-                                          probabilities from its scores, by a link of each label
+                                          probabilities from its scores, by a link of each label and a Newton step
                   mlknn.py                ML-kNN counts and posterior
                   forest.py, _boosting.py the forests of ResidualPropagation, and its boosted trees
                   _float32.py             rows as the forests read them

@@ -8,7 +8,7 @@ import zlib
 import numpy as np
 import pytest
 
-from nmlsdr._estimators._learners import Learner
+from nmlsdr._estimators._learner import Learner
 from nmlsdr.forest import Trees
 from nmlsdr.model_file import ModelFileError, load_model
 

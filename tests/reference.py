@@ -861,3 +861,43 @@ def row_order(X, Y, known, alpha=None):
         copy = seen[features[i]] = seen.get(features[i], -1) + 1
         keys[i] = mixed((features[i] + copy * 0x9E3779B97F4A7C15) % _WRAP) if copy else features[i]
     return sorted(range(n), key=lambda i: keys[i])
+
+
+def newton_step(X, w, Y, known, f, strength):
+    """Coefficients (D, C) of X minus its mean, and offsets (C,), label by label: four steps of conjugate gradients."""
+    n_features, n_labels = X.shape[1], Y.shape[1]
+    Xc = X - X.mean(axis=0)
+    S = Xc * np.sqrt(w)
+    variation = (S * S).sum() / len(X)
+    coef, offset = np.zeros((n_features, n_labels)), np.zeros(n_labels)
+    for j in range(n_labels):
+        rows = known[:, j]
+        y, s, start = Y[rows, j], S[rows], f[rows, j]
+        if len(y) == 0 or y.max() == 0 or y.min() == 1:
+            continue
+        p = 1 / (1 + np.exp(-start))
+        h = p * (1 - p)
+        total = h.sum() + 1e-9
+        level = strength * variation * total / len(y)
+        centred = s - (h @ s) / total  # what eliminating the offset leaves
+        H = centred.T @ (h[:, None] * centred) + level * np.eye(n_features)
+        M = (S * S).sum(axis=0) * total / len(X) + level
+        residual = -centred.T @ (p - y)
+        B = np.zeros(n_features)
+        direction = residual / M
+        for _ in range(4):
+            length = (residual @ (residual / M)) / (direction @ H @ direction)
+            B += length * direction
+            after = residual - length * (H @ direction)
+            direction = after / M + (after @ (after / M)) / (residual @ (residual / M)) * direction
+            residual = after
+        v = -((p - y).sum() + h @ (s @ B)) / total
+
+        def loss(size, B=B, v=v, y=y, s=s, start=start, level=level):
+            g = start + size * (s @ B + v)
+            return (np.logaddexp(0, g) - y * g).sum() + level / 2 * size**2 * B @ B
+
+        size = next((2.0**-k for k in range(7) if loss(2.0**-k) <= loss(0)), 0.0)
+        coef[:, j] = size * np.sqrt(w) * B
+        offset[j] = size * v
+    return coef, offset

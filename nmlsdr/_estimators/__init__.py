@@ -7,7 +7,9 @@ as scikit-learn requires. Its `fit` names the steps in the article's order:
 
     _steps.py         what fits share: reading rows and labels, neighbours, W, F; `nmlsdr.dask` overrides four of them
     _shrinkage.py     weights of the features, and the directions of the weighted features
-    _learners.py      the trend of ResidualPropagation: ridge regression, forests, and how much each counts
+    _learner.py       what a learner of ResidualPropagation's trend is, and what it is fitted to
+    _linked.py        learners with a link of each label
+    _learners.py      the trend: ridge regression, forests, the linked ones, and how much each counts
     _projection.py    what scikit-learn's transformers inherit: tags, `transform`
     _classifier.py    what its classifiers inherit: tags, `predict` and its kin, by blocks of rows
     _callbacks.py     progress of a fit for scikit-learn's callbacks

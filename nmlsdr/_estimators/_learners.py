@@ -4,10 +4,8 @@ A learner is a class of `LEARNERS`: `Learner` says what it needs to have.  The t
 one weight each.  Model files keep a learner by its name and its arrays, so that nothing else counts or names them.
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
-from functools import cached_property
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -16,13 +14,12 @@ import numpy as np
 from .._boosting import boost_trees
 from .._checks.labels import Labels
 from .._errors import InputError
-from .._group_folds import Groups, labeled_groups
+from .._group_folds import labeled_groups
 from .._moments import RowSums, row_blocks
 from .._process.threads import check_n_jobs, single_threaded_blas
-from .._ridge import CrossFit, Link, cross_link, fit_link, ridge_regression
+from .._ridge import CrossFit
 from .._row_order import RowOrder
 from ..forest import (
-    FEWEST_ROWS,
     KINDS,
     MOST_LABELS,
     BoostedTrees,
@@ -30,134 +27,16 @@ from ..forest import (
     Trees,
     arrays_of,
     checked_trees,
-    forest_seed,
-    grow_forests,
     score_by_forests,
 )
+from ._learner import Learner, NewRows, Training, check_arrays
+from ._linked import LinkedRidge, NewtonStep
 from ._steps import Steps
 
 MANY_ROWS = 1000  # labelled rows; what is measured to pay beyond, and only there, begins at this number
+
 ROUNDS_OF_A_TREE = 5  # most rounds of boosting for each tree of a forest: 500 by default, of which few fits need half
 _EQUAL = 1e-12  # losses that differ by less, of a sum of 1, are equal but for rounding
-_LARGEST = 1e170  # sums of such coefficients are finite
-
-
-@dataclass(eq=False)
-class Training:
-    """What learners are fitted to: the labelled rows, their labels, and the chosen ridge regression.
-
-    Attributes
-    ----------
-    steps : Steps
-        The estimator with its settings, its tasks, and how rows come into memory.
-    sums : array, sparse matrix or RowSums of shape (n_labeled, n_features)
-        The labelled rows, which need not be in memory.
-    Y : ndarray of shape (n_labeled, n_labels)
-        Observed labels.
-    known : ndarray of shape (n_labeled, n_labels), bool, or None
-        The entries that are known; None: all.
-    single : bool
-        Whether the labels are classes, of which each row has one.
-    order : ndarray of shape (n_labeled,), or None
-        The numbers of the labelled rows in the order in which trees draw them.
-    groups : ndarray of shape (n_labeled,), or None
-        Rows of one group are predicted by trees that saw none of them.
-    feature_weights : ndarray of shape (n_features,)
-        Weights of the squared features.
-    cross : CrossFit
-        The chosen strengths, and the ridge regression's out-of-fold predictions.
-    """
-
-    steps: Steps
-    sums: Any
-    Y: np.ndarray
-    known: np.ndarray | None
-    single: bool
-    order: RowOrder
-    groups: Groups
-    feature_weights: np.ndarray
-    cross: CrossFit
-
-    @cached_property
-    def rows(self) -> Any:
-        """The labelled rows in memory."""
-        return self.steps.in_memory(self.sums)
-
-    @cached_property
-    def seed(self) -> int:
-        """The seed of all trees, which is drawn once if the estimator has a generator."""
-        return forest_seed(self.steps.estimator.random_state)
-
-    @property
-    def has_trees(self) -> bool:
-        """Whether trees are wanted, and there are rows enough."""
-        return self.steps.estimator.n_estimators > 0 and len(self.Y) >= FEWEST_ROWS
-
-    def settings(self, callback: Any) -> dict[str, Any]:
-        """The arguments that growing any trees takes."""
-        n_jobs = check_n_jobs(self.steps.estimator.n_jobs)
-        rows = {"order": self.order, "groups": self.groups}
-        return {"random_state": self.seed, "callback": callback, "n_jobs": n_jobs, **rows}
-
-    @cached_property
-    def forests(self) -> dict[str, tuple[Forest, np.ndarray]]:
-        """Each kind of forest with its out-of-bag predictions: grown together, because they share the drawn rows.
-
-        The forests learn the predictions of the ridge regression for unknown entries.
-        """
-        O = self.cross.predictions
-        n_estimators = self.steps.estimator.n_estimators
-        targets = self.Y if self.known is None else np.where(self.known, self.Y, O)
-        with self.steps.task("forests", "trees", None) as trees_done:
-            settings = self.settings(trees_done)
-            forests, predictions, left_out = grow_forests(self.rows, targets, n_estimators=n_estimators, **settings)
-        for each in predictions:
-            each[~left_out] = O[~left_out]
-        return dict(zip(KINDS, zip(forests, predictions, strict=True), strict=True))
-
-
-class NewRows(NamedTuple):
-    """Rows to score, their scores by the ridge regression, and the number of threads (None: all cores)."""
-
-    rows: Any
-    ridge_scores: np.ndarray
-    n_jobs: int | None
-
-
-class Learner(ABC):
-    """A fitted learner of the trend: what `LEARNERS` holds has these names.
-
-    A new learner is a subclass in `LEARNERS`, behind those that are there, because the order decides in which order
-    scores are added.  Its arrays are written to model files, and `checked` makes it of these again.
-    """
-
-    name: ClassVar[str]  #: in model files and in messages
-
-    @staticmethod
-    @abstractmethod
-    def applies(training: Training) -> bool:
-        """Whether this learner takes part."""
-
-    @classmethod
-    @abstractmethod
-    def fit(cls, training: Training) -> tuple[Self, np.ndarray]:
-        """The fitted learner, and its scores (n_labeled, n_labels) of rows that it, or a part of it, did not see.
-
-        A fit that takes long opens a task of ``training.steps`` and reports its progress there.
-        """
-
-    @abstractmethod
-    def scores(self, new: NewRows) -> np.ndarray:
-        """Scores (n_samples, n_labels) of new rows; an array that the caller does not change."""
-
-    @abstractmethod
-    def arrays(self) -> dict[str, Any]:
-        """What a model file keeps: arrays and CSR matrices by name."""
-
-    @classmethod
-    @abstractmethod
-    def checked(cls, arrays: Mapping[str, Any], n_features: int, n_labels: int) -> Self:
-        """The learner of arrays from elsewhere; `InputError` with what is wrong if no fit gives such arrays."""
 
 
 @dataclass(eq=False)
@@ -175,14 +54,7 @@ class RidgeRegression(Learner):
 
     @classmethod
     def fit(cls, training: Training) -> tuple[Self, np.ndarray]:
-        weights = training.feature_weights
-        strength = training.cross.ridge
-        known = training.known
-        n_jobs = training.steps.estimator.n_jobs
-        regression = ridge_regression(
-            training.sums, training.Y, strength, feature_weights=weights, known=known, n_jobs=n_jobs
-        )
-        return cls(*regression), training.cross.predictions
+        return cls(*training.ridge), training.cross.predictions
 
     def scores(self, new: NewRows) -> np.ndarray:
         return new.ridge_scores
@@ -263,46 +135,18 @@ class Boosting(TreesLearner):
         return cls(trees), out_of_fold
 
 
-class LinkedRidge(Link, Learner):
-    """The ridge regression through a link of each label, which brings the scores of many labels to one scale."""
-
-    name = "linked ridge regression"
-
-    @staticmethod
-    def applies(training: Training) -> bool:
-        return len(training.Y) > MANY_ROWS and not training.single
-
-    @classmethod
-    def fit(cls, training: Training) -> tuple[Self, np.ndarray]:
-        n_threads = check_n_jobs(training.steps.estimator.n_jobs)
-        data = training.cross.predictions, training.Y, training.known
-        out_of_fold = cross_link(*data, folds=training.cross.folds, n_threads=n_threads)
-        return cls(**vars(fit_link(*data, n_threads=n_threads))), out_of_fold
-
-    def scores(self, new: NewRows) -> np.ndarray:
-        return self.apply(new.ridge_scores, check_n_jobs(new.n_jobs))
-
-    def arrays(self) -> dict[str, Any]:
-        return vars(self)
-
-    @classmethod
-    def checked(cls, arrays: Mapping[str, Any], n_features: int, n_labels: int) -> Self:
-        check_arrays(arrays, {part.name: (n_labels,) for part in fields(Link)})
-        link = cls(**arrays)
-        if (link.slope < 0).any() or (link.bend < 0).any():
-            raise InputError("it has slopes below 0")
-        if (link.scale <= 0).any():
-            raise InputError("it has scales that are not above 0")
-        return link
-
-
 #: In the order in which their scores are added.
-LEARNERS: tuple[type[Learner], ...] = (RidgeRegression, ExtraTrees, RandomForest, Boosting, LinkedRidge)
+LEARNERS: tuple[type[Learner], ...] = (RidgeRegression, ExtraTrees, RandomForest, Boosting, LinkedRidge, NewtonStep)
 
 
 def boosts(n_labeled: int, n_labels: int) -> bool:
     """Whether there are boosted trees."""
     return n_labeled > MANY_ROWS and n_labels <= MOST_LABELS
+
+
+def has_links(n_labeled: int, single: bool) -> bool:
+    """Whether there are learners with a link of each label, unless ``single``: classes, of which each row has one."""
+    return n_labeled > MANY_ROWS and not single
 
 
 class Trend(NamedTuple):
@@ -333,7 +177,8 @@ def _fit_and_weigh(
 ) -> tuple[Trend, np.ndarray]:
     X, Y, known = labels.labeled_part(rows)
     groups = labeled_groups(steps.groups, labels.labeled)
-    training = Training(steps, X, Y, known, labels.single, labels.labeled_order(order), groups, w, chosen)
+    links = has_links(len(Y), labels.single)
+    training = Training(steps, X, Y, known, links, labels.labeled_order(order), groups, w, chosen)
     pairs = {}
     # The last one first: boosted trees take the most memory, while there are no arrays of forests.
     for kind in reversed(LEARNERS):
@@ -373,20 +218,6 @@ def check_learners(names: Sequence[str]) -> list[type[Learner]]:
     if list(names) != ordered or not names or names[0] != RidgeRegression.name:
         raise InputError(f"the learners {', '.join(map(repr, names))} are not those of a fit")
     return [by_name[name] for name in names]
-
-
-def check_arrays(arrays: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> None:
-    """Refuse arrays from elsewhere that are not finite float64 numbers in C order of these shapes."""
-    if arrays.keys() != shapes.keys():
-        raise InputError(f"its arrays are {', '.join(arrays)}, not {', '.join(shapes)}")
-    for name, shape in shapes.items():
-        array = arrays[name]
-        if not isinstance(array, np.ndarray) or array.dtype.str != np.dtype(np.float64).str or array.shape != shape:
-            raise InputError(f"its {name} is not an array of float64 of the shape {shape}")
-        if not array.flags.c_contiguous:
-            raise InputError(f"its {name} is not in C order")
-        if not (np.abs(array) <= _LARGEST).all():
-            raise InputError(f"its {name} holds a value that is not finite")
 
 
 def learner_weights(predictions: Sequence[np.ndarray], Y: np.ndarray, known: np.ndarray | None) -> np.ndarray:

@@ -32,10 +32,10 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
        rows.
     2. `NMLSDR` on the shrunken features gives a linear embedding Z.
     3. The trend G(x) is a weighted mean of three regressions of the labels on the features: the ridge regression of
-       step 1, extremely randomised trees, and a random forest; beyond 1000 labelled rows also boosted trees, and the
-       ridge regression through a link of each label. O are its out-of-sample predictions of the labelled rows. The
-       weights are halfway between equal ones and those that minimise the squared errors of O, and nearer to the latter
-       beyond 1000 rows.
+       step 1, extremely randomised trees, and a random forest; beyond 1000 labelled rows also boosted trees, the ridge
+       regression through a link of each label, and one Newton step from there towards a logistic regression of each
+       label. O are its out-of-sample predictions of the labelled rows. The weights are halfway between equal ones and
+       those that minimise the squared errors of O, and nearer to the latter beyond 1000 rows.
     4. R = Y - O are the errors of the trend on the labelled rows. They are propagated over two neighbour graphs: that
        of Z, and that of the ridge regression's scores. On each, E solves (I - A T) E = (I - A) R, with A the
        diagonal of the alphas and T the mean over neighbours (eq. (8) of Mikalsen et al. 2019, for either sign).
@@ -86,7 +86,7 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
     n_estimators : int, default=100
         Number of trees in each forest. More trees take longer and give more stable scores, with less and less effect.
         With 0, or with fewer than 6 labelled rows, there are no trees at all, and the trend is the ridge regression
-        (beyond 1000 labelled rows also through its link).
+        (beyond 1000 labelled rows also through its link and with the Newton step).
         Boosting, beyond 1000 labelled rows, takes at most 5 times as many rounds; it usually ends earlier.
     residual_weight : float, default=0.75
         Weight of the propagated errors E in the scores, in [0, 1]; multiplied by (1000 / l)^(1/4) if there

@@ -19,7 +19,7 @@ from .._row_order import RowOrder, row_order
 from .._solvers.system import System
 from ..graph import transition_of_graph, union_graph
 from ..propagation import Propagation, propagate_signed
-from ._learners import Trend, fit_trend, share_of_errors
+from ._learners import Trend, fit_trend, has_links, share_of_errors
 from ._prepared import rounded
 from ._projection import project
 from ._shrinkage import directions_of_labels, shrink_by_cross_validation
@@ -94,6 +94,7 @@ def residual_neighbors(n_neighbors: int, n_samples: int) -> int:
 def fit_pass(steps: Steps, rows: Any, labels: Labels, alpha: Any, graph: Any, grids: dict[str, Any]) -> Pass:
     """Learn from labels; ``graph`` replaces that of the features, ``grids`` are the options of `cross_fit`."""
     order = row_order(rows, labels, steps.checked_alpha(labels, alpha))
+    grids = grids | {"keep_ridges": has_links(int(labels.labeled.sum()), labels.single)}
     strengths, w, X_scaled = shrink_by_cross_validation(rows, labels, steps, order, **grids)
     W, searched = steps.graph(X_scaled, graph, order)
     propagation = steps.soft_labels(W, labels, alpha)

@@ -21,7 +21,8 @@ from sklearn.pipeline import Pipeline
 from .._checks.arguments import check_rows
 from .._checks.labels import LabelClasses
 from .._errors import InputError, printable
-from .._estimators._learners import Learner, check_learners
+from .._estimators._learner import Learner
+from .._estimators._learners import check_learners
 from .._output import PathLike, versions
 from .archive import need_skops, read
 from .fitted_rows import ID_KEYS, KEYS

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.pipeline import Pipeline
 
-from .._estimators._learners import Learner
+from .._estimators._learner import Learner
 from .._output import versions
 from .reading import FORMAT, check_plan, revived
 from .rows import answers, sample_rows

@@ -79,7 +79,7 @@ def conjugate_gradients(
         gram = X.gram(X.means())[np.ix_(columns, columns)] * (share * root * root.T)
         gram[np.diag_indices_from(gram)] += level.mean()
         factor = linalg.cho_factor(gram, lower=True, overwrite_a=True, check_finite=False)
-    rows = _SparseRows(X, columns, root) if X.is_sparse else _DenseRows(X, columns, root)
+    rows = weighted_rows(X, columns, root)
     width = _WIDTH if X.is_sparse else max(1, n_labels)
     V = np.zeros((X.shape[1], n_labels))
 
@@ -130,6 +130,20 @@ def _solve_block(
 def _dots(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     """The inner product of each column of A with that of B."""
     return np.einsum("ij,ij->j", A, B)
+
+
+def weighted_rows(X: RowSums, columns: np.ndarray, root: np.ndarray) -> _SparseRows | _DenseRows:
+    """The weighted, centred rows of these columns; ``root`` (n_columns, 1) are the roots of their weights."""
+    return _SparseRows(X, columns, root) if X.is_sparse else _DenseRows(X, columns, root)
+
+
+def project(X: RowSums, V: np.ndarray, mean: np.ndarray) -> np.ndarray:
+    """(X - 1 mean') V, in a new array; of sparse rows by our own kernel."""
+    if not X.is_sparse:
+        return np.asarray(X.project(V, mean))
+    image = np.empty((X.shape[0], V.shape[1]))
+    image[:] = -(mean @ V)
+    return _add_product(X.rows, V, image)
 
 
 class _SparseRows:

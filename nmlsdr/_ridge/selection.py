@@ -13,29 +13,26 @@ were removed: they saved .03 to .18 of the cross-validation, and nothing that co
 
 from __future__ import annotations
 
-import math
 import operator
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, partial, reduce
+from functools import reduce
 from itertools import pairwise, product
-from numbers import Real
-from threading import Lock
 from typing import Any
 
 import numpy as np
-from scipy.linalg import blas
 
-from .._checks.arguments import check_count, check_real, check_row_weights
+from .._checks.arguments import check_count, check_row_weights
 from .._checks.labels import some_unknown
 from .._errors import InputError
 from .._group_folds import Groups, group_folds
-from .._moments import LabelSet, RowSums, centred_over_known, label_sets
+from .._moments import RowSums, centred_over_known
 from .._process.threads import check_n_jobs, in_threads, single_threaded_blas, worthwhile_threads
-from ..projection import kappa_of_sets, shrunken_weights
 from . import regression
-from .regression import by_factors, coefficients, from_gram, solve_shifted
+from .folds import Answer, Fold, Shared
+from .grid import check_grid
+from .newton import FoldRidge
 
 SHRINKAGE_GRID = (0.0, 0.5, 1.0)
 RIDGE_GRID = (0.3, 1.0, 3.0, 10.0, 30.0)
@@ -64,15 +61,7 @@ _WORTH_A_THREAD = 300**3
 # points (a table each), Enron +.1 to +.5.  Pooled errors, v as the weight of every label, lost 4 on Birds.
 _FULL_VARIANCE = 0.04
 
-# With that many times as many tested rows as features, errors come from sums over these rows, not from predictions.
-SUMS_FROM = 2
 
-# What one fold or one pass computes and another needs is kept up to this many numbers (512 MB).
-_KEPT_NUMBERS = 1 << 26
-
-
-# labels, numbers of c; of each c the predictions of the tested rows, or the sum of squared errors of each label
-_Answer = tuple[np.ndarray, slice, Any]
 _Callback = Callable[[int], object] | None
 
 
@@ -92,6 +81,8 @@ class CrossFit:
         The share of the labels' variance that is left, for every pair; NaN where no label varies.
     folds : ndarray of shape (n_samples,), intp
         The fold of each row.
+    ridges : list of FoldRidge
+        For each fold the ridge regression of the other rows, if wanted.
     """
 
     shrinkage: float
@@ -99,6 +90,7 @@ class CrossFit:
     predictions: np.ndarray
     errors: np.ndarray
     folds: np.ndarray
+    ridges: list[FoldRidge]
 
 
 def cross_fit(
@@ -112,6 +104,7 @@ def cross_fit(
     order: np.ndarray | None = None,
     groups: Groups = None,
     known: Any = None,
+    keep_ridges: bool = False,
     callback: _Callback = None,
     n_jobs: int | None = 1,
 ) -> CrossFit:
@@ -147,6 +140,8 @@ def cross_fit(
     known : array of shape (n_samples, n_labels), bool, default=None
         The entries of Y that are known, None: all.  Each label is then fitted and compared on its known rows, with
         b and c in common; rows without a known entry may as well be left out.
+    keep_ridges : bool, default=False
+        Whether to keep the regressions of the winner.
     callback : callable, default=None
         Called with the number of folds that are done after each fold; an exception it raises ends the call.
     n_jobs : int or None, default=1
@@ -199,7 +194,7 @@ def cross_fit(
     errors = np.full((len(grid_b), len(grid_c)), np.nan)
     if n_samples == 1:
         warnings.warn("One labelled row cannot be left out, so the first ridge is used; label more rows.", stacklevel=2)
-        return CrossFit(grid_b[0], grid_c[0], Y.copy(), errors, np.zeros(1, dtype=np.intp))
+        return CrossFit(grid_b[0], grid_c[0], Y.copy(), errors, np.zeros(1, dtype=np.intp), [])
     permutation = permutation_of(random_state, n_samples)
     order = np.arange(n_samples) if order is None else order
     if groups is None:
@@ -232,10 +227,12 @@ def cross_fit(
             rounds = _Rounds(X, Y, mask, folds, 1, n_threads)
         b = winner[0]
         c = np.array(winner[1:])
+        rounds.keep_ridges(b, keep_ridges)
         for t, _, answers in rounds.run(lambda fold, _: fold.answers(b, c), slice(None), [0], callback):
             for labels, _, scores in answers:
                 predictions[np.ix_(rounds.folds[t].test, labels)] = scores[0]
-    return CrossFit(*winner, predictions, errors, folds)
+    ridges = [fold.ridge for fold in rounds.folds if fold.ridge is not None]
+    return CrossFit(*winner, predictions, errors, folds, ridges)
 
 
 def permutation_of(random_state: Any, n: int) -> np.ndarray:
@@ -274,7 +271,7 @@ def _search(
                 pairs = pairs & ~behind
             ridges = [np.flatnonzero(tried) for tried in pairs]
 
-            def missed(fold: _Fold, i: int, c: list[np.ndarray] = ridges) -> Iterator[_Answer]:
+            def missed(fold: Fold, i: int, c: list[np.ndarray] = ridges) -> Iterator[Answer]:
                 return fold.answers(grid_b[i], np.array(grid_c)[c[i]], dtype, compare=True)
 
             tried = [i for i, each in enumerate(ridges) if len(each)]
@@ -302,18 +299,23 @@ class _Rounds:
     def __init__(
         self, X: RowSums, Y: np.ndarray, known: np.ndarray | None, folds: np.ndarray, n_pairs: int, n_threads: int
     ) -> None:
-        self.shared = _Shared(X, known)
+        self.shared = Shared(X, known)
         self.Y = Y
         self._n_threads = n_threads
         tests = [folds == t for t in np.unique(folds)]
-        self.folds = list(in_threads(lambda test: _Fold(self.shared, Y, test, n_pairs), tests, n_threads))
+        self.folds = list(in_threads(lambda test: Fold(self.shared, Y, test, n_pairs), tests, n_threads))
         if all(fold.of_tested is not None for fold in self.folds):
             sums = [fold.of_tested for fold in self.folds]
             self.shared.once(0, lambda: reduce(operator.iadd, sums, np.zeros_like(sums[0])), X.shape[1] ** 2)
 
+    def keep_ridges(self, shrinkage: float, wanted: bool) -> None:
+        """Let every fold keep its regression, if wanted, in the next run."""
+        for fold in self.folds if wanted else ():
+            fold.keep_ridge(shrinkage)
+
     def run(
-        self, answers: Callable[[_Fold, int], Iterator[_Answer]], folds: slice, numbers: list[int], callback: _Callback
-    ) -> Iterator[tuple[int, int, list[_Answer]]]:
+        self, answers: Callable[[Fold, int], Iterator[Answer]], folds: slice, numbers: list[int], callback: _Callback
+    ) -> Iterator[tuple[int, int, list[Answer]]]:
         """The answers of these folds for each of the numbers, in this order: (fold, number, answers)."""
         tasks = list(product(range(len(self.folds))[folds], numbers))
         results = in_threads(lambda task: list(answers(self.folds[task[0]], task[1])), tasks, self._n_threads)
@@ -321,182 +323,3 @@ class _Rounds:
             yield t, i, each
             if callback is not None and i == numbers[-1]:
                 callback(t + 1)
-
-
-class _Shared:
-    """What the folds share: the rows, their means and their Gram matrices, each formed where a fold needs it."""
-
-    def __init__(self, X: RowSums, known: np.ndarray | None) -> None:
-        self.X = X
-        self.known = known
-        self._kept: dict[Any, Any] = {}
-        self._locks: dict[Any, Lock] = {}
-        self._room: float = _KEPT_NUMBERS
-
-    def once(self, key: Any, make: Callable[[], Any], size: float) -> Any:
-        """What ``make`` gives, kept under ``key`` if there is room for this many numbers.
-
-        A thread that wants what another one makes waits for it.
-        """
-        with self._locks.setdefault(key, Lock()):
-            if key in self._kept:
-                return self._kept[key]
-            made = make()
-            if size <= self._room:
-                self._room -= size
-                self._kept[key] = made
-            return made
-
-    @cached_property
-    def mean(self) -> np.ndarray:
-        return self.X.means()
-
-    def of_rows(self, key: bytes, w: np.ndarray) -> np.ndarray:
-        """K(w), kept for the fold of this key."""
-        return self.once((key, "K"), lambda: self.X.row_gram(w), self.X.shape[0] ** 2)
-
-    def of_features(self, label: int) -> np.ndarray:
-        """Xc'Xc of the rows where this label is known, Xc about the mean of all rows."""
-        label = 0 if self.known is None else label
-
-        def gram() -> np.ndarray:
-            return (self.X if self.known is None else self.X.take(self.known[:, label])).gram(self.mean)
-
-        return self.once(label, gram, self.X.shape[1] ** 2)
-
-
-class _Fold:
-    """One fold: it learns from the rows of the others.
-
-    The labels of the tested rows are only compared with what is predicted, and of their features only sums that
-    cancel are read before.
-
-    Attributes
-    ----------
-    of_tested : ndarray of shape (n_features, n_features), or None
-        Xc'Xc of the tested rows, Xc about the mean of all rows; None where several matrices or none are needed.
-    """
-
-    def __init__(self, shared: _Shared, Y: np.ndarray, test: np.ndarray, n_pairs: int) -> None:
-        self.shared = shared
-        self.test = test
-        self._Y = Y
-        self._key = test.tobytes()
-        self.known = None if shared.known is None else shared.known[~test]
-        n_features = shared.X.shape[1]
-        self.sets = label_sets(self.rows, self.Y, self.known)
-        kappa = kappa_of_sets(self.sets, n_features)
-        self.kappa = kappa if kappa.any() else np.ones_like(kappa)
-        self.by_factors = by_factors(self.sets, (len(self.Y), n_features), n_pairs)
-        is_single = self.by_factors and self.known is None and self.sets[0].is_narrow()
-        self.of_tested = self.tested.gram(shared.mean) if is_single else None
-
-    @property
-    def rows(self) -> RowSums:
-        return self.shared.X.take(~self.test)
-
-    @property
-    def Y(self) -> np.ndarray:
-        return self._Y[~self.test]
-
-    @property
-    def tested(self) -> RowSums:
-        return self.shared.X.take(self.test)
-
-    def answers(
-        self, shrinkage: float, ridges: np.ndarray, dtype: type = np.float64, compare: bool = False
-    ) -> Iterator[_Answer]:
-        """The predictions of the tested rows; with ``compare`` the errors in their place."""
-        w = shrunken_weights(self.kappa, shrinkage)
-        every = np.arange(self._Y.shape[1])
-        if not self.by_factors:
-            rows = self.rows
-            tested = self.tested
-            Y = self.Y
-            mean = rows.means()
-            for j, c in enumerate(ridges):
-                V, at_mean = coefficients(rows, Y, self.known, self.sets, c, w, mean)
-                predictions = np.asarray(tested.project(V, mean))[None] + at_mean
-                yield every, slice(j, j + 1), self._missed(every, predictions) if compare else predictions
-            return
-        for each in self.sets:
-            level = each.variation(w)
-            if level == 0:
-                predictions = np.zeros((len(ridges), 1, 1))
-            elif not each.is_narrow():
-                predictions = self._by_rows(each, shrinkage, ridges * level, dtype)
-            else:
-                key = (self._key, each.labels[0])
-                size = len(w) * (2 * len(w) + len(each.labels))
-                of_training, of_tested = self.shared.once(key, partial(self._sums, each), size)
-                V = from_gram(of_training.astype(dtype, copy=False), each.moment, w, ridges * level)
-                if compare and of_tested:
-                    gram, moment, squares = of_tested  # sum |Y - X V|^2 of each label from X'X, X'Y and |Y|^2
-                    fitted = np.einsum("cij,cij->cj", V, gram @ V - 2.0 * moment)
-                    yield each.labels, slice(None), np.maximum(squares + fitted, 0.0)
-                    continue
-                predictions = self.tested.project(np.hstack(list(V)), each.mean)
-                predictions = predictions.reshape(len(predictions), len(V), -1).swapaxes(0, 1)
-            predictions = predictions + each.label_mean
-            yield each.labels, slice(None), self._missed(each.labels, predictions) if compare else predictions
-
-    def _missed(self, labels: np.ndarray, predictions: np.ndarray) -> np.ndarray:
-        """The sums of the squared errors of predictions."""
-        missed = self._Y[self.test][:, labels] - predictions
-        if self.shared.known is not None:
-            missed *= self.shared.known[self.test][:, labels]
-        return np.einsum("cij,cij->cj", missed, missed)
-
-    def _sums(self, each: LabelSet) -> tuple[np.ndarray, tuple[np.ndarray, ...] | None]:
-        """Xc'Xc of the training rows where these labels are known, and sums of the tested rows where these suffice.
-
-        The latter are X'X, X'Y and |Y|^2, with X and Y minus the means of the training rows.
-        """
-        origin = self.shared.mean
-        known = slice(None)
-        tested = self.tested
-        of_tested = self.of_tested
-        self.of_tested = None
-        if self.shared.known is not None:
-            known = self.shared.known[self.test, each.labels[0]]
-            tested = tested.take(known)
-        if of_tested is None:
-            of_tested = tested.gram(origin)
-        shift = each.mean - origin
-        of_training = self.shared.of_features(each.labels[0]) - of_tested
-        of_training = blas.dsyr(-each.count, shift, a=of_training, lower=1, overwrite_a=1)
-        if tested.is_sparse or tested.shape[0] < SUMS_FROM * len(shift):
-            return of_training, None
-        Y = self._Y[self.test][known][:, each.labels] - each.label_mean
-        about = tested.cross_moment(np.column_stack([Y, np.ones(len(Y))]), origin)
-        moment = about[:, :-1] - np.outer(shift, Y.sum(axis=0))
-        sums = about[:, -1]
-        lower = blas.dsyr2(-1.0, shift, sums - 0.5 * len(Y) * shift, a=of_tested, lower=1, overwrite_a=1)
-        return of_training, (lower + np.tril(lower, -1).T, moment, np.einsum("ij,ij->j", Y, Y))
-
-    def _by_rows(self, each: LabelSet, b: float, levels: np.ndarray, dtype: type) -> np.ndarray:
-        """K A + 1 mu', where (K + lambda I) A = Yc - 1 mu' and 1'A = 0."""
-        chosen = ~self.test
-        if each.known is not None:
-            chosen[chosen] = each.known
-        parts = ((1.0 - b, b"", np.ones_like(self.kappa)), (b, self._key, self.kappa))
-        grams = (np.multiply(share, self.shared.of_rows(key, w), dtype=dtype) for share, key, w in parts if share)
-        K = reduce(operator.iadd, grams).T
-        Yc = each.centred(self.Y)
-        tested = (K[self.test] + K.T[self.test])[:, chosen]  # in one of the two these entries are 0
-        A = solve_shifted(K[chosen].compress(chosen, axis=1).T, levels, np.column_stack([Yc, np.ones(len(Yc))]))
-        sums = A.sum(axis=1, keepdims=True)
-        products = tested @ A
-        return np.asarray(products[..., :-1] + (1.0 - products[..., -1:]) * (sums[..., :-1] / sums[..., -1:]))
-
-
-def check_grid(values: Any, name: str) -> tuple[float, ...]:
-    """The strengths to try, from a number or a sequence of them: shrinkages in [0, 1], ridges above 0."""
-    high, low_open = (1.0, False) if name == "shrinkage" else (math.inf, True)
-    strengths = (values,) if isinstance(values, (Real, str)) else values
-    if not isinstance(strengths, Iterable):
-        raise InputError(f"{name} must be a number or a sequence of numbers, got {values!r}.")
-    grid = tuple(check_real(value, name, 0.0, high, low_open=low_open) for value in strengths)
-    if not grid:
-        raise InputError(f"{name} is empty; give at least one strength.")
-    return grid

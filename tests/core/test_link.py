@@ -7,9 +7,9 @@ from model_files import assert_same
 from scipy import sparse
 
 from nmlsdr import ResidualPropagation
-from nmlsdr._estimators import _learners
+from nmlsdr._estimators import _learners, _linked
 from nmlsdr._process.threads import SIMD_LEVELS, simd
-from nmlsdr._ridge import cross_link, fit_link, link
+from nmlsdr._ridge import cross_link, fit_link, fold_links, link
 from nmlsdr._thresholds import rank_scores
 from nmlsdr.model_file import load_model, save_model
 
@@ -25,6 +25,10 @@ def draw(rng, n=120, C=19):
     return 0.2 * Z + 0.02 * Z**3 + Y.mean(axis=0) + 0.1 * rng.normal(size=Z.shape), Y
 
 
+def linked_out_of_fold(scores, Y, known, folds):
+    return cross_link(scores, folds, fold_links(scores, Y, known, folds))
+
+
 def test_golden_numbers():
     """400 rows, 5 labels, of which one is never given; the numbers are those of the trial that defined the link."""
     rng = np.random.default_rng(0)
@@ -36,7 +40,7 @@ def test_golden_numbers():
     np.testing.assert_allclose(found.bend, [0, 0.155275, 0.305796, 0, 0], atol=1e-6)
     np.testing.assert_allclose(found.offset, [-0.171982, -1.165292, -2.243368, -3.237993, -6.683361], atol=1e-6)
     p = found.apply(scores)
-    out_of_fold = cross_link(scores, Y, None, np.random.default_rng(0).permutation(400) % 5)
+    out_of_fold = linked_out_of_fold(scores, Y, None, np.random.default_rng(0).permutation(400) % 5)
     for each, error, total in ((p, 0.093458, 426.500045), (out_of_fold, 0.09458524, 425.775549)):
         assert ((Y - each) ** 2).mean() == pytest.approx(error, abs=1e-8)
         assert each.sum() == pytest.approx(total, abs=1e-6)
@@ -105,7 +109,7 @@ def test_no_row_is_linked_by_numbers_that_saw_its_label(rng):
     scores, Y = draw(rng)
     folds = np.arange(len(Y)) % 3
     flipped = np.where((folds == 1)[:, None], 1 - Y, Y)
-    one, other = (cross_link(scores, labels, None, folds) for labels in (Y, flipped))
+    one, other = (linked_out_of_fold(scores, labels, None, folds) for labels in (Y, flipped))
     np.testing.assert_array_equal(one[folds == 1], other[folds == 1])
     assert (one[folds != 1] != other[folds != 1]).any()
     np.testing.assert_array_equal(
@@ -146,23 +150,24 @@ def fit(X, Y, **parameters):
     return ResidualPropagation(n_neighbors=5, **{"n_estimators": 2, "n_jobs": 1, **parameters}).fit(X, Y)
 
 
-def test_the_last_learner_links_the_ridge_regression(many, monkeypatch):
+def test_a_learner_links_the_ridge_regression(many, monkeypatch):
     """Its folds are those of the ridge regression, which depend on the rows and not on their order."""
     X, Y = many
     ridge_folds = []
 
-    def watched(*data, folds, n_threads):
+    def watched(scores, folds, links, n_threads):
         ridge_folds.append(folds)
-        return cross_link(*data, folds, n_threads)
+        return cross_link(scores, folds, links, n_threads)
 
-    monkeypatch.setattr(_learners, "cross_link", watched)
+    monkeypatch.setattr(_linked, "cross_link", watched)
+    monkeypatch.setattr(_learners, "LEARNERS", _learners.LEARNERS[:-1])
     model = fit(X, Y, n_estimators=0, residual_weight=0.0)
     ridge, linked = model.learners_
     given = (Y != -1).any(axis=1)
     O = np.ascontiguousarray(model.ridge_scores_[given])
     known = Y[given] != -1
     assert np.bincount(ridge_folds[0]).tolist() == [given.sum() // 5 + (t < given.sum() % 5) for t in range(5)]
-    out_of_fold = cross_link(O, np.where(known, Y[given], 0.0), known, ridge_folds[0])
+    out_of_fold = linked_out_of_fold(O, np.where(known, Y[given], 0.0), known, ridge_folds[0])
     weights = _learners.learner_weights([O, out_of_fold], np.where(known, Y[given], 0.0), known)
     np.testing.assert_allclose(model.learner_weights_, weights, atol=5e-7)  # ridge_scores_ are rounded
     new = X[150:]
@@ -180,7 +185,7 @@ def test_few_rows_and_classes_have_no_link(many, monkeypatch):
     for model in (classes, fit(X, Y)):
         assert not any(isinstance(learner, _learners.LinkedRidge) for learner in model.learners_)
     monkeypatch.setattr(_learners, "MANY_ROWS", 149)
-    assert isinstance(fit(X, Y).learners_[-1], _learners.LinkedRidge)
+    assert isinstance(fit(X, Y).learners_[-2], _learners.LinkedRidge)
 
 
 def test_storage_threads_and_a_model_file_change_no_bit(many, tmp_path):
@@ -200,7 +205,7 @@ def test_votes_and_verdicts_are_linked_too(many):
     verdicts[:5] = 1 - Y[:5].clip(0)
     for labels, given in ((np.where(Y == 1, 0.8, Y), None), (Y, verdicts)):
         model = ResidualPropagation(n_neighbors=5, n_estimators=2).fit(X, labels, verdicts=given)
-        assert isinstance(model.learners_[-1], _learners.LinkedRidge)
+        assert isinstance(model.learners_[-2], _learners.LinkedRidge)
         assert np.isfinite(rank_scores(model, X)).all()
 
 

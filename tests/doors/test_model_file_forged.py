@@ -24,7 +24,14 @@ from sklearn.preprocessing import MaxAbsScaler, Normalizer, StandardScaler
 import nmlsdr
 from nmlsdr import forest as forests
 from nmlsdr._errors import InputError
-from nmlsdr._estimators._learners import Boosting, ExtraTrees, LinkedRidge, RidgeRegression, check_learners
+from nmlsdr._estimators._learners import (
+    Boosting,
+    ExtraTrees,
+    LinkedRidge,
+    NewtonStep,
+    RidgeRegression,
+    check_learners,
+)
 from nmlsdr._model.reading import open_model
 from nmlsdr.model_file import ModelFileError, load_model, save_model
 
@@ -523,6 +530,24 @@ def test_forged_links_are_refused(tmp_path, rng, monkeypatch, change, message):
     Y = (X[:, :2] > 0).astype(int)
     save_model(tmp_path / "m.skops", nmlsdr.ResidualPropagation(n_neighbors=5, n_estimators=0).fit(X, Y))
     assert_forgery_is_refused(tmp_path / "m.skops", forest(change, LinkedRidge), message)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda stored: stored["slope"].__setitem__(0, -1e-9), "slopes below 0"),
+        (lambda stored: stored["scale"].__setitem__(0, 0.0), "scales that are not above 0"),
+        (lambda stored: stored["coef"].__setitem__((0, 0), np.nan), "coef holds a value that is not finite"),
+        (lambda stored: stored.update(center=stored["center"][:1]), "center is not an array of float64 of the shape"),
+        (lambda stored: stored["coef"].__iadd__(1.0), "predicts differently"),
+    ],
+)
+def test_forged_newton_steps_are_refused(tmp_path, rng, monkeypatch, change, message):
+    monkeypatch.setattr("nmlsdr._estimators._learners.MANY_ROWS", 30)
+    X = rng.normal(size=(60, 5))
+    Y = (X[:, :2] + rng.normal(size=(60, 2)) > 0).astype(int)
+    save_model(tmp_path / "m.skops", nmlsdr.ResidualPropagation(n_neighbors=5, n_estimators=0).fit(X, Y))
+    assert_forgery_is_refused(tmp_path / "m.skops", forest(change, NewtonStep), message)
 
 
 # ------------------------------------------------------------------------------------------- names by default

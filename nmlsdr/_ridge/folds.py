@@ -1,0 +1,213 @@
+"""The folds of the cross-validation, and what they share."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from functools import cached_property, partial, reduce
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from scipy.linalg import blas
+
+from .._moments import LabelSet, RowSums, label_sets
+from ..projection import kappa_of_sets, shrunken_weights
+from .newton import FoldRidge
+from .regression import by_factors, coefficients, from_gram, solve_shifted
+
+# With that many times as many tested rows as features, errors come from sums over these rows, not from predictions.
+SUMS_FROM = 2
+
+# What one fold or one pass computes and another needs is kept up to this many numbers (512 MB).
+_KEPT_NUMBERS = 1 << 26
+
+# labels, numbers of c; of each c the predictions of the tested rows, or the sum of squared errors of each label
+Answer = tuple[np.ndarray, slice, Any]
+
+
+class Shared:
+    """What the folds share: the rows, their means and their Gram matrices, each formed where a fold needs it."""
+
+    def __init__(self, X: RowSums, known: np.ndarray | None) -> None:
+        self.X = X
+        self.known = known
+        self._kept: dict[Any, Any] = {}
+        self._locks: dict[Any, Lock] = {}
+        self._room: float = _KEPT_NUMBERS
+
+    def once(self, key: Any, make: Callable[[], Any], size: float) -> Any:
+        """What ``make`` gives, kept under ``key`` if there is room for this many numbers.
+
+        A thread that wants what another one makes waits for it.
+        """
+        with self._locks.setdefault(key, Lock()):
+            if key in self._kept:
+                return self._kept[key]
+            made = make()
+            if size <= self._room:
+                self._room -= size
+                self._kept[key] = made
+            return made
+
+    @cached_property
+    def mean(self) -> np.ndarray:
+        return self.X.means()
+
+    def of_rows(self, key: bytes, w: np.ndarray) -> np.ndarray:
+        """K(w), kept for the fold of this key."""
+        return self.once((key, "K"), lambda: self.X.row_gram(w), self.X.shape[0] ** 2)
+
+    def of_features(self, label: int) -> np.ndarray:
+        """Xc'Xc of the rows where this label is known, Xc about the mean of all rows."""
+        label = 0 if self.known is None else label
+
+        def gram() -> np.ndarray:
+            return (self.X if self.known is None else self.X.take(self.known[:, label])).gram(self.mean)
+
+        return self.once(label, gram, self.X.shape[1] ** 2)
+
+
+class Fold:
+    """One fold: it learns from the rows of the others.
+
+    The labels of the tested rows are only compared with what is predicted, and of their features only sums that
+    cancel are read before.
+
+    Attributes
+    ----------
+    ridge : FoldRidge or None
+        What `answers` fills after a call of `keep_ridge`.
+    of_tested : ndarray of shape (n_features, n_features), or None
+        Xc'Xc of the tested rows, Xc about the mean of all rows; None where several matrices or none are needed.
+    """
+
+    def __init__(self, shared: Shared, Y: np.ndarray, test: np.ndarray, n_pairs: int) -> None:
+        self.shared = shared
+        self.test = test
+        self.ridge: FoldRidge | None = None
+        self._Y = Y
+        self._key = test.tobytes()
+        self.known = None if shared.known is None else shared.known[~test]
+        n_features = shared.X.shape[1]
+        self.sets = label_sets(self.rows, self.Y, self.known)
+        kappa = kappa_of_sets(self.sets, n_features)
+        self.kappa = kappa if kappa.any() else np.ones_like(kappa)
+        self.by_factors = by_factors(self.sets, (len(self.Y), n_features), n_pairs)
+        is_single = self.by_factors and self.known is None and self.sets[0].is_narrow()
+        self.of_tested = self.tested.gram(shared.mean) if is_single else None
+
+    @property
+    def rows(self) -> RowSums:
+        return self.shared.X.take(~self.test)
+
+    @property
+    def Y(self) -> np.ndarray:
+        return self._Y[~self.test]
+
+    @property
+    def tested(self) -> RowSums:
+        return self.shared.X.take(self.test)
+
+    def keep_ridge(self, shrinkage: float) -> None:
+        """Let the next call of `answers`, for this shrinkage and one strength, keep its regression."""
+        w = shrunken_weights(self.kappa, shrinkage)
+        self.ridge = FoldRidge(w, np.zeros((len(w), self._Y.shape[1])), np.zeros(self._Y.shape[1]))
+
+    def _keep(self, labels: np.ndarray, V: np.ndarray, mean: np.ndarray, at_mean: np.ndarray) -> None:
+        if self.ridge is not None:
+            self.ridge.coef[:, labels] = V
+            self.ridge.at_mean[labels] = at_mean + (self.shared.mean - mean) @ V
+
+    def answers(
+        self, shrinkage: float, ridges: np.ndarray, dtype: type = np.float64, compare: bool = False
+    ) -> Iterator[Answer]:
+        """The predictions of the tested rows; with ``compare`` the errors in their place."""
+        w = shrunken_weights(self.kappa, shrinkage)
+        every = np.arange(self._Y.shape[1])
+        if not self.by_factors:
+            rows = self.rows
+            tested = self.tested
+            Y = self.Y
+            mean = rows.means()
+            for j, c in enumerate(ridges):
+                V, at_mean = coefficients(rows, Y, self.known, self.sets, c, w, mean)
+                self._keep(every, V, mean, at_mean)
+                predictions = np.asarray(tested.project(V, mean))[None] + at_mean
+                yield every, slice(j, j + 1), self._missed(every, predictions) if compare else predictions
+            return
+        for each in self.sets:
+            level = each.variation(w)
+            if level == 0:
+                predictions = np.zeros((len(ridges), 1, 1))
+                self._keep(each.labels, np.zeros((len(w), len(each.labels))), each.mean, each.label_mean)
+            elif not each.is_narrow():
+                predictions = self._by_rows(each, shrinkage, w, ridges * level, dtype)
+            else:
+                key = (self._key, each.labels[0])
+                size = len(w) * (2 * len(w) + len(each.labels))
+                of_training, of_tested = self.shared.once(key, partial(self._sums, each), size)
+                V = from_gram(of_training.astype(dtype, copy=False), each.moment, w, ridges * level)
+                self._keep(each.labels, V[0], each.mean, each.label_mean)
+                if compare and of_tested:
+                    gram, moment, squares = of_tested  # sum |Y - X V|^2 of each label from X'X, X'Y and |Y|^2
+                    fitted = np.einsum("cij,cij->cj", V, gram @ V - 2.0 * moment)
+                    yield each.labels, slice(None), np.maximum(squares + fitted, 0.0)
+                    continue
+                predictions = self.tested.project(np.hstack(list(V)), each.mean)
+                predictions = predictions.reshape(len(predictions), len(V), -1).swapaxes(0, 1)
+            predictions = predictions + each.label_mean
+            yield each.labels, slice(None), self._missed(each.labels, predictions) if compare else predictions
+
+    def _missed(self, labels: np.ndarray, predictions: np.ndarray) -> np.ndarray:
+        """The sums of the squared errors of predictions."""
+        missed = self._Y[self.test][:, labels] - predictions
+        if self.shared.known is not None:
+            missed *= self.shared.known[self.test][:, labels]
+        return np.einsum("cij,cij->cj", missed, missed)
+
+    def _sums(self, each: LabelSet) -> tuple[np.ndarray, tuple[np.ndarray, ...] | None]:
+        """Xc'Xc of the training rows where these labels are known, and sums of the tested rows where these suffice.
+
+        The latter are X'X, X'Y and |Y|^2, with X and Y minus the means of the training rows.
+        """
+        origin = self.shared.mean
+        known = slice(None)
+        tested = self.tested
+        of_tested = self.of_tested
+        self.of_tested = None
+        if self.shared.known is not None:
+            known = self.shared.known[self.test, each.labels[0]]
+            tested = tested.take(known)
+        if of_tested is None:
+            of_tested = tested.gram(origin)
+        shift = each.mean - origin
+        of_training = self.shared.of_features(each.labels[0]) - of_tested
+        of_training = blas.dsyr(-each.count, shift, a=of_training, lower=1, overwrite_a=1)
+        if tested.is_sparse or tested.shape[0] < SUMS_FROM * len(shift):
+            return of_training, None
+        Y = self._Y[self.test][known][:, each.labels] - each.label_mean
+        about = tested.cross_moment(np.column_stack([Y, np.ones(len(Y))]), origin)
+        moment = about[:, :-1] - np.outer(shift, Y.sum(axis=0))
+        sums = about[:, -1]
+        lower = blas.dsyr2(-1.0, shift, sums - 0.5 * len(Y) * shift, a=of_tested, lower=1, overwrite_a=1)
+        return of_training, (lower + np.tril(lower, -1).T, moment, np.einsum("ij,ij->j", Y, Y))
+
+    def _by_rows(self, each: LabelSet, b: float, w: np.ndarray, levels: np.ndarray, dtype: type) -> np.ndarray:
+        """K A + 1 mu', where (K + lambda I) A = Yc - 1 mu' and 1'A = 0."""
+        chosen = ~self.test
+        if each.known is not None:
+            chosen[chosen] = each.known
+        parts = ((1.0 - b, b"", np.ones_like(self.kappa)), (b, self._key, self.kappa))
+        grams = (np.multiply(share, self.shared.of_rows(key, w), dtype=dtype) for share, key, w in parts if share)
+        K = reduce(operator.iadd, grams).T
+        Yc = each.centred(self.Y)
+        tested = (K[self.test] + K.T[self.test])[:, chosen]  # in one of the two these entries are 0
+        A = solve_shifted(K[chosen].compress(chosen, axis=1).T, levels, np.column_stack([Yc, np.ones(len(Yc))]))
+        sums = A.sum(axis=1, keepdims=True)
+        shares = sums[..., :-1] / sums[..., -1:]
+        if self.ridge is not None:
+            V = w[:, None] * each.rows(self.rows).cross_moment(A[0, :, :-1] - A[0, :, -1:] * shares[0], each.mean)
+            self._keep(each.labels, V, each.mean, each.label_mean)
+        products = tested @ A
+        return np.asarray(products[..., :-1] + (1.0 - products[..., -1:]) * shares)

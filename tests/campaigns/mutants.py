@@ -62,7 +62,7 @@ TESTS = {
     "graph": "core/test_graph.py core/test_neighbors.py core/test_propagation.py",
     "include/": "doors/test_c_headers.py doors/test_c_mlknn.py doors/test_c_hostile.py doors/test_c_api.py",
     "inspection/_entries": "doors/test_review_page.py doors/test_inspection.py",
-    "inspection/_kinds": "doors/test_inspection.py doors/test_cli_asking.py doors/test_review_page.py",
+    "inspection/_other_lists": "doors/test_inspection.py doors/test_cli_asking.py doors/test_review_page.py",
     "inspection/_mistakes": "doors/test_mistakes.py",
     "inspection/_review": "doors/test_inspection.py",
     "inspection/_unknown": "doors/test_unknown.py doors/test_cli_asking.py",

@@ -180,9 +180,14 @@ def test_cmake_finds_the_headers_where_nothing_else_is_installed(installed, tmp_
     if shutil.which("ldd"):
         for program in ("neighbors", "learn"):
             assert "python" not in output("ldd", tmp_path / program)
-    project.write_text(project.read_text().replace("find_package(nmlsdr", "find_package(nmlsdr 99"))
-    with pytest.raises(AssertionError, match=f"version: {nmlsdr.__version__}"):
+    example = project.read_text()
+    for version in ("0.0.1", nmlsdr.__version__):
+        project.write_text(example.replace("find_package(nmlsdr", f"find_package(nmlsdr {version}"))
         output(*configure)
+    for version in ("0.999", "1", "99"):
+        project.write_text(example.replace("find_package(nmlsdr", f"find_package(nmlsdr {version}"))
+        with pytest.raises(AssertionError, match=f"version: {nmlsdr.__version__}"):
+            output(*configure)
 
 
 @pytest.mark.skipif(not shutil.which("pkg-config"), reason="no pkg-config")

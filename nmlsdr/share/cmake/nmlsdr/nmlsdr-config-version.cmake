@@ -1,9 +1,12 @@
-# The headers say their version; while it is below 1, only an equal one is compatible.
+# What compiles against a version compiles against every later one of the same major version (RELEASING.md).
 file(READ "${CMAKE_CURRENT_LIST_DIR}/../../../include/nmlsdr/version.h" _nmlsdr)
 string(REGEX MATCH "NMLSDR_VERSION \"([^\"]+)\"" _nmlsdr "${_nmlsdr}")
 set(PACKAGE_VERSION "${CMAKE_MATCH_1}")
-unset(_nmlsdr)
-if(PACKAGE_FIND_VERSION VERSION_EQUAL PACKAGE_VERSION)
+string(REGEX MATCH "^[0-9]+" _nmlsdr "${PACKAGE_VERSION}")
+if(PACKAGE_FIND_VERSION_MAJOR EQUAL _nmlsdr AND PACKAGE_FIND_VERSION VERSION_LESS_EQUAL PACKAGE_VERSION)
   set(PACKAGE_VERSION_COMPATIBLE TRUE)
+endif()
+if(PACKAGE_FIND_VERSION VERSION_EQUAL PACKAGE_VERSION)
   set(PACKAGE_VERSION_EXACT TRUE)
 endif()
+unset(_nmlsdr)

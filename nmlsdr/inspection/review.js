@@ -422,6 +422,7 @@
     }
     const taken = [...found.values()].filter(({ i, agree }) => agree && i >= 0 && entries[i].verdict === undefined), differ = [...found.values()].filter(({ agree }) => !agree).length;
     for (const { i, value } of taken) decide(i, value);
+    if (tab !== CHECKED && current >= 0 && entries[current].verdict !== undefined) current = -1; // the first open entry, so that no key changes a verdict of the file
     showAll();
     say("Took " + plural(taken.length, "verdict") + " from " + name + "." + (others ? " " + plural(others, "line") + " of other entries " + (others === 1 ? "was" : "were") + " not taken: keep that file, since the next one will not have them." : "")
       + (differ ? " Two verdicts differ on " + plural(differ, "entry") + ", and neither was taken: what was decided here before stays. Decide these here." : "")

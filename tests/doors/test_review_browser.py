@@ -388,6 +388,27 @@ def test_a_dropped_file_goes_on_from_there(visit, form):
     assert lines(two.saved()) == lines(one.saved())
 
 
+def test_after_a_dropped_file_the_first_open_entry_is_shown_and_a_key_changes_no_verdict_of_the_file(visit):
+    """Two people differ on the third entry only; an open entry that is shown already stays."""
+    one = visit()
+    one.press("0", "0", "1", "0")
+    head, *rows = one.saved().decode("utf-8-sig").splitlines()
+    other = rows[2][:-1] + "0"
+    two = visit()
+    drop(two.page, "\n".join([head, *rows, other]))
+    two.until_checked(3)
+    assert two.place() == 3
+    assert two.page.is_hidden("#rv-verdict")
+    two.press("1")
+    two.until_checked(4)
+    assert [line["verdict"] for line in lines(two.saved())] == ["0", "0", "1", "0"]
+    three = visit()
+    three.press("j", "j", "j", "j", "j")
+    drop(three.page, "\n".join([head, *rows]))
+    three.until_checked(4)
+    assert three.place() == 6
+
+
 def drop(page, text, name="v.csv"):
     page.evaluate(
         """([text, name]) => {

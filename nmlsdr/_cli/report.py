@@ -43,7 +43,7 @@ def _facts(table: Table, args: argparse.Namespace, console: Console) -> dict[str
     names = table.names_of_labels()
     rows = _row_names(table)
     with console.step("look at the columns"):
-        described = _describe_columns(table, PurePath(args.data).name)
+        described = _describe_columns(table, args)
         labels = fits.describe_labels(y, names)
     notes = note_leaks(table, y, args, console)
     table, _ = prepare(table, args)
@@ -104,11 +104,14 @@ def _provenance(args: argparse.Namespace, trial: Any) -> dict[str, Any]:
     }
 
 
-def _describe_columns(table: Table, source: str) -> dict[str, Any]:
+def _describe_columns(table: Table, args: argparse.Namespace) -> dict[str, Any]:
     """What the page says of the columns as they were read."""
     raw, columns = (table.data, table.feature_names) if table.plan is None else table.plan.collapsed(table.data)
     features = names_or_numbers(columns, "feature", raw.shape[1])
-    described = fits.describe_table(raw, table.target, source=source, feature_names=features)
+    source = PurePath(args.data).name
+    described = fits.describe_table(
+        raw, table.target, source=source, feature_names=features, empty_is=args.empty_is or "unknown"
+    )
     if table.lists is not None and table.lists.no_label:  # somebody looked at rows that have this word
         described["n_without_label"] = 0
     return described

@@ -98,7 +98,9 @@ MOST_NAMES = 30  # constant columns that are listed; the rest are only counted
 MOST_TOGETHER = 20  # most frequent labels in the table of co-occurrence; a larger one cannot be read
 
 
-def describe_table(X: Any, y: NDArray[Any], *, source: str, feature_names: Sequence[str]) -> Facts:
+def describe_table(
+    X: Any, y: NDArray[Any], *, source: str, feature_names: Sequence[str], empty_is: str = "unknown"
+) -> Facts:
     """Sizes of the table, its constant columns, and its columns with missing values.
 
     Parameters
@@ -110,6 +112,8 @@ def describe_table(X: Any, y: NDArray[Any], *, source: str, feature_names: Seque
     source : str
         Name of the file.
     feature_names : sequence of str
+    empty_is : {"unknown", "no"}, default="unknown"
+        How empty cells of labels were read.
 
     Returns
     -------
@@ -124,6 +128,7 @@ def describe_table(X: Any, y: NDArray[Any], *, source: str, feature_names: Seque
     annotated = y[(y != -1).any(axis=1)]
     return {
         "source": source,
+        "empty_is": empty_is,
         "n_rows": int(n_rows),
         "n_features": int(n_features),
         "sparse": bool(sparse.issparse(X)),

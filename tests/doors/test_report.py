@@ -360,6 +360,26 @@ def test_rows_without_a_label_are_doubted_unless_a_word_says_so(run, rng):
         assert ("have 0 for every label" in Path("r.html").read_text()) == (file == "zeros.csv")
 
 
+@pytest.mark.parametrize("labels", [["--label-list", "codes"], ["--label-columns", "x,y"]])
+def test_where_empty_cells_are_0_the_page_names_the_mask(run, rng, labels):
+    """And the mask does what the page says: its rows are unlabelled."""
+    cells = [("flu;cold", 1, 1), ("flu", 1, ""), ("cold", "", 1), ("", "", "")] * 15
+    lines = [[*row, *own] for row, own in zip(rng.random((60, 2)).round(3).tolist(), cells, strict=True)]
+    write_csv("t.csv", ["a", "b", "codes", "x", "y"], lines)
+    Path("mask.csv").write_text("known\n" + "1\n1\n1\n0\n" * 15)
+    drop = "codes" if labels[1] == "x,y" else "x,y"
+    given = ["report", "t.csv", *labels, "--drop", drop, "--empty-is", "no", "--folds", 0, "--out", "r.html"]
+    ran(run(*given))
+    page = Path("r.html").read_text()
+    assert "15 labelled rows have 0 for every label" in page
+    assert "give <code>--mask</code> a file that has 0 for them" in page
+    assert "leave their cells empty" not in page
+    ran(run(*given, "--mask", "mask.csv"))
+    page = Path("r.html").read_text()
+    assert "45 of 60 rows" in page
+    assert "have 0 for every label" not in page
+
+
 def test_names_of_columns_with_html_are_escaped_in_the_page(run, rng):
     names = [name for name in HOSTILE if name.isprintable()]
     X = rng.normal(size=(40, 3)).round(3)

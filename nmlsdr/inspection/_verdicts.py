@@ -274,7 +274,10 @@ class _VerdictLines:
             return
         n_more = len(self.unplaced) - 1
         remainder = f", and {plural(n_more, 'more line')} of {n_lines} cannot be placed" if n_more else ""
-        advice = "give the list with all its columns and the table that it was made from, or delete these lines"
+        same = (
+            ", read with the same --id and --drop (other columns change every check)" if "check" in self.places else ""
+        )
+        advice = f"give the list with all its columns and the table that it was made from{same}, or delete these lines"
         raise InputError(f"{self.unplaced[0]}{remainder}; {advice}.")
 
     def notes(self) -> list[str]:

@@ -5,7 +5,7 @@ import gzip
 
 import numpy as np
 import pytest
-from commands import assert_refused, ran, write_csv
+from commands import assert_refused, ran, read_csv, write_csv
 
 from nmlsdr.tables import Roles, read_table
 
@@ -128,3 +128,20 @@ def test_what_cannot_be_corrected_is_refused(run, arguments, words):
     np.savez("a.npz", X=np.zeros((3, 1)), y=np.zeros((3, 1)))
     outcome = run("correct", *arguments, "--quiet")
     assert_refused(outcome, *words)
+
+
+@pytest.mark.parametrize("other", [["--id", "id", "--drop", "dose"], ["--id", "visit"]])
+def test_where_checks_differ_the_error_names_the_options_that_change_them(run, rng, other):
+    """The check is a hash of the columns that are read, so another --id or --drop changes each of them."""
+    X = rng.normal(size=(40, 2)).round(3)
+    rows = [[f"P{i}", f"V{i}", *x, int(x[0] > 0), int(x[1] > 0)] for i, x in enumerate(X.tolist())]
+    write_csv("t.csv", ["id", "visit", "dose", "size", *LABELS], rows)
+    ran(run("review", "t.csv", *COLUMNS, "--out", "list.csv"))
+    names, lines = read_csv("list.csv")
+    keep = [names.index(name) for name in ("label", "check")]
+    verdicts = [[*(line[k] for k in keep), i % 2] for i, line in enumerate(lines)]
+    write_csv("checked.csv", ["label", "check", "verdict"], verdicts)
+    arguments = ["--reviewed", "checked.csv", "--out", "c.csv"]
+    ran(run("correct", "t.csv", *COLUMNS, *arguments))
+    outcome = run("correct", "t.csv", *COLUMNS[:2], *other, *arguments, "--quiet")
+    assert_refused(outcome, "no row of the table has the check", "with the same --id and --drop")

@@ -2,11 +2,16 @@
 
 import argparse
 
+import numpy as np
+
 from .._errors import plural, printable, shorten
-from ..inspection._agreement import Agreement, compare_reviews
+from ..inspection._agreement import Agreement, Difference, compare_reviews
+from ..inspection._verdicts import for_spreadsheets
 from .console import Console
+from .writing import write_result
 
 _WIDTH = 40  # characters of a label's name
+_MOST_LINES = 20  # differences that are printed
 
 
 def agree(args: argparse.Namespace, console: Console) -> int:
@@ -18,7 +23,35 @@ def agree(args: argparse.Namespace, console: Console) -> int:
     print(_sentence(reviews.whole))
     if len(reviews.by_label) > 1:
         print("\n".join(["", *_table(reviews.by_label)]))
+    if args.out is not None:
+        write_result(args.out, args, console, for_spreadsheets(_columns(reviews.differences)), {})
+    elif reviews.differences:
+        print("\n".join(["", *_lines(reviews.differences)]))
     return 0
+
+
+def _columns(differences: list[Difference]) -> list[tuple[str, np.ndarray]]:
+    """What names each row, the label, both verdicts, and an empty column for the verdict that settles it."""
+    names = list(dict.fromkeys(name for each in differences for name in each.names)) or ["row"]
+    texts = [(name, [each.names[name] for each in differences]) for name in names]
+    texts += [("label", [each.label for each in differences])]
+    verdicts = [
+        (name, np.array([getattr(each, name) for each in differences], dtype=int)) for name in ("first", "second")
+    ]
+    empty = np.full(len(differences), "", dtype=object)
+    return [*((name, np.array(cells, dtype=object)) for name, cells in texts), *verdicts, ("verdict", empty)]
+
+
+def _lines(differences: list[Difference]) -> list[str]:
+    """A line for each difference, at most so many; the check names a row only if nothing else does."""
+    lines = ["Where they differ (row, label, verdict of the first and of the second):"]
+    for each in differences[:_MOST_LINES]:
+        names = {name: cell for name, cell in each.names.items() if name != "check" and cell} or each.names
+        row = ", ".join(f"{name} {shorten(printable(cell), _WIDTH)}" for name, cell in names.items())
+        words = ["no", "yes"][each.first], ["no", "yes"][each.second]
+        lines.append("  ".join([row, shorten(printable(each.label), _WIDTH), *words]))
+    n_more = len(differences) - _MOST_LINES
+    return [*lines, f"and {n_more} more; --out FILE.csv writes all."] if n_more > 0 else lines
 
 
 def _sentence(whole: Agreement) -> str:

@@ -439,13 +439,14 @@ def _add_tables(verbs: Any) -> None:
 
 def _add_others(verbs: Any) -> None:
     file = "verdicts as --reviewed takes them, such as the file that the page of nmlsdr review writes"
+    files = {name: option(f"{name.upper()}.csv", file, InputFile) for name in ("first", "second")}
     add_verb(
         verbs,
         "agree",
         "compare the verdicts of two people, with Cohen's kappa",
-        "Compare two files of verdicts on the annotations that both people decided: how many verdicts agree, and "
-        "Cohen's kappa, for all labels together and for each label.",
-        {"first": option("FIRST.csv", file, InputFile), "second": option("SECOND.csv", file, InputFile), **QUIET},
+        "Compare two files of verdicts: how many agree, and Cohen's kappa, for all labels together and for each label. "
+        "Then come the annotations on which they differ, at most 20; --out writes all, with an empty column verdict.",
+        {**files, **output(*LISTS, required=False), **QUIET},
     )
     add_verb(
         verbs,

@@ -9,7 +9,15 @@ from sklearn.metrics import cohen_kappa_score
 from .._checks.words import UNCLEAR
 from .._errors import InputError
 from ..tables import Form
-from ._verdicts import LARGEST, OPEN, SUGGESTED_FOR, read_lines, unescape_formula, value_of_verdict
+from ._verdicts import (
+    LARGEST,
+    OPEN,
+    OWN_COLUMNS,
+    SUGGESTED_FOR,
+    read_lines,
+    unescape_formula,
+    value_of_verdict,
+)
 
 Annotation = tuple[str, ...]  # what names its row, and its label
 
@@ -47,6 +55,24 @@ class Agreement(NamedTuple):
         return float(cohen_kappa_score(first, second))
 
 
+class Difference(NamedTuple):
+    """An annotation on which two people differ.
+
+    Attributes
+    ----------
+    names : dict of str to str
+        What names its row in the first file, by column.
+    label : str
+    first, second : int
+        The verdicts, 0 or 1.
+    """
+
+    names: dict[str, str]
+    label: str
+    first: int
+    second: int
+
+
 class Reviews(NamedTuple):
     """What two files of verdicts say.
 
@@ -58,12 +84,15 @@ class Reviews(NamedTuple):
         All labels together.
     by_label : list of Agreement
         For each label that both decided, by its name.
+    differences : list of Difference
+        In the order of the first file; without verdicts of unclear.
     """
 
     n_decided: tuple[int, int]
     n_unclear: tuple[int, int]
     whole: Agreement
     by_label: list[Agreement]
+    differences: list[Difference]
 
 
 def compare_reviews(first: str | os.PathLike[str], second: str | os.PathLike[str], form: Form | None = None) -> Reviews:
@@ -95,7 +124,34 @@ def compare_reviews(first: str | os.PathLike[str], second: str | os.PathLike[str
     whole = Agreement("", sum(counts.values(), np.zeros((2, 2), dtype=int)))
     n_unclear = [list(values.values()).count(UNCLEAR) for values in verdicts]
     n_decided = [len(values) - n for values, n in zip(verdicts, n_unclear, strict=True)]
-    return Reviews((n_decided[0], n_decided[1]), (n_unclear[0], n_unclear[1]), whole, by_label)
+    differences = _differences(verdicts[0], verdicts[1], _shown_names(*files[0][1:], names))
+    return Reviews((n_decided[0], n_decided[1]), (n_unclear[0], n_unclear[1]), whole, by_label, differences)
+
+
+def _differences(
+    first: dict[Annotation, int], second: dict[Annotation, int], shown: dict[Annotation, dict[str, str]]
+) -> list[Difference]:
+    """The annotations that one person decided as yes and the other as no."""
+    told = {0, 1}
+    return [
+        Difference(shown[annotation], annotation[-1], value, second[annotation])
+        for annotation, value in first.items()
+        if {value, second.get(annotation, UNCLEAR)} == told
+    ]
+
+
+def _shown_names(
+    header: list[str], lines: list[tuple[int, list[str]]], names: list[str]
+) -> dict[Annotation, dict[str, str]]:
+    """What names the row of each annotation for a reader: the columns before the label, and those that find rows."""
+    before = header[: header.index("label")]
+    columns = dict.fromkeys([*(name for name in before if name in ("row", "check") or name not in OWN_COLUMNS), *names])
+    shown: dict[Annotation, dict[str, str]] = {}
+    for _, cells in lines:
+        line = {name: unescape_formula(cell).strip() for name, cell in zip(header, cells, strict=False)}
+        annotation = tuple(line.get(name, "") for name in (*names, "label"))
+        shown.setdefault(annotation, {name: line.get(name, "") for name in columns})
+    return shown
 
 
 def _row_names(files: list[tuple[str, list[str], Any]]) -> list[str]:

@@ -32,7 +32,7 @@ def test_kappa_is_that_of_scikit_learn_over_annotations_that_both_decided(run, t
         f"{no_yes}). Cohen's kappa: {kappa:.3f}."
     )
     assert said[4].split() == ["label", "both", "agree", "yes/no", "no/yes", "kappa"]
-    for line, label in zip(said[5:], ("cold", "flu"), strict=True):
+    for line, label in zip(said[5:7], ("cold", "flu"), strict=True):
         own = labels == label
         name, n, _, _, _, kappa = line.split()
         assert (name, int(n)) == (label, own.sum())
@@ -54,6 +54,30 @@ def test_kappa_by_hand(run, tmp_path, first, second, said):
     for name, verdicts in (("a.csv", first), ("b.csv", second)):
         write_csv(tmp_path / name, HEADER, [[f"c{i}", "flu", "", verdict] for i, verdict in enumerate(verdicts)])
     assert said in ran(run("agree", "a.csv", "b.csv")).out
+
+
+@pytest.mark.parametrize("n_differ", [0, 3, 20, 23])
+def test_entries_on_which_two_people_differ_are_listed(run, tmp_path, n_differ):
+    """Of verdicts of yes or no only, in the order of the first file; at most 20 are printed, and --out has all."""
+    header = ["patient", "row", "label", "check", "verdict"]
+    lines = [[f"P{i}", i, "=flu" if i % 2 else "cold", f"c{i}", "yes"] for i in range(40)]
+    others = [[*line[:-1], "no" if i < n_differ else "yes"] for i, line in enumerate(lines)]
+    lines[39][-1] = "unclear"
+    write_csv(tmp_path / "a.csv", header, lines)
+    write_csv(tmp_path / "b.csv", header, others[::-1])
+    said = ran(run("agree", "a.csv", "b.csv")).out
+    told = [line for line in said.splitlines() if line.startswith("patient ")]
+    expected = [f"patient P{i}, row {i}  {lines[i][2]}  yes  no" for i in range(n_differ)]
+    assert told == expected[:20]
+    assert ("Where they differ" in said) == (n_differ > 0)
+    assert ("and 3 more; --out FILE.csv writes all." in said) == (n_differ == 23)
+    assert "Where they differ" not in ran(run("agree", "a.csv", "b.csv", "--out", "d.csv")).out
+    names, cells = read_csv("d.csv")
+    if n_differ:
+        assert names == ["patient", "row", "check", "label", "first", "second", "verdict"]
+    safe = {"=flu": "'=flu", "cold": "cold"}
+    assert cells == [[f"P{i}", f"{i}", f"c{i}", safe[lines[i][2]], "1", "0", ""] for i in range(n_differ)]
+    assert_refused(run("agree", "a.csv", "b.csv", "--out", "a.csv"), "a.csv")
 
 
 def test_keep_is_the_given_label_beside_which_the_list_suggests_a_change(tmp_path):
@@ -91,6 +115,11 @@ def test_lists_of_one_review_are_compared_as_they_are(run, tmp_path, rng):
         write_csv(tmp_path / name, names, lines)
     said = ran(run("agree", "first.csv", "second.csv")).out
     assert "Of 8 annotations that both decided, 6 agree (75.0%" in said
+    ran(run("agree", "first.csv", "second.csv", "--out", "differences.csv"))
+    header, differences = read_csv("differences.csv")
+    assert len(differences) == 2
+    write_csv("settled.csv", header, [[*line[:-1], "1"] for line in differences])
+    ran(run("correct", "t.csv", "--label-columns", "y,z", "--reviewed", "settled.csv", "--out", "c.csv"))
     short = [
         ["row", "label", "verdict"],
         *([line[names.index(name)] for name in ("row", "label", "verdict")] for line in lines),

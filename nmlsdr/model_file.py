@@ -16,6 +16,7 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from . import _estimators as estimators
@@ -24,7 +25,7 @@ from ._estimators._learners import LEARNERS
 from ._model.archive import need_skops
 from ._model.large_arrays import write_archive
 from ._model.reading import ModelFileError, open_model
-from ._model.schema import Refused, full_name
+from ._model.schema import Refused, full_name, innermost, table
 from ._model.writing import content_out
 from ._output import PathLike, replace_file
 from .forest import BoostedTrees, Forest
@@ -118,7 +119,8 @@ def load_model(path: PathLike, *, max_bytes: int = 4 << 30) -> Any:
     Returns
     -------
     estimator
-        The fitted estimator.
+        The fitted estimator. Label names that the file has are its ``label_names_in_``, or that of the last step of a
+        pipeline, also where ``fit`` received an array and `save_model` the names, as by the command line.
 
     Raises
     ------
@@ -148,4 +150,10 @@ def load_model(path: PathLike, *, max_bytes: int = 4 << 30) -> Any:
     ...         print("a pickle, which could run code" in str(error))
     True
     """
-    return open_model(path, max_bytes=max_bytes).estimator
+    model = open_model(path, max_bytes=max_bytes)
+    last = innermost(model.estimator, -1)
+    is_multilabel = isinstance(getattr(last, "classes_", None), list)
+    takes_names = is_multilabel and "label_names_in_" in table[full_name(type(last))]
+    if model.label_names is not None and takes_names and not hasattr(last, "label_names_in_"):
+        last.label_names_in_ = np.array(model.label_names, dtype=object)
+    return model.estimator

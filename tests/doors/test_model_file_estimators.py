@@ -1,8 +1,10 @@
 """Model files of this package's estimators: the same bits and the same answers, in every form of rows and labels."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import skops.io
+from commands import ran, write_csv
 from model_files import assert_forgery_is_refused, assert_same, attribute, forge, part
 from scipy import sparse
 from sklearn.neighbors import KNeighborsTransformer
@@ -11,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 import nmlsdr
 from nmlsdr.model_file import TRUSTED_TYPES, ModelFileError, load_model, save_model
+from nmlsdr.tables import TableEncoder
 
 
 @pytest.fixture
@@ -190,3 +193,32 @@ def test_forged_training_rows_of_another_form_are_made_right(tmp_path, samples, 
     save_model(tmp_path / "m.skops", fitted)
     forge(tmp_path / "m.skops", attribute("training_rows_", change))
     np.testing.assert_array_equal(load_model(tmp_path / "m.skops").predict_proba(new), fitted.predict_proba(new))
+
+
+@pytest.mark.parametrize("encoded", [False, True])
+def test_a_model_of_the_command_has_the_names_of_its_labels(run, rng, encoded):
+    """They order the columns of a data frame in `score`, and are kept when the model is written again."""
+    X = rng.normal(size=(60, 3)).round(3)
+    Y = (X[:, :2] > 0).astype(int)
+    cells = X.astype(object)
+    if encoded:  # a column of words
+        cells[:, 2] = np.where(X[:, 2] > 0, "high", "low")
+    write_csv("t.csv", ["a", "b", "c", "flu", "cold"], np.hstack([cells, Y]).tolist())
+    ran(run("fit", "t.csv", "--label-columns", "flu,cold", "--out", "m.skops"))
+    model = load_model("m.skops")
+    assert model[-1].label_names_in_.tolist() == ["flu", "cold"]
+    table = pd.read_csv("t.csv", dtype=str)[["a", "b", "c"]] if encoded else X
+    assert isinstance(model[0], TableEncoder) == encoded
+    y = pd.DataFrame(Y, columns=["flu", "cold"])
+    assert model.score(table, y[["cold", "flu"]]) == model.score(table, Y) > 0.5
+    save_model("again.skops", model)
+    assert load_model("again.skops")[-1].label_names_in_.tolist() == ["flu", "cold"]
+
+
+def test_names_of_the_classes_of_one_column_are_no_names_of_labels(rng, tmp_path):
+    X = rng.normal(size=(30, 3))
+    classes = np.where(X[:, 0] > 0, "ill", "well")
+    save_model(tmp_path / "m.skops", nmlsdr.MultiLabelPropagation(3).fit(X, classes), label_names=["ill", "well"])
+    model = load_model(tmp_path / "m.skops")
+    assert not hasattr(model, "label_names_in_")
+    assert model.score(X, classes) > 0.5

@@ -61,6 +61,8 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
     n_jobs : int or None, default=None
         Number of threads. None: one for each core that the process may use, where scikit-learn uses one thread; a
         negative number counts back from there, so that -1 means the same as None. The results do not depend on it.
+    metric : str, default="euclidean"
+        Distance between rows: one of those that `nmlsdr.graph.kneighbors` defines.
     alpha_labeled : float or pair of float, default=0.6
         alpha of the given labels, in [0, 1): the share that the neighbours have in the soft label of an entry, while
         the given label has the share 1 - alpha. 0 keeps the given labels as they are; a larger value lets the
@@ -70,8 +72,6 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
     alpha_unlabeled : float, default=0.999
         alpha of unlabelled rows and unknown entries, in [0, 1). A larger value spreads labels further through the
         graph; a smaller one pulls the soft labels of rows far from every labelled row towards 0.
-    metric : str, default="euclidean"
-        Distance between rows: one of those that `nmlsdr.graph.kneighbors` defines.
     neighbors : "exact" or transformer, default="exact"
         How neighbours are found. "exact": an exact search by ``metric``; which of equally distant rows
         come first does not depend on the order of the rows. A transformer such as scikit-learn's
@@ -274,9 +274,9 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
     n_estimators: int = 100
     random_state: Any = 0
     n_jobs: int | None = None
+    metric: Metric = "euclidean"
     alpha_labeled: float | tuple[float, float] = 0.6
     alpha_unlabeled: float = 0.999
-    metric: Metric = "euclidean"
     neighbors: Any = "exact"
     shrinkage: float | str = "cv"
     ridge: float | tuple[float, ...] = RIDGE_GRID

@@ -231,7 +231,7 @@ def test_forests_predict_as_well_as_those_of_scikit_learn(rng, kind, theirs):
         ((predicted - Y[test]) ** 2).mean()
         for predicted in (score_by_forests([ours], X[test], 1)[0], other.fit(X[train], Y[train]).predict(X[test]))
     ]
-    assert errors[0] < 1.03 * errors[1] < 0.7 * ((Y[train].mean(axis=0) - Y[test]) ** 2).mean() * 1.03
+    assert errors[0] < 1.05 * errors[1] < 0.7 * ((Y[train].mean(axis=0) - Y[test]) ** 2).mean() * 1.05
 
 
 def test_the_values_of_trees_are_added_in_their_order():

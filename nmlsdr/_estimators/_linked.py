@@ -13,14 +13,33 @@ from .._ridge import FoldRidge, Link, Newton, cross_link, cross_newton, fit_newt
 from ._learner import Learner, NewRows, Training, check_arrays
 
 
-class LinkedRidge(Link, Learner):
-    """The ridge regression through a link of each label, which brings the scores of many labels to one scale."""
-
-    name = "linked ridge regression"
+class _LinkLearner(Link, Learner):
+    """A learner that takes part where labels have links, and whose arrays begin with the numbers of a link."""
 
     @staticmethod
     def applies(training: Training) -> bool:
         return training.has_links
+
+    def arrays(self) -> dict[str, Any]:
+        return vars(self)
+
+    @classmethod
+    def checked(cls, arrays: Mapping[str, Any], n_features: int, n_labels: int) -> Self:
+        check_arrays(arrays, cls.shapes(n_features, n_labels))
+        learner = cls(**arrays)
+        _check_link(learner)
+        return learner
+
+    @classmethod
+    def shapes(cls, n_features: int, n_labels: int) -> dict[str, tuple[int, ...]]:
+        """The shape of each array."""
+        return {part.name: (n_labels,) for part in fields(Link)}
+
+
+class LinkedRidge(_LinkLearner):
+    """The ridge regression through a link of each label, which brings the scores of many labels to one scale."""
+
+    name = "linked ridge regression"
 
     @classmethod
     def fit(cls, training: Training) -> tuple[Self, np.ndarray]:
@@ -30,25 +49,11 @@ class LinkedRidge(Link, Learner):
     def scores(self, new: NewRows) -> np.ndarray:
         return self.apply(new.ridge_scores, check_n_jobs(new.n_jobs))
 
-    def arrays(self) -> dict[str, Any]:
-        return vars(self)
 
-    @classmethod
-    def checked(cls, arrays: Mapping[str, Any], n_features: int, n_labels: int) -> Self:
-        check_arrays(arrays, _shapes_of_link(n_labels))
-        link = cls(**arrays)
-        _check_link(link)
-        return link
-
-
-class NewtonStep(Newton, Learner):
+class NewtonStep(Newton, _LinkLearner):
     """The linked ridge regression after one Newton step towards a logistic regression of each label."""
 
     name = "Newton step"
-
-    @staticmethod
-    def applies(training: Training) -> bool:
-        return training.has_links
 
     @classmethod
     def fit(cls, training: Training) -> tuple[Self, np.ndarray]:
@@ -67,20 +72,9 @@ class NewtonStep(Newton, Learner):
         with single_threaded_blas():
             return self.probabilities(new.rows, new.ridge_scores)
 
-    def arrays(self) -> dict[str, Any]:
-        return vars(self)
-
     @classmethod
-    def checked(cls, arrays: Mapping[str, Any], n_features: int, n_labels: int) -> Self:
-        shapes = _shapes_of_link(n_labels) | {"coef": (n_labels, n_features), "center": (n_features,)}
-        check_arrays(arrays, shapes)
-        step = cls(**arrays)
-        _check_link(step)
-        return step
-
-
-def _shapes_of_link(n_labels: int) -> dict[str, tuple[int, ...]]:
-    return {part.name: (n_labels,) for part in fields(Link)}
+    def shapes(cls, n_features: int, n_labels: int) -> dict[str, tuple[int, ...]]:
+        return super().shapes(n_features, n_labels) | {"coef": (n_labels, n_features), "center": (n_features,)}
 
 
 def _check_link(link: Link) -> None:

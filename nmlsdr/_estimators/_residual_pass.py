@@ -17,6 +17,7 @@ from .._group_folds import labeled_groups
 from .._moments import fill_rows
 from .._process.threads import check_n_jobs, single_threaded_blas
 from .._projections.directions import Directions
+from .._ridge import masks_of_tests
 from .._row_order import RowOrder, row_order
 from .._solvers.system import System
 from ..graph import transition_of_graph, union_graph
@@ -210,12 +211,10 @@ def propagate_residuals(
 
 
 def _hidden_rows(folds: np.ndarray, labels: Labels) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """The rows of each fold: their numbers among the labelled rows, and as a mask of all rows."""
-    labeled = np.flatnonzero(labels.labeled)
-    for fold in range(folds.max() + 1):
-        tested = np.flatnonzero(folds == fold)
+    """The rows of each fold as a mask of the labelled rows, and as one of all rows."""
+    for tested in masks_of_tests(folds):
         hidden = np.zeros(len(labels.Y), dtype=bool)
-        hidden[labeled[tested]] = True
+        hidden[labels.labeled] = tested
         yield tested, hidden
 
 

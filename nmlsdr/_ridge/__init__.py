@@ -6,8 +6,9 @@ large to be factored; `link` makes probabilities of the scores, label by label, 
 towards logistic regressions.
 """
 
+from .folds import FoldRidge, masks_of_tests
 from .link import Link, cross_link, fit_link, fold_links
-from .newton import FoldRidge, Newton, cross_newton, fit_newton
+from .newton import Newton, cross_newton, fit_newton
 from .regression import ridge_regression
 from .selection import RIDGE_GRID, SHRINKAGE_GRID, CrossFit, cross_fit
 
@@ -24,5 +25,6 @@ __all__ = [
     "fit_link",
     "fit_newton",
     "fold_links",
+    "masks_of_tests",
     "ridge_regression",
 ]

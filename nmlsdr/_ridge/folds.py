@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import cached_property, partial, reduce
 from itertools import product
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import blas
@@ -16,7 +16,6 @@ from .._moments import LabelSet, RowSums, label_sets
 from .._process.threads import in_threads
 from ..projection import kappa_of_sets, shrunken_weights
 from . import regression
-from .newton import FoldRidge
 from .regression import by_factors, coefficients, from_gram, solve_shifted
 
 # With that many times as many tested rows as features, errors come from sums over these rows, not from predictions.
@@ -24,6 +23,28 @@ SUMS_FROM = 2
 
 # What one fold or one pass computes and another needs is kept up to this many numbers (512 MB).
 _KEPT_NUMBERS = 1 << 26
+
+
+def masks_of_tests(folds: np.ndarray) -> list[np.ndarray]:
+    """The tested rows of each fold, as masks."""
+    return [folds == t for t in np.unique(folds)]
+
+
+class FoldRidge(NamedTuple):
+    """The ridge regression that the rows outside a fold gave, about the mean of all labelled rows.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (n_features,)
+        Of the squared features.
+    coef : ndarray of shape (n_features, n_labels)
+    at_mean : ndarray of shape (n_labels,)
+        What is predicted at that mean.
+    """
+
+    weights: np.ndarray
+    coef: np.ndarray
+    at_mean: np.ndarray
 
 
 # labels, numbers of c; of each c the predictions of the tested rows, or the sum of squared errors of each label
@@ -261,11 +282,6 @@ class Fold:
             self._keep(each.labels, V, each.mean, each.label_mean)
         products = tested @ A
         return np.asarray(products[..., :-1] + (1.0 - products[..., -1:]) * shares)
-
-
-def masks_of_tests(folds: np.ndarray) -> list[np.ndarray]:
-    """The tested rows of each fold, as masks."""
-    return [folds == t for t in np.unique(folds)]
 
 
 def predict_once(

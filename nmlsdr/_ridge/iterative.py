@@ -65,7 +65,7 @@ def conjugate_gradients(
     columns = np.flatnonzero(w)
     root = np.sqrt(w[columns])[:, None]
     n_labels = Y.shape[1]
-    level, right, diagonal = _systems(sets, levels, w, n_labels)
+    level, right, diagonal = _systems(sets, levels, w, columns, root, n_labels)
     factor = None
     if preconditioned:
         share = sum(each.count * len(each.labels) for each in sets) / Y.size
@@ -92,11 +92,9 @@ def conjugate_gradients(
 
 
 def _systems(
-    sets: list[LabelSet], levels: list[float], w: np.ndarray, n_labels: int
+    sets: list[LabelSet], levels: list[float], w: np.ndarray, columns: np.ndarray, root: np.ndarray, n_labels: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """lambda (n_labels,), right-hand side and diagonal (n_weighted_features, n_labels) of the system of each label."""
-    columns = np.flatnonzero(w)
-    root = np.sqrt(w[columns])[:, None]
     level = np.ones(n_labels)
     right = np.zeros((len(columns), n_labels))
     diagonal = np.ones((len(columns), n_labels))
@@ -122,27 +120,27 @@ def _solve_block(
     B = np.zeros(right.shape)
     R = right.copy()
     change = np.empty(right.shape)
-    goal = _TOLERANCE**2 * _dots(R, R)
+    goal = _TOLERANCE**2 * dots(R, R)
     Z = precondition(R)
     P = Z.copy()
-    energy = _dots(R, Z)
+    energy = dots(R, Z)
     for _ in range(_MOST_ITERATIONS):
-        if (_dots(R, R) <= goal).all():
+        if (dots(R, R) <= goal).all():
             break
         image = multiply(P)
-        step = energy / np.maximum(_dots(P, image), _TINY)
+        step = energy / np.maximum(dots(P, image), _TINY)
         B += np.multiply(step, P, out=change)
         image *= step
         R -= image
         Z = precondition(R)
         before = energy
-        energy = _dots(R, Z)
+        energy = dots(R, Z)
         P *= energy / np.maximum(before, _TINY)
         P += Z
     return B
 
 
-def _dots(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+def dots(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     """The inner product of each column of A with that of B."""
     return np.einsum("ij,ij->j", A, B)
 

@@ -28,7 +28,8 @@ import numpy as np
 
 from .._moments import RowSums
 from .._process.threads import in_threads, single_threaded_blas, worthwhile_threads
-from .iterative import project, weighted_rows
+from .folds import FoldRidge, masks_of_tests
+from .iterative import dots, project, weighted_rows
 from .link import Link
 
 STRENGTHS = (3.0, 30.0, 300.0)
@@ -37,23 +38,6 @@ _HALVINGS = 6
 _WIDTH = 64  # labels of a block
 _WORTH_A_THREAD = 1e5  # entries in a thread, some ms
 _TINY = np.finfo(np.float64).tiny
-
-
-class FoldRidge(NamedTuple):
-    """The ridge regression that the rows outside a fold gave, about the mean of all labelled rows.
-
-    Attributes
-    ----------
-    weights : ndarray of shape (n_features,)
-        Of the squared features.
-    coef : ndarray of shape (n_features, n_labels)
-    at_mean : ndarray of shape (n_labels,)
-        What is predicted at that mean.
-    """
-
-    weights: np.ndarray
-    coef: np.ndarray
-    at_mean: np.ndarray
 
 
 @dataclass(eq=False)
@@ -188,10 +172,10 @@ def _conjugate_gradients(
     residual = right
     scaled = residual / diagonal
     direction = scaled
-    energy = np.einsum("ij,ij->j", residual, scaled)
+    energy = dots(residual, scaled)
     for number in range(_STEPS):
         product, image = multiply(direction)
-        length = energy / np.maximum(np.einsum("ij,ij->j", direction, product), _TINY)
+        length = energy / np.maximum(dots(direction, product), _TINY)
         B += length * direction
         change = change + length * image
         if number + 1 == _STEPS:
@@ -199,7 +183,7 @@ def _conjugate_gradients(
         residual = residual - length * product
         scaled = residual / diagonal
         before = energy
-        energy = np.einsum("ij,ij->j", residual, scaled)
+        energy = dots(residual, scaled)
         direction = scaled + (energy / np.maximum(before, _TINY)) * direction
     return B, change
 
@@ -236,8 +220,7 @@ def cross_newton(
     mean = X.means()
     strengths: tuple[float, ...] = STRENGTHS
     out = np.empty(Y.shape)
-    for fold, ridge, link in zip(np.unique(folds), ridges, links, strict=True):
-        test = folds == fold
+    for test, ridge, link in zip(masks_of_tests(folds), ridges, links, strict=True):
         near = _Start(X.take(~test), Y[~test], None if known is None else known[~test], ridge, link, mean)
         far = X.take(test)
         truth = Y[test], None if known is None else known[test]

@@ -30,8 +30,7 @@ from .._group_folds import Groups, group_folds
 from .._moments import RowSums, centred_over_known
 from .._process.threads import check_n_jobs, single_threaded_blas, worthwhile_threads
 from . import regression
-from .folds import Answer, Callback, Fold, Rounds, predict_once
-from .newton import FoldRidge
+from .folds import Answer, Callback, Fold, FoldRidge, Rounds, predict_once
 
 SHRINKAGE_GRID = (0.0, 0.5, 1.0)
 RIDGE_GRID = (0.3, 1.0, 3.0, 10.0, 30.0)

@@ -15,13 +15,14 @@ static PyObject *spread(PyObject *self, PyObject *arguments)
     if (!PyArg_ParseTuple(arguments, "y*y*z*y*y*w*w*", &indptr, &columns, &weights, &Y, &alpha, &T, &F)) return NULL;
     const Py_ssize_t n = alpha.len / (Py_ssize_t)sizeof(double), n_labels = Y.len / alpha.len;
 
-    Py_BEGIN_ALLOW_THREADS code = api->transition_matrix(indptr.buf, columns.buf, weights.buf, n, T.buf, 2);
+    Py_BEGIN_ALLOW_THREADS
+    code = api->transition_matrix(indptr.buf, columns.buf, weights.buf, n, T.buf, 2);
     if (code == NMLSDR_OK)
         code =
             api->propagate(indptr.buf, columns.buf, weights.buf, n, Y.buf, n_labels, alpha.buf, NULL, 1e-8, F.buf, &quality, 2);
     Py_END_ALLOW_THREADS
 
-        PyBuffer_Release(&indptr);
+    PyBuffer_Release(&indptr);
     PyBuffer_Release(&columns);
     PyBuffer_Release(&weights);
     PyBuffer_Release(&Y);
@@ -44,13 +45,14 @@ static PyObject *by_angle(PyObject *self, PyObject *arguments)
     if (!PyArg_ParseTuple(arguments, "y*y*nnw*w*", &rows, &queries, &d, &k, &distances, &neighbors)) return NULL;
     const Py_ssize_t bytes = d * (Py_ssize_t)sizeof(double);
 
-    Py_BEGIN_ALLOW_THREADS code = api->index_new(NMLSDR_FLOAT64, NMLSDR_COSINE, rows.buf, rows.len / bytes, d, &index, 0);
+    Py_BEGIN_ALLOW_THREADS
+    code = api->index_new(NMLSDR_FLOAT64, NMLSDR_COSINE, rows.buf, rows.len / bytes, d, &index, 0);
     if (code == NMLSDR_OK)
         code = api->index_query(index, NMLSDR_FLOAT64, queries.buf, queries.len / bytes, d, k, distances.buf, neighbors.buf, 0);
     api->index_free(index);
     Py_END_ALLOW_THREADS
 
-        PyBuffer_Release(&rows);
+    PyBuffer_Release(&rows);
     PyBuffer_Release(&queries);
     PyBuffer_Release(&distances);
     PyBuffer_Release(&neighbors);

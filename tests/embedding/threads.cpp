@@ -21,7 +21,8 @@ static PyObject *by_threads(PyObject *, PyObject *arguments)
 
     nmlsdr_index *index = nullptr;
     std::array<int, 4> codes{};
-    Py_BEGIN_ALLOW_THREADS const int made = api->index_new(NMLSDR_FLOAT64, NMLSDR_EUCLIDEAN, X, n, d, &index, 0);
+    Py_BEGIN_ALLOW_THREADS
+    const int made = api->index_new(NMLSDR_FLOAT64, NMLSDR_EUCLIDEAN, X, n, d, &index, 0);
     codes.fill(made);
     if (made == NMLSDR_OK) {
         std::array<std::thread, 4> threads;
@@ -36,7 +37,7 @@ static PyObject *by_threads(PyObject *, PyObject *arguments)
     api->index_free(index);
     Py_END_ALLOW_THREADS
 
-        PyBuffer_Release(&rows);
+    PyBuffer_Release(&rows);
     PyBuffer_Release(&squared);
     PyBuffer_Release(&neighbors);
     for (int code : codes)

@@ -77,10 +77,10 @@ def read_classes(y: Any, values: np.ndarray, labeled: Any, name: str) -> RowClas
 
 def _without_objects(values: np.ndarray) -> np.ndarray:
     """Numbers as an array of numbers, such as those in the nullable columns of a frame; other values as they are."""
+    if values.dtype.kind != "O":
+        return values
     items = values.tolist()
-    if values.dtype.kind == "O" and items and all(isinstance(value, (Number, np.bool_)) for value in items):
-        return np.asarray(items)
-    return values
+    return np.asarray(items) if items and all(isinstance(value, (Number, np.bool_)) for value in items) else values
 
 
 def _refuse_fractions(values: np.ndarray, rows: np.ndarray, name: str) -> None:

@@ -231,9 +231,9 @@ def largest(values: np.ndarray) -> float:
     return max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
 
 
-def row_blocks(X: Any) -> Iterator[slice]:
-    """Slices of rows of about 4 MiB in float64."""
-    step = max(1, _BLOCK_VALUES // max(1, X.shape[1]))
+def row_blocks(X: Any, n_values: int | None = None) -> Iterator[slice]:
+    """Slices of rows with about this number of values; None: 4 MiB in float64."""
+    step = max(1, (n_values or _BLOCK_VALUES) // max(1, X.shape[1]))
     for first in range(0, X.shape[0], step):
         yield slice(first, min(first + step, X.shape[0]))
 

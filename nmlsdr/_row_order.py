@@ -172,9 +172,7 @@ def _hashes_of_places(block: RowSums, least: np.ndarray, largest: np.ndarray) ->
         stored = (places(rows.data, least[at], width[at]) - zeros[at]) * columns[at]
         return _mixed(_sums(stored, rows.indptr) + zeros @ columns)
     hashes = np.empty(rows.shape[0], np.uint64)
-    step = max(1, _VALUES_AT_ONCE // max(1, rows.shape[1]))
-    for first in range(0, rows.shape[0], step):
-        part = slice(first, first + step)
+    for part in row_blocks(rows, _VALUES_AT_ONCE):
         hashes[part] = places(rows[part], least, width) @ columns
     return _mixed(hashes)
 

@@ -15,7 +15,7 @@ import nmlsdr._forest as kernels
 
 from . import forest
 from ._float32 import in_float32
-from ._group_folds import Groups, group_folds
+from ._group_folds import Groups, draw_folds
 from ._moments import row_blocks
 from ._process.threads import simd, worthwhile_threads
 from ._row_order import RowOrder, as_given, column_order, in_order
@@ -117,7 +117,9 @@ def boost_trees(
     Y = in_order(Y, order)
     label_order = _label_order(Y)
     Y = np.ascontiguousarray(Y[:, label_order])
-    fold = _draw_folds(n_samples, None if groups is None else in_order(groups, order))
+    permutation = np.random.default_rng(0).permutation(n_samples)
+    groups = None if groups is None else in_order(groups, order)
+    fold = draw_folds(permutation, forest.FOLDS, np.arange(n_samples), groups).astype(np.int32)
     columns, codes, cuts = _binned(X, random_state)
     rounds = _Rounds.of(codes, Y, fold, n_jobs, callback)
     run = _better_candidate(rounds, _fold_means(Y, fold), fold, n_rounds, random_state)
@@ -132,13 +134,6 @@ def boost_trees(
         model = replace(trees, roots=trees.roots[a * n_trees : (a + 1) * n_trees + 1])
         O[fold == a] = forest.summed(model, X[fold == a], n_jobs, 1)
     return trees, as_given(O, order)
-
-
-def _draw_folds(n_samples: int, groups: Groups) -> NDArray[np.int32]:
-    """The fold of each row, drawn at random; rows of one group are in one fold."""
-    permutation = np.random.default_rng(0).permutation(n_samples)
-    fold = permutation % forest.FOLDS if groups is None else group_folds(groups, forest.FOLDS, permutation)
-    return fold.astype(np.int32)
 
 
 def _fold_means(Y: np.ndarray, fold: np.ndarray) -> NDArray[np.float32]:

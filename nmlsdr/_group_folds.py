@@ -63,6 +63,17 @@ def labeled_groups(groups: Groups, labeled: NDArray[np.bool_]) -> Groups:
     return numbers
 
 
+def draw_folds(
+    permutation: NDArray[np.intp], n_splits: int, order: NDArray[np.intp], groups: Groups
+) -> NDArray[np.intp]:
+    """The fold of each row by a random permutation of the rows in ``order``; rows of one group are in one fold."""
+    if groups is not None:
+        return group_folds(groups, n_splits, order[permutation])
+    folds = np.empty(len(order), dtype=np.intp)
+    folds[order] = permutation % min(n_splits, len(order))
+    return folds
+
+
 def group_folds(groups: NDArray[np.intp], n_splits: int, rows: NDArray[np.intp]) -> NDArray[np.intp]:
     """The fold of each row, by scikit-learn's GroupKFold.
 

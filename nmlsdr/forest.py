@@ -297,7 +297,7 @@ def grow_forests(
             _grow(first, end, at_once, part, callback)
             draws[first:end, training_rows] = part["draws"][first:end]
             counted[first:end] = folds != fold
-            rows_of_leaves[first:end, :, : part["n_draws"]] = _numbered(part["rows"], training_rows)[first:end]
+            rows_of_leaves[first:end, :, : part["n_draws"]] = _numbered(part["rows"][first:end], training_rows)
         del part
     del targets, arguments
     labels = _thinned(labels)

@@ -26,7 +26,7 @@ import numpy as np
 from .._checks.arguments import check_count, check_real, check_row_weights
 from .._checks.labels import some_unknown
 from .._errors import InputError
-from .._group_folds import Groups, group_folds
+from .._group_folds import Groups, draw_folds
 from .._moments import RowSums, centred_over_known
 from .._process.threads import check_n_jobs, single_threaded_blas, worthwhile_threads
 from . import regression
@@ -192,7 +192,7 @@ def cross_fit(
         return CrossFit(grid_b[0], grid_c[0], Y.copy(), errors, np.zeros(1, dtype=np.intp), [])
     permutation = permutation_of(random_state, n_samples)
     order = np.arange(n_samples) if order is None else order
-    folds = _draw_folds(permutation, order, n_splits, groups)
+    folds = draw_folds(permutation, n_splits, order, groups)
     mask = some_unknown(known, Y)
     largest = regression.LARGEST_GRAM
     _check_storage(X, mask)
@@ -220,15 +220,6 @@ def cross_fit(
                 predictions[np.ix_(test, labels)] = scores[0]
             ridges.append(regression_of_fold)
     return CrossFit(*winner, predictions, errors, folds, [each for each in ridges if each is not None])
-
-
-def _draw_folds(permutation: np.ndarray, order: np.ndarray, n_splits: int, groups: Groups) -> np.ndarray:
-    """The fold of each row, of rows in an order; rows of one group are in one fold."""
-    if groups is not None:
-        return group_folds(groups, n_splits, order[permutation])
-    folds = np.empty(len(order), dtype=np.intp)
-    folds[order] = permutation % min(n_splits, len(order))
-    return folds
 
 
 def _check_storage(X: RowSums, mask: np.ndarray | None) -> None:

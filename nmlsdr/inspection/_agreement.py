@@ -1,6 +1,7 @@
 """How far two people agree who checked the same annotations: Cohen's kappa of their files of verdicts."""
 
 import os
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,12 +15,24 @@ from ._verdicts import (
     OPEN,
     OWN_COLUMNS,
     SUGGESTED_FOR,
+    cells_of_line,
+    need_columns,
     read_lines,
     unescape_formula,
     value_of_verdict,
 )
 
 Annotation = tuple[str, ...]  # what names its row, and its label
+
+_ADVICE = "give files of verdicts as --reviewed takes them"
+
+
+class Line(NamedTuple):
+    """A line of a file: where it stands, the annotation that it is about, and its cells by column."""
+
+    where: str
+    annotation: Annotation
+    cells: Mapping[str, str]
 
 
 class Agreement(NamedTuple):
@@ -118,13 +131,14 @@ def compare_reviews(first: str | os.PathLike[str], second: str | os.PathLike[str
     form = form or Form(max_bytes=LARGEST)
     files = [(os.fspath(path), *read_lines(os.fspath(path), form)) for path in (first, second)]
     names = _row_names(files)
-    verdicts = [_verdicts(path, header, lines, names) for path, header, lines in files]
+    annotated = [[*_annotations(path, header, lines, names)] for path, header, lines in files]
+    verdicts = [_verdicts(lines) for lines in annotated]
     counts = _counts_by_label(*verdicts)
     by_label = [Agreement(label, counts[label]) for label in sorted(counts)]
     whole = Agreement("", sum(counts.values(), np.zeros((2, 2), dtype=int)))
     n_unclear = [list(values.values()).count(UNCLEAR) for values in verdicts]
     n_decided = [len(values) - n for values, n in zip(verdicts, n_unclear, strict=True)]
-    differences = _differences(verdicts[0], verdicts[1], _shown_names(*files[0][1:], names))
+    differences = _differences(verdicts[0], verdicts[1], _shown_names(files[0][1], annotated[0], names))
     return Reviews((n_decided[0], n_decided[1]), (n_unclear[0], n_unclear[1]), whole, by_label, differences)
 
 
@@ -140,17 +154,13 @@ def _differences(
     ]
 
 
-def _shown_names(
-    header: list[str], lines: list[tuple[int, list[str]]], names: list[str]
-) -> dict[Annotation, dict[str, str]]:
+def _shown_names(header: list[str], lines: list[Line], names: list[str]) -> dict[Annotation, dict[str, str]]:
     """What names the row of each annotation for a reader: the columns before the label, and those that find rows."""
     before = header[: header.index("label")]
     columns = dict.fromkeys([*(name for name in before if name in ("row", "check") or name not in OWN_COLUMNS), *names])
     shown: dict[Annotation, dict[str, str]] = {}
-    for _, cells in lines:
-        line = {name: unescape_formula(cell).strip() for name, cell in zip(header, cells, strict=False)}
-        annotation = tuple(line.get(name, "") for name in (*names, "label"))
-        shown.setdefault(annotation, {name: line.get(name, "") for name in columns})
+    for _, annotation, cells in lines:
+        shown.setdefault(annotation, {name: unescape_formula(cells.get(name, "")).strip() for name in columns})
     return shown
 
 
@@ -160,18 +170,18 @@ def _row_names(files: list[tuple[str, list[str], Any]]) -> list[str]:
     Raises
     ------
     InputError
-        If a file is no list of verdicts, or if the files have none of these columns in common.
+        If a file is no list of verdicts or has a column twice, or if the files have none of these columns in common.
     """
     for path, header, _ in files:
-        for name in ("label", "verdict"):
-            if name not in header:
-                raise InputError(f"{path} lacks the column {name!r}; give files of verdicts as --reviewed takes them.")
+        need_columns(path, header, ("label", "verdict"), _ADVICE)
     common = set.intersection(*(set(header) for _, header, _ in files))
-    keys = common & {"check", "id"} or common & {"row"}
+    keys = sorted(common & {"check", "id"} or common & {"row"})
     if not keys:
         paths = " and ".join(path for path, *_ in files)
         raise InputError(f"{paths} have no column check, id or row in common, by which rows are found.")
-    return sorted(keys)
+    for path, header, _ in files:
+        need_columns(path, header, keys, _ADVICE)
+    return keys
 
 
 def _counts_by_label(first: dict[Annotation, int], second: dict[Annotation, int]) -> dict[str, np.ndarray]:
@@ -184,20 +194,23 @@ def _counts_by_label(first: dict[Annotation, int], second: dict[Annotation, int]
     return counts
 
 
-def _verdicts(
-    path: str, header: list[str], lines: list[tuple[int, list[str]]], names: list[str]
-) -> dict[Annotation, int]:
+def _annotations(path: str, header: list[str], lines: list[tuple[int, list[str]]], names: list[str]) -> Iterator[Line]:
+    """Each line of a file, with the annotation that it is about."""
+    for number, cells in lines:
+        where = f"{path}, line {number}"
+        line = cells_of_line(header, cells, (*names, "label", "verdict"), where)
+        yield Line(where, tuple(unescape_formula(line[name]).strip() for name in (*names, "label")), line)
+
+
+def _verdicts(lines: list[Line]) -> dict[Annotation, int]:
     """The verdict on each annotation of a file."""
     verdicts: dict[Annotation, int] = {}
-    for number, cells in lines:
-        line = dict(zip(header, cells, strict=False))
-        word = line.get("verdict", "").strip()
+    for where, annotation, cells in lines:
+        word = cells["verdict"].strip()
         if word.lower() in OPEN:
             continue
-        where = f"{path}, line {number}"
-        before = SUGGESTED_FOR.get(line.get("suggest", "").strip().lower(), -1)
+        before = SUGGESTED_FOR.get(cells.get("suggest", "").strip().lower(), -1)
         value = value_of_verdict(word, before, where)
-        annotation = tuple(unescape_formula(line[name]).strip() for name in (*names, "label"))
         if verdicts.setdefault(annotation, value) != value:
             raise InputError(f"{where}: a second and different verdict on one annotation; delete one of the lines.")
     return verdicts

@@ -9,7 +9,7 @@ import dataclasses
 import os
 import re
 import warnings
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -199,12 +199,26 @@ def _places_of_rows(
 def _check_header(path: Any, header: Sequence[str], places: Places) -> None:
     """Raise unless the list has each column that is needed, once."""
     key = next((name for name in places if name != "check"), "id")
-    for name in (*places, "label", "verdict"):
+    advice = f"give check or {key}, label and verdict, one annotation a line"
+    need_columns(path, header, (*places, "label", "verdict"), advice)
+
+
+def need_columns(path: Any, header: Sequence[str], names: Iterable[str], advice: str) -> None:
+    """Raise unless a file has each of these columns once."""
+    for name in names:
         if header.count(name) != 1:
             problem = "lacks the column" if name not in header else "has more than one column"
-            raise InputError(
-                f"{path} {problem} {name!r}; give check or {key}, label and verdict, one annotation a line."
-            )
+            raise InputError(f"{path} {problem} {name!r}; {advice}.")
+
+
+def cells_of_line(
+    header: Sequence[str], cells: Sequence[str], needed: Collection[str], where: str
+) -> Mapping[str, str]:
+    """The cells of a line by their columns; raise if the line ends before a column that is needed."""
+    line = dict(zip(header, cells, strict=False))
+    if not line.keys() >= set(needed):
+        raise InputError(f"{where}: {len(cells)} cells, but the header has {len(header)}; correct this line.")
+    return line
 
 
 @dataclasses.dataclass
@@ -242,9 +256,7 @@ class _VerdictLines:
     def read(self, number: int, cells: Sequence[str], verdicts: NDArray[np.int64]) -> None:
         """Enter the verdict of a line, if it has one."""
         where = f"{self.path}, line {number}"
-        line = dict(zip(self.header, cells, strict=False))
-        if not {*self.places, "label", "verdict"} <= set(line):
-            raise InputError(f"{where}: {len(cells)} cells, but the header has {len(self.header)}; correct this line.")
+        line = cells_of_line(self.header, cells, (*self.places, "label", "verdict"), where)
         word = line["verdict"].strip()
         if word.lower() in OPEN:
             return

@@ -94,6 +94,9 @@ def test_keep_is_the_given_label_beside_which_the_list_suggests_a_change(tmp_pat
         (["check", "label", "verdict"], [["a", "flu", "perhaps"]], ["b.csv, line 2", "'perhaps' is not a verdict"]),
         (["check", "label", "verdict"], [["a", "flu", "keep"]], ["b.csv, line 2", "none is given here"]),
         (["check", "label", "verdict"], [["a", "flu", "1"], ["a", "flu", "0"]], ["line 3", "a second and different"]),
+        (["label", "verdict", "check"], [["flu", "1"]], ["b.csv, line 2: 2 cells, but the header has 3"]),
+        (["check", "check", "label", "verdict"], [["a", "a", "flu", "1"]], ["has more than one column 'check'"]),
+        (["check", "label", "label", "verdict"], [["a", "flu", "x", "1"]], ["has more than one column 'label'"]),
     ],
 )
 def test_files_that_are_no_verdicts_are_refused(run, tmp_path, header, lines, words):

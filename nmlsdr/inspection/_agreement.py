@@ -62,10 +62,9 @@ class Agreement(NamedTuple):
     @property
     def kappa(self) -> float | None:
         """Cohen's kappa, as `sklearn.metrics.cohen_kappa_score`; None if both gave one and the same verdict only."""
-        if not self.n or self.counts.max() == self.n:
-            return None if not self.n or self.n_agree else 0.0
-        first, second = np.repeat(np.indices((2, 2)).reshape(2, 4), self.counts.ravel(), axis=1)
-        return float(cohen_kappa_score(first, second))
+        if self.counts.diagonal().max() == self.n:
+            return None
+        return float(cohen_kappa_score([0, 0, 1, 1], [0, 1, 0, 1], sample_weight=self.counts.ravel()))
 
 
 class Difference(NamedTuple):

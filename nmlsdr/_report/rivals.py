@@ -103,9 +103,10 @@ class _Rival(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: NDArray[Any], groups: Any = None) -> Any:
         """Keep the labelled rows, and learn from them; rows of one group stay together in its own folds."""
-        rows = np.flatnonzero((y != -1).any(axis=1))
+        labeled = (y != -1).any(axis=1)
+        rows = np.flatnonzero(labeled)
         with single_threaded_blas():  # its products are too small for threads
-            self.cutoff_ = self._learn(X[rows], np.asarray(y)[rows], labeled_groups(groups, (y != -1).any(axis=1)))
+            self.cutoff_ = self._learn(X[rows], np.asarray(y)[rows], labeled_groups(groups, labeled))
         return self
 
     def predict(self, X: Any) -> NDArray[np.bool_]:

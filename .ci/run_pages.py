@@ -11,6 +11,7 @@ the command names; so are the files of verdicts that a person would fill in. Wha
 
 import argparse
 import csv
+import itertools
 import os
 import re
 import shlex
@@ -87,12 +88,12 @@ def run(command: list[str], folder: Path, **options: object) -> str:
 
 def write_table(path: Path, labels: list[str], lists: str) -> None:
     """A table of 240 rows whose labels follow from its numbers; 60 rows are not labelled."""
-    generator = iter(range(1, 10**6))
+    counter = itertools.count(1)
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["age", "bmi", "glucose", "photo", *([lists] if lists else labels)])
         for i in range(240):
-            numbers = [round((next(generator) * 0.61803) % 1, 4) for _ in range(3)]
+            numbers = [round((next(counter) * 0.61803) % 1, 4) for _ in range(3)]
             values = [int(number > 0.5) for number in numbers][: len(labels)]
             members = ";".join(name for name, value in zip(labels, values, strict=False) if value) or "none"
             cells = [members] if lists else values
@@ -122,17 +123,18 @@ def prepare_for(line: str, folder: Path, known: dict[str, str | list[str]]) -> N
     elif "--label-list" in options:
         known.update(labels=["flu", "cold"], lists=options["--label-list"])
     labels_of = [word for key in ("--label-columns", "--label-list") if key in options for word in (key, options[key])]
-    tables = [word for word in words[2:] if word.endswith(".csv") and word not in options.values()]
-    for name in tables if words[1] != "agree" else []:
+    files = [word for word in words[2:] if word.endswith(".csv") and word not in options.values()]
+    reviewed = [options["--reviewed"]] if "--reviewed" in options else []
+    if words[1] == "agree":  # it reads verdicts only
+        reviewed = files
+        files = ["annotated.csv"]
+        labels_of = ["--label-columns", "flu,cold"]
+    for name in files:
         if not (folder / name).exists():
             write_table(folder / name, list(known.get("labels", ["flu", "cold"])), str(known.get("lists", "")))
-    reviewed = tables if words[1] == "agree" else [options["--reviewed"]] if "--reviewed" in options else []
     for name in reviewed:
         if not (folder / name).exists():
-            if words[1] == "agree":
-                tables = ["annotated.csv"]
-                labels_of = ["--label-columns", "flu,cold"]
-            write_verdicts(folder / name, folder, tables[0], labels_of)
+            write_verdicts(folder / name, folder, files[0], labels_of)
 
 
 # ---------------------------------------------------------------- pages
@@ -169,9 +171,10 @@ def run_page(page: Path) -> tuple[int, list[str]]:
             if is_python:
                 program.append((text, shown))
                 continue
-            for line in shell_lines(language, text):
+            lines = shell_lines(language, text)
+            for line in lines:
                 prepare_for(line, folder, known)
-            run(["bash", "-e", "-c", "\n".join(shell_lines(language, text))], folder)
+            run(["bash", "-e", "-c", "\n".join(lines)], folder)
         if program:
             run_program(page, program, folder)
     return n_run, left_out

@@ -136,7 +136,7 @@ def docs(session: nox.Session) -> None:
 @nox.session
 def pages(session: nox.Session) -> None:
     """Blocks of the page that needs six programs more run in `optional`."""
-    session.install(".[cli,dask]", "pandas", "lightgbm", "fastapi", "httpx")
+    session.install(".[cli,dask]", *group("pages"))
     session.run("python", "-P", ".ci/run_pages.py", *session.posargs)
 
 

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from nmlsdr._estimators._learner import Learner
+from nmlsdr._thresholds import rank_scores
 from nmlsdr.forest import Trees
-from nmlsdr.model_file import ModelFileError, load_model
+from nmlsdr.model_file import ModelFileError, load_model, save_model
 
 
 def assert_same(a, b, where="estimator"):
@@ -39,6 +40,17 @@ def assert_same(a, b, where="estimator"):
             assert_same(getattr(a, name), getattr(b, name), f"{where}.{name}")
     else:
         assert a == b, where
+
+
+def same_by_threads_and_file(fit, X, Y, path):
+    """A fit, in which neither two threads nor a model file change a bit."""
+    model = fit(X, Y)
+    np.testing.assert_array_equal(rank_scores(model, X), rank_scores(fit(X, Y, n_jobs=2), X))
+    save_model(path, model)
+    back = load_model(path)
+    assert_same(back.learners_, model.learners_)
+    np.testing.assert_array_equal(back.predict_proba(X), model.predict_proba(X))
+    return model
 
 
 def members(path):

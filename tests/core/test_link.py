@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import reference
-from model_files import assert_same
+from model_files import same_by_threads_and_file
 from scipy import sparse
 
 from nmlsdr import ResidualPropagation
@@ -11,7 +11,6 @@ from nmlsdr._estimators import _learners, _linked
 from nmlsdr._process.threads import SIMD_LEVELS, simd
 from nmlsdr._ridge import cross_link, fit_link, fold_links, link
 from nmlsdr._thresholds import rank_scores
-from nmlsdr.model_file import load_model, save_model
 
 
 def numbers(found):
@@ -199,12 +198,7 @@ def test_few_rows_and_classes_have_no_link(many, monkeypatch):
 
 def test_storage_threads_and_a_model_file_change_no_bit(many, tmp_path):
     X, Y = many
-    one = fit(X, Y)
-    np.testing.assert_array_equal(rank_scores(one, X), rank_scores(fit(X, Y, n_jobs=2), X))
-    save_model(tmp_path / "model.skops", one)
-    back = load_model(tmp_path / "model.skops")
-    assert_same(back.learners_, one.learners_)
-    np.testing.assert_array_equal(back.predict_proba(X), one.predict_proba(X))
+    one = same_by_threads_and_file(fit, X, Y, tmp_path / "model.skops")
     np.testing.assert_allclose(rank_scores(fit(sparse.csr_array(X), Y), X), rank_scores(one, X), atol=1e-7)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import reference
-from model_files import assert_same
+from model_files import assert_same, same_by_threads_and_file
 from scipy import sparse
 
 from nmlsdr import ResidualPropagation
@@ -12,7 +12,6 @@ from nmlsdr._estimators._linked import LinkedRidge, NewtonStep
 from nmlsdr._ridge import FoldRidge, cross_fit, cross_newton, fit_link, fit_newton, fold_links, newton, ridge_regression
 from nmlsdr._ridge import regression as regressions
 from nmlsdr._thresholds import rank_scores
-from nmlsdr.model_file import load_model, save_model
 
 
 def draw(rng, n=240, D=7, C=5):
@@ -210,11 +209,6 @@ def test_few_rows_and_classes_have_no_step(many, monkeypatch):
 
 def test_storage_threads_and_a_model_file_change_no_bit(many, tmp_path):
     X, Y = many
-    one = fit(X, Y)
-    np.testing.assert_array_equal(rank_scores(one, X), rank_scores(fit(X, Y, n_jobs=2), X))
-    save_model(tmp_path / "model.skops", one)
-    back = load_model(tmp_path / "model.skops")
-    assert_same(back.learners_, one.learners_)
-    np.testing.assert_array_equal(back.predict_proba(X), one.predict_proba(X))
+    one = same_by_threads_and_file(fit, X, Y, tmp_path / "model.skops")
     stored = fit(sparse.csr_array(X), Y)
     np.testing.assert_allclose(rank_scores(stored, sparse.csr_array(X)), rank_scores(one, X), atol=1e-6)

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,12 +24,42 @@ import pytest
 from nmlsdr import ExactNeighborsTransformer, graph
 
 
+def counted_transformer(plugin: "Replacement") -> type:
+    """Our transformer; its fits are counted, so that tests that never meet it show."""
+
+    class Transformer(ExactNeighborsTransformer):
+        def fit(self, X, y=None):
+            plugin.searches += 1
+            return super().fit(X, y)
+
+    return Transformer
+
+
+def index_of_opentsne(plugin: "Replacement") -> type:
+    """The class of docs/give_neighbours.md, counted."""
+    from openTSNE.nearest_neighbors import KNNIndex
+
+    class ExactNeighbors(KNNIndex):
+        VALID_METRICS = ["euclidean", "cosine"]  # noqa: RUF012 (openTSNE's)
+
+        def build(self):
+            plugin.searches += 1
+            self.index = graph.ExactIndex(self.data, metric=self.metric)
+            return graph.kneighbors(self.data, self.k, metric=self.metric)[::-1]
+
+        def query(self, query, k):
+            return self.index.query(query, k)[::-1]
+
+    return ExactNeighbors
+
+
 class Peer(NamedTuple):
     """Test files of a package, the names in them that our search replaces, and names in the package itself."""
 
     modules: tuple[str, ...] = ()
     in_tests: tuple[str, ...] = ()
     in_package: tuple[tuple[str, str], ...] = ()
+    counted_search: Callable[["Replacement"], type] = counted_transformer  # what replaces them
     sdist: tuple[str, ...] = ()  # folders of the sdist that hold tests and what they import
     tests: tuple[str, ...] = ()  # in these folders, as arguments of pytest
     differences: tuple[tuple[str, str], ...] = ()  # the end of a test's name, and why it fails
@@ -55,6 +86,7 @@ PEERS = {
     ),
     "openTSNE": Peer(
         in_package=(("openTSNE.nearest_neighbors", "Sklearn"),),
+        counted_search=index_of_opentsne,
         sdist=("tests",),
         tests=("tests/test_nearest_neighbors.py::TestSklearn", "tests/test_affinities.py"),
         differences=(
@@ -68,7 +100,7 @@ PEERS = {
 
 
 class Replacement:
-    """A plugin of pytest that puts the transformer in place, and counts."""
+    """A plugin of pytest that puts our search in place, and counts."""
 
     def __init__(self, peer: Peer) -> None:
         self.peer = peer
@@ -78,50 +110,19 @@ class Replacement:
 
     def pytest_configure(self) -> None:
         for module, name in self.peer.in_package:
-            setattr(importlib.import_module(module), name, self._counted(module))
+            setattr(importlib.import_module(module), name, self.peer.counted_search(self))
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         for module in {item.module for item in session.items}:
             for name in self.peer.in_tests:
                 if hasattr(module, name):
-                    setattr(module, name, self._counted())
+                    setattr(module, name, self.peer.counted_search(self))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.when == "call" or report.failed:
             self.passed += report.passed
             if report.failed:
                 self.failed.append(report.nodeid)
-
-    def _counted(self, module: str = "") -> type:
-        """The search; what it does is counted, so that a test that never meets it shows."""
-        if module == "openTSNE.nearest_neighbors":
-            return index_of_opentsne(self)
-        plugin = self
-
-        class Transformer(ExactNeighborsTransformer):
-            def fit(self, X, y=None):
-                plugin.searches += 1
-                return super().fit(X, y)
-
-        return Transformer
-
-
-def index_of_opentsne(plugin: Replacement) -> type:
-    """The class of docs/give_neighbours.md, counted."""
-    from openTSNE.nearest_neighbors import KNNIndex
-
-    class ExactNeighbors(KNNIndex):
-        VALID_METRICS = ["euclidean", "cosine"]  # noqa: RUF012 (openTSNE's)
-
-        def build(self):
-            plugin.searches += 1
-            self.index = graph.ExactIndex(self.data, metric=self.metric)
-            return graph.kneighbors(self.data, self.k, metric=self.metric)[::-1]
-
-        def query(self, query, k):
-            return self.index.query(query, k)[::-1]
-
-    return ExactNeighbors
 
 
 def unpacked(name: str, peer: Peer, sdists: Path | None, folder: Path) -> list[str]:

@@ -130,7 +130,7 @@ def unpacked(name: str, peer: Peer, sdists: Path | None, folder: Path) -> list[s
     if sdists is None:
         sdists = folder / "sdists"
         version = importlib.metadata.version(name)
-        options = ["--quiet", "--no-deps", "--no-binary", ":all:", "--dest", str(sdists)]
+        options = ["--quiet", "--no-deps", "--no-binary", name, "--dest", str(sdists)]
         subprocess.run([sys.executable, "-m", "pip", "download", *options, f"{name}=={version}"], check=True)
     (archive,) = sdists.glob(f"{name.lower()}-*.tar.gz")
     with tarfile.open(archive) as tar:

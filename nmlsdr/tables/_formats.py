@@ -32,7 +32,7 @@ OTHER_KINDS = {
     ".skops": "this is a model file; give a table",
 }
 WITHOUT_NAMES = (read_npz, read_svmlight)  # of columns
-UNPACKED = (read_npz, ParquetFile, ExcelFile)  # not gzipped
+UNPACKED = (read_npz, ParquetFile, ExcelFile)  # which are no text, and not gzipped
 
 
 def suffix_of(path: Path_) -> str:
@@ -68,5 +68,5 @@ def reader_of(path: Path_) -> Any:
 @contextlib.contextmanager
 def open_table(path: Path_, reader: Any, form: Form, column_names: list[str] | None = None) -> Iterator[Any]:
     """Open a file whose columns have names."""
-    with Lines(path, form) if reader in (CsvFile, ArffFile) else contextlib.nullcontext(path) as source:
+    with contextlib.nullcontext(path) if reader in UNPACKED else Lines(path, form) as source:
         yield reader(source, form, column_names)

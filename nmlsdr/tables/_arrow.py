@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from .._checks.words import BLANKS
 from ._columns import Cells, Numbers, Texts, Vectors
+from ._files import DataFileError, place
 from ._numbers import LONG, POINTS, keeps_digits
 from ._objects import coded_column, typed_column
 
@@ -20,15 +21,17 @@ def written_column(texts: Any) -> Cells:
     return Texts(*_codes(texts.dictionary_encode())) if values is None else Numbers(values, written=True)
 
 
-def arrow_column(column: Any) -> Cells:
-    """Return a column of a Parquet file: numbers, or texts, which booleans and dates become."""
+def arrow_column(name: str, column: Any) -> Cells:
+    """Return a column of a Parquet file: numbers, vectors, or texts, which booleans and dates become.
+
+    Lists of decimal numbers that are no vectors are an error, which names the column.
+    """
     import pyarrow.compute
 
     types = pyarrow.types
     kind = column.type
     if types.is_nested(kind):
-        vectors = _vectors(column)
-        return typed_column(column.to_pylist()) if vectors is None else vectors
+        return _list_column(name, column)
     ends = pyarrow.compute.min_max(column).as_py().values() if types.is_integer(kind) else ()
     column = column if keeps_digits(end for end in ends if end is not None) else column.cast(pyarrow.string())
     kind = column.type
@@ -40,13 +43,25 @@ def arrow_column(column: Any) -> Cells:
     return coded_column(*_codes(coded))
 
 
+def _list_column(name: str, column: Any) -> Cells:
+    """Return a column of lists: vectors, or texts; a DataFileError if decimal numbers are no vectors."""
+    import pyarrow
+
+    if not hasattr(column.type, "value_type") or not pyarrow.types.is_floating(column.type.value_type):
+        return typed_column(column.to_pylist())
+    vectors = _vectors(column)
+    cells = typed_column(column.to_pylist()) if vectors is None else vectors
+    if not isinstance(cells, Vectors) and any(cells.texts.different):
+        fault = f"its lists of numbers have different lengths ({column.type}), so they are no vectors"
+        raise DataFileError(f"{place(None, name)}: {fault}; use --drop, or make them equally long.")
+    return cells
+
+
 def _vectors(column: Any) -> Vectors | None:
-    """Return lists of decimal numbers of one length, without a missing one, as vectors; None for another column."""
+    """Return lists of decimal numbers as vectors; None if one is missing, or their lengths differ."""
     import pyarrow
     import pyarrow.compute as pc
 
-    if not hasattr(column.type, "value_type") or not pyarrow.types.is_floating(column.type.value_type):
-        return None
     lengths = pc.min_max(pc.list_value_length(column)).as_py()
     values = pc.list_flatten(column)
     has_nulls = column.null_count or values.null_count

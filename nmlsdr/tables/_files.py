@@ -18,7 +18,7 @@ check the limits ``form.max_bytes`` and ``form.max_features`` before they use me
 `library_errors`, which turns their errors into such ones.  Features are finite or NaN, labels 1, 0 or -1.
 `tests/tables/test_readers_all.py` holds every entry of READERS to this, with damaged files of each; it fails for an
 entry of which it cannot write a file.  Its files hold numbers only:
-lists, decimals and dates of a format with types, which `_parquet.py` checks beside its columns, need other tests.
+lists, decimals and dates of a format with types, which `_parquet.py` and `_arrow.py` check, need other tests.
 """
 
 import contextlib

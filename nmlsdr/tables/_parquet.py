@@ -8,7 +8,7 @@ import numpy as np
 
 from .._errors import import_extra
 from ._arrow import arrow_column
-from ._columns import Cells, Table, Vectors
+from ._columns import Table
 from ._files import DataFileError, Form, Path_, check_size, existing_file, library_errors, place
 from ._roles import Split, check_names
 
@@ -59,11 +59,7 @@ class ParquetFile:
             if n_rows != self._n_rows:
                 raise DataFileError(f": its metadata give {self._n_rows} rows, and it has {n_rows}; write it again.")
         del data  # each column is given back when it has been turned into another form
-        cells = {name: arrow_column(columns.pop(name)) for name in names}
-        for name, kind in kinds.items():
-            if _is_list_of_decimals(types, kind) and not _are_vectors(cells[name]):
-                fault = f"its lists of numbers have different lengths ({kind}), so they are no vectors"
-                raise DataFileError(f"{place(None, name)}: {fault}; use --drop, or make them equally long.")
+        cells = {name: arrow_column(name, columns.pop(name)) for name in names}
         return Table(n_rows, cells, np.arange(1, n_rows + 1), unit="row")
 
 
@@ -84,13 +80,3 @@ def _check_types(types: Any, kinds: Mapping[str, Any]) -> None:
     for name, kind in kinds.items():
         if not _is_read(types, kind):
             raise DataFileError(f"{place(None, name)}: {kind} is no type that is read; use --drop, or convert it.")
-
-
-def _is_list_of_decimals(types: Any, kind: Any) -> bool:
-    """Whether a type is a list of decimal numbers."""
-    return _is_any(types, kind, LISTS) and bool(types.is_floating(kind.value_type))
-
-
-def _are_vectors(cells: Cells) -> bool:
-    """Whether a column holds vectors of one length, or nothing at all."""
-    return isinstance(cells, Vectors) or not any(cells.texts.different)

@@ -30,10 +30,11 @@ def typed_column(cells: Sequence[Any]) -> Cells:
     kinds = {*map(type, cells)}
     if kinds <= {str}:
         return with_numbers(Texts(*coded(cells)))
-    if (vectors := vectors_of(cells)) is not None:
-        return vectors
     containers = {kind for kind in kinds if hasattr(kind, "__len__") and not issubclass(kind, str | bytes)}
-    cells = [_container_text(cell) if type(cell) in containers else cell for cell in cells]
+    if containers:
+        if (vectors := vectors_of(cells)) is not None:
+            return vectors
+        cells = [_container_text(cell) if type(cell) in containers else cell for cell in cells]
     different, codes = coded([*zip(map(type, cells), cells, strict=True)])  # True, 1 and 1.0 are equal
     return coded_column([cell for _, cell in different], codes)
 

@@ -47,9 +47,10 @@ def repeating_id(columns: Mapping[str, Cells]) -> list[str]:
                 f"rows with the same {shorten(name, 30)!r} ({_n_different(keys)} different) also have the same {names}"
             )
             return [f"{fact}; if it is an id, such as that of a patient, {_advice(name)}"]
-    for name, keys in codes.items():
+    for name in filter(names_group, codes):
+        keys = codes[name]
         n_texts = _n_different(keys)
-        if names_group(name) and LEAST_NAMED <= n_texts <= len(keys) / 2:
+        if LEAST_NAMED <= n_texts <= len(keys) / 2:
             fact = f"the column {shorten(name, 30)!r} has {n_texts} different cells in {len(keys)} rows"
             return [f"{fact}; if it names whom several rows are about, such as a patient, {_advice(name)}"]
     return []

@@ -17,7 +17,7 @@ from ._dates import serial_date
 from ._facts import Facts, by_count, counted, tally
 from ._kinds import Column
 from ._lists import find_items, find_keys
-from ._numbers import MARK_NAMES, is_number, usual_decimal
+from ._numbers import MARK_NAMES, hold_number, is_number, usual_decimal
 from ._numeric import FEW_LEVELS, FEW_WORDS, FREQUENT, LEVEL_SHARE, SLIPS, Reading, read_column
 from ._plan import Plan
 from ._sentinels import missing_codes
@@ -101,9 +101,8 @@ class Deciding:
         self.places = {name: place for place, name in enumerate(columns)}
         self.vectors = {name: cells for name, cells in columns.items() if isinstance(cells, Vectors)}
         self.n_distinct_rows = int(self.row_numbers.max(initial=-1)) + 1
-        numbers_may_be_missing = any(map(is_number, self.missing))
         facts = [
-            Facts(name, self._cells_to_read(cells, numbers_may_be_missing), self.missing)
+            Facts(name, self._cells_to_read(cells), self.missing)
             for name, cells in columns.items()
             if name not in self.vectors
         ]
@@ -116,10 +115,10 @@ class Deciding:
         self.levels: dict[str, set[str]] = {}  # of columns: words that mean a missing value elsewhere, but not there
         self.columns = [self._with_missing_words(*pair, facts) for pair in zip(facts, self.readings, strict=True)]
 
-    def _cells_to_read(self, cells: Cells, numbers_may_be_missing: bool) -> Cells:
+    def _cells_to_read(self, cells: Cells) -> Cells:
         """Return numbers as texts if a person writes them otherwise, or if one of them may mean a missing value."""
         are_numbers = isinstance(cells, Numbers) and cells.fit(self.choices.decimal)
-        return cells if are_numbers and not numbers_may_be_missing else cells.texts
+        return cells if are_numbers and not hold_number(self.missing) else cells.texts
 
     def plan(self) -> Plan:
         """Decide column by column; a duplicate and the identifier depend on the columns before.

@@ -12,7 +12,7 @@ from ._columns import Cells, Numbers, Texts, Vectors, read_vectors
 from ._dates import serial_date
 from ._kinds import Column
 from ._lists import numbers_of, parts_of
-from ._numbers import Notation, decimal_mark, is_number, own_notation
+from ._numbers import Notation, decimal_mark, hold_number, is_number, own_notation
 from ._problems import NO_UNIT, OTHER_MARK, Problem
 from ._quantities import word_before
 from ._shapes import rows_of
@@ -42,7 +42,7 @@ def column_features(
     codes : ndarray of shape (n_rows,), int, or slice
     """
     # If a number means a missing value, texts tell which numbers these are.
-    if isinstance(cells, Numbers) and _takes_numbers(column, cells) and not any(map(is_number, missing)):
+    if isinstance(cells, Numbers) and _takes_numbers(column, cells) and not hold_number(missing):
         is_known = ~np.isnan(cells.values)
         return np.column_stack([cells.values, *(is_known & (m == WITHOUT) for m in column.marks)]), slice(None)
     if column.kind == "vector":

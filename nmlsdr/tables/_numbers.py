@@ -94,6 +94,12 @@ def is_number(text: str) -> bool:
     return _NUMBER.fullmatch(plain_text(text)) is not None
 
 
+@functools.lru_cache(16)  # asked for every column of a table, whose words for a missing value are the same
+def hold_number(words: frozenset[str]) -> bool:
+    """Whether one of some words is a number in any of the notations."""
+    return any(map(is_number, words))
+
+
 # ---------------------------------------------------------------- which notation a column is written in
 
 GROUPED = {

@@ -138,14 +138,14 @@ class Plan:
                     column_features(column, columns[column.name], missing, self.keep_case, problems)
             return np.broadcast_to(np.nan, shape)
         if self.has_text:
-            return self._encode_sparse(columns, n_rows, problems)
+            return self._encode_sparse(columns, problems)
         X = np.empty(shape)
         for column, block in self._blocks(X):
             features, codes = column_features(column, columns[column.name], missing, self.keep_case, problems)
             block[:] = features[codes]
         return X
 
-    def _encode_sparse(self, columns: Mapping[str, Cells], n_rows: int, problems: list[Problem]) -> csr_array:
+    def _encode_sparse(self, columns: Mapping[str, Cells], problems: list[Problem]) -> csr_array:
         """Return the features of a table with texts; neighbouring columns without text become one block."""
         missing = frozenset(self.missing)
         blocks: list[csr_array] = []

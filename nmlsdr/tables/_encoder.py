@@ -19,7 +19,7 @@ from .._checks.labels import check_labels
 from .._checks.words import check_answers
 from .._errors import InputError, plural, some_of
 from .._refit import new_fit
-from ._columns import Cells, Numbers, Vectors
+from ._columns import Cells, Numbers
 from ._deciding import Choices, ColumnOptions, Deciding
 from ._numbers import keeps_digits
 from ._objects import typed_column
@@ -293,10 +293,9 @@ def _cells(column: Any) -> Cells:
     values = np.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)
     if values.dtype.kind == "c":
         raise InputError("X contains complex numbers; give the real and the imaginary part as two columns.")
-    if values.ndim == 2 and values.dtype.kind == "f":
-        return Vectors(values.astype(np.float64))
+    has_lists = values.ndim > 1  # as the type Array of polars gives them, all of one length
     is_whole = values.dtype.kind in "iu" and len(values) > 0
-    if values.dtype.kind == "f" or (is_whole and keeps_digits([values.min(), values.max()])):
+    if not has_lists and (values.dtype.kind == "f" or (is_whole and keeps_digits([values.min(), values.max()]))):
         return Numbers(values.astype(np.float64))
     return typed_column(values.tolist() if values.dtype.kind in "UT" else list(values))
 

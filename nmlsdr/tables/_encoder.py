@@ -114,7 +114,7 @@ class TableEncoder(ColumnOptions, TransformerMixin, BaseEstimator):
         self
             The fitted transformer.
         """
-        self.fit_transform(X, y)
+        self._fit(X, y)
         return self
 
     def fit_transform(self, X: ArrayLike, y: Any = None) -> Any:
@@ -132,6 +132,13 @@ class TableEncoder(ColumnOptions, TransformerMixin, BaseEstimator):
         ndarray or csr_array of shape (n_samples, n_features_out)
             The features; CSR if a column of texts is among them.
         """
+        return self._scaled(self._fit(X, y))
+
+    def _fit(self, X: Any, y: Any) -> Any:
+        """Decide what is done with each column, and return the features before they are put on one scale.
+
+        `transform` would encode the table once more, and compare it with itself.
+        """
         with new_fit(self):
             self._check_parameters()
             columns = self._columns(X, reset=True)
@@ -143,7 +150,7 @@ class TableEncoder(ColumnOptions, TransformerMixin, BaseEstimator):
             deciding = Deciding(used, len(columns[0]), choices, _labeled(y), getattr(y, "columns", ()))
             plan = deciding.plan()
             if doubts := deciding.doubts():
-                warnings.warn(doubts, UserWarning, stacklevel=2)
+                warnings.warn(doubts, UserWarning, stacklevel=3)
             place = {column.name: column for column in plan.columns}
             plan = Plan(tuple(place[name] for name in names), plan.missing, plan.keep_case)
             features = plan.encode(named, len(columns[0]), problems := list[Problem]())
@@ -153,7 +160,7 @@ class TableEncoder(ColumnOptions, TransformerMixin, BaseEstimator):
             self.plan_ = replace(plan, profiles=plan.profiles_of(named, features))
             features = self.plan_.fill_in(features)
             self.scaler_ = scaler_of(plan.blocks, issparse(features)).fit(features) if self.standardize else None
-            return self._scaled(features)
+            return features
 
     def transform(self, X: ArrayLike) -> Any:
         """Return the features of a table with the same columns.

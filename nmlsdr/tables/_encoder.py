@@ -19,7 +19,7 @@ from .._checks.labels import check_labels
 from .._checks.words import check_answers
 from .._errors import InputError, plural, some_of
 from .._refit import new_fit
-from ._columns import Cells, Numbers
+from ._columns import Cells, Numbers, Vectors
 from ._deciding import Choices, ColumnOptions, Deciding
 from ._numbers import keeps_digits
 from ._objects import typed_column
@@ -114,7 +114,7 @@ class TableEncoder(ColumnOptions, TransformerMixin, BaseEstimator):
         self
             The fitted transformer.
         """
-        self._fit(X, y)
+        self.fit_transform(X, y)
         return self
 
     def fit_transform(self, X: ArrayLike, y: Any = None) -> Any:
@@ -132,13 +132,6 @@ class TableEncoder(ColumnOptions, TransformerMixin, BaseEstimator):
         ndarray or csr_array of shape (n_samples, n_features_out)
             The features; CSR if a column of texts is among them.
         """
-        return self._scaled(self._fit(X, y))
-
-    def _fit(self, X: Any, y: Any) -> Any:
-        """Decide what is done with each column, and return the features before they are put on one scale.
-
-        `transform` would encode the table once more, and compare it with itself.
-        """
         with new_fit(self):
             self._check_parameters()
             columns = self._columns(X, reset=True)
@@ -150,7 +143,7 @@ class TableEncoder(ColumnOptions, TransformerMixin, BaseEstimator):
             deciding = Deciding(used, len(columns[0]), choices, _labeled(y), getattr(y, "columns", ()))
             plan = deciding.plan()
             if doubts := deciding.doubts():
-                warnings.warn(doubts, UserWarning, stacklevel=3)
+                warnings.warn(doubts, UserWarning, stacklevel=2)
             place = {column.name: column for column in plan.columns}
             plan = Plan(tuple(place[name] for name in names), plan.missing, plan.keep_case)
             features = plan.encode(named, len(columns[0]), problems := list[Problem]())
@@ -160,7 +153,7 @@ class TableEncoder(ColumnOptions, TransformerMixin, BaseEstimator):
             self.plan_ = replace(plan, profiles=plan.profiles_of(named, features))
             features = self.plan_.fill_in(features)
             self.scaler_ = scaler_of(plan.blocks, issparse(features)).fit(features) if self.standardize else None
-            return features
+            return self._scaled(features)
 
     def transform(self, X: ArrayLike) -> Any:
         """Return the features of a table with the same columns.
@@ -300,9 +293,10 @@ def _cells(column: Any) -> Cells:
     values = np.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)
     if values.dtype.kind == "c":
         raise InputError("X contains complex numbers; give the real and the imaginary part as two columns.")
-    has_lists = values.ndim > 1  # as the type Array of polars gives them, all of one length
+    if values.ndim == 2 and values.dtype.kind == "f":
+        return Vectors(values.astype(np.float64))
     is_whole = values.dtype.kind in "iu" and len(values) > 0
-    if not has_lists and (values.dtype.kind == "f" or (is_whole and keeps_digits([values.min(), values.max()]))):
+    if values.dtype.kind == "f" or (is_whole and keeps_digits([values.min(), values.max()])):
         return Numbers(values.astype(np.float64))
     return typed_column(values.tolist() if values.dtype.kind in "UT" else list(values))
 

@@ -101,8 +101,8 @@ def on_workers(n: int, n_features: int, per_block: int, workers: int, memory: fl
 
     from nmlsdr.dask import NMLSDR
     from nmlsdr.dask._neighbors import neighbors
-    from nmlsdr.dask._plan import make_plan
     from nmlsdr.dask._rows import DaskRows
+    from nmlsdr.dask._search_plan import make_plan
     from nmlsdr.graph import union_graph
 
     killed = []

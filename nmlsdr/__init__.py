@@ -17,7 +17,7 @@ and never in a circle.
                                           (Table 1), the ten data sets, the case study
                   inspection/             which annotations to review first, which to ask about next, the page to
                                           check them on (review*); pictures of fits
-                  _methods.py             the article's methods by name
+                  _article_methods.py     the article's methods by name
                   model_file.py           fitted models as data, not code
                   _model/                 the checks, reading and writing that model_file.py uses
                   _report/                facts and template of `nmlsdr report`

@@ -14,7 +14,7 @@ from views import View, holm, percent
 from views import gaps as gaps_of
 
 from nmlsdr.experiments import results as _results
-from nmlsdr.experiments.protocol import METRICS
+from nmlsdr.experiments.protocol import MEASURE_NAMES
 from nmlsdr.experiments.results import (
     Entry,
     Results,
@@ -123,7 +123,7 @@ def set_table(results: Results, view: View) -> ResultTable:
 def measure_table(results: Results) -> ResultTable:
     """Methods by measures, end to end: those of rankings, then those of decisions, with means."""
     shown: dict[str, tuple[str, ...]] = {measure: (measure,) for measure in RANKINGS} | {"mean of 4": RANKINGS}
-    shown |= {measure: (measure,) for measure in DECISIONS} | {"mean of 7": METRICS}
+    shown |= {measure: (measure,) for measure in DECISIONS} | {"mean of 7": MEASURE_NAMES}
     values = {"sets": ", ".join(results.datasets), "regime": results.study.title}
     table = titled("beyond-measures", ["Method", *shown], **values)
     columns = [mean(percent(results, View(measures=group))).mean(axis=0) for group in shown.values()]
@@ -140,7 +140,8 @@ def parts_table(results: Results) -> ResultTable:
     table = titled("beyond-parts", header, regime=results.study.title)
     if ARTICLE not in pipelines.methods or len(pipelines.methods) == 1:
         return table
-    columns = [100.0 * pipelines.mean[:, :, METRICS.index(measure)] for measure in measures]  # (n_datasets, n_methods)
+    # (n_datasets, n_methods) for each measure
+    columns = [100.0 * pipelines.mean[:, :, MEASURE_NAMES.index(measure)] for measure in measures]
     for i, dataset in enumerate(results.datasets):
         table.add(dataset, [entry for values in columns for entry in best_in_bold(values[i], 2)])
     wins = [["-", *(won(gap) for gap in (values[:, 1:] - values[:, :1]).T)] for values in columns]

@@ -87,7 +87,7 @@ def forests_are_small():
     """By default ResidualPropagation and the report grow 4 trees in the tests; the report tries two strengths."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(nmlsdr.ResidualPropagation.__init__.__kwdefaults__, "n_estimators", 4)
-        patch.setattr("nmlsdr._cli.method.TREES", 4)
+        patch.setattr("nmlsdr._cli.residual_fit.TREES", 4)
         patch.setattr("nmlsdr._report.trial.TREES", 4)
         patch.setattr("nmlsdr._report.trial.CURVE_TREES", 0)
         patch.setattr("nmlsdr._report.rivals.STRENGTHS", (0.01, 0.1))

@@ -22,7 +22,7 @@ from functools import partial
 import numpy as np
 
 from nmlsdr.experiments.benchmarks import toy_section
-from nmlsdr.experiments.protocol import METRICS, STUDIES, cells_of
+from nmlsdr.experiments.protocol import MEASURE_NAMES, STUDIES, cells_of
 from nmlsdr.experiments.report import write_report
 from nmlsdr.experiments.results import collect
 from nmlsdr.experiments.store import CellFolder, run_cells
@@ -38,7 +38,7 @@ def work(key, die, sleep):
     if key.method == "SSMLDR" and key.seed == 0 and die == "error":
         return {**key._asdict(), "metrics": {}, "times": {}, "error": "ValueError: on purpose"}
     rng = np.random.default_rng(zlib.crc32(repr(tuple(key)).encode()))
-    metrics = dict(zip(METRICS, rng.random(len(METRICS)).tolist(), strict=True))
+    metrics = dict(zip(MEASURE_NAMES, rng.random(len(MEASURE_NAMES)).tolist(), strict=True))
     return {**key._asdict(), "metrics": metrics, "times": {"embed": 0.0, "classify": 0.0}, "error": None}
 
 

@@ -7,7 +7,7 @@
     reading.py, table.py, reviewed.py           plan, and from arguments to arrays; verdicts of people
     plan_text.py                                what is done with every column, as text and as options
     models.py                                   fit, transform, predict, evaluate
-    review.py, report.py, method.py             review, report, and the method of both
+    review.py, report.py, residual_fit.py       review, report, and the fit of both
     agree.py, info.py, datasets.py              the other verbs
     writing.py, console.py, startup.py          result files; progress and errors; what need not be loaded
 """

@@ -15,8 +15,8 @@ from ..inspection._review import Suspects
 from ..inspection._row_labels import LabelList, draw_rows, label_columns
 from ..inspection._verdicts import Columns, for_spreadsheets, names_or_numbers
 from .console import Console
-from .method import fit_and_rank, fit_method, scaler_for
 from .reading import prepare
+from .residual_fit import fit_and_rank, fit_method, scaler_for
 from .reviewed import cells_of, label_list_of
 from .table import Table
 from .writing import write_result

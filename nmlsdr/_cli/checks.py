@@ -74,7 +74,7 @@ def need_pyarrow() -> object:
 
 def _choices(args: argparse.Namespace) -> dict[str, Any]:
     """Return the method, its classifier and the threshold, and refuse options that contradict each other."""
-    from .._methods import METHODS, find_method
+    from .._article_methods import METHODS, find_method
 
     method = METHODS[find_method(args.method)]
     method.check_alpha(args.alpha_labeled)

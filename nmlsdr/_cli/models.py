@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from .. import MLkNN, ResidualPropagation, SemiSupervisedMLkNN
+from .._article_methods import METHODS
 from .._errors import InputError, printable, shorten
-from .._methods import METHODS
 from .._model.archive import need_skops
 from .._model.fitted_rows import find_overlap, fitted_rows
 from .._model.reading import open_model
@@ -21,8 +21,8 @@ from ..metrics import score_table
 from ..model_file import save_model
 from .checks import ALPHAS, input_files
 from .console import Console
-from .method import expect_fit, graph_settings, scaler_for
 from .reading import match_features, match_labels, note_leaks, note_needed, prepare, read_data
+from .residual_fit import expect_fit, graph_settings, scaler_for
 from .reviewed import fit_reviewed
 from .table import Table, free_name
 from .writing import open_output, write_result, wrote

@@ -7,16 +7,22 @@ from pathlib import PurePath
 from typing import Any
 
 from .. import __version__
-from .._report import fit as fits
 from .._report import trial as trials
+from .._report.description import (
+    describe_components,
+    describe_embedding,
+    describe_labels,
+    describe_neighbors,
+    describe_table,
+)
 from .._report.page import render
 from ..graph import neighbor_graph
 from ..inspection import names_or_numbers, need_jinja
-from . import method as fitting
+from . import residual_fit
 from .checks import input_files
 from .console import Console
-from .method import NAME, WORDS, Pieces, fit_and_rank, scaler_for
 from .reading import note_leaks, note_needed, prepare, read_data
+from .residual_fit import NAME, WORDS, Pieces, fit_and_rank, scaler_for
 from .review import check_columns, next_command, page_facts, repeats
 from .table import Table
 from .writing import open_output, wrote
@@ -44,7 +50,7 @@ def _facts(table: Table, args: argparse.Namespace, console: Console) -> dict[str
     rows = _row_names(table)
     with console.step("look at the columns"):
         described = _describe_columns(table, args)
-        labels = fits.describe_labels(y, names)
+        labels = describe_labels(y, names)
     notes = note_leaks(table, y, args, console)
     table, _ = prepare(table, args)
     check_columns(table, args)
@@ -55,7 +61,7 @@ def _facts(table: Table, args: argparse.Namespace, console: Console) -> dict[str
     with console.step("find the neighbours and cells of what to review"):
         review = page_facts(suspects.first(REVIEWED), method, table, args) | {"linked": True}
     ringed = [(entry["row"], entry["label"]) for entry in review["entries"]]
-    embedding = fits.describe_embedding(Z, y, rows, ringed)
+    embedding = describe_embedding(Z, y, rows, ringed)
     embedding["texts"] = [", ".join(names[c] for c in carried) or "no label" for carried in embedding["labels"]]
     trial, curve = _tried(method, table, args, names, console) if args.folds else (None, None)
     notes += note_needed(table, args, console, least=0.1)
@@ -69,8 +75,8 @@ def _facts(table: Table, args: argparse.Namespace, console: Console) -> dict[str
         "no_trial": _reason_for_no_trial(args.folds),
         "curve": curve,
         "embedding": embedding,
-        "together": fits.describe_neighbors(graph, y, names),
-        "components": fits.describe_components(method, y, features, names),
+        "together": describe_neighbors(graph, y, names),
+        "components": describe_components(method, y, features, names),
         "review": review,
         "wrong": {"n": int((y != -1).sum())} | {kind: [*ends] for kind, ends in method.mistakes_._asdict().items()},
         "made": _provenance(args, trial),
@@ -109,7 +115,7 @@ def _describe_columns(table: Table, args: argparse.Namespace) -> dict[str, Any]:
     raw, columns = (table.data, table.feature_names) if table.plan is None else table.plan.collapsed(table.data)
     features = names_or_numbers(columns, "feature", raw.shape[1])
     source = PurePath(args.data).name
-    described = fits.describe_table(
+    described = describe_table(
         raw, table.target, source=source, feature_names=features, empty_is=args.empty_is or "unknown"
     )
     if table.lists is not None and table.lists.no_label:  # somebody looked at rows that have this word
@@ -128,7 +134,7 @@ def _later(pieces: Pieces, args: argparse.Namespace) -> float:
     if not args.folds:
         return 0.0
     # The rival forest has trees of one kind, which take half of the time of both.
-    one_fold = pieces.fit(fitting.TREES) + pieces.logistic + pieces.trees / 2 * trials.TREES / pieces.n_threads
+    one_fold = pieces.fit(residual_fit.TREES) + pieces.logistic + pieces.trees / 2 * trials.TREES / pieces.n_threads
     n_small = trials.CURVE_FOLDS * len(trials.CURVE_SHARES)
     return args.folds * one_fold + n_small * pieces.fit(trials.CURVE_TREES)
 

@@ -20,8 +20,8 @@ from ..tables import FEATURES
 from .asking import ask_rows, check_asking, rank_annotations
 from .checks import input_files
 from .console import Console
-from .method import scaler_for
 from .reading import note_needed, prepare, read_data
+from .residual_fit import scaler_for
 from .reviewed import features_of
 from .table import Table
 from .writing import open_output, write_result, wrote

@@ -2,7 +2,7 @@
 
 Its files:
 
-    fit.py      what was read, and one fit: labels, embedding, components
+    description.py  the table, and one fit: labels, embedding, components
     leaks.py    target leakage: features that predict a label on their own
     needed.py   columns without which the predictions fail
     trial.py    cross-validation of the method and of rivals: does it help on these data?

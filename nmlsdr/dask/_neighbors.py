@@ -9,9 +9,9 @@ from .._checks.arguments import check_n_neighbors, refuse_unequal_features
 from .._moments import RowSums
 from .._row_order import RowOrder, as_given, in_place_of
 from .._search import Known, squared_neighbors
-from ._plan import Plan, cut_rows, lines, make_plan
 from ._rows import DaskRows, Reading
 from ._run import each_result, say, task
+from ._search_plan import SearchPlan, cut_rows, lines, make_plan
 
 _NO_EDGES = np.zeros(1, dtype=np.intp)  # rows in an order of their own are compared again within their part
 _NOWHERE = np.iinfo(np.intp).max  # the index of a neighbour that is not there
@@ -108,7 +108,7 @@ def _merge_in_order(parts: list[Lists], k: int, order: RowOrder) -> Lists:
 # ---------------------------------------------------------------- tasks
 
 
-def _meetings(rows: DaskRows, plan: Plan) -> list[tuple[list[tuple[int, int]], np.ndarray]]:
+def _meetings(rows: DaskRows, plan: SearchPlan) -> list[tuple[list[tuple[int, int]], np.ndarray]]:
     """For each meeting its ranges of rows, and the edges of those among them that an earlier one compares."""
     edges = cut_rows(rows.edges, plan.order**2).tolist()
     meetings = []

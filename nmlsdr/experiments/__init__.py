@@ -14,7 +14,7 @@ tables, figures and a report from the files.
 
 The methods and measures are the package's public ones.  Private modules that are used, as a test checks:
 
-    _methods           the article's methods by name, and the classes of others
+    _article_methods   the article's methods by name, and the classes of others
     _search.estimate   how an estimate of time is written
     _resources         how its JSON files are read
     _colors            colours of the figures

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 
 from .figures import bars, embeddings
-from .protocol import METRICS, STUDIES, TEN_METHODS, TWELVE_METHODS, draw, embed, load
+from .protocol import MEASURE_NAMES, STUDIES, TEN_METHODS, TWELVE_METHODS, draw, embed, load
 from .results import (
     Entry,
     Results,
@@ -38,7 +38,7 @@ def benchmarks_section(studies: list[Results], *, size: str) -> Section:
     counts = {"n_datasets": len(results.datasets), "n_methods": len(results.methods)}
     section = Section.begin("benchmarks", studies, size, n_seeds=results.n_seeds, **counts)
     shown = results.of((*TEN_METHODS, *(name for name in results.methods if ":" in name)))  # and classes of one's own
-    section.tables += [metric_table(shown, m) for m in range(len(METRICS))]
+    section.tables += [metric_table(shown, m) for m in range(len(MEASURE_NAMES))]
     complete = _complete(ten)
     if complete is not None:
         section.tables.append(wilcoxon_table(complete))
@@ -61,14 +61,14 @@ def _complete(results: Results, m: int | slice = slice(None)) -> Results | None:
 def printed_rows(results: Results, row: str, decimals: int) -> list[list[str]]:
     """A row of the article's over all data sets, by measure and method; empty where other data sets are at hand."""
     if len(results.datasets) != 10 or len(results.methods) != len(TEN_METHODS):
-        return [[""] * len(results.methods)] * len(METRICS)
+        return [[""] * len(results.methods)] * len(MEASURE_NAMES)
     rows = resource("article.json")["benchmark_rows"][row]
-    return [[f"{rows[name][m]:.{decimals}f}" for name in results.methods] for m in range(len(METRICS))]
+    return [[f"{rows[name][m]:.{decimals}f}" for name in results.methods] for m in range(len(MEASURE_NAMES))]
 
 
 def metric_table(results: Results, m: int) -> ResultTable:
     """One of the seven tables: data sets by methods."""
-    metric = METRICS[m]
+    metric = MEASURE_NAMES[m]
     title = resource("texts.json")["metrics"][metric]
     name = "benchmarks-" + metric.replace("'", "")
     table = titled(name, ["Data set", *results.methods], "benchmarks-metric", title=title, metric=metric)
@@ -91,7 +91,7 @@ def metric_table(results: Results, m: int) -> ResultTable:
 def all_scores(results: Results, test: str = "one-sided") -> NDArray[np.float64]:
     """Wilcoxon scores on the three-decimal means, measures by methods."""
     rounded = np.round(results.mean, 3)
-    return np.array([wilcoxon_scores(rounded[:, :, m], test=test) for m in range(len(METRICS))])
+    return np.array([wilcoxon_scores(rounded[:, :, m], test=test) for m in range(len(MEASURE_NAMES))])
 
 
 def mean_scores(results: Results, test: str = "one-sided") -> NDArray[np.float64]:
@@ -101,7 +101,7 @@ def mean_scores(results: Results, test: str = "one-sided") -> NDArray[np.float64
 
 def wilcoxon_table(results: Results) -> ResultTable:
     """Wilcoxon scores by method and measure, with the means of the figure."""
-    table = titled("benchmarks-wilcoxon", ["Method", *METRICS, "mean", "mean, two-sided"])
+    table = titled("benchmarks-wilcoxon", ["Method", *MEASURE_NAMES, "mean", "mean, two-sided"])
     printed = printed_rows(results, "Wilcoxon", 1)
     article = resource("article.json")["mean_wilcoxon"]
     beside = [f"{article[name]:.2f}" for name in results.methods] if printed[0][0] else None
@@ -118,7 +118,7 @@ def starred_tables(results: Results) -> list[ResultTable]:
     if not pairs:
         return []
     table = titled("benchmarks-starred", ["Measure", *(text for pair in pairs for text in (*pair, "wins", "p"))])
-    for m, metric in enumerate(METRICS):
+    for m, metric in enumerate(MEASURE_NAMES):
         entries: list[Entry | str] = []
         for pair in pairs:
             scores = results.of(pair).mean[:, :, m]
@@ -157,7 +157,7 @@ def add_claims(section: Section, ten: Results, complete: Results | None) -> None
 
 
 LIMIT = 0.015
-AP = METRICS.index("AP")
+AP = MEASURE_NAMES.index("AP")
 # The article's order by AP; methods in one group are not ranked among themselves.
 ORDER = (("NMLSDR",), ("NMLSDR*",), ("MVMD", "MDDMp"), ("SSMLDR",))
 
@@ -233,8 +233,8 @@ def case_study_section(studies: list[Results], *, size: str) -> Section:
     if size == "full" and "NMLSDR" in ten.methods and results.n_seeds > 1:
         best_methods, _, significant = tests_of_best(ten)
         ours = significant & (best_methods == ten.methods.index("NMLSDR"))
-        won = [metric for metric, first in zip(METRICS, ours, strict=True) if first]
-        section.claim("best", len(won) == len(METRICS), won=", ".join(won) or "none")
+        won = [metric for metric, first in zip(MEASURE_NAMES, ours, strict=True) if first]
+        section.claim("best", len(won) == len(MEASURE_NAMES), won=", ".join(won) or "none")
         counts = zip(rule_counts("full")[0], ARTICLE_COUNTS.values(), strict=True)
         section.claim("counts", all(abs(count / printed - 1) <= 0.05 for count, printed in counts))
     section.add_figure("case-study-embedding", case_study_figure(size))
@@ -270,7 +270,7 @@ def tested_table(results: Results) -> ResultTable:
 
 def p_value_table(results: Results) -> ResultTable:
     """Paired t-tests of the best method of each measure against every other."""
-    table = titled("case-study-t-tests", ["Method", *METRICS])
+    table = titled("case-study-t-tests", ["Method", *MEASURE_NAMES])
     columns = []
     for best, p_values, _ in zip(*tests_of_best(results), strict=True):
         columns.append([Entry(f"{p:.1e}" if p < 0.001 else f"{p:.3f}") for p in p_values])

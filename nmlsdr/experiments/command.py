@@ -14,8 +14,8 @@ from typing import Any
 import joblib
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
+from .._article_methods import METHODS, class_named, find_method
 from .._errors import InputError, import_extra, printable
-from .._methods import METHODS, class_named, find_method
 from .._output import write_file
 from .._search.estimate import duration
 from ..datasets import dataset_info

@@ -23,13 +23,13 @@ from sklearn.utils import Bunch
 from threadpoolctl import threadpool_limits
 
 from .. import MLkNN, SemiSupervisedMLkNN, datasets
-from .._methods import Method, method_named
+from .._article_methods import Method, method_named
 from .._output import versions
 from ..graph import neighbor_graph
 from ..metrics import score_table
 from .store import CellKey, Record
 
-METRICS = ("HL'", "RL'", "AP", "OE'", "Cov'", "MaF1", "MiF1")
+MEASURE_NAMES = ("HL'", "RL'", "AP", "OE'", "Cov'", "MaF1", "MiF1")
 N_NEIGHBORS = 10
 TOY_SAMPLES = 8000
 PATIENTS_PER_GROUP = 2166
@@ -88,7 +88,7 @@ class Study:
     dropped: float = 0.0
     title: str = ""
     noise: str = ""
-    measures: tuple[str, ...] = METRICS
+    measures: tuple[str, ...] = MEASURE_NAMES
     parts: tuple[str, ...] = ("metrics",)
     revision: int = 0
 
@@ -318,7 +318,7 @@ def run_cell(
         versions, warnings, error (None or text), and what else `measure` gives.
     """
     record: Record = {**key._asdict(), "size": size, "fingerprint": fingerprint, "versions": versions()}
-    scores: Record = {"metrics": dict.fromkeys(METRICS)}
+    scores: Record = {"metrics": dict.fromkeys(MEASURE_NAMES)}
     times: dict[str, float] = {}
     error = None
     # One thread, because scikit-learn's searches break ties otherwise with two: 28 % of Genbase's neighbours by L1.
@@ -335,7 +335,7 @@ def run_cell(
 def measures(target: NDArray[Any], scores: NDArray[Any], predicted: NDArray[Any] | None = None) -> dict[str, Any]:
     """The seven measures, None for one without a value; HL' and both F1 of `predicted` where it is given."""
     table = score_table(target, scores, predictions=predicted, coverage_empty=-1)
-    return {name: float(table[name]) if np.isfinite(table[name]) else None for name in METRICS}
+    return {name: float(table[name]) if np.isfinite(table[name]) else None for name in MEASURE_NAMES}
 
 
 def embed(study: Study, method: str, data: Draw) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._resources import load_json
-from .protocol import METRICS, Study
+from .protocol import MEASURE_NAMES, Study
 from .store import CellKey, Record
 
 #: A JSON file of this folder: what the article prints, notes on differences, and the texts of the report.
@@ -364,9 +364,9 @@ def all_cells(name: str, studies: list[Results]) -> ResultTable:
 
 def method_table(results: Results, name: str, **values: str) -> ResultTable:
     """Methods by measures, as Table 1 and the case study's; small: the article's value and our difference to it."""
-    table = titled(name, ["Method", *METRICS], **values)
+    table = titled(name, ["Method", *MEASURE_NAMES], **values)
     columns = []
-    for m in range(len(METRICS)):
+    for m in range(len(MEASURE_NAMES)):
         gap = results.difference[0, :, m]
         printed = results.printed[0, :, m]
         beside = [
@@ -384,7 +384,7 @@ def agreement(results: Results, name: str, limits: tuple[float, ...]) -> ResultT
     table = titled(name, [*header, "largest", "at"], "agreement")
     gap = results.difference
     near = results.within_two_std()
-    columns = [(metric, [m]) for m, metric in enumerate(METRICS)] + [("all", list(range(len(METRICS))))]
+    columns = [(metric, [m]) for m, metric in enumerate(MEASURE_NAMES)] + [("all", list(range(len(MEASURE_NAMES))))]
     for metric, m in columns:
         size = np.abs(gap[:, :, m])
         known = ~np.isnan(size)
@@ -438,5 +438,5 @@ def difference_table(results: Results, name: str, limit: float) -> ResultTable:
         numbers = [number(means[i, j, m]), number(spread[i, j, m]), number(printed[i, j, m])]
         difference = Entry(number(size, sign=True), shade=size, bold=abs(size) > FAR + 1e-9)
         reason = reasons.get(dataset, {}).get(method, "not explained")
-        table.add(dataset, [method, METRICS[m], *numbers, difference, reason])
+        table.add(dataset, [method, MEASURE_NAMES[m], *numbers, difference, reason])
     return table

@@ -11,7 +11,7 @@ something is drawn.
     _unknown.py                              which unknown labels to ask about next (active learning)
     _other_lists.py, _row_labels.py          lists of unknown labels and of a random sample; whole rows to label
     _error_rate.py, _agreement.py            what the verdicts on a random sample show; how far two people agree
-    _rows.py, _copies.py                     the check of a row, by which verdicts find it again; rows that stand twice
+    _row_checks.py, _copies.py               the check of a row, by which verdicts find it again; rows that stand twice
     _order.py                                odds, turns of both kinds, audit, what verdicts weigh
     _page.py, _html.py, _images.py           the page on which people check, made here
     _entries.py, _page_table.py              what the page shows of each annotation; the table that it takes cells from
@@ -27,7 +27,7 @@ from ._html import need_jinja, open_template, read_asset, readable  # noqa: F401
 from ._mistakes import estimate_mistakes
 from ._page import render_part, script_and_style, write_review  # noqa: F401
 from ._review import rank_suspects
-from ._rows import check_rows  # noqa: F401
+from ._row_checks import check_rows  # noqa: F401
 from ._strips import correlations  # noqa: F401
 from ._unknown import rank_unknown
 from ._verdicts import names_or_numbers, read_verdicts  # noqa: F401

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._rows import hash_rows
+from ._row_checks import hash_rows
 
 _LARGEST_DISAGREEMENT = 0.1  # of copies, as a share of that of rows at random
 

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._rows import hash_rows
+from ._row_checks import hash_rows
 
 AUDIT = 5  # entries of each label that the page asks first
 AUDITED_LABELS = 25  # of more labels, those with the most doubtful entries are audited

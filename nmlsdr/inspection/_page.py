@@ -24,7 +24,7 @@ from ._html import need_jinja, open_template, read_asset, readable
 from ._order import AUDIT
 from ._page_table import PageTable
 from ._review import last_with, rank_suspects, step_with_scores
-from ._rows import check_rows
+from ._row_checks import check_rows
 from ._verdicts import Columns, labels_to_review
 
 TOP = 500  # entries of the list

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from .._checks.words import NO_LABEL, UNCLEAR, VERDICTS, fold
 from .._errors import InputError
 from ..tables import Form
-from ._rows import check_rows, places_of
+from ._row_checks import check_rows, places_of
 from ._verdicts import LARGEST, OPEN, Columns, Places, find_row, notes_on_rows, read_lines, unescape_formula
 
 

@@ -10,7 +10,7 @@ from .._checks.arguments import check_choice, check_count
 from .._checks.labels import Labels, check_labels
 from .._errors import InputError
 from ..model_selection import columns_of_classes
-from ._rows import hash_rows
+from ._row_checks import hash_rows
 
 
 class Queries(NamedTuple):

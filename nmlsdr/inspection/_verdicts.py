@@ -22,7 +22,7 @@ from .._checks.words import VERDICTS as VERDICT_WORDS
 from .._errors import InputError, plural
 from ..tables import Form, Lines
 from ._review import Suspects
-from ._rows import check_rows, places_of
+from ._row_checks import check_rows, places_of
 
 #: The columns of the list, except that of the ids.
 OWN_COLUMNS = ("row", "label", "score", "suggest", "kind", "rank", "audit", "check", "verdict")

@@ -20,7 +20,7 @@ A file becomes columns, the roles and the plan say what each of them is, and the
     _facts.py         what one column holds: its texts, numbers and missing values, with their counts
     _shapes.py        many texts at once
     _plain.py         tables of numbers alone
-    _numbers.py       what a number is
+    _number_parsing.py  what a number is: its notations, and the number of a text
     _dates.py         what a date is
     _units.py         what a unit is, and its dimensions
     _quantities.py    numbers with a unit, such as "12,5 kg"
@@ -33,16 +33,16 @@ A file becomes columns, the roles and the plan say what each of them is, and the
     _labels.py        0, 1, lists of labels, votes, and the mask
     _label_names.py   label names from an XML file
     _column_units.py  the units of a column, and the numbers of its texts
-    _numeric.py       whether a column holds numbers or dates, and how they are written
+    _numeric_columns.py  whether a column holds numbers or dates, and how they are written
     _sentinels.py     numbers that probably stand for a missing value, such as -999
-    _deciding.py      what each column is (an identifier, numbers, dates, categories, ...) and why: the plan
+    _planner.py       what each column is (an identifier, numbers, dates, categories, ...) and why: the plan
     _problems.py      cells that are not what their column holds, and what is said of them
     _kinds.py         the kinds of columns, and what is done with one column
     _row_groups.py    rows that are about one thing: those of one id, or equal ones
     _features.py      from the cells of a column to its features
     _plan.py          the plan: what is done with every column
     _comparison.py    a new table beside that of the fit
-    _digest.py        by which a rare level of another table is known to be new
+    _bloom_filter.py  by which a rare level of another table is known to be new
     _scaling.py       features on one scale, and the weight of a block such as the words of a text
     _encoder.py       all of it as the first step of a pipeline
 """
@@ -50,7 +50,6 @@ A file becomes columns, the roles and the plan say what each of them is, and the
 from ._arff import ArffFile  # noqa: F401
 from ._columns import hash_numbers  # noqa: F401
 from ._comparison import Profile  # noqa: F401
-from ._deciding import Choices  # noqa: F401
 from ._encoder import TableEncoder, encoder_of  # noqa: F401
 from ._files import MAX_FEATURES, DataFileError, Form, Lines, Path_, library_errors, open_unpacked  # noqa: F401
 from ._formats import suffix_of  # noqa: F401
@@ -60,6 +59,7 @@ from ._label_names import read_labels  # noqa: F401
 from ._objects import typed_column  # noqa: F401
 from ._plain import plain_contents  # noqa: F401
 from ._plan import HOW_LABELS, Plan  # noqa: F401
+from ._planner import Choices  # noqa: F401
 from ._read import read_table
 from ._roles import Roles, refuse_missing, split_columns  # noqa: F401
 from ._scaling import TableScaler, scaler_of  # noqa: F401

@@ -18,7 +18,7 @@ from .._checks.words import BLANKS, LABELS, fold, label_words
 from .._errors import shorten
 from ._columns import Cells, Numbers, Table, Texts, csr, joined, with_numbers
 from ._files import Form, Lines
-from ._numbers import float_values, number_problem
+from ._number_parsing import float_values, number_problem
 from ._roles import Split
 from ._shapes import coded
 

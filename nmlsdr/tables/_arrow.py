@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from .._checks.words import BLANKS
 from ._columns import Cells, Numbers, Texts, Vectors
 from ._files import DataFileError, place
-from ._numbers import LONG, POINTS, keeps_digits
+from ._number_parsing import LONG, POINTS, keeps_digits
 from ._objects import coded_column, typed_column
 
 HEAD = 64  # cells that show whether a column is one of numbers

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._numbers import Notation, number_reader, plain_text
+from ._number_parsing import Notation, number_reader, plain_text
 from ._quantities import BETWEEN, Forms, Parts
 from ._shapes import rows_of
 from ._units import measures, shared_dimension

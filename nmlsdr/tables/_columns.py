@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 
 from .._checks.words import fold, trim
 from ._dates import Dates, dates_of, numeric_date
-from ._numbers import float_values, plain_values, text_of
+from ._number_parsing import float_values, plain_values, text_of
 from ._quantities import Forms, forms_of
 from ._shapes import Coded, coded, shapes_of
 

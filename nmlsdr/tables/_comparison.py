@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 from scipy.special import betainc
 
 from .._errors import shorten
+from ._bloom_filter import digest_of, may_hold
 from ._columns import Cells, Numbers, Texts
-from ._digest import digest_of, may_hold
 from ._facts import tally
 from ._lists import parts_of
 from ._text import words_of

@@ -12,7 +12,7 @@ from .._errors import import_extra
 from ._arrow import written_column
 from ._columns import Table
 from ._files import SAMPLE, DataFileError, Form, Lines
-from ._numbers import PLAIN
+from ._number_parsing import PLAIN
 from ._roles import Split, check_names
 
 WAITING_CELLS = 1 << 18  # of rows that are read one by one

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._checks.words import LANGUAGE_CODES, fold
-from ._numbers import plain_text
+from ._number_parsing import plain_text
 from ._shapes import Coded, coded
 
 DATE = re.compile(r"(\d{1,4})([-./]) ?(\d{1,2})\2 ?(\d{1,4})[.日일]?(?:[T ]\d{1,2}[:h]\d{2}.*)?", re.ASCII)

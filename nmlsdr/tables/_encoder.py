@@ -20,10 +20,10 @@ from .._checks.words import check_answers
 from .._errors import InputError, plural, some_of
 from .._refit import new_fit
 from ._columns import Cells, Numbers, Vectors
-from ._deciding import Choices, ColumnOptions, Deciding
-from ._numbers import keeps_digits
+from ._number_parsing import keeps_digits
 from ._objects import typed_column
 from ._plan import Plan
+from ._planner import Choices, ColumnOptions, Planner
 from ._problems import Problem, problems_in_words
 from ._scaling import scaler_of
 
@@ -140,9 +140,9 @@ class TableEncoder(ColumnOptions, TransformerMixin, BaseEstimator):
             named = dict(zip(names, columns, strict=True))
             choices = Choices(**{field.name: getattr(self, field.name) for field in fields(ColumnOptions)})
             used = {name: cells for name, cells in named.items() if name not in self.drop}
-            deciding = Deciding(used, len(columns[0]), choices, _labeled(y), getattr(y, "columns", ()))
-            plan = deciding.plan()
-            if doubts := deciding.doubts():
+            planner = Planner(used, len(columns[0]), choices, _labeled(y), getattr(y, "columns", ()))
+            plan = planner.plan()
+            if doubts := planner.doubts():
                 warnings.warn(doubts, UserWarning, stacklevel=2)
             place = {column.name: column for column in plan.columns}
             plan = Plan(tuple(place[name] for name in names), plan.missing, plan.keep_case)

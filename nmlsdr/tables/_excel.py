@@ -15,7 +15,7 @@ from .._errors import import_extra
 from ._columns import Table
 from ._csv import BELOW, MOST_LAST, distinct_names, n_footers, n_titles, stands_below
 from ._files import DataFileError, Form, Path_, allowance, check_size, existing_file, library_errors, place, too_large
-from ._numbers import text_of
+from ._number_parsing import text_of
 from ._objects import typed_column, with_exponent
 from ._roles import Split, check_names
 from ._units import measures, unit_of

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from .._errors import plural, shorten
 from ._columns import Cells, Numbers, Texts
-from ._numbers import plain_text
+from ._number_parsing import plain_text
 
 
 class Facts:

@@ -12,7 +12,7 @@ from ._columns import Cells, Numbers, Texts, Vectors, read_vectors
 from ._dates import serial_date
 from ._kinds import Column
 from ._lists import numbers_of, parts_of
-from ._numbers import Notation, decimal_mark, hold_number, is_number, own_notation
+from ._number_parsing import Notation, decimal_mark, hold_number, is_number, own_notation
 from ._problems import NO_UNIT, OTHER_MARK, Problem
 from ._quantities import word_before
 from ._shapes import rows_of

@@ -11,7 +11,7 @@ from .._errors import plural, shorten
 from ._dates import match_date
 from ._files import DataFileError
 from ._lists import SEPARATORS
-from ._numbers import is_number
+from ._number_parsing import is_number
 from ._roles import nearest
 
 LABEL_SEPARATORS = SEPARATORS + "・"  # which also stands inside Japanese names, and so separates no features

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from .._checks.words import fold, trim
-from ._numbers import is_number
+from ._number_parsing import is_number
 
 SEPARATORS = ";|,/+\n、،；，؛"  # at the end those of China, Japan and of Arabic
 MOST_ITEMS = 100  # different items of such a column

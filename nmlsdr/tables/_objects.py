@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from .._checks.cells import is_null
 from .._errors import InputError
 from ._columns import Cells, Numbers, Texts, Vectors, with_numbers
-from ._numbers import GROUPED, keeps_digits, text_of
+from ._number_parsing import GROUPED, keeps_digits, text_of
 from ._shapes import coded
 
 MIDNIGHT = re.compile(r" 00:00:00(\.0+)?$")

@@ -10,7 +10,7 @@ from .._checks.words import BLANKS, HOLES
 from ._columns import Cells, Numbers, Table, Texts
 from ._files import DataFileError, place
 from ._labels import label_columns
-from ._numbers import decimal_mark, is_number, number_problem
+from ._number_parsing import decimal_mark, is_number, number_problem
 from ._problems import Problem
 from ._roles import Split
 

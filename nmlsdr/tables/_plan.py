@@ -1,6 +1,6 @@
 """`Plan`: what is done with all columns of a raw table; it encodes tables, compares them, and is written as JSON.
 
-It holds a `Column` of `_kinds.py` for each column, whose cells `_features.py` turns into numbers. `Deciding` makes the
+It holds a `Column` of `_kinds.py` for each column, whose cells `_features.py` turns into numbers. `Planner` makes the
 plan from the statistics of the columns and from what the caller says about them. `read_table` and `TableEncoder` encode
 tables with it, so that a rule stands in one place.
 """
@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack
 
 from .._errors import InputError, shorten
+from ._bloom_filter import check_digest
 from ._columns import Cells
 from ._comparison import LEVELS, RARE, Profile, differences, is_sum_of_others, profile_of
-from ._digest import check_digest
 from ._features import column_features
 from ._kinds import FEATURES, OTHERS, Column
-from ._numbers import NOTATIONS
+from ._number_parsing import NOTATIONS
 from ._problems import MOST_SHOWN, Problem, errors_and_remarks
 
 #: The total variance of the features of a column beside texts, where a number has the variance 1.  On packages with a
@@ -307,7 +307,7 @@ class Plan:
         return plan
 
     def _check(self) -> None:
-        """Raise a ValueError if a value, although of the right type, is not what `Deciding` and a fit give."""
+        """Raise a ValueError if a value, although of the right type, is not what `Planner` and a fit give."""
         for column in self.columns:
             if not _is_sound(column):
                 raise ValueError(f"impossible values of the column {column.name!r}")
@@ -360,7 +360,7 @@ def _sample_text(column: Column, number: int) -> str:
 
 
 def _is_sound(column: Column) -> bool:
-    """Whether the values of a column are those that `Deciding` and a fit give."""
+    """Whether the values of a column are those that `Planner` and a fit give."""
     is_vector = column.kind == "vector"
     # A length without numbers that fill it would make names until the memory is full.
     if column.length != (len(column.fill) if is_vector else 0) or (is_vector and column.length < 2):

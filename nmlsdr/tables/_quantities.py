@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._checks.words import fold
-from ._numbers import is_number, plain_text
+from ._number_parsing import is_number, plain_text
 from ._shapes import Coded, coded, rows_of
 from ._units import TABLE, is_no_unit, measures, unit_of
 

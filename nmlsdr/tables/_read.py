@@ -12,7 +12,6 @@ from sklearn.utils import Bunch
 from .._errors import plural, shorten, some_of
 from . import _label_lists, _labels
 from ._columns import Cells, Table, Texts
-from ._deciding import Choices, Deciding
 from ._facts import tally
 from ._files import DataFileError, Form, Path_, library_errors, named, place
 from ._formats import WITHOUT_NAMES, open_table, reader_of
@@ -21,6 +20,7 @@ from ._label_names import read_labels
 from ._npz import read_npz
 from ._plain import plain_contents
 from ._plan import Plan
+from ._planner import Choices, Planner
 from ._problems import Problem, problems_in_words
 from ._roles import MOST_MISSING, LabelNames, Roles, Split, refuse_missing, split_columns
 from ._row_groups import repeating_id, row_groups
@@ -238,14 +238,14 @@ def _encode_fit(
 ) -> None:
     """Decide what is done with the columns of a table, and make its features, in place; compare it with a model's."""
     columns = {name: contents.columns[name] for name in split.features}
-    deciding = _deciding(table, columns, contents.n_rows, roles, choices)
-    plan = deciding.plan()
-    table.notes = [*table.notes, *missing_codes(deciding.columns), *_similar_names(table)]
+    planner = _planner(table, columns, contents.n_rows, roles, choices)
+    plan = planner.plan()
+    table.notes = [*table.notes, *missing_codes(planner.columns), *_similar_names(table)]
     table.unused = None
     if split.id is None:
         table.notes = [*table.notes, *repeating_id(columns)]
         table.ids = None if plan.identifier is None else columns[plan.identifier].all()
-    table.groups = row_groups(table.ids, deciding.row_numbers)
+    table.groups = row_groups(table.ids, planner.row_numbers)
     in_order = sorted(plan.columns, key=lambda column: split.all_names.index(column.name))
     plan = dataclasses.replace(plan, columns=tuple(in_order), encoding=contents.encoding or "")
     table.data = plan.encode(contents.columns, contents.n_rows, problems, checks=choices.only_checks)
@@ -257,7 +257,7 @@ def _encode_fit(
     _refuse(problems, contents)
 
 
-def _deciding(table: Bunch, columns: Mapping[str, Cells], n_rows: int, roles: Roles, choices: Choices) -> Deciding:
+def _planner(table: Bunch, columns: Mapping[str, Cells], n_rows: int, roles: Roles, choices: Choices) -> Planner:
     """Return the decisions on the columns of a table, whose labels are known."""
     options = dataclasses.replace(choices, id=roles.id_column, drop=roles.drop, yes=roles.yes, no=roles.no)
     labeled = None if table.target is None else (table.target != -1).any(axis=1)
@@ -266,7 +266,7 @@ def _deciding(table: Bunch, columns: Mapping[str, Cells], n_rows: int, roles: Ro
     if table.lists is not None:
         separator = table.lists.separator
         words += [table.lists.no_label] if table.lists.no_label else []
-    return Deciding(columns, n_rows, options, labeled, words, separator)
+    return Planner(columns, n_rows, options, labeled, words, separator)
 
 
 def _similar_names(table: Bunch) -> list[str]:

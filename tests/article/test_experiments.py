@@ -14,7 +14,7 @@ from nmlsdr.cli import main
 from nmlsdr.experiments import command, protocol, report, results, store
 from nmlsdr.experiments.store import CellFolder, CellKey
 
-METRICS = list(protocol.METRICS)
+MEASURE_NAMES = list(protocol.MEASURE_NAMES)
 
 
 def reproduce(*words):
@@ -22,7 +22,7 @@ def reproduce(*words):
 
 
 def record(method="NMLSDR", seed=0, study="toy", dataset="Toy", value=0.5, **more):
-    values = dict.fromkeys(METRICS, value)
+    values = dict.fromkeys(MEASURE_NAMES, value)
     return {
         "study": study,
         "dataset": dataset,
@@ -114,8 +114,8 @@ def test_a_folder_that_cannot_be_made(tmp_path):
 
 def test_studies_are_the_article_s():
     toy, benchmarks, case = protocol.STUDIES.values()
-    assert len(toy.methods) * len(METRICS) == 84
-    assert len(benchmarks.datasets) * len(protocol.TEN_METHODS) * len(METRICS) == 700
+    assert len(toy.methods) * len(MEASURE_NAMES) == 84
+    assert len(benchmarks.datasets) * len(protocol.TEN_METHODS) * len(MEASURE_NAMES) == 700
     assert set(results.resource("article.json")["toy"]["Toy"]) == set(toy.methods)
     assert list(results.resource("article.json")["benchmarks"]) == list(benchmarks.datasets)
     assert list(results.resource("article.json")["benchmarks"]["Yeast"]) == list(protocol.TEN_METHODS)
@@ -193,10 +193,10 @@ def test_collect_gives_means_and_differences_in_the_article_s_order():
     assert found.methods == ("MDDMp", "NMLSDR")
     np.testing.assert_allclose(found.mean[0, 1], 0.905)
     np.testing.assert_allclose(found.std[0, 1], np.std([0.9, 0.91], ddof=1))
-    ap = METRICS.index("AP")
+    ap = MEASURE_NAMES.index("AP")
     assert found.difference[0, 1, ap] == pytest.approx(0.905 - 0.935)
     assert not found.within_two_std()[0, 1, ap]
-    assert found.within_two_std()[0, 1, METRICS.index("HL'")]
+    assert found.within_two_std()[0, 1, MEASURE_NAMES.index("HL'")]
     assert results.collect(protocol.STUDIES["benchmarks"], two_seeds()) is None
 
 
@@ -367,7 +367,7 @@ def test_toy_from_the_command_and_again_with_two_jobs(tmp_path, capfd):
     words = ("toy", "--size", "small", "--seeds", 2, "--methods", "nmlsdr", "MDDMp", "NMLSDR*", "wmldaD")
     assert reproduce(*words, "--jobs", 1, "--out", tmp_path / "one") == 0
     said = capfd.readouterr().out
-    for metric in METRICS:
+    for metric in MEASURE_NAMES:
         assert metric in said
     assert "0.935" in said  # the article's AP of NMLSDR
     assert "8 cells, 0 failed" in said
@@ -401,7 +401,7 @@ def test_benchmarks_from_the_command(tmp_path, capfd, shared):
     out, err = capfd.readouterr()
     assert "24 cells, 0 failed" in out
     names = {path.name for path in (tmp_path / "tables").iterdir()}
-    assert {f"benchmarks-{metric.rstrip(chr(39))}.csv" for metric in METRICS} <= names
+    assert {f"benchmarks-{metric.rstrip(chr(39))}.csv" for metric in MEASURE_NAMES} <= names
     wilcoxon = (tmp_path / "tables" / "benchmarks-wilcoxon.csv").read_text().splitlines()
     assert [line.partition(",")[0] for line in wilcoxon[1:]] == ["CCA", "MDDMp", "NMLSDR"]
     assert "Traceback" not in err
@@ -500,5 +500,5 @@ def test_an_error_in_a_cell_becomes_its_record(monkeypatch):
     options = {"size": "small", "data_home": None, "fingerprint": "x"}
     made = protocol.run_cell(key, protocol.STUDIES["toy"], protocol.measure_article, **options)
     assert made["error"].startswith("ValueError: no data today (broken, line")
-    assert made["metrics"] == dict.fromkeys(METRICS)
+    assert made["metrics"] == dict.fromkeys(MEASURE_NAMES)
     assert json.loads(json.dumps(made)) == made

@@ -9,7 +9,7 @@ from scipy import stats
 from nmlsdr.experiments.results import resource
 from nmlsdr.experiments.statistics import best_counts, paired_t_p_value, signed_rank_p_values, wilcoxon_scores
 
-METRICS = ["HL'", "RL'", "AP", "OE'", "Cov'", "MaF1", "MiF1"]
+MEASURE_NAMES = ["HL'", "RL'", "AP", "OE'", "Cov'", "MaF1", "MiF1"]
 
 
 def article():
@@ -29,7 +29,7 @@ def printed_row(name, metric, methods):
 
 
 def test_article_has_every_cell():
-    assert article()["metrics"] == METRICS
+    assert article()["metrics"] == MEASURE_NAMES
     assert len(article()["benchmarks"]) == 10
     assert all(len(rows) == 10 for rows in article()["benchmarks"].values())
     assert len(article()["toy"]["Toy"]) == 12
@@ -49,7 +49,7 @@ def test_other_wilcoxon_rows_are_near(metric):
     assert np.abs(wilcoxon_scores(values) - printed_row("Wilcoxon", metric, methods)).max() <= 1.0
 
 
-@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("metric", MEASURE_NAMES)
 def test_printed_best_counts_are_reproduced_exactly(metric):
     values, methods = printed_table(metric)
     assert best_counts(values).tolist() == printed_row("# Best values", metric, methods)

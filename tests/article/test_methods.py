@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from nmlsdr._methods import METHODS, find_method
+from nmlsdr._article_methods import METHODS, find_method
 from nmlsdr.experiments import protocol
 
 ARTICLE = ["CCA", "MVMD", "MDDMp", "MDDMf", "wMLDAb", "wMLDAe", "wMLDAc", "wMLDAd", "SSMLDR", "NMLSDR"]

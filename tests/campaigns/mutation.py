@@ -1,7 +1,7 @@
 """Whether the tests notice errors: one place at a time is broken in a copy of the project, and its tests are run.
 
     python tests/campaigns/mutation.py --since main                 30 random errors in the lines changed since main
-    python tests/campaigns/mutation.py tables/_numbers.py -n 100    100 in this file, or in all files of a folder
+    python tests/campaigns/mutation.py tables/_number_parsing.py -n 100    100 in this file, or in all files of a folder
     python tests/campaigns/mutation.py --kept                       the errors of several words in mutants.py
 
 A random error changes one operator, word or number, leaves out a condition, or does not execute a line (`EDITS`), drawn

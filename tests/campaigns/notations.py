@@ -26,7 +26,7 @@ from table_files import dense
 
 from campaigns import record
 from nmlsdr.tables import DataFileError, Form, TableEncoder, read_table
-from nmlsdr.tables._deciding import Choices
+from nmlsdr.tables._planner import Choices
 
 WORDS = ["oak", "ash", "Elm", "yes", "no", "x", "müde", "a;b", 'say "hi"', "two words"]
 ARABIC = str.maketrans("0123456789.", "٠١٢٣٤٥٦٧٨٩٫")

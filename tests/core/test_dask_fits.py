@@ -19,11 +19,11 @@ import nmlsdr
 import nmlsdr.dask
 from nmlsdr import graph, model_file
 from nmlsdr.dask import _neighbors as neighbor_tasks
-from nmlsdr.dask import _plan, open_rows
+from nmlsdr.dask import _search_plan, open_rows
 from nmlsdr.dask._blocks import Blocks
 from nmlsdr.dask._estimators import in_batches
-from nmlsdr.dask._plan import PRIMES, Site, cut_rows, lines, make_plan
 from nmlsdr.dask._rows import DaskRows
+from nmlsdr.dask._search_plan import PRIMES, Site, cut_rows, lines, make_plan
 from nmlsdr.propagation import propagate
 
 dask = pytest.importorskip("dask", reason="needs Dask: pip install 'nmlsdr[dask]'")
@@ -448,7 +448,7 @@ def site(memory, threads=2):
 @pytest.fixture
 def without_probe(monkeypatch):
     """A plan for rows of some gigabytes, which are not made."""
-    monkeypatch.setattr(_plan, "_estimate", lambda *given: None)
+    monkeypatch.setattr(_search_plan, "_estimate", lambda *given: None)
 
 
 @pytest.mark.usefixtures("without_probe")

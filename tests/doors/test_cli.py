@@ -29,9 +29,9 @@ from sklearn.preprocessing import StandardScaler
 
 import nmlsdr
 from nmlsdr import _graph, metrics
+from nmlsdr._article_methods import METHODS
 from nmlsdr._cli.console import Console
 from nmlsdr._cli.writing import write_text
-from nmlsdr._methods import METHODS
 from nmlsdr._model.reading import open_model
 from nmlsdr._process import threads as _threads
 from nmlsdr._thresholds import rank_scores
@@ -276,7 +276,7 @@ def test_review_hands_on_only_alphas_that_are_given(run, tables, monkeypatch):
         given.append(parameters)
         return real(**parameters)
 
-    monkeypatch.setattr("nmlsdr._cli.method.ResidualPropagation", recording)
+    monkeypatch.setattr("nmlsdr._cli.residual_fit.ResidualPropagation", recording)
     for words, names in (([], set()), (["--alpha-labeled", "0"], {"alpha_labeled"})):
         assert run("review", "train.csv", *COLUMNS, *words, "--out", "review.csv").status == 0
         assert {name for name in given.pop() if name.startswith("alpha")} == names

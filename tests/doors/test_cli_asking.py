@@ -70,7 +70,7 @@ def fits(monkeypatch):
             return plain(self, X, y, **options)
 
     monkeypatch.setattr(ResidualPropagation, "fit", fit)
-    monkeypatch.setattr("nmlsdr._cli.method.TREES", 10)
+    monkeypatch.setattr("nmlsdr._cli.residual_fit.TREES", 10)
     return calls
 
 

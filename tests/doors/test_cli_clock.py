@@ -9,7 +9,7 @@ import pytest
 from commands import label_columns
 
 from nmlsdr._cli.console import Console
-from nmlsdr._cli.method import Pieces, measure
+from nmlsdr._cli.residual_fit import Pieces, measure
 from nmlsdr._report import trial
 
 
@@ -44,7 +44,7 @@ def test_short_work_is_not_announced_and_not_measured():
 
 
 def test_boosted_trees_are_measured_where_a_fit_grows_them(rng, monkeypatch):
-    monkeypatch.setattr("nmlsdr._cli.method.SMALL", 0)
+    monkeypatch.setattr("nmlsdr._cli.residual_fit.SMALL", 0)
     args = argparse.Namespace(jobs=1, n_neighbors=5)
     X = rng.standard_normal((1100, 4))
     y = (X[:, :2] > 0).astype(int)
@@ -55,12 +55,12 @@ def test_boosted_trees_are_measured_where_a_fit_grows_them(rng, monkeypatch):
 
 def test_a_report_expects_its_fit_its_folds_and_its_learning_curve(run, tables, monkeypatch):
     pytest.importorskip("jinja2")
-    monkeypatch.setattr("nmlsdr._cli.method.SMALL", 0)
-    monkeypatch.setattr("nmlsdr._cli.method.TREES", 4)
+    monkeypatch.setattr("nmlsdr._cli.residual_fit.SMALL", 0)
+    monkeypatch.setattr("nmlsdr._cli.residual_fit.TREES", 4)
     monkeypatch.setattr("nmlsdr._report.trial.TREES", 4)
     pieces = Pieces(3.0, 0.5, 1.0, 0.25, 2, 0)
     expected = []
-    monkeypatch.setattr("nmlsdr._cli.method.measure", lambda *_: pieces)
+    monkeypatch.setattr("nmlsdr._cli.residual_fit.measure", lambda *_: pieces)
     monkeypatch.setattr(Console, "expect", lambda self, seconds, n_bytes: expected.append(seconds))
     options = ["--label-columns", label_columns(), "--out", "a.html"]
     for folds in ("0", "2"):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from nmlsdr import ResidualPropagation
-from nmlsdr._cli import method as fitting
+from nmlsdr._cli import residual_fit
 from nmlsdr._report import rivals, trial
 from tests.commands import ran, write_csv
 
@@ -48,7 +48,7 @@ def are_patients(groups, of):
 
 @pytest.mark.parametrize("verb", ["fit", "review", "report"])
 def test_the_patients_of_the_rows_reach_the_fit(run, visits, monkeypatch, verb):
-    monkeypatch.setattr(fitting, "TREES", 5)
+    monkeypatch.setattr(residual_fit, "TREES", 5)
     groups = fits_of(monkeypatch)
     out = {"fit": "m.skops", "review": "list.csv", "report": "r.html"}[verb]
     more = ("--folds", "0") if verb == "report" else ()
@@ -60,7 +60,7 @@ def test_the_patients_of_the_rows_reach_the_fit(run, visits, monkeypatch, verb):
 
 
 def test_the_folds_of_the_report_and_the_fits_within_have_whole_patients(run, visits, monkeypatch):
-    monkeypatch.setattr(fitting, "TREES", 5)
+    monkeypatch.setattr(residual_fit, "TREES", 5)
     monkeypatch.setattr(rivals, "ITERATIONS", 20)
     seen = []
     fit_and_score = trial.fit_and_score

@@ -14,9 +14,9 @@ import nmlsdr
 from nmlsdr._cli import plan_text
 from nmlsdr._model.reading import open_model
 from nmlsdr.model_file import load_model
-from nmlsdr.tables._deciding import Choices
 from nmlsdr.tables._files import DataFileError
 from nmlsdr.tables._objects import typed_column
+from nmlsdr.tables._planner import Choices
 
 WARDS = ["east", "west", "", "Süd"]
 NAMES = ["id", "ward", "age", "visits", "smoker", "note", "flu", "cold"]

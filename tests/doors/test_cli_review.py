@@ -14,7 +14,7 @@ from nmlsdr import ResidualPropagation
 from nmlsdr._cli.reviewed import fit_reviewed
 from nmlsdr._cli.table import Table
 from nmlsdr.inspection import rank_suspects
-from nmlsdr.inspection._rows import check_rows
+from nmlsdr.inspection._row_checks import check_rows
 from nmlsdr.inspection._verdicts import escape_formula, unescape_formula
 
 COLUMNS = ["--label-columns", label_columns()]

@@ -9,7 +9,7 @@ import pytest
 from commands import ran
 from scipy import sparse
 
-from nmlsdr._methods import METHODS
+from nmlsdr._article_methods import METHODS
 
 pytest.importorskip("pyarrow")
 pytest.importorskip("skops")

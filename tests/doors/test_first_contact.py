@@ -9,7 +9,7 @@ from commands import ran, spawn
 from table_files import read_table, write_sheets
 
 from nmlsdr.tables import DataFileError, TableEncoder
-from nmlsdr.tables._deciding import Choices
+from nmlsdr.tables._planner import Choices
 
 N = 60
 PLACES = ["Nord", "Süd", "Ost"]

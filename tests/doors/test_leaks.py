@@ -13,7 +13,7 @@ from table_files import read_table
 
 from nmlsdr._report.leaks import find_leaks
 from nmlsdr._report.needed import find_needed
-from nmlsdr.tables._deciding import Choices
+from nmlsdr.tables._planner import Choices
 
 TAGS = ["Keramik", "Textil", "Religion", "Waffe"]
 MATERIALS = ["Holz", "Ton", "Wolle", "Eisen", "Stein"]

@@ -17,7 +17,7 @@ from commands import LABELS, assert_done, assert_refused, label_columns, ran, wr
 from sklearn.preprocessing import StandardScaler
 
 from nmlsdr import MLkNN
-from nmlsdr._report import fit as described
+from nmlsdr._report import description
 from nmlsdr._report import trial as trials
 from nmlsdr._report.curve import curve_picture
 from nmlsdr._report.page import render
@@ -61,7 +61,7 @@ def test_constant_columns_and_columns_with_missing_values_are_reported():
         [[1.0, 5.0, np.nan, np.nan], [2.0, 5.0, 3.0, np.nan], [3.0, 5.0, 3.0, np.nan], [4.0, 5.0, 4.0, np.nan]]
     )
     y = np.array([[1, 0], [0, -1], [0, 0], [-1, -1]])
-    facts = described.describe_table(X, y, source="a.csv", feature_names=list("abcd"))
+    facts = description.describe_table(X, y, source="a.csv", feature_names=list("abcd"))
     assert facts["constant"] == ["b", "d"]  # a column of holes is constant too
     assert facts["missing"] == [{"name": "d", "cells": 4, "share": 1.0}, {"name": "c", "cells": 1, "share": 0.25}]
     assert (facts["n_rows"], facts["n_labeled"], facts["n_unknown_entries"], facts["n_without_label"]) == (4, 3, 1, 2)
@@ -75,7 +75,7 @@ def test_a_category_with_holes_is_one_column_of_numbers_of_levels():
     names = ["0", "1"]
     X, found = encoder.plan_.collapsed(X)
     np.testing.assert_array_equal(X[:, 1], [np.nan, np.nan, 0, 1, 0, 1, 0, 1])
-    facts = described.describe_table(X, np.ones((8, 1)), source="a.csv", feature_names=names)
+    facts = description.describe_table(X, np.ones((8, 1)), source="a.csv", feature_names=names)
     assert found == names
     assert [(column["name"], column["cells"]) for column in facts["missing"]] == [("1", 2)]
 
@@ -95,14 +95,14 @@ def test_sparse_columns_are_read_without_making_them_dense():
     from scipy import sparse
 
     X = sparse.csr_array(np.array([[0.0, 2.0, 0.0], [0.0, 2.0, 1.0]]))
-    facts = described.describe_table(X, np.ones((2, 1)), source="a", feature_names=["x", "y", "z"])
+    facts = description.describe_table(X, np.ones((2, 1)), source="a", feature_names=["x", "y", "z"])
     assert facts["constant"] == ["x", "y"]
 
 
 def test_labels_together_are_counts_of_rows(rng):
     given = rng.random((40, 5)) < 0.4
     known = np.repeat(rng.random((40, 1)) < 0.7, 5, axis=1)
-    facts = described.describe_labels(np.where(known, given, -1), list("vwxyz"))
+    facts = description.describe_labels(np.where(known, given, -1), list("vwxyz"))
     order = ["vwxyz".index(name) for name in facts["together"]["names"]]
     on = (given & known).astype(int)
     assert facts["together"]["counts"] == (on.T @ on)[np.ix_(order, order)].tolist()

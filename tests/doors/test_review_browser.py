@@ -19,7 +19,7 @@ from scipy.stats import betabinom
 from nmlsdr import ResidualPropagation, inspection
 from nmlsdr.cli import main
 from nmlsdr.inspection import rank_suspects, read_verdicts
-from nmlsdr.inspection._rows import check_rows
+from nmlsdr.inspection._row_checks import check_rows
 
 pytest.importorskip("jinja2")
 

@@ -23,7 +23,7 @@ from nmlsdr import MultiLabelPropagation, ResidualPropagation
 from nmlsdr.inspection import _reasons, _strips, rank_suspects, read_verdicts, write_review
 from nmlsdr.inspection._images import thumbnails
 from nmlsdr.inspection._page_table import PageTable
-from nmlsdr.inspection._rows import check_rows, hash_rows
+from nmlsdr.inspection._row_checks import check_rows, hash_rows
 from nmlsdr.inspection._verdicts import escape_formula
 from nmlsdr.tables import Column, Plan, TableEncoder
 

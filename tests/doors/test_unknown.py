@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 from nmlsdr import InputError, MLkNN, ResidualPropagation
 from nmlsdr.inspection import rank_unknown
-from nmlsdr.inspection._rows import hash_rows
+from nmlsdr.inspection._row_checks import hash_rows
 
 PROBABILITIES = [0.0, 0.25, 0.5, 0.75, 1.0]  # few, so that ties are common; p (1 - p) of .25 and .75 are equal
 

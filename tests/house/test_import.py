@@ -181,7 +181,7 @@ import sys, nmlsdr
 print(next((name for name in {CORE} if getattr(nmlsdr, name) and "sklearn" in sys.modules), "none"))
 """
         + """
-print(hasattr(nmlsdr, "_methods"), hasattr(nmlsdr, "nothing"))
+print(hasattr(nmlsdr, "_article_methods"), hasattr(nmlsdr, "nothing"))
 print(nmlsdr.metrics.hamming_loss([[1, 0]], [[1, 1]]), nmlsdr.NMLSDR(2))
 from nmlsdr import *
 print(MLkNN.__name__, __version__)

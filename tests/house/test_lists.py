@@ -8,9 +8,9 @@ from typing import get_args
 import pytest
 
 from nmlsdr import _thresholds
+from nmlsdr._article_methods import METHODS
 from nmlsdr._checks.arguments import Metric
 from nmlsdr._cli import values, verbs
-from nmlsdr._methods import METHODS
 from nmlsdr._search.metrics import METRICS
 from nmlsdr.experiments import protocol
 from nmlsdr.tables import _formats

@@ -47,7 +47,7 @@ def run(walk, tmp_path_factory):
     made = {}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(walk, "_run", without_a_new_python)
-        patch.setattr("nmlsdr._cli.method.TREES", 100)  # as users have it
+        patch.setattr("nmlsdr._cli.residual_fit.TREES", 100)  # as users have it
         patch.setitem(ResidualPropagation.__init__.__kwdefaults__, "n_estimators", 100)
         for name, page in walk.PAGES.items():
             folder = tmp_path_factory.mktemp(name)

@@ -14,8 +14,8 @@ from table_files import read_table
 
 from nmlsdr.tables import DataFileError, TableEncoder, _csv, _files
 from nmlsdr.tables._columns import Numbers, Texts, row_numbers
-from nmlsdr.tables._deciding import Choices, Deciding
 from nmlsdr.tables._objects import typed_column
+from nmlsdr.tables._planner import Choices, Planner
 
 pandas = pytest.importorskip("pandas")
 
@@ -51,7 +51,7 @@ def test_what_a_column_is_does_not_depend_on_the_order_of_the_rows(cells, random
     """But for what compares rows, and the example of a date."""
     plans = []
     for _ in range(2):
-        plans.append(Deciding({"a": typed_column(cells)}, len(cells), Choices()).plan())
+        plans.append(Planner({"a": typed_column(cells)}, len(cells), Choices()).plan())
         cells = random.sample(cells, len(cells))
     (one,), (other,) = (plan.columns for plan in plans)
     assert (one.kind, one.levels, one.decimal, one.thousands) == (

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from nmlsdr.inspection import read_verdicts
 from nmlsdr.model_file import open_model
 from nmlsdr.tables import DataFileError, Form, Roles, read_table
-from nmlsdr.tables._deciding import Choices
 from nmlsdr.tables._encodings import guess_encoding
 from nmlsdr.tables._files import Lines, guess_delimiter
+from nmlsdr.tables._planner import Choices
 
 #: Names of columns as people of a country write them, and the Windows page of the country.
 HEADERS = [

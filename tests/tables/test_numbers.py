@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from nmlsdr._checks.words import fold
 from nmlsdr.tables import TableEncoder
 from nmlsdr.tables._dates import dates_of, read_date
-from nmlsdr.tables._numbers import (
+from nmlsdr.tables._number_parsing import (
     NOTATIONS,
     Notation,
     decimal_mark,

@@ -6,8 +6,8 @@ from table_files import dense, read_table
 
 from nmlsdr.tables import TableEncoder
 from nmlsdr.tables._columns import Numbers
-from nmlsdr.tables._deciding import Choices
 from nmlsdr.tables._facts import Facts
+from nmlsdr.tables._planner import Choices
 from nmlsdr.tables._sentinels import missing_codes
 from nmlsdr.tables._unread import find_unread
 

@@ -12,9 +12,9 @@ from nmlsdr._model.reading import open_model
 from nmlsdr.model_file import ModelFileError, load_model, save_model
 from nmlsdr.tables import DataFileError, Profile
 from nmlsdr.tables._columns import Numbers
-from nmlsdr.tables._deciding import Choices
 from nmlsdr.tables._label_lists import Lists, find_lists
 from nmlsdr.tables._plan import Column, Plan
+from nmlsdr.tables._planner import Choices
 from nmlsdr.tables._row_groups import repeating_id
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from nmlsdr.tables import Choices, DataFileError, TableEncoder, read_table
 from nmlsdr.tables._lists import find_items
-from nmlsdr.tables._numbers import Notation, find_notation
+from nmlsdr.tables._number_parsing import Notation, find_notation
 
 pandas = pytest.importorskip("pandas")
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nmlsdr.tables import Choices, read_table
-from nmlsdr.tables._digest import digest_of, may_hold
+from nmlsdr.tables._bloom_filter import digest_of, may_hold
 from nmlsdr.tables._plan import Plan
 
 N = 4000

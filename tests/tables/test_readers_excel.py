@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from table_files import read_table, refused, write_sheets
 
-from nmlsdr.tables._deciding import Choices
+from nmlsdr.tables._planner import Choices
 
 pytest.importorskip("openpyxl", reason="openpyxl is not installed")
 

@@ -12,7 +12,7 @@ from table_files import read_table
 
 from nmlsdr._cli.reading import as_list
 from nmlsdr.tables import DataFileError, _csv, _files
-from nmlsdr.tables._deciding import Choices
+from nmlsdr.tables._planner import Choices
 
 
 @pytest.fixture

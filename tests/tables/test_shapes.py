@@ -11,7 +11,7 @@ from nmlsdr._checks.words import trim
 from nmlsdr.tables._column_units import read_quantities
 from nmlsdr.tables._columns import Texts
 from nmlsdr.tables._dates import dates_of, read_date
-from nmlsdr.tables._numbers import NOTATIONS, is_number, number_reader
+from nmlsdr.tables._number_parsing import NOTATIONS, is_number, number_reader
 from nmlsdr.tables._quantities import BETWEEN, forms_of, split_number
 from nmlsdr.tables._shapes import coded, rows_of, shapes_of
 

@@ -10,8 +10,8 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from table_files import read_table
 
 from nmlsdr.tables import TableEncoder
-from nmlsdr.tables._deciding import Choices
 from nmlsdr.tables._plan import Plan
+from nmlsdr.tables._planner import Choices
 from nmlsdr.tables._text import MOST_WORDS, count_words, find_words, mean_length, shared_by_names, weigh_words, words_of
 
 pandas = pytest.importorskip("pandas")

@@ -11,7 +11,7 @@ from scipy import constants
 from nmlsdr._resources import load_json
 from nmlsdr.tables import TableEncoder
 from nmlsdr.tables._column_units import MOST_UNITS, WITHOUT, find_units, read_quantities, with_new_units
-from nmlsdr.tables._numbers import NOTATIONS, Notation
+from nmlsdr.tables._number_parsing import NOTATIONS, Notation
 from nmlsdr.tables._quantities import forms_of, split_number
 from nmlsdr.tables._shapes import shapes_of
 from nmlsdr.tables._units import measures, unit_of

@@ -10,9 +10,9 @@ from table_files import read_table, refused
 from nmlsdr import InputError
 from nmlsdr.tables import TableEncoder, TableScaler
 from nmlsdr.tables._columns import Vectors
-from nmlsdr.tables._deciding import Choices
 from nmlsdr.tables._objects import typed_column, vectors_of
 from nmlsdr.tables._plan import Plan
+from nmlsdr.tables._planner import Choices
 
 pandas = pytest.importorskip("pandas")
 N = 60

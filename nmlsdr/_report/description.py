@@ -1,4 +1,4 @@
-"""A table and one fit on all its rows as plain data: labels, embedding, components."""
+"""The description of a table and of one fit on all its rows, as plain data: labels, components, embedding."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -80,7 +80,7 @@ class Site(NamedTuple):
     memory: float  # bytes for each of them
 
 
-class Plan(NamedTuple):
+class SearchPlan(NamedTuple):
     """The search for neighbours, in numbers.
 
     Attributes
@@ -139,13 +139,13 @@ def site_in_force() -> Site:
 
 def make_plan(
     rows: DaskRows, k: int, *, metric: str = "euclidean", n_jobs: int | None = None, site: Site | None = None
-) -> Plan:
+) -> SearchPlan:
     """The smallest order whose tasks fit the workers' memory and keep all of them busy."""
     site = site or site_in_force()
     n, d = rows.shape
     order = _smallest_order(rows, search_metric(metric), site)
     times = order + 1 if order > 1 else 1  # that each row is read, and that lists of it come back
-    plan = Plan(
+    plan = SearchPlan(
         n_samples=n,
         n_features=d,
         order=order,
@@ -179,7 +179,7 @@ def _smallest_order(rows: DaskRows, metric: SearchMetric, site: Site) -> int:
     )
 
 
-def _estimate(rows: DaskRows, k: int, plan: Plan, n_jobs: int | None) -> float:
+def _estimate(rows: DaskRows, k: int, plan: SearchPlan, n_jobs: int | None) -> float:
     """Seconds of the search: one task reads a block and searches some of its rows among the others."""
     first, last = next(each for each in rows.ranges() if each[1] > each[0])
     reading = rows.reading([(first, last)])

@@ -1,4 +1,4 @@
-"""The method that `review` and `report` use: its settings from the arguments, its fit, and how long that will take."""
+"""The fit of ResidualPropagation for `review` and `report`: its settings from the arguments, and how long it takes."""
 
 import argparse
 import time

@@ -1,4 +1,4 @@
-"""Whether a column holds numbers or dates, and how they are written."""
+"""Which columns hold numbers or dates, and how these are written."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ from ._columns import Numbers
 from ._dates import find_months, month_words, order_of
 from ._facts import Facts, counted, tally
 from ._kinds import Column
-from ._numbers import NOTATIONS, Notation, find_notation, number_reader
+from ._number_parsing import NOTATIONS, Notation, find_notation, number_reader
 from ._quantities import Parts, word_before
 from ._units import measures
 from ._unread import MOST_MULTIPLIED, find_unread

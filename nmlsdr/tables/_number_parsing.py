@@ -1,4 +1,4 @@
-"""What a number is: how its text is written and read."""
+"""The notations of numbers, the notation of a column, and the number that a text is."""
 
 import contextlib
 import functools

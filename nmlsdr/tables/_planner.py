@@ -17,8 +17,8 @@ from ._dates import serial_date
 from ._facts import Facts, by_count, counted, tally
 from ._kinds import Column
 from ._lists import find_items, find_keys
-from ._numbers import MARK_NAMES, hold_number, is_number, usual_decimal
-from ._numeric import FEW_LEVELS, FEW_WORDS, FREQUENT, LEVEL_SHARE, SLIPS, Reading, read_column
+from ._number_parsing import MARK_NAMES, hold_number, is_number, usual_decimal
+from ._numeric_columns import FEW_LEVELS, FEW_WORDS, FREQUENT, LEVEL_SHARE, SLIPS, Reading, read_column
 from ._plan import Plan
 from ._sentinels import missing_codes
 from ._text import count_words, find_words, mean_length, shared_by_names
@@ -63,8 +63,8 @@ class Choices(ColumnOptions):
         return {fold(word) for word in self.missing or ()}
 
 
-class Deciding:
-    """What is to be done with every column.
+class Planner:
+    """Makes the plan of a table: what is to be done with every column.
 
     Parameters
     ----------

@@ -8,7 +8,9 @@ divided among the threads and their results are merged in the order (squared dis
 """
 
 from cython.parallel cimport prange
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
+
+from ._typedefs cimport real_t
 
 cdef extern from "_c/radius.h" nogil:
     const Py_ssize_t NMLSDR_FEW_QUERIES, NMLSDR_INDEX_QUERIES, NMLSDR_TREE_FEATURES, NMLSDR_TREE_ROWS
@@ -332,6 +334,31 @@ def pair_distances(
     for i in prange(q, nogil=True, num_threads=n_threads, schedule="dynamic", chunksize=16):
         for p in range(indptr[i], indptr[i + 1]):
             squared[p] = canonical(&others, first + i, &given, candidates[p])
+
+
+def place_sums(
+    const real_t[:, ::1] rows,            # IN  (n, d)
+    const double[::1] least,              # IN  (d) least number of each feature
+    const double[::1] width,              # IN  (d) largest minus least number, 1 for a constant feature
+    double n_places,
+    const uint64_t[::1] factors,          # IN  (d)
+    double[::1] places,                   # scratch (d)
+    uint64_t[::1] sums,                   # OUT (n)
+):
+    """The sum over the features of factor times place, modulo 2^64, for each row.
+
+    The place of a number is n_places (number - least) / width, rounded.
+    """
+    cdef Py_ssize_t i, j
+    cdef uint64_t total
+    with nogil:
+        for i in range(rows.shape[0]):
+            for j in range(rows.shape[1]):  # a loop of its own, because it becomes vectors
+                places[j] = (<double>rows[i, j] - least[j]) / width[j] * n_places + 0.5
+            total = 0
+            for j in range(rows.shape[1]):
+                total += <uint64_t><int64_t>places[j] * factors[j]
+            sums[i] = total
 
 
 def to_units(rows, unsigned char[::1] zero, int n_threads):

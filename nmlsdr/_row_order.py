@@ -35,6 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from . import _graph
 from ._checks.labels import Labels
 from ._moments import RowSums, row_blocks
 from ._search.memory import is_out_of_core
@@ -44,7 +45,6 @@ Hashes = NDArray[np.uint64]
 
 _UNKNOWN = np.uint64(0x7FF8_0000_0000_0001)  # the bits of an unknown label
 _PLACES = 2.0**20
-_VALUES_AT_ONCE = 1 << 14  # 128 KiB: they stay in the cache, and larger arrays would be new pages of memory each time
 # odd constants of splitmix64
 _STEP = 0x9E37_79B9_7F4A_7C15
 _FIRST = np.uint64(0xBF58_476D_1CE4_E5B9)
@@ -158,23 +158,23 @@ def _hashes_of_places(block: RowSums, least: np.ndarray, largest: np.ndarray) ->
     rows = block.rows
     columns = _odd(np.cumsum(largest > least).astype(np.uint64))  # numbered without the constant ones
     width = np.where(largest > least, largest - least, 1.0)
-
-    def places(numbers: np.ndarray, least: np.ndarray, width: np.ndarray) -> Hashes:
-        between = np.subtract(numbers, least, dtype=np.float64)
-        between /= width
-        between *= _PLACES
-        between += 0.5
-        return between.astype(np.int64).view(np.uint64)
-
     if sparse.issparse(rows):
         at = rows.indices
-        zeros = places(np.zeros(len(least)), least, width)
-        stored = (places(rows.data, least[at], width[at]) - zeros[at]) * columns[at]
+        zeros = _places(np.zeros(len(least)), least, width)
+        stored = (_places(rows.data, least[at], width[at]) - zeros[at]) * columns[at]
         return _mixed(_sums(stored, rows.indptr) + zeros @ columns)
-    hashes = np.empty(rows.shape[0], np.uint64)
-    for part in row_blocks(rows, _VALUES_AT_ONCE):
-        hashes[part] = places(rows[part], least, width) @ columns
-    return _mixed(hashes)
+    sums = np.empty(rows.shape[0], np.uint64)
+    _graph.place_sums(np.ascontiguousarray(rows), least, width, _PLACES, columns, np.empty(rows.shape[1]), sums)
+    return _mixed(sums)
+
+
+def _places(numbers: np.ndarray, least: np.ndarray, width: np.ndarray) -> Hashes:
+    """The places of numbers between the least and the largest of their features, as `_graph.place_sums` takes them."""
+    between = np.subtract(numbers, least, dtype=np.float64)
+    between /= width
+    between *= _PLACES
+    between += 0.5
+    return between.astype(np.int64).view(np.uint64)
 
 
 def _hashes_of_numbers(block: RowSums) -> Hashes:

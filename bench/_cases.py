@@ -9,10 +9,16 @@ inside its case, so that a case can run on an older commit or say that the commi
 
 from __future__ import annotations
 
+import ctypes
 import inspect
 import math
+import os
+import shutil
+import subprocess
+import tempfile
 from collections.abc import Callable, Mapping
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -108,6 +114,75 @@ def queries(n: int, q: int, D: int, k: int, dtype: str) -> Work:
     X = rows(n, D, dtype)
     Q = rows(q, D, dtype, seed=7)
     return Work(lambda threads: kneighbors(X, k, queries=Q, n_jobs=threads), 2.0 * n * q * D, "sgemm_gflops")
+
+
+def index_queries(n: int, q: int, D: int, k: int, dtype: str) -> Work:
+    """Queries to rows that an index has prepared."""
+    from nmlsdr.graph import ExactIndex
+
+    X = rows(n, D, dtype)
+    Q = rows(q, D, dtype, seed=7)
+    indexes = {threads: ExactIndex(X, n_jobs=threads) for threads in (1, 2)}
+    return Work(lambda threads: indexes[threads].query(Q, k))
+
+
+def transformer(n: int, D: int, k: int) -> Work:
+    """The graph of distances that scikit-learn's estimators take."""
+    from nmlsdr import ExactNeighborsTransformer
+
+    X = rows(n, D)
+    return Work(lambda threads: ExactNeighborsTransformer(n_neighbors=k, n_jobs=threads).fit_transform(X))
+
+
+C_SEARCH = """
+#include <nmlsdr/neighbors.h>
+int search(const void *data, ptrdiff_t n, const void *queries, ptrdiff_t q, ptrdiff_t d, ptrdiff_t k, double *distances,
+           ptrdiff_t *neighbors, int n_threads)
+{
+    const nmlsdr_rows rows = nmlsdr_dense(NMLSDR_FLOAT32, data, n, d);
+    const nmlsdr_rows asked = nmlsdr_dense(NMLSDR_FLOAT32, queries, q, d);
+    return nmlsdr_nearest(&rows, &asked, NMLSDR_EUCLIDEAN, k, distances, neighbors, n_threads);
+}
+"""
+
+
+@lru_cache(maxsize=1)
+def c_library() -> ctypes.CDLL:
+    """`C_SEARCH`, compiled with the headers of the version under test."""
+    import nmlsdr
+
+    if not hasattr(nmlsdr, "get_include"):
+        raise NotHere("the C headers are not in this version.")
+    compiler = shutil.which(os.environ.get("CC", "cc"))
+    if compiler is None:
+        raise NotHere("there is no C compiler here.")
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "search.c"
+        library = Path(folder) / "search.so"
+        source.write_text(C_SEARCH, encoding="utf-8")
+        command = [compiler, "-O3", "-std=gnu99", "-fPIC", "-shared", "-fopenmp", f"-I{nmlsdr.get_include()}"]
+        subprocess.run([*command, str(source), "-o", str(library), "-lm"], check=True, capture_output=True)
+        return ctypes.CDLL(str(library))
+
+
+def c_queries(n: int, q: int, D: int, k: int) -> Work:
+    """As `queries`, from C."""
+    X = rows(n, D, "float32")
+    Q = rows(q, D, "float32", seed=7)
+    distances = np.empty((q, k))
+    neighbors = np.empty((q, k), np.intp)
+    search = c_library().search
+    pointer = ctypes.c_void_p
+    size = ctypes.c_ssize_t
+    search.argtypes = [pointer, size, pointer, size, size, size, pointer, pointer, ctypes.c_int]
+
+    def run(threads: int) -> None:
+        outputs = distances.ctypes.data, neighbors.ctypes.data
+        code = search(X.ctypes.data, n, Q.ctypes.data, q, D, k, *outputs, threads)
+        if code != 0:
+            raise RuntimeError(f"the search from C ended with code {code}.")
+
+    return Work(run)
 
 
 def symmetrise(n: int, k: int) -> Work:
@@ -378,6 +453,38 @@ CASES: dict[str, Case] = {
         sizes({"n": 20000, "q": 10000, "D": 100}, k=10, dtype="float32"),
         {"n": 1500, "q": 1000, "D": 100, "k": 10, "dtype": "float32"},
         {"n": 400, "q": 200, "D": 100, "k": 10, "dtype": "float32"},
+    ),
+    "index-queries": Case(
+        "core",
+        index_queries,
+        sizes({"n": 4000, "q": 2000, "D": 100}, k=10, dtype="float32"),
+        sizes({"n": 20000, "q": 10000, "D": 100}, k=10, dtype="float32"),
+        {"n": 1500, "q": 1000, "D": 100, "k": 10, "dtype": "float32"},
+        {"n": 400, "q": 200, "D": 100, "k": 10, "dtype": "float32"},
+    ),
+    "index-one-query": Case(
+        "core",
+        index_queries,
+        sizes({"n": 20000, "q": 1, "D": 100}, k=10, dtype="float32"),
+        sizes({"n": 100000, "q": 1, "D": 100}, k=10, dtype="float32"),
+        {"n": 20000, "q": 1, "D": 100, "k": 10, "dtype": "float32"},
+        {"n": 400, "q": 1, "D": 100, "k": 10, "dtype": "float32"},
+    ),
+    "transformer": Case(
+        "estimator",
+        transformer,
+        sizes({"n": 4000, "D": 100, "k": 10}),
+        sizes({"n": 20000, "D": 100, "k": 10}),
+        {"n": 1500, "D": 100, "k": 10},
+        {"n": 400, "D": 100, "k": 10},
+    ),
+    "c-queries": Case(
+        "core",
+        c_queries,
+        sizes({"n": 4000, "q": 2000, "D": 100, "k": 10}),
+        sizes({"n": 20000, "q": 10000, "D": 100, "k": 10}),
+        {"n": 1500, "q": 1000, "D": 100, "k": 10},
+        {"n": 400, "q": 200, "D": 100, "k": 10},
     ),
     "graph-symmetrise": Case(
         "kernel",

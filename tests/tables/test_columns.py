@@ -53,15 +53,15 @@ def test_what_a_column_is_does_not_depend_on_the_order_of_the_rows(cells, random
     for _ in range(2):
         plans.append(Planner({"a": typed_column(cells)}, len(cells), Choices()).plan())
         cells = random.sample(cells, len(cells))
-    (one,), (other,) = (plan.columns for plan in plans)
-    assert (one.kind, one.levels, one.decimal, one.thousands) == (
-        other.kind,
-        other.levels,
-        other.decimal,
-        other.thousands,
+    (column,), (shuffled_column,) = (plan.columns for plan in plans)
+    assert (column.kind, column.levels, column.decimal, column.thousands) == (
+        shuffled_column.kind,
+        shuffled_column.levels,
+        shuffled_column.decimal,
+        shuffled_column.thousands,
     )
     assert plans[0].missing == plans[1].missing
-    assert one.reason == other.reason or one.kind == "date"
+    assert column.reason == shuffled_column.reason or column.kind == "date"
 
 
 # ---------------------------------------------------------------- every dtype
@@ -94,17 +94,17 @@ def variants():
         import polars
     except ImportError:
         return
-    other = polars.DataFrame({**FRAME, "day": frame["day"].to_numpy()})
-    yield "polars", other
+    polars_frame = polars.DataFrame({**FRAME, "day": frame["day"].to_numpy()})
+    yield "polars", polars_frame
     wood = polars.col("wood")
     day = polars.col("day")
-    yield "polars categories", other.with_columns(wood.cast(polars.Categorical), day.cast(polars.Date))
+    yield "polars categories", polars_frame.with_columns(wood.cast(polars.Categorical), day.cast(polars.Date))
 
 
 def test_frames_of_every_dtype_give_the_same_plan_and_values():
-    found = {name: (TableEncoder(), frame) for name, frame in variants()}
-    features = {name: encoder.fit_transform(frame) for name, (encoder, frame) in found.items()}
-    first = found["pandas"][0].plan_
+    encoders = {name: (TableEncoder(), frame) for name, frame in variants()}
+    features = {name: encoder.fit_transform(frame) for name, (encoder, frame) in encoders.items()}
+    first = encoders["pandas"][0].plan_
     assert {column.name: column.kind for column in first.columns} == {
         "flag": "yes/no",
         "gaps": "yes/no",
@@ -117,7 +117,7 @@ def test_frames_of_every_dtype_give_the_same_plan_and_values():
         "code": "number",
         "day": "date",
     }
-    for name, (encoder, _) in found.items():
+    for name, (encoder, _) in encoders.items():
         assert encoder.plan_ == first, name
         np.testing.assert_array_equal(features[name], features["pandas"], name)
 
@@ -125,8 +125,8 @@ def test_frames_of_every_dtype_give_the_same_plan_and_values():
 def test_booleans_are_yes_and_no_in_frames_and_in_texts(rng):
     table = pandas.DataFrame({"age": rng.integers(20, 90, 60), "smoker": rng.random(60) < 0.4})
     texts = table.astype(str)
-    for fitted, other in ((texts, table), (table, texts)):
-        np.testing.assert_array_equal(TableEncoder().fit(fitted).transform(other)[:, 1], table["smoker"])
+    for fitted, new_table in ((texts, table), (table, texts)):
+        np.testing.assert_array_equal(TableEncoder().fit(fitted).transform(new_table)[:, 1], table["smoker"])
 
 
 def test_a_category_beside_a_nullable_column_is_taken():
@@ -144,9 +144,9 @@ def test_every_notation_gives_the_same_plan_and_values(number, tmp_path):
 
 
 def test_the_numbers_of_tomorrow_are_those_that_were_written_or_something_is_said():
-    found = [notations.tomorrow(number) for number in range(60)]
-    assert [line for line in found if line] == []
-    assert found.count("") >= 20
+    failures = [notations.tomorrow(number) for number in range(60)]
+    assert [line for line in failures if line] == []
+    assert failures.count("") >= 20
 
 
 def test_consecutive_years_are_no_identifier():
@@ -200,9 +200,9 @@ def test_long_ids_are_identifiers_in_every_reader(tmp_path):
     table.to_csv(tmp_path / "a.csv", index=False)
     table.to_parquet(tmp_path / "a.parquet")
     for name in ("a.csv", "a.parquet"):
-        found = read_table(tmp_path / name, plan=Choices())
-        assert found.plan.identifier == "id"
-        assert found.ids == list(map(str, table["id"]))
+        stored_table = read_table(tmp_path / name, plan=Choices())
+        assert stored_table.plan.identifier == "id"
+        assert stored_table.ids == list(map(str, table["id"]))
         assert read_table(tmp_path / name).data[0, 0] == 2.0**60  # without a plan all columns are said to be numbers
     for frame in (table, table.astype(object), table.astype({"id": "uint64"}), table.astype({"id": "Int64"})):
         assert kinds(frame) == ["identifier", "number"]
@@ -271,10 +271,10 @@ def test_a_row_of_sums_below_the_table_is_named(tmp_path):
 def test_rows_with_equal_cells_have_one_number(rows):
     words, values = ([row[k] for row in rows] for k in (0, 1))
     numbers = row_numbers([typed_column(words), Numbers(np.array(values, float))], len(rows))
-    wanted = [(word, "nan" if value != value else value + 0.0) for word, value in zip(words, values, strict=True)]
+    row_keys = [(word, "nan" if value != value else value + 0.0) for word, value in zip(words, values, strict=True)]
     for i in range(len(rows)):
         for j in range(i):
-            assert (numbers[i] == numbers[j]) == (wanted[i] == wanted[j])
+            assert (numbers[i] == numbers[j]) == (row_keys[i] == row_keys[j])
 
 
 # ---------------------------------------------------------------- blocks of a CSV file
@@ -301,7 +301,7 @@ def test_blocks_and_single_rows_give_the_same_columns_and_lines(tmp_path_factory
     """A block of irregular rows, and all after it, are read row by row."""
     path = tmp_path_factory.getbasetemp() / "blocks.csv"
     path.write_bytes(line_break.join(["k,w", *rows, "oops,z", ""]).encode())
-    found = []
+    outcomes = []
     for size in (block, 1 << 21):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(_files, "BLOCK", size)
@@ -311,9 +311,9 @@ def test_blocks_and_single_rows_give_the_same_columns_and_lines(tmp_path_factory
             table = read_table(path, id_column="w", plan=Choices(one_hot=["k"]))
             with pytest.raises(DataFileError) as caught:
                 read_table(path, id_column="w")
-            found.append((table.ids, table.columns["k"].texts.all(), table.data.tolist(), str(caught.value)))
-    assert found[0] == found[1]
-    assert f"line {2 + sum(row.count(chr(10)) + 1 for row in rows)}, column 'k': 'oops'" in found[0][3]
+            outcomes.append((table.ids, table.columns["k"].texts.all(), table.data.tolist(), str(caught.value)))
+    assert outcomes[0] == outcomes[1]
+    assert f"line {2 + sum(row.count(chr(10)) + 1 for row in rows)}, column 'k': 'oops'" in outcomes[0][3]
 
 
 @pytest.mark.parametrize("cell", ["x" * 100_000, "a\nb" * 10_000], ids=["long", "of many lines"])

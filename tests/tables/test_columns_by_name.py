@@ -56,12 +56,12 @@ def test_new_rows_need_only_the_columns_that_become_features_in_any_order(frame)
     np.testing.assert_array_equal(pipeline.transform(forms[1]), pipeline.transform(frame))
 
 
-@pytest.mark.parametrize("given", [[], ["--id", "patient"]])
-def test_the_model_of_a_command_takes_a_data_frame_in_any_order(run, tmp_path, frame, given):
+@pytest.mark.parametrize("fit_options", [[], ["--id", "patient"]])
+def test_the_model_of_a_command_takes_a_data_frame_in_any_order(run, tmp_path, frame, fit_options):
     y = (frame["size"] > 0).astype(int)
     table = frame.assign(flu=y)[["flu", *frame]]
     write_csv(tmp_path / "t.csv", [*table], table.to_numpy().tolist())
-    ran(run("fit", "t.csv", "--label-columns", "flu", "--drop", "comment", *given, "--out", "m.skops", "-q"))
+    ran(run("fit", "t.csv", "--label-columns", "flu", "--drop", "comment", *fit_options, "--out", "m.skops", "-q"))
     ran(run("predict", "m.skops", "t.csv", "--probabilities", "--out", "p.csv", "-q"))
     model = load_model(tmp_path / "m.skops")
     assert [*model.feature_names_in_] == [*frame]  # in the order of the file

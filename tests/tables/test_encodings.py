@@ -51,9 +51,9 @@ HEADERS = [
 
 @pytest.mark.parametrize(("text", "encoding"), HEADERS)
 def test_letters_show_the_page_of_a_language(text, encoding):
-    found, why = guess_encoding(f"{text}\n".encode(encoding))
-    assert f"{text}\n".encode(encoding).decode(found) == f"{text}\n"
-    assert why == "judging by its letters"
+    guess, reason = guess_encoding(f"{text}\n".encode(encoding))
+    assert f"{text}\n".encode(encoding).decode(guess) == f"{text}\n"
+    assert reason == "judging by its letters"
 
 
 @pytest.mark.parametrize(("name", "encoding"), [("病名", "cp932"), ("诊断", "gb18030"), ("진단", "cp949")])
@@ -70,12 +70,12 @@ def test_encodings_of_east_asia_are_found_by_known_names_alone(name, encoding, t
 @settings(max_examples=60, deadline=None)
 @given(st.binary(max_size=60), st.lists(st.text(max_size=5)), st.sampled_from([None, "cp1250", "rot13", "?"]))
 def test_every_file_gets_an_encoding_and_a_reason_unless_it_is_certain(sample, words, likely):
-    found, why = guess_encoding(sample, words, likely)
-    if found.startswith("utf"):
-        assert why == ""
-    elif why:
-        sample.decode(found, "replace")
-        assert found != likely or likely == "cp1250"
+    guess, reason = guess_encoding(sample, words, likely)
+    if guess.startswith("utf"):
+        assert reason == ""
+    elif reason:
+        sample.decode(guess, "replace")
+        assert guess != likely or likely == "cp1250"
 
 
 def test_known_words_decide_before_the_file_of_the_fit_and_this_before_letters():
@@ -103,9 +103,9 @@ def test_a_note_says_how_a_table_was_read(tmp_path, packed, late):
         "it is not UTF-8 and is read as cp1250, judging by its letters; if texts look wrong, give another "
         "encoding with --encoding"
     ]
-    given = read_table(path, Roles(label_columns=["a"]), Form(encoding="cp1250"), plan=Choices())
-    assert given.notes == []
-    assert given.plan == table.plan
+    table_of_cp1250 = read_table(path, Roles(label_columns=["a"]), Form(encoding="cp1250"), plan=Choices())
+    assert table_of_cp1250.notes == []
+    assert table_of_cp1250.plan == table.plan
 
 
 def test_a_label_file_is_read_as_its_table_and_its_notes_are_kept(tmp_path):
@@ -165,8 +165,8 @@ def test_a_list_that_a_spreadsheet_saved_is_read(tmp_path, encoding, yes, no, la
     text = "\r\n".join(delimiter.join(row) for row in rows) + "\r\n" + delimiter * 7 + "\r\n"
     (tmp_path / "checked.csv").write_bytes(text.encode(encoding))
     y = np.array([[1, 0], [1, 0], [0, 0]])
-    found = read_verdicts(tmp_path / "checked.csv", y, ids=range(3), label_names=labels)
-    assert found.tolist() == [[0, -1], [-1, -1], [-1, 1]]
+    verdicts = read_verdicts(tmp_path / "checked.csv", y, ids=range(3), label_names=labels)
+    assert verdicts.tolist() == [[0, -1], [-1, -1], [-1, 1]]
 
 
 def test_verdicts_are_read_in_the_encoding_of_their_table(run, rng, tmp_path):
@@ -228,10 +228,10 @@ def test_predictions_and_lists_have_a_mark_for_spreadsheets(run, tmp_path, rng):
     for name, label in (("a", "flu"), ("b", "喘息")):
         lines = [f"{x},{z},{int(x > 0)}" for x, z in X.tolist()]
         (tmp_path / f"{name}.csv").write_text("\n".join([f"x,z,{label}", *lines]) + "\n", encoding="utf-8")
-        given = ["--label-columns", label, "-q"]
-        assert run("fit", f"{name}.csv", *given, "--out", f"{name}.skops").status == 0
+        label_options = ["--label-columns", label, "-q"]
+        assert run("fit", f"{name}.csv", *label_options, "--out", f"{name}.skops").status == 0
         assert run("predict", f"{name}.skops", f"{name}.csv", "--out", f"{name}_p.csv", "-q").status == 0
-        assert run("review", f"{name}.csv", *given, "--out", f"{name}_l.csv").status == 0
+        assert run("review", f"{name}.csv", *label_options, "--out", f"{name}_l.csv").status == 0
         for out in ("p", "l"):
             data = (tmp_path / f"{name}_{out}.csv").read_bytes()
             assert data.startswith(b"\xef\xbb\xbf") == (name == "b")

@@ -53,8 +53,8 @@ def test_a_number_without_the_percent_sign_of_all_others_is_missing_or_an_error(
     (tmp_path / "t.csv").write_text("share,w,flu\n" + "".join(f"{100 * a:.0f}%,{b},{c}\n" for a, b, c in rows))
     fit = read_table(tmp_path / "t.csv", ROLES, plan=Choices())
     write_book(tmp_path / "t.xlsx", rows)
-    said = r"t\.xlsx: 60 cells are not what the column holds.*; write the unit of the fit behind numbers\.$"
-    with pytest.raises(DataFileError, match=said):
+    message = r"t\.xlsx: 60 cells are not what the column holds.*; write the unit of the fit behind numbers\.$"
+    with pytest.raises(DataFileError, match=message):
         read_table(tmp_path / "t.xlsx", ROLES, plan=fit.plan)
     mixed = [f"{a},{b},{c}\n" if i < 20 else f"{100 * a:.0f}%,{b},{c}\n" for i, (a, b, c) in enumerate(rows)]
     (tmp_path / "m.csv").write_text("share,w,flu\n" + "".join(mixed))
@@ -92,6 +92,6 @@ def test_a_row_far_below_the_table_is_refused_soon(tmp_path):
     for path, (row, cell) in zip(paths, cases, strict=True):
         change_sheet(path, b"</sheetData>", f'<row r="{row}"><c r="{cell}"><v>1</v></c></row></sheetData>'.encode())
     command = [sys.executable, "-P", "-c", CODE, *map(str, paths)]
-    found = subprocess.run(command, capture_output=True, text=True, timeout=100, check=True)
-    for line, said in zip(found.stdout.splitlines(), cases.values(), strict=True):
-        assert said in line
+    process = subprocess.run(command, capture_output=True, text=True, timeout=100, check=True)
+    for line, message in zip(process.stdout.splitlines(), cases.values(), strict=True):
+        assert message in line

@@ -41,8 +41,10 @@ def tags_of_registry(rng):
     """Nearly every row has "; ", and 51 of 1325 have a slash inside a tag; most tags are rare."""
     labels = np.array(words(rng, 3000))
     cells = lists(rng, labels, "; ", 1000, mean=4.0)
-    some = rng.choice([row for row, cell in enumerate(cells) if " " in cell.split("; ")[-1]], 51, replace=False)
-    for row in some:
+    rows_with_slash = rng.choice(
+        [row for row, cell in enumerate(cells) if " " in cell.split("; ")[-1]], 51, replace=False
+    )
+    for row in rows_with_slash:
         *tags, last = cells[row].split("; ")
         cells[row] = "; ".join([*tags, last.replace(" ", "/")])
     return [*cells, *["machine learning"] * 200, *["data; machine learning"] * 125]
@@ -153,11 +155,11 @@ PHRASES = {
 def test_blanks_between_labels_are_named_and_never_assumed(name, seed):
     """A blank also stands inside labels, so that a person decides; phrases are not called lists."""
     cells = Counter((BLANKS | PHRASES)[name](np.random.default_rng(seed)))
-    found = find_lists(cells, None, "")
-    assert found.separator != " "
-    doubts = [doubt for doubt in doubts_on_separator(cells, found) if "blanks" in doubt]
+    label_lists = find_lists(cells, None, "")
+    assert label_lists.separator != " "
+    doubts = [doubt for doubt in doubts_on_separator(cells, label_lists) if "blanks" in doubt]
     n_labels = len(set().union(*(cell.split() for cell in cells)))
-    as_read = len(set().union(*map(found.tags, cells)))
+    as_read = len(set().union(*map(label_lists.tags, cells)))
     sentence = f"{n_labels} labels if blanks separate them, {as_read} as read; if they do, give --separator ' '"
     assert doubts == ([sentence] if name in BLANKS else [])
     assert doubts_on_separator(cells, Lists(" ")) == []

@@ -20,12 +20,12 @@ def test_lists_of_few_words_are_found_with_any_separator(cells, separator, blank
     for cell in cells:
         text = f"{separator}{blank}".join(sorted(cell))
         texts[text] = texts.get(text, 0) + 1
-    found = find_items(texts)
+    items = find_items(texts)
     n_several = sum(len(cell) > 1 for cell in cells)
     if n_several >= len(cells) / 10 and len(texts) > len(WORDS):
-        assert found.separator == separator
-        assert found.counts == {word: n for word in WORDS if (n := sum(word in cell for cell in cells))}
-    assert found == find_items(dict(reversed(texts.items())))
+        assert items.separator == separator
+        assert items.counts == {word: n for word in WORDS if (n := sum(word in cell for cell in cells))}
+    assert items == find_items(dict(reversed(texts.items())))
 
 
 @pytest.mark.parametrize(
@@ -51,17 +51,17 @@ def test_what_is_no_list(texts):
 @pytest.mark.parametrize("n", [CELLS_PER_ITEM - 1, CELLS_PER_ITEM])
 def test_words_that_do_not_recur_are_no_list(n):
     pairs = [f"{a};{b}" for a, b in itertools.combinations("abcdefgh", 2)]
-    rest = {f"word{i}": 1 for i in range(2 * len(pairs) // n + 8)}
-    texts = dict.fromkeys(pairs, 1) | rest
-    mean = sum(len(items_of(text, ";")) for text in texts) / (8 + len(rest))
+    single_words = {f"word{i}": 1 for i in range(2 * len(pairs) // n + 8)}
+    texts = dict.fromkeys(pairs, 1) | single_words
+    mean = sum(len(items_of(text, ";")) for text in texts) / (8 + len(single_words))
     assert (find_items(texts) is not None) == (mean >= CELLS_PER_ITEM)
 
 
 def test_spellings_of_one_word_count_together():
-    found = find_items({"Skin, kidney": 5, "skin": 9, "kidney": 7, "KIDNEY, skin, skin": 4, "heart, skin": 9})
-    assert found.counts == {"heart": 9, "kidney": 16, "skin": 27}
-    assert found.shown == {"heart": "heart", "kidney": "kidney", "skin": "skin"}
-    assert np.isclose(sum(found.counts.values()), 52)
+    items = find_items({"Skin, kidney": 5, "skin": 9, "kidney": 7, "KIDNEY, skin, skin": 4, "heart, skin": 9})
+    assert items.counts == {"heart": 9, "kidney": 16, "skin": 27}
+    assert items.shown == {"heart": "heart", "kidney": "kidney", "skin": "skin"}
+    assert np.isclose(sum(items.counts.values()), 52)
 
 
 def test_codes_between_semicolons_are_a_list():
@@ -69,5 +69,5 @@ def test_codes_between_semicolons_are_a_list():
 
 
 def test_a_full_stop_at_the_end_makes_no_second_word():
-    found = find_items({"skin, heart.": 20, "heart, skin": 20, "kidney, skin.": 20, "kidney": 20})
-    assert dict(found.counts) == {"heart": 40, "kidney": 40, "skin": 60}
+    items = find_items({"skin, heart.": 20, "heart, skin": 20, "kidney, skin.": 20, "kidney": 20})
+    assert dict(items.counts) == {"heart": 40, "kidney": 40, "skin": 60}

@@ -15,15 +15,15 @@ pandas = pytest.importorskip("pandas")
 N = 60
 
 
-def encoded(cells, **more):
+def encoded(cells, **other_columns):
     """The plan of a column `v`, what it becomes, and what was warned of."""
-    table = pandas.DataFrame({"w": np.arange(len(cells)) % 7 * 1.5, "v": cells} | more)
-    with warnings.catch_warnings(record=True, action="always") as said:
+    table = pandas.DataFrame({"w": np.arange(len(cells)) % 7 * 1.5, "v": cells} | other_columns)
+    with warnings.catch_warnings(record=True, action="always") as caught_warnings:
         encoder = TableEncoder()
         X = dense(encoder.fit_transform(table))[:, 1:]
         plan = encoder.plan_
         assert np.array_equal(dense(Plan.from_json(plan.to_json()).fill_in(encoder.transform(table)))[:, 1:], X)
-    return plan.columns[1], X, " ".join(str(warning.message) for warning in said)
+    return plan.columns[1], X, " ".join(str(warning.message) for warning in caught_warnings)
 
 
 def mixed(rare, usual=str, every=3):
@@ -124,8 +124,8 @@ def test_the_names_of_months_are_those_of_a_language(language, width):
     names = babel.Locale(language).months["format"][width]
     days = pandas.date_range("2019-01-01", periods=N, freq="23D")
     cells = [WRITTEN[language].format(d=day.day, m=names[day.month].title(), y=day.year) for day in days]
-    column, X, said = encoded(cells)
-    assert (column.kind, said) == ("date", "")
+    column, X, warning = encoded(cells)
+    assert (column.kind, warning) == ("date", "")
     assert X.tolist() == [list(read_date(day)) for day in days.strftime("%Y-%m-%d")]
 
 
@@ -135,10 +135,10 @@ def test_a_plan_reads_months_without_babel(monkeypatch):
     encoder = TableEncoder().fit(pandas.DataFrame({"v": cells}))
     monkeypatch.setattr("nmlsdr.tables._dates._languages", list)
     assert encoder.transform(pandas.DataFrame({"v": ["3 août 2024"]})).tolist() == [list(read_date("2024-08-03"))]
-    column, _, said = encoded(cells)
+    column, _, warning = encoded(cells)
     assert column.kind in ("category", "words")
     assert "it looks like a date in 100% of its cells, but its months are in no known language" in column.reason
-    assert "may have been misread: column 'v': it looks like a date" in said
+    assert "may have been misread: column 'v': it looks like a date" in warning
 
 
 def test_a_month_that_languages_do_not_share_is_no_month():
@@ -153,9 +153,9 @@ def test_a_month_that_languages_do_not_share_is_no_month():
 
 def test_what_is_left_as_text_says_what_it_looks_like():
     cells = [f"soon {'abcdefg'[i % 7]}" if i % 5 == 0 else f"{i % 28 + 1} May 2024" for i in range(N)]
-    column, _, said = encoded(cells)
+    column, _, warning = encoded(cells)
     assert column.kind in ("category", "words")
-    for text in (column.reason, said):
+    for text in (column.reason, warning):
         assert "it looks like a date in 80% of its cells, but not 'soon a'" in text
     sizes = [f"{i} mal {i + 20}" for i in range(N)]
     assert "looks like" not in encoded(sizes)[0].reason + encoded(sizes)[2]
@@ -194,19 +194,21 @@ def test_the_identifier_has_the_name_or_the_place(name):
     postal = {"Postal": [f"{i * 7919 % 9000}-{i:03d}" for i in range(N)]}  # that happen to differ
     x = {"x": np.arange(N) % 7 / 2}
     is_named = name != "v"
-    for columns, found in (({name: ORDERS} | postal | x, True), (x | postal | {name: ORDERS}, is_named)):
-        which = kinds(pandas.DataFrame(columns))
-        assert (which[name], which["Postal"]) == (("identifier", "text") if found else ("text", "identifier"))
+    for columns, is_identifier in (({name: ORDERS} | postal | x, True), (x | postal | {name: ORDERS}, is_named)):
+        kind_of_column = kinds(pandas.DataFrame(columns))
+        assert (kind_of_column[name], kind_of_column["Postal"]) == (
+            ("identifier", "text") if is_identifier else ("text", "identifier")
+        )
     assert kinds(pandas.DataFrame({name: [f"P{i % 56}" for i in range(N)]} | postal | x))["Postal"] == "identifier"
 
 
-@pytest.mark.parametrize(("n_different", "found"), [(95, True), (94, False)])
-def test_95_of_100_cells_are_different_in_an_identifier_with_the_name(n_different, found):
+@pytest.mark.parametrize(("n_different", "is_identifier"), [(95, True), (94, False)])
+def test_95_of_100_cells_are_different_in_an_identifier_with_the_name(n_different, is_identifier):
     numbers = [(i % n_different) * 37 + 100 for i in range(100)]
     x = {"x": np.arange(100) / 2}
-    whole = "identifier" if found else "number"
+    whole = "identifier" if is_identifier else "number"
     assert kinds(pandas.DataFrame({"Kundennr": numbers} | x))["Kundennr"] == whole
     assert kinds(pandas.DataFrame({"Kunden": numbers} | x))["Kunden"] == "number"  # the place alone
     assert kinds(pandas.DataFrame(x | {"Kundennr": numbers}))["Kundennr"] == "number"  # the name alone
     texts = kinds(pandas.DataFrame(x | {"Kundennr": [f"K{number}" for number in numbers]}))
-    assert (texts["Kundennr"] == "identifier") == found
+    assert (texts["Kundennr"] == "identifier") == is_identifier

@@ -30,7 +30,7 @@ from nmlsdr.tables._number_parsing import (
 )
 from nmlsdr.tables._shapes import shapes_of
 
-few = settings(max_examples=40, deadline=None)
+few_examples = settings(max_examples=40, deadline=None)
 pandas = pytest.importorskip("pandas")
 # by what stands between thousands
 POINTS = Notation(",", ".")
@@ -50,7 +50,7 @@ notations = st.sampled_from(NOTATIONS)
 values = st.lists(st.integers(-(10**7), 10**7), min_size=1, max_size=20)
 
 
-@few
+@few_examples
 @given(notations, values, st.integers(0, 3), st.booleans())
 def test_a_number_is_read_as_it_was_written(notation, wholes, digits, typeset):
     read = number_reader(notation)
@@ -61,17 +61,19 @@ def test_a_number_is_read_as_it_was_written(notation, wholes, digits, typeset):
         assert is_number(text)
 
 
-@few
+@few_examples
 @given(notations, st.lists(st.integers(-(10**7), 10**7), min_size=3, max_size=20))
 def test_the_notation_of_numbers_with_two_decimals_is_found(notation, wholes):
     numbers = [(whole * 100 + 12) / 100 for whole in wholes] + [1234567.12]
     texts = dict.fromkeys((write(number, notation, 2) for number in numbers), 1)
-    found, doubt = find_notation(texts)
+    notation_read, doubt = find_notation(texts)
     assert doubt == ""
-    assert sorted(map(number_reader(found), texts)) == pytest.approx(sorted({*map(number_reader(notation), texts)}))
+    assert sorted(map(number_reader(notation_read), texts)) == pytest.approx(
+        sorted({*map(number_reader(notation), texts)})
+    )
 
 
-@few
+@few_examples
 @given(st.lists(st.sampled_from(["1.234", "987", "12.345", "1.5", "1234", "20000", "1,5", "1.234.567", "7"])))
 def test_the_order_of_the_texts_does_not_matter(texts):
     forward = dict.fromkeys(texts, 2)
@@ -83,36 +85,36 @@ def test_the_order_of_the_texts_does_not_matter(texts):
 @pytest.mark.parametrize("usual", [None, ".", ","])
 def test_marks_before_three_digits_in_every_small_column(mark, usual):
     """Every set of these texts: thousands, decimals, or either, by a rule of its own."""
-    other = "," if mark == "." else "."
+    other_mark = "," if mark == "." else "."
     for texts in itertools.product(
         ["12.345", ""], ["1.234", ""], ["987", ""], ["1234", ""], ["12345", ""], ["2.5", ""]
     ):
         texts = [text.replace(".", mark) for text in texts if text]
         if not any(mark in text for text in texts):
             continue
-        found, doubt = find_notation(dict.fromkeys(texts, 1), usual)
+        notation, doubt = find_notation(dict.fromkeys(texts, 1), usual)
         bare = {text for text in texts if mark not in text}
         decimals = f"2{mark}5" in texts
         small_only = bare == {"987"}
         spanish = "1234" in bare and "12345" not in bare and f"1{mark}234" not in texts
         if decimals:
             expected = (mark, "", False)
-        elif usual == other or (usual is None and small_only):
-            expected = (other, mark, False)
+        elif usual == other_mark or (usual is None and small_only):
+            expected = (other_mark, mark, False)
         elif usual == mark and small_only:
             expected = (mark, "", True)  # so few that they can be decimals
         elif "12345" in bare or ("1234" in bare and not spanish) or usual == mark:
             expected = (mark, "", False)
         else:
-            expected = (mark, "", True) if mark == "." else (other, mark, True)
-        assert (*found, bool(doubt)) == expected, texts
+            expected = (mark, "", True) if mark == "." else (other_mark, mark, True)
+        assert (*notation, bool(doubt)) == expected, texts
 
 
 @pytest.mark.parametrize("n", [21, 22])
 def test_many_numbers_with_three_digits_are_no_decimals_even_beside_decimals(n):
     texts = dict.fromkeys([f"{i}.125" for i in range(1, n + 1)] + ["987"], 1)
-    found, doubt = find_notation(texts, ".")
-    assert (found == POINTS, bool(doubt)) == ((True, False) if n == 22 else (False, True))
+    notation, doubt = find_notation(texts, ".")
+    assert (notation == POINTS, bool(doubt)) == ((True, False) if n == 22 else (False, True))
 
 
 def test_what_a_person_says_is_not_doubted():
@@ -156,11 +158,11 @@ def test_numbers_as_programs_write_them(texts):
     form = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e\d+)?", re.ASCII)
     number = lambda text: form.fullmatch(text) is not None and abs(float(text)) < 1e300
     stripped = [text.strip() for text in texts]
-    found = float_values(texts)
+    values = float_values(texts)
     if all(text == "" or number(text.strip()) for text in texts):
-        np.testing.assert_equal(found, [float(text or "nan") for text in texts])
+        np.testing.assert_equal(values, [float(text or "nan") for text in texts])
     else:
-        assert found is None
+        assert values is None
     problems = [number_problem(text) for text in texts]
     assert [problem is None for problem in problems] == [number(text) for text in stripped]
     assert [p is not None and "is missing" in p for p in problems] == [t in ("", "NA", "nan") for t in stripped]
@@ -173,7 +175,7 @@ def test_numbers_as_programs_write_them(texts):
         assert plain_values(texts) is None
 
 
-@few
+@few_examples
 @given(st.text("0123456789.,' -", max_size=9))
 def test_a_mark_with_one_reading_is_that_of_every_notation_that_reads_the_text(text):
     marks = {notation.decimal for notation in NOTATIONS if number_reader(notation)(text) is not None}
@@ -214,14 +216,14 @@ def encode(*texts):
 
 
 def test_points_between_thousands_are_read_and_said():
-    found, column = encode("987", "12.345", "1.200", "7")
-    assert found == [987, 12345, 1200, 7]
+    numbers, column = encode("987", "12.345", "1.200", "7")
+    assert numbers == [987, 12345, 1200, 7]
     assert column.reason == "decimal commas; points between thousands"
 
 
 def test_typographic_minus_signs_blanks_and_digits_are_numbers():
-    found, column = encode("−5", "3", "－２", "1\u2009250", "–7", "2\u202f000", "+4")
-    assert found == [-5, 3, -2, 1250, -7, 2000, 4]
+    numbers, column = encode("−5", "3", "－２", "1\u2009250", "–7", "2\u202f000", "+4")
+    assert numbers == [-5, 3, -2, 1250, -7, 2000, 4]
     assert column.kind == "number"
 
 
@@ -266,14 +268,14 @@ def test_a_whole_number_of_more_than_15_digits_is_a_text_in_every_notation():
             assert is_number(text) == is_number(shape) == (digits <= 15)
 
 
-@few
+@few_examples
 @given(st.integers(100_000, 10**12), st.integers(0, 99))
 def test_numbers_are_grouped_as_in_india_too(whole, cents):
     text = f"{whole % 1000:03d}"
-    left = whole // 1000
-    while left:
-        left, pair = divmod(left, 100)
-        text = f"{pair:02d},{text}" if left else f"{pair},{text}"
+    thousands = whole // 1000
+    while thousands:
+        thousands, pair = divmod(thousands, 100)
+        text = f"{pair:02d},{text}" if thousands else f"{pair},{text}"
     for written, value in ((text, whole), (f"-{text}.{cents:02d}", -(whole + cents / 100))):
         assert number_reader(Notation(".", ","))(written) == pytest.approx(value, rel=1e-15)
         assert decimal_mark(written) == "."

@@ -15,8 +15,8 @@ pandas = pytest.importorskip("pandas")
 N = 60
 
 
-def column_and_values(cells, **more):
-    table = pandas.DataFrame({"w": np.arange(len(cells)) % 7 * 1.5, "v": cells} | more)
+def column_and_values(cells, **other_columns):
+    table = pandas.DataFrame({"w": np.arange(len(cells)) % 7 * 1.5, "v": cells} | other_columns)
     encoder = TableEncoder()
     features = dense(encoder.fit_transform(table))
     return encoder.plan_.columns[1], features[:, 1:]
@@ -37,9 +37,9 @@ def test_cells_of_full_width_are_read_as_plain_ones(wide, plain):
     plain_cells = [plain if i % 3 == 0 else f"{i}{plain[-2:] if plain[-1] in 'g%' else ''}" for i in range(N)]
     wide_cells = [wide if i % 3 == 0 else cell for i, cell in enumerate(plain_cells)]
     expected, values = column_and_values(plain_cells)
-    column, found = column_and_values(wide_cells)
+    column, wide_values = column_and_values(wide_cells)
     assert (column.kind, column.factors) == (expected.kind, expected.factors)
-    np.testing.assert_array_equal(found, values)
+    np.testing.assert_array_equal(wide_values, values)
 
 
 def test_levels_of_half_width_are_those_of_full_width():
@@ -136,8 +136,8 @@ def test_serial_numbers_of_tomorrow_are_dates_and_named():
     expected = encoder.transform(pandas.DataFrame({"day": days.strftime("%Y-%m-%d"), "w": np.arange(200) % 7}))
     for cells in (serial, [str(day) for day in serial], [f"{day}.25" for day in serial]):
         with pytest.warns(UserWarning, match="dates as serial numbers of Excel in 100% of the cells, 0% at the fit"):
-            found = encoder.transform(pandas.DataFrame({"day": cells, "w": np.arange(200) % 7}))
-        np.testing.assert_array_equal(found, expected)
+            dates = encoder.transform(pandas.DataFrame({"day": cells, "w": np.arange(200) % 7}))
+        np.testing.assert_array_equal(dates, expected)
 
 
 def test_serial_numbers_among_dates_are_said():

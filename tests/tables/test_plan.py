@@ -110,9 +110,9 @@ def test_dates_are_read_in_three_forms(decide):
     table, kinds = decide("p,q,r\n" + "".join(",".join(row) + "\n" for row in rows * 3))
     assert set(kinds.values()) == {"date"} or kinds == {"p": "date", "q": "date", "r": "date"}
     assert table.feature_names == [f"{name} ({part})" for name in "pqr" for part in ("year", "month")]
-    one = [1999.0, 1.0]
-    other = [2000 + 45 / 366, 2.0]
-    assert table.data[:2].tolist() == [one * 3, other * 3]
+    first_day = [1999.0, 1.0]
+    second_day = [2000 + 45 / 366, 2.0]
+    assert table.data[:2].tolist() == [first_day * 3, second_day * 3]
     assert np.isnan(table.data[2]).all()
     american, _ = decide("p,q\n" + "1/31/1999,1\n2/1/1999,2\n" * 3)
     assert american.data[:2, :2].tolist() == [[1999 + 30 / 366, 1], [1999 + 31 / 366, 2]]
@@ -168,10 +168,10 @@ def test_ten_thousand_columns_are_shown_by_groups(run, tmp_path, rng):
     X = rng.normal(size=(40, 10_000)).round(2).tolist()
     rows = [[*row, ["east", "west"][i % 2], i % 2] for i, row in enumerate(X)]
     write_csv(tmp_path / "wide.csv", [*(f"g{j}" for j in range(10_000)), "ward", "y"], rows)
-    found = ran(run("plan", "wide.csv", "--label-columns", "y"))
-    head, numbers, ward, options = found.out.splitlines()
-    what = "1 label, 40 rows labelled; the label is 'y' (20)"
-    assert head == f"wide.csv: 40 rows; the columns give 10002 features; {what}."
+    result = ran(run("plan", "wide.csv", "--label-columns", "y"))
+    head, numbers, ward, options = result.out.splitlines()
+    label_summary = "1 label, 40 rows labelled; the label is 'y' (20)"
+    assert head == f"wide.csv: 40 rows; the columns give 10002 features; {label_summary}."
     assert numbers.split() == ["10000", "columns", "number", "g0,", "g1,", "g2,", "g3", "and", "9996", "more"]
     assert ward.split() == ["ward", "category", "2", "levels:", "east,", "west"]
     assert options == "The same as options: --label-columns y --one-hot ward"
@@ -189,7 +189,7 @@ def test_rows_that_appear_twice_or_have_one_id_are_one_group(decide):
 
 
 @pytest.mark.parametrize(
-    ("cells", "found"),
+    ("cells", "label_lists"),
     [
         (["a;b", "a", "b", ""], Lists(";", None)),
         (["a, b", "c, a", "b", "a, c"], Lists(",", None)),
@@ -200,8 +200,8 @@ def test_rows_that_appear_twice_or_have_one_id_are_one_group(decide):
         (["a", "b", "c"] * 50, Lists(";", None)),
     ],
 )
-def test_separator_and_word_for_no_label_are_found_by_what_they_do(cells, found):
-    assert find_lists(cells, None, None) == found
+def test_separator_and_word_for_no_label_are_found_by_what_they_do(cells, label_lists):
+    assert find_lists(cells, None, None) == label_lists
 
 
 def test_given_separator_and_word_overrule_what_is_found():
@@ -312,22 +312,22 @@ def test_columns_of_several_annotators_give_votes(run, tmp_path, rng):
     rows = []
     for i in range(90):
         on = rng.random(2) < 0.5
-        tags = "+".join(name for name, given in zip(("flu", "cold"), on, strict=True) if given) or "rien"
-        other = rng.choice(["flu", "cold", "flu+cold", "rien"])
-        columns = [tags, tags if i % 3 else other, "" if i % 2 else tags] if i % 5 else ["", "", ""]
+        tags = "+".join(name for name, tag_lists in zip(("flu", "cold"), on, strict=True) if tag_lists) or "rien"
+        other_tags = rng.choice(["flu", "cold", "flu+cold", "rien"])
+        columns = [tags, tags if i % 3 else other_tags, "" if i % 2 else tags] if i % 5 else ["", "", ""]
         rows.append([*(on + 0.8 * rng.normal(size=2)).round(3), *columns])
     write_csv(tmp_path / "t.csv", ["a", "b", "A", "B", "C"], rows)
     table = read_table(tmp_path / "t.csv", annotators=["A", "B", "C"], plan=Choices())
     assert table.lists == Lists("+", "rien")
     assert table.label_names == ["cold", "flu"]
     for row, votes, labels in zip(rows, table.votes, table.target, strict=True):
-        given = [cell.split("+") for cell in row[2:] if cell]
-        share = [np.mean([name in tags for tags in given]) if given else -1 for name in ("cold", "flu")]
+        tag_lists = [cell.split("+") for cell in row[2:] if cell]
+        share = [np.mean([name in tags for tags in tag_lists]) if tag_lists else -1 for name in ("cold", "flu")]
         np.testing.assert_allclose(votes, share)
         assert labels.tolist() == [-1 if v in (-1, 0.5) else int(v > 0.5) for v in share]
     assert_done(run("fit", "t.csv", "--annotators", "A,B,C", "--n-components", "2", "--out", "m.skops"))
-    found = ran(run("evaluate", "m.skops", "t.csv"))
-    assert "MiF1" in found.out
+    result = ran(run("evaluate", "m.skops", "t.csv"))
+    assert "MiF1" in result.out
     assert_done(run("review", "t.csv", "--annotators", "A,B,C", "--out", "r.csv"))
 
 
@@ -335,19 +335,19 @@ def test_a_museums_catalogue_goes_through_with_one_command_each(run, tmp_path, m
     """Only the label column is named; the annotators' columns are no features, and predictions are honest."""
     pytest.importorskip("jinja2")
     museum.write(900, str(tmp_path))
-    found = ran(run("fit", "coleccion.csv", "--label-list", "Temas", "--out", "m.skops"))
-    kinds = {line.split("  ")[1].strip(): line for line in found.err.splitlines() if line.startswith("  ")}
+    result = ran(run("fit", "coleccion.csv", "--label-list", "Temas", "--out", "m.skops"))
+    kinds = {line.split("  ")[1].strip(): line for line in result.err.splitlines() if line.startswith("  ")}
     for name in museum.ANNOTATED[:-1]:
         assert "like the labels" in kinds[name]
-    assert "'ninguno' stands for a row without labels" in found.err
-    assert "the id 'Inventario' repeats (900 different), and rows with one id stay together" in found.err
+    assert "'ninguno' stands for a row without labels" in result.err
+    assert "the id 'Inventario' repeats (900 different), and rows with one id stay together" in result.err
     assert "a different text in every row (equal rows count once)" in kinds["Inventario"]
-    found = ran(run("predict", "m.skops", "tomorrow.csv", "--probabilities", "--out", "p.csv"))
-    assert "column 'Material': 8 rows have a level that the fit has not seen" in found.err
+    result = ran(run("predict", "m.skops", "tomorrow.csv", "--probabilities", "--out", "p.csv"))
+    assert "column 'Material': 8 rows have a level that the fit has not seen" in result.err
     assert read_csv(tmp_path / "p.csv")[0][:2] == ["Inventario", "row"]
     assert museum.score("p.csv", "tomorrow.truth.csv") > 0.45
-    found = ran(run("evaluate", "m.skops", "tomorrow.csv", "--label-file", "tomorrow.truth.csv"))
-    assert "MaF1" in found.out
+    result = ran(run("evaluate", "m.skops", "tomorrow.csv", "--label-file", "tomorrow.truth.csv"))
+    assert "MaF1" in result.out
     ran(run("report", "coleccion.csv", "--label-list", "Temas", "--folds", "0", "--out", "r.html"))
 
 
@@ -384,8 +384,8 @@ def test_the_model_of_a_table_of_plain_numbers_knows_its_columns(run, tmp_path, 
     assert_done(run("fit", file, *FIT, "-o", "m.skops"))
     kinds = {column.name: column.kind for column in open_model(tmp_path / "m.skops").plan.columns}
     assert kinds == {"a": "number", "b": "number", "c": "dropped"}
-    found = run("evaluate", "m.skops", file)
-    assert (found.status, found.err) == (0, ""), found
+    result = run("evaluate", "m.skops", file)
+    assert (result.status, result.err) == (0, ""), result
     median = float(np.median([row[1] for row in numbers]))
     for name, cell in (("gap", ""), ("median", median)):
         write_numbers(tmp_path / f"{name}.{suffix}", ["b", "a"], [[cell, 0.1], [0.3, 0.2]])
@@ -393,8 +393,8 @@ def test_the_model_of_a_table_of_plain_numbers_knows_its_columns(run, tmp_path, 
     assert read_csv(tmp_path / "gap.p.csv") == read_csv(tmp_path / "median.p.csv")
     if suffix != "parquet":  # whose columns of numbers hold nothing else
         write_numbers(tmp_path / f"bad.{suffix}", ["a", "b"], [["x", 1], [1, 2], [3, "y"]])
-        found = run("predict", "m.skops", f"bad.{suffix}", "-o", "p.csv")
-        assert_refused(found, "2 cells are not what the column holds", "column 'a': 'x'", "column 'b': 'y'")
+        result = run("predict", "m.skops", f"bad.{suffix}", "-o", "p.csv")
+        assert_refused(result, "2 cells are not what the column holds", "column 'a': 'x'", "column 'b': 'y'")
 
 
 def test_the_model_of_plain_numbers_takes_arrays_of_its_features_in_python(run, tmp_path, numbers):
@@ -403,8 +403,8 @@ def test_the_model_of_plain_numbers_takes_arrays_of_its_features_in_python(run, 
     assert_done(run("predict", "m.skops", "t.csv", "-o", "p.csv"))
     model = load_model(tmp_path / "m.skops")
     assert [name for name, _ in model.steps] == ["scaler", "projection", "classifier"]
-    wanted = [[int(cell) for cell in row[1:]] for row in read_csv(tmp_path / "p.csv")[1]]
-    assert model.predict(np.array(numbers)[:, :2]).tolist() == wanted
+    predictions = [[int(cell) for cell in row[1:]] for row in read_csv(tmp_path / "p.csv")[1]]
+    assert model.predict(np.array(numbers)[:, :2]).tolist() == predictions
     np.savez(tmp_path / "t.npz", X=np.array(numbers)[:, :2])
     assert_done(run("predict", "m.skops", "t.npz", "-o", "q.csv"))
     assert read_csv(tmp_path / "q.csv") == read_csv(tmp_path / "p.csv")
@@ -433,29 +433,31 @@ def test_a_plan_that_does_not_give_the_features_of_the_model_is_refused(tmp_path
 
 
 @pytest.mark.quick_cases("more1")
-@pytest.mark.parametrize("more", [[], ["--id", "who"]])
-def test_a_small_table_with_an_id_column_names_its_rows_everywhere(run, tmp_path, numbers, more):
+@pytest.mark.parametrize("id_options", [[], ["--id", "who"]])
+def test_a_small_table_with_an_id_column_names_its_rows_everywhere(run, tmp_path, numbers, id_options):
     """Twelve rows, of which two have one id: they are predicted by name, and stay in one fold of the report."""
     pytest.importorskip("jinja2")
     ids = [f"p{min(i, 10)}" for i in range(12)]
     rows = [[name, *row[:2], *row[3:]] for name, row in zip(ids, numbers[:12], strict=True)]
-    rows[11] = rows[10] if not more else rows[11]  # without --id, only equal rows show that the column is one of ids
+    rows[11] = (
+        rows[10] if not id_options else rows[11]
+    )  # without --id, only equal rows show that the column is one of ids
     write_csv(tmp_path / "t.csv", ["who", "a", "b", "y", "z"], rows)
-    few = ["--n-neighbors", "2", "--alpha-labeled", "0"]
-    found = ran(run("fit", "t.csv", "--label-columns", "y,z", *more, *few, "-o", "m.skops"))
-    assert "the id 'who' repeats (11 different), and rows with one id stay together in cross-validation" in found.err
+    settings = ["--n-neighbors", "2", "--alpha-labeled", "0"]
+    result = ran(run("fit", "t.csv", "--label-columns", "y,z", *id_options, *settings, "-o", "m.skops"))
+    assert "the id 'who' repeats (11 different), and rows with one id stay together in cross-validation" in result.err
     assert open_model(tmp_path / "m.skops").plan.identifier == "who"
     write_csv(tmp_path / "new.csv", ["b", "who", "a"], [[row[2], row[0], row[1]] for row in rows[:3]])
     assert_done(run("predict", "m.skops", "new.csv", "-o", "p.csv"))
     names, predicted = read_csv(tmp_path / "p.csv")
     assert names[0] == "who"
     assert [row[0] for row in predicted] == ["p0", "p1", "p2"]
-    id_column = more[1] if more else None
+    id_column = id_options[1] if id_options else None
     table = read_table(tmp_path / "t.csv", label_columns=["y", "z"], id_column=id_column, plan=Choices())
     assert table.groups[10] == table.groups[11]
     assert len(set(table.groups)) == 11
     assert run("evaluate", "m.skops", "t.csv").status == 0
-    ran(run("report", "t.csv", "--label-columns", "y,z", *more, *few, "--folds", "2", "-o", "r.html"))
+    ran(run("report", "t.csv", "--label-columns", "y,z", *id_options, *settings, "--folds", "2", "-o", "r.html"))
 
 
 def test_the_options_of_a_plan_take_names_with_commas_where_one_name_is_wanted(run, tmp_path):
@@ -477,14 +479,14 @@ def test_an_id_that_repeats_is_proposed_where_other_columns_depend_on_it(run, tm
         for i, w, x, name in zip(of, ward, rng.normal(size=240), names, strict=True)
     ]
     write_csv(tmp_path / "t.csv", ["the number", "ward", "sex", "born", "x", "y"], rows)
-    found = run("plan", "t.csv", "--label-columns", "y")
-    assert "rows with the same 'the number' (" in found.out
-    assert "also have the same 'sex' and 'born'" in found.out
-    assert "add --id 'the number', so that its rows stay together in cross-validation" in found.out
-    assert "1 label, 240 rows labelled; the label is 'y' (" in found.out
-    found = run("plan", "t.csv", "--label-columns", "y", "--id", "the number")
-    assert "the id 'the number' repeats (" in found.out
-    assert "stay together in cross-validation, and that" not in found.out
+    result = run("plan", "t.csv", "--label-columns", "y")
+    assert "rows with the same 'the number' (" in result.out
+    assert "also have the same 'sex' and 'born'" in result.out
+    assert "add --id 'the number', so that its rows stay together in cross-validation" in result.out
+    assert "1 label, 240 rows labelled; the label is 'y' (" in result.out
+    result = run("plan", "t.csv", "--label-columns", "y", "--id", "the number")
+    assert "the id 'the number' repeats (" in result.out
+    assert "stay together in cross-validation, and that" not in result.out
     table = read_table(tmp_path / "t.csv", label_columns=["y"], plan=Choices())
     assert any("--id 'the number'" in note for note in table.notes)
     for drop in (["sex"], ["the number"]):  # one column that depends on another is a postal code and its town
@@ -502,10 +504,10 @@ def test_an_id_that_repeats_is_proposed_by_its_name(run, tmp_path, rng, name, ki
     write_csv(tmp_path / "t.csv", ["crp", name, "y"], rows)
     note = f"the column {name!r} has 100 different cells in 3000 rows; if it names whom several rows are about"
     assert note in run("plan", "t.csv", "--label-columns", "y").out
-    found = run("plan", "t.csv", "--label-columns", "y", "--id", name)
-    assert "if it names" not in found.out
-    assert f"the id {name!r} repeats (100 different), and rows with one id stay together" in found.out
-    assert "the columns give 1 feature" in found.out
+    result = run("plan", "t.csv", "--label-columns", "y", "--id", name)
+    assert "if it names" not in result.out
+    assert f"the id {name!r} repeats (100 different), and rows with one id stay together" in result.out
+    assert "the columns give 1 feature" in result.out
 
 
 @pytest.mark.parametrize(("name", "n_texts"), [("ward", 100), ("icd code", 100), ("patient", 9), ("patient", 151)])
@@ -536,8 +538,8 @@ def test_predict_names_columns_that_lack_more_values_than_chance_explains(run, t
 
     def notes(changed):
         write_csv(tmp_path / "new.csv", names, [changed(i, list(row)) for i, row in enumerate(rows)])
-        found = ran(run("predict", "m.skops", "new.csv", "-q", "-o", "p.csv"))
-        return [line for line in found.err.splitlines() if "known value" in line]
+        result = ran(run("predict", "m.skops", "new.csv", "-q", "-o", "p.csv"))
+        return [line for line in result.err.splitlines() if "known value" in line]
 
     def emptied(j, n_cells, text=""):
         return lambda i, row: [*row[:j], text if i >= len(rows) - n_cells else row[j], *row[j + 1 :]]
@@ -558,11 +560,11 @@ def test_absent_columns_are_all_named_and_can_be_filled_in(run, tmp_path, rng):
     write_csv(tmp_path / "t.csv", ["age", "x", "ward", "y"], rows)
     assert run("fit", "t.csv", "--label-columns", "y", "-q", "-o", "m.skops").status == 0
     write_csv(tmp_path / "new.csv", ["ages", "x"], [row[:2] for row in rows])
-    said = ["lacks 2 of the 3 columns", "'age' (did you mean 'ages'?), 'ward'", "--fill-absent"]
-    assert_refused(run("predict", "m.skops", "new.csv", "-o", "p.csv"), *said)
-    found = ran(run("predict", "m.skops", "new.csv", "--fill-absent", "-q", "-o", "p.csv"))
-    assert "absent columns are filled in like missing values: 'age', 'ward'" in found.err
-    assert "no known value" not in found.err
+    message_parts = ["lacks 2 of the 3 columns", "'age' (did you mean 'ages'?), 'ward'", "--fill-absent"]
+    assert_refused(run("predict", "m.skops", "new.csv", "-o", "p.csv"), *message_parts)
+    result = ran(run("predict", "m.skops", "new.csv", "--fill-absent", "-q", "-o", "p.csv"))
+    assert "absent columns are filled in like missing values: 'age', 'ward'" in result.err
+    assert "no known value" not in result.err
     write_csv(tmp_path / "empty.csv", ["age", "x", "ward"], [["", row[1], ""] for row in rows])
     assert run("predict", "m.skops", "empty.csv", "-q", "-o", "q.csv").status == 0
     assert (tmp_path / "p.csv").read_text() == (tmp_path / "q.csv").read_text()
@@ -586,12 +588,12 @@ def test_plan_without_features_is_that_of_fit_and_finds_the_same_cells(tmp_path,
     assert np.isnan(checked.data).all()
     rows[7][0] = "1O.2"
     write_csv(tmp_path / "t.csv", ["age", "smoker", "day", "ward"], rows)
-    said = []
+    messages = []
     for only_checks in (False, True):
         with pytest.raises(DataFileError, match=r"line 9, column 'age': '1O\.2'") as caught:
             tables.read_table(tmp_path / "t.csv", plan=Choices(only_checks=only_checks))
-        said.append(str(caught.value))
-    assert said[0] == said[1]
+        messages.append(str(caught.value))
+    assert messages[0] == messages[1]
 
 
 @pytest.mark.parametrize("n_slips", [0, 1])
@@ -599,5 +601,7 @@ def test_an_id_is_not_proposed_if_a_column_differs_in_the_last_row_of_a_text(n_s
     ids = np.arange(200) // 4
     columns = {name: np.random.default_rng(j).integers(0, 5, 50)[ids] for j, name in enumerate(("sex", "ward"))}
     columns["ward"][200 - n_slips :] += 1
-    found = repeating_id({name: Numbers(values.astype(float)) for name, values in {"number": ids, **columns}.items()})
-    assert len(found) == 1 - n_slips
+    identifiers = repeating_id(
+        {name: Numbers(values.astype(float)) for name, values in {"number": ids, **columns}.items()}
+    )
+    assert len(identifiers) == 1 - n_slips

@@ -23,8 +23,8 @@ def test_a_number_that_means_a_missing_value_is_filled_in_plain_columns_too(writ
     cells = [written(999 if i % 4 == 0 else i) for i in range(40)]
     known = [i for i in range(40) if i % 4]
     encoder = TableEncoder(missing=["999"]).fit(pandas.DataFrame({"a": cells}))
-    found = encoder.transform(pandas.DataFrame({"a": cells}))[:, 0]
-    assert found.tolist() == [float(i) if i % 4 else np.median(known) for i in range(40)]
+    values = encoder.transform(pandas.DataFrame({"a": cells}))[:, 0]
+    assert values.tolist() == [float(i) if i % 4 else np.median(known) for i in range(40)]
     assert kind([written(999 if i % 4 == 0 else 5) for i in range(40)], missing=["999"]) == "yes/no"  # 5 or nothing
 
 
@@ -40,10 +40,10 @@ def test_more_than_ten_cells_and_five_percent_of_other_texts_are_words(n_rows):
                 kind(cells)
 
 
-@pytest.mark.parametrize(("n", "found"), [(2, False), (3, True)])
-def test_a_word_that_stands_three_times_among_numbers_is_no_slip(n, found):
+@pytest.mark.parametrize(("n", "is_category"), [(2, False), (3, True)])
+def test_a_word_that_stands_three_times_among_numbers_is_no_slip(n, is_category):
     cells = [f"{i / 4}" for i in range(100)] + ["sans"] * n
-    if found:
+    if is_category:
         assert kind(cells) == "number"
     else:
         with pytest.raises(ValueError, match="2 cells are not what the column holds"):
@@ -65,22 +65,25 @@ def test_five_different_words_may_stand_in_half_of_the_cells(n_words):
     assert (kind([f"{i / 4}" for i in range(239)] + words) == "number") == (n_words == 5)
 
 
-@pytest.mark.parametrize(("n_rows", "found"), [(19, "number"), (20, "identifier")])
-def test_twenty_rows_that_are_counted(n_rows, found):
-    assert kind([str(i + 1) for i in range(n_rows)]) == found
+@pytest.mark.parametrize(("n_rows", "expected_kind"), [(19, "number"), (20, "identifier")])
+def test_twenty_rows_that_are_counted(n_rows, expected_kind):
+    assert kind([str(i + 1) for i in range(n_rows)]) == expected_kind
 
 
 def test_words_of_which_half_are_labels_are_like_the_labels():
     y = pandas.DataFrame({"flu": np.arange(60) % 2, "cold": np.arange(60) % 3 // 2})
-    for words, found in ((["flu", "Cold", "north", "south"], True), (["flu", "cold", "north", "south", "east"], False)):
-        assert (kind([words[i % len(words)] for i in range(60)], y) == "like the labels") == found
+    for words, is_like_labels in (
+        (["flu", "Cold", "north", "south"], True),
+        (["flu", "cold", "north", "south", "east"], False),
+    ):
+        assert (kind([words[i % len(words)] for i in range(60)], y) == "like the labels") == is_like_labels
 
 
-@pytest.mark.parametrize(("n_filled", "found"), [(19, False), (20, True)])
-def test_a_column_is_filled_only_where_labels_are_if_chance_cannot_do_that(n_filled, found):
+@pytest.mark.parametrize(("n_filled", "is_like_labels"), [(19, False), (20, True)])
+def test_a_column_is_filled_only_where_labels_are_if_chance_cannot_do_that(n_filled, is_like_labels):
     y = np.where(np.arange(80) < 40, np.arange(80) % 2, -1)[:, None]  # 2^-20 is less than a millionth
     cells = [f"{i / 4}" if i < n_filled else "" for i in range(80)]
-    assert (kind(cells, y) == "like the labels") == found
+    assert (kind(cells, y) == "like the labels") == is_like_labels
 
 
 def test_years_of_two_digits_begin_in_1950():
@@ -89,22 +92,22 @@ def test_years_of_two_digits_begin_in_1950():
 
 
 def column_of(cells, **parameters):
-    with warnings.catch_warnings(record=True, action="always") as said:
+    with warnings.catch_warnings(record=True, action="always") as caught_warnings:
         encoder = TableEncoder(**parameters).fit(pandas.DataFrame({"a": cells}))
-    return encoder.plan_.columns[0], " ".join(str(warning.message) for warning in said)
+    return encoder.plan_.columns[0], " ".join(str(warning.message) for warning in caught_warnings)
 
 
 def test_dates_in_which_nothing_decides_between_day_and_month_are_named():
-    column, said = column_of([f"{i % 12 + 1:02d}/05/2024" for i in range(40)])
+    column, warning = column_of([f"{i % 12 + 1:02d}/05/2024" for i in range(40)])
     assert (column.kind, column.month_first) == ("date", False)
-    for text in (column.reason, said):
+    for text in (column.reason, warning):
         assert "the day is read first, but nothing in the column decides between day and month" in text
     for last, first in (("13/05/2024", False), ("05/13/2024", True)):
-        column, said = column_of([f"{i % 12 + 1:02d}/05/2024" for i in range(40)] + [last])
-        assert (column.month_first, "decides" in column.reason, said) == (first, False, "")
+        column, warning = column_of([f"{i % 12 + 1:02d}/05/2024" for i in range(40)] + [last])
+        assert (column.month_first, "decides" in column.reason, warning) == (first, False, "")
     for form in ("{0:02d}.05.2024", "{0:02d}/{0:02d}/2024", "2024-05-{0:02d}"):
-        column, said = column_of([form.format(i % 12 + 1) for i in range(40)])
-        assert (column.kind, "decides" in column.reason, said) == ("date", False, ""), form
+        column, warning = column_of([form.format(i % 12 + 1) for i in range(40)])
+        assert (column.kind, "decides" in column.reason, warning) == ("date", False, ""), form
 
 
 def test_two_words_of_the_labels_among_five_are_too_few():
@@ -123,10 +126,10 @@ def test_phone_numbers_are_no_numbers():
 
 
 def test_whole_numbers_with_leading_zeros_may_be_codes():
-    said = "leading zeros; if these are codes, give --one-hot"
-    assert said in column_of([f"{i * 997 % 90000:05d}" for i in range(40)])[0].reason
-    assert said not in column_of([f"{i * 997 % 90000}" for i in range(40)])[0].reason
-    assert said not in column_of([f"0,{i}" for i in range(40)])[0].reason
+    advice = "leading zeros; if these are codes, give --one-hot"
+    assert advice in column_of([f"{i * 997 % 90000:05d}" for i in range(40)])[0].reason
+    assert advice not in column_of([f"{i * 997 % 90000}" for i in range(40)])[0].reason
+    assert advice not in column_of([f"0,{i}" for i in range(40)])[0].reason
 
 
 def test_a_star_behind_a_number_is_a_mark_and_no_unit():
@@ -145,11 +148,11 @@ def test_a_number_that_means_a_missing_value_is_named():
 def test_years_of_two_digits_in_front_are_told_by_how_few_they_are(form):
     dates = [datetime.date(2021, 1, 1) + datetime.timedelta(9 * i) for i in range(120)]
     encoder = TableEncoder()
-    found = encoder.fit_transform(pandas.DataFrame({"d": [date.strftime(form) for date in dates]}))
-    assert found[:, 0].astype(int).tolist() == [date.year for date in dates]
+    dates_read = encoder.fit_transform(pandas.DataFrame({"d": [date.strftime(form) for date in dates]}))
+    assert dates_read[:, 0].astype(int).tolist() == [date.year for date in dates]
     assert "the year stands first" in encoder.plan_.columns[0].reason
     days = [date.strftime("%d-%m-%y") for date in dates]
-    assert encoder.fit_transform(pandas.DataFrame({"d": days}))[:, 0].tolist() == found[:, 0].tolist()
+    assert encoder.fit_transform(pandas.DataFrame({"d": days}))[:, 0].tolist() == dates_read[:, 0].tolist()
     with pytest.warns(UserWarning, match="the year is read last, but nothing in the column decides"):
         TableEncoder().fit(pandas.DataFrame({"d": ["23-11-24", "24-10-23", "25-01-22"] * 10, "x": range(30)}))
 

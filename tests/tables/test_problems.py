@@ -28,11 +28,13 @@ def test_cells_are_counted_and_named_in_the_order_of_their_rows():
     [(WORD, "--missing pending"), (LABEL, "write a label"), (BARE, "the unit of the fit"), (MARK, "one decimal mark")],
 )
 def test_each_kind_of_cell_has_its_own_advice(cells, advice):
-    others = {"--missing", "write a label", "the unit of the fit", "one decimal mark"} - {advice.partition(" p")[0]}
+    other_advice = {"--missing", "write a label", "the unit of the fit", "one decimal mark"} - {
+        advice.partition(" p")[0]
+    }
     sentence = problems_in_words([cells], "line")
     assert advice in sentence
-    assert not [other for other in others if other in sentence]
-    assert all(advice in problems_in_words([WORD, LABEL, BARE, MARK], "line") for advice in [advice, *others])
+    assert not [unfit_advice for unfit_advice in other_advice if unfit_advice in sentence]
+    assert all(advice in problems_in_words([WORD, LABEL, BARE, MARK], "line") for advice in [advice, *other_advice])
 
 
 def test_only_ten_cells_and_ten_words_are_shown():

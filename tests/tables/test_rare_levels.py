@@ -27,9 +27,9 @@ def machines_of(rng, n, n_machines=600, first=0):
 @pytest.fixture
 def plan(tmp_path, rng):
     path = write(tmp_path / "t.csv", machines_of(rng, N), rng)
-    found = read_table(path, plan=Choices(one_hot=("machine",))).plan
-    assert [column.has_other for column in found.used] == [True, False]
-    return Plan.from_json(found.to_json())
+    table_plan = read_table(path, plan=Choices(one_hot=("machine",))).plan
+    assert [column.has_other for column in table_plan.used] == [True, False]
+    return Plan.from_json(table_plan.to_json())
 
 
 def differences(plan, tmp_path, machines, rng):
@@ -37,18 +37,18 @@ def differences(plan, tmp_path, machines, rng):
 
 
 def test_rows_with_unseen_levels_are_reported(plan, tmp_path, rng):
-    (said,) = differences(plan, tmp_path, machines_of(rng, 400, first=5000), rng)
-    assert "400 rows have a level that the fit has not seen, such as 'M-5" in said
-    assert "only '(other)' stands for it" in said
+    (message,) = differences(plan, tmp_path, machines_of(rng, 400, first=5000), rng)
+    assert "400 rows have a level that the fit has not seen, such as 'M-5" in message
+    assert "only '(other)' stands for it" in message
 
 
 @pytest.mark.parametrize("n_new", [40, 100, 200])
 def test_some_rows_with_unseen_levels_are_counted(plan, tmp_path, rng, n_new):
     machines = machines_of(rng, 400 - n_new) + [f"Z{k % 9}" for k in range(n_new)]
-    (said,) = differences(plan, tmp_path, machines, rng)
-    n_told = int(said.partition(" rows have")[0].rpartition(" ")[2])
+    (message,) = differences(plan, tmp_path, machines, rng)
+    n_told = int(message.partition(" rows have")[0].rpartition(" ")[2])
     assert n_new <= n_told <= n_new + 10
-    assert "such as " in said
+    assert "such as " in message
 
 
 def test_rows_like_those_of_the_fit_are_not_reported(plan, tmp_path):

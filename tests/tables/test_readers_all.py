@@ -135,14 +135,14 @@ def test_a_reader_gives_the_columns_of_a_split_and_where_their_rows_are(write, s
         assert str(source.path) == str(path)
         assert source.line is None or source.line >= 1
         split = split_columns(source, Roles(label_columns=["cold"], drop=["flu"], id_column="height"), ["cold"])
-        found = source.read(split)
-    assert isinstance(found, Table)
-    assert [*found.columns] == split.column_names == ["width", "cold", "height"]
-    assert found.n_rows == N
-    assert {len(cells) for cells in found.columns.values()} == {N}
-    assert len(found.lines) == N
-    assert (np.diff(found.lines) > 0).all()
-    assert found.unit in ("line", "row")
+        table = source.read(split)
+    assert isinstance(table, Table)
+    assert [*table.columns] == split.column_names == ["width", "cold", "height"]
+    assert table.n_rows == N
+    assert {len(cells) for cells in table.columns.values()} == {N}
+    assert len(table.lines) == N
+    assert (np.diff(table.lines) > 0).all()
+    assert table.unit in ("line", "row")
 
 
 @pytest.mark.parametrize("suffix", NAMED)
@@ -208,9 +208,9 @@ def hostile(suffix):
     yield "noise", rng.randbytes(2000)
     yield "a long line", data + b"9" * 100_000
     yield "nul bytes", data.replace(b"1", b"\0", 3)
-    for other in READERS:
-        if READERS[other] is not reader_of(suffix):
-            yield f"a file of {other}", sound_bytes(other)
+    for other_suffix in READERS:
+        if READERS[other_suffix] is not reader_of(suffix):
+            yield f"a file of {other_suffix}", sound_bytes(other_suffix)
     for k in range(1, 20):
         yield f"{k} of 20 parts", data[: len(data) * k // 20]
     for k in range(120):
@@ -222,7 +222,7 @@ def hostile(suffix):
 def test_a_hostile_file_is_a_table_or_one_sentence(write, suffix):
     """Each file is read as a table of numbers and as a raw table."""
     n_refused = 0
-    for what, data in hostile(suffix):
+    for defect, data in hostile(suffix):
         path = write(suffix, data)
         for plan in (None, Choices()):
             try:
@@ -231,7 +231,7 @@ def test_a_hostile_file_is_a_table_or_one_sentence(write, suffix):
                 n_refused += 1
                 assert_one_sentence(str(error), path)
             except Exception as error:
-                error.add_note(f"{suffix}, {what}")
+                error.add_note(f"{suffix}, {defect}")
                 raise
     assert n_refused > 40  # the damage is no comedy
 

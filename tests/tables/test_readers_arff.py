@@ -284,8 +284,8 @@ def test_arff_files_larger_than_the_limits_are_refused(load, refused):
     refused(["a.arff, line", "max_bytes=2000"], HEAD + rows, packed=True, max_bytes=2000)
     refused(["max_features=2"], HEAD + rows, max_features=2)
     refused(["a.xml", "max_bytes=100"], HEAD, "<labels>" + " " * 500 + "</labels>", max_bytes=100)
-    many = "<labels>" + "".join(f"<label name='{c}'/>" for c in range(5)) + "</labels>"
-    refused(["a.xml", "4 labels"], HEAD, many, max_features=4)
+    label_xml = "<labels>" + "".join(f"<label name='{c}'/>" for c in range(5)) + "</labels>"
+    refused(["a.xml", "4 labels"], HEAD, label_xml, max_features=4)
     assert load(HEAD + rows, packed=True).data.shape == (10000, 2)
 
 

@@ -46,13 +46,13 @@ def read_plainly(text, delimiter, features, labels):
         if len(cells) != len(names) or line.count(delimiter) != len(names) - 1:
             return number
         try:
-            given = [cells[name].strip(" \t") for name in features]
+            feature_cells = [cells[name].strip(" \t") for name in features]
             holes = ("", "?", "na", "n/a", "nan", "null")
-            values.append([np.nan if cell.lower() in holes else float(cell) for cell in given])
+            values.append([np.nan if cell.lower() in holes else float(cell) for cell in feature_cells])
             target.append([LABELS[cells[name].strip(" ").lower()] for name in labels])
         except (ValueError, KeyError):
             return number
-        if "_" in "".join(given) or not "".join(given).isascii() or np.isinf(values[-1]).any():
+        if "_" in "".join(feature_cells) or not "".join(feature_cells).isascii() or np.isinf(values[-1]).any():
             return number
     return values, target
 
@@ -114,19 +114,21 @@ def test_a_table_is_read_as_by_hand(tmp_path_factory, rows, all_sound, delimiter
     path = tmp_path_factory.getbasetemp() / "example.csv"  # a folder for each would take longer
     path.write_bytes(text.encode())
     features = how.get("feature_columns") or ["p", "q", *(["id"] if not how else [])]
-    wanted = read_plainly(text, delimiter, features, ["y", "z"])
+    expected_values = read_plainly(text, delimiter, features, ["y", "z"])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_csv, "WAITING_CELLS", block)
         patch.setattr(_files, "BLOCK", block)
-        found = outcome(path, label_columns=["y", "z"], delimiter=delimiter, decimal=".", **how)
-    if isinstance(wanted, int):
-        assert f"line {wanted}" in found
-    elif isinstance(found, str):
-        assert not rows or "is not a number" in found
+        outcome_read = outcome(path, label_columns=["y", "z"], delimiter=delimiter, decimal=".", **how)
+    if isinstance(expected_values, int):
+        assert f"line {expected_values}" in outcome_read
+    elif isinstance(outcome_read, str):
+        assert not rows or "is not a number" in outcome_read
     else:
-        assert np.array_equal(np.frombuffer(found[1]).reshape(found[0]), wanted[0], equal_nan=True)
-        assert found[2] == wanted[1]
-        assert found[5] == ([row[4] for row in rows] if "id_column" in how else None)
+        assert np.array_equal(
+            np.frombuffer(outcome_read[1]).reshape(outcome_read[0]), expected_values[0], equal_nan=True
+        )
+        assert outcome_read[2] == expected_values[1]
+        assert outcome_read[5] == ([row[4] for row in rows] if "id_column" in how else None)
 
 
 def test_a_number_beyond_float64_is_reported_before_crosses_mixed_with_zeros(read):
@@ -279,7 +281,7 @@ def test_points_and_commas_in_one_file_are_not_guessed(read):
 
 
 @pytest.mark.parametrize(
-    ("encoding", "said", "found"),
+    ("encoding", "encoding_option", "expected_encoding"),
     [
         ("utf-8", None, "utf-8"),
         ("utf-8-sig", None, "utf-8"),
@@ -290,7 +292,7 @@ def test_points_and_commas_in_one_file_are_not_guessed(read):
         ("utf-16-le", "utf-16-le", "utf-16-le"),
     ],
 )
-def test_encodings_are_guessed_or_given(read, encoding, said, found):
+def test_encodings_are_guessed_or_given(read, encoding, encoding_option, expected_encoding):
     name = "Größe" if encoding != "cp1251" else "рост"
     for packed in (False, True):
         content = f"{name},y\r\n1,0\r\n2,1\r\n".encode(encoding)
@@ -298,11 +300,11 @@ def test_encodings_are_guessed_or_given(read, encoding, said, found):
             gzip.compress(content) if packed else content,
             "t.csv.gz" if packed else "t.csv",
             label_columns=["y"],
-            encoding=said,
+            encoding=encoding_option,
         )
         assert table.feature_names == [name]
         assert table.data.tolist() == [[1], [2]]
-        assert table.encoding == found
+        assert table.encoding == expected_encoding
 
 
 @pytest.mark.parametrize(
@@ -365,9 +367,9 @@ def test_a_column_of_label_lists_becomes_one_column_for_each_label(read):
     assert read("x,tags\n1,a|b\n2,b\n", label_list="tags", separator="|").target.tolist() == [[1, 1], [0, 1]]
     with pytest.raises(DataFileError, match="contains no label"):
         read("x,tags\n1,\n2,;\n", label_list="tags")
-    many = "x,tags\n" + "".join(f"1,t{i}\n" for i in range(3000))
+    table_text = "x,tags\n" + "".join(f"1,t{i}\n" for i in range(3000))
     with pytest.raises(DataFileError, match="3000 rows and 3000 labels, a table of"):
-        read(many, label_list="tags")
+        read(table_text, label_list="tags")
 
 
 @pytest.mark.parametrize(

@@ -308,11 +308,11 @@ def test_damaged_files_are_read_or_raise_a_clear_error(kind, first, last, tmp_pa
     if kind == "plan":  # whose tables are CSV files
         pytest.importorskip("pyarrow", reason="needs pyarrow")
     with warnings.catch_warnings(action="ignore"):
-        found = campaign.run(kind, range(first, last), tmp_path)
-    assert found.failures == []
-    assert sum(found.counts.values()) == last - first
-    assert "refused" in found.counts
-    assert "read" in found.counts or last < 100  # few damaged model files are still read
+        summary = campaign.run(kind, range(first, last), tmp_path)
+    assert summary.failures == []
+    assert sum(summary.counts.values()) == last - first
+    assert "refused" in summary.counts
+    assert "read" in summary.counts or last < 100  # few damaged model files are still read
 
 
 def test_the_campaign_distinguishes_a_traceback_from_an_error_message(tmp_path, monkeypatch):

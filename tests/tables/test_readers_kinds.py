@@ -48,11 +48,11 @@ def test_npz_without_names_and_labels(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("given", "read"),
+    ("dtype", "read"),
     [("f4", "f4"), ("f2", "f4"), ("f8", "f8"), (">f8", "f8"), ("i4", "f8"), ("u1", "f8"), ("?", "f8")],
 )
-def test_npz_files_of_every_number_type_are_read(tmp_path, given, read):
-    np.savez(tmp_path / "t.npz", X=np.ones((2, 2), dtype=given))
+def test_npz_files_of_every_number_type_are_read(tmp_path, dtype, read):
+    np.savez(tmp_path / "t.npz", X=np.ones((2, 2), dtype=dtype))
     assert read_table(tmp_path / "t.npz").data.dtype == np.dtype(read)
     assert read_table(tmp_path / "t.npz").data.dtype.isnative
 

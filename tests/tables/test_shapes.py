@@ -15,7 +15,7 @@ from nmlsdr.tables._number_parsing import NOTATIONS, is_number, number_reader
 from nmlsdr.tables._quantities import BETWEEN, forms_of, split_number
 from nmlsdr.tables._shapes import coded, rows_of, shapes_of
 
-few = settings(max_examples=150, deadline=None)
+few_examples = settings(max_examples=150, deadline=None)
 LIKE_NUMBERS = st.text(alphabet="0123456789.,' eE+-/:<$%kgm2²x^10T\u00a0−１", max_size=14)
 WRITTEN = st.sampled_from(
     [
@@ -56,7 +56,7 @@ WRITTEN = st.sampled_from(
 TEXTS = st.lists(LIKE_NUMBERS | WRITTEN | st.text(max_size=6), max_size=12)
 
 
-@few
+@few_examples
 @given(TEXTS)
 def test_a_text_is_a_number_or_a_date_exactly_if_its_shape_is(texts):
     shapes = shapes_of(texts)
@@ -68,7 +68,7 @@ def test_a_text_is_a_number_or_a_date_exactly_if_its_shape_is(texts):
             assert (number_reader(notation)(shape) is None) == (number_reader(notation)(text) is None)
 
 
-@few
+@few_examples
 @given(TEXTS)
 @example(["25 kg/m2", "25 kg/m4", "5/9", "7/10"])
 @example(["3-5 m2", "7-9 m2", "0-0E^2", "0-0EE2"])
@@ -76,27 +76,27 @@ def test_texts_are_read_together_as_one_by_one(texts):
     texts = [trim(text) for text in texts]
     forms = forms_of(texts, shapes_of(texts))
     parts = [split_number(text) for text in texts]
-    for text, code, one in zip(texts, forms.codes, parts, strict=True):
+    for text, code, quantity in zip(texts, forms.codes, parts, strict=True):
         form = forms.parts[code]
-        assert (form is None) == (one is None), text
-        assert one is None or (form.sign, form.unit, form.place) == (one.sign, one.unit, one.place)
-    units = {part.unit: 2.0 for one in parts if one is not None for part in one.all}
+        assert (form is None) == (quantity is None), text
+        assert quantity is None or (form.sign, form.unit, form.place) == (quantity.sign, quantity.unit, quantity.place)
+    units = {part.unit: 2.0 for quantity in parts if quantity is not None for part in quantity.all}
     for notation in NOTATIONS:
-        found = read_quantities(texts, forms, notation, units, ("<", "kg"))
-        for values, one in zip(found.tolist(), parts, strict=True):
-            numbers = [None] if one is None else [number_reader(notation)(part.number) for part in one.all]
+        values_read = read_quantities(texts, forms, notation, units, ("<", "kg"))
+        for values, quantity in zip(values_read.tolist(), parts, strict=True):
+            numbers = [None] if quantity is None else [number_reader(notation)(part.number) for part in quantity.all]
             number = None if None in numbers else sum(numbers)
-            if number is not None and one.sign == BETWEEN:
+            if number is not None and quantity.sign == BETWEEN:
                 number = number / 2 if numbers[0] < numbers[1] else None
-            expected = [np.nan] * 3 if number is None else [2 * number, one.sign == "<", one.unit == "kg"]
+            expected = [np.nan] * 3 if number is None else [2 * number, quantity.sign == "<", quantity.unit == "kg"]
             assert np.array_equal(values, expected, equal_nan=True)
 
 
-@few
+@few_examples
 @given(TEXTS, st.booleans())
 def test_dates_are_read_together_as_one_by_one(texts, month_first):
-    found = dates_of(texts, shapes_of(texts)).values(month_first)
-    for text, values in zip(texts, found.tolist(), strict=True):
+    dates = dates_of(texts, shapes_of(texts)).values(month_first)
+    for text, values in zip(texts, dates.tolist(), strict=True):
         assert np.array_equal(values, read_date(text, month_first) or (np.nan, np.nan), equal_nan=True)
 
 

@@ -48,7 +48,7 @@ def frame(rng):
 
 def test_a_data_frame_of_every_kind_of_column_is_encoded(frame):
     encoder = TableEncoder(one_hot=["code"]).set_output(transform="pandas")
-    found = encoder.fit_transform(frame)
+    features = encoder.fit_transform(frame)
     names = [
         "size",
         "age",
@@ -62,11 +62,11 @@ def test_a_data_frame_of_every_kind_of_column_is_encoded(frame):
         "code=1",
         "code=2",
     ]
-    assert found.columns.tolist() == names
-    assert np.isfinite(found.to_numpy()).all()
-    assert found["age"][0] == frame["age"].median()
-    assert found["code=2"].tolist() == [float(i % 3 == 2) for i in range(60)]
-    pandas.testing.assert_frame_equal(encoder.transform(frame), found)
+    assert features.columns.tolist() == names
+    assert np.isfinite(features.to_numpy()).all()
+    assert features["age"][0] == frame["age"].median()
+    assert features["code=2"].tolist() == [float(i % 3 == 2) for i in range(60)]
+    pandas.testing.assert_frame_equal(encoder.transform(frame), features)
     new = frame.head(2).assign(ward=["north", "west"])
     with pytest.warns(UserWarning, match="'ward': 1 row has a level that the fit has not seen"):
         wards = encoder.transform(new)
@@ -135,9 +135,9 @@ def test_a_missing_date_beside_whole_numbers_is_filled_in():
     np.testing.assert_array_equal(TableEncoder().fit_transform(table)[:, 1:], [[2, 1], [3, 2], [4, 5]])
 
 
-@pytest.mark.parametrize("other", [{}, {"people": [7 * (i % 30) for i in range(300)]}])
-def test_a_category_on_which_every_other_column_depends_is_no_identifier(other):
-    table = pandas.DataFrame({"town": [f"town{i % 30}" for i in range(300)], **other})
+@pytest.mark.parametrize("other_columns", [{}, {"people": [7 * (i % 30) for i in range(300)]}])
+def test_a_category_on_which_every_other_column_depends_is_no_identifier(other_columns):
+    table = pandas.DataFrame({"town": [f"town{i % 30}" for i in range(300)], **other_columns})
     assert TableEncoder().fit(table).plan_.columns[0].kind == "category"
 
 

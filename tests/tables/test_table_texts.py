@@ -25,15 +25,15 @@ def test_every_word_for_a_missing_value_means_no_in_a_column_of_crosses():
 def odd_frame(n=60):
     """A column of numbers with a word that no table knows, one with a table's word, and one with two readings."""
     cells = [["sans", "n/a"][i % 2] if i % 5 == 0 else f"{i / 4}" for i in range(n)]
-    other = ["n/a" if i % 5 == 0 else f"{i / 8}" for i in range(n)]
-    return pandas.DataFrame({"size": cells, "weight": other, "y": [f"{1 + i}.{i + 100}" for i in range(n)]})
+    weights = ["n/a" if i % 5 == 0 else f"{i / 8}" for i in range(n)]
+    return pandas.DataFrame({"size": cells, "weight": weights, "y": [f"{1 + i}.{i + 100}" for i in range(n)]})
 
 
 def test_one_warning_names_the_words_that_were_taken_for_missing_values_and_their_columns():
-    with pytest.warns(UserWarning, match=r".") as found:
+    with pytest.warns(UserWarning, match=r".") as caught_warnings:
         TableEncoder().fit(odd_frame().drop(columns="y"))
-    assert len(found) == 1
-    text = str(found[0].message)
+    assert len(caught_warnings) == 1
+    text = str(caught_warnings[0].message)
     assert text.startswith("Words among numbers or dates were taken for missing values: 'sans' (6) in column 'size'. ")
     assert "missing=['sans']" in text
     assert "weight" not in text
@@ -48,8 +48,8 @@ def test_a_warning_names_a_column_of_numbers_with_two_readings():
         TableEncoder().fit(table)
     for parameters in ({"thousands": "."}, {"decimal": "."}):
         with warnings.catch_warnings(action="error"):
-            found = TableEncoder(**parameters).fit_transform(table)
-        assert found[0, 0] == (1100 if "thousands" in parameters else 1.1)
+            features = TableEncoder(**parameters).fit_transform(table)
+        assert features[0, 0] == (1100 if "thousands" in parameters else 1.1)
 
 
 def test_the_option_that_an_error_names_makes_predict_go_on(run, tmp_path):
@@ -66,10 +66,12 @@ def test_the_option_that_an_error_names_makes_predict_go_on(run, tmp_path):
 
 def test_a_message_counts_the_different_words():
     encoder = TableEncoder().fit(pandas.DataFrame({"a": [f"{i / 3}" for i in range(30)]}))
-    with pytest.raises(ValueError, match=r"20 cells are not what the column holds \(2 different texts\): ") as found:
+    with pytest.raises(
+        ValueError, match=r"20 cells are not what the column holds \(2 different texts\): "
+    ) as error_info:
         encoder.transform(pandas.DataFrame({"a": ["big", "small"] * 10}))
-    assert "row 0, column 'a': 'big' (10 cells); row 1, column 'a': 'small' (10 cells)" in str(found.value)
-    assert str(found.value).endswith("with missing=['big', 'small'].")
+    assert "row 0, column 'a': 'big' (10 cells); row 1, column 'a': 'small' (10 cells)" in str(error_info.value)
+    assert str(error_info.value).endswith("with missing=['big', 'small'].")
 
 
 # ---------------------------------------------------------------- words that the fit did not see
@@ -82,9 +84,9 @@ def test_new_words_in_one_percent_of_a_column_are_missing_values_with_a_note(n_n
     new = pandas.DataFrame({"a": ["pending", "5 lat", "9 min"][:n_new] + numbers[n_new:], "b": np.arange(n_rows) % 7})
     if n_new <= n_rows / 100:
         with pytest.warns(UserWarning, match=r"column 'a': new since the fit, and read as .*: 'pending' \(1\)"):
-            found = encoder.transform(new)
-        assert found[:n_new, 0].tolist() == [np.median([i % 40 for i in range(n_rows)])] * n_new
-        assert found[n_new:, 0].tolist() == [float(i % 40) for i in range(n_new, n_rows)]
+            features = encoder.transform(new)
+        assert features[:n_new, 0].tolist() == [np.median([i % 40 for i in range(n_rows)])] * n_new
+        assert features[n_new:, 0].tolist() == [float(i % 40) for i in range(n_new, n_rows)]
     else:
         with pytest.raises(ValueError, match=r"not what the column holds.*missing=\['pending'"):
             encoder.transform(new)
@@ -96,8 +98,8 @@ def test_a_note_of_predict_names_new_words_and_labels_are_never_guessed(run, tmp
     assert_done(run("fit", "train.csv", "--label-columns", "p", *QUICK, "-o", "m.skops"))
     rows[7][0] = "soon"
     write_csv(tmp_path / "new.csv", ["a", "wood", "p"], rows)
-    found = ran(run("predict", "m.skops", "new.csv", "-o", "out.csv"))
-    assert "new.csv: column 'a': new since the fit, and read as missing values: 'soon' (1)." in found.err
+    result = ran(run("predict", "m.skops", "new.csv", "-o", "out.csv"))
+    assert "new.csv: column 'a': new since the fit, and read as missing values: 'soon' (1)." in result.err
     assert_refused(run("fit", "new.csv", "--label-columns", "p", *QUICK, "-o", "n.skops"), "line 9, column 'a': 'soon'")
     rows[7][0] = "7"
     rows[8][2] = "perhaps"
@@ -124,8 +126,12 @@ def test_a_word_for_a_missing_value_is_one_in_other_columns_unless_it_is_a_level
     reason = encoder.plan_.columns[1].reason
     assert "'negative' is a level here, although it means a missing value among numbers (--missing negative" in reason
     assert encoder.transform(cultures())[0, 1:].tolist() == [0, 0, 1, 0, 0, 1]
-    said = TableEncoder(missing=["negative"]).fit(cultures())
-    assert said.get_feature_names_out().tolist()[1:4] == ["culture=mixed", "culture=positive", "culture=(missing)"]
+    encoder_of_choice = TableEncoder(missing=["negative"]).fit(cultures())
+    assert encoder_of_choice.get_feature_names_out().tolist()[1:4] == [
+        "culture=mixed",
+        "culture=positive",
+        "culture=(missing)",
+    ]
     assert TableEncoder(one_hot=["crp"]).fit(cultures()).plan_.columns[0].kind == "category"
 
 
@@ -141,15 +147,15 @@ def test_the_options_of_a_plan_with_such_a_word_give_the_same_plan(run, tmp_path
     assert second[-1] == first[-1]
 
 
-@pytest.mark.parametrize(("other", "kept"), [("1.5", True), ("NA", False)])
-def test_na_among_codes_is_a_country_unless_the_table_has_it_elsewhere(other, kept):
+@pytest.mark.parametrize(("word_elsewhere", "is_level"), [("1.5", True), ("NA", False)])
+def test_na_among_codes_is_a_country_unless_the_table_has_it_elsewhere(word_elsewhere, is_level):
     country = ["NO", "NA", "SI", "IT", "DE"] * 12
-    sizes = [other if i == 7 else f"{i / 4}" for i in range(60)]
+    sizes = [word_elsewhere if i == 7 else f"{i / 4}" for i in range(60)]
     encoder = TableEncoder().fit(pandas.DataFrame({"country": country, "size": sizes}))
-    assert ("country=NA" in encoder.get_feature_names_out()) == kept
-    assert ("'na' is a level here (--missing na" in encoder.plan_.columns[0].reason) == kept
-    said = TableEncoder(missing=["NA"]).fit(pandas.DataFrame({"country": country, "size": sizes}))
-    assert "country=NA" not in said.get_feature_names_out()
+    assert ("country=NA" in encoder.get_feature_names_out()) == is_level
+    assert ("'na' is a level here (--missing na" in encoder.plan_.columns[0].reason) == is_level
+    encoder_of_choice = TableEncoder(missing=["NA"]).fit(pandas.DataFrame({"country": country, "size": sizes}))
+    assert "country=NA" not in encoder_of_choice.get_feature_names_out()
 
 
 # ---------------------------------------------------------------- yes and no that a person says
@@ -164,9 +170,9 @@ def test_words_for_yes_and_no_can_be_said_for_features_and_labels(run, tmp_path)
     table.to_csv(tmp_path / "t.csv", index=False)
     refused = run("fit", "t.csv", "--label-columns", "y", *QUICK, "-o", "m.skops")
     assert_refused(refused, "'pos'", "write a label as 0, 1")
-    found = run("plan", "t.csv", "--label-columns", "y", "--yes", "POS", "--no", "neg")
-    assert "1 label, 40 rows labelled" in found.out, found
-    assert "--yes POS --no neg" in found.out
+    result = run("plan", "t.csv", "--label-columns", "y", "--yes", "POS", "--no", "neg")
+    assert "1 label, 40 rows labelled" in result.out, result
+    assert "--yes POS --no neg" in result.out
     table["y"] = [["s", "n", ""][i % 3] for i in range(60)]
     table.to_csv(tmp_path / "t.csv", index=False)
     assert "40 rows labelled" in run("plan", "t.csv", "--label-columns", "y").out
@@ -187,8 +193,8 @@ def test_units_signs_and_lists_become_features(run, tmp_path):
     n = 120
     weight = [f"{i / 8:.3f} kg".replace(".", ",") if i % 3 else f"{i * 125}g" for i in range(1, n + 1)]
     crp = ["<0.5" if i % 4 == 0 else f"{i / 8}" for i in range(n)]
-    seen = [["skin, kidney", "skin", "Kidney, heart", "heart, skin", "heart", "n/a"][i % 6] for i in range(n)]
-    table = pandas.DataFrame({"weight": weight, "crp": crp, "seen": seen})
+    organs = [["skin, kidney", "skin", "Kidney, heart", "heart, skin", "heart", "n/a"][i % 6] for i in range(n)]
+    table = pandas.DataFrame({"weight": weight, "crp": crp, "seen": organs})
     encoder = TableEncoder().fit(table)
     names = ["weight", "crp", "crp (<)", "seen=heart", "seen=Kidney", "seen=skin"]
     assert encoder.get_feature_names_out().tolist() == names

@@ -291,17 +291,17 @@ def test_a_plan_with_words_is_data():
     encoder, _ = fitted(note=ENGLISH, file=[f"{a}-{i}" for i, a in enumerate(["scan-north", "map-south"] * 40)])
     plan = encoder.plan_
     assert Plan.from_json(plan.to_json()) == plan
-    kept = json.loads(plan.to_json())["columns"][0]
-    assert kept["words"] == list(plan.columns[0].words)
-    assert all(isinstance(weight, float) for weight in kept["idf"])
+    column_record = json.loads(plan.to_json())["columns"][0]
+    assert column_record["words"] == list(plan.columns[0].words)
+    assert all(isinstance(weight, float) for weight in column_record["idf"])
 
 
 @pytest.mark.parametrize("order", [1, 2])
 def test_the_order_of_rows_changes_no_word(order):
     first, _ = fitted(note=ENGLISH, size=np.arange(len(ENGLISH)))
     rows = np.random.default_rng(order).permutation(len(ENGLISH))
-    other, _ = fitted(note=[ENGLISH[i] for i in rows], size=rows)
-    assert first.plan_.columns[0] == other.plan_.columns[0]
+    shuffled_encoder, _ = fitted(note=[ENGLISH[i] for i in rows], size=rows)
+    assert first.plan_.columns[0] == shuffled_encoder.plan_.columns[0]
 
 
 def test_a_third_of_the_letters_of_names_is_enough():

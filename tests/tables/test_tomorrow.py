@@ -15,11 +15,11 @@ pandas = pytest.importorskip("pandas")
 
 def tomorrow(fitted, new, **choices):
     """What is said of a column of another table, and its numbers there; the fit may say what it likes."""
-    with warnings.catch_warnings(record=True, action="always") as said:
+    with warnings.catch_warnings(record=True, action="always") as caught_warnings:
         encoder = TableEncoder(**choices).fit(pandas.DataFrame({"v": fitted, "w": np.arange(len(fitted)) % 7 * 1.5}))
-        said.clear()
+        caught_warnings.clear()
         values = encoder.transform(pandas.DataFrame({"v": new, "w": np.arange(len(new)) % 7 * 1.5}))[:, 0]
-    return [str(warning.message) for warning in said], values
+    return [str(warning.message) for warning in caught_warnings], values
 
 
 def test_two_names_of_the_file_are_two_columns(tmp_path):
@@ -33,8 +33,8 @@ def test_two_names_of_the_file_are_two_columns(tmp_path):
             with pytest.raises(ValueError, match=r"'temp' and 'temp\.2' have one name in the file"):
                 read_table(tmp_path / "t.csv", plan=plan)
         else:
-            found = read_table(tmp_path / "t.csv", plan=plan).differences
-            assert [line[: line.index(":")] for line in found] == ["column 'temp'", "column 'temp.2'"]
+            differences = read_table(tmp_path / "t.csv", plan=plan).differences
+            assert [line[: line.index(":")] for line in differences] == ["column 'temp'", "column 'temp.2'"]
 
 
 def _fit(folder, names, rows):
@@ -46,8 +46,8 @@ def _fit(folder, names, rows):
 def test_numbers_of_both_signs_are_no_sums_by_chance():
     rng = np.random.default_rng(0)
     answers = lambda n: rng.integers(-2, 3, n).tolist()
-    found = [tomorrow(answers(60), answers(30))[0] for _ in range(100)]
-    assert not any("sum" in line for said in found for line in said)
+    message_lists = [tomorrow(answers(60), answers(30))[0] for _ in range(100)]
+    assert not any("sum" in line for messages in message_lists for line in messages)
     for sign in (1, -1):
         values = [sign * (i * 37 % 101 + 0.5) for i in range(60)]
         (line,), _ = tomorrow(values, [*values[:-1], sum(values[:-1])])
@@ -67,9 +67,9 @@ VALUES = [i * 37 % 60 / 8 for i in range(60)]
 def test_typed_numbers_leave_the_decimal_mark_to_the_next_table(typed):
     commas = [str(value).replace(".", ",") for value in VALUES]
     new = [*commas[:-1], "1.234,5"]
-    said, found = tomorrow(pandas.Series(typed, dtype=object), new)
-    assert found.tolist() == [*VALUES[:-1], 1234.5]
-    assert not any("decimal" in line for line in said)
+    messages, values_read = tomorrow(pandas.Series(typed, dtype=object), new)
+    assert values_read.tolist() == [*VALUES[:-1], 1234.5]
+    assert not any("decimal" in line for line in messages)
     grouped = tomorrow(typed, ["1.234", *map(str, VALUES[1:])])[1]  # as a decimal point elsewhere says
     assert grouped[0] == 1.234
     assert tomorrow(typed, ["1 234", *["7"] * 59])[1][0] == 1234  # either reading is the same
@@ -91,22 +91,22 @@ def test_a_workbook_and_the_text_of_the_same_program_give_the_same_columns(tmp_p
     fit = read_table(tmp_path / "t.xlsx", plan=Choices())
     rows = [f"{value};{share * 100:.2f}%".replace(".", ",") for value, share in zip(VALUES, shares, strict=True)]
     (tmp_path / "t.csv").write_text("\n".join(["crp;share", *rows]) + "\n")
-    found = read_table(tmp_path / "t.csv", plan=type(fit.plan).from_json(fit.plan.filled(fit.data).to_json()))
-    assert found.differences == []
-    np.testing.assert_allclose(found.data, fit.data, atol=0.005)
+    text_table = read_table(tmp_path / "t.csv", plan=type(fit.plan).from_json(fit.plan.filled(fit.data).to_json()))
+    assert text_table.differences == []
+    np.testing.assert_allclose(text_table.data, fit.data, atol=0.005)
 
 
 def test_another_decimal_mark_is_named_once():
     written = [str(value) for value in VALUES]
     with pytest.raises(ValueError, match="not what the column holds") as refused:
         tomorrow(written, [text.replace(".", ",") for text in written])
-    said = str(refused.value)
-    assert "row 0, column 'v': '0,0' (60 cells) with another decimal mark" in said, said
-    assert said.endswith("; write all numbers of a column with one decimal mark, that of the fit.")
-    assert "missing=" not in said
-    said, found = tomorrow(written * 2, [*written * 2][:-1] + ["4,5"])
-    assert found[-1] == np.median(VALUES)
-    assert said == [
+    message = str(refused.value)
+    assert "row 0, column 'v': '0,0' (60 cells) with another decimal mark" in message, message
+    assert message.endswith("; write all numbers of a column with one decimal mark, that of the fit.")
+    assert "missing=" not in message
+    message, values_read = tomorrow(written * 2, [*written * 2][:-1] + ["4,5"])
+    assert values_read[-1] == np.median(VALUES)
+    assert message == [
         "In X, column 'v': new since the fit, and read as missing values: '4,5' (1) with another decimal mark."
     ]
 
@@ -115,8 +115,8 @@ def test_another_decimal_mark_is_named_once():
 def test_truths_are_known_beside_any_answers(answers):
     yes, no = answers
     choices = {} if yes in "Tx" else {"yes": yes, "no": no}
-    said, found = tomorrow([yes, no, no] * 20, [True, False, False] * 20, **choices)
-    assert (said, found.tolist()) == ([], [1, 0, 0] * 20)
+    messages, truths = tomorrow([yes, no, no] * 20, [True, False, False] * 20, **choices)
+    assert (messages, truths.tolist()) == ([], [1, 0, 0] * 20)
 
 
 @pytest.mark.parametrize(("unit", "word"), [(" %", "około"), ("", "ok."), (" mg", "nie więcej niż")])
@@ -131,9 +131,9 @@ def test_words_before_numbers_make_them_missing_and_not_words(unit, word):
         known = [i * 37 % 60 / 10 for i in range(60) if i % share]
         assert X[1, 0] == 3.7
         assert X[0, 0] == pytest.approx(np.median(known))
-        assert not any(other.startswith(f"{word} ") for other in encoder.plan_.missing)
-        later, found = tomorrow(cells, [f"{word} 99{unit}", *cells[1:]])
-        assert (later, found[0]) == ([], X[0, 0])
+        assert not any(missing_word.startswith(f"{word} ") for missing_word in encoder.plan_.missing)
+        later, values_read = tomorrow(cells, [f"{word} 99{unit}", *cells[1:]])
+        assert (later, values_read[0]) == ([], X[0, 0])
         with pytest.raises(ValueError, match="not what the column holds"):  # behind another word
             tomorrow(cells, [f"ponad 99{unit}"] * 30 + cells[30:])
 
@@ -156,18 +156,18 @@ DIFFERENT = ["gout", "hepatitis A", "hepatitis B", "type 1 diabetes", "type 2 di
 @pytest.mark.parametrize("as_columns", [False, True])
 def test_the_plan_names_all_labels_and_those_that_are_spellings_of_one(tmp_path, run, as_columns):
     names = [*(name for pair in ALIKE for name in pair), *DIFFERENT]
-    given = lambda i: [names[i % len(names)], names[i * 7 % len(names)]]
+    labels_of = lambda i: [names[i % len(names)], names[i * 7 % len(names)]]
     if as_columns:
-        rows = [[i % 9, *(int(name in given(i)) for name in names)] for i in range(80)]
+        rows = [[i % 9, *(int(name in labels_of(i)) for name in names)] for i in range(80)]
         write_csv(tmp_path / "t.csv", ["x", *names], rows)
-        found = run("plan", "t.csv", "--label-columns", ",".join(names))
+        result = run("plan", "t.csv", "--label-columns", ",".join(names))
     else:
-        write_csv(tmp_path / "t.csv", ["x", "y"], [[i % 9, ";".join(given(i))] for i in range(80)])
-        found = run("plan", "t.csv", "--label-list", "y", "--no-label", "")
-    assert found.status == 0, found.err
-    assert all(f"{name!r} (" in found.out for name in names)
-    said = found.out[found.out.index("the labels '") : found.out.index("first.")]
-    assert said.endswith(
+        write_csv(tmp_path / "t.csv", ["x", "y"], [[i % 9, ";".join(labels_of(i))] for i in range(80)])
+        result = run("plan", "t.csv", "--label-list", "y", "--no-label", "")
+    assert result.status == 0, result.err
+    assert all(f"{name!r} (" in result.out for name in names)
+    advice = result.out[result.out.index("the labels '") : result.out.index("first.")]
+    assert advice.endswith(
         "2 more pairs differ only in case, accents, a letter or the order of words; "
         "if they mean the same, make spellings equal "
     )
@@ -188,7 +188,7 @@ def test_a_number_of_arff_that_is_not_finite_is_no_number_of_a_plan(tmp_path, la
 
 def test_an_object_without_the_numbers_of_the_fit_is_missing():
     cells = [f'{{"w": {i}}}' for i in range(60)]
-    _, found = tomorrow(cells, ['{"x": 1}', *cells[1:]])
-    assert found[:2].tolist() == [29.5, 1]
+    _, values_read = tomorrow(cells, ['{"x": 1}', *cells[1:]])
+    assert values_read[:2].tolist() == [29.5, 1]
     with pytest.raises(ValueError, match="not what the column holds"):
         tomorrow(cells, ["oak"] * 30 + cells[30:])

@@ -30,7 +30,7 @@ def reader(notation, factors, marks):
     return read
 
 
-few = settings(max_examples=60, deadline=None)
+few_examples = settings(max_examples=60, deadline=None)
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_a_code_a_time_a_range_or_a_date_has_no_unit(text):
     assert split_number(text) is None
 
 
-@few
+@few_examples
 @given(
     st.sampled_from(NOTATIONS),
     st.integers(-(10**6), 10**6),
@@ -157,7 +157,7 @@ def test_every_unit_of_the_table_follows_a_number_in_every_notation(notation, wh
     assert read(f"{number}{blank}{unit}") == [pytest.approx(whole / 50)]
 
 
-@few
+@few_examples
 @given(st.text(max_size=12))
 def test_any_text_is_split_or_not(text):
     parts = split_number(text)
@@ -166,12 +166,12 @@ def test_any_text_is_split_or_not(text):
     )
 
 
-def found(*texts):
+def units_of(*texts):
     return find_units(Counter(map(split_number, texts)).items())
 
 
 def values(*texts):
-    units = found(*texts)
+    units = units_of(*texts)
     read = reader(Notation(".", ""), units.factors, units.marks)
     return [list(read(text)) for text in texts], units
 
@@ -207,7 +207,7 @@ def test_units_of_different_dimensions_stay_beside_the_number():
     assert units.marks == ("m", "min", WITHOUT)
     assert read == [[5, 1, 0, 0], [3, 0, 1, 0], [7, 1, 0, 0], [2, 0, 0, 1]]
     for texts in (["5 m", "3 lat"], ["5 M", "3 m"], ["5 M", "3 kM"], ["5 m", "3 min"], ["1 $", "1 €"]):
-        assert len(found(*texts).marks) == 2, texts
+        assert len(units_of(*texts).marks) == 2, texts
 
 
 def test_bare_numbers_count_as_the_only_unit_and_are_marked_beside_several():
@@ -253,15 +253,15 @@ def test_a_unit_that_is_not_known_is_never_its_bare_number():
 
 @pytest.mark.parametrize("n", [MOST_UNITS, MOST_UNITS + 1])
 def test_at_most_four_units(n):
-    assert (found(*[f"1 {unit}" for unit in "abcdefgh"[:n]]) is None) == (n > MOST_UNITS)
-    assert found("1 ng", "1 µg", "1 mg", "1 mcg", "1 ug", "1 g") is not None  # four, in more spellings
-    assert found("1 ng", "1 µg", "1 mg", "1 g", "1 kg") is None
+    assert (units_of(*[f"1 {unit}" for unit in "abcdefgh"[:n]]) is None) == (n > MOST_UNITS)
+    assert units_of("1 ng", "1 µg", "1 mg", "1 mcg", "1 ug", "1 g") is not None  # four, in more spellings
+    assert units_of("1 ng", "1 µg", "1 mg", "1 g", "1 kg") is None
 
 
-@few
+@few_examples
 @given(st.lists(st.sampled_from(["5 kg", "3 g", "2", "<4 g", "1 lat", "7 m", "7 min"]), min_size=1, unique=True))
 def test_the_order_of_the_texts_does_not_matter(texts):
-    assert found(*texts) == found(*reversed(texts))
+    assert units_of(*texts) == units_of(*reversed(texts))
 
 
 def test_the_table_is_sound():
@@ -379,14 +379,14 @@ def test_every_spelling_of_a_sign(written, sign):
 
 
 def test_days_of_months_are_told_from_fractions():
-    assert "days of months" in found("5/9", "12/9", "30/9", "7/10").doubt
-    assert found("5/9", "7/9", "8/9").doubt == found("3/8", "5/16").doubt == ""
+    assert "days of months" in units_of("5/9", "12/9", "30/9", "7/10").doubt
+    assert units_of("5/9", "7/9", "8/9").doubt == units_of("3/8", "5/16").doubt == ""
 
 
 def test_units_of_different_languages_are_not_converted():
-    assert "kept beside" in found("15 j", "1 mois", "10 j").note
-    assert "kept beside" in found("6 години", "1 день").note
-    assert "kept beside" in found("3.2 Mg/ha", "3200 kg/ha").note
+    assert "kept beside" in units_of("15 j", "1 mois", "10 j").note
+    assert "kept beside" in units_of("6 години", "1 день").note
+    assert "kept beside" in units_of("3.2 Mg/ha", "3200 kg/ha").note
 
 
 @pytest.mark.parametrize("text", ["(abc)", "abc-", "(<5)", "<5-"])

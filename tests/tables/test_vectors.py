@@ -124,8 +124,8 @@ def test_commands_take_vectors_as_a_block(run, tmp_path, rng):
     ran(run("fit", "t.parquet", "--label-columns", "y", "--out", "m.skops"))
     assert "TableScaler(blocks=(1, 17)" in ran(run("info", "m.skops")).out
     ran(run("predict", "m.skops", "t.parquet", "--out", "p.csv"))
-    found = pandas.read_csv(tmp_path / "p.csv")["y"]
-    assert (found == y).mean() > 0.9
+    predictions = pandas.read_csv(tmp_path / "p.csv")["y"]
+    assert (predictions == y).mean() > 0.9
     ran(run("review", "t.parquet", "--label-columns", "y", "--out", "r.html"))
     assert TableScaler((1, 17), (1.0,)).fit(np.column_stack([frame["size"], X])).scale_[1:].std() == 0
 

@@ -27,8 +27,8 @@ EVERY = sorted({word for words in LANGUAGES for word in words})
 def test_the_table_has_the_languages_and_does_not_contradict_itself():
     assert len(LANGUAGES) > 20
     for value in (0, 1):
-        other = {word for words in LANGUAGES for word, found in words.items() if found != value}
-        assert not other & {word for words in LANGUAGES for word, found in words.items() if found == value}
+        other_words = {word for words in LANGUAGES for word, meaning in words.items() if meaning != value}
+        assert not other_words & {word for words in LANGUAGES for word, meaning in words.items() if meaning == value}
     assert all(fold(word) == word for word in [*EVERY, *MISSING, *NO_LABEL])
     assert not MISSING & set(EVERY)
     assert yes_no({"tak", "nie"}) == {"tak": 1, "nie": 0}
@@ -38,11 +38,11 @@ def test_the_table_has_the_languages_and_does_not_contradict_itself():
 def test_every_pair_of_words_counts_only_if_one_language_has_both():
     for first, second in itertools.combinations(EVERY, 2):
         languages = [words for words in LANGUAGES if first in words and second in words]
-        found = yes_no({first, second})
+        meanings = yes_no({first, second})
         if any(words[first] != words[second] for words in languages):
-            assert found == {word: words[word] for words in languages for word in (first, second)}
+            assert meanings == {word: words[word] for words in languages for word in (first, second)}
         else:
-            assert found is None, (first, second)
+            assert meanings is None, (first, second)
         assert yes_no({first}) is None
         assert yes_no({first, second, "wood"}) is None
 

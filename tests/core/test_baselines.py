@@ -61,8 +61,8 @@ def test_sparse_rows_with_a_large_offset_give_what_dense_rows_give(data, rng, na
     X[:, 0] += 1e7
     dense = invariant(name, shape).fit(X, Y)
     csr = invariant(name, shape).fit(sparse.csr_array(X), Y)
-    expected, found = ((each.components_, each.eigenvalues_) for each in (dense, csr))
-    assert_same_directions(found, expected, 1e-4, scale=False)
+    expected, csr_directions = ((each.components_, each.eigenvalues_) for each in (dense, csr))
+    assert_same_directions(csr_directions, expected, 1e-4, scale=False)
 
 
 def pair(model):
@@ -159,12 +159,12 @@ def test_ssmldr_weighs_by_the_propagated_labels(data):
     X, Y = data
     model = SSMLDR().fit(X, Y)
     F = model.label_distributions_
-    found = scatter.weighted_lda(X, F)
-    assert_same_directions(pair(model), (found.components, found.eigenvalues), 1e-12)
+    directions = scatter.weighted_lda(X, F)
+    assert_same_directions(pair(model), (directions.components, directions.eigenvalues), 1e-12)
     hard = SSMLDR(labels="hard").fit(X, Y)
     half_hard = np.where(Y == -1, F, F > 0.5)
-    found = scatter.weighted_lda(X, half_hard)
-    assert_same_directions(pair(hard), (found.components, found.eigenvalues), 1e-12)
+    directions = scatter.weighted_lda(X, half_hard)
+    assert_same_directions(pair(hard), (directions.components, directions.eigenvalues), 1e-12)
     clamped = SSMLDR(alpha_labeled=0.0).fit(X, Y)
     np.testing.assert_array_equal(clamped.label_distributions_[:40], Y[:40])
     assert not clamped.label_flips_.any()
@@ -178,9 +178,9 @@ def test_unlabelled_rows_are_ignored(data, name):
     X, Y = data
     expected = pair(clone(SUPERVISED[name]).fit(X[:40], Y[:40]))
     assert_same_directions(pair(clone(SUPERVISED[name]).fit(X, Y)), expected, 1e-12)
-    other = X.copy()
-    other[40:] = 1e6
-    assert_same_directions(pair(clone(SUPERVISED[name]).fit(other, Y)), expected, 1e-12)
+    changed_rows = X.copy()
+    changed_rows[40:] = 1e6
+    assert_same_directions(pair(clone(SUPERVISED[name]).fit(changed_rows, Y)), expected, 1e-12)
 
 
 @pytest.mark.parametrize("name", METHODS)

@@ -123,14 +123,14 @@ def test_all_rounds_are_one_whatever_their_parts_and_the_best_contender_goes_on(
     boosted, O = boost_trees(X, Y, **options)
     monkeypatch.setattr(_boosting, "_ROUNDS_AT_ONCE", 1)
     calls = []
-    again, other = boost_trees(X, Y, callback=lambda: calls.append(None), **options)
+    again, repeated_scores = boost_trees(X, Y, callback=lambda: calls.append(None), **options)
     assert_same(again, boosted)
-    assert_same(other, O)
+    assert_same(repeated_scores, O)
     alone = []
     for number, (depth, leaf) in enumerate(_boosting._CANDIDATES):
         models, errors = twin.boost(X[:, :], Y, 3, depth, leaf, 10, number)
         alone.append((errors[9], number, models))
-    best = min(alone, key=lambda one: one[:2])[2]
+    best = min(alone, key=lambda contender: contender[:2])[2]
     n_trees = len(boosted.roots) // 4 - 1
     assert len(calls) in range(20 + n_trees - 10, 20 + n_trees + 1)
     for a in range(4):
@@ -162,17 +162,17 @@ def test_no_row_is_predicted_by_a_model_that_saw_it(rng, monkeypatch):
     Y = labels(rng, (600, 2))
     options = {"n_rounds": 20, "random_state": 0, "n_jobs": 1}
     fold = np.random.default_rng(0).permutation(600) % 4
-    one, O = boost_trees(X, Y, **options)
+    trees, O = boost_trees(X, Y, **options)
     assert ((O - Y) ** 2).mean() > 0.98 * Y.var()
     flipped = np.where((fold == 2)[:, np.newaxis], 1 - Y, Y)
-    other, _ = boost_trees(X, flipped, **options)
-    found = []
-    for model in (one, other):
+    trees_of_flipped, _ = boost_trees(X, flipped, **options)
+    fold_values = []
+    for model in (trees, trees_of_flipped):
         first = len(model.roots) // 4 * 2  # the mean labels of the other folds, and a tree
         part = slice(*model.roots[[first, first + 2]])
         leaves = model.left[part][model.feature[part] < 0]
-        found.append(model.values[leaves])
-    np.testing.assert_array_equal(found[0], found[1])
+        fold_values.append(model.values[leaves])
+    np.testing.assert_array_equal(fold_values[0], fold_values[1])
 
 
 def test_boosted_trees_become_a_forest_of_scikit_learn(rng):
@@ -193,7 +193,7 @@ def test_boosted_trees_are_made_again_of_their_arrays(rng):
     arrays["values"] = arrays["values"] - np.float32(3)
     with pytest.raises(InputError, match=r"outside \[-2, 2\]"):
         checked_trees(BoostedTrees, arrays, 6, 2)
-    three = {
+    arrays_of_three = {
         "roots": np.arange(4),
         "feature": np.full(3, -1, np.int32),
         "threshold": np.zeros(3, np.float32),
@@ -202,7 +202,7 @@ def test_boosted_trees_are_made_again_of_their_arrays(rng):
         "weights": np.ones(3, np.int32),
     }
     with pytest.raises(InputError, match="3 trees in 4 models"):
-        checked_trees(BoostedTrees, three, 1, 1)
+        checked_trees(BoostedTrees, arrays_of_three, 1, 1)
 
 
 def test_no_memory_is_an_error(rng, monkeypatch):
@@ -215,7 +215,7 @@ def test_no_memory_is_an_error(rng, monkeypatch):
 
 
 @pytest.fixture
-def many(rng, monkeypatch):
+def many_rows(rng, monkeypatch):
     """60 labelled rows count as many; some entries are unknown."""
     monkeypatch.setattr(_learners, "MANY_ROWS", 60)
     X, Y = curved(rng, 200)
@@ -237,8 +237,8 @@ def fit(X, Y, **parameters):
 
 
 @pytest.mark.usefixtures("rows_as_they_stand")
-def test_beyond_a_number_of_labelled_rows_a_fourth_learner_is_boosted(many, monkeypatch):
-    X, Y = many
+def test_beyond_a_number_of_labelled_rows_a_fourth_learner_is_boosted(many_rows, monkeypatch):
+    X, Y = many_rows
     four = (_learners.RidgeRegression, _learners.ExtraTrees, _learners.RandomForest, _learners.Boosting)
     monkeypatch.setattr(_learners, "LEARNERS", four)
     model = fit(X, Y, random_state=7)
@@ -254,7 +254,7 @@ def test_beyond_a_number_of_labelled_rows_a_fourth_learner_is_boosted(many, monk
         n_jobs=1,
     )
     ridge = model.ridge_scores_[labelled]
-    all_four = [ridge, *(np.where(left_out[:, None], one, ridge) for one in out_of_bag), O]
+    all_four = [ridge, *(np.where(left_out[:, None], forest_scores, ridge) for forest_scores in out_of_bag), O]
     np.testing.assert_allclose(
         model.learner_weights_, _learners.learner_weights(all_four, Y[labelled], Y[labelled] >= 0)
     )
@@ -265,8 +265,8 @@ def test_beyond_a_number_of_labelled_rows_a_fourth_learner_is_boosted(many, monk
     np.testing.assert_allclose(V[known], np.clip(expected, 0, 1)[known], atol=1e-9)
 
 
-def test_storage_threads_and_a_model_file_change_no_bit(many, tmp_path):
-    X, Y = many
+def test_storage_threads_and_a_model_file_change_no_bit(many_rows, tmp_path):
+    X, Y = many_rows
     model = fit(X, Y)
     by_threads = fit(X, Y, n_jobs=2)
     np.testing.assert_array_equal(rank_scores(model, X), rank_scores(by_threads, X))
@@ -277,8 +277,8 @@ def test_storage_threads_and_a_model_file_change_no_bit(many, tmp_path):
     np.testing.assert_allclose(rank_scores(fit(sparse.csr_array(X), Y), X), rank_scores(model, X), atol=1e-7)
 
 
-def test_no_trees_are_no_boosted_trees_either_nor_for_many_labels(many, monkeypatch):
-    X, Y = many
+def test_no_trees_are_no_boosted_trees_either_nor_for_many_labels(many_rows, monkeypatch):
+    X, Y = many_rows
     assert fit(X, Y, n_estimators=0).forests_ == []
     monkeypatch.setattr(_learners, "MOST_LABELS", Y.shape[1] - 1)
     names = weights_by_learner(fit(X, Y))
@@ -286,8 +286,8 @@ def test_no_trees_are_no_boosted_trees_either_nor_for_many_labels(many, monkeypa
     assert _learners.Boosting not in names
 
 
-def test_classes_and_votes_are_boosted_too(many):
-    X, Y = many
+def test_classes_and_votes_are_boosted_too(many_rows):
+    X, Y = many_rows
     votes = fit(X, np.where(Y == 1, 0.8, Y))
     classes = fit(X, np.where(Y[:, 0] < 0, -1, Y[:, 0] + 2 * Y[:, 1].clip(0)).astype(int))
     for model in (votes, classes):

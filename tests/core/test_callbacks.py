@@ -37,10 +37,10 @@ def test_cross_fit_reports_each_of_its_folds_once(rng):
     X = rng.normal(size=(60, 5))
     Y = rng.random((60, 2)) > 0.5
     for grid in ({}, {"shrinkage": 0.5, "ridge": 1.0}):
-        told = []
-        found = cross_fit(X, Y, callback=told.append, n_splits=4, **grid)
-        assert told == [1, 2, 3, 4]
-        assert np.array_equal(found.predictions, cross_fit(X, Y, n_splits=4, **grid).predictions)
+        reported_folds = []
+        cross_fit_result = cross_fit(X, Y, callback=reported_folds.append, n_splits=4, **grid)
+        assert reported_folds == [1, 2, 3, 4]
+        assert np.array_equal(cross_fit_result.predictions, cross_fit(X, Y, n_splits=4, **grid).predictions)
 
 
 # ---------------------------------------------------------------- scikit-learn 1.9
@@ -135,10 +135,10 @@ def fitted(model):
     return {name: value for name, value in vars(model).items() if name.endswith("_") and not name.endswith("__")}
 
 
-def assert_equal_bits(one, other):
-    assert fitted(one).keys() == fitted(other).keys()
-    for name, value in fitted(one).items():
-        other_value = getattr(other, name)
+def assert_equal_bits(model, other_model):
+    assert fitted(model).keys() == fitted(other_model).keys()
+    for name, value in fitted(model).items():
+        other_value = getattr(other_model, name)
         assert pickle.dumps(value) == pickle.dumps(other_value), name
 
 
@@ -168,25 +168,25 @@ def test_the_tree_of_a_fit(samples, estimator, steps):
 @each_estimator
 def test_callbacks_change_no_result_and_leave_no_attribute(samples, estimator, steps):
     recorder = Recorder()
-    told = clone(estimator).set_callbacks(recorder).fit(*samples)
+    observed_model = clone(estimator).set_callbacks(recorder).fit(*samples)
     plain = clone(estimator).fit(*samples)
-    assert_equal_bits(told, plain)
-    assert vars(told).keys() - vars(plain).keys() == {"_skl_callbacks"}
-    assert told.get_params() == plain.get_params()
-    assert repr(told) == repr(plain)
+    assert_equal_bits(observed_model, plain)
+    assert vars(observed_model).keys() - vars(plain).keys() == {"_skl_callbacks"}
+    assert observed_model.get_params() == plain.get_params()
+    assert repr(observed_model) == repr(plain)
     ((model, X, y),) = recorder.fitted  # ready to use, with what it was fitted on
     assert X is samples[0]
     assert y is samples[1]
     assert_equal_bits(model, plain)
-    assert vars(told.set_callbacks()).keys() == vars(plain).keys()
+    assert vars(observed_model.set_callbacks()).keys() == vars(plain).keys()
 
 
 @each_estimator
 def test_copies_keep_callbacks_and_model_files_leave_them_out(tmp_path, samples, estimator, steps):
-    told = clone(estimator).set_callbacks(Recorder()).fit(*samples)
-    assert_equal_bits(pickle.loads(pickle.dumps(told)), told)
-    assert clone(told)._skl_callbacks == told._skl_callbacks  # scikit-learn hands them on
-    save_model(tmp_path / "told.skops", told)
+    observed_model = clone(estimator).set_callbacks(Recorder()).fit(*samples)
+    assert_equal_bits(pickle.loads(pickle.dumps(observed_model)), observed_model)
+    assert clone(observed_model)._skl_callbacks == observed_model._skl_callbacks  # scikit-learn hands them on
+    save_model(tmp_path / "told.skops", observed_model)
     save_model(tmp_path / "plain.skops", clone(estimator).fit(*samples))
     assert_equal_bits(load_model(tmp_path / "told.skops"), load_model(tmp_path / "plain.skops"))
     assert not hasattr(load_model(tmp_path / "told.skops"), "_skl_callbacks")
@@ -227,9 +227,9 @@ def test_warnings_still_name_the_line_of_the_user(samples):
         Y = samples[1].copy()
         Y[0] = 1
         Y[1:] = -1
-        with warnings.catch_warnings(record=True, action="always") as said:
+        with warnings.catch_warnings(record=True, action="always") as caught_warnings:
             model.fit(samples[0], Y)
-        lines += [each.filename for each in said if "One labelled row" in str(each.message)]
+        lines += [each.filename for each in caught_warnings if "One labelled row" in str(each.message)]
     assert lines == [__file__, __file__]
 
 

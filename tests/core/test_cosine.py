@@ -20,9 +20,9 @@ ESTIMATORS = ("NMLSDR", "SSMLDR", "MultiLabelPropagation", "ResidualPropagation"
 PREDICT = ESTIMATORS[2:]
 
 
-def assert_same(found, expected):
-    np.testing.assert_array_equal(found[1], expected[1])
-    np.testing.assert_array_equal(found[0].view(np.int64), expected[0].view(np.int64))
+def assert_same(neighbors, expected):
+    np.testing.assert_array_equal(neighbors[1], expected[1])
+    np.testing.assert_array_equal(neighbors[0].view(np.int64), expected[0].view(np.int64))
 
 
 def hard_rows(rng, n=60, d=13):
@@ -86,9 +86,9 @@ def test_rows_of_zeros_have_cosine_distance_1_to_all_rows(storage, n, d):
     distances, indices = graph.kneighbors(storage(np.zeros((n, d))), n - 1, metric="cosine")
     assert (distances == 1).all()
     assert indices.tolist() == [[j for j in range(n) if j != i] for i in range(n)]
-    one = np.zeros((n, d))
-    one[1:2, :1] = 5.0
-    assert (graph.kneighbors(storage(one), n - 1, metric="cosine")[0] == 1).all()
+    single_entry = np.zeros((n, d))
+    single_entry[1:2, :1] = 5.0
+    assert (graph.kneighbors(storage(single_entry), n - 1, metric="cosine")[0] == 1).all()
 
 
 # ---------------------------------------------------------------- the twin, to the bit
@@ -160,15 +160,15 @@ def test_storage_dtype_order_and_threads_change_no_bit(name, d, rng):
     Q = np.vstack([X[15:35] * 2.0, np.zeros((1, d))])
     for k in (1, 7, len(X) - 1):
         expected = reference.kneighbors(X, k, metric="cosine")
-        asked = reference.kneighbors(X, k, queries=Q, metric="cosine")
+        expected_of_queries = reference.kneighbors(X, k, queries=Q, metric="cosine")
         for n_jobs in (1, 2):
             assert_same(squared_neighbors(rows, k, metric="cosine", n_jobs=n_jobs), expected)
             for queries in (Q, sparse.csr_array(Q)):
-                found = squared_neighbors(rows, k, queries=queries, metric="cosine", n_jobs=n_jobs)
-                assert_same(found, asked)
+                neighbors = squared_neighbors(rows, k, queries=queries, metric="cosine", n_jobs=n_jobs)
+                assert_same(neighbors, expected_of_queries)
     np.testing.assert_array_equal(X, before)
-    kept = rows.toarray() if sparse.issparse(rows) else rows
-    np.testing.assert_array_equal(kept, before)  # nothing is normalised in place
+    dense_rows = rows.toarray() if sparse.issparse(rows) else rows
+    np.testing.assert_array_equal(dense_rows, before)  # nothing is normalised in place
 
 
 def test_zeros_among_more_rows_than_one_block(rng):
@@ -207,8 +207,8 @@ def test_candidates_of_a_transformer_are_ranked_by_the_metric(rng):
     for rows in (X, sparse.csr_array(X)):
         assert_same(choose_proposed(rows, Everything().fit_transform(rows), 6, metric="cosine"), expected)
     Q = np.vstack([X[:9] * 4.0, np.zeros((1, X.shape[1]))])
-    found = choose_proposed(X, Everything().fit(X).transform(Q), 6, queries=Q, metric="cosine")
-    assert_same(found, reference.kneighbors(X, 6, queries=Q, metric="cosine"))
+    neighbors = choose_proposed(X, Everything().fit(X).transform(Q), 6, queries=Q, metric="cosine")
+    assert_same(neighbors, reference.kneighbors(X, 6, queries=Q, metric="cosine"))
 
 
 # ---------------------------------------------------------------- estimators
@@ -269,9 +269,9 @@ def test_euclidean_is_the_default_metric_and_unknown_metrics_are_refused(name, r
     X, Y = labelled(rng)
     make_one = getattr(nmlsdr, name)
     assert make_one().metric == "euclidean"
-    for other in ("manhattan", None, 3, ["cosine"]):
+    for unknown_metric in ("manhattan", None, 3, ["cosine"]):
         with pytest.raises(ValueError, match='metric must be "euclidean"'):
-            make_one(n_neighbors=4, metric=other).fit(X, Y)
+            make_one(n_neighbors=4, metric=unknown_metric).fit(X, Y)
     if name != "MLkNN":  # a given graph does not hide it
         with pytest.raises(ValueError, match='metric must be "euclidean"'):
             make_one(n_neighbors=4, metric="l2").fit(X, Y, graph=graph.neighbor_graph(X, 4))
@@ -300,9 +300,9 @@ def test_a_cosine_transformer_proposes_and_nothing_warns(name, rng):
     np.testing.assert_array_equal(proposed.predict_proba(X), exact.predict_proba(X))
     with pytest.warns(UserWarning, match='the nearest by euclidean distance.* set metric="cosine"'):
         getattr(nmlsdr, name)(n_neighbors=4, neighbors=plugin).fit(X, Y)
-    other = KNeighborsTransformer(n_neighbors=30)
+    transformer = KNeighborsTransformer(n_neighbors=30)
     with pytest.warns(UserWarning, match='the nearest by cosine distance.* set metric="euclidean"'):
-        getattr(nmlsdr, name)(n_neighbors=4, metric="cosine", neighbors=other).fit(X, Y)
+        getattr(nmlsdr, name)(n_neighbors=4, metric="cosine", neighbors=transformer).fit(X, Y)
 
 
 def test_text_needs_no_normalizer(rng):
@@ -331,7 +331,7 @@ def test_dask_gives_the_fit_of_one_process(name, rng):
     model = getattr(nmlsdr, name)(n_neighbors=4, metric="cosine").fit(X, Y)
     kind = getattr(nmlsdr.dask, name)
     for rows in (X, blocks):  # queries by blocks, training rows in memory; then both by blocks
-        found = kind(n_neighbors=4, metric="cosine").fit(rows, Y)
+        dask_model = kind(n_neighbors=4, metric="cosine").fit(rows, Y)
         method = "predict_proba" if name in PREDICT else "transform"
         expected = getattr(model, method)(X)
-        np.testing.assert_allclose(np.asarray(getattr(found, method)(blocks)), expected, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(np.asarray(getattr(dask_model, method)(blocks)), expected, rtol=0, atol=1e-9)

@@ -79,9 +79,9 @@ def test_prior_is_learned_on_rows_left_out_of_their_own_neighbours(data):
 
 def test_prior_of_partly_labelled_rows_is_their_share(data):
     X, Y = data
-    given = Y.copy()
-    given[60:] = -1
-    model = SemiSupervisedMLkNN(8, threshold="prior").fit(X, given)
+    partial_labels = Y.copy()
+    partial_labels[60:] = -1
+    model = SemiSupervisedMLkNN(8, threshold="prior").fit(X, partial_labels)
     _, indices = squared_neighbors(X, 8)
     hard = (model.label_distributions_ > 0.5).astype(int)
     scores = mlknn.posterior(mlknn.fit_posterior(hard, indices), hard, indices)
@@ -89,17 +89,17 @@ def test_prior_of_partly_labelled_rows_is_their_share(data):
     np.testing.assert_array_equal(model.thresholds_, np.nextafter(reference.prior_cutoffs(scores[:60], shares), 0))
 
 
-def without_flips(shares, scores, given):
-    rate = reference.flip_rate(scores.ravel(), given.ravel())
+def without_flips(shares, scores, labels):
+    rate = reference.flip_rate(scores.ravel(), labels.ravel())
     return np.clip((shares - rate) / (1 - 2 * rate), 0, 1)
 
 
 @pytest.mark.parametrize("Classifier", [*CLASSIFIERS, MultiLabelPropagation])
 def test_f1_and_macro_are_cut_offs_from_the_scores_of_the_labelled_rows(data, Classifier):
     X, Y = data
-    given = Y.copy()
-    given[60:] = -1
-    model = Classifier(8, threshold="f1").fit(X, given)
+    partial_labels = Y.copy()
+    partial_labels[60:] = -1
+    model = Classifier(8, threshold="f1").fit(X, partial_labels)
     n = len(model.training_rows_)
     _, indices = squared_neighbors(X[:n], 8)
     if Classifier is MultiLabelPropagation:
@@ -111,7 +111,7 @@ def test_f1_and_macro_are_cut_offs_from_the_scores_of_the_labelled_rows(data, Cl
     cutoff = reference.f1_cutoff(scores[:60].ravel(), rate)
     np.testing.assert_allclose(model.thresholds_, np.full(3, cutoff), rtol=1e-12)
     np.testing.assert_array_equal(model.predict(X), model.predict_proba(X) > model.thresholds_)
-    model.set_params(threshold="macro").fit(X, given)
+    model.set_params(threshold="macro").fit(X, partial_labels)
     cutoffs = [reference.f1_cutoff(column, rate) for column in scores[:60].T]
     np.testing.assert_allclose(model.thresholds_, cutoffs, rtol=1e-12)
 
@@ -181,10 +181,10 @@ def test_cut_offs_that_are_set_after_the_fit_are_used_and_shown(data, Classifier
 
 
 @pytest.mark.parametrize("Classifier", EVERY)
-@pytest.mark.parametrize("given", ["prior", 0.5])
-def test_a_rule_that_is_set_after_the_fit_raises_until_the_next_fit(data, Classifier, given, tmp_path):
+@pytest.mark.parametrize("threshold", ["prior", 0.5])
+def test_a_rule_that_is_set_after_the_fit_raises_until_the_next_fit(data, Classifier, threshold, tmp_path):
     X, Y = data
-    model = Classifier(n_neighbors=8, threshold=given).fit(X, Y)
+    model = Classifier(n_neighbors=8, threshold=threshold).fit(X, Y)
     p = model.predict_proba(X)
     model.set_params(threshold="f1")
     for answer in (model.predict, lambda _: model.thresholds_, lambda _: save_model(tmp_path / "m.skops", model)):
@@ -207,11 +207,11 @@ def test_a_rule_that_is_set_after_the_fit_raises_until_the_next_fit(data, Classi
 @pytest.mark.parametrize("Classifier", CLASSIFIERS)
 def test_classes_do_not_need_a_cut_off(data, Classifier):
     X, Y = data
-    one = Classifier(8).fit(X, Y[:, 0])
-    two = Classifier(8, threshold="prior").fit(X, Y[:, 0])
-    np.testing.assert_array_equal(one.predict(X), two.predict(X))
-    np.testing.assert_array_equal(one.set_params(threshold="f1").predict(X), two.predict(X))
-    assert one.thresholds_.shape == (2,)
+    model = Classifier(8).fit(X, Y[:, 0])
+    prior_model = Classifier(8, threshold="prior").fit(X, Y[:, 0])
+    np.testing.assert_array_equal(model.predict(X), prior_model.predict(X))
+    np.testing.assert_array_equal(model.set_params(threshold="f1").predict(X), prior_model.predict(X))
+    assert model.thresholds_.shape == (2,)
 
 
 @pytest.mark.parametrize("Classifier", CLASSIFIERS)

@@ -29,10 +29,10 @@ def in_blocks(X, size):
     return da.from_array(X, chunks=(size, -1))
 
 
-def assert_lists(found, expected):
-    for lists, wanted in zip(found, expected, strict=True):
-        assert lists.dtype == wanted.dtype
-        np.testing.assert_array_equal(lists, wanted)
+def assert_lists(lists_of_parts, expected):
+    for lists, expected_lists in zip(lists_of_parts, expected, strict=True):
+        assert lists.dtype == expected_lists.dtype
+        np.testing.assert_array_equal(lists, expected_lists)
 
 
 def search(X, k, queries=None, metric="euclidean"):

@@ -90,33 +90,33 @@ def draw(rng, n=150, labels=3):
     return X, Y
 
 
-def assert_same_fit(found, expected):
+def assert_same_fit(model, expected):
     for name in SAID:
-        assert hasattr(found, name) == hasattr(expected, name), name
+        assert hasattr(model, name) == hasattr(expected, name), name
         if hasattr(expected, name):
-            np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
+            np.testing.assert_array_equal(getattr(model, name), getattr(expected, name), err_msg=name)
     for name in MAPS:
-        assert hasattr(found, name) == hasattr(expected, name), name
+        assert hasattr(model, name) == hasattr(expected, name), name
         if hasattr(expected, name):
-            np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-10, atol=1e-10)
+            np.testing.assert_allclose(getattr(model, name), getattr(expected, name), rtol=1e-10, atol=1e-10)
 
 
-def assert_same_answers(found, expected, X, new):
+def assert_same_answers(model, expected, X, new):
     for method in ("transform", "predict_proba", "predict"):
         if not hasattr(expected, method):
             continue
-        wanted = getattr(expected, method)(X)
-        lazy = getattr(found, method)(new)
+        expected_answers = getattr(expected, method)(X)
+        lazy = getattr(model, method)(new)
         assert isinstance(lazy, da.Array)
         assert lazy.chunks[0] == new.chunks[0]
-        assert (lazy.shape, lazy.dtype) == (wanted.shape, wanted.dtype)
+        assert (lazy.shape, lazy.dtype) == (expected_answers.shape, expected_answers.dtype)
         if method == "transform":
-            np.testing.assert_allclose(lazy.compute(), wanted, rtol=0, atol=1e-10)
+            np.testing.assert_allclose(lazy.compute(), expected_answers, rtol=0, atol=1e-10)
         else:
-            np.testing.assert_array_equal(lazy.compute(), wanted)
-        here = getattr(found, method)(X)  # rows in memory are answered in memory
-        assert isinstance(here, np.ndarray)
-        np.testing.assert_allclose(here, wanted, rtol=0, atol=1e-10)
+            np.testing.assert_array_equal(lazy.compute(), expected_answers)
+        answers_in_memory = getattr(model, method)(X)  # rows in memory are answered in memory
+        assert isinstance(answers_in_memory, np.ndarray)
+        np.testing.assert_allclose(answers_in_memory, expected_answers, rtol=0, atol=1e-10)
 
 
 def blocks_of(X, kind):
@@ -131,19 +131,19 @@ def blocks_of(X, kind):
 def test_a_fit_is_that_of_one_process(rng, name, kind):
     X, Y = draw(rng)
     expected = in_one_process(name).fit(sparse.csr_array(X) if kind == "csr" else X, Y)
-    found = over_dask(name).fit(blocks_of(X, kind), da.from_array(Y, chunks=(60, 2)))
-    assert_same_fit(found, expected)
+    model = over_dask(name).fit(blocks_of(X, kind), da.from_array(Y, chunks=(60, 2)))
+    assert_same_fit(model, expected)
     new = rng.integers(0, 4, size=(31, 6)).astype(float)
-    assert_same_answers(found, expected, new, da.from_array(new, chunks=(11, 4)))
+    assert_same_answers(model, expected, new, da.from_array(new, chunks=(11, 4)))
 
 
 @pytest.mark.parametrize("name", FITS)
 def test_a_model_fitted_in_memory_predicts_a_dask_array(rng, name):
     X, Y = draw(rng)
     expected = in_one_process(name).fit(X, Y)
-    found = over_dask(name).fit(X, Y)
-    assert_same_fit(found, expected)
-    assert_same_answers(found, expected, X, da.from_array(X, chunks=(70, 5)))
+    model = over_dask(name).fit(X, Y)
+    assert_same_fit(model, expected)
+    assert_same_answers(model, expected, X, da.from_array(X, chunks=(70, 5)))
 
 
 @pytest.mark.parametrize("name", FITS)
@@ -155,28 +155,30 @@ def test_a_block_without_rows_gives_no_rows(rng, name):
         assert_same_answers(over_dask(name).fit(rows, Y), expected, X[:37], empty)
     for method in ("transform", "predict_proba", "predict"):
         if hasattr(expected, method):
-            wanted = getattr(expected, method)(X[:37])
+            expected_answers = getattr(expected, method)(X[:37])
             ask = getattr(expected, method)
-            found = empty.map_blocks(ask, dtype=wanted.dtype, chunks=(empty.chunks[0], wanted.shape[1:]))
-            np.testing.assert_allclose(found.compute(), wanted, rtol=0, atol=1e-10)
-            assert (found.shape, ask(X[:0]).shape) == (wanted.shape, (0, *wanted.shape[1:]))
+            lazy_answers = empty.map_blocks(
+                ask, dtype=expected_answers.dtype, chunks=(empty.chunks[0], expected_answers.shape[1:])
+            )
+            np.testing.assert_allclose(lazy_answers.compute(), expected_answers, rtol=0, atol=1e-10)
+            assert (lazy_answers.shape, ask(X[:0]).shape) == (expected_answers.shape, (0, *expected_answers.shape[1:]))
 
 
 @pytest.mark.parametrize("name", FITS)
 def test_the_plain_estimator_of_a_fit(rng, name, tmp_path):
     """What is saved is a plain model with the same answers, which does without Dask."""
     X, Y = draw(rng)
-    found = over_dask(name).fit(blocks_of(X, "even"), Y)
-    plain = found.to_local()
+    dask_model = over_dask(name).fit(blocks_of(X, "even"), Y)
+    plain = dask_model.to_local()
     assert type(plain) is type(in_one_process(name))
-    assert plain.get_params() == found.get_params()
-    model_file.save_model(tmp_path / "a.skops", found)
+    assert plain.get_params() == dask_model.get_params()
+    model_file.save_model(tmp_path / "a.skops", dask_model)
     loaded = model_file.load_model(tmp_path / "a.skops")
     for model in (plain, loaded, pickle.loads(pickle.dumps(plain))):
         assert not any(hasattr(value, "__dask_graph__") for value in vars(model).values())
         for method in ("transform", "predict_proba", "predict"):
             if hasattr(model, method):
-                answer = getattr(found, method)(da.from_array(X, chunks=(40, 6))).compute()
+                answer = getattr(dask_model, method)(da.from_array(X, chunks=(40, 6))).compute()
                 np.testing.assert_allclose(getattr(model, method)(X), answer, rtol=0, atol=1e-10)
 
 
@@ -213,19 +215,19 @@ def test_classes_float32_masks_trust_and_sparse_labels(rng):
     model = nmlsdr.dask.MLkNN(5).fit(dX, y)
     np.testing.assert_array_equal(model.predict(dX).compute(), nmlsdr.MLkNN(5).fit(X, y).predict(X))
     narrow = X.astype(np.float32)
-    found, expected = (nmlsdr.dask.NMLSDR(n_neighbors=5).fit(rows, Y) for rows in (dX.astype(np.float32), narrow))
-    assert found.components_.dtype == found.transform(dX.astype(np.float32)).dtype == np.float32
-    np.testing.assert_allclose(found.components_, expected.components_, atol=1e-6)
+    dask_model, expected = (nmlsdr.dask.NMLSDR(n_neighbors=5).fit(rows, Y) for rows in (dX.astype(np.float32), narrow))
+    assert dask_model.components_.dtype == dask_model.transform(dX.astype(np.float32)).dtype == np.float32
+    np.testing.assert_allclose(dask_model.components_, expected.components_, atol=1e-6)
     labeled = rng.random(len(X)) < 0.6
     alpha = rng.random(len(X)) * 0.9
-    given = sparse.csr_array(np.where(Y < 0, 0, Y))
-    found = nmlsdr.dask.NMLSDR(n_neighbors=5).fit(
+    sparse_labels = sparse.csr_array(np.where(Y < 0, 0, Y))
+    dask_model = nmlsdr.dask.NMLSDR(n_neighbors=5).fit(
         dX,
-        da.from_array(given.toarray(), chunks=(40, -1)).map_blocks(sparse.csr_array),
+        da.from_array(sparse_labels.toarray(), chunks=(40, -1)).map_blocks(sparse.csr_array),
         alpha=da.from_array(alpha, chunks=30),
         labeled=da.from_array(labeled, chunks=20),
     )
-    assert_same_fit(found, nmlsdr.NMLSDR(n_neighbors=5).fit(X, given, alpha=alpha, labeled=labeled))
+    assert_same_fit(dask_model, nmlsdr.NMLSDR(n_neighbors=5).fit(X, sparse_labels, alpha=alpha, labeled=labeled))
     W = graph.neighbor_graph(X, 4)
     assert_same_fit(nmlsdr.dask.NMLSDR().fit(dX, Y, graph=W), nmlsdr.NMLSDR().fit(X, Y, graph=W))
 
@@ -250,31 +252,31 @@ def test_a_trend_and_residuals_from_sums(rng, kind, make):
     X = np.where(abs(X) > 0.8, X, 0.0) if kind == "csr" else X
     Y[rng.random(150) < 0.4] = -1
     expected = make(nmlsdr).fit(sparse.csr_array(X) if kind == "csr" else X, Y)
-    found = make(nmlsdr.dask).fit(blocks_of(X, kind), Y)
-    assert found.shrinkage_ == expected.shrinkage_
+    model = make(nmlsdr.dask).fit(blocks_of(X, kind), Y)
+    assert model.shrinkage_ == expected.shrinkage_
     for name, values in vars(expected).items():
         if name.endswith("_") and isinstance(values, np.ndarray) and values.dtype.kind in "fib":
-            np.testing.assert_allclose(getattr(found, name), values, rtol=1e-9, atol=1e-9, err_msg=name)
-    assert_same_map(found, expected, X)
+            np.testing.assert_allclose(getattr(model, name), values, rtol=1e-9, atol=1e-9, err_msg=name)
+    assert_same_map(model, expected, X)
 
 
 def test_verdicts_are_taken_alike(rng):
     Y = (rng.random((120, 4)) < 0.3).astype(int)
     X = 3 * Y + rng.normal(size=Y.shape)
-    given = np.where(rng.random(Y.shape) < 0.1, 1 - Y, Y)
+    noisy_labels = np.where(rng.random(Y.shape) < 0.1, 1 - Y, Y)
     verdicts = np.where(rng.random(Y.shape) < 0.1, Y, -1)
-    expected = nmlsdr.ResidualPropagation(n_neighbors=5).fit(X, given, verdicts=verdicts)
+    expected = nmlsdr.ResidualPropagation(n_neighbors=5).fit(X, noisy_labels, verdicts=verdicts)
     lazy = da.from_array(verdicts, chunks=(50, -1))
-    found = nmlsdr.dask.ResidualPropagation(n_neighbors=5).fit(blocks_of(X, "even"), given, verdicts=lazy)
-    assert found.flip_rate_ == expected.flip_rate_
-    np.testing.assert_allclose(found.thresholds_, expected.thresholds_, atol=1e-9)
-    assert_same_map(found, expected, X)
+    model = nmlsdr.dask.ResidualPropagation(n_neighbors=5).fit(blocks_of(X, "even"), noisy_labels, verdicts=lazy)
+    assert model.flip_rate_ == expected.flip_rate_
+    np.testing.assert_allclose(model.thresholds_, expected.thresholds_, atol=1e-9)
+    assert_same_map(model, expected, X)
 
 
-def assert_same_map(found, expected, X):
+def assert_same_map(model, expected, X):
     for method in ("transform", "decision_function", "predict_proba"):
         if hasattr(expected, method):
-            lazy = getattr(found, method)(da.from_array(X, chunks=(70, 5)))
+            lazy = getattr(model, method)(da.from_array(X, chunks=(70, 5)))
             np.testing.assert_allclose(lazy.compute(), getattr(expected, method)(X), rtol=0, atol=1e-9)
 
 
@@ -292,9 +294,9 @@ def test_warnings_are_issued_once(rng):
     X = np.concatenate([rng.normal(size=(30, 2)), 1e3 + rng.normal(size=(30, 2))])
     Y = rng.integers(0, 2, (60, 20))
     Y[30:] = -1
-    with pytest.warns(UserWarning, match="30 of 60 rows lie in components") as said:
+    with pytest.warns(UserWarning, match="30 of 60 rows lie in components") as caught_warnings:
         nmlsdr.dask.MultiLabelPropagation(4).fit(da.from_array(X, chunks=(25, 2)), Y)
-    assert len(said) == 1
+    assert len(caught_warnings) == 1
 
 
 @pytest.mark.parametrize(
@@ -347,12 +349,12 @@ def test_any_two_parts_are_compared_exactly_once(q):
 @pytest.mark.parametrize("edges", [[0, 100], [0, 1, 2, 100], [0, 30, 30, 61, 100], list(range(101))])
 @pytest.mark.parametrize("parts", [1, 4, 9, 25])
 def test_parts_cover_the_rows_in_order(edges, parts):
-    found = cut_rows(np.array(edges), parts)
-    assert len(found) == parts + 1
-    assert found[0] == 0
-    assert found[-1] == 100
-    assert (np.diff(found) >= 0).all()
-    assert np.diff(found).max() <= 1.5 * 100 / parts + 1
+    cuts = cut_rows(np.array(edges), parts)
+    assert len(cuts) == parts + 1
+    assert cuts[0] == 0
+    assert cuts[-1] == 100
+    assert (np.diff(cuts) >= 0).all()
+    assert np.diff(cuts).max() <= 1.5 * 100 / parts + 1
 
 
 @pytest.mark.quick_cases("chunks0-1", "chunks1-3", "chunks2-7", "euclidean-9-chunks3")
@@ -370,18 +372,20 @@ def assert_lists_of_one_search(X, monkeypatch, order, chunks, k, metric):
     monkeypatch.setattr(neighbor_tasks, "make_plan", lambda *a, **b: plan(*a, **b)._replace(order=order))
     squared, indices = graph.squared_neighbors(X, k, metric=metric)
     rows = DaskRows.of(da.from_array(X, chunks=(chunks, (6,))))
-    found = neighbor_tasks.neighbors(rows, k, metric=metric)
-    np.testing.assert_array_equal(found.indices, indices)
-    np.testing.assert_array_equal(found.squared, squared)
+    neighbors = neighbor_tasks.neighbors(rows, k, metric=metric)
+    np.testing.assert_array_equal(neighbors.indices, indices)
+    np.testing.assert_array_equal(neighbors.squared, squared)
 
 
 def test_a_selection_of_dask_rows_is_searched_like_the_same_rows_in_memory(rng):
     X, _ = draw(rng)
-    kept = np.flatnonzero(rng.random(150) < 0.5)
-    rows = DaskRows.of(da.from_array(X, chunks=(17, -1)))[kept][np.arange(len(kept)) % 3 > 0]
-    wanted = X[kept][np.arange(len(kept)) % 3 > 0]
-    np.testing.assert_array_equal(rows.array().compute(), wanted)
-    np.testing.assert_array_equal(neighbor_tasks.neighbors(rows, 4).indices, graph.squared_neighbors(wanted, 4)[1])
+    selection = np.flatnonzero(rng.random(150) < 0.5)
+    rows = DaskRows.of(da.from_array(X, chunks=(17, -1)))[selection][np.arange(len(selection)) % 3 > 0]
+    selected_rows = X[selection][np.arange(len(selection)) % 3 > 0]
+    np.testing.assert_array_equal(rows.array().compute(), selected_rows)
+    np.testing.assert_array_equal(
+        neighbor_tasks.neighbors(rows, 4).indices, graph.squared_neighbors(selected_rows, 4)[1]
+    )
 
 
 # ---------------------------------------------------------------- sources
@@ -448,7 +452,7 @@ def site(memory, threads=2):
 @pytest.fixture
 def without_probe(monkeypatch):
     """A plan for rows of some gigabytes, which are not made."""
-    monkeypatch.setattr(_search_plan, "_estimate", lambda *given: None)
+    monkeypatch.setattr(_search_plan, "_estimate", lambda *arguments: None)
 
 
 @pytest.mark.usefixtures("without_probe")
@@ -524,11 +528,11 @@ def test_a_fit_survives_the_loss_of_one_of_two_processes(rng, cluster, monkeypat
     monkeypatch.setattr(neighbor_tasks, "make_plan", lambda *a, **b: plan(*a, **b)._replace(order=3))
     rows = da.from_array(X, chunks=(17, -1)).map_blocks(lambda block: slowly(block, 0.1), dtype=X.dtype)
     timer, killed = kill_a_worker(cluster, 1.0)
-    found = over_dask("SemiSupervisedMLkNN").fit(rows, da.from_array(Y, chunks=(60, 2)))
+    model = over_dask("SemiSupervisedMLkNN").fit(rows, da.from_array(Y, chunks=(60, 2)))
     timer.join()
-    assert_same_fit(found, expected)
+    assert_same_fit(model, expected)
     assert killed not in cluster.run(os.getpid).values()
-    assert_same_answers(found, expected, X[:31], rows[:31])
+    assert_same_answers(model, expected, X[:31], rows[:31])
 
 
 @pytest.mark.slow
@@ -537,7 +541,7 @@ def test_a_graph_that_dies_with_its_workers_is_sent_again(rng, cluster):
     X, Y = draw(rng, labels=64)
     W = graph.neighbor_graph(X, 5)
     labeled = Y[:, 0] >= 0
-    given = np.maximum(Y, 0).astype(float)
+    known_labels = np.maximum(Y, 0).astype(float)
     wait = 0.7
 
     def solve(W, Y, alpha, labeled):
@@ -547,11 +551,11 @@ def test_a_graph_that_dies_with_its_workers_is_sent_again(rng, cluster):
     pids = list(cluster.run(os.getpid).values())
     timer = threading.Timer(1.0, lambda: [os.kill(pid, signal.SIGKILL) for pid in pids])
     timer.start()
-    found = in_batches(solve, W, given, np.full(len(X), 0.9), labeled)
+    propagation = in_batches(solve, W, known_labels, np.full(len(X), 0.9), labeled)
     timer.join()
-    expected = propagate(W, given, 0.9, labeled=labeled)
-    np.testing.assert_array_equal(found.F, expected.F)
-    assert (found.residual, found.n_iter) == (expected.residual, expected.n_iter)
+    expected = propagate(W, known_labels, 0.9, labeled=labeled)
+    np.testing.assert_array_equal(propagation.F, expected.F)
+    assert (propagation.residual, propagation.n_iter) == (expected.residual, expected.n_iter)
     assert not set(pids) & set(cluster.run(os.getpid).values())
 
 
@@ -601,8 +605,8 @@ def test_the_forests_are_fitted_on_the_gathered_rows_up_to_a_stated_size(rng, mo
     over, plain = (of.ResidualPropagation(n_neighbors=5, threshold="prior") for of in (nmlsdr.dask, nmlsdr))
     over.fit(blocks, Y)
     plain.fit(X, Y)
-    for one, two in zip(over.forests_, plain.forests_, strict=True):
-        assert_same(one, two)
+    for forest, plain_forest in zip(over.forests_, plain.forests_, strict=True):
+        assert_same(forest, plain_forest)
     np.testing.assert_allclose(over.thresholds_, plain.thresholds_, atol=1e-9)
     np.testing.assert_allclose(over.decision_function(blocks).compute(), plain.decision_function(X), atol=1e-9)
     monkeypatch.setattr(nmlsdr.dask._estimators, "LARGEST_FOREST", 1000)

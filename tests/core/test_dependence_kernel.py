@@ -25,7 +25,10 @@ def sweep(X, visited, place, mean, indptr, indices, share, A):
 
 @pytest.mark.parametrize(
     "run",
-    [sweep, lambda X, visited, place, mean, *rest: reference.dependence_sweep(X, mean, visited, place, *rest)],
+    [
+        sweep,
+        lambda X, visited, place, mean, *arguments: reference.dependence_sweep(X, mean, visited, place, *arguments),
+    ],
     ids=["kernel", "twin"],
 )
 def test_a_row_is_assigned_to_the_label_with_the_largest_gain(run):
@@ -93,8 +96,8 @@ def test_a_gain_below_rounding_is_none(gain, moves):
     """g = (2 - 1, 1 + gain) for the row 1 that belongs to the first label."""
     A = np.array([[2.0], [1.0 + gain]])
     share = np.array([1.0, 0.0])
-    one = np.array([0])
-    assert sweep(np.ones((1, 1)), one, one, np.zeros(1), np.array([0, 2]), np.array([0, 1]), share, A) == moves
+    row = np.array([0])
+    assert sweep(np.ones((1, 1)), row, row, np.zeros(1), np.array([0, 2]), np.array([0, 1]), share, A) == moves
 
 
 def test_a_sweep_without_rows_changes_nothing():

@@ -78,8 +78,8 @@ def test_wide_sparse_rows_stay_sparse(rng):
     Y = (rng.random((300, 4)) < 0.3).astype(float)
     kappa = feature_weights(X, Y)
     assert kappa.shape == (50_000,)
-    some = np.r_[0:200]
-    np.testing.assert_allclose(kappa[some], reference.feature_weights(X[:, some], Y), atol=1e-12)
+    first_features = np.r_[0:200]
+    np.testing.assert_allclose(kappa[first_features], reference.feature_weights(X[:, first_features], Y), atol=1e-12)
 
 
 def test_bad_input_raises_a_clear_error():
@@ -118,9 +118,9 @@ def test_two_similar_sparse_rows_show_no_dependence_beyond_chance(rng):
         X = 5.0 + 1e-4 * rng.standard_normal((2, 13))
         assert not feature_weights(sparse.csr_array(X), [[0], [1]]).any()
         assert not feature_weights(X, [[0], [1]]).any()
-        many = np.zeros((2, 40))  # multiplied as a sparse matrix, which is not centred
-        many[1, 3] = 1
-        assert not feature_weights(sparse.csr_array(X), many).any()
+        label_columns = np.zeros((2, 40))  # multiplied as a sparse matrix, which is not centred
+        label_columns[1, 3] = 1
+        assert not feature_weights(sparse.csr_array(X), label_columns).any()
 
 
 @pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
@@ -133,6 +133,6 @@ def test_labels_without_a_known_entry_have_no_effect(rng):
     X, Y = draw(rng)
     known = rng.random(Y.shape) < 0.7
     known[:, 1] = False
-    others = feature_weights(X, Y[:, [0, 2]], known=known[:, [0, 2]])
-    np.testing.assert_allclose(feature_weights(X, Y, known=known), others, rtol=1e-12)
+    weights_of_known_labels = feature_weights(X, Y[:, [0, 2]], known=known[:, [0, 2]])
+    np.testing.assert_allclose(feature_weights(X, Y, known=known), weights_of_known_labels, rtol=1e-12)
     assert not feature_weights(X, Y, known=np.zeros_like(known)).any()

@@ -19,15 +19,15 @@ def test_both_intervals_contain_the_truth_in_eight_of_ten_draws(name, flip, shar
     from nmlsdr.experiments.protocol import STUDIES, draw
 
     data = draw(STUDIES["benchmarks" if name == "Scene" else "toy"], name, 0, "full", str(shared / "data"))
-    found = []
+    coverage = []
     for seed in SEEDS:
-        given = mask_labels(flip_labels(data.target, flip, random_state=seed), 0.3, random_state=seed)
-        known = given != -1
-        mistakes = EveryRule(n_jobs=1, random_state=seed).fit(data.train, given).mistakes_
-        wrong = known & (given != data.target)
-        numbers = (wrong & (given == 0)).sum(), (wrong & (given == 1)).sum()
-        found.append([low <= number <= high for (low, high), number in zip(mistakes, numbers, strict=True)])
-    assert (np.sum(found, axis=0) >= 8).all(), found
+        noisy_labels = mask_labels(flip_labels(data.target, flip, random_state=seed), 0.3, random_state=seed)
+        known = noisy_labels != -1
+        mistakes = EveryRule(n_jobs=1, random_state=seed).fit(data.train, noisy_labels).mistakes_
+        wrong = known & (noisy_labels != data.target)
+        numbers = (wrong & (noisy_labels == 0)).sum(), (wrong & (noisy_labels == 1)).sum()
+        coverage.append([low <= number <= high for (low, high), number in zip(mistakes, numbers, strict=True)])
+    assert (np.sum(coverage, axis=0) >= 8).all(), coverage
 
 
 def drawn(rng, n_rows, n_scores):
@@ -66,9 +66,9 @@ def test_the_forget_rate_is_that_of_the_twin(n_scores, rng):
 
 def test_the_forget_rate_by_hand():
     """60 of 100 entries are 1, so six with the largest scores count; two of them are 0: h0 = (2 + r) / 7, r = 1/200."""
-    given = np.zeros((100, 1))
-    given[2:62] = 1
-    labels = check_labels(given)
+    entries = np.zeros((100, 1))
+    entries[2:62] = 1
+    labels = check_labels(entries)
     falling = np.arange(100.0)[::-1, None]
     assert labels_forget_rate(falling, labels, 0.0) == pytest.approx(((2 + 0.005) / 7 + 0.005) / 2)
     assert labels_forget_rate(falling, check_labels(np.ones((100, 1))), 0.0) == 0.005  # the least
@@ -88,8 +88,8 @@ def test_more_annotations_make_the_interval_narrower(rng):
     widths = []
     for n_rows in (100, 10_000):
         truth = np.repeat([[0, 0, 1]], n_rows, axis=0)
-        given = np.where(rng.random(truth.shape) < 0.1, 1 - truth, truth)
-        lowest, highest = flip_rate_interval(truth.astype(float), check_labels(given))
+        noisy_labels = np.where(rng.random(truth.shape) < 0.1, 1 - truth, truth)
+        lowest, highest = flip_rate_interval(truth.astype(float), check_labels(noisy_labels))
         assert lowest <= 0.1 <= highest
         widths.append(highest - lowest)
     assert widths[1] < widths[0] / 2

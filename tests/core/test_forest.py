@@ -39,9 +39,9 @@ def test_forests_are_those_of_the_twin(name, rng, monkeypatch):
                 continue
             options = {"n_estimators": n_trees, "random_state": 5, "n_jobs": n_jobs}
             forests, predictions, left_out = grow_forests(layout(X), Y, **options)
-            for grown, (trees, left), O, votes in zip(forests, expected, out_of_bag, predictions, strict=True):
+            for grown, (trees, rows_left_out), O, votes in zip(forests, expected, out_of_bag, predictions, strict=True):
                 assert_equals_twin(grown, trees)
-                np.testing.assert_array_equal(left_out, left.any(axis=0))
+                np.testing.assert_array_equal(left_out, rows_left_out.any(axis=0))
                 np.testing.assert_array_equal(votes, O)
             for scores, P in zip(score_by_forests(forests, layout(new), n_jobs), predicted, strict=True):
                 np.testing.assert_array_equal(scores, P)
@@ -71,9 +71,9 @@ def test_trees_for_many_labels_are_split_by_sums_of_them(name, rng, monkeypatch)
             forests, predictions, _ = grow_forests(layout(X), Y, **options)
             assert forests[0].threshold.tobytes() != plain[0].threshold.tobytes()
             assert sparse.issparse(forests[0].labels) == (name == "rare labels")
-            for one, (trees, left), O in zip(forests, expected, predictions, strict=True):
-                assert_equals_twin(one, trees)
-                np.testing.assert_array_equal(O, twin.predict(trees, X, left))
+            for grown_forest, (trees, rows_left_out), O in zip(forests, expected, predictions, strict=True):
+                assert_equals_twin(grown_forest, trees)
+                np.testing.assert_array_equal(O, twin.predict(trees, X, rows_left_out))
             assert_same(forest.to_sklearn(forests[0]).predict(X[:9]), score_by_forests(forests[:1], X[:9], 1)[0])
 
 
@@ -85,9 +85,9 @@ def test_the_twin_takes_other_settings_too(changed, rng, monkeypatch):
     for name, value in changed.items():
         monkeypatch.setattr(forest, names[name], value)
     forests, *_ = grow_forests(X, Y, n_estimators=4, random_state=2, n_jobs=1)
-    for several, one in enumerate(forests):
+    for several, grown_forest in enumerate(forests):
         settings = {} if several and "tried" in changed else changed
-        assert_equals_twin(one, twin.grow_forest(X, Y, 2, 4, several, **settings)[0])
+        assert_equals_twin(grown_forest, twin.grow_forest(X, Y, 2, 4, several, **settings)[0])
 
 
 def grown_by_kernel(X, Y, kinds, n_draws, n_trees, level):
@@ -138,24 +138,24 @@ def test_a_chain_as_long_as_its_rows_allow_is_grown(rng):
     """Each split takes a few equal rows from all others; a call for each node would be as deep."""
     X = sparse.csr_array(np.eye(700)[np.arange(7000) % 700])
     Y = rng.random((700, 1))[np.arange(7000) % 700]
-    (one,), *_ = grow_forests(X, Y, kinds=KINDS[1:], n_estimators=1, random_state=0, n_jobs=1)
-    depth = np.zeros(len(one.left), dtype=int)
-    for node in np.flatnonzero(one.feature >= 0):  # children come after their parents
-        depth[one.left[node] : one.left[node] + 2] = depth[node] + 1
+    (grown_forest,), *_ = grow_forests(X, Y, kinds=KINDS[1:], n_estimators=1, random_state=0, n_jobs=1)
+    depth = np.zeros(len(grown_forest.left), dtype=int)
+    for node in np.flatnonzero(grown_forest.feature >= 0):  # children come after their parents
+        depth[grown_forest.left[node] : grown_forest.left[node] + 2] = depth[node] + 1
     assert depth.max() > 300
-    assert_same(checked_trees(Forest, arrays_of(one), 700, 1), one)
+    assert_same(checked_trees(Forest, arrays_of(grown_forest), 700, 1), grown_forest)
 
 
 def test_sums_whose_squares_leave_float64_are_exact(rng, monkeypatch):
     """10 000 draws of more than some 80 labels: squares beyond 2^53, which are summed in int64."""
     X = rng.integers(0, 9, (11_000, 3))
     Y = 1.0 - (rng.random((11_000, 120)) < 0.01)
-    found = []
+    forests_of_layouts = []
     for level in (LEVELS[0], LEVELS[-1]):
         monkeypatch.setenv("NMLSDR_SIMD", level)
         for layout in (np.asarray, sparse.csr_array):
-            found.append(grow_forests(layout(X), Y, n_estimators=1, random_state=0, n_jobs=1))
-            assert_same(found[-1], found[0])
+            forests_of_layouts.append(grow_forests(layout(X), Y, n_estimators=1, random_state=0, n_jobs=1))
+            assert_same(forests_of_layouts[-1], forests_of_layouts[0])
 
 
 @pytest.mark.slow
@@ -163,21 +163,21 @@ def test_of_very_many_columns_a_tree_sees_some(rng):
     """A copy of the rows holds at most 2^24 numbers."""
     X = rng.standard_normal((31, 600_000)).astype(np.float32)
     Y = labels(rng, (31, 2))
-    (one,), *_ = grow_forests(X, Y, kinds=KINDS[:1], n_estimators=1, random_state=0, n_jobs=1)
-    assert_equals_twin(one, twin.grow_forest(X, Y, 0, 1, 0)[0])
+    (grown_forest,), *_ = grow_forests(X, Y, kinds=KINDS[:1], n_estimators=1, random_state=0, n_jobs=1)
+    assert_equals_twin(grown_forest, twin.grow_forest(X, Y, 0, 1, 0)[0])
 
 
 def test_a_split_is_halfway_between_two_values(rng):
     """By hand: eight rows, of which the first four lack the label and the others have it."""
     X = np.arange(8.0)[:, np.newaxis]
     Y = np.repeat([[0.0], [1.0]], 4, axis=0)
-    (one,), *_ = grow_forests(X, Y, kinds=KINDS[1:], n_estimators=30, random_state=0, n_jobs=1)
-    inner = one.feature == 0
+    (grown_forest,), *_ = grow_forests(X, Y, kinds=KINDS[1:], n_estimators=30, random_state=0, n_jobs=1)
+    inner = grown_forest.feature == 0
     assert inner.any()
-    assert {3.5} < set(one.threshold[inner]) <= {2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 1.5, 2.0}
-    assert one.values.min() == 0
-    assert one.values.max() == 1
-    np.testing.assert_array_equal(one.feature_importances_, [1.0])
+    assert {3.5} < set(grown_forest.threshold[inner]) <= {2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 1.5, 2.0}
+    assert grown_forest.values.min() == 0
+    assert grown_forest.values.max() == 1
+    np.testing.assert_array_equal(grown_forest.feature_importances_, [1.0])
 
 
 def test_trees_do_not_depend_on_the_parts_in_which_they_grow_nor_on_the_other_kind(rng, monkeypatch):
@@ -186,14 +186,16 @@ def test_trees_do_not_depend_on_the_parts_in_which_they_grow_nor_on_the_other_ki
     options = {"n_estimators": 7, "random_state": 1, "n_jobs": 1}
     whole, predictions, left_out = grow_forests(X, Y, **options)
     monkeypatch.setattr(forest, "WORK", 1)
-    told = []
-    parts, others, left = grow_forests(X, Y, callback=lambda: told.append(None), **options)
-    assert len(told) == 7
+    callback_calls = []
+    parts, predictions_in_parts, left_out_in_parts = grow_forests(
+        X, Y, callback=lambda: callback_calls.append(None), **options
+    )
+    assert len(callback_calls) == 7
     assert_same(parts, whole)
-    assert_same(others, predictions)
-    assert_same(left, left_out)
-    for kind, one in zip(KINDS, whole, strict=True):
-        assert_same(grow_forests(X, Y, kinds=(kind,), **options)[0], [one])
+    assert_same(predictions_in_parts, predictions)
+    assert_same(left_out_in_parts, left_out)
+    for kind, grown_forest in zip(KINDS, whole, strict=True):
+        assert_same(grow_forests(X, Y, kinds=(kind,), **options)[0], [grown_forest])
 
 
 def test_last_bits_and_order_of_targets_grow_the_same_trees(rng):
@@ -203,11 +205,11 @@ def test_last_bits_and_order_of_targets_grow_the_same_trees(rng):
         Y = rng.random((60, 4))
         order = rng.permutation(4)
         bits = Y * (1 + rng.choice([0, 2.0**-52], Y.shape))
-        first, other, turned = (
+        first, sparse_scores, turned = (
             np.array(grow_forests(X, targets, n_estimators=8, random_state=0, n_jobs=1)[1])
             for targets in (Y, bits, Y[:, order])
         )
-        np.testing.assert_array_equal(other, first)
+        np.testing.assert_array_equal(sparse_scores, first)
         np.testing.assert_array_equal(turned, first[..., order])
 
 
@@ -226,10 +228,15 @@ def test_forests_predict_as_well_as_those_of_scikit_learn(rng, kind, theirs):
     train = slice(0, 400)
     test = slice(400, 900)
     (ours,), *_ = grow_forests(X[train], Y[train], kinds=(kind,), n_estimators=100, random_state=0, n_jobs=1)
-    other = theirs(100, min_samples_leaf=3, max_features=4 if kind == KINDS[0] else 3, bootstrap=True, random_state=0)
+    their_forest = theirs(
+        100, min_samples_leaf=3, max_features=4 if kind == KINDS[0] else 3, bootstrap=True, random_state=0
+    )
     errors = [
         ((predicted - Y[test]) ** 2).mean()
-        for predicted in (score_by_forests([ours], X[test], 1)[0], other.fit(X[train], Y[train]).predict(X[test]))
+        for predicted in (
+            score_by_forests([ours], X[test], 1)[0],
+            their_forest.fit(X[train], Y[train]).predict(X[test]),
+        )
     ]
     assert errors[0] < 1.05 * errors[1] < 0.7 * ((Y[train].mean(axis=0) - Y[test]) ** 2).mean() * 1.05
 
@@ -239,9 +246,9 @@ def test_the_values_of_trees_are_added_in_their_order():
     values = np.array([[1.0], [2.0**-53], [2.0**-53]], dtype=np.float32)
     none = np.full(3, -1, dtype=np.int32)
     ends = np.arange(4)
-    left = np.arange(3, dtype=np.int32)
-    one = BoostedTrees(ends, none, np.zeros(3, dtype=np.float32), left, 1, values, -none)
-    assert score_by_forests([one], np.zeros((1, 1)), 1)[0] == 1 / 4
+    left_children = np.arange(3, dtype=np.int32)
+    boosted_trees = BoostedTrees(ends, none, np.zeros(3, dtype=np.float32), left_children, 1, values, -none)
+    assert score_by_forests([boosted_trees], np.zeros((1, 1)), 1)[0] == 1 / 4
 
 
 def test_wide_sparse_rows_are_scored_without_a_dense_copy(rng):
@@ -264,72 +271,80 @@ def test_a_forest_becomes_one_of_scikit_learn(rng, n_labels):
     Y = labels(rng, (120, n_labels))
     X[:, 0] += 3 * Y[:, 0]
     new = rng.standard_normal((50, 9)).astype(np.float32)
-    for one in grow_forests(X, Y, n_estimators=12, random_state=0, n_jobs=1)[0]:
-        same = forest.to_sklearn(one)
-        (ours,) = score_by_forests([one], new, 1)
+    for grown_forest in grow_forests(X, Y, n_estimators=12, random_state=0, n_jobs=1)[0]:
+        same = forest.to_sklearn(grown_forest)
+        (ours,) = score_by_forests([grown_forest], new, 1)
         np.testing.assert_array_equal(same.predict(new).reshape(ours.shape), ours)
-        np.testing.assert_allclose(one.feature_importances_, _importances(one), atol=1e-6)
-        assert one.feature_importances_.argmax() == 0
-        assert {tree.get_n_leaves() for tree in same.estimators_} == {*_leaves(one)}
+        np.testing.assert_allclose(grown_forest.feature_importances_, _importances(grown_forest), atol=1e-6)
+        assert grown_forest.feature_importances_.argmax() == 0
+        assert {tree.get_n_leaves() for tree in same.estimators_} == {*_leaves(grown_forest)}
         root = same.estimators_[0].tree_
         draws = twin.drawn_rows(120, 120, twin.key(0, 0))
         np.testing.assert_allclose(root.value[0].ravel(), draws @ Y / 120, atol=1e-6)
         assert root.weighted_n_node_samples[0] == 120
 
 
-def _importances(one):
+def _importances(grown_forest):
     """By definition: what each split takes from the squared error, as a share of its tree's."""
-    found = np.zeros(one.n_features_in_)
-    for root in one.roots[:-1]:
-        gains = np.zeros_like(found)
+    importances = np.zeros(grown_forest.n_features_in_)
+    for root in grown_forest.roots[:-1]:
+        gains = np.zeros_like(importances)
 
         def below(node, gains=gains):
-            left = one.left[node]
-            if one.feature[node] < 0:
-                return one.weights[left], one.weights[left] * one.values[left].astype(float)
-            v, S = below(left)
-            w, T = below(left + 1)
-            gains[one.feature[node]] += S @ S / v + T @ T / w - (S + T) @ (S + T) / (v + w)
+            left_child = grown_forest.left[node]
+            if grown_forest.feature[node] < 0:
+                return grown_forest.weights[left_child], grown_forest.weights[left_child] * grown_forest.values[
+                    left_child
+                ].astype(float)
+            v, S = below(left_child)
+            w, T = below(left_child + 1)
+            gains[grown_forest.feature[node]] += S @ S / v + T @ T / w - (S + T) @ (S + T) / (v + w)
             return v + w, S + T
 
         below(root)
-        found += gains / gains.sum()
-    return found / found.sum()
+        importances += gains / gains.sum()
+    return importances / importances.sum()
 
 
-def _leaves(one):
-    return [int((one.feature[a:b] < 0).sum()) for a, b in zip(one.roots, one.roots[1:], strict=False)]
+def _leaves(grown_forest):
+    return [
+        int((grown_forest.feature[a:b] < 0).sum())
+        for a, b in zip(grown_forest.roots, grown_forest.roots[1:], strict=False)
+    ]
 
 
 def test_shap_reads_the_forest(rng):
     shap = pytest.importorskip("shap")
     X = rng.standard_normal((60, 4))
     Y = labels(rng, (60, 2))
-    for one in grow_forests(X, Y, n_estimators=5, random_state=0, n_jobs=1)[0]:
-        explainer = shap.TreeExplainer(forest.to_sklearn(one))
+    for grown_forest in grow_forests(X, Y, n_estimators=5, random_state=0, n_jobs=1)[0]:
+        explainer = shap.TreeExplainer(forest.to_sklearn(grown_forest))
         total = explainer.shap_values(X).sum(axis=1) + explainer.expected_value
-        np.testing.assert_allclose(total, score_by_forests([one], X, 1)[0], atol=1e-5)
+        np.testing.assert_allclose(total, score_by_forests([grown_forest], X, 1)[0], atol=1e-5)
 
 
 def test_a_forest_is_made_again_of_its_arrays(rng):
     X = rng.standard_normal((60, 4))
     Y = labels(rng, (60, 2))
-    for one in grow_forests(X, Y, n_estimators=5, random_state=0, n_jobs=1)[0]:
-        back = checked_trees(Forest, arrays_of(one), 4, 2)
+    for grown_forest in grow_forests(X, Y, n_estimators=5, random_state=0, n_jobs=1)[0]:
+        back = checked_trees(Forest, arrays_of(grown_forest), 4, 2)
         assert isinstance(back, Forest)
-        assert_same(back, one)
+        assert_same(back, grown_forest)
         with pytest.raises(InputError, match="its arrays do not fit together"):
-            checked_trees(Forest, arrays_of(one), 4, 3)
+            checked_trees(Forest, arrays_of(grown_forest), 4, 3)
         with pytest.raises(InputError, match="labels outside"):
-            checked_trees(Forest, arrays_of(one) | {"labels": sparse.csr_array((60, 2), dtype=np.int16)}, 4, 2)
+            checked_trees(Forest, arrays_of(grown_forest) | {"labels": sparse.csr_array((60, 2), dtype=np.int16)}, 4, 2)
 
 
 def test_a_forest_takes_less_memory_than_its_values_and_rare_labels_may_all_be_missing(rng, monkeypatch):
     X = rng.standard_normal((200, 4))
     Y = labels(rng, (200, 99))
-    (one, two), *_ = grow_forests(X, Y, n_estimators=9, random_state=0, n_jobs=1)
-    assert one.labels is two.labels
-    assert sum(array.nbytes for name, array in arrays_of(one).items() if name != "labels") < one.values.nbytes / 4
+    (first_forest, second_forest), *_ = grow_forests(X, Y, n_estimators=9, random_state=0, n_jobs=1)
+    assert first_forest.labels is second_forest.labels
+    assert (
+        sum(array.nbytes for name, array in arrays_of(first_forest).items() if name != "labels")
+        < first_forest.values.nbytes / 4
+    )
     monkeypatch.setattr(forest, "MOST_LABELS", 98)
     (none, _), *_ = grow_forests(X, 0 * Y, n_estimators=9, random_state=0, n_jobs=1)
     assert_same(checked_trees(Forest, arrays_of(none), 4, 99), none)
@@ -353,10 +368,10 @@ def test_a_child_in_another_tree_is_refused():
 def test_a_tree_without_splits_has_no_importances():
     X = np.ones((8, 3))
     Y = np.arange(16).reshape(8, 2) % 2
-    for one in grow_forests(X, Y, n_estimators=3, random_state=0, n_jobs=1)[0]:
-        assert one.roots.tolist() == [0, 1, 2, 3]
-        np.testing.assert_array_equal(one.feature_importances_, np.zeros(3))
-        assert forest.to_sklearn(one).estimators_[0].get_depth() == 0
+    for grown_forest in grow_forests(X, Y, n_estimators=3, random_state=0, n_jobs=1)[0]:
+        assert grown_forest.roots.tolist() == [0, 1, 2, 3]
+        np.testing.assert_array_equal(grown_forest.feature_importances_, np.zeros(3))
+        assert forest.to_sklearn(grown_forest).estimators_[0].get_depth() == 0
 
 
 def test_no_memory_is_an_error(rng, monkeypatch):

@@ -205,14 +205,21 @@ def test_a_stored_zero_hides_no_tiny_weight():
 def test_lists_of_neighbours_in_place_of_rows_are_warned_of(rng):
     X = rng.standard_normal((60, 4))
     lists = graph.kneighbors(X, 5)[1]
-    for given in (lists, lists.astype(np.float32), lists.tolist()):
+    for rows in (lists, lists.astype(np.float32), lists.tolist()):
         with pytest.warns(UserWarning, match="X looks like lists of neighbours"):
-            graph.neighbor_graph(given, 5)
-    own = lists.copy()
+            graph.neighbor_graph(rows, 5)
+    lists_with_own_row = lists.copy()
     repeated = lists.copy()
     beyond = lists.copy()
-    own[7, 2] = 7
+    lists_with_own_row[7, 2] = 7
     repeated[7, 2] = repeated[7, 1]
     beyond[7, 2] = 60
-    for given, k in ((own, 5), (repeated, 5), (beyond, 5), (lists + 0.5, 5), (lists, 4), (sparse.csr_array(lists), 5)):
-        graph.neighbor_graph(given, k)  # warnings are errors in this suite
+    for rows, k in (
+        (lists_with_own_row, 5),
+        (repeated, 5),
+        (beyond, 5),
+        (lists + 0.5, 5),
+        (lists, 4),
+        (sparse.csr_array(lists), 5),
+    ):
+        graph.neighbor_graph(rows, k)  # warnings are errors in this suite

@@ -175,5 +175,5 @@ def test_verdicts_and_unlabelled_rows_go_with_groups(rng):
     verdicts[rows, 0] = 1 - y[rows, 0]
     model = ResidualPropagation(n_estimators=12).fit(X, y, groups=of.astype(str), verdicts=verdicts)
     assert np.isfinite(model.predict_proba(X)).all()
-    other = ResidualPropagation(n_estimators=12).fit(X, y, groups=of)
-    assert not np.array_equal(model.flip_scores_, other.flip_scores_)
+    model_without_verdicts = ResidualPropagation(n_estimators=12).fit(X, y, groups=of)
+    assert not np.array_equal(model.flip_scores_, model_without_verdicts.flip_scores_)

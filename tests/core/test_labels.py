@@ -169,13 +169,15 @@ def takes_partly_known_rows(name):
 @pytest.fixture(scope="module")
 def fitted():
     """What an estimator says after a fit on plain labels, once for each estimator and set of known entries."""
-    seen = {}
+    outcomes = {}
 
     def answer(name, known, single=None):
         key = name, known.tobytes(), single
-        if key not in seen:
-            seen[key] = outcome(make(name).fit(X, with_unknown(known, -1, int) if single is None else SINGLE[single]))
-        return seen[key]
+        if key not in outcomes:
+            outcomes[key] = outcome(
+                make(name).fit(X, with_unknown(known, -1, int) if single is None else SINGLE[single])
+            )
+        return outcomes[key]
 
     return answer
 
@@ -185,16 +187,16 @@ def fitted():
 @pytest.mark.parametrize("kind", COLUMNS)
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_every_kind_of_columns_means_the_same_to_every_estimator(name, kind, fitted):
-    y, known, named, *more = COLUMNS[kind]
+    y, known, named, *fit_arguments = COLUMNS[kind]
     model = make(name)
-    more = more[0] if more else {}
+    fit_arguments = fit_arguments[0] if fit_arguments else {}
     if known is PARTLY and not takes_partly_known_rows(name):
         row = int(np.argmax((~PARTLY & ROWS).any(axis=1)))
         sentence = rf"{name} needs every label of a labelled row, but row {row} of y lacks \d of 3"
         with pytest.raises(InputError, match=sentence):
-            model.fit(X, y, **more)
+            model.fit(X, y, **fit_arguments)
         return
-    model.fit(X, y, **more)
+    model.fit(X, y, **fit_arguments)
     np.testing.assert_array_equal(outcome(model), fitted(name, known))
     assert [classes.tolist() for classes in model.classes_] == [[0, 1]] * 3
     assert [*getattr(model, "label_names_in_", [])] == (NAMES if named else [])
@@ -399,8 +401,8 @@ def test_columns_of_minus_one_and_one_are_refused_and_one_column_may_be_measured
 
 
 def test_unknown_entries_are_not_listed_as_suspects():
-    found = nmlsdr.inspection.rank_suspects([[0.9, 0.2], [0.3, 0.1]], [[1, np.nan], [0, 1]])
-    assert [*zip(found.row.tolist(), found.label.tolist(), strict=True)] == [(0, 0), (1, 0), (1, 1)]
+    suspects = nmlsdr.inspection.rank_suspects([[0.9, 0.2], [0.3, 0.1]], [[1, np.nan], [0, 1]])
+    assert [*zip(suspects.row.tolist(), suspects.label.tolist(), strict=True)] == [(0, 0), (1, 0), (1, 1)]
 
 
 def test_entries_left_out_by_labeled_are_not_read():
@@ -443,18 +445,18 @@ def test_nmlsdr_projects_hard_labels_on_known_entries_and_soft_ones_on_the_other
 @pytest.mark.parametrize("alpha_labeled", [0.6, (0.9, 0.1), [0.2, 0.2]], ids=str)
 def test_each_label_solves_its_own_system(name, alpha_labeled):
     """F against the dense solve, one label at a time, with votes, unknown entries and trust by what is given."""
-    given = np.where(np.arange(N)[:, None] % 5 == 0, 0.5 * Y + 0.25, Y)
-    y = np.where(PARTLY, given, np.nan)
+    votes = np.where(np.arange(N)[:, None] % 5 == 0, 0.5 * Y + 0.25, Y)
+    y = np.where(PARTLY, votes, np.nan)
     model = make(name).set_params(alpha_labeled=alpha_labeled, tol=1e-12).fit(X, y)
     W = nmlsdr.graph.neighbor_graph(X, 5)
     T = nmlsdr.graph.transition_matrix(W).toarray()
     absent, present = alpha_labeled if np.ndim(alpha_labeled) else (alpha_labeled, alpha_labeled)
     for c in range(3):
-        v = np.where(PARTLY[:, c], given[:, c], 0)
+        v = np.where(PARTLY[:, c], votes[:, c], 0)
         alpha = np.where(PARTLY[:, c], (1 - v) * absent + v * present, 0.999)
         F = np.linalg.solve(np.eye(N) - alpha[:, None] * T, (1 - alpha) * v)
         np.testing.assert_allclose(model.label_distributions_[:, c], F, atol=1e-10)
-    flips = ((model.label_distributions_ > 0.5) != (given > 0.5)) & (given != 0.5) & PARTLY
+    flips = ((model.label_distributions_ > 0.5) != (votes > 0.5)) & (votes != 0.5) & PARTLY
     np.testing.assert_array_equal(model.label_flips_, flips)
 
 
@@ -470,8 +472,8 @@ def test_a_pair_of_alphas_applies_to_one_dimensional_labels_too():
     y = np.array(unlabelled(CODES, -1))
     model = make("MultiLabelPropagation").set_params(alpha_labeled=(0.9, 0.1)).fit(X, y)
     columns = np.where(ROWS, CODES[:, None] == np.arange(3), -1)
-    other = make("MultiLabelPropagation").set_params(alpha_labeled=(0.9, 0.1)).fit(X, columns)
-    np.testing.assert_array_equal(model.label_distributions_, other.label_distributions_)
+    model_of_columns = make("MultiLabelPropagation").set_params(alpha_labeled=(0.9, 0.1)).fit(X, columns)
+    np.testing.assert_array_equal(model.label_distributions_, model_of_columns.label_distributions_)
 
 
 @pytest.mark.parametrize("pair", [(0.1, 0.2, 0.3), (0.1, 1.0), ("a", "b"), (0.5,)], ids=str)
@@ -482,10 +484,10 @@ def test_alpha_labeled_is_a_number_or_a_pair(pair):
 
 def test_alpha_of_fit_may_be_one_for_each_entry():
     alpha = np.where(np.arange(3) == 1, 0.2, np.full((N, 3), 0.7))
-    found = make("MultiLabelPropagation").fit(X, Y, alpha=alpha).label_distributions_
+    distributions = make("MultiLabelPropagation").fit(X, Y, alpha=alpha).label_distributions_
     for c, value in enumerate((0.7, 0.2, 0.7)):
-        one = make("MultiLabelPropagation").fit(X, Y, alpha=value).label_distributions_
-        np.testing.assert_allclose(found[:, c], one[:, c], atol=1e-7)
+        distributions_of_one_alpha = make("MultiLabelPropagation").fit(X, Y, alpha=value).label_distributions_
+        np.testing.assert_allclose(distributions[:, c], distributions_of_one_alpha[:, c], atol=1e-7)
 
 
 def test_marking_every_entry_known_changes_no_bit():
@@ -588,13 +590,13 @@ def test_a_plain_cross_validation_scores_the_labelled_rows_and_names_the_splitte
 def test_score_leaves_out_rows_with_an_unknown_label_and_says_so():
     model = nmlsdr.MLkNN(3).fit(X, Y)
     weights = np.arange(N) + 1.0
-    given = Y.astype(float)
-    given[::3, 0] = -1
-    given[1] = np.nan
+    partial_labels = Y.astype(float)
+    partial_labels[::3, 0] = -1
+    partial_labels[1] = np.nan
     known = (np.arange(N) % 3 != 0) & (np.arange(N) != 1)
     with pytest.warns(UserWarning, match=f"leave {(~known).sum()} of {N} rows unscored; .*SCORERS"):
-        found = model.score(X, given, sample_weight=weights)
-    assert found == model.score(X[known], Y[known], sample_weight=weights[known])
+        score = model.score(X, partial_labels, sample_weight=weights)
+    assert score == model.score(X[known], Y[known], sample_weight=weights[known])
     with pytest.raises(InputError, match=f"leave {N} of {N} rows unscored"):
         model.score(X, np.where(np.arange(Y.shape[1]) == 0, -1, Y))
 
@@ -620,9 +622,9 @@ def test_score_matches_labels_by_name():
     expected = (model.predict(X) == Y).all(axis=1)
     assert model.score(X, frame("int64")[NAMES[::-1]]) == model.score(X, SETS) == expected.mean()
     assert nmlsdr.MLkNN(3).fit(X, SETS).score(X, Y) == expected.mean()  # columns without names count by position
-    for some in (~Y.any(axis=1), Y[:, 0] == 0, Y.sum(axis=1) == 1):  # sets that lack labels of the fit
-        sets = [row for row, kept in zip(SETS, some, strict=True) if kept]
-        assert model.score(X[some], sets) == expected[some].mean()
+    for selection in (~Y.any(axis=1), Y[:, 0] == 0, Y.sum(axis=1) == 1):  # sets that lack labels of the fit
+        sets = [row for row, is_selected in zip(SETS, selection, strict=True) if is_selected]
+        assert model.score(X[selection], sets) == expected[selection].mean()
     assert model.score(X, [row | {"flu"} if i % 2 else row for i, row in enumerate(SETS)]) == expected[::2].sum() / N
 
 
@@ -673,15 +675,15 @@ def test_score_takes_one_label_as_a_column_or_as_classes():
 )
 @pytest.mark.parametrize("form", [np.array, pd.Series], ids=["array", "frame"])
 def test_a_column_of_classes_is_raveled_with_the_warning_of_scikit_learn(column, form):
-    one = np.array(column) if not isinstance(column[0], str) else np.array(column, object)
-    y = one[:, None] if form is np.array else pd.DataFrame({"class": one})
+    flat_classes = np.array(column) if not isinstance(column[0], str) else np.array(column, object)
+    y = flat_classes[:, None] if form is np.array else pd.DataFrame({"class": flat_classes})
     with pytest.warns(DataConversionWarning, match="A column-vector y was passed when a 1d array was expected"):
-        found = check_labels(y)
-    expected = check_labels(one)
-    assert found.single
-    assert found.classes.tolist() == expected.classes.tolist()
-    np.testing.assert_array_equal(found.Y, expected.Y)
-    np.testing.assert_array_equal(found.known, expected.known)
+        labels = check_labels(y)
+    expected = check_labels(flat_classes)
+    assert labels.single
+    assert labels.classes.tolist() == expected.classes.tolist()
+    np.testing.assert_array_equal(labels.Y, expected.Y)
+    np.testing.assert_array_equal(labels.known, expected.known)
 
 
 @pytest.mark.parametrize("entries", [*itertools.product([0, 1, -1, np.nan, 0.5], repeat=3)])
@@ -721,9 +723,9 @@ def test_what_is_not_labeled_may_hold_anything(ignored, entries):
     labeled = np.arange(8) < 6
     expected = check_labels(np.where(labeled, [0, 1, 0, 1, 1, 0, 0, 0], -1)[:, None])
     y = np.array([0, 1, 0, 1, 1, 0, ignored, ignored], dtype=object if isinstance(ignored, str | None) else float)
-    found = check_labels(y[:, None], labeled=labeled[:, None] if entries else labeled)
-    assert found.single is False
-    np.testing.assert_array_equal(found.Y, expected.Y)
-    np.testing.assert_array_equal(found.known, expected.known)
-    two = check_labels(np.c_[y, y], labeled=labeled)
-    np.testing.assert_array_equal(two.known, np.c_[expected.known, expected.known])
+    labels = check_labels(y[:, None], labeled=labeled[:, None] if entries else labeled)
+    assert labels.single is False
+    np.testing.assert_array_equal(labels.Y, expected.Y)
+    np.testing.assert_array_equal(labels.known, expected.known)
+    two_columns = check_labels(np.c_[y, y], labeled=labeled)
+    np.testing.assert_array_equal(two_columns.known, np.c_[expected.known, expected.known])

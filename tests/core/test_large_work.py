@@ -148,12 +148,12 @@ def test_estimate_falls_with_threads_and_grows_with_queries(monkeypatch, rng):
     """One query takes .01 s."""
     monkeypatch.setattr(_large_work, "_probe", lambda rows, n_neighbors, n_queries: 0.01 * n_queries)
     X = rng.normal(size=(20_000, 4))
-    found = estimate_search(X, 10, n_jobs=1)
-    assert found.seconds == pytest.approx(0.01 * 20_000 / 2)  # each pair of two rows serves both
-    assert found.n_probed == 768
+    estimate = estimate_search(X, 10, n_jobs=1)
+    assert estimate.seconds == pytest.approx(0.01 * 20_000 / 2)  # each pair of two rows serves both
+    assert estimate.n_probed == 768
     assert estimate_search(rng.normal(size=(20_000, 40)), 10).n_probed == 768
     assert estimate_search(np.broadcast_to(np.float32(0), (1_000_000, 300)), 10).n_probed == 96
-    assert estimate_search(X, 10, n_jobs=4).seconds == pytest.approx(found.seconds / 4)
+    assert estimate_search(X, 10, n_jobs=4).seconds == pytest.approx(estimate.seconds / 4)
     assert estimate_search(X, 10, n_queries=10_000, n_jobs=1).seconds == pytest.approx(0.01 * 10_000)
 
 

@@ -32,8 +32,8 @@ def test_each_label_is_fitted_on_its_known_rows(problem, form, equal_masks):
     coef, intercept = ridge_regression(form(X), Y, 3.0, feature_weights=w, known=known)
     for c in range(6):
         rows = known[:, c]
-        one, level = ridge_regression(X[rows], Y[rows, c : c + 1], 3.0, feature_weights=w)
-        np.testing.assert_allclose(coef[c], one[0], rtol=1e-6, atol=1e-9)
+        coef_of_label, level = ridge_regression(X[rows], Y[rows, c : c + 1], 3.0, feature_weights=w)
+        np.testing.assert_allclose(coef[c], coef_of_label[0], rtol=1e-6, atol=1e-9)
         np.testing.assert_allclose(intercept[c], level[0], rtol=1e-6, atol=1e-7)
 
 
@@ -51,14 +51,14 @@ def test_all_solvers_of_the_ridge_regression_agree(problem, monkeypatch, rng, fo
     known = known[:, [0, 0, 0, 1, 1, 2]]
     w = rng.uniform(0, 1, n_features)
     w[::4] = 0
-    found = []
+    solutions = []
     for sweeps, largest in [(BY_SETS, 3000), (TOGETHER, 3000), (TOGETHER, 5)]:
         monkeypatch.setattr(regression, "_ITERATIONS", sweeps)
         monkeypatch.setattr(regression, "LARGEST_GRAM", largest)
-        found.append(ridge_regression(X, Y, 1.0, feature_weights=w, known=known))
-    for other in found[1:]:
-        for one, value in zip(found[0], other, strict=True):
-            np.testing.assert_allclose(value, one, rtol=1e-6, atol=1e-6 * np.abs(one).max())
+        solutions.append(ridge_regression(X, Y, 1.0, feature_weights=w, known=known))
+    for solution in solutions[1:]:
+        for expected_value, value in zip(solutions[0], solution, strict=True):
+            np.testing.assert_allclose(value, expected_value, rtol=1e-6, atol=1e-6 * np.abs(expected_value).max())
 
 
 def direct(X, y, ridge, w):
@@ -70,7 +70,7 @@ def direct(X, y, ridge, w):
 
 
 @pytest.fixture(scope="module")
-def many():
+def many_rows():
     """More partly known rows than the grid is searched on."""
     rng = np.random.default_rng(5)
     X = rng.standard_normal((3200, 9)) * rng.uniform(0.5, 3, 9) + 4
@@ -82,8 +82,8 @@ def many():
 
 
 @pytest.mark.parametrize("sweeps", [BY_SETS, TOGETHER], ids=["by sets", "together"])
-def test_above_3000_rows_each_label_is_its_direct_solution(many, monkeypatch, sweeps):
-    X, Y, known = many
+def test_above_3000_rows_each_label_is_its_direct_solution(many_rows, monkeypatch, sweeps):
+    X, Y, known = many_rows
     monkeypatch.setattr(regression, "_ITERATIONS", sweeps)
     w = np.linspace(0.1, 1, 9)
     coef, intercept = ridge_regression(X, Y, 3.0, feature_weights=w, known=known)
@@ -94,25 +94,25 @@ def test_above_3000_rows_each_label_is_its_direct_solution(many, monkeypatch, sw
 
 
 @pytest.mark.parametrize("sweeps", [BY_SETS, TOGETHER], ids=["by sets", "together"])
-def test_above_3000_rows_the_grid_is_searched_on_2000_and_all_are_predicted(many, monkeypatch, sweeps):
+def test_above_3000_rows_the_grid_is_searched_on_2000_and_all_are_predicted(many_rows, monkeypatch, sweeps):
     """Errors and predictions, from nothing but direct solutions of single labels."""
-    X, Y, known = many
+    X, Y, known = many_rows
     monkeypatch.setattr(regression, "_ITERATIONS", sweeps)
     grid_b = (0.0, 1.0)
     grid_c = (0.3, 30.0)
-    found = cross_fit(X, Y, known=known, shrinkage=grid_b, ridge=grid_c, n_splits=3)
+    cross_fit_result = cross_fit(X, Y, known=known, shrinkage=grid_b, ridge=grid_c, n_splits=3)
     sample = np.sort(np.random.default_rng(0).permutation(len(X))[:2000])
 
     def held_out(rows, b, c):
         predicted = np.empty((len(rows), 4))
         for t in range(3):
-            test = rows[found.folds[rows] == t]
-            train = rows[found.folds[rows] != t]
+            test = rows[cross_fit_result.folds[rows] == t]
+            train = rows[cross_fit_result.folds[rows] != t]
             w = 1 - b * (1 - feature_weights(X[train], Y[train], known=known[train]))
             for label in range(4):
-                own = train[known[train, label]]
-                coef, level = direct(X[own], Y[own, label], c, w)
-                predicted[found.folds[rows] == t, label] = X[test] @ coef + level
+                known_train = train[known[train, label]]
+                coef, level = direct(X[known_train], Y[known_train, label], c, w)
+                predicted[cross_fit_result.folds[rows] == t, label] = X[test] @ coef + level
         return predicted
 
     for i, b in enumerate(grid_b):
@@ -121,10 +121,13 @@ def test_above_3000_rows_the_grid_is_searched_on_2000_and_all_are_predicted(many
             means = np.array([Y[sample][known[sample, label], label].mean() for label in range(4)])
             variation = np.where(known[sample], Y[sample] - means, 0)
             share = np.mean((missed**2).sum(axis=0) / (variation**2).sum(axis=0))
-            assert found.errors[i, j] == pytest.approx(share, rel=1e-6)
-    assert found.errors.min() == found.errors[grid_b.index(found.shrinkage), grid_c.index(found.ridge)]
-    every = held_out(np.arange(len(X)), found.shrinkage, found.ridge)
-    np.testing.assert_allclose(found.predictions, every, rtol=1e-6, atol=1e-7)
+            assert cross_fit_result.errors[i, j] == pytest.approx(share, rel=1e-6)
+    assert (
+        cross_fit_result.errors.min()
+        == cross_fit_result.errors[grid_b.index(cross_fit_result.shrinkage), grid_c.index(cross_fit_result.ridge)]
+    )
+    every = held_out(np.arange(len(X)), cross_fit_result.shrinkage, cross_fit_result.ridge)
+    np.testing.assert_allclose(cross_fit_result.predictions, every, rtol=1e-6, atol=1e-7)
 
 
 def test_a_feature_of_next_to_no_weight_adds_nothing(problem):
@@ -133,8 +136,8 @@ def test_a_feature_of_next_to_no_weight_adds_nothing(problem):
     w[3] = 5e-324
     tiny = ridge_regression(X, Y, 1.0, feature_weights=w, known=known)
     w[3] = 0
-    for one, other in zip(tiny, ridge_regression(X, Y, 1.0, feature_weights=w, known=known), strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-14)
+    for value, expected_value in zip(tiny, ridge_regression(X, Y, 1.0, feature_weights=w, known=known), strict=True):
+        np.testing.assert_allclose(value, expected_value, rtol=1e-12, atol=1e-14)
 
 
 def test_feature_weights_are_sums_over_the_labels(problem):
@@ -160,14 +163,19 @@ def test_feature_weights_are_sums_over_the_labels(problem):
 
 def test_cross_fit_ignores_unknown_entries(problem, rng):
     X, Y, known = problem
-    found = cross_fit(X, Y, known=known)
-    other = cross_fit(X, np.where(known, Y, rng.integers(0, 2, Y.shape)), known=known)
-    assert (found.shrinkage, found.ridge) == (other.shrinkage, other.ridge)
-    np.testing.assert_array_equal(found.predictions, other.predictions)
-    test = found.folds == 0
-    w = 1 - found.shrinkage * (1 - feature_weights(X[~test], Y[~test], known=known[~test]))
-    coef, intercept = ridge_regression(X[~test], Y[~test], found.ridge, feature_weights=w, known=known[~test])
-    np.testing.assert_allclose(found.predictions[test], X[test] @ coef.T + intercept, rtol=1e-6, atol=1e-8)
+    cross_fit_result = cross_fit(X, Y, known=known)
+    result_of_random_entries = cross_fit(X, np.where(known, Y, rng.integers(0, 2, Y.shape)), known=known)
+    assert (cross_fit_result.shrinkage, cross_fit_result.ridge) == (
+        result_of_random_entries.shrinkage,
+        result_of_random_entries.ridge,
+    )
+    np.testing.assert_array_equal(cross_fit_result.predictions, result_of_random_entries.predictions)
+    test = cross_fit_result.folds == 0
+    w = 1 - cross_fit_result.shrinkage * (1 - feature_weights(X[~test], Y[~test], known=known[~test]))
+    coef, intercept = ridge_regression(
+        X[~test], Y[~test], cross_fit_result.ridge, feature_weights=w, known=known[~test]
+    )
+    np.testing.assert_allclose(cross_fit_result.predictions[test], X[test] @ coef.T + intercept, rtol=1e-6, atol=1e-8)
 
 
 def test_a_label_without_a_known_entry_is_predicted_0(problem):
@@ -204,12 +212,16 @@ def test_cross_fit_equals_explicit_folds(form, first, last):
     grid = {"shrinkage": (0.0, 0.5, 1.0), "ridge": (0.3, 3.0)}
     for seed in range(first, last):
         X, Y, known, n_splits = draw_few(seed)
-        found = cross_fit(form(X), Y, known=known, n_splits=n_splits, **grid)
+        cross_fit_result = cross_fit(form(X), Y, known=known, n_splits=n_splits, **grid)
         *_, errors = reference.cross_fit(X, Y, *grid.values(), n_splits, known=known)
-        if not np.isnan(found.errors).all():
-            np.testing.assert_allclose(found.errors.ravel(), list(errors.values()), rtol=1e-8, err_msg=str(seed))
-        _, _, O, _ = reference.cross_fit(X, Y, (found.shrinkage,), (found.ridge,), n_splits, known=known)
-        np.testing.assert_allclose(found.predictions, O, atol=1e-8, err_msg=str(seed))
+        if not np.isnan(cross_fit_result.errors).all():
+            np.testing.assert_allclose(
+                cross_fit_result.errors.ravel(), list(errors.values()), rtol=1e-8, err_msg=str(seed)
+            )
+        _, _, O, _ = reference.cross_fit(
+            X, Y, (cross_fit_result.shrinkage,), (cross_fit_result.ridge,), n_splits, known=known
+        )
+        np.testing.assert_allclose(cross_fit_result.predictions, O, atol=1e-8, err_msg=str(seed))
 
 
 def test_a_label_that_does_not_vary_has_no_effect_on_the_choice(problem):
@@ -218,8 +230,8 @@ def test_a_label_that_does_not_vary_has_no_effect_on_the_choice(problem):
     plain = cross_fit(X, Y, known=known)
     constant = np.where(known[:, 0], 1.0, 0.0)
     votes = np.full(80, 0.1)
-    found = cross_fit(X, np.column_stack([Y, constant, votes]), known=np.column_stack([known, known[:, :2]]))
-    np.testing.assert_allclose(found.errors, plain.errors, rtol=1e-12)
+    cross_fit_result = cross_fit(X, np.column_stack([Y, constant, votes]), known=np.column_stack([known, known[:, :2]]))
+    np.testing.assert_allclose(cross_fit_result.errors, plain.errors, rtol=1e-12)
     nothing = cross_fit(X, constant[:, None], known=known[:, :1])
     assert np.isnan(nothing.errors).all()
 
@@ -234,11 +246,11 @@ def test_constant_features_predict_the_mean_of_the_known_rows(problem, monkeypat
     coef, intercept = ridge_regression(X, Y, 1.0, known=known)
     assert not coef.any()
     np.testing.assert_allclose(intercept, means, rtol=1e-14)
-    found = cross_fit(X, Y, known=known, shrinkage=1.0, ridge=1.0)
+    cross_fit_result = cross_fit(X, Y, known=known, shrinkage=1.0, ridge=1.0)
     for t in range(5):
-        train = known & (found.folds != t)[:, None]
+        train = known & (cross_fit_result.folds != t)[:, None]
         means = np.where(train, Y, 0).sum(axis=0) / train.sum(axis=0)
-        np.testing.assert_allclose(found.predictions[found.folds == t] - means, 0, atol=1e-14)
+        np.testing.assert_allclose(cross_fit_result.predictions[cross_fit_result.folds == t] - means, 0, atol=1e-14)
 
 
 def test_no_matrix_above_the_limit_is_formed(problem, monkeypatch):
@@ -246,15 +258,15 @@ def test_no_matrix_above_the_limit_is_formed(problem, monkeypatch):
     X, Y, known = problem
     expected = ridge_regression(X, Y, 1.0, known=known)
 
-    def fail(*given):
+    def fail(*arguments):
         raise AssertionError("a matrix above the limit")
 
     monkeypatch.setattr(regression, "_ITERATIONS", BY_SETS)
     monkeypatch.setattr(regression, "LARGEST_GRAM", 11)
     monkeypatch.setattr(regression, "from_gram", fail)
     monkeypatch.setattr(RowSums, "row_gram", fail)
-    for one, other in zip(ridge_regression(X, Y, 1.0, known=known), expected, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-8)
+    for value, expected_value in zip(ridge_regression(X, Y, 1.0, known=known), expected, strict=True):
+        np.testing.assert_allclose(value, expected_value, rtol=1e-6, atol=1e-8)
 
 
 @pytest.mark.parametrize("model", [NMLSDR(shrinkage=0.5), NMLSDR(shrinkage="cv"), ResidualPropagation()], ids=str)
@@ -301,18 +313,18 @@ def test_errors_from_sums_over_the_tested_rows_are_those_of_the_predictions(prob
     X[:, 3] = 7.0
     Y[:, 2] = Y[:, 0] == 0
     monkeypatch.setattr(regression, "_ITERATIONS", BY_SETS)
-    found = {}
+    results = {}
     for factor in (0, np.inf):
         monkeypatch.setattr(folds, "SUMS_FROM", factor)
-        found[factor] = cross_fit(X, Y, known=known, ridge=(1e-6, 1.0, 30.0))
-    np.testing.assert_allclose(found[0].errors, found[np.inf].errors, rtol=1e-9 if offset else 1e-11)
-    np.testing.assert_allclose(found[0].predictions, found[np.inf].predictions, atol=1e-9 if offset else 1e-12)
+        results[factor] = cross_fit(X, Y, known=known, ridge=(1e-6, 1.0, 30.0))
+    np.testing.assert_allclose(results[0].errors, results[np.inf].errors, rtol=1e-9 if offset else 1e-11)
+    np.testing.assert_allclose(results[0].predictions, results[np.inf].predictions, atol=1e-9 if offset else 1e-12)
 
 
 def test_gram_matrices_that_are_not_kept_are_formed_again(problem, monkeypatch):
     X, Y, known = problem
     monkeypatch.setattr(regression, "_ITERATIONS", BY_SETS)
-    kept = cross_fit(X, Y, known=known)
+    cross_fit_result = cross_fit(X, Y, known=known)
     monkeypatch.setattr(folds, "_KEPT_NUMBERS", 0)
     again = cross_fit(X, Y, known=known)
-    np.testing.assert_array_equal(again.predictions, kept.predictions)
+    np.testing.assert_array_equal(again.predictions, cross_fit_result.predictions)

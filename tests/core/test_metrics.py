@@ -41,11 +41,11 @@ def by_row(measure, truth, scores, **options):
     """What a measure says of each row alone; NaN for a row without a known entry."""
     truth = np.array(truth, dtype=float)
     truth[truth == -1] = np.nan  # a row of 1 and -1 alone looks like labels coded -1/+1
-    found = np.full(len(truth), np.nan)
+    values = np.full(len(truth), np.nan)
     with warnings.catch_warnings(action="ignore", category=RuntimeWarning):
         for i in np.flatnonzero(~np.isnan(truth).all(axis=1)):
-            found[i] = measure(truth[i : i + 1], scores[i : i + 1], **options)
-    return found
+            values[i] = measure(truth[i : i + 1], scores[i : i + 1], **options)
+    return values
 
 
 def naive_f1(truth, scores):
@@ -107,20 +107,20 @@ def test_unknown_entries_are_left_out_of_every_measure(n_labels, unknown):
     known = np.random.default_rng(n_labels).random(truth.shape) < 0.7
     known[:9] = True
     known[20] = False
-    given = np.where(known, truth, unknown)
+    labels = np.where(known, truth, unknown)
     rows = [naive_row(t[k], s[k]) if k.any() else (np.nan,) * 4 for t, s, k in zip(truth, scores, known, strict=True)]
     expected = np.array(rows, dtype=float)
     macro = np.mean([naive_f1(truth[k, j, None], scores[k, j, None])[0] for j, k in enumerate(known.T) if k.any()])
     for hidden in (scores, np.where(known, scores, np.nan), np.where(known, scores, -np.inf)):
-        assert np.array_equal(by_row(metrics.ranking_loss, given, hidden), expected[:, 0], equal_nan=True)
-        np.testing.assert_allclose(by_row(metrics.average_precision, given, hidden), expected[:, 1], rtol=1e-15)
-        assert np.array_equal(by_row(metrics.one_error, given, hidden), expected[:, 2], equal_nan=True)
+        assert np.array_equal(by_row(metrics.ranking_loss, labels, hidden), expected[:, 0], equal_nan=True)
+        np.testing.assert_allclose(by_row(metrics.average_precision, labels, hidden), expected[:, 1], rtol=1e-15)
+        assert np.array_equal(by_row(metrics.one_error, labels, hidden), expected[:, 2], equal_nan=True)
         depth = np.where(np.isnan(expected[:, 3]) & known.any(axis=1), -1, expected[:, 3])
-        assert np.array_equal(by_row(metrics.coverage, given, hidden, empty=-1), depth, equal_nan=True)
-        assert metrics.coverage(given, hidden, empty=-1) == np.nanmean(depth)
-        assert metrics.hamming_loss(given, hidden) == np.mean(((scores >= 0.5) != truth)[known])
-        assert metrics.micro_f1(given, hidden) == naive_f1(truth[known][:, None], scores[known][:, None])[1]
-        assert metrics.macro_f1(given, hidden) == pytest.approx(macro, rel=1e-14)
+        assert np.array_equal(by_row(metrics.coverage, labels, hidden, empty=-1), depth, equal_nan=True)
+        assert metrics.coverage(labels, hidden, empty=-1) == np.nanmean(depth)
+        assert metrics.hamming_loss(labels, hidden) == np.mean(((scores >= 0.5) != truth)[known])
+        assert metrics.micro_f1(labels, hidden) == naive_f1(truth[known][:, None], scores[known][:, None])[1]
+        assert metrics.macro_f1(labels, hidden) == pytest.approx(macro, rel=1e-14)
 
 
 def test_a_label_without_a_known_entry_is_left_out_of_macro_f1():
@@ -265,12 +265,12 @@ def forms(truth, scores):
 @pytest.mark.parametrize("name", [*NAMES, "score_table"])
 def test_measures_accept_every_form_of_array(name):
     truth, scores = random_case(20, 4, 2)
-    kept = truth.copy(), scores.copy()
+    copies = truth.copy(), scores.copy()
     expected = getattr(metrics, name)(truth, scores)
     for Y, values in forms(truth, scores):
         assert getattr(metrics, name)(Y, values) == expected
-    assert np.array_equal(truth, kept[0])
-    assert np.array_equal(scores, kept[1])
+    assert np.array_equal(truth, copies[0])
+    assert np.array_equal(scores, copies[1])
 
 
 @pytest.mark.parametrize(

@@ -33,8 +33,8 @@ def assert_same_bits(ours, theirs):
 
 def draw(rng, n, C, k, q=7, p=0.3):
     Y = (rng.random((n, C)) < p).astype(int)
-    others = np.array([np.setdiff1d(np.arange(n), i)[rng.permutation(n - 1)[:k]] for i in range(n)])
-    return Y, others, np.array([rng.permutation(n)[:k] for _ in range(q)]).reshape(q, k)
+    neighbors = np.array([np.setdiff1d(np.arange(n), i)[rng.permutation(n - 1)[:k]] for i in range(n)])
+    return Y, neighbors, np.array([rng.permutation(n)[:k] for _ in range(q)]).reshape(q, k)
 
 
 CASES = {

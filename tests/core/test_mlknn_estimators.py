@@ -28,8 +28,8 @@ def assert_same_model(ours, theirs, X, X_theirs=None):
     """The same tables and the same posteriors, to the last bit."""
     for attribute in ("prior_", "likelihoods_with_label_", "likelihoods_without_label_", "posterior_"):
         np.testing.assert_array_equal(getattr(ours, attribute), getattr(theirs, attribute))
-    other = theirs.predict_proba(X if X_theirs is None else X_theirs)
-    np.testing.assert_array_equal(ours.predict_proba(X), other, strict=True)
+    their_probabilities = theirs.predict_proba(X if X_theirs is None else X_theirs)
+    np.testing.assert_array_equal(ours.predict_proba(X), their_probabilities, strict=True)
 
 
 # ---------------------------------------------------------------- against the core
@@ -39,13 +39,13 @@ def test_mlknn_equals_its_functions_on_the_labelled_rows(rng):
     X, Y = draw(seed=rng, hidden=15)
     queries = rng.normal(size=(20, 4))
     model = MLkNN(5, smoothing=0.5).fit(X, Y)
-    kept = np.flatnonzero(Y[:, 0] >= 0)
-    np.testing.assert_array_equal(model.labeled_rows_, kept)
-    table = mlknn.fit_posterior(Y[kept], kneighbors(X[kept], 5)[1], smoothing=0.5)
-    scores = mlknn.posterior(table, Y[kept], kneighbors(X[kept], 5, queries=queries)[1])
+    labeled_rows = np.flatnonzero(Y[:, 0] >= 0)
+    np.testing.assert_array_equal(model.labeled_rows_, labeled_rows)
+    table = mlknn.fit_posterior(Y[labeled_rows], kneighbors(X[labeled_rows], 5)[1], smoothing=0.5)
+    scores = mlknn.posterior(table, Y[labeled_rows], kneighbors(X[labeled_rows], 5, queries=queries)[1])
     np.testing.assert_array_equal(model.predict_proba(queries), scores)
     np.testing.assert_array_equal(model.predict(queries), scores >= 0.5)
-    assert_same_model(model, MLkNN(5, smoothing=0.5).fit(X[kept], Y[kept]), queries)
+    assert_same_model(model, MLkNN(5, smoothing=0.5).fit(X[labeled_rows], Y[labeled_rows]), queries)
 
 
 @pytest.mark.parametrize("edge_weights", ["binary", "rbf"])

@@ -365,20 +365,20 @@ def test_scikit_learn_classifiers_give_out_of_fold_probabilities(rng):
     X, y = make_data(rng, 2, unlabelled=0.0)
     y[:, 1] = 0
     y[0, 1] = 1
-    found = cross_val_proba(KNeighborsClassifier(), X, y, cv=KFold(3))
-    assert found.shape == y.shape
+    probabilities = cross_val_proba(KNeighborsClassifier(), X, y, cv=KFold(3))
+    assert probabilities.shape == y.shape
     expected = KNeighborsClassifier().fit(X[20:], y[20:, 0]).predict_proba(X[:20])[:, 1]
-    np.testing.assert_array_equal(found[:20, 0], expected)
-    assert (found[:20, 1] == 0).all()  # that training side has no row with the label
+    np.testing.assert_array_equal(probabilities[:20, 0], expected)
+    assert (probabilities[:20, 1] == 0).all()  # that training side has no row with the label
 
 
 def test_arguments_of_fit_are_sliced(rng):
     X, y = with_holes(rng)
     alpha = rng.random(len(y)) * 0.9
-    found = cross_val_proba(SemiSupervisedMLkNN(5), X, y, cv=KFold(4), params={"alpha": alpha})
+    probabilities = cross_val_proba(SemiSupervisedMLkNN(5), X, y, cv=KFold(4), params={"alpha": alpha})
     train, test = next(iter(LabeledRowsSplit(KFold(4)).split(X, y)))
     expected = SemiSupervisedMLkNN(5).fit(X[train], y[train], alpha=alpha[train]).predict_proba(X[test])
-    np.testing.assert_array_equal(found[test], expected)
+    np.testing.assert_array_equal(probabilities[test], expected)
 
 
 def test_folds_must_part_the_rows(rng):
@@ -395,11 +395,11 @@ def test_a_label_that_no_training_row_has_gets_probability_0(classifier):
     X = np.arange(6.0)[:, None]
     y = np.array([[0], [0], [0], [1], [1], [0]])
     folds = [([0, 1, 2], [3, 4, 5]), ([3, 4, 5], [0, 1, 2])]
-    one = cross_val_proba(classifier, X, y, folds)
-    two = cross_val_proba(classifier, X, np.hstack([y, y]), folds)
-    np.testing.assert_array_equal(one, two[:, :1])
+    probabilities = cross_val_proba(classifier, X, y, folds)
+    probabilities_of_two_labels = cross_val_proba(classifier, X, np.hstack([y, y]), folds)
+    np.testing.assert_array_equal(probabilities, probabilities_of_two_labels[:, :1])
     if not isinstance(classifier, MLkNN):  # whose probabilities are never 0
-        assert (one[3:] == 0).all()
+        assert (probabilities[3:] == 0).all()
 
 
 def test_a_row_on_both_sides_of_a_fold_is_refused():
@@ -452,9 +452,9 @@ def test_pairs_of_a_generator_are_kept(rng):
     plain = LabeledRowsSplit([*KFold(3).split(X)])
     assert splitter.get_n_splits(X, y) == splitter.get_n_splits(X, y) == 3
     for each in (splitter, clone(splitter, safe=False), pickle.loads(pickle.dumps(splitter))):
-        for found, expected in zip(each.split(X, y), plain.split(X, y), strict=True):
-            np.testing.assert_array_equal(found[0], expected[0])
-            np.testing.assert_array_equal(found[1], expected[1])
+        for split, expected in zip(each.split(X, y), plain.split(X, y), strict=True):
+            np.testing.assert_array_equal(split[0], expected[0])
+            np.testing.assert_array_equal(split[1], expected[1])
     search = GridSearchCV(
         MLkNN(3), {"n_neighbors": [2, 3]}, cv=LabeledRowsSplit(KFold(3).split(X)), error_score="raise"
     )

@@ -53,8 +53,8 @@ def test_sizes_around_blocks_give_exact_neighbours(name, n, d, k, narrow, querie
     if Q is not None:
         Q = X[:1] if np.abs(Q).max() > np.finfo(X.dtype).max else Q.astype(X.dtype)
     k = min(k, n - 1)
-    found = by_products(X, k, queries=Q, level=level, window_bytes=windows, n_threads=n_threads)
-    assert_same(found, scan(X, k, Q))
+    neighbors = by_products(X, k, queries=Q, level=level, window_bytes=windows, n_threads=n_threads)
+    assert_same(neighbors, scan(X, k, Q))
 
 
 def uneven(values, n, seed):
@@ -76,10 +76,10 @@ def test_columns_and_postings_find_the_same_bits(values):
     answers = scan(X, 7, Q)
     for level in LEVELS:
         for options in ({}, {"window_bytes": 1.0}, {"n_threads": 3, "budget": 1.0}, {"n_threads": 1}):
-            found = by_products(X, 7, postings=1, level=level, **options)
-            assert found[2]["sparse"]
-            assert (0 < found[2]["frequent"] < 29) == ("window_bytes" not in options)
-            assert_same(found, expected)
+            neighbors = by_products(X, 7, postings=1, level=level, **options)
+            assert neighbors[2]["sparse"]
+            assert (0 < neighbors[2]["frequent"] < 29) == ("window_bytes" not in options)
+            assert_same(neighbors, expected)
             assert_same(by_products(X, 7, queries=Q, postings=1, level=level, **options), answers)
     assert_same(by_products(X, 40, postings=1), scan(X, 40))
     wide_index = sparse.csr_array((X.data, X.indices.astype(np.int64), X.indptr.astype(np.int64)), shape=X.shape)
@@ -92,9 +92,9 @@ def test_short_rows_of_counts_are_exact_products(rng):
     """What bounds the sums of integers is how many entries a row holds, not the number of features."""
     X = sparse.csr_array(np.where(rng.random((300, 5000)) < 0.001, rng.integers(1, 31, (300, 5000)), 0.0))
     for postings in (0, 1):
-        found = by_products(X, 6, postings=postings)
-        assert found[2]["integral"]
-        assert_same(found, scan(X, 6))
+        neighbors = by_products(X, 6, postings=postings)
+        assert neighbors[2]["integral"]
+        assert_same(neighbors, scan(X, 6))
 
 
 @pytest.mark.parametrize(("density", "sparse_wins"), [(0.02, True), (0.8, False)])
@@ -113,15 +113,15 @@ def test_blocks_of_a_span_are_paired_once(name, rows_in_windows):
     expected = scan(X, 6)
     bytes_ = 2 * rows_in_windows * 9 * 4
     for options in ({}, {"budget": 1.0}, {"level": 0}):
-        found = by_products(X, 6, n_threads=1, window_bytes=bytes_, **options)
-        assert found[2]["span"] == 3
+        neighbors = by_products(X, 6, n_threads=1, window_bytes=bytes_, **options)
+        assert neighbors[2]["span"] == 3
         if rows_in_windows == 3000:
-            assert found[2]["pairs"] == 27 * 28 / 2
-        assert_same(found, expected)
+            assert neighbors[2]["pairs"] == 27 * 28 / 2
+        assert_same(neighbors, expected)
     Q = X[: 13 * BLOCK + 2] * 1.5
-    found = by_products(X, 6, queries=Q, n_threads=1, window_bytes=bytes_)
-    assert found[2]["span"] == 3
-    assert_same(found, scan(X, 6, Q))
+    neighbors = by_products(X, 6, queries=Q, n_threads=1, window_bytes=bytes_)
+    assert neighbors[2]["span"] == 3
+    assert_same(neighbors, scan(X, 6, Q))
 
 
 @settings(max_examples=15, deadline=None)
@@ -141,19 +141,19 @@ def test_threads_process_each_pair_of_blocks_once(n, name):
     expected = by_products(X, 7, n_threads=1)
     for n_threads in (2, 3, 5):
         for budget in (0.5, 9.0, 1e9):
-            found = by_products(X, 7, n_threads=n_threads, budget=budget)
-            assert_same(found[:2], expected[:2])
-            assert found[2]["pairs"] == found[2]["total"] == expected[2]["pairs"]
+            neighbors = by_products(X, 7, n_threads=n_threads, budget=budget)
+            assert_same(neighbors[:2], expected[:2])
+            assert neighbors[2]["pairs"] == neighbors[2]["total"] == expected[2]["pairs"]
 
 
 @pytest.mark.parametrize("k", [1, 2, 7, 8, 9, 31, 64, 65])
 @pytest.mark.parametrize("name", ["gauss", "integers", "duplicates", "offset", "rows of all scales"])
 def test_any_number_of_neighbours(k, name):
     X = make(name, (400, 10), 2)
-    found = by_products(X, k)
-    assert_same(found[:2], scan(X, k))
+    neighbors = by_products(X, k)
+    assert_same(neighbors[:2], scan(X, k))
     if name == "gauss":
-        assert found[2]["decided"] < 400 * (k + 1)
+        assert neighbors[2]["decided"] < 400 * (k + 1)
 
 
 def test_permuted_rows_give_permuted_neighbours(rng):
@@ -167,17 +167,17 @@ def test_permuted_rows_give_permuted_neighbours(rng):
 
 def test_pairs_that_float_products_cannot_order_are_ordered_by_distances(rng):
     X = 1e-3 * rng.standard_normal((1500, 20)) + np.where(rng.random((1500, 1)) < 0.5, 1e3, -1e3)
-    found = by_products(X, 10, budget=1.0)
-    assert found[2]["decided"] > 1500 * 1500 / 5  # about a quarter, by seed
-    assert_same(found, scan(X, 10))
+    neighbors = by_products(X, 10, budget=1.0)
+    assert neighbors[2]["decided"] > 1500 * 1500 / 5  # about a quarter, by seed
+    assert_same(neighbors, scan(X, 10))
 
 
 def test_integers_need_no_decision():
     X = np.random.default_rng(0).integers(0, 3, (500, 30)).astype(np.float32)
-    found = by_products(X, 10)
-    assert found[2]["integral"]
-    assert found[2]["decided"] == 0
-    assert_same(found, scan(X, 10))
+    neighbors = by_products(X, 10)
+    assert neighbors[2]["integral"]
+    assert neighbors[2]["decided"] == 0
+    assert_same(neighbors, scan(X, 10))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -193,10 +193,10 @@ def test_integers_up_to_rounding_are_not_treated_as_integers(dtype):
     for form in (X, sparse.csr_array(X)):
         for queries in (None, X[30:]):
             answers = expected if queries is None else scan(X, 2, queries)
-            asked = queries if queries is None or form is X else sparse.csr_array(queries)
-            found = by_products(form, 2, queries=asked)
-            assert not found[2]["integral"]
-            assert_same(found, answers)
+            query_rows = queries if queries is None or form is X else sparse.csr_array(queries)
+            neighbors = by_products(form, 2, queries=query_rows)
+            assert not neighbors[2]["integral"]
+            assert_same(neighbors, answers)
     integers = np.round(X)
     assert by_products(integers, 2)[2]["integral"]
     assert not by_products(integers, 2, queries=X[30:])[2]["integral"]
@@ -220,9 +220,9 @@ def test_gaussian_rows_are_decided_about_once(rng):
 
 def test_all_equal_rows_are_not_scanned_by_the_canonical_distance():
     X = np.full((1500, 40), 0.1)
-    found = by_products(X, 10, budget=1.0)
-    assert found[2]["decided"] < 0.2 * len(X) ** 2
-    np.testing.assert_array_equal(found[1][20:], np.tile(np.arange(10), (len(X) - 20, 1)))
+    neighbors = by_products(X, 10, budget=1.0)
+    assert neighbors[2]["decided"] < 0.2 * len(X) ** 2
+    np.testing.assert_array_equal(neighbors[1][20:], np.tile(np.arange(10), (len(X) - 20, 1)))
 
 
 def test_memory_map_is_searched_by_blocks(tmp_path, rng):

@@ -19,9 +19,9 @@ STORED = {
 
 def assert_allowed(X, queries, k, allowed, metric="euclidean", n_jobs=None):
     numbers = np.flatnonzero(allowed)
-    distances, found = kneighbors(X[numbers], k, queries=queries, metric=metric)
+    distances, places = kneighbors(X[numbers], k, queries=queries, metric=metric)
     index = ExactIndex(X, metric=metric, n_jobs=n_jobs)
-    assert_same(index.query(queries, k, allowed=allowed), (distances, numbers[found]))
+    assert_same(index.query(queries, k, allowed=allowed), (distances, numbers[places]))
 
 
 @pytest.mark.quick_cases("duplicates", "integers", "all equal", "offset")
@@ -42,14 +42,14 @@ def test_neighbours_are_those_of_the_allowed_rows(name, d, metric, rng):
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
-@pytest.mark.parametrize("asked", STORED)
+@pytest.mark.parametrize("query_storage", STORED)
 @pytest.mark.parametrize("stored", STORED)
-def test_storage_changes_nothing(stored, asked, metric, rng):
+def test_storage_changes_nothing(stored, query_storage, metric, rng):
     X = rng.integers(-3, 4, (300, 40)) / 8.0 * (rng.random((300, 40)) < 0.2)
     allowed = rng.random(300) < 0.4
     Q = rng.integers(-3, 4, (280, 40)) / 8.0
     for queries in (Q, Q[:20], Q[:1]):
-        assert_allowed(STORED[stored](X), STORED[asked](queries), 5, allowed, metric, 2)
+        assert_allowed(STORED[stored](X), STORED[query_storage](queries), 5, allowed, metric, 2)
 
 
 def test_groups_and_leading_coordinates_do_not_pass_the_mask(rng, monkeypatch):
@@ -60,10 +60,10 @@ def test_groups_and_leading_coordinates_do_not_pass_the_mask(rng, monkeypatch):
     with any_leads():
         for X in (flat, far):
             index = ExactIndex(X)
-            distances, found = index.query(X[:300], 7, allowed=allowed)
+            distances, indices = index.query(X[:300], 7, allowed=allowed)
             numbers = np.flatnonzero(allowed)
             expected = kneighbors(X[numbers], 7, queries=X[:300])
-            assert_same((distances, found), (expected[0], numbers[expected[1]]))
+            assert_same((distances, indices), (expected[0], numbers[expected[1]]))
 
 
 def test_an_allowed_mask_of_all_rows_changes_nothing(rng):
@@ -93,8 +93,8 @@ SMALL = ["bool", "int8", "uint8", "int16", "uint16", "float16"]
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
 @pytest.mark.parametrize("dtype", SMALL)
 def test_small_types_are_searched_as_float32_with_the_bits_of_float64(dtype, metric, rng):
-    most = {"bool": 2, "int8": 128, "uint8": 256, "int16": 2**15, "uint16": 2**16, "float16": 2000}[dtype]
-    X = rng.integers(0, most, (200, 30)).astype(dtype)
+    largest = {"bool": 2, "int8": 128, "uint8": 256, "int16": 2**15, "uint16": 2**16, "float16": 2000}[dtype]
+    X = rng.integers(0, largest, (200, 30)).astype(dtype)
     wide = X.astype(np.float64)
     for rows in (X, sparse.csr_array(X)) if dtype != "float16" else (X,):
         assert_same(kneighbors(rows, 6, metric=metric), kneighbors(wide, 6, metric=metric))
@@ -102,10 +102,10 @@ def test_small_types_are_searched_as_float32_with_the_bits_of_float64(dtype, met
         assert index._rows.dtype == np.float32
         assert_same(index.query(X[:9], 6), kneighbors(wide, 6, queries=wide[:9], metric=metric))
     radius = kneighbors(wide, 6, metric=metric)[0][:, -1].max()
-    found = radius_neighbors(X, radius, metric=metric)
+    graph = radius_neighbors(X, radius, metric=metric)
     expected = radius_neighbors(wide, radius, metric=metric)
-    assert found.data.tobytes() == expected.data.tobytes()
-    assert found.indices.tobytes() == expected.indices.tobytes()
+    assert graph.data.tobytes() == expected.data.tobytes()
+    assert graph.indices.tobytes() == expected.indices.tobytes()
 
 
 def test_small_types_need_no_copy_in_float64(rng):

@@ -29,8 +29,8 @@ def test_neighbours_are_exact_when_all_rounding_errors_have_one_sign(d, copies, 
     query, rows = swamped_rows(d, 2.0**-24, copies=copies)
     assert_swamped(query, rows, copies)
     for k in (1, 2, 17):
-        found = by_products(rows, k, queries=query, level=level, n_threads=1)
-        assert_same(found, scan(rows, k, query))
+        neighbors = by_products(rows, k, queries=query, level=level, n_threads=1)
+        assert_same(neighbors, scan(rows, k, query))
 
 
 @pytest.mark.parametrize("copies", [1, 60])
@@ -40,7 +40,7 @@ def test_the_bound_of_sparse_products(window_bytes, copies, level):
     query, rows = swamped_rows(700, 2.0**-24, copies=copies)
     assert_swamped(query, rows, copies)
     for postings in (0, 1):
-        found = by_products(
+        neighbors = by_products(
             sparse.csr_array(rows),
             1,
             queries=sparse.csr_array(query),
@@ -49,8 +49,8 @@ def test_the_bound_of_sparse_products(window_bytes, copies, level):
             window_bytes=window_bytes,
             n_threads=1,
         )
-        assert found[2]["sparse"] == bool(postings)
-        assert_same(found, scan(rows, 1, query))
+        assert neighbors[2]["sparse"] == bool(postings)
+        assert_same(neighbors, scan(rows, 1, query))
 
 
 def test_the_error_bound_holds_for_public_searches_with_many_queries():
@@ -58,8 +58,8 @@ def test_the_error_bound_holds_for_public_searches_with_many_queries():
     query, rows = swamped_rows(192, 2.0**-24)
     query = np.repeat(query, 30, axis=0)
     assert_same(graph.squared_neighbors(rows, 1, queries=query), scan(rows, 1, query))
-    both = np.concatenate([query[:1], rows])  # among themselves
-    assert_same(graph.squared_neighbors(both, 1), scan(both, 1))
+    query_and_rows = np.concatenate([query[:1], rows])  # among themselves
+    assert_same(graph.squared_neighbors(query_and_rows, 1), scan(query_and_rows, 1))
 
 
 def test_double_products_have_a_bound_of_their_own():
@@ -104,19 +104,19 @@ def test_integers_are_exact_up_to_the_limit_and_not_beyond(d, excess):
     With values one larger it does not fit: the score, were it taken for the distance, would be off by one.
     """
     digits = 24
-    most = int(np.sqrt(2.0 ** (digits - 2) / d))
-    most += 4 * d * most**2 < 2**digits  # the least value that is beyond
-    most -= 1 - excess
+    largest = int(np.sqrt(2.0 ** (digits - 2) / d))
+    largest += 4 * d * largest**2 < 2**digits  # the least value that is beyond
+    largest -= 1 - excess
     X = np.zeros((5, d))
-    X[1] = most
-    X[2] = -most
+    X[1] = largest
+    X[2] = -largest
     X[2, -1] += 1
     X[3, 0] = 1
     assert np.median(X, axis=0).tolist() == [0] * d
-    found = by_products(X, 4)
-    assert found[2]["integral"] == (excess == 0)
-    assert_same(found, scan(X, 4))
-    assert (4 * d * most**2 < 2**digits) == (excess == 0)
+    neighbors = by_products(X, 4)
+    assert neighbors[2]["integral"] == (excess == 0)
+    assert_same(neighbors, scan(X, 4))
+    assert (4 * d * largest**2 < 2**digits) == (excess == 0)
     for form in (X, sparse.csr_array(X)):
         assert_same(by_products(form, 4), scan(X, 4))
 
@@ -124,16 +124,16 @@ def test_integers_are_exact_up_to_the_limit_and_not_beyond(d, excess):
 def test_the_limit_of_integers_is_where_half_a_unit_is_lost():
     """Beyond the limit by less than four times, scores of float32 would be wrong: an odd distance above 2^24."""
     d = 9
-    most = 1300
-    assert 2**24 < 4 * d * most**2 < 4 * 2**24
+    largest = 1300
+    assert 2**24 < 4 * d * largest**2 < 4 * 2**24
     X = np.zeros((5, d))
-    X[1] = most
-    X[2] = -most
+    X[1] = largest
+    X[2] = -largest
     X[2, -1] += 1
     X[3, 0] = 1
     apart = int(scan(X, 4)[0].max())
     assert apart % 2 == 1
     assert apart > 2**24
-    found = by_products(X, 4)
-    assert not found[2]["integral"]
-    assert_same(found, scan(X, 4))
+    neighbors = by_products(X, 4)
+    assert not neighbors[2]["integral"]
+    assert_same(neighbors, scan(X, 4))

@@ -56,13 +56,13 @@ def test_long_rows_come_by_small_chunks(d):
 
 
 def test_few_queries_use_this_search_and_many_do_not(rng):
-    for d, other in ((4, "tree"), (20, "products")):
+    for d, other_method in ((4, "tree"), (20, "products")):
         X = rng.standard_normal((300, d))
         Q = rng.standard_normal((80, d))
         for q in (1, 24, 25, 80):
             assert_same(graph.squared_neighbors(X, 4, queries=Q[:q]), scan(X, 4, Q[:q]))
-            assert method_of(X, Q[:q], 4) == ("few" if q <= 24 else other)
-        assert method_of(X, None, 4) == other
+            assert method_of(X, Q[:q], 4) == ("few" if q <= 24 else other_method)
+        assert method_of(X, None, 4) == other_method
     assert method_of(X, Q[:9], 300) == "few"
     assert method_of(X, Q[:9], 300_000) == "products"  # not heaps of 80 MB
 

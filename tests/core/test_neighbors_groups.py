@@ -12,15 +12,15 @@ from nmlsdr._search import far_groups, memory
 
 
 @pytest.fixture
-def taken(monkeypatch):
+def found_groups(monkeypatch):
     """Whether far_groups found any, call by call, with groups from 200 rows on."""
     answers = []
     find = far_groups.far_groups
 
-    def spy(*given):
-        found = find(*given)
-        answers.append(found is not None)
-        return found
+    def spy(*arguments):
+        groups = find(*arguments)
+        answers.append(groups is not None)
+        return groups
 
     monkeypatch.setattr(far_groups, "far_groups", spy)
     with small_groups():
@@ -65,7 +65,7 @@ CASES = {
 @pytest.mark.quick_cases("float64-t", "float64-f", "float64-o", "float64-a", "float64-s", "float64-l", "float64-w")
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_a_search_by_groups_equals_the_plain_implementation(name, dtype, taken, rng):
+def test_a_search_by_groups_equals_the_plain_implementation(name, dtype, found_groups, rng):
     with np.errstate(over="ignore", under="ignore"):
         X = CASES[name](rng)
         X = X if np.abs(X).max() > 1e30 else X.astype(dtype)
@@ -73,26 +73,26 @@ def test_a_search_by_groups_equals_the_plain_implementation(name, dtype, taken, 
     for n_jobs in (1, 2, 3):
         assert_same(graph.squared_neighbors(X, 7, n_jobs=n_jobs), expected)
     if dtype is np.float64 and name not in ("squares underflow", "one cluster and an outlier"):
-        assert any(taken)
+        assert any(found_groups)
     Q = np.concatenate([X[::9], X[:5] * 1.5, X[:3] + X[-1], X[:1] * 0])
     assert_same(graph.squared_neighbors(X, 7, queries=Q), reference.kneighbors(X, 7, queries=Q))
     assert_same(graph.squared_neighbors(X, len(X) - 1), reference.kneighbors(X, len(X) - 1))
 
 
-def test_a_group_missed_by_the_sample_is_found_among_all_rows(taken, rng):
+def test_a_group_missed_by_the_sample_is_found_among_all_rows(found_groups, rng):
     X = clusters(rng, [300, 300])
     sampled = np.union1d(np.arange(128) * 600 // 128, np.arange(256) * 600 // 256)
     missed = np.setdiff1d(np.arange(600), sampled)[::12]
     X[missed] = 1e4 * rng.standard_normal(12) + 1e-3 * rng.standard_normal((len(missed), 12))
     assert_same(graph.squared_neighbors(X, 7), reference.kneighbors(X, 7))
-    assert any(taken)
+    assert any(found_groups)
     X[missed] = X[0] + 1.0  # near a group, far for the width of it
     assert_same(graph.squared_neighbors(X, 7), reference.kneighbors(X, 7))
 
 
 @pytest.mark.quick_cases("gauss", "integers", "duplicates", "scales", "clusters", "closer")
 @pytest.mark.parametrize("name", MAKERS)
-def test_wrong_groups_never_change_the_result(name, taken, monkeypatch):
+def test_wrong_groups_never_change_the_result(name, found_groups, monkeypatch):
     """Wherever the line is cut, a query that may have neighbours beyond the cuts is searched among all rows."""
     X = make(name, (320, 12), 3)
     expected = scan(X, 5)
@@ -104,7 +104,7 @@ def test_wrong_groups_never_change_the_result(name, taken, monkeypatch):
         monkeypatch.setattr(far_groups, "_cuts", lambda place, at=shares: [*np.quantile(place, at)])
         assert_same(graph.squared_neighbors(X, 5), expected)
         assert_same(graph.squared_neighbors(X, 5, queries=Q), answers)
-    assert any(taken)
+    assert any(found_groups)
 
 
 @pytest.mark.quick_cases("gauss", "integers", "duplicates", "scales", "clusters", "closer")
@@ -119,14 +119,14 @@ def test_no_row_beyond_the_cuts_is_nearer_than_the_bound(name, monkeypatch):
             monkeypatch.setattr(far_groups, "_cuts", lambda place: [*np.quantile(place, [0.2, 0.21, 0.7])])
             with np.errstate(all="ignore"):
                 groups = far_groups.far_groups(X, queries, 1)
-            some = X if queries is None else Q
+            query_rows = X if queries is None else Q
             assert sorted(np.concatenate(groups.rows)) == [*range(300)]
-            assert sorted(np.concatenate(groups.queries)) == [*range(len(some))]
-            for group, own in zip(groups.rows, groups.queries, strict=True):
+            assert sorted(np.concatenate(groups.queries)) == [*range(len(query_rows))]
+            for group, group_queries in zip(groups.rows, groups.queries, strict=True):
                 outside = np.setdiff1d(np.arange(300), group)
-                difference = some[own][:, None].astype(np.longdouble) - X[outside].astype(np.longdouble)
+                difference = query_rows[group_queries][:, None].astype(np.longdouble) - X[outside].astype(np.longdouble)
                 nearest = np.sqrt((difference**2).sum(axis=2)).min(axis=1, initial=np.inf)
-                assert (groups.apart[own] <= nearest).all()
+                assert (groups.apart[group_queries] <= nearest).all()
 
 
 def test_the_bound_is_tight_on_a_line(rng):
@@ -145,11 +145,11 @@ def scales_within_scales(rng, n_scales, per_scale, d, factor=12.0):
 
 
 @pytest.mark.parametrize("factor", [3.0, 10.0, 12.0])
-def test_nested_groups_equal_the_plain_implementation(factor, taken, rng):
+def test_nested_groups_equal_the_plain_implementation(factor, found_groups, rng):
     X = scales_within_scales(rng, 12, 60, 9, factor)
     expected = reference.kneighbors(X, 7)
     assert_same(graph.squared_neighbors(X, 7), expected)
-    assert any(taken)
+    assert any(found_groups)
     Q = np.concatenate([X[::3], X[:5] * 1.5, 0 * X[:1]])
     assert_same(graph.squared_neighbors(X, 7, queries=Q), reference.kneighbors(X, 7, queries=Q))
 
@@ -172,18 +172,18 @@ def test_nested_scales_are_parted_at_once(factor, rng):
 
 
 @pytest.mark.slow
-def test_only_one_group_is_copied_at_a_time_at_any_depth(taken, rng):
+def test_only_one_group_is_copied_at_a_time_at_any_depth(found_groups, rng):
     """tracemalloc counts NumPy's memory; what the kernels allocate is O(n k) and one window."""
     X = scales_within_scales(rng, 40, 250, 32)
     tracemalloc.start()
     try:
-        found = graph.squared_neighbors(X, 5)
+        neighbors = graph.squared_neighbors(X, 5)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert any(taken)
+    assert any(found_groups)
     assert peak < 1.5 * X.nbytes
-    assert_same(found, scan(X, 5))
+    assert_same(neighbors, scan(X, 5))
 
 
 def test_distances_whose_squares_underflow_certify_nothing():
@@ -195,20 +195,20 @@ def test_distances_whose_squares_underflow_certify_nothing():
     assert (apart[14:] > 0.999).all()
 
 
-def test_ordinary_rows_are_not_grouped(taken, rng):
+def test_ordinary_rows_are_not_grouped(found_groups, rng):
     X = rng.standard_normal((600, 12))
     for rows in (X, X + 1e3, X + 5 * rng.integers(0, 2, (600, 1)), np.abs(X[:, :1]) * np.linspace(1, 2, 12)):
         assert_same(graph.squared_neighbors(rows, 5), scan(rows, 5))
-    assert not any(taken)
+    assert not any(found_groups)
 
 
-def test_rows_beyond_memory_are_not_grouped(taken, rng, tmp_path, monkeypatch):
+def test_rows_beyond_memory_are_not_grouped(found_groups, rng, tmp_path, monkeypatch):
     X = clusters(rng, [200, 200])
     np.save(tmp_path / "x.npy", X)
     mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
     assert_same(graph.squared_neighbors(mapped, 7), reference.kneighbors(X, 7))
-    assert taken == [True]  # the groups are not grouped again
-    taken.clear()
+    assert found_groups == [True]  # the groups are not grouped again
+    found_groups.clear()
     monkeypatch.setattr(memory, "memory_bytes", lambda: 1.9 * X.nbytes)
     assert_same(graph.squared_neighbors(mapped, 7), reference.kneighbors(X, 7))
-    assert not taken
+    assert not found_groups

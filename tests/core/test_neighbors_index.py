@@ -39,9 +39,9 @@ def _long(X):
     return X
 
 
-def queries_of(X, *more):
+def queries_of(X, *further_queries):
     """Rows and others, of those that the packed rows take."""
-    Q = np.concatenate([X[::29], 0.75 * X[::57], *more])
+    Q = np.concatenate([X[::29], 0.75 * X[::57], *further_queries])
     index = _graph.Index(kernel_rows(X), packed=True, level=0, n_threads=1)
     return np.concatenate([Q[i : i + 1] for i in range(len(Q)) if takes(index, Q[i : i + 1])])
 
@@ -82,9 +82,9 @@ def test_any_sizes_equal_the_plain_implementation(name, n, d, q, k, n_threads, b
 @pytest.mark.parametrize("share", [0.01, 0.2, 0.9])
 def test_sparse_rows_are_kept_as_columns_and_postings_or_packed(rng, share):
     X = sparse.csr_array(rng.standard_normal((700, 300)) * (rng.random((700, 300)) < share))
-    found = by_index(X, X[::50], 6, n_threads=3)
-    assert_same(found[:2], scan(X, 6, X[::50]))
-    assert found[2]["sparse"] == (share < 0.5)
+    neighbors = by_index(X, X[::50], 6, n_threads=3)
+    assert_same(neighbors[:2], scan(X, 6, X[::50]))
+    assert neighbors[2]["sparse"] == (share < 0.5)
 
 
 @pytest.mark.parametrize("name", ["gauss", "offset", "columns of all scales"])
@@ -96,16 +96,16 @@ def test_float64_queries_are_compared_with_float32_rows(name):
 
 def test_few_pairs_need_a_canonical_distance(rng):
     X = rng.standard_normal((20_000, 40))
-    found = by_index(X, X[:4], 10, n_threads=1)
-    assert found[2]["decided"] < 4 * 15
+    neighbors = by_index(X, X[:4], 10, n_threads=1)
+    assert neighbors[2]["decided"] < 4 * 15
 
 
 def test_the_index_declines_queries_beyond_its_bounds(rng):
     X = rng.standard_normal((50, 6))
     index = _graph.Index(kernel_rows(X), packed=True, level=0, n_threads=1)
-    most = np.abs(X).max()
-    assert takes(index, np.full((2, 6), 100 * most))
-    assert not takes(index, np.vstack([X[:1], np.full((1, 6), 300 * most)]))
+    largest = np.abs(X).max()
+    assert takes(index, np.full((2, 6), 100 * largest))
+    assert not takes(index, np.vstack([X[:1], np.full((1, 6), 300 * largest)]))
     short = sparse.csr_array(np.eye(500)[:, :400])
     postings = _graph.Index(kernel_rows(short), packed=True, level=0, n_threads=1)
     assert takes(postings, short[:3])
@@ -119,13 +119,13 @@ def test_the_index_declines_queries_beyond_its_bounds(rng):
 @pytest.mark.quick_cases("-euclidean", "CSR-float64-cosine", "float64-CSR-cosine", "long indices-cosine")
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
 @pytest.mark.parametrize("stored", STORED)
-@pytest.mark.parametrize("asked", STORED)
-def test_the_index_returns_the_result_of_a_search(metric, stored, asked, rng):
+@pytest.mark.parametrize("query_storage", STORED)
+def test_the_index_returns_the_result_of_a_search(metric, stored, query_storage, rng):
     X = rng.integers(-3, 4, (333, 11)) / 7.0
     X[[5, 200]] = 0.0  # rows without a direction
     Q = np.concatenate([X[:40:5], rng.standard_normal((5, 11)), np.zeros((1, 11))])
     rows = STORED[stored](X)
-    queries = STORED[asked](Q)
+    queries = STORED[query_storage](Q)
     for n_jobs in (1, 3):
         index = ExactIndex(rows, metric=metric, n_jobs=n_jobs)
         assert (index.n_samples_, index.n_features_) == rows.shape
@@ -138,7 +138,7 @@ def test_few_queries_use_the_packed_rows_and_others_do_not(rng):
     X = rng.standard_normal((600, 20))
     Q = rng.standard_normal((300, 20))
     index = ExactIndex(X)
-    for some, method in (
+    for query_rows, method in (
         (Q[:1], "prepared"),
         (Q[: prepared.MOST_QUERIES], "prepared"),
         (Q, "products"),
@@ -146,9 +146,9 @@ def test_few_queries_use_the_packed_rows_and_others_do_not(rng):
         (1e6 * Q[:30], "products"),
         (np.empty((0, 20)), None),  # too far for the bounds; none
     ):
-        assert_same(index.query(some, 4), kneighbors(X, 4, queries=some))
+        assert_same(index.query(query_rows, 4), kneighbors(X, 4, queries=query_rows))
         if method:
-            assert method_of(X, some, 4, packed=True) == method
+            assert method_of(X, query_rows, 4, packed=True) == method
 
 
 def test_the_memory_for_neighbours_of_all_threads_is_bounded(rng):
@@ -170,8 +170,8 @@ def test_rows_and_queries_that_stress_rounding_give_exact_neighbours(rng):
     for name in MAKERS:
         X = make(name, (150, 9), 1)
         index = ExactIndex(X)
-        for other in ("gauss", "huge", "tiny", "largest", name):
-            Q = make(other, (5, 9), 2)
+        for query_kind in ("gauss", "huge", "tiny", "largest", name):
+            Q = make(query_kind, (5, 9), 2)
             with np.errstate(all="ignore"):
                 assert_same(index.query(Q, 6), kneighbors(X, 6, queries=Q))
 
@@ -210,8 +210,8 @@ def test_threads_may_use_one_index_at_once(rng, metric):
 
     def ask(first):
         for i in range(first, 64, 4):
-            found = index.query(Q[i : i + 1], 8)
-            if not all(np.array_equal(a, b[i : i + 1]) for a, b in zip(found, expected, strict=True)):
+            neighbors = index.query(Q[i : i + 1], 8)
+            if not all(np.array_equal(a, b[i : i + 1]) for a, b in zip(neighbors, expected, strict=True)):
                 wrong.append(i)
 
     threads = [threading.Thread(target=ask, args=(first,)) for first in range(4)]
@@ -228,8 +228,8 @@ def test_a_pickle_contains_only_the_rows(rng, metric):
     index = ExactIndex(X, metric=metric)
     data = pickle.dumps(index)
     assert len(data) < X.nbytes + 1000
-    for other in (pickle.loads(data), copy.deepcopy(index), copy.copy(index)):
-        assert_same(other.query(X[:4], 5), index.query(X[:4], 5))
+    for copied_index in (pickle.loads(data), copy.deepcopy(index), copy.copy(index)):
+        assert_same(copied_index.query(X[:4], 5), index.query(X[:4], 5))
     assert repr(index) == f"ExactIndex(200 x 16, metric={metric!r}, n_jobs=None)"
 
 
@@ -273,8 +273,8 @@ def test_single_rows_get_the_same_result_as_many(name, metric, rng, tmp_path):
         np.testing.assert_array_equal(model.predict_proba(Q[:40]), expected[:40])
     assert kept_of(model)[1] is not None
     assert vars(model).keys() == before.keys()
-    for other in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
-        np.testing.assert_array_equal(other.predict_proba(Q[:9]), model.predict_proba(Q[:9]))
+    for copied_model in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
+        np.testing.assert_array_equal(copied_model.predict_proba(Q[:9]), model.predict_proba(Q[:9]))
     assert clone(model).get_params() == model.get_params()
     if name in ("MLkNN", "SemiSupervisedMLkNN"):
         model_file.save_model(tmp_path / "model.skops", model)

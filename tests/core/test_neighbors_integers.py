@@ -45,10 +45,10 @@ def test_neighbours_are_exact_when_all_roundings_to_integers_add_up(level, d, co
     apart = np.linalg.norm(whole[0] - whole[1]) - np.linalg.norm(whole[0] - whole[2])
     assert apart > 1.9 * np.sqrt(d) * (1 - 0.02 - 3 / d)  # of 2 sqrt(d), by which the rounded rows mislead at most
     for k in (1, 2, 17):
-        found = by_integers(rows, k, queries=query, level=level, n_threads=1)
-        assert found[2]["integers"]
-        assert not found[2]["integral"]
-        assert_same(found, scan(rows, k, query))
+        neighbors = by_integers(rows, k, queries=query, level=level, n_threads=1)
+        assert neighbors[2]["integers"]
+        assert not neighbors[2]["integral"]
+        assert_same(neighbors, scan(rows, k, query))
 
 
 @pytest.mark.quick_cases("-64", "gauss-801", "outlier-801", "largest-801", "integers-801", "denormal-801", "scales-801")
@@ -70,50 +70,50 @@ def test_integers_find_the_same_bits_on_every_kind_of_data(name, shape):
 @pytest.mark.parametrize("name", ["gauss", "binary", "duplicates", "outlier"])
 def test_integers_of_float32_rows_of_sparse_rows_and_with_leading_coordinates(name):
     X = make(name, (403, 70), 4).astype(np.float32)
-    few = sparse.csr_array(np.where(np.abs(X) > 0.5, X, 0))
+    sparse_rows = sparse.csr_array(np.where(np.abs(X) > 0.5, X, 0))
     for level in INTEGER_LEVELS:
         assert_same(by_integers(X, 9, level=level), scan(X, 9))
-        assert_same(by_integers(few, 9, postings=0, level=level), scan(few, 9))
-        found = by_integers(few, 9, postings=1, level=level)
-        assert not found[2]["integers"]
-        assert_same(found, scan(few, 9))
-        found = by_leads(X, 9, integers=16, level=level)
-        assert found[2]["lead_d"]
-        assert_same(found, scan(X, 9))
+        assert_same(by_integers(sparse_rows, 9, postings=0, level=level), scan(sparse_rows, 9))
+        neighbors = by_integers(sparse_rows, 9, postings=1, level=level)
+        assert not neighbors[2]["integers"]
+        assert_same(neighbors, scan(sparse_rows, 9))
+        neighbors = by_leads(X, 9, integers=16, level=level)
+        assert neighbors[2]["lead_d"]
+        assert_same(neighbors, scan(X, 9))
 
 
 @pytest.mark.parametrize("level", INTEGER_LEVELS)
 @pytest.mark.parametrize("d", [1, 2, 3, 4, 9, 385, 1200])
 def test_sums_of_the_largest_integers_do_not_overflow(d, level):
     """Opposite and equal rows of the largest norm: in one feature, in two, and evenly in all of them."""
-    one = np.zeros(d)
-    two = np.zeros(d)
+    first_axis = np.zeros(d)
+    two_axes = np.zeros(d)
     evenly = np.full(d, 1 / np.sqrt(d))
-    one[0] = 1
-    two[:2] = 1 / np.sqrt(min(d, 2))
-    directions = np.concatenate([[one, two, evenly]] * 4) * np.repeat([1, -1, 1, 1 - 1e-9], 3)[:, None]
+    first_axis[0] = 1
+    two_axes[:2] = 1 / np.sqrt(min(d, 2))
+    directions = np.concatenate([[first_axis, two_axes, evenly]] * 4) * np.repeat([1, -1, 1, 1 - 1e-9], 3)[:, None]
     X = np.concatenate([np.zeros((40, d)), 0.1 * directions, directions]) * 1234.5678
     for k in (1, 3, 20):
-        found = by_integers(X, k, level=level)
-        assert found[2]["integers"]
-        assert_same(found, scan(X, k))
+        neighbors = by_integers(X, k, level=level)
+        assert neighbors[2]["integers"]
+        assert_same(neighbors, scan(X, k))
 
 
 def test_small_integers_are_exact_and_need_no_slack():
     X = np.random.default_rng(0).integers(0, 3, (600, 50)).astype(float)
-    found = by_integers(X, 10)
-    assert found[2]["integers"]
-    assert found[2]["integral"]
-    assert found[2]["decided"] == 0
-    assert_same(found, scan(X, 10))
+    neighbors = by_integers(X, 10)
+    assert neighbors[2]["integers"]
+    assert neighbors[2]["integral"]
+    assert neighbors[2]["decided"] == 0
+    assert_same(neighbors, scan(X, 10))
 
 
 @pytest.mark.parametrize("scale", [1e-309, 1e-200, 1e150])
 def test_rows_beyond_the_range_of_the_scale_are_compared_as_floats(scale):
     X = scale * np.random.default_rng(0).standard_normal((200, 9))
-    found = by_integers(X, 5)
-    assert not found[2]["integers"]
-    assert_same(found, scan(X, 5))
+    neighbors = by_integers(X, 5)
+    assert not neighbors[2]["integers"]
+    assert_same(neighbors, scan(X, 5))
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -126,9 +126,9 @@ def test_integers_are_chosen_for_many_rows_and_features_and_given_up_for_outlier
     assert not by_products(X[:, :20], 10, level=level)[2]["integers"]
     assert by_products(np.round(X), 10, level=level)[2]["integers"] == faster  # also where many distances are equal
     X[500] *= 1e5  # all other rows are then rounded to a few integers
-    found = by_products(X, 10, level=level)
-    assert not found[2]["integers"]
-    assert_same(found, by_products(X, 10, level=level, integers=0))
+    neighbors = by_products(X, 10, level=level)
+    assert not neighbors[2]["integers"]
+    assert_same(neighbors, by_products(X, 10, level=level, integers=0))
 
 
 def index_of_integers(X):
@@ -150,9 +150,9 @@ def test_rows_packed_once_as_integers_find_the_same_bits(name):
 def test_an_index_is_exact_when_all_roundings_to_integers_add_up(copies):
     query, rows = (2 * side for side in rounded_apart_rows(192, copies=copies))  # its scale is half as large
     for k in (1, 2, 17):
-        found = by_index(rows, query, k, integers=16, level=INTEGER_LEVELS[-1], n_threads=1)
-        assert found[2]["integers"]
-        assert_same(found[:2], scan(rows, k, query))
+        neighbors = by_index(rows, query, k, integers=16, level=INTEGER_LEVELS[-1], n_threads=1)
+        assert neighbors[2]["integers"]
+        assert_same(neighbors[:2], scan(rows, k, query))
 
 
 @pytest.mark.parametrize("d", [1, 2, 5, 300])
@@ -164,9 +164,9 @@ def test_an_index_of_integers_refuses_queries_whose_sums_would_overflow(d):
     for length in (1, 1.99, 2.01, 3.9, 4.1, 100):
         Q = np.full((1, d), float(length))
         if takes(index, Q):
-            found = by_index(X, Q, 5, integers=16, level=INTEGER_LEVELS[-1])
-            assert found[2]["integers"]
-            assert_same(found[:2], scan(X, 5, Q))
+            neighbors = by_index(X, Q, 5, integers=16, level=INTEGER_LEVELS[-1])
+            assert neighbors[2]["integers"]
+            assert_same(neighbors[:2], scan(X, 5, Q))
         assert takes(index, Q) or length > 1.999
     assert not takes(index, np.full((1, d), 5.0))
 

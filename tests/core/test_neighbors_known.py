@@ -24,11 +24,11 @@ NONE = np.full(N, np.inf)
 def merged(*parts):
     """The K nearest of several lists of the same rows; a neighbour that two of them name counts once."""
     squared, indices = (np.concatenate([part[i] for part in parts], axis=1) for i in (0, 1))
-    found = []
+    merged_lists = []
     for row in range(len(squared)):
         pairs = sorted({(s, j) for s, j in zip(squared[row], indices[row], strict=True) if s < np.inf})[:K]
-        found.append(pairs)
-    return tuple(np.array([[pair[i] for pair in pairs] for pairs in found]) for i in (0, 1))
+        merged_lists.append(pairs)
+    return tuple(np.array([[pair[i] for pair in pairs] for pairs in merged_lists]) for i in (0, 1))
 
 
 def within(X):
@@ -36,8 +36,8 @@ def within(X):
     squared = np.full((N, K), np.inf)
     indices = np.zeros((N, K), np.intp)
     for first, last in itertools.pairwise(PARTS):
-        squared[first:last], found = scan(X[first:last], K)[:2]
-        indices[first:last] = found + first
+        squared[first:last], places = scan(X[first:last], K)[:2]
+        indices[first:last] = places + first
     return squared, indices
 
 
@@ -67,10 +67,10 @@ def test_parts_that_were_compared_are_left_out(name, kind, n_threads):
     exact = scan(X, K)
     inner = within(X)
     for limits in (NONE, np.ascontiguousarray(inner[0][:, -1])):
-        found = by_products(rows, K, known=Known(limits, PARTS), **options)
-        assert_same(merged(found, inner), exact)
+        neighbors = by_products(rows, K, known=Known(limits, PARTS), **options)
+        assert_same(merged(neighbors, inner), exact)
     whole = by_products(rows, K, **options)
-    assert found[2]["pairs"] < whole[2]["pairs"]
+    assert neighbors[2]["pairs"] < whole[2]["pairs"]
 
 
 def test_limits_below_every_distance_leave_all_lists_empty():

@@ -31,7 +31,7 @@ def test_the_same_bits_on_every_kind_of_data(name, d, always):
     X = make(name, (403, d), 5)
     Q = np.concatenate([X[::9], 0.75 * X[::7], make("gauss", (5, d), 6)])
     leads = coordinates(X)
-    both = coordinates(X, Q)
+    leads_of_both = coordinates(X, Q)
     if name not in ("all equal", "largest", "squares underflow", "denormal"):  # no variance, or none in range
         assert leads is not None
     expected = scan(X, 9)
@@ -39,27 +39,27 @@ def test_the_same_bits_on_every_kind_of_data(name, d, always):
     for level in LEVELS:
         for options in ({}, {"n_threads": 3, "budget": 1.0}):
             assert_same(by_products(X, 9, leads=leads, level=level, **options), expected)
-            assert_same(by_products(X, 9, leads=both, queries=Q, level=level, **options), answers)
+            assert_same(by_products(X, 9, leads=leads_of_both, queries=Q, level=level, **options), answers)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_distant_pairs_are_ruled_out(dtype):
     X, Q = np.split(folded(5000, 80).astype(dtype), [4500])
-    found = by_products(X, 10, leads=coordinates(X), budget=100.0)
-    assert found[2]["lead_d"] == 8
-    assert 0 < found[2]["alive"] < 0.5 * found[2]["tiles"]
-    assert_same(found, by_products(X, 10, leads=None))
-    asked = by_products(X, 10, leads=coordinates(X, Q), queries=Q)
-    assert 0 < asked[2]["alive"] < 0.7 * asked[2]["tiles"]
-    assert_same(asked, by_products(X, 10, leads=None, queries=Q))
+    neighbors = by_products(X, 10, leads=coordinates(X), budget=100.0)
+    assert neighbors[2]["lead_d"] == 8
+    assert 0 < neighbors[2]["alive"] < 0.5 * neighbors[2]["tiles"]
+    assert_same(neighbors, by_products(X, 10, leads=None))
+    query_neighbors = by_products(X, 10, leads=coordinates(X, Q), queries=Q)
+    assert 0 < query_neighbors[2]["alive"] < 0.7 * query_neighbors[2]["tiles"]
+    assert_same(query_neighbors, by_products(X, 10, leads=None, queries=Q))
 
 
 def test_leading_coordinates_keep_integer_distances_exact():
     X = np.round(40 * folded(4500, 80))
-    found = by_products(X, 10, leads=coordinates(X))
-    assert found[2]["integral"]
-    assert found[2]["alive"] < 0.8 * found[2]["tiles"]
-    assert_same(found, by_products(X, 10, leads=None))
+    neighbors = by_products(X, 10, leads=coordinates(X))
+    assert neighbors[2]["integral"]
+    assert neighbors[2]["alive"] < 0.8 * neighbors[2]["tiles"]
+    assert_same(neighbors, by_products(X, 10, leads=None))
 
 
 @pytest.mark.slow
@@ -67,10 +67,10 @@ def test_loose_thresholds_of_the_first_pairs_do_not_end_the_test():
     rng = np.random.default_rng(0)
     X = np.tanh(rng.standard_normal((40_000, 10)) @ rng.standard_normal((10, 128)) / 3)
     X = (X + 0.01 * rng.standard_normal(X.shape)).astype(np.float32)
-    found = by_products(X, 10, leads=coordinates(X))
-    assert found[2]["lead_d"] == 12
-    assert 0 < found[2]["alive"] < 0.2 * found[2]["tiles"]
-    assert_same(found, by_products(X, 10, leads=None))
+    neighbors = by_products(X, 10, leads=coordinates(X))
+    assert neighbors[2]["lead_d"] == 12
+    assert 0 < neighbors[2]["alive"] < 0.2 * neighbors[2]["tiles"]
+    assert_same(neighbors, by_products(X, 10, leads=None))
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e70, 1e149])
@@ -87,9 +87,9 @@ def test_coordinates_that_rule_nothing_out_are_given_up(always, rng):
     X = rng.standard_normal((6000, 40))
     leads = coordinates(X)
     assert leads.d == 8
-    found = by_products(X, 10, leads=leads, budget=100.0)
-    assert found[2]["lead_d"] == 0
-    assert_same(found, by_products(X, 10, leads=None))
+    neighbors = by_products(X, 10, leads=leads, budget=100.0)
+    assert neighbors[2]["lead_d"] == 0
+    assert_same(neighbors, by_products(X, 10, leads=None))
 
 
 def test_no_coordinates_where_they_do_not_pay(rng):
@@ -146,5 +146,5 @@ def test_rounded_leading_coordinates_do_not_rule_out_rows_that_are_almost_equal(
     rng = np.random.default_rng(seed)
     centres = rng.standard_normal((12, 8)) @ np.linalg.qr(rng.standard_normal((33, 8)))[0].T
     X = centres[rng.integers(0, 12, 2400)] + 1e-9 * rng.standard_normal((2400, 33))
-    found = by_products(X, 3, integers=0, leads=coordinates(X), level=level, n_threads=1)
-    assert_same(found, scan(X, 3))
+    neighbors = by_products(X, 3, integers=0, leads=coordinates(X), level=level, n_threads=1)
+    assert_same(neighbors, scan(X, 3))

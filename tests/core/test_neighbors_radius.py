@@ -22,22 +22,22 @@ STORED = {
 }
 
 
-def lists(found):
+def lists(graph):
     return [
-        (found.data[first:last], found.indices[first:last])
-        for first, last in zip(found.indptr[:-1], found.indptr[1:], strict=True)
+        (graph.data[first:last], graph.indices[first:last])
+        for first, last in zip(graph.indptr[:-1], graph.indptr[1:], strict=True)
     ]
 
 
 def assert_equals_twin(X, radius, queries=None, metric="euclidean", **options):
-    found = radius_neighbors(X, radius, queries=queries, metric=metric, **options)
+    graph = radius_neighbors(X, radius, queries=queries, metric=metric, **options)
     expected = reference.radius_neighbors(X, radius, queries, metric)
-    assert found.shape == (len(expected), X.shape[0])
-    for (distances, columns), (squared, rows) in zip(lists(found), expected, strict=True):
-        wanted = squared * 0.5 if metric == "cosine" else np.sqrt(squared)
+    assert graph.shape == (len(expected), X.shape[0])
+    for (distances, columns), (squared, rows) in zip(lists(graph), expected, strict=True):
+        expected_distances = squared * 0.5 if metric == "cosine" else np.sqrt(squared)
         assert columns.tolist() == rows.tolist()
-        assert distances.tobytes() == wanted.tobytes()
-    return found
+        assert distances.tobytes() == expected_distances.tobytes()
+    return graph
 
 
 def middle(X, metric="euclidean"):
@@ -66,13 +66,13 @@ def test_the_rows_within_a_radius_are_those_of_the_twin(name, d, metric):
 @pytest.mark.quick_cases("float64-float32-euc", "CSR-Fortran-cos", "CSR, float32-CSR-euc", "float32-float64-cos")
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
 @pytest.mark.parametrize("stored", STORED)
-@pytest.mark.parametrize("asked", STORED)
-def test_storage_changes_nothing(metric, stored, asked, rng):
+@pytest.mark.parametrize("query_storage", STORED)
+def test_storage_changes_nothing(metric, stored, query_storage, rng):
     X = rng.integers(-3, 4, (120, 11)) / 8.0
     X[[5, 50]] = 0.0
     Q = np.concatenate([X[:40:5], rng.integers(-3, 4, (30, 11)) / 8.0])
     for radius in (0.0, middle(X, metric), 1.0):
-        assert_equals_twin(STORED[stored](X), radius, STORED[asked](Q), metric, n_jobs=2)
+        assert_equals_twin(STORED[stored](X), radius, STORED[query_storage](Q), metric, n_jobs=2)
         assert_equals_twin(STORED[stored](X), radius, None, metric, n_jobs=2)
 
 
@@ -81,18 +81,18 @@ def test_ties_at_exactly_the_radius_are_within_it():
     for columns in (2, 12):
         X = np.hstack([grid, np.zeros((81, columns - 2))])
         for radius, neighbors in ((1.0, 4), (np.nextafter(1.0, 0.0), 0), (5.0, None)):
-            found = assert_equals_twin(X, radius)
+            graph = assert_equals_twin(X, radius)
             if neighbors is not None:
-                assert np.diff(found.indptr)[40] == neighbors  # the row in the middle
+                assert np.diff(graph.indptr)[40] == neighbors  # the row in the middle
     assert np.diff(radius_neighbors(grid, 5.0).indptr)[0] == 25  # (3, 4), (4, 3), (0, 5) and (5, 0) are at 5
 
 
 def test_duplicates_are_stored_zeros_and_a_row_is_not_its_own_neighbour():
     X = np.array([[1.0, 2.0], [1.0, 2.0], [0.0, 0.0], [1.0, 2.0]])
-    found = radius_neighbors(X, 0.0)
-    assert found.nnz == 6
-    assert not found.data.any()
-    assert lists(found)[1][1].tolist() == [0, 3]
+    graph = radius_neighbors(X, 0.0)
+    assert graph.nnz == 6
+    assert not graph.data.any()
+    assert lists(graph)[1][1].tolist() == [0, 3]
     assert radius_neighbors(X, 0.0, queries=X).nnz == 10
 
 
@@ -108,11 +108,11 @@ def test_order_by_row_number(rng):
 def test_distances_have_the_bits_of_kneighbors(rng):
     X = rng.standard_normal((300, 30))
     distances, indices = kneighbors(X, 12)
-    found = lists(radius_neighbors(X, distances[:, 5].max()))
-    for i, (near, rows) in enumerate(found):
-        both = min(12, len(rows))
-        assert near[:both].tobytes() == distances[i, :both].tobytes()
-        assert rows[:both].tolist() == indices[i, :both].tolist()
+    neighbor_lists = lists(radius_neighbors(X, distances[:, 5].max()))
+    for i, (near, rows) in enumerate(neighbor_lists):
+        n_common = min(12, len(rows))
+        assert near[:n_common].tobytes() == distances[i, :n_common].tobytes()
+        assert rows[:n_common].tolist() == indices[i, :n_common].tolist()
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])

@@ -32,22 +32,22 @@ CASES = {
 
 
 @pytest.mark.quick_cases("row numbers", "few", "tree", "groups", "products")
-@pytest.mark.parametrize("way", CASES)
-def test_each_search_logs_one_line_with_its_method_and_reason(way, caplog):
-    X, queries, words = CASES[way]
+@pytest.mark.parametrize("method", CASES)
+def test_each_search_logs_one_line_with_its_method_and_reason(method, caplog):
+    X, queries, words = CASES[method]
     with caplog.at_level(logging.DEBUG, logger="nmlsdr"):
-        found = graph.squared_neighbors(X, 3, queries=queries, n_jobs=2)
+        neighbors = graph.squared_neighbors(X, 3, queries=queries, n_jobs=2)
     level = _graph.SIMD_LEVELS[_graph.best_simd_level()]
     assert len(caplog.records) == 1
     assert caplog.records[0].levelno == logging.DEBUG
-    assert caplog.messages[0].startswith(f"neighbours by {way}: {words.format(level=level)}")
+    assert caplog.messages[0].startswith(f"neighbours by {method}: {words.format(level=level)}")
     if X.shape[1]:
-        assert_same(found, scan(X, 3, queries))
+        assert_same(neighbors, scan(X, 3, queries))
 
 
 def test_the_table_in_the_package_docstring_lists_every_method():
-    ways = [row[0] for row in strategy_table(_search.__doc__)[2:]]
-    assert set(ways) == CASES.keys() | {"proposals", "prepared"}  # which other doors take
+    methods = [row[0] for row in strategy_table(_search.__doc__)[2:]]
+    assert set(methods) == CASES.keys() | {"proposals", "prepared"}  # which other doors take
 
 
 def test_small_searches_do_not_look_for_structure():

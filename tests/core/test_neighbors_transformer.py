@@ -35,11 +35,11 @@ def test_its_graph_is_that_of_scikit_learn(metric, store, rng):
     ours = ExactNeighborsTransformer(n_neighbors=4, metric=metric)
     theirs = KNeighborsTransformer(n_neighbors=4, metric=metric, algorithm="brute")
     pairs = [(ours.fit_transform(store(X)), theirs.fit_transform(X))]
-    pairs += [(ours.transform(store(some)), theirs.transform(some)) for some in (X, Q[:3], Q[:3], Q)]
-    for found, expected in pairs:
-        assert found.shape == expected.shape
-        assert type(found) is type(expected)
-        for a, b in zip(lists(found, 5), lists(expected, 5), strict=True):
+    pairs += [(ours.transform(store(query_rows)), theirs.transform(query_rows)) for query_rows in (X, Q[:3], Q[:3], Q)]
+    for graph_of_ours, expected in pairs:
+        assert graph_of_ours.shape == expected.shape
+        assert type(graph_of_ours) is type(expected)
+        for a, b in zip(lists(graph_of_ours, 5), lists(expected, 5), strict=True):
             np.testing.assert_allclose(a, b, atol=1e-7)
     assert (pairs[0][0].diagonal() == 0).all()
     np.testing.assert_array_equal(pairs[0][0].indices.reshape(-1, 5)[:, 0], np.arange(80))
@@ -51,12 +51,12 @@ def test_the_bits_are_those_of_the_search(rng):
     Q = rng.standard_normal((7, 3))
     transformer = ExactNeighborsTransformer(n_neighbors=6).fit(X)
     for _ in range(3):  # the third time with prepared rows
-        for found, expected in zip(lists(transformer.transform(Q), 7), graph.kneighbors(X, 7, queries=Q), strict=True):
-            np.testing.assert_array_equal(found, expected)
+        for values, expected in zip(lists(transformer.transform(Q), 7), graph.kneighbors(X, 7, queries=Q), strict=True):
+            np.testing.assert_array_equal(values, expected)
     distances, rows = lists(transformer.fit_transform(X), 7)
     np.testing.assert_array_equal(rows[:, 0], np.arange(50))  # itself first, whatever its duplicates
-    for found, expected in zip((distances[:, 1:], rows[:, 1:]), graph.kneighbors(X, 6), strict=True):
-        np.testing.assert_array_equal(found, expected)
+    for values, expected in zip((distances[:, 1:], rows[:, 1:]), graph.kneighbors(X, 6), strict=True):
+        np.testing.assert_array_equal(values, expected)
 
 
 def test_estimators_accept_it_like_that_of_scikit_learn(rng):
@@ -87,10 +87,10 @@ def test_small_types_are_stored_as_float32_with_the_bits_of_float64(dtype, optio
     assert small.training_rows_.dtype == np.float32
     new = small.transform(queries), wide.transform(queries.astype(np.float64))
     mixed = small.transform(queries + 0.5), wide.transform(queries + 0.5)
-    for found, expected in (fitted, new, mixed):
+    for graph_of_ours, expected in (fitted, new, mixed):
         assert expected.nnz > 0
         for part in ("data", "indices", "indptr"):
-            assert getattr(found, part).tobytes() == getattr(expected, part).tobytes()
+            assert getattr(graph_of_ours, part).tobytes() == getattr(expected, part).tobytes()
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
@@ -103,10 +103,10 @@ def test_with_a_radius_its_graph_is_that_of_scikit_learn(metric, mode, rng):
     ours = ExactNeighborsTransformer(radius=radius, metric=metric, mode=mode)
     theirs = RadiusNeighborsTransformer(radius=radius, metric=metric, mode=mode, algorithm="brute")
     pairs = [(ours.fit_transform(X), theirs.fit_transform(X)), (ours.transform(Q), theirs.transform(Q))]
-    for found, expected in pairs:
-        assert type(found) is type(expected)
-        np.testing.assert_array_equal(found.indptr, expected.indptr)
-        np.testing.assert_allclose(found.toarray(), expected.toarray(), atol=1e-7)
+    for graph_of_ours, expected in pairs:
+        assert type(graph_of_ours) is type(expected)
+        np.testing.assert_array_equal(graph_of_ours.indptr, expected.indptr)
+        np.testing.assert_allclose(graph_of_ours.toarray(), expected.toarray(), atol=1e-7)
     assert (pairs[0][0].indices[pairs[0][0].indptr[:-1]] == np.arange(80)).all()  # each row comes first
 
 
@@ -124,10 +124,12 @@ def test_dbscan_and_a_radius_classifier_accept_it(radius, rng):
         np.testing.assert_array_equal(ours.labels_, theirs.labels_)
         np.testing.assert_array_equal(ours.core_sample_indices_, theirs.core_sample_indices_)
     assert (graph_of_rows != before).nnz == 0
-    most = min(radius, 1e3)
+    finite_radius = min(radius, 1e3)
     neighbors = ExactNeighborsTransformer(radius=radius)
-    ours = make_pipeline(neighbors, RadiusNeighborsClassifier(most, metric="precomputed", outlier_label=1)).fit(X, y)
-    theirs = RadiusNeighborsClassifier(most, outlier_label=1, algorithm="brute").fit(X, y)
+    ours = make_pipeline(
+        neighbors, RadiusNeighborsClassifier(finite_radius, metric="precomputed", outlier_label=1)
+    ).fit(X, y)
+    theirs = RadiusNeighborsClassifier(finite_radius, outlier_label=1, algorithm="brute").fit(X, y)
     Q = np.concatenate([X[::7], X[::5] + 0.5])
     np.testing.assert_array_equal(ours.predict(Q), theirs.predict(Q))
 
@@ -150,16 +152,16 @@ def test_scikit_learns_names_of_metrics_and_modes(metric, same, mode, rng):
     theirs = KNeighborsTransformer(n_neighbors=3, metric=metric, mode=mode, algorithm="brute")
     k = 3 + (mode == "distance")
     pairs = [(ours.fit_transform(X), theirs.fit_transform(X))]
-    pairs += [(ours.transform(some), theirs.transform(some)) for some in (X, Q, Q, Q)]
+    pairs += [(ours.transform(query_rows), theirs.transform(query_rows)) for query_rows in (X, Q, Q, Q)]
     pairs += [
-        (ours.kneighbors_graph(*given, mode=mode), theirs.kneighbors_graph(*given, mode=mode))
-        for given in ((), (Q,), (Q, 2), (None, 59))
+        (ours.kneighbors_graph(*arguments, mode=mode), theirs.kneighbors_graph(*arguments, mode=mode))
+        for arguments in ((), (Q,), (Q, 2), (None, 59))
     ]
-    for i, (found, expected) in enumerate(pairs):
-        assert found.shape == expected.shape
-        np.testing.assert_allclose(found.toarray(), expected.toarray(), atol=1e-7)
+    for i, (graph_of_ours, expected) in enumerate(pairs):
+        assert graph_of_ours.shape == expected.shape
+        np.testing.assert_allclose(graph_of_ours.toarray(), expected.toarray(), atol=1e-7)
         if i < 5:
-            lists(found, k)
+            lists(graph_of_ours, k)
     if same:
         plain = ExactNeighborsTransformer(3, metric=same, mode=mode)
         np.testing.assert_array_equal(ours.transform(Q).toarray(), plain.fit(X).transform(Q).toarray())
@@ -170,20 +172,20 @@ def test_kneighbors_has_the_bits_of_the_search(metric, rng):
     X = rng.integers(0, 3, (50, 3)).astype(float)
     Q = rng.standard_normal((7, 3))
     transformer = ExactNeighborsTransformer(6, metric=metric).fit(X)
-    for found, expected in [
+    for lists_of_ours, expected in [
         (transformer.kneighbors(), graph.kneighbors(X, 6, metric=metric)),
         (transformer.kneighbors(Q), graph.kneighbors(X, 6, queries=Q, metric=metric)),
         (transformer.kneighbors(Q, 50), graph.kneighbors(X, 50, queries=Q, metric=metric)),
         (transformer.kneighbors(X, n_neighbors=2), graph.kneighbors(X, 2, queries=X, metric=metric)),
     ]:
-        for a, b in zip(found, expected, strict=True):
+        for a, b in zip(lists_of_ours, expected, strict=True):
             np.testing.assert_array_equal(a, b)
     np.testing.assert_array_equal(transformer.kneighbors(Q, return_distance=False), transformer.kneighbors(Q)[1])
 
 
 def test_one_neighbour_in_mode_connectivity_is_the_row_itself():
-    found = ExactNeighborsTransformer(1, mode="connectivity").fit_transform([[0.0], [0.0], [1.0]])
-    np.testing.assert_array_equal(found.toarray(), np.eye(3))
+    connectivity = ExactNeighborsTransformer(1, mode="connectivity").fit_transform([[0.0], [0.0], [1.0]])
+    np.testing.assert_array_equal(connectivity.toarray(), np.eye(3))
 
 
 def test_as_many_neighbours_as_rows_where_a_row_is_its_own(rng):
@@ -230,11 +232,11 @@ def test_scikit_learns_own_tests_pass_with_it_in_place_of_theirs(tmp_path):
         "manifold.tests.test_isomap",
     ]
     command = [sys.executable, "-P", "-m", "pytest", "-q", "-p", "in_place", "-p", "no:cacheprovider", "-c", os.devnull]
-    which = "test_graph or pipeline or test_pipeline_with_nearest_neighbors_transformer"
+    test_names = "test_graph or pipeline or test_pipeline_with_nearest_neighbors_transformer"
     modules = [f"sklearn.{name}" for name in tests]
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     done = subprocess.run(
-        [*command, "--pyargs", *modules, "-k", which],
+        [*command, "--pyargs", *modules, "-k", test_names],
         cwd=tmp_path,
         env=environment,
         capture_output=True,

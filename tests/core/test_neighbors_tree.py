@@ -71,6 +71,6 @@ def test_a_farthest_neighbour_of_which_only_the_index_changes_ends_the_search():
     corners = np.array(np.meshgrid(*[[-1.0, 1.0]] * 8)).reshape(8, -1).T
     X = np.tile(corners, (64, 1))  # each leaf is a corner, its rows are corner, corner + 256, ...
     Q = np.zeros((64, 8))
-    found = by_tree(X, 10, queries=Q)
-    np.testing.assert_array_equal(found[1], np.tile(np.arange(10), (64, 1)))
-    assert found[2]["visited"] < 64  # of 256 leaves
+    neighbors = by_tree(X, 10, queries=Q)
+    np.testing.assert_array_equal(neighbors[1], np.tile(np.arange(10), (64, 1)))
+    assert neighbors[2]["visited"] < 64  # of 256 leaves

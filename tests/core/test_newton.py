@@ -55,23 +55,25 @@ def test_the_step_is_that_of_the_twin_on_any_thread_and_in_any_storage(rng, monk
     ridge, link = start(X, w, Y, mask)
     scores = (X - X.mean(axis=0)) @ ridge.coef + ridge.at_mean
     coef, offset = reference.newton_step(X, w, Y, known, link.logits(scores), strength)
-    one, two = (fit_newton(X, Y, mask, ridge, link, strength, n_threads) for n_threads in (1, 2))
-    np.testing.assert_allclose(one.coef.T, coef, rtol=1e-6, atol=1e-8)
-    np.testing.assert_allclose(one.offset - link.offset, offset, rtol=1e-6, atol=1e-8)
-    assert_same([*vars(one).values()], [*vars(two).values()])
+    newton_of_one_thread, newton_of_two_threads = (
+        fit_newton(X, Y, mask, ridge, link, strength, n_threads) for n_threads in (1, 2)
+    )
+    np.testing.assert_allclose(newton_of_one_thread.coef.T, coef, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(newton_of_one_thread.offset - link.offset, offset, rtol=1e-6, atol=1e-8)
+    assert_same([*vars(newton_of_one_thread).values()], [*vars(newton_of_two_threads).values()])
     stored = fit_newton(sparse.csr_array(X), Y, mask, ridge, link, strength)
-    np.testing.assert_allclose(stored.coef, one.coef, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(stored.coef, newton_of_one_thread.coef, rtol=1e-7, atol=1e-9)
     p = 1 / (1 + np.exp(-(link.logits(scores) + (X - X.mean(axis=0)) @ coef + offset)))
-    np.testing.assert_allclose(one.probabilities(X, scores), p, atol=1e-9)
+    np.testing.assert_allclose(newton_of_one_thread.probabilities(X, scores), p, atol=1e-9)
     np.testing.assert_allclose(stored.probabilities(sparse.csr_array(X), scores), p, atol=1e-9)
 
 
 def test_golden_numbers():
     X, w, Y = draw(np.random.default_rng(5))
     ridge, link = start(X, w, Y)
-    found = fit_newton(X, Y, None, ridge, link, 3.0)
-    np.testing.assert_allclose(found.coef[0], GOLDEN["coef"], atol=2e-6)
-    np.testing.assert_allclose(found.offset - link.offset, GOLDEN["offset"], atol=1e-6)
+    newton = fit_newton(X, Y, None, ridge, link, 3.0)
+    np.testing.assert_allclose(newton.coef[0], GOLDEN["coef"], atol=2e-6)
+    np.testing.assert_allclose(newton.offset - link.offset, GOLDEN["offset"], atol=1e-6)
     cross = cross_fit(X, Y, keep_ridges=True)
     links = fold_links(cross.predictions, Y, None, cross.folds)
     strength, p = cross_newton(X, Y, None, cross.folds, cross.ridges, links)
@@ -114,8 +116,10 @@ def test_unknown_entries_take_no_part(rng):
     X, w, Y = draw(rng)
     known = rng.random(Y.shape) < 0.7
     ridge, link = start(X, w, np.where(known, Y, 0.0), known)
-    one, other = (fit_newton(X, np.where(known, Y, hidden), known, ridge, link, 3.0) for hidden in (0.0, 1.0))
-    assert_same([*vars(one).values()], [*vars(other).values()])
+    newton, newton_of_other_entries = (
+        fit_newton(X, np.where(known, Y, hidden), known, ridge, link, 3.0) for hidden in (0.0, 1.0)
+    )
+    assert_same([*vars(newton).values()], [*vars(newton_of_other_entries).values()])
 
 
 @pytest.mark.parametrize("path", ["by features", "by rows", "by conjugate gradients", "partly known"])
@@ -139,9 +143,9 @@ def test_the_ridge_regression_of_each_fold_is_kept(rng, monkeypatch, path):
         np.testing.assert_allclose(ridge.at_mean, coef @ X.mean(axis=0) + intercept, atol=1e-7)
         predicted = (X[test] - X.mean(axis=0)) @ ridge.coef + ridge.at_mean
         np.testing.assert_allclose(predicted, cross.predictions[test], atol=1e-7)
-    other = cross_fit(X, Y, known=mask)
-    assert other.ridges == []
-    np.testing.assert_array_equal(other.predictions, cross.predictions)
+    cross_without_ridges = cross_fit(X, Y, known=mask)
+    assert cross_without_ridges.ridges == []
+    np.testing.assert_array_equal(cross_without_ridges.predictions, cross.predictions)
 
 
 def test_no_row_is_predicted_by_a_step_that_saw_its_label(rng, monkeypatch):
@@ -151,25 +155,27 @@ def test_no_row_is_predicted_by_a_step_that_saw_its_label(rng, monkeypatch):
     cross = cross_fit(X, Y, keep_ridges=True)
     links = fold_links(cross.predictions, Y, None, cross.folds)
     flipped = np.where((cross.folds == 1)[:, None], 1 - Y, Y)
-    one, other = (cross_newton(X, each, None, cross.folds, cross.ridges, links)[1] for each in (Y, flipped))
-    np.testing.assert_array_equal(one[cross.folds == 1], other[cross.folds == 1])
-    assert (one[cross.folds != 1] != other[cross.folds != 1]).any()
+    scores, scores_of_flipped = (
+        cross_newton(X, each, None, cross.folds, cross.ridges, links)[1] for each in (Y, flipped)
+    )
+    np.testing.assert_array_equal(scores[cross.folds == 1], scores_of_flipped[cross.folds == 1])
+    assert (scores[cross.folds != 1] != scores_of_flipped[cross.folds != 1]).any()
 
 
 def test_features_without_variation_give_no_step(rng):
     X = np.ones((50, 3))
     Y = (rng.random((50, 2)) < 0.4).astype(float)
     ridge = FoldRidge(np.ones(3), np.zeros((3, 2)), Y.mean(axis=0))
-    found = fit_newton(X, Y, None, ridge, fit_link(np.tile(Y.mean(axis=0), (50, 1)), Y), 3.0)
-    np.testing.assert_array_equal(found.coef, 0.0)
-    assert np.isfinite(found.probabilities(X, np.tile(Y.mean(axis=0), (50, 1)))).all()
+    newton = fit_newton(X, Y, None, ridge, fit_link(np.tile(Y.mean(axis=0), (50, 1)), Y), 3.0)
+    np.testing.assert_array_equal(newton.coef, 0.0)
+    assert np.isfinite(newton.probabilities(X, np.tile(Y.mean(axis=0), (50, 1)))).all()
 
 
 # ---------------------------------------------------------------- in ResidualPropagation
 
 
 @pytest.fixture
-def many(rng, monkeypatch):
+def many_rows(rng, monkeypatch):
     """60 labelled rows count as many; some entries are unknown."""
     monkeypatch.setattr(_learners, "MANY_ROWS", 60)
     X = rng.standard_normal((200, 6)) + 50.0
@@ -183,15 +189,15 @@ def fit(X, Y, **parameters):
     return ResidualPropagation(n_neighbors=5, **{"n_estimators": 2, "n_jobs": 1, **parameters}).fit(X, Y)
 
 
-def test_the_last_learner_is_the_step(many):
-    X, Y = many
+def test_the_last_learner_is_the_step(many_rows):
+    X, Y = many_rows
     model = fit(X, Y, n_estimators=0, residual_weight=0.0)
     ridge, linked, step = model.learners_
     assert isinstance(linked, LinkedRidge)
     assert isinstance(step, NewtonStep)
     np.testing.assert_array_equal(step.slope, linked.slope)
-    given = (Y != -1).any(axis=1)
-    np.testing.assert_allclose(step.center, X[given].mean(axis=0))
+    is_labeled = (Y != -1).any(axis=1)
+    np.testing.assert_allclose(step.center, X[is_labeled].mean(axis=0))
     new = X[150:]
     scores = new @ ridge.coef.T + ridge.intercept
     p = 1 / (1 + np.exp(-(step.logits(scores) + (new - step.center) @ step.coef.T)))
@@ -199,16 +205,16 @@ def test_the_last_learner_is_the_step(many):
     np.testing.assert_allclose(rank_scores(model, new).ravel(), expected, atol=1e-7)
 
 
-def test_few_rows_and_classes_have_no_step(many, monkeypatch):
-    X, Y = many
+def test_few_rows_and_classes_have_no_step(many_rows, monkeypatch):
+    X, Y = many_rows
     classes = fit(X, np.where(Y[:, 0] < 0, -1, Y[:, 0]).astype(int))
     monkeypatch.setattr(_learners, "MANY_ROWS", 150)
     for model in (classes, fit(X, Y)):
         assert not any(isinstance(learner, NewtonStep) for learner in model.learners_)
 
 
-def test_storage_threads_and_a_model_file_change_no_bit(many, tmp_path):
-    X, Y = many
-    one = same_by_threads_and_file(fit, X, Y, tmp_path / "model.skops")
+def test_storage_threads_and_a_model_file_change_no_bit(many_rows, tmp_path):
+    X, Y = many_rows
+    dense_model = same_by_threads_and_file(fit, X, Y, tmp_path / "model.skops")
     stored = fit(sparse.csr_array(X), Y)
-    np.testing.assert_allclose(rank_scores(stored, sparse.csr_array(X)), rank_scores(one, X), atol=1e-6)
+    np.testing.assert_allclose(rank_scores(stored, sparse.csr_array(X)), rank_scores(dense_model, X), atol=1e-6)

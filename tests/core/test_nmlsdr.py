@@ -37,8 +37,8 @@ def test_projects_half_hard_labels(data):
     X, Y = data
     model = NMLSDR().fit(X, Y)
     half_hard = np.where(Y == -1, model.label_distributions_, model.transduction_)
-    found = hsic_directions(RowSums(X), half_hard)
-    assert_same_directions(pair(model), (found.components, found.eigenvalues), 1e-12)
+    directions = hsic_directions(RowSums(X), half_hard)
+    assert_same_directions(pair(model), (directions.components, directions.eigenvalues), 1e-12)
 
 
 def test_dependence_ratio_is_the_share_of_all_eigenvalues(data):
@@ -72,8 +72,8 @@ def test_neighbour_transformers_propose_the_graph(data):
 
     X, Y = data
     plugin = KNeighborsTransformer(n_neighbors=20)
-    found = NMLSDR(n_neighbors=6, neighbors=plugin).fit(X, Y)
-    np.testing.assert_array_equal(found.components_, NMLSDR(n_neighbors=6).fit(X, Y).components_)
+    model = NMLSDR(n_neighbors=6, neighbors=plugin).fit(X, Y)
+    np.testing.assert_array_equal(model.components_, NMLSDR(n_neighbors=6).fit(X, Y).components_)
     assert not hasattr(plugin, "n_samples_fit_")
 
 

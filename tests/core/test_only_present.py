@@ -38,10 +38,10 @@ def test_a_label_of_presences_alone_is_named_and_never_predicted(data, threshold
     for model in classifiers(threshold):
         with pytest.warns(UserWarning, match=r"1 of 3 labels has no known 0 \('label 1'\), so predict never gives it"):
             model.fit(X, y)
-        found = model.predict(X)
-        assert found[:, 1].sum() == 0
-        assert 0 < found[:, 0].sum() < N
-        assert found[:, 2].all()  # all rows are known to have it
+        predictions = model.predict(X)
+        assert predictions[:, 1].sum() == 0
+        assert 0 < predictions[:, 0].sum() < N
+        assert predictions[:, 2].all()  # all rows are known to have it
         assert model.thresholds_[1] == NEVER
         assert np.isfinite(model.predict_proba(X)).all()
         if isinstance(threshold, float):
@@ -54,9 +54,9 @@ def test_every_row_without_a_label_gets_a_likely_one_that_can_be_learned():
     y = np.stack([X[:, 0] > 1, np.where(X[:, 1] > 0, 1, -1)], axis=1).astype(int)
     with pytest.warns(UserWarning, match="no known 0"):
         model = nmlsdr.SemiSupervisedMLkNN(at_least_one=True).fit(X, y)
-    found = model.predict(X)
-    assert found[:, 0].all()
-    assert not found[:, 1].any()
+    predictions = model.predict(X)
+    assert predictions[:, 0].all()
+    assert not predictions[:, 1].any()
     with pytest.warns(UserWarning, match="2 of 2 labels have no known 0"):
         model.fit(X, np.where(y == 1, 1, np.nan))
     assert not model.predict(X).any()

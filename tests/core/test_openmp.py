@@ -38,8 +38,8 @@ def run(program, **settings):
 @pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="needs two cores")
 def test_idle_threads_cost_nothing():
     """Spinning, they take 5 to 60 times the time of one thread."""
-    one, two = map(float, run(IDLE))
-    assert two < 3 * one
+    seconds_of_one_thread, seconds_of_two_threads = map(float, run(IDLE))
+    assert seconds_of_two_threads < 3 * seconds_of_one_thread
 
 
 def test_the_environment_is_as_it_was():

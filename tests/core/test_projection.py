@@ -146,9 +146,9 @@ def test_duplicates_and_constant_columns_do_no_harm(rng):
     X, F = draw(rng, 30, 5, 3)
     components, eigenvalues = hsic_projection(X, F)
     padded = np.column_stack([X, np.full(30, 7.0)])
-    found, values = hsic_projection(padded, F)
-    np.testing.assert_allclose(found[:, 5], 0.0, atol=1e-12)
-    assert_same_directions((found[:, :5], values), (components, eigenvalues), 1e-10)
+    padded_components, values = hsic_projection(padded, F)
+    np.testing.assert_allclose(padded_components[:, 5], 0.0, atol=1e-12)
+    assert_same_directions((padded_components[:, :5], values), (components, eigenvalues), 1e-10)
     twice, values = hsic_projection(np.repeat(X, 2, axis=0), np.repeat(F, 2, axis=0))
     assert_same_directions((twice, values / 4), (components, eigenvalues), 1e-10)
 
@@ -245,8 +245,8 @@ def test_the_largest_entry_decides_the_sign(rng):
     assert direction.sum() > 0
     y = rng.standard_normal(200)
     X = np.outer(y, direction)
-    (found,), _ = hsic_projection(X, (y > 0)[:, None])
-    np.testing.assert_allclose(found, -direction / np.linalg.norm(direction), atol=1e-10)
+    (component,), _ = hsic_projection(X, (y > 0)[:, None])
+    np.testing.assert_allclose(component, -direction / np.linalg.norm(direction), atol=1e-10)
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
@@ -260,7 +260,7 @@ def test_moments_of_float32_rows_are_summed_in_float64(rng, form):
     mean = double.means()
     np.testing.assert_allclose(single.means(), mean, rtol=1e-14)
     np.testing.assert_allclose(single.squares(mean), double.squares(mean), rtol=1e-12)
-    for moment in (_moments.RowSums.label_moment, lambda *given: _moments.RowSums.scatter(*given, 1.0)[1]):
+    for moment in (_moments.RowSums.label_moment, lambda *arguments: _moments.RowSums.scatter(*arguments, 1.0)[1]):
         expected = moment(double, F, mean)
         np.testing.assert_allclose(moment(single, F, mean), expected, atol=1e-12 * np.abs(expected).max())
 
@@ -268,9 +268,9 @@ def test_moments_of_float32_rows_are_summed_in_float64(rng, form):
 def test_no_entry_is_minus_0():
     """A direction that is turned round, on features of which some say nothing: their entries are 0, not -0."""
     U = np.array([[-1.0, 0.0], [0.0, 1.0], [-0.0, 0.0]])
-    found = directions.finish(U, np.array([2.0, 1.0]), 2, None, np.float64, np.zeros(3))
-    np.testing.assert_array_equal(found.components, [[1, 0, 0], [0, 1, 0]])
-    assert not np.signbit(found.components).any()
+    projection = directions.finish(U, np.array([2.0, 1.0]), 2, None, np.float64, np.zeros(3))
+    np.testing.assert_array_equal(projection.components, [[1, 0, 0], [0, 1, 0]])
+    assert not np.signbit(projection.components).any()
 
 
 @pytest.mark.parametrize("exponent", [-460, -40, 13, 330])
@@ -279,8 +279,8 @@ def test_lanczos_gives_the_same_result_at_every_scale(rng, exponent):
     X = rng.standard_normal((300, 120))
     F = (X[:, :40] @ rng.standard_normal((40, 40)) > 0).astype(float)
     expected, _ = hsic_projection(X, F, 3, solver="svd")
-    found, _ = hsic_projection(np.ldexp(X, exponent), F, 3, solver="eigsh")
-    np.testing.assert_allclose(found, expected, atol=1e-12)
+    components, _ = hsic_projection(np.ldexp(X, exponent), F, 3, solver="eigsh")
+    np.testing.assert_allclose(components, expected, atol=1e-12)
 
 
 def test_small_singular_values_do_not_drown_in_the_squares_of_large_ones(rng):
@@ -298,11 +298,11 @@ def test_small_singular_values_do_not_drown_in_the_squares_of_large_ones(rng):
         s = np.sort(np.r_[1.0, least * spread])[::-1]
         U, V = (linalg.qr(rng.standard_normal((size, size)))[0][:, :r] for size in (n, m))
         Z = U * s @ V.T
-        wanted = int(rng.integers(1, min(r - 1, 12)))
-        found = directions.leading_by_lanczos(lambda v, Z=Z: Z.T @ v, lambda v, Z=Z: Z @ v, n, wanted)
-        if found is not None:
+        n_components = int(rng.integers(1, min(r - 1, 12)))
+        leading = directions.leading_by_lanczos(lambda v, Z=Z: Z.T @ v, lambda v, Z=Z: Z @ v, n, n_components)
+        if leading is not None:
             answered += 1
-            assert np.abs(found[1] - linalg.svdvals(Z)[:wanted]).max() < 100 * eps
+            assert np.abs(leading[1] - linalg.svdvals(Z)[:n_components]).max() < 100 * eps
     assert answered > 10
 
 
@@ -328,9 +328,9 @@ def test_a_constant_label_is_centred_to_0(value):
     """Its mean over the rows is rounded, so that the difference alone would be noise, which is no dependence."""
     assert any((np.full((n, 1), value) - np.full((n, 1), value).mean(axis=0)).any() for n in range(2, 50))
     for n in range(2, 50):
-        (found,) = _moments.label_sets(_moments.RowSums(np.arange(n)[:, None] ** 2.0), np.full((n, 1), value))
-        assert not found.moment.any()
-        assert found.label_squares == 0
+        (label_set,) = _moments.label_sets(_moments.RowSums(np.arange(n)[:, None] ** 2.0), np.full((n, 1), value))
+        assert not label_set.moment.any()
+        assert label_set.label_squares == 0
 
 
 @pytest.mark.parametrize("shift", [0, 1, 10, 1e3, 1e6])
@@ -339,8 +339,8 @@ def test_labels_that_depend_on_each_other_leave_no_noise_direction_far_from_0(rn
     for _ in range(10):
         y = (rng.random(100) < 0.4).astype(float)
         X = make(rng.normal(size=(100, 10)) + shift)
-        found = hsic_directions(_moments.RowSums.of(X), np.column_stack([y, 1 - y]))
-        assert len(found.components) == found.rank == 1
+        projection = hsic_directions(_moments.RowSums.of(X), np.column_stack([y, 1 - y]))
+        assert len(projection.components) == projection.rank == 1
 
 
 @pytest.mark.parametrize("shift", [0, 1, 10, 1e3])

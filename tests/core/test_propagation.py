@@ -120,12 +120,12 @@ def test_any_form_of_a_graph_gives_the_same_labels(rng, weights, form):
     W, Y, labeled = problem(rng, 60, weights=weights)
     alpha = np.where(labeled, 0.6, 0.999)
     plain = propagate(W, Y, alpha, labeled=labeled).F
-    given = form(W.copy())
-    before = given.copy()
-    F = propagate(given, Y, alpha, labeled=labeled).F
+    graph = form(W.copy())
+    before = graph.copy()
+    F = propagate(graph, Y, alpha, labeled=labeled).F
     # not quite equal weights make a binary graph a weighted one: other arithmetic, the same solution
     np.testing.assert_allclose(F, plain, rtol=0, atol=1e-7 if form is nearly_symmetric else 1e-14)
-    assert abs(given - before).max() == 0
+    assert abs(graph - before).max() == 0
 
 
 def test_the_scale_of_the_weights_does_not_matter(rng):
@@ -189,8 +189,8 @@ def test_propagation_without_rows_or_labels_returns_empty_arrays(solver):
     with pytest.warns(UserWarning, match="2 of 2 rows"):
         nobody = propagate([[0, 1], [1, 0]], np.zeros((2, 3)), 0.5, solver=solver)
     assert not nobody.F.any()
-    one = propagate([[0.0]], [[1.0]], 0.25, solver=solver)
-    assert one.F.tolist() == [[0.75]]
+    single_row = propagate([[0.0]], [[1.0]], 0.25, solver=solver)
+    assert single_row.F.tolist() == [[0.75]]
 
 
 def test_rbf_weights_that_underflow_leave_the_row_alone():
@@ -211,8 +211,8 @@ def test_values_in_unlabelled_rows_are_ignored(rng):
     marked = np.where(labeled[:, None], Y, -1)
     strange = np.where(labeled[:, None], Y, np.nan)
     plain = propagate(W, Y, 0.9, labeled=labeled).F
-    for given in (marked, strange, sparse.csr_array(Y)):
-        assert propagate(W, given, 0.9, labeled=labeled).F.tobytes() == plain.tobytes()
+    for labels in (marked, strange, sparse.csr_array(Y)):
+        assert propagate(W, labels, 0.9, labeled=labeled).F.tobytes() == plain.tobytes()
     with pytest.raises(ValueError, match=r"Y must lie in \[0, 1\].*labeled"):
         propagate(W, marked, 0.9)
     with pytest.raises(ValueError, match=r"Y must lie in \[0, 1\]"):

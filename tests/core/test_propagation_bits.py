@@ -33,30 +33,30 @@ def test_results_are_those_of_one_thread_alone(rng, weights, per_entry, monkeypa
     W, Y, alpha, labeled = data(rng, weights=weights)
     if per_entry:
         alpha = np.where(rng.random(Y.shape) < 0.5, alpha[:, None], 0.9)
-    one = propagate(W, Y, alpha, labeled=labeled, solver="cg", tol=1e-10, n_jobs=1)
+    single_thread = propagate(W, Y, alpha, labeled=labeled, solver="cg", tol=1e-10, n_jobs=1)
     exact = reference.propagate(W.toarray(), Y, alpha, labeled)
-    assert one.residual <= 1e-10
-    assert np.abs(one.F - exact).max() <= one.error_bound
-    assert one.n_unreached == 6
-    start = propagate(W, Y, alpha, labeled=labeled, solver="cg", tol=1e-10, init=one.F)
+    assert single_thread.residual <= 1e-10
+    assert np.abs(single_thread.F - exact).max() <= single_thread.error_bound
+    assert single_thread.n_unreached == 6
+    start = propagate(W, Y, alpha, labeled=labeled, solver="cg", tol=1e-10, init=single_thread.F)
     assert start.n_iter <= 2
     for n_jobs in (2, 3):
         again = propagate(W, Y, alpha, labeled=labeled, solver="cg", tol=1e-10, n_jobs=n_jobs)
-        assert again.F.tobytes() == one.F.tobytes()
-    some = [3, 34, 0]
+        assert again.F.tobytes() == single_thread.F.tobytes()
+    label_subset = [3, 34, 0]
     part = propagate(
         W,
-        Y[:, some],
-        alpha[:, some] if per_entry else alpha,
+        Y[:, label_subset],
+        alpha[:, label_subset] if per_entry else alpha,
         labeled=labeled,
         solver="cg",
         tol=1e-10,
         callback=lambda _: None,
     )
-    np.testing.assert_array_equal(part.F, one.F[:, some])
+    np.testing.assert_array_equal(part.F, single_thread.F[:, label_subset])
     monkeypatch.setenv("NMLSDR_SIMD", SIMD_LEVELS[0])
     again = propagate(W, Y, alpha, labeled=labeled, solver="cg", tol=1e-10)
-    assert again.F.tobytes() == one.F.tobytes()
+    assert again.F.tobytes() == single_thread.F.tobytes()
 
 
 @pytest.mark.filterwarnings("ignore:.*without a labelled row")

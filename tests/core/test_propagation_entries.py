@@ -44,8 +44,8 @@ def test_equals_the_closed_form_of_every_label(rng, solver, n, share, weights):
     np.testing.assert_allclose(result.F, closed, rtol=0, atol=1e-10)
     assert np.abs(result.F - closed).max() <= result.error_bound
     assert result.residual <= 1e-12
-    given = known & (alpha < 1e-20)
-    np.testing.assert_allclose(result.F[given], Y[given], rtol=0, atol=1e-29)
+    is_clamped = known & (alpha < 1e-20)
+    np.testing.assert_allclose(result.F[is_clamped], Y[is_clamped], rtol=0, atol=1e-29)
     np.testing.assert_array_equal(result.F[known & (alpha == 0)], Y[known & (alpha == 0)])
     assert not result.F[:, 3].any()
     R = np.where(known, rng.standard_normal(Y.shape) * 40, np.nan)
@@ -65,8 +65,8 @@ def test_equal_columns_are_the_path_of_rows_bit_for_bit(rng, solver):
     by_row = propagate(W, Y, rows, labeled=labeled, solver=solver)
     wide = np.repeat(rows[:, None], Y.shape[1], axis=1)
     every = np.repeat(labeled[:, None], Y.shape[1], axis=1)
-    for given, which in ((wide, labeled), (rows, every), (wide, every)):
-        result = propagate(W, Y, given, labeled=which, solver=solver)
+    for alphas, known_entries in ((wide, labeled), (rows, every), (wide, every)):
+        result = propagate(W, Y, alphas, labeled=known_entries, solver=solver)
         assert result.F.tobytes() == by_row.F.tobytes()
         assert (result.n_iter, result.residual, result.n_unreached) == (
             by_row.n_iter,
@@ -79,14 +79,16 @@ def test_equal_columns_are_the_path_of_rows_bit_for_bit(rng, solver):
 @pytest.mark.parametrize("weights", ["binary", "rbf"])
 def test_threads_simd_batches_and_other_labels_change_no_bit(rng, monkeypatch, weights):
     W, Y, alpha, known = problem(rng, 3000, 0.3, weights=weights)
-    one = propagate(W, Y, alpha, labeled=known, n_jobs=1)
+    single_thread = propagate(W, Y, alpha, labeled=known, n_jobs=1)
     for n_jobs in (2, 3):
-        assert propagate(W, Y, alpha, labeled=known, n_jobs=n_jobs).F.tobytes() == one.F.tobytes()
-    some = [7, 18, 0, 11]
-    alone = propagate(W, Y[:, some], alpha[:, some], labeled=known[:, some], callback=lambda _: None).F
-    np.testing.assert_array_equal(alone, one.F[:, some])
+        assert propagate(W, Y, alpha, labeled=known, n_jobs=n_jobs).F.tobytes() == single_thread.F.tobytes()
+    label_subset = [7, 18, 0, 11]
+    alone = propagate(
+        W, Y[:, label_subset], alpha[:, label_subset], labeled=known[:, label_subset], callback=lambda _: None
+    ).F
+    np.testing.assert_array_equal(alone, single_thread.F[:, label_subset])
     monkeypatch.setenv("NMLSDR_SIMD", "portable")
-    assert propagate(W, Y, alpha, labeled=known).F.tobytes() == one.F.tobytes()
+    assert propagate(W, Y, alpha, labeled=known).F.tobytes() == single_thread.F.tobytes()
 
 
 @pytest.mark.parametrize("level", range(_graph.best_simd_level() + 1))
@@ -140,8 +142,8 @@ def test_components_are_reached_label_by_label(solver):
     assert not result.F[:2, 1].any()
     assert (result.F[:, 2] > 0).all()
     np.testing.assert_allclose(result.F[:2, 0], [1, 0.9], atol=1e-7)
-    both = propagate(W, known[:, 2:].astype(float), alpha[:, 2:], labeled=known[:, 2:])
-    assert both.n_unreached == 0
+    last_label = propagate(W, known[:, 2:].astype(float), alpha[:, 2:], labeled=known[:, 2:])
+    assert last_label.n_unreached == 0
 
 
 def test_an_edge_of_weight_0_spreads_no_label():

@@ -102,10 +102,10 @@ def test_a_masked_column_stays_as_it_is(rng):
     bound = kernels(graph, (gain, m, k), B, F, x, z, p, n_threads=2)
     bound.residual(take, True, rho, along, peak)
     bound.flush(take, False)
-    for now, then in zip((z, p, x, rho, along, peak, F), before, strict=True):
-        rows = slice(None) if now.ndim == 1 else sought
-        np.testing.assert_array_equal(now[rows][..., [1, 3]], then[rows][..., [1, 3]])
-        assert (now[rows][..., [0, 2]] != then[rows][..., [0, 2]]).any()
+    for array, array_before in zip((z, p, x, rho, along, peak, F), before, strict=True):
+        rows = slice(None) if array.ndim == 1 else sought
+        np.testing.assert_array_equal(array[rows][..., [1, 3]], array_before[rows][..., [1, 3]])
+        assert (array[rows][..., [0, 2]] != array_before[rows][..., [0, 2]]).any()
 
 
 @pytest.mark.quick_cases("1e-09", "0.6", "0.999")
@@ -123,15 +123,15 @@ def test_threads_simd_callback_and_other_labels_change_no_bit(rng, alpha_labeled
     labeled = rng.random(n) < 0.3
     Y = ((rng.random((n, n_labels)) < 0.2) & labeled[:, None]).astype(float)
     alpha = np.where(labeled, alpha_labeled, 0.999)
-    one = propagate(W, Y, alpha, labeled=labeled, n_jobs=1)
-    assert one.residual <= 1e-8
+    single_thread = propagate(W, Y, alpha, labeled=labeled, n_jobs=1)
+    assert single_thread.residual <= 1e-8
     for n_jobs in (2, 3):
-        assert propagate(W, Y, alpha, labeled=labeled, n_jobs=n_jobs).F.tobytes() == one.F.tobytes()
+        assert propagate(W, Y, alpha, labeled=labeled, n_jobs=n_jobs).F.tobytes() == single_thread.F.tobytes()
     swept = propagate(W, Y[:, 3:6], alpha, labeled=labeled, callback=lambda _: None).F
-    np.testing.assert_array_equal(swept, one.F[:, 3:6])
+    np.testing.assert_array_equal(swept, single_thread.F[:, 3:6])
     for level in SIMD_LEVELS[: len(LEVELS)]:
         monkeypatch.setenv("NMLSDR_SIMD", level)
-        assert propagate(W, Y, alpha, labeled=labeled).F.tobytes() == one.F.tobytes()
+        assert propagate(W, Y, alpha, labeled=labeled).F.tobytes() == single_thread.F.tobytes()
 
 
 def test_reach_stops_at_edges_of_weight_zero():
@@ -151,11 +151,11 @@ def test_a_step_beyond_float32_leaves_the_result_unchanged(along):
     z = np.ones((2, 4), np.float32)
     p = upper(z)
     rho = np.full(4, 2.0)
-    given = np.full(4, along)
+    curvature = np.full(4, along)
     peak = np.ones(4)
     bound = kernels((*PAIR, NO, NO32, m, e), (m, m, k), np.zeros((2, 4)), np.zeros((2, 4)), x, z, p)
     for made in (1, 2, 3):
-        sweep(bound, 1e-8, 1, rho, given, peak)
+        sweep(bound, 1e-8, 1, rho, curvature, peak)
         assert np.isfinite(x).all()
         assert np.isfinite(expanded(p)).all()
         if made == 1:
@@ -176,7 +176,7 @@ def test_a_step_beyond_float32_leaves_the_result_unchanged(along):
         256,
         3,
     )
-    same_bits(*zip((x, z, expanded(p), rho, given, peak), twin, strict=True))
+    same_bits(*zip((x, z, expanded(p), rho, curvature, peak), twin, strict=True))
 
 
 @pytest.mark.parametrize("factor", [0.5, 2.0])
@@ -186,11 +186,11 @@ def test_no_step_for_a_finished_column_nor_uphill(factor):
     z = np.ones((2, 4), np.float32)
     p = upper(z)
     peak = np.array([1e-9, 1, 1, 1])
-    one = np.ones(2)
+    ones = np.ones(2)
     rho, along = np.full((2, 4), 2.0)
     bound = kernels(
-        (*PAIR, NO, NO32, one, one.astype(np.float32)),
-        (one, one, np.full(2, factor, np.float32)),
+        (*PAIR, NO, NO32, ones, ones.astype(np.float32)),
+        (ones, ones, np.full(2, factor, np.float32)),
         np.zeros((2, 4)),
         np.zeros((2, 4)),
         x,
@@ -225,13 +225,13 @@ def test_a_direction_is_rounded_to_the_nearest_of_16_bits(width, level):
     z = (bits | rng.integers(0, 2, bits.shape).astype(np.uint32) << 31).view(np.float32)
     z[0, :3] = np.finfo(np.float32).max, -0.0, 1 + 2.0**-8
     n = len(z)
-    one = np.ones(n)
+    ones = np.ones(n)
     out = np.empty((n, width), np.float32)
     p = np.zeros((n, width), np.uint16)
-    graph = np.zeros(n + 1, np.int64), np.empty(0, np.int32), NO, NO32, one, one.astype(np.float32)
+    graph = np.zeros(n + 1, np.int64), np.empty(0, np.int32), NO, NO32, ones, ones.astype(np.float32)
     bound = kernels(
         graph,
-        (one, one, one.astype(np.float32)),
+        (ones, ones, ones.astype(np.float32)),
         z.astype(float),
         np.zeros((n, width)),
         out.copy(),

@@ -47,32 +47,32 @@ def test_batches_of_labels_in_threads_change_no_bit(rng, n_jobs, monkeypatch):
     all_there = Barrier(n_jobs, timeout=60)
     sweep = conjugate_gradients._sweep_batch
 
-    def watched(*given):
+    def watched(*arguments):
         if get_ident() not in threads:
             threads.add(get_ident())
             all_there.wait()
-        sweep(*given)
+        sweep(*arguments)
 
     monkeypatch.setattr(conjugate_gradients, "_sweep_batch", watched)
     W = two_components(rng, 300, "binary")
     known, alpha, Y = entries(rng, 300, 70)
-    one, several = (propagate(W, Y, alpha, labeled=known, solver="cg", n_jobs=each) for each in (1, n_jobs))
+    single_thread, several = (propagate(W, Y, alpha, labeled=known, solver="cg", n_jobs=each) for each in (1, n_jobs))
     assert len(threads) == 1 + (n_jobs if n_jobs <= 3 else 0)
-    assert one.F.tobytes() == several.F.tobytes()
-    assert (one.n_iter, one.residual) == (several.n_iter, several.residual)
+    assert single_thread.F.tobytes() == several.F.tobytes()
+    assert (single_thread.n_iter, single_thread.residual) == (several.n_iter, several.residual)
 
 
 def same_alone(W, Y, alpha, known, columns, whole, **options):
-    for some in columns:
-        some = list(some)
+    for label_subset in columns:
+        label_subset = list(label_subset)
         part = propagate(
             W,
-            Y[:, some],
-            alpha[:, some] if np.ndim(alpha) == 2 else alpha,
-            labeled=known[:, some] if known.ndim == 2 else known,
+            Y[:, label_subset],
+            alpha[:, label_subset] if np.ndim(alpha) == 2 else alpha,
+            labeled=known[:, label_subset] if known.ndim == 2 else known,
             **options,
         )
-        assert part.F.tobytes() == np.ascontiguousarray(whole.F[:, some]).tobytes(), some
+        assert part.F.tobytes() == np.ascontiguousarray(whole.F[:, label_subset]).tobytes(), label_subset
 
 
 @pytest.mark.quick_cases("0-2-auto")
@@ -86,14 +86,14 @@ def test_any_subset_of_the_labels_has_the_bits_of_all_labels_together(seed, n_jo
     n_labels = 5
     W = two_components(rng, n, weights)
     known, alpha, Y = entries(rng, n, n_labels)
-    subsets = [some for size in (1, 2, 3, 4) for some in itertools.combinations(range(n_labels), size)]
+    subsets = [label_subset for size in (1, 2, 3, 4) for label_subset in itertools.combinations(range(n_labels), size)]
     rows = known[:, 0]
     for a in (alpha, alpha[:, 2], 0.9):
         for mask in (known, rows):
-            given = np.where(mask if mask.ndim == 2 else mask[:, None], Y, 0.0)
+            known_labels = np.where(mask if mask.ndim == 2 else mask[:, None], Y, 0.0)
             a = np.broadcast_to(a, n) if np.ndim(a) == 0 else a
-            whole = propagate(W, given, a, labeled=mask, solver=solver, n_jobs=n_jobs)
-            same_alone(W, given, a, mask, subsets, whole, solver=solver, n_jobs=n_jobs)
+            whole = propagate(W, known_labels, a, labeled=mask, solver=solver, n_jobs=n_jobs)
+            same_alone(W, known_labels, a, mask, subsets, whole, solver=solver, n_jobs=n_jobs)
 
 
 @pytest.mark.parametrize("limits", [{"SMALL": 0}, {"SMALL": 9}, {"SMALL": 0, "LARGEST_DENSE": 0}])
@@ -107,7 +107,7 @@ def test_every_step_of_auto(rng, monkeypatch, weights, limits):
     alpha[:, 3] = np.where(known[:, 3], 0.6, 1 - 1e-7)
     for solver in ("auto", "lu"):
         whole = propagate(W, Y, alpha, labeled=known, solver=solver)
-        subsets = [some for size in (1, 2, 3) for some in itertools.combinations(range(4), size)]
+        subsets = [label_subset for size in (1, 2, 3) for label_subset in itertools.combinations(range(4), size)]
         same_alone(W, Y, alpha, known, subsets, whole, solver=solver)
 
 
@@ -123,8 +123,8 @@ def test_batches_of_any_width_a_callback_and_small_calls(rng, monkeypatch, weigh
     alpha[:, 7] = 1 - 1e-6
     alpha[:, 8] = np.where(known[:, 8], 0.0, 1 - 1e-4)
     whole = propagate(W, Y, alpha, labeled=known, **options)
-    some = [[7], [0, 8, 7], range(3, 20), range(12, 45), rng.permutation(n_labels)[:6]]
-    same_alone(W, Y, alpha, known, some, whole, **options)
+    label_subsets = [[7], [0, 8, 7], range(3, 20), range(12, 45), rng.permutation(n_labels)[:6]]
+    same_alone(W, Y, alpha, known, label_subsets, whole, **options)
     same_alone(W, Y, alpha, known, [[8, 1, 2]], whole, callback=lambda step: None, **options)
     monkeypatch.setattr("nmlsdr._solvers.conjugate_gradients.WORK_PER_CALL", 1)
     same_alone(W, Y, alpha, known, [range(n_labels)], whole, **options)
@@ -156,9 +156,11 @@ def test_signed_numbers_of_the_same_size(rng):
     R = np.where(known, Y - 0.5, 0.0)
     R[0] = -0.5
     whole = propagate_signed(W, R, alpha, labeled=known)
-    for some in ([3], [1, 4], range(2, 19)):
-        part = propagate_signed(W, R[:, list(some)], alpha[:, list(some)], labeled=known[:, list(some)])
-        np.testing.assert_array_equal(part.F, whole.F[:, list(some)])
+    for label_subset in ([3], [1, 4], range(2, 19)):
+        part = propagate_signed(
+            W, R[:, list(label_subset)], alpha[:, list(label_subset)], labeled=known[:, list(label_subset)]
+        )
+        np.testing.assert_array_equal(part.F, whole.F[:, list(label_subset)])
 
 
 def test_partly_known_labels_over_dask_have_the_bits_of_one_process():
@@ -175,9 +177,9 @@ def test_partly_known_labels_over_dask_have_the_bits_of_one_process():
     y = (X @ rng.standard_normal((5, n_labels)) > 1) * 1.0
     y[rng.random(n) < 0.4] = -1
     y[rng.random(n) < 0.3, 18] = -1  # one label of the second batch knows less
-    one = MultiLabelPropagation().fit(X, y).label_distributions_
+    distributions = MultiLabelPropagation().fit(X, y).label_distributions_
     alone = MultiLabelPropagation().fit(X, y[:, :16]).label_distributions_
-    np.testing.assert_array_equal(alone, one[:, :16])
+    np.testing.assert_array_equal(alone, distributions[:, :16])
     with dask.config.set(scheduler="sync"):
-        many = OverDask().fit(da.from_array(X, chunks=(100, 5)), y).label_distributions_
-    np.testing.assert_array_equal(many, one)
+        dask_distributions = OverDask().fit(da.from_array(X, chunks=(100, 5)), y).label_distributions_
+    np.testing.assert_array_equal(dask_distributions, distributions)

@@ -23,17 +23,17 @@ def random_graph(rng, n, density):
     return sparse.csr_array(W + W.T)
 
 
-def batch_of(rng, n=120, n_labels=3, rest=1e-3):
+def batch_of(rng, n=120, n_labels=3, one_minus_alpha=1e-3):
     W = random_graph(rng, n, 4 / n)
     labeled = rng.random(n) < 0.3
     Y = ((rng.random((n, n_labels)) < 0.5) & labeled[:, None]).astype(float)
-    system = System(check_graph(W), Y, np.where(labeled, 0.6, 1 - rest), labeled, 1)
+    system = System(check_graph(W), Y, np.where(labeled, 0.6, 1 - one_minus_alpha), labeled, 1)
     F = system.first_iterate(None)
-    goal = wanted(1e-8, n_labels)
+    goal = wanted_residuals(1e-8, n_labels)
     return system, F, _Batch(system, system.sweep_values(), F, slice(0, n_labels), goal)
 
 
-def wanted(tol, n_labels=3):
+def wanted_residuals(tol, n_labels=3):
     return Goal(np.full(n_labels, tol), None, None)
 
 
@@ -48,9 +48,9 @@ def test_a_direction_that_misfits_its_residual_is_given_up(rng):
         system, _, batch = batch_of(rng)
         batch.advance(3)
         batch.trusted[:] = np.inf  # due
-        kept = batch.p.copy()
+        direction_before = batch.p.copy()
         batch.refresh(NONE)
-        np.testing.assert_array_equal(batch.p, kept)  # a fitting direction stays
+        np.testing.assert_array_equal(batch.p, direction_before)  # a fitting direction stays
         batch.p[...] = upper(misfit * expanded(batch.p))
         batch.trusted[:] = np.inf
         batch.refresh(NONE)
@@ -118,7 +118,7 @@ def test_a_column_without_progress_leaves(rng):
     assert batch.active().all()  # halved since the start
     batch.stop_stuck(np.array([True, False, True]))
     assert batch.active().tolist() == [False, True, False]  # and not since then
-    done = conjugate_gradients.conjugate_gradients(system, F, wanted(1e-300))
+    done = conjugate_gradients.conjugate_gradients(system, F, wanted_residuals(1e-300))
     assert (done.sweeps < conjugate_gradients.most_sweeps(system)).all()  # given up well before the limit
 
 
@@ -133,7 +133,7 @@ def test_a_label_keeps_its_result_if_another_solver_makes_it_worse(rng):
         return Solved(np.full(3, 3), part.sweep(tried)[1])
 
     solved = Solved(np.array([2, 1, 1]), residuals.copy())
-    assert chain._improve(system, F, wanted(1e-8), np.arange(3), worse, solved)
+    assert chain._improve(system, F, wanted_residuals(1e-8), np.arange(3), worse, solved)
     np.testing.assert_array_equal(F[:, 0], start[:, 0])
     assert system.sweep(F)[1][1:].max() <= 1e-12
     np.testing.assert_array_equal(solved.residuals, system.sweep(F)[1])
@@ -142,14 +142,14 @@ def test_a_label_keeps_its_result_if_another_solver_makes_it_worse(rng):
 
 def test_float64_continues_where_float32_cannot(rng):
     """1 - alpha = 1e-9 everywhere: the residual wanted is below what float32 sweeps can reach in their limit."""
-    for rest, aim in ((1e-3, 1e-14), (1e-7, 1e-13)):
-        system, F, _ = batch_of(rng, rest=rest)
+    for one_minus_alpha, aim in ((1e-3, 1e-14), (1e-7, 1e-13)):
+        system, F, _ = batch_of(rng, one_minus_alpha=one_minus_alpha)
         before = system.sweep(F)[1].max()
-        sweeps, residuals = float64_gradients(system, F, wanted(aim))
+        sweeps, residuals = float64_gradients(system, F, wanted_residuals(aim))
         np.testing.assert_array_equal(residuals, system.sweep(F)[1])
         assert residuals.max() <= aim < before
         assert (sweeps <= conjugate_gradients.most_sweeps(system)).all()
-    assert float64_gradients(system, F, wanted(1e-30)).residuals.max() <= 1e-13  # below rounding
+    assert float64_gradients(system, F, wanted_residuals(1e-30)).residuals.max() <= 1e-13  # below rounding
 
 
 @pytest.mark.parametrize("least", [1.0, 1e-40])
@@ -161,30 +161,30 @@ def test_float64_solutions_lie_in_0_to_1_whatever_the_range_of_the_weights(rng, 
     system = System(check_graph(W), Y, np.where(labeled, 0.6, 1 - 1e-7), labeled, 1)
     for tol in (1e-3, 1e-14):  # steps that end early go beyond 1
         F = system.first_iterate(rng.random(Y.shape))
-        assert float64_gradients(system, F, wanted(tol)).residuals.max() <= tol
+        assert float64_gradients(system, F, wanted_residuals(tol)).residuals.max() <= tol
         assert 0 <= F.min() <= F.max() <= 1
 
 
 def test_float64_sweeps_never_leave_a_larger_residual(rng):
     """Below what rounding lets them reach, every second correction would make the result worse."""
     for _ in range(5):
-        system, F, _ = batch_of(rng, rest=1e-7)
+        system, F, _ = batch_of(rng, one_minus_alpha=1e-7)
         before = system.sweep(F)[1]
         for _ in range(4):
-            after = float64_gradients(system, F, wanted(1e-30)).residuals
+            after = float64_gradients(system, F, wanted_residuals(1e-30)).residuals
             assert (after <= before).all()
             before = after
 
 
-@pytest.mark.parametrize("rest", [1e-3, 1e-7, 1e-12])
-def test_every_solver_ends_at_a_residual_that_no_rounding_reaches(rng, rest):
+@pytest.mark.parametrize("one_minus_alpha", [1e-3, 1e-7, 1e-12])
+def test_every_solver_ends_at_a_residual_that_no_rounding_reaches(rng, one_minus_alpha):
     """By itself, without a bound on the sweeps from the caller, and near the smallest residual that there is."""
-    system, F, _ = batch_of(rng, n=60, rest=rest)
+    system, F, _ = batch_of(rng, n=60, one_minus_alpha=one_minus_alpha)
     for solve in (conjugate_gradients.conjugate_gradients, float64_gradients, chain.fixed_point):
-        found = F.copy()
+        F_solved = F.copy()
         start = system.sweep(F)[1]
-        sweeps, residuals = solve(system, found, wanted(1e-300))
-        np.testing.assert_array_equal(residuals, system.sweep(found)[1])
+        sweeps, residuals = solve(system, F_solved, wanted_residuals(1e-300))
+        np.testing.assert_array_equal(residuals, system.sweep(F_solved)[1])
         assert (residuals <= start).all()
         assert (sweeps <= (700 if solve is not chain.fixed_point else 200_000)).all()
         if solve is not chain.fixed_point:
@@ -200,9 +200,9 @@ def test_the_iteration_of_eq_6_has_a_bound_where_alpha_is_near_1():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(chain, "FIXED_POINT_SWEEPS", 50)
         patch.setattr(chain, "FIXED_POINT_WORK", 0)
-        assert chain.fixed_point(system, Y.copy(), wanted(1e-8, 1)).sweeps.tolist() == [50]
+        assert chain.fixed_point(system, Y.copy(), wanted_residuals(1e-8, 1)).sweeps.tolist() == [50]
         patch.setattr(chain, "FIXED_POINT_WORK", 100 * (2 * (n - 1) + 10 * n + 5000))
-        assert chain.fixed_point(system, Y.copy(), wanted(1e-8, 1)).sweeps.tolist() == [100]
+        assert chain.fixed_point(system, Y.copy(), wanted_residuals(1e-8, 1)).sweeps.tolist() == [100]
 
 
 def test_auto_aims_at_1000_tol_and_small_systems_at_100(rng):
@@ -211,8 +211,8 @@ def test_auto_aims_at_1000_tol_and_small_systems_at_100(rng):
         System(check_graph(random_graph(rng, n, 0.1)), np.ones((n, 1)), np.full(n, 0.5), np.ones(n, bool), 1)
         for n in (50, 150)
     )
-    for rest, aim in ((0.5, 1e-8), (1e-3, 1e-8), (1e-5, 1e-10), (1e-12, 16 * EPS)):
-        small.top = large.top = np.array([1 - rest])
+    for one_minus_alpha, aim in ((0.5, 1e-8), (1e-3, 1e-8), (1e-5, 1e-10), (1e-12, 16 * EPS)):
+        small.top = large.top = np.array([1 - one_minus_alpha])
         assert _aim(large, 1e-8)[0] == pytest.approx(aim, rel=1e-3)
         assert _aim(small, 1e-8)[0] == pytest.approx(max(aim / 10, 16 * EPS), rel=1e-3)
     assert _aim(large, 1e-17)[0] == 1e-17
@@ -230,9 +230,9 @@ def test_an_init_outside_of_the_labels_range_is_clipped(rng):
 
 
 @pytest.mark.filterwarnings("ignore:.*without a labelled row")
-@pytest.mark.parametrize("rest", [1e-3, 1e-7, 1e-12])
+@pytest.mark.parametrize("one_minus_alpha", [1e-3, 1e-7, 1e-12])
 @pytest.mark.parametrize("wide", [False, True])
-def test_sparse_lu_is_as_good_as_its_residual(rng, monkeypatch, rest, wide):
+def test_sparse_lu_is_as_good_as_its_residual(rng, monkeypatch, one_minus_alpha, wide):
     """The gate between elimination and sparse LU lowered to 0."""
     n = 120
     W = random_graph(rng, n, 0.05)
@@ -241,7 +241,7 @@ def test_sparse_lu_is_as_good_as_its_residual(rng, monkeypatch, rest, wide):
         W = sparse.csr_array(W.minimum(W.T))
     labeled = rng.random(n) < 0.3
     Y = ((rng.random((n, 3)) < 0.5) & labeled[:, None]).astype(float)
-    alpha = np.where(labeled, 0.6, 1 - rest)
+    alpha = np.where(labeled, 0.6, 1 - one_minus_alpha)
     plain = propagate(W, Y, alpha, labeled=labeled, solver="lu")
     monkeypatch.setattr(direct, "LARGEST_DENSE", 0)
     with warnings.catch_warnings(record=True, action="always", category=ConvergenceWarning) as caught:
@@ -249,4 +249,4 @@ def test_sparse_lu_is_as_good_as_its_residual(rng, monkeypatch, rest, wide):
     error = np.abs(sparse_lu.F - plain.F).max()
     assert error <= sparse_lu.error_bound
     assert wide or not caught  # pivots of 1 and 1e-200 together can cost digits, but not in silence
-    assert caught or (sparse_lu.residual <= 1e-8 and error <= 1e-6 + 100 * EPS / rest)
+    assert caught or (sparse_lu.residual <= 1e-8 and error <= 1e-6 + 100 * EPS / one_minus_alpha)

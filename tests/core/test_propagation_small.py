@@ -101,9 +101,9 @@ def test_estimators_on_data_of_simple_shape(rng, kind, solver, copies):
 
 @pytest.mark.quick_cases("None-1e-10-cg", "0.0-0.0001", "0.6-1e-12-auto", "0.6-1e-12-lu")
 @pytest.mark.parametrize("solver", SOLVERS)
-@pytest.mark.parametrize("rest", [1e-4, 1e-6, 1e-8, 1e-10, 1e-12])
+@pytest.mark.parametrize("one_minus_alpha", [1e-4, 1e-6, 1e-8, 1e-10, 1e-12])
 @pytest.mark.parametrize("alpha_labeled", [0.0, 0.6, None])
-def test_alpha_up_to_the_last_digits(rng, rest, solver, alpha_labeled):
+def test_alpha_up_to_the_last_digits(rng, one_minus_alpha, solver, alpha_labeled):
     for n in (3, 21, 150):
         W = (rng.random((n, n)) < 4 / n).astype(float)
         W[np.arange(n - 1), np.arange(1, n)] = 1
@@ -111,18 +111,18 @@ def test_alpha_up_to_the_last_digits(rng, rest, solver, alpha_labeled):
         labeled = rng.random(n) < 0.3
         labeled[0] = True
         Y = ((rng.random((n, 3)) < 0.5) & labeled[:, None]).astype(float)
-        alpha = np.where(labeled, 1 - rest if alpha_labeled is None else alpha_labeled, 1 - rest)
+        alpha = np.where(labeled, 1 - one_minus_alpha if alpha_labeled is None else alpha_labeled, 1 - one_minus_alpha)
         exact = exact_solution(W, Y, alpha)
         if solver == "fixed_point":
-            F, bound, said = with_warnings(W, Y, alpha, labeled, solver)
+            F, bound, has_warned = with_warnings(W, Y, alpha, labeled, solver)
         else:
             result = propagate(W, Y, alpha, labeled=labeled, solver=solver)
             F = result.F
             bound = result.error_bound
-            said = False
+            has_warned = False
         error = np.abs(F - exact).max()
         assert error <= bound
-        assert said or error <= 1000 * 1e-8 + 100 * EPS / (1 - alpha.max())  # 1000 tol, as promised
+        assert has_warned or error <= 1000 * 1e-8 + 100 * EPS / (1 - alpha.max())  # 1000 tol, as promised
 
 
 def with_warnings(W, Y, alpha, labeled, solver):
@@ -195,11 +195,11 @@ def test_weights_at_both_ends_of_the_numbers(W, solver):
     labeled = np.arange(n) % 2 == 0
     T = transition_matrix(W).toarray()
     np.testing.assert_allclose(T.sum(axis=1), 1, rtol=1e-15)
-    F, bound, said = with_warnings(W, Y, alpha, labeled, solver)
+    F, bound, has_warned = with_warnings(W, Y, alpha, labeled, solver)
     error = np.abs(F - exact_solution(W, Y, alpha)).max()
     assert error <= bound
-    assert said or error <= 1e-6
-    assert not (said and solver == "auto")
+    assert has_warned or error <= 1e-6
+    assert not (has_warned and solver == "auto")
 
 
 def test_propagation_and_the_transition_matrix_agree_on_edges():

@@ -25,16 +25,16 @@ def test_attributes_follow_from_the_closed_form(rng, edge_weights):
     X, y, _ = groups(rng)
     model = MultiLabelPropagation(5, edge_weights=edge_weights, tol=1e-12).fit(X, y)
     labeled = y[:, 0] != -1
-    given = np.where(labeled[:, None], y, 0)
+    known_labels = np.where(labeled[:, None], y, 0)
     W = reference.neighbor_graph(X, 5, edge_weights)
-    F = reference.propagate(W, given, np.where(labeled, 0.6, 0.999), labeled)
+    F = reference.propagate(W, known_labels, np.where(labeled, 0.6, 0.999), labeled)
     np.testing.assert_allclose(model.label_distributions_, F, rtol=0, atol=1e-10)
     np.testing.assert_array_equal(model.transduction_, F > 0.5)
-    np.testing.assert_array_equal(model.label_flips_, ((F > 0.5) != given) & labeled[:, None])
+    np.testing.assert_array_equal(model.label_flips_, ((F > 0.5) != known_labels) & labeled[:, None])
     assert model.label_flips_.any()
     assert model.label_flips_.dtype == bool
     assert not model.label_flips_[~labeled].any()
-    np.testing.assert_allclose(model.flip_scores_, np.abs(F - given) * labeled[:, None], rtol=0, atol=1e-10)
+    np.testing.assert_allclose(model.flip_scores_, np.abs(F - known_labels) * labeled[:, None], rtol=0, atol=1e-10)
     assert (model.flip_scores_[model.label_flips_] >= 0.5).all()
     assert (model.propagation_solver_, model.n_unreached_, model.n_neighbors_) == ("cg", 0, 5)
     assert model.residual_ <= 1e-12
@@ -46,9 +46,9 @@ def test_flipped_labels_are_found(rng):
     labeled = y[:, 0] != -1
     wrong = (y != truth) & labeled[:, None]
     assert wrong.sum() > 20
-    found = model.label_flips_
-    assert (found & wrong).sum() > 0.9 * wrong.sum()
-    assert (found & wrong).sum() > 0.9 * found.sum()
+    flips = model.label_flips_
+    assert (flips & wrong).sum() > 0.9 * wrong.sum()
+    assert (flips & wrong).sum() > 0.9 * flips.sum()
     first = np.argsort(-model.flip_scores_, axis=None)[: wrong.sum()]
     assert wrong.ravel()[first].mean() > 0.9
     assert metrics.hamming_loss(truth, model.transduction_.astype(float)) < 0.02

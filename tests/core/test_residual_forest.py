@@ -122,14 +122,16 @@ def test_results_with_a_forest_equal_the_stored_numbers(case, shared):
     predicted = model.predict(d.test)
     assert len(d.given[d.labeled]) == case["l"]
     O = model.learner_weights_[0] * model.ridge_scores_[d.labeled]
-    given = d.given[d.labeled].astype(float)
-    forests, out_of_bag, _ = grow_forests(d.train[d.labeled], given, n_estimators=100, random_state=0, n_jobs=1)
-    for weight, each, one, other in zip(model.learner_weights_[1:], out_of_bag, model.forests_, forests, strict=True):
-        assert_same(one, other)
+    noisy_labels = d.given[d.labeled].astype(float)
+    forests, out_of_bag, _ = grow_forests(d.train[d.labeled], noisy_labels, n_estimators=100, random_state=0, n_jobs=1)
+    for weight, each, model_forest, grown_forest in zip(
+        model.learner_weights_[1:], out_of_bag, model.forests_, forests, strict=True
+    ):
+        assert_same(model_forest, grown_forest)
         O = O + weight * each
-    found = {
+    results = {
         **dict(zip(("ridge", "extra", "forest"), model.learner_weights_, strict=True)),
-        "missed": ((given - O) ** 2).mean(),
+        "missed": ((noisy_labels - O) ** 2).mean(),
         "r": model.flip_rate_,
         "t": model.thresholds_[0],
         "mean_score": scores.mean(),
@@ -144,7 +146,7 @@ def test_results_with_a_forest_equal_the_stored_numbers(case, shared):
     tolerance = GOLDEN["tolerance_with_ties"] if case["dataset"] == "Genbase" else GOLDEN["tolerance"]
     for name, value in case["values"].items():
         allowed = GOLDEN["tolerance_of_r"] if name == "r" else tolerance
-        assert found[name] == pytest.approx(value, abs=allowed), name
+        assert results[name] == pytest.approx(value, abs=allowed), name
 
 
 @pytest.mark.usefixtures("rows_as_they_stand")

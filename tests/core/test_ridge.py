@@ -74,14 +74,16 @@ def test_threads_of_conjugate_gradients_change_no_bit(rng, monkeypatch, form, pa
     X, Y = draw(rng, "sweeps, wide", C=40)
     Y[:, 3] = 1.0  # a label that does not vary
     known = rng.random(Y.shape) < 0.8 if partly else None
-    one, two = (ridge_regression(form(X), Y, 1.0, known=known, n_jobs=n_jobs) for n_jobs in (1, 2))
-    for first, second in zip(one, two, strict=True):
+    solution, solution_of_two_threads = (
+        ridge_regression(form(X), Y, 1.0, known=known, n_jobs=n_jobs) for n_jobs in (1, 2)
+    )
+    for first, second in zip(solution, solution_of_two_threads, strict=True):
         np.testing.assert_array_equal(first, second)
     for c in (3, 20, 39):
         rows = slice(None) if known is None else known[:, c]
         alone, at_mean = ridge_regression(X[rows], Y[rows, c : c + 1], 1.0)
-        np.testing.assert_allclose(one[0][c], alone[0], atol=1e-7)
-        np.testing.assert_allclose(one[1][c], at_mean[0], atol=1e-7)
+        np.testing.assert_allclose(solution[0][c], alone[0], atol=1e-7)
+        np.testing.assert_allclose(solution[1][c], at_mean[0], atol=1e-7)
 
 
 # ---------------------------------------------------------------- the cross-fit
@@ -93,10 +95,12 @@ def test_rows_in_every_layout_give_what_the_plain_implementation_gives(rng, path
     ridges = (1.0, 10.0)  # of the default five, for the plain implementation is slow
     b, c, O, errors = reference.cross_fit(X, Y, ridges=ridges)
     for layout in (np.asarray, np.asfortranarray, sparse.csr_array, sparse.coo_matrix):
-        found = cross_fit(layout(X), Y, ridge=ridges)
-        assert (found.shrinkage, found.ridge) == (b, c)
-        np.testing.assert_allclose(found.predictions, O, atol=tolerance(path), err_msg=layout.__name__)
-        np.testing.assert_allclose(found.errors.ravel(), list(errors.values()), atol=1e-11, err_msg=layout.__name__)
+        cross_fit_result = cross_fit(layout(X), Y, ridge=ridges)
+        assert (cross_fit_result.shrinkage, cross_fit_result.ridge) == (b, c)
+        np.testing.assert_allclose(cross_fit_result.predictions, O, atol=tolerance(path), err_msg=layout.__name__)
+        np.testing.assert_allclose(
+            cross_fit_result.errors.ravel(), list(errors.values()), atol=1e-11, err_msg=layout.__name__
+        )
 
 
 def test_large_systems_are_compared_in_float32_and_the_best_pairs_again_in_float64(rng, path, monkeypatch):
@@ -118,11 +122,11 @@ def test_pairs_that_are_equal_in_float32_are_computed_in_float64(rng, monkeypatc
     best = cross_fit(X, Y).ridge
     near = tuple(3 * best * (1 + 1e-9 * np.arange(12)))  # far from the least error, where it rises
     for grid in (near, near[::-1], near[6:] + near[:6]):
-        found = cross_fit(X, Y, ridge=grid)
-        exact = [cross_fit(X, Y, ridge=c, shrinkage=found.shrinkage) for c in grid]
+        cross_fit_result = cross_fit(X, Y, ridge=grid)
+        exact = [cross_fit(X, Y, ridge=c, shrinkage=cross_fit_result.shrinkage) for c in grid]
         variation = ((Y - Y.mean(axis=0)) ** 2).sum(axis=0)
-        left = [np.mean(((Y - each.predictions) ** 2).sum(axis=0) / variation) for each in exact]
-        assert found.ridge == grid[int(np.argmin(left))]
+        relative_errors = [np.mean(((Y - each.predictions) ** 2).sum(axis=0) / variation) for each in exact]
+        assert cross_fit_result.ridge == grid[int(np.argmin(relative_errors))]
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -140,20 +144,23 @@ def test_half_of_the_pairs_drop_out_of_the_race_after_one_fold_and_half_of_the_o
     for i, b in enumerate(bs):
         for j, c in enumerate(cs):
             alone = cross_fit(X, Y, shrinkage=b, ridge=c)
-            left = (Y - alone.predictions) ** 2 / variation
-            by_fold[:, i, j] = [left[alone.folds == t].sum(axis=0).mean() for t in range(5)]
+            relative_errors = (Y - alone.predictions) ** 2 / variation
+            by_fold[:, i, j] = [relative_errors[alone.folds == t].sum(axis=0).mean() for t in range(5)]
     errors = by_fold.sum(axis=0)
     alive = np.ones((3, 5), dtype=bool)
-    for seen in (1, 3):
-        so_far = by_fold[:seen].sum(axis=0)
+    for n_folds in (1, 3):
+        so_far = by_fold[:n_folds].sum(axis=0)
         ranked = sorted(so_far[alive])
         alive &= so_far <= ranked[(len(ranked) + 1) // 2 - 1] * (1 + 1e-9)
     done = []
-    found = cross_fit(X, Y, shrinkage=bs, ridge=cs, callback=done.append)
-    np.testing.assert_array_equal(np.isfinite(found.errors), alive)
+    cross_fit_result = cross_fit(X, Y, shrinkage=bs, ridge=cs, callback=done.append)
+    np.testing.assert_array_equal(np.isfinite(cross_fit_result.errors), alive)
     assert 4 <= alive.sum() < 15
-    np.testing.assert_allclose(found.errors[alive], errors[alive], rtol=1e-6)
-    assert found.errors.min() == found.errors[bs.index(found.shrinkage), cs.index(found.ridge)]
+    np.testing.assert_allclose(cross_fit_result.errors[alive], errors[alive], rtol=1e-6)
+    assert (
+        cross_fit_result.errors.min()
+        == cross_fit_result.errors[bs.index(cross_fit_result.shrinkage), cs.index(cross_fit_result.ridge)]
+    )
     assert done == [1, 2, 3, 4, 5]
 
 
@@ -168,9 +175,9 @@ def test_threads_change_no_bit(rng, shape, share, layout, monkeypatch):
     known[:, 0] = True
     for gate in (2, 1000):
         monkeypatch.setattr(selection, "_RACE_FROM", gate)
-        one, three = (cross_fit(layout(X), Y, known=known, n_jobs=n_jobs) for n_jobs in (1, 3))
-        np.testing.assert_array_equal(one.predictions, three.predictions)
-        np.testing.assert_array_equal(one.errors, three.errors)
+        single_thread, three_threads = (cross_fit(layout(X), Y, known=known, n_jobs=n_jobs) for n_jobs in (1, 3))
+        np.testing.assert_array_equal(single_thread.predictions, three_threads.predictions)
+        np.testing.assert_array_equal(single_thread.errors, three_threads.errors)
 
 
 @pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
@@ -182,15 +189,15 @@ def test_folds_of_large_systems_come_one_by_one_for_any_number_of_threads(rng, l
     X = rng.standard_normal((130, 50)) * (rng.random((130, 50)) < 0.5)
     Y = (X[:, :20] + rng.standard_normal((130, 20)) > 0).astype(float)
     done = []
-    one = cross_fit(layout(X), Y, callback=done.append)
-    three = cross_fit(layout(X), Y, n_jobs=3)
+    single_thread = cross_fit(layout(X), Y, callback=done.append)
+    three_threads = cross_fit(layout(X), Y, n_jobs=3)
     assert done == [1, 2, 3, 4, 5]
-    np.testing.assert_array_equal(one.predictions, three.predictions)
+    np.testing.assert_array_equal(single_thread.predictions, three_threads.predictions)
     for t in range(5):
-        train = one.folds != t
-        w = 1 - one.shrinkage * (1 - reference.feature_weights(X[train], Y[train]))
-        coef, intercept = ridge_regression(X[train], Y[train], one.ridge, feature_weights=w)
-        np.testing.assert_allclose(one.predictions[~train], X[~train] @ coef.T + intercept, atol=1e-7)
+        train = single_thread.folds != t
+        w = 1 - single_thread.shrinkage * (1 - reference.feature_weights(X[train], Y[train]))
+        coef, intercept = ridge_regression(X[train], Y[train], single_thread.ridge, feature_weights=w)
+        np.testing.assert_allclose(single_thread.predictions[~train], X[~train] @ coef.T + intercept, atol=1e-7)
 
 
 def test_strengths_too_small_for_float32_are_compared_in_float64(rng, monkeypatch):
@@ -199,8 +206,8 @@ def test_strengths_too_small_for_float32_are_compared_in_float64(rng, monkeypatc
     Y = (X[:, :1] > 0).astype(float)
     expected = cross_fit(X, Y, ridge=(1e-9, 1e-8))
     monkeypatch.setattr(selection, "_SINGLE_FROM", 1)
-    found = cross_fit(X, Y, ridge=(1e-9, 1e-8))
-    np.testing.assert_array_equal(found.errors, expected.errors)
+    cross_fit_result = cross_fit(X, Y, ridge=(1e-9, 1e-8))
+    np.testing.assert_array_equal(cross_fit_result.errors, expected.errors)
 
 
 @pytest.mark.parametrize("shape", [(240, 60), (90, 120)], ids=["more rows", "more features"])
@@ -221,9 +228,9 @@ def test_factors_in_float32_choose_the_pair_of_float64(rng, shape, decay, monkey
 def test_float32_rows_are_summed_in_float64(rng, path):
     X, Y = draw(rng, path)
     single = X.astype(np.float32)
-    one = cross_fit(single, Y)
-    two = cross_fit(single.astype(float), Y)
-    np.testing.assert_allclose(one.predictions, two.predictions, atol=tolerance(path))
+    result_of_float32 = cross_fit(single, Y)
+    result_of_float64 = cross_fit(single.astype(float), Y)
+    np.testing.assert_allclose(result_of_float32.predictions, result_of_float64.predictions, atol=tolerance(path))
 
 
 @pytest.mark.parametrize("b", [0.0, 0.5, 1.0])
@@ -233,52 +240,52 @@ def test_a_label_of_a_fold_changes_no_prediction_of_that_fold(rng, path, b):
     before = cross_fit(X, Y, shrinkage=b, ridge=3.0)
     for t in range(5):
         inside = before.folds == t
-        other = Y.copy()
-        other[inside] = 1.0 - other[inside]
-        after = cross_fit(X, other, shrinkage=b, ridge=3.0)
+        changed_labels = Y.copy()
+        changed_labels[inside] = 1.0 - changed_labels[inside]
+        after = cross_fit(X, changed_labels, shrinkage=b, ridge=3.0)
         np.testing.assert_array_equal(after.predictions[inside], before.predictions[inside])
         assert np.abs(after.predictions - before.predictions)[~inside].max() > 1e-3
 
 
 def test_folds_are_the_seeded_permutation(rng):
     X, Y = draw(rng)
-    found = cross_fit(X, Y, n_splits=7, random_state=3)
-    np.testing.assert_array_equal(found.folds, np.random.default_rng(3).permutation(len(X)) % 7)
+    cross_fit_result = cross_fit(X, Y, n_splits=7, random_state=3)
+    np.testing.assert_array_equal(cross_fit_result.folds, np.random.default_rng(3).permutation(len(X)) % 7)
 
 
 @pytest.mark.quick_cases("primal", "dual", "tall")
 def test_scale_and_order_do_not_matter(rng, path):
     X, Y = draw(rng, path)
-    found = cross_fit(X, Y)
+    cross_fit_result = cross_fit(X, Y)
     features = rng.permutation(X.shape[1])
     labels = rng.permutation(Y.shape[1])
     for again in (cross_fit(1e-3 * X, Y), cross_fit(X[:, features] + 5.0, Y[:, labels][:, np.argsort(labels)])):
-        assert (again.shrinkage, again.ridge) == (found.shrinkage, found.ridge)
-        np.testing.assert_allclose(again.predictions, found.predictions, atol=tolerance(path))
+        assert (again.shrinkage, again.ridge) == (cross_fit_result.shrinkage, cross_fit_result.ridge)
+        np.testing.assert_allclose(again.predictions, cross_fit_result.predictions, atol=tolerance(path))
     again = cross_fit(X, Y[:, labels])
-    np.testing.assert_allclose(again.predictions, found.predictions[:, labels], atol=tolerance(path))
+    np.testing.assert_allclose(again.predictions, cross_fit_result.predictions[:, labels], atol=tolerance(path))
 
 
 def test_without_shrinkage_a_rotation_of_the_features_does_not_matter(rng, path):
     X, Y = draw(rng, path)
     Q, _ = np.linalg.qr(rng.standard_normal((X.shape[1], X.shape[1])))
-    one = cross_fit(X, Y, shrinkage=0.0)
-    two = cross_fit(X @ Q, Y, shrinkage=0.0)
-    np.testing.assert_allclose(one.predictions, two.predictions, atol=tolerance(path))
+    cross_fit_result = cross_fit(X, Y, shrinkage=0.0)
+    result_of_rotation = cross_fit(X @ Q, Y, shrinkage=0.0)
+    np.testing.assert_allclose(cross_fit_result.predictions, result_of_rotation.predictions, atol=tolerance(path))
 
 
 def test_the_first_of_equal_errors_wins(rng):
     X, Y = draw(rng)
-    found = cross_fit(X, Y, shrinkage=[1.0, 1.0], ridge=[3.0, 3.0, 1.0])
-    assert found.errors[0, 0] == found.errors[1, 1]
-    assert np.argmin(found.errors) in (0, 2)
+    cross_fit_result = cross_fit(X, Y, shrinkage=[1.0, 1.0], ridge=[3.0, 3.0, 1.0])
+    assert cross_fit_result.errors[0, 0] == cross_fit_result.errors[1, 1]
+    assert np.argmin(cross_fit_result.errors) in (0, 2)
 
 
 def test_many_rows_and_features_are_searched_on_a_sample(rng, monkeypatch):
     X, Y = draw(rng)
     monkeypatch.setattr(regression, "LARGEST_GRAM", 5)
     monkeypatch.setattr(selection, "SAMPLED_ROWS", 30)
-    found = cross_fit(X, Y)
+    cross_fit_result = cross_fit(X, Y)
     order = np.random.default_rng(0).permutation(len(X))
     rows = np.sort(order[:30])
     fold = (order % 5)[rows]
@@ -292,9 +299,9 @@ def test_many_rows_and_features_are_searched_on_a_sample(rng, monkeypatch):
                 coef, intercept = reference.ridge_regression(X[a], Y[a], c, w)
                 O[fold == t] = X[rows[fold == t]] @ coef.T + intercept
             errors[i, j] = np.mean(np.sum((Y[rows] - O) ** 2, 0) / np.sum((Y[rows] - Y[rows].mean(0)) ** 2, 0))
-    np.testing.assert_allclose(found.errors, errors, atol=1e-10)
-    *_, O, _ = reference.cross_fit(X, Y, (found.shrinkage,), (found.ridge,))
-    np.testing.assert_allclose(found.predictions, O, atol=1e-6)
+    np.testing.assert_allclose(cross_fit_result.errors, errors, atol=1e-10)
+    *_, O, _ = reference.cross_fit(X, Y, (cross_fit_result.shrinkage,), (cross_fit_result.ridge,))
+    np.testing.assert_allclose(cross_fit_result.predictions, O, atol=1e-6)
 
 
 # ---------------------------------------------------------------- rows that say little
@@ -305,25 +312,28 @@ def test_many_rows_and_features_are_searched_on_a_sample(rng, monkeypatch):
 @pytest.mark.parametrize("l", [2, 3, 4])
 def test_few_rows_have_as_many_folds(rng, l, layout):
     X, Y = draw(rng)
-    found = cross_fit(layout(X[:l]), Y[:l])
-    assert sorted(found.folds) == list(range(l))
-    np.testing.assert_allclose(found.predictions, reference.cross_fit(X[:l], Y[:l])[2], atol=1e-11)
+    cross_fit_result = cross_fit(layout(X[:l]), Y[:l])
+    assert sorted(cross_fit_result.folds) == list(range(l))
+    np.testing.assert_allclose(cross_fit_result.predictions, reference.cross_fit(X[:l], Y[:l])[2], atol=1e-11)
 
 
 def test_one_row_is_its_own_prediction(rng):
     with pytest.warns(UserWarning, match="One labelled row cannot be left out"):
-        found = cross_fit([[1.0, 2.0]], [[1, 0]])
-    assert (found.shrinkage, found.ridge) == (0.0, 0.3)
-    np.testing.assert_array_equal(found.predictions, [[1, 0]])
+        cross_fit_result = cross_fit([[1.0, 2.0]], [[1, 0]])
+    assert (cross_fit_result.shrinkage, cross_fit_result.ridge) == (0.0, 0.3)
+    np.testing.assert_array_equal(cross_fit_result.predictions, [[1, 0]])
 
 
 @pytest.mark.parametrize("value", [0.0, 0.1, 1e9])
 def test_constant_features_predict_the_mean_of_the_other_folds(rng, path, value):
     X, Y = draw(rng, path)
-    found = cross_fit(np.full_like(X, value), Y)
+    cross_fit_result = cross_fit(np.full_like(X, value), Y)
     for t in range(5):
-        mean = Y[found.folds != t].mean(axis=0)
-        np.testing.assert_array_equal(found.predictions[found.folds == t], np.tile(mean, ((found.folds == t).sum(), 1)))
+        mean = Y[cross_fit_result.folds != t].mean(axis=0)
+        np.testing.assert_array_equal(
+            cross_fit_result.predictions[cross_fit_result.folds == t],
+            np.tile(mean, ((cross_fit_result.folds == t).sum(), 1)),
+        )
     coef, intercept = ridge_regression(np.full_like(X, value), Y, 1.0)
     assert not coef.any()
     np.testing.assert_array_equal(intercept, Y.mean(axis=0))
@@ -334,8 +344,10 @@ def test_a_feature_that_varies_in_one_fold_only_is_no_feature_of_the_others(rng,
     X, Y = draw(rng, path)
     fold = cross_fit(X, Y).folds
     X[:, 7] = 0.3 + (fold == 0) * rng.standard_normal(len(X))
-    found = cross_fit(X, Y, shrinkage=1.0, ridge=1.0)
-    np.testing.assert_allclose(found.predictions, reference.cross_fit(X, Y, (1.0,), (1.0,))[2], atol=tolerance(path))
+    cross_fit_result = cross_fit(X, Y, shrinkage=1.0, ridge=1.0)
+    np.testing.assert_allclose(
+        cross_fit_result.predictions, reference.cross_fit(X, Y, (1.0,), (1.0,))[2], atol=tolerance(path)
+    )
 
 
 @pytest.mark.filterwarnings("error")
@@ -351,10 +363,14 @@ def test_a_fold_whose_rows_show_no_dependence_weighs_all_features_alike(rng, pat
             Y[rows[: len(rows) // 2 if t else len(rows) * (value == 1)]] = 1
     assert not reference.feature_weights(X[fold != 0], Y[fold != 0]).any()
     assert reference.feature_weights(X[fold != 1], Y[fold != 1]).any()
-    found = cross_fit(X, Y, shrinkage=1.0, ridge=1.0)
-    np.testing.assert_allclose(found.predictions, reference.cross_fit(X, Y, (1.0,), (1.0,))[2], atol=tolerance(path))
+    cross_fit_result = cross_fit(X, Y, shrinkage=1.0, ridge=1.0)
+    np.testing.assert_allclose(
+        cross_fit_result.predictions, reference.cross_fit(X, Y, (1.0,), (1.0,))[2], atol=tolerance(path)
+    )
     plain = cross_fit(X, Y, shrinkage=0.0, ridge=1.0)
-    np.testing.assert_allclose(found.predictions[fold == 0], plain.predictions[fold == 0], atol=tolerance(path))
+    np.testing.assert_allclose(
+        cross_fit_result.predictions[fold == 0], plain.predictions[fold == 0], atol=tolerance(path)
+    )
 
 
 @pytest.mark.parametrize("known_share", [1.0, 0.7])
@@ -367,18 +383,18 @@ def test_rare_labels_weigh_less_in_proportion_to_their_variance(rng, known_share
     if known_share == 1.0:
         known = None
     b, c, _, errors = reference.cross_fit(X, Y, known=known, ridges=(1.0, 10.0))
-    found = cross_fit(X, Y, known=known, ridge=(1.0, 10.0))
-    assert (found.shrinkage, found.ridge) == (b, c)
-    np.testing.assert_allclose(found.errors.ravel(), list(errors.values()), rtol=1e-10)
+    cross_fit_result = cross_fit(X, Y, known=known, ridge=(1.0, 10.0))
+    assert (cross_fit_result.shrinkage, cross_fit_result.ridge) == (b, c)
+    np.testing.assert_allclose(cross_fit_result.errors.ravel(), list(errors.values()), rtol=1e-10)
 
 
 def test_labels_that_do_not_vary_have_no_effect_on_the_choice(rng, path):
     X, Y = draw(rng, path)
     padded = np.column_stack([np.zeros(len(Y)), Y, np.ones(len(Y))])
-    found = cross_fit(X, padded)
+    cross_fit_result = cross_fit(X, padded)
     plain = cross_fit(X, Y)
-    np.testing.assert_allclose(found.errors, plain.errors, atol=1e-12)
-    np.testing.assert_array_equal(found.predictions[:, [0, -1]], padded[:, [0, -1]])
+    np.testing.assert_allclose(cross_fit_result.errors, plain.errors, atol=1e-12)
+    np.testing.assert_array_equal(cross_fit_result.predictions[:, [0, -1]], padded[:, [0, -1]])
     nothing = cross_fit(X, np.ones((len(X), 2)), shrinkage=[1.0, 0.0])
     assert (nothing.shrinkage, nothing.ridge) == (1.0, 0.3)
     assert np.isnan(nothing.errors).all()
@@ -388,11 +404,11 @@ def test_labels_that_do_not_vary_have_no_effect_on_the_choice(rng, path):
 def test_wide_sparse_rows_stay_sparse(rng):
     X = sparse.random_array((120, 50_000), density=2e-3, random_state=rng, format="csr")
     Y = (rng.random((120, 3)) < 0.4).astype(float)
-    found = cross_fit(X, Y)
+    cross_fit_result = cross_fit(X, Y)
     used = np.flatnonzero(np.diff(X.tocsc().indptr))
-    assert np.isfinite(found.predictions).all()
-    np.testing.assert_allclose(found.predictions, cross_fit(X[:, used].toarray(), Y).predictions, atol=1e-10)
-    coef, _ = ridge_regression(X, Y, found.ridge)
+    assert np.isfinite(cross_fit_result.predictions).all()
+    np.testing.assert_allclose(cross_fit_result.predictions, cross_fit(X[:, used].toarray(), Y).predictions, atol=1e-10)
+    coef, _ = ridge_regression(X, Y, cross_fit_result.ridge)
     assert coef.shape == (3, 50_000)
 
 
@@ -441,9 +457,9 @@ def test_three_rows_show_no_dependence_in_any_layout(layout):
         rng = np.random.default_rng(seed)
         X = rng.standard_normal((3, 13))
         Y = (rng.random((3, 3)) < 0.5).astype(float)
-        found = cross_fit(layout(X), Y)
+        cross_fit_result = cross_fit(layout(X), Y)
         plain = cross_fit(X, Y, shrinkage=0.0)
-        np.testing.assert_allclose(found.errors, np.repeat(plain.errors, 3, axis=0), rtol=1e-9)
+        np.testing.assert_allclose(cross_fit_result.errors, np.repeat(plain.errors, 3, axis=0), rtol=1e-9)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -103,9 +103,9 @@ def test_distances_give_one_order_for_any_order_of_rows(rng):
     D = np.abs(X[:, None] - X).sum(axis=2)
     order = order_of_distances(D, check_labels(Y))
     permuted = rng.permutation(60)
-    other = permuted[order_of_distances(D[permuted][:, permuted], check_labels(Y[permuted]))]
-    np.testing.assert_array_equal(X[other], X[order])
-    np.testing.assert_array_equal(Y[other], Y[order])
+    order_of_permuted = permuted[order_of_distances(D[permuted][:, permuted], check_labels(Y[permuted]))]
+    np.testing.assert_array_equal(X[order_of_permuted], X[order])
+    np.testing.assert_array_equal(Y[order_of_permuted], Y[order])
     stored = order_of_distances(sparse.csr_array(D), check_labels(Y))
     np.testing.assert_array_equal(stored, order)
 
@@ -146,9 +146,9 @@ def permuted_fits(model, X, Y, new, rng, columns=False):
 def test_permuted_rows_and_labels_give_the_same_predictions(name, case, columns, rng):
     X = CASES[case](rng)
     new = CASES[case](rng)
-    first, *others = permuted_fits(make(name), X, labelled(rng, X), new, rng, columns)
-    for other in others:
-        np.testing.assert_array_equal(other, first)
+    first, *permuted_predictions = permuted_fits(make(name), X, labelled(rng, X), new, rng, columns)
+    for permuted_prediction in permuted_predictions:
+        np.testing.assert_array_equal(permuted_prediction, first)
 
 
 @pytest.mark.parametrize("rule", ["f1", "macro", "prior"])
@@ -201,9 +201,11 @@ def test_permuted_rows_and_label_columns_beyond_those_that_trees_are_split_by(n_
     """300 labels: the forests' random sums; 70 labels of 1100 rows: those of boosting."""
     X = rng.integers(0, 4, (n_rows, 5)).astype(float)
     Y = (X @ rng.standard_normal((5, n_labels)) + rng.standard_normal((n_rows, n_labels)) > 2).astype(int)
-    first, *others = permuted_fits(make("ResidualPropagation", n_estimators=2), X, Y, X[:40], rng, columns=True)
-    for other in others:
-        np.testing.assert_array_equal(other, first)
+    first, *permuted_predictions = permuted_fits(
+        make("ResidualPropagation", n_estimators=2), X, Y, X[:40], rng, columns=True
+    )
+    for permuted_prediction in permuted_predictions:
+        np.testing.assert_array_equal(permuted_prediction, first)
     assert forest.MOST_LABELS < 300
     assert _boosting._MOST_LABELS < 70
 

@@ -32,8 +32,8 @@ class InOrder:
         return self.order
 
 
-def pair(found):
-    return found.components, found.eigenvalues
+def pair(projection):
+    return projection.components, projection.eigenvalues
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -42,12 +42,12 @@ def test_equals_the_textbook_form(rng, method, shape):
     X, Y = draw_binary(rng, *SHAPES[shape])
     solve, matrices = METHODS[method]
     A, B = matrices(X, Y)
-    found = solve(X, Y)
-    P = found.components
+    projection = solve(X, Y)
+    P = projection.components
     np.testing.assert_allclose(P @ B @ P.T, np.eye(len(P)), atol=1e-9)
-    assert_same_directions(pair(found), twin.generalized_projection(A, B, len(P)), 1e-7)
+    assert_same_directions(pair(projection), twin.generalized_projection(A, B, len(P)), 1e-7)
     first = solve(X, Y, 2)
-    assert_same_directions(pair(first), (P[:2], found.eigenvalues[:2]), 1e-9)
+    assert_same_directions(pair(first), (P[:2], projection.eigenvalues[:2]), 1e-9)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -90,9 +90,11 @@ def test_float32_rows_give_float32_directions(rng, method, shape):
     single = X.astype(np.float32)
     solve, _ = METHODS[method]
     for rows in (single, sparse.csr_array(single)):
-        found = solve(rows, Y)
-        assert found.components.dtype == np.float32
-        assert_same_directions(pair(found), pair(solve(single.astype(float), Y, len(found.eigenvalues))), 1e-6)
+        projection = solve(rows, Y)
+        assert projection.components.dtype == np.float32
+        assert_same_directions(
+            pair(projection), pair(solve(single.astype(float), Y, len(projection.eigenvalues))), 1e-6
+        )
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -115,10 +117,10 @@ def test_no_feature_by_feature_matrix_with_fewer_rows(rng):
     Y = (rng.random((40, 3)) < 0.5).astype(float)
     for solve, _ in METHODS.values():
         tracemalloc.start()
-        found = solve(X, Y)
+        projection = solve(X, Y)
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-        assert found.components.shape[1] == 20_000
+        assert projection.components.shape[1] == 20_000
         assert peak < 60e6
 
 
@@ -128,10 +130,10 @@ def test_leading_eigenvectors_equal_those_of_a_dense_solver(rng, n):
     A = rng.standard_normal((n, n))
     S = A @ A.T
     expected = np.linalg.eigvalsh(S)[::-1]
-    for wanted in {1, max(1, n // 11), max(1, n // 2), n}:
-        values, V = scatter._leading_eigenvectors(np.asfortranarray(np.tril(S)), wanted)
-        np.testing.assert_allclose(values, expected[:wanted], rtol=1e-9, atol=1e-12 * expected[0])
-        np.testing.assert_allclose(V.T @ V, np.eye(wanted), atol=1e-12)
+    for n_wanted in {1, max(1, n // 11), max(1, n // 2), n}:
+        values, V = scatter._leading_eigenvectors(np.asfortranarray(np.tril(S)), n_wanted)
+        np.testing.assert_allclose(values, expected[:n_wanted], rtol=1e-9, atol=1e-12 * expected[0])
+        np.testing.assert_allclose(V.T @ V, np.eye(n_wanted), atol=1e-12)
         np.testing.assert_allclose(S @ V, V * values, atol=1e-12 * n * expected[0])
 
 
@@ -147,8 +149,8 @@ def test_above_the_rank_is_cut_with_a_warning(rng, method, shape, layout):
     Y[:, 2] = 0.0
     solve, _ = METHODS[method]
     rank = 1 if method == "lda" else 2
-    found = solve(layout(X), Y)
-    assert found.rank == len(found.components) == rank
+    projection = solve(layout(X), Y)
+    assert projection.rank == len(projection.components) == rank
     with pytest.warns(UserWarning, match=f"above the numerical rank {rank}, the number kept"):
         assert len(solve(layout(X), Y, 3).components) == rank
 
@@ -195,9 +197,9 @@ def test_a_singular_scatter_without_ridge_is_an_error(rng):
 def test_constant_features_get_no_part_under_a_ridge(rng):
     X, Y = draw_binary(rng, 60, 9, 4)
     for solve, _ in METHODS.values():
-        found = solve(np.column_stack([X, np.full(60, 1e6)]), Y)
-        np.testing.assert_allclose(found.components[:, 9], 0.0, atol=1e-9)
-        assert_same_directions((found.components[:, :9], found.eigenvalues), pair(solve(X, Y)), 1e-8)
+        projection = solve(np.column_stack([X, np.full(60, 1e6)]), Y)
+        np.testing.assert_allclose(projection.components[:, 9], 0.0, atol=1e-9)
+        assert_same_directions((projection.components[:, :9], projection.eigenvalues), pair(solve(X, Y)), 1e-8)
 
 
 @pytest.mark.parametrize(
@@ -217,8 +219,8 @@ def test_errors_describe_bad_input(rng, call, message):
 def test_soft_weights_and_labels_without_weight_are_accepted(rng):
     X, F = draw(rng, 60, 9, 5)
     F[:, 2] = 0.0
-    found = scatter.weighted_lda(X, F)
-    assert_same_directions(pair(found), twin.generalized_projection(*twin.weighted_lda_matrices(X, F), 3), 1e-7)
+    projection = scatter.weighted_lda(X, F)
+    assert_same_directions(pair(projection), twin.generalized_projection(*twin.weighted_lda_matrices(X, F), 3), 1e-7)
 
 
 # ---------------------------------------------------------------- weights
@@ -254,11 +256,11 @@ def test_a_row_on_several_centres_is_shared(rng):
 def test_dependence_weights_equal_the_plain_implementation_in_a_given_order(rng, layout):
     X, Y = draw_binary(rng, 50, 9, 6)
     order = rng.permutation(50)
-    found, objective = label_weights.dependence_weights(layout(X), Y, generator=InOrder(order))
-    np.testing.assert_array_equal(found, twin.dependence_weights(X, Y, [order] * 100))
+    weights, objective = label_weights.dependence_weights(layout(X), Y, generator=InOrder(order))
+    np.testing.assert_array_equal(weights, twin.dependence_weights(X, Y, [order] * 100))
     assert (np.diff(objective) > 0).all()
     Xc = X - X.mean(axis=0)
-    assert objective[-1] == pytest.approx(np.sum((Xc.T @ (found * Y)) ** 2), rel=1e-10)
+    assert objective[-1] == pytest.approx(np.sum((Xc.T @ (weights * Y)) ** 2), rel=1e-10)
     assert objective[0] == pytest.approx(np.sum((Xc.T @ twin.entropy_weights(Y)) ** 2), rel=1e-10)
 
 
@@ -269,8 +271,8 @@ def test_dependence_weights_choose_one_label_of_the_row(rng):
     assert set(np.unique(W)) == {0.0, 1.0}
     assert not W[Y == 0].any()
     for kind in (np.random.default_rng, np.random.RandomState):
-        one, two = (label_weights.dependence_weights(X, Y, generator=kind(3))[0] for _ in range(2))
-        np.testing.assert_array_equal(one, two)
+        weights, repeated_weights = (label_weights.dependence_weights(X, Y, generator=kind(3))[0] for _ in range(2))
+        np.testing.assert_array_equal(weights, repeated_weights)
 
 
 def test_equal_labels_do_not_alternate(rng):
@@ -303,15 +305,15 @@ def check_oracle(data, oracle):
     for name, W in weights.items():
         np.testing.assert_allclose(W, oracle[f"W_{name}"], atol=1e-12)
         problems[f"wMLDA{name}"] = scatter.weighted_lda(X, W), twin.weighted_lda_matrices(X, W)
-    for name, (found, matrices) in problems.items():
-        assert_oracle(found, oracle[name], matrices, scale=name != "MDDMf")
+    for name, (projection, matrices) in problems.items():
+        assert_oracle(projection, oracle[name], matrices, scale=name != "MDDMf")
 
 
-def assert_oracle(found, P, matrices, scale=True):
+def assert_oracle(projection, P, matrices, scale=True):
     """The oracle's directions, and its eigenvalues: the quotients p'Ap / p'Bp of its columns."""
     A, B = matrices
     quotients = np.einsum("ij,ik,kj->j", P, A, P) / np.einsum("ij,ik,kj->j", P, B, P)
-    assert_same_directions(pair(found), (P.T, quotients), 1e-6, scale=scale)
+    assert_same_directions(pair(projection), (P.T, quotients), 1e-6, scale=scale)
 
 
 def check_dependence_oracle(data, oracle):
@@ -321,8 +323,8 @@ def check_dependence_oracle(data, oracle):
     W = twin.dependence_weights(X, Y, in_order, over_all_labels=True)
     np.testing.assert_array_equal(W, oracle["W_order"])
     assert_oracle(scatter.weighted_lda(X, W), oracle["P_order"], twin.weighted_lda_matrices(X, W))
-    found, objective = label_weights.dependence_weights(X, Y, generator=InOrder(in_order[0]))
-    np.testing.assert_array_equal(found, twin.dependence_weights(X, Y, in_order))
+    weights, objective = label_weights.dependence_weights(X, Y, generator=InOrder(in_order[0]))
+    np.testing.assert_array_equal(weights, twin.dependence_weights(X, Y, in_order))
     assert objective[0] == pytest.approx(oracle["hsic_init"].item(), rel=1e-10)
 
 
@@ -340,6 +342,6 @@ def test_equals_the_oracle_on_emotions(shared):
     check_oracle(data, np.load(folder / "mlfe_emotions_full_reg0.1.npz"))
     check_dependence_oracle(data, np.load(folder / "mlfe_wMLDAd_emotions_full.npz"))
     soft = np.load(folder / "in_emotions_softw.npz")
-    found = scatter.weighted_lda(soft["X"], soft["Y"])
+    projection = scatter.weighted_lda(soft["X"], soft["Y"])
     P = np.load(folder / "mlfe_emotions_softw_reg0.1.npz")["P"]
-    assert_oracle(found, P, twin.weighted_lda_matrices(soft["X"], soft["Y"]))
+    assert_oracle(projection, P, twin.weighted_lda_matrices(soft["X"], soft["Y"]))

@@ -102,7 +102,7 @@ def test_a_constant_feature_has_no_moment(form):
     """Not even rounding noise, which the ridge regression would take for a trend: no sum of 0.1 is exact."""
     rng = np.random.default_rng(0)
     X = np.column_stack([np.full(23, 0.1), rng.standard_normal(23)])
-    (found,) = label_sets(RowSums(form(X)), rng.integers(0, 2, (23, 3)).astype(float))
-    assert (found.moment[0] == 0).all()
-    assert kappa_of_sets([found], 2)[0] == 0
-    assert (found.moment[1] != 0).all()
+    (label_set,) = label_sets(RowSums(form(X)), rng.integers(0, 2, (23, 3)).astype(float))
+    assert (label_set.moment[0] == 0).all()
+    assert kappa_of_sets([label_set], 2)[0] == 0
+    assert (label_set.moment[1] != 0).all()

@@ -152,7 +152,7 @@ def test_grid_search_with_a_cache(name, tmp_path):
     steps = [("scale", StandardScaler()), ("it", estimator)]
     if name in TRANSFORMERS:
         steps.append(("classify", MLkNN(n_neighbors=5)))
-    found = []
+    mean_scores = []
     for memory in (None, str(tmp_path)):
         search = GridSearchCV(
             Pipeline(steps, memory=memory),
@@ -162,9 +162,9 @@ def test_grid_search_with_a_cache(name, tmp_path):
             cv=LabeledRowsSplit(3),
             error_score="raise",
         ).fit(X, Y)
-        found.append([search.cv_results_[f"mean_test_{measure}"] for measure in SCORERS])
-    assert np.isfinite(found[0]).all()
-    np.testing.assert_array_equal(found[0], found[1])
+        mean_scores.append([search.cv_results_[f"mean_test_{measure}"] for measure in SCORERS])
+    assert np.isfinite(mean_scores[0]).all()
+    np.testing.assert_array_equal(mean_scores[0], mean_scores[1])
     assert search.predict(X).shape == Y.shape
 
 
@@ -270,13 +270,13 @@ def _metadata(name, n_labeled_rows):
 @every_estimator
 def test_metadata_is_routed_through_a_pipeline(name):
     X, Y = draw(hidden=0)
-    given = _metadata(name, len(X))
-    assert "labeled" in given
+    metadata = _metadata(name, len(X))
+    assert "labeled" in metadata
     Z = StandardScaler().fit_transform(X)
-    expected = outcome(make(name).fit(Z, Y, **given), Z)
+    expected = outcome(make(name).fit(Z, Y, **metadata), Z)
     with sklearn.config_context(enable_metadata_routing=True):
-        asking = make(name).set_fit_request(**dict.fromkeys(given, True))
-        pipeline = make_pipeline(StandardScaler(), asking).fit(X, Y, **given)
+        asking = make(name).set_fit_request(**dict.fromkeys(metadata, True))
+        pipeline = make_pipeline(StandardScaler(), asking).fit(X, Y, **metadata)
         assert_same(outcome(pipeline, X), expected)
     assert not np.allclose(expected, outcome(make(name).fit(Z, Y), Z))  # the arguments do something
 
@@ -326,10 +326,16 @@ def test_parameters_are_in_the_same_order_everywhere(name):
 
     ResidualPropagation begins with the parameters that most users set.
     """
-    parameters = [one for one in inspect.signature(ESTIMATORS[name]).parameters if (name, one) != ("MLDA", "max_iter")]
+    parameters = [
+        parameter
+        for parameter in inspect.signature(ESTIMATORS[name]).parameters
+        if (name, parameter) != ("MLDA", "max_iter")
+    ]
     usual = ["n_components", "threshold", "n_neighbors", "n_estimators", "random_state", "n_jobs"]
     first = usual if name == "ResidualPropagation" else []
-    assert parameters == first + [one for one in PARAMETERS if one in parameters and one not in first]
+    assert parameters == first + [
+        parameter for parameter in PARAMETERS if parameter in parameters and parameter not in first
+    ]
 
 
 @every_estimator
@@ -339,8 +345,8 @@ def test_every_kind_of_random_state(name):
     X, Y = draw()
     special = {"label_weights": "dependence"} if name == "MLDA" else {}
     for kind in (int, np.random.default_rng, np.random.RandomState):
-        one, two = (make(name, **special, random_state=kind(3)).fit(X, Y) for _ in range(2))
-        assert_same(outcome(one, X), outcome(two, X))
+        model, repeated_model = (make(name, **special, random_state=kind(3)).fit(X, Y) for _ in range(2))
+        assert_same(outcome(model, X), outcome(repeated_model, X))
     assert np.isfinite(outcome(make(name, **special, random_state=None).fit(X, Y), X)).all()
 
 
@@ -419,7 +425,9 @@ def test_edges_and_labels_have_weights_of_their_own_names(kind):
 
 # ---------------------------------------------------------------- what every estimator that propagates keeps
 
-PROPAGATING = [name for name, thing in ESTIMATORS.items() if "graph" in inspect.signature(thing.fit).parameters]
+PROPAGATING = [
+    name for name, estimator_class in ESTIMATORS.items() if "graph" in inspect.signature(estimator_class.fit).parameters
+]
 
 
 @pytest.mark.parametrize("name", PROPAGATING)
@@ -428,9 +436,14 @@ def test_propagation_keeps_the_same_attributes_everywhere(name):
     X, Y = draw()
     W = nmlsdr.graph.neighbor_graph(X, 7, edge_weights="rbf")
     alpha = np.linspace(0, 0.9, len(X))
-    ways = {}, {"graph": W}, {"graph": sparse.csr_matrix(W), "alpha": alpha}, {"graph": W.toarray(), "alpha": 0.7}
-    for given in ways:
-        model, reference = (make(each).fit(X, Y, **given) for each in (name, "MultiLabelPropagation"))
+    metadata_sets = (
+        {},
+        {"graph": W},
+        {"graph": sparse.csr_matrix(W), "alpha": alpha},
+        {"graph": W.toarray(), "alpha": 0.7},
+    )
+    for metadata in metadata_sets:
+        model, reference = (make(each).fit(X, Y, **metadata) for each in (name, "MultiLabelPropagation"))
         np.testing.assert_array_equal(model.transduction_, model.label_distributions_ > 0.5)
         for attribute in ("label_distributions_", "label_flips_", "n_iter_", "residual_", "n_unreached_"):
             np.testing.assert_array_equal(getattr(model, attribute), getattr(reference, attribute), err_msg=attribute)
@@ -471,10 +484,10 @@ def test_scikit_learn_gets_out_of_fold_probabilities_and_stacks(name, n_labels):
     X, Y = draw(C=n_labels, hidden=0)
     methods = [method for method in ("predict_proba", "decision_function") if hasattr(ESTIMATORS[name], method)]
     for method in methods:
-        found = cross_val_predict(make(name), X, Y, cv=KFold(2), method=method)
+        probabilities = cross_val_predict(make(name), X, Y, cv=KFold(2), method=method)
         for train, test in KFold(2).split(X):
             model = make(name).fit(X[train], Y[train])
-            np.testing.assert_array_equal(found[test], getattr(model, method)(X[test]))
+            np.testing.assert_array_equal(probabilities[test], getattr(model, method)(X[test]))
     if n_labels > 1:  # StackingClassifier takes one label for classes
         stack = StackingClassifier([("one", make(name))], final_estimator=MLkNN(5), cv=2).fit(X, Y)
         assert stack.predict(X).shape == Y.shape

@@ -91,16 +91,16 @@ def test_a_dependence_sweep_takes_the_expected_time(rng):
     X = rng.standard_normal((300, 200))
     Y = (rng.random((300, 20)) < 0.15).astype(float)
     indptr = np.r_[0, np.cumsum(Y.sum(axis=1))].astype(np.intp)
-    rest = (indptr, np.nonzero(Y)[1].copy(), np.full(int(Y.sum()), 0.5))
+    label_arrays = (indptr, np.nonzero(Y)[1].copy(), np.full(int(Y.sum()), 0.5))
     A = Y.T @ X
     every = np.arange(300)
     scratch = np.empty(220)
 
     def ours():
-        dependence_sweep(X, np.zeros(200), every, every, *rest[:2], rest[2].copy(), A.copy(), scratch)
+        dependence_sweep(X, np.zeros(200), every, every, *label_arrays[:2], label_arrays[2].copy(), A.copy(), scratch)
 
     def twin():
-        reference.dependence_sweep(X, np.zeros(200), every, every, *rest[:2], rest[2].copy(), A.copy())
+        reference.dependence_sweep(X, np.zeros(200), every, every, *label_arrays[:2], label_arrays[2].copy(), A.copy())
 
     assert speedup(ours, twin) > 20
 

@@ -56,17 +56,19 @@ def _dense(answer):
     return answer.toarray() if sparse.issparse(answer) else np.asarray(answer, dtype=float)
 
 
-def fitted(name, X, Y, **given):
+def fitted(name, X, Y, **fit_arguments):
     if name == "ExactIndex":
         return ExactIndex(X, n_jobs=2)
     if name == "ExactNeighborsTransformer":
         return ExactNeighborsTransformer(n_jobs=2).fit(X)
-    return make(name, n_jobs=2).fit(X, Y, **given)
+    return make(name, n_jobs=2).fit(X, Y, **fit_arguments)
 
 
-def change(array, other):
+def change(array, new_values):
     """Other numbers in the same memory."""
-    (array.data if sparse.issparse(array) else array)[...] = other.data if sparse.issparse(other) else other
+    (array.data if sparse.issparse(array) else array)[...] = (
+        new_values.data if sparse.issparse(new_values) else new_values
+    )
 
 
 def others_of(name):
@@ -74,8 +76,8 @@ def others_of(name):
     graph = neighbor_graph(draw(n=70, seed=9)[0], 4)
     known = np.arange(70) % 4 > 0
     values = {"graph": (graph, graph * 3), "alpha": (np.full(70, 0.5), np.full(70, 0.9)), "labeled": (known, ~known)}
-    taken = ESTIMATORS[name].fit.__annotations__
-    return {key: value for key, value in values.items() if key in taken}
+    fit_parameters = ESTIMATORS[name].fit.__annotations__
+    return {key: value for key, value in values.items() if key in fit_parameters}
 
 
 @pytest.fixture(autouse=True)
@@ -107,16 +109,16 @@ def stopping(model, n_set):
 
 def models_to_fit_again():
     """Every estimator, also those for Dask arrays (here with rows in memory) and the encoder of tables."""
-    found = {name: make(name, n_jobs=1) for name in ESTIMATORS}
-    found["ExactNeighborsTransformer"] = ExactNeighborsTransformer(n_jobs=1)
-    found["TableEncoder"] = TableEncoder()
+    models = {name: make(name, n_jobs=1) for name in ESTIMATORS}
+    models["ExactNeighborsTransformer"] = ExactNeighborsTransformer(n_jobs=1)
+    models["TableEncoder"] = TableEncoder()
     if importlib.util.find_spec("dask") is not None:
-        found |= {
-            f"dask.{name}": getattr(nmlsdr.dask, name)().set_params(**found[name].get_params())
+        models |= {
+            f"dask.{name}": getattr(nmlsdr.dask, name)().set_params(**models[name].get_params())
             for name in nmlsdr.dask.__all__
             if name in ESTIMATORS
         }
-    return found
+    return models
 
 
 @pytest.mark.parametrize(("name", "model"), models_to_fit_again().items())
@@ -151,26 +153,26 @@ def test_a_fit_that_raises_leaves_the_old_model_as_it_was(name, model):
 @pytest.mark.parametrize("name", EVERY)
 def test_a_second_fit_sees_new_numbers_in_the_same_array(name, stored):
     X, Y, Q = given_rows(0)
-    other, other_Y, _ = given_rows(3)
+    other_rows, other_Y, _ = given_rows(3)
     rows = STORED[stored](X)
     labels = Y.copy()
     model = fitted(name, rows, labels)
     ask(model, Q)
-    change(rows, STORED[stored](other))
+    change(rows, STORED[stored](other_rows))
     change(labels, other_Y)
     model = ExactIndex(rows) if name == "ExactIndex" else model.fit(rows, labels)
-    assert_same(ask(model, Q), ask(fitted(name, STORED[stored](other), other_Y), Q))
+    assert_same(ask(model, Q), ask(fitted(name, STORED[stored](other_rows), other_Y), Q))
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
 @pytest.mark.parametrize("name", CLASSIFIERS)
 def test_it_is_fitted_again_by_either_metric(name, metric):
     X, Y, Q = given_rows(0)
-    other, other_Y, _ = given_rows(3)
+    other_rows, other_Y, _ = given_rows(3)
     model = make(name, metric=metric).fit(X, Y)
     ask(model, Q)
-    change(X, other)
-    assert_same(ask(model.fit(X, other_Y), Q), ask(make(name, metric=metric).fit(other, other_Y), Q))
+    change(X, other_rows)
+    assert_same(ask(model.fit(X, other_Y), Q), ask(make(name, metric=metric).fit(other_rows, other_Y), Q))
     flipped = {"euclidean": "cosine", "cosine": "euclidean"}[metric]
     expected = ask(copy.deepcopy(model).set_params(metric=flipped), Q)
     assert_same(ask(model.set_params(metric=flipped), Q), expected)
@@ -183,9 +185,9 @@ def test_arguments_may_change_after_a_fit(name):
     expected = ask(fitted(name, X.copy(), Y.copy()), Q)
     model = fitted(name, X, Y)
     assert_same(ask(model, Q[:]), expected)
-    asked = Q.copy()
-    ask(model, asked)
-    for array in (X, Y, asked):
+    query_rows = Q.copy()
+    ask(model, query_rows)
+    for array in (X, Y, query_rows):
         array[...] = 0
     assert_same(ask(model, Q), expected)
     if name not in ESTIMATORS:
@@ -206,11 +208,11 @@ def test_memory_maps_and_sparse_rows_stay_references(name, tmp_path):
     X, Y, _ = given_rows(0)
     np.save(tmp_path / "x.npy", X)
     mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
-    for rows, own in ((mapped, True), (sparse.csr_array(X), True), (X, False)):
+    for rows, is_shared in ((mapped, True), (sparse.csr_array(X), True), (X, False)):
         model = fitted(name, rows, Y)
-        kept = model._rows if name == "ExactIndex" else model.training_rows_
-        parts = (kept.data, rows.data) if sparse.issparse(rows) else (kept, rows)
-        assert np.shares_memory(*parts) == own
+        stored_rows = model._rows if name == "ExactIndex" else model.training_rows_
+        parts = (stored_rows.data, rows.data) if sparse.issparse(rows) else (stored_rows, rows)
+        assert np.shares_memory(*parts) == is_shared
 
 
 # ---------------------------------------------------------------- copies, processes, threads
@@ -248,40 +250,40 @@ def _answer(model, Q):
 @pytest.mark.parametrize("name", KEEP_ROWS)
 def test_a_copy_is_independent_of_its_original(name):
     X, Y, Q = given_rows(0)
-    other, other_Y, _ = given_rows(3)
+    other_rows, other_Y, _ = given_rows(3)
     model = fitted(name, X, Y)
     expected = ask(model, Q)
     for twin in (copy.copy(model), copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
         assert_same(ask(twin, Q), expected)
         if name != "ExactIndex":
-            twin.fit(other, other_Y)
-            assert_same(ask(twin, Q), ask(fitted(name, other, other_Y), Q))
+            twin.fit(other_rows, other_Y)
+            assert_same(ask(twin, Q), ask(fitted(name, other_rows, other_Y), Q))
         assert_same(ask(model, Q), expected)
 
 
 @pytest.mark.parametrize("name", KEEP_ROWS)
 def test_threads_share_one_fitted_object(name):
     X, Y, Q = given_rows(0)
-    other, other_Y, _ = given_rows(3)
-    expected = ask(fitted(name, other, other_Y), Q)
+    other_rows, other_Y, _ = given_rows(3)
+    expected = ask(fitted(name, other_rows, other_Y), Q)
     model = fitted(name, X, Y)
     ask(model, Q)
-    change(X, other)
+    change(X, other_rows)
     model = ExactIndex(X) if name == "ExactIndex" else model.fit(X, other_Y)
-    found = []
+    answers = []
     gate = threading.Barrier(4)
 
     def work():
         gate.wait(timeout=60)
-        found.append(ask(model, Q))
+        answers.append(ask(model, Q))
 
     workers = [threading.Thread(target=work) for _ in range(4)]
     for worker in workers:
         worker.start()
     for worker in workers:
         worker.join()
-    assert len(found) == 4
-    for answer in found:
+    assert len(answers) == 4
+    for answer in answers:
         assert_same(answer, expected)
 
 
@@ -298,11 +300,11 @@ def _child(pipe, models, rows, Y, Q):
 @pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 def test_a_forked_child_predicts_with_rows_its_parent_prepared():
     X, Y, Q = given_rows(0)
-    other, other_Y, _ = given_rows(3)
+    other_rows, other_Y, _ = given_rows(3)
     models = {name: fitted(name, X, Y) for name in KEEP_ROWS}
     expected = {name: ask(model, Q) for name, model in models.items()}
-    renewed = {name: ask(fitted(name, other, other_Y), Q) for name in KEEP_ROWS[:-1]}
-    change(X, other)
+    renewed = {name: ask(fitted(name, other_rows, other_Y), Q) for name in KEEP_ROWS[:-1]}
+    change(X, other_rows)
     context = multiprocessing.get_context("fork")
     ours, theirs = context.Pipe(duplex=False)
     child = context.Process(target=_child, args=(theirs, models, X, other_Y, Q))
@@ -318,8 +320,8 @@ def test_a_forked_child_predicts_with_rows_its_parent_prepared():
         assert_same(before[name], expected[name])
     for name in KEEP_ROWS[:-1]:
         assert_same(after[name], renewed[name])
-    for found, right in zip(lists, kneighbors(other, 5), strict=True):
-        np.testing.assert_array_equal(found, right)
+    for neighbor_list, right in zip(lists, kneighbors(other_rows, 5), strict=True):
+        np.testing.assert_array_equal(neighbor_list, right)
 
 
 @pytest.mark.parametrize("name", ["MDDM", "ResidualPropagation"])

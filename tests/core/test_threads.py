@@ -45,7 +45,7 @@ def test_n_jobs_gives_the_number_of_threads(cores, allowed, n_jobs, threads):
 
 
 @pytest.mark.parametrize(
-    ("allowed", "n_jobs", "most"),
+    ("allowed", "n_jobs", "largest_count"),
     [
         (2, 65, 64),
         (16, 65, 64),
@@ -60,11 +60,13 @@ def test_n_jobs_gives_the_number_of_threads(cores, allowed, n_jobs, threads):
         (2, np.uint64(2**63), 64),
     ],
 )
-def test_absurd_counts_raise_a_clear_error(cores, allowed, n_jobs, most):
+def test_absurd_counts_raise_a_clear_error(cores, allowed, n_jobs, largest_count):
     cores(allowed)
     with pytest.raises(ValueError) as caught:
         check_n_jobs(n_jobs)
-    assert str(caught.value) == f"n_jobs must be at most {most} on {allowed} cores, got {n_jobs}; None takes all."
+    assert (
+        str(caught.value) == f"n_jobs must be at most {largest_count} on {allowed} cores, got {n_jobs}; None takes all."
+    )
 
 
 def test_n_jobs_may_exceed_a_setting_of_openmp(cores, monkeypatch):

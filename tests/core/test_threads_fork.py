@@ -30,7 +30,7 @@ def test_threads_fit_and_transform_at_once(name, outer):
         array.flags.writeable = False
     prototype = make(name, n_jobs=2)
     expected = outcome(clone(prototype).fit(X, Y), X)  # and every library is loaded from here on
-    found = []
+    outcomes = []
     errors = []
     gate = threading.Barrier(N_THREADS)
 
@@ -38,7 +38,7 @@ def test_threads_fit_and_transform_at_once(name, outer):
         try:
             gate.wait(timeout=60)
             for _ in range(2):
-                found.append(outcome(clone(prototype).fit(X, Y), X))
+                outcomes.append(outcome(clone(prototype).fit(X, Y), X))
         except Exception as error:  # reported by the main thread
             errors.append(error)
 
@@ -51,8 +51,8 @@ def test_threads_fit_and_transform_at_once(name, outer):
             worker.join()
         assert limits() == before
     assert not errors, errors
-    assert len(found) == 2 * N_THREADS
-    for answer in found:
+    assert len(outcomes) == 2 * N_THREADS
+    for answer in outcomes:
         assert_same(answer, expected)
 
 
@@ -79,7 +79,7 @@ def test_a_forked_child_does_not_hang():
     theirs.close()
     try:
         assert ours.poll(120), "the forked child hangs"
-        found = ours.recv()
+        child_outcomes = ours.recv()
         child.join(30)
         assert child.exitcode == 0
     finally:
@@ -87,7 +87,7 @@ def test_a_forked_child_does_not_hang():
             child.kill()
             child.join()
     for name, answer in expected.items():
-        assert_same(found[name], answer)
+        assert_same(child_outcomes[name], answer)
     # and the parent still runs its teams
     for name, answer in _fit_everything(X, Y).items():
         np.testing.assert_array_equal(answer, expected[name])

@@ -52,9 +52,9 @@ def test_rows_that_only_dlpack_gives_are_read():
 
 def test_row_pairs_share_storage_and_dtype():
     X = np.ones((3, 2), dtype=np.float32)
-    rows, asked = check_row_pair(X, sparse.csr_array(np.full((2, 2), 0.1)))
+    rows, query_rows = check_row_pair(X, sparse.csr_array(np.full((2, 2), 0.1)))
     assert sparse.issparse(rows)
-    assert rows.dtype == asked.dtype == np.float64
+    assert rows.dtype == query_rows.dtype == np.float64
     with pytest.raises(ValueError, match="queries has 3 features"):
         check_row_pair(X, np.ones((2, 3)))
 
@@ -134,15 +134,15 @@ def test_float64_queries_that_are_float32_do_not_widen_the_rows(rng, kind):
     same = X[:3].astype(np.float64)
     finer = kind(rng.normal(size=(3, 4)))
     huge = kind(np.full((1, 4), 1e100))
-    rows, asked = match_rows(X, same)
-    assert rows.dtype == asked.dtype == np.float32
+    rows, query_rows = match_rows(X, same)
+    assert rows.dtype == query_rows.dtype == np.float32
     assert rows is X
     for queries in (finer, huge):
         assert [part.dtype for part in match_rows(X, queries)] == [np.float64, np.float64]
     for queries in (same, finer):
         wide = graph.squared_neighbors(X.astype(np.float64), 5, queries=queries)
-        for found, expected in zip(graph.squared_neighbors(X, 5, queries=queries), wide, strict=True):
-            np.testing.assert_array_equal(found, expected)
+        for values, expected in zip(graph.squared_neighbors(X, 5, queries=queries), wide, strict=True):
+            np.testing.assert_array_equal(values, expected)
 
 
 # ---------------------------------------------------------------- matrices that point outside of themselves

@@ -35,23 +35,23 @@ def output(*command, **environment):
     return done.stdout
 
 
-def compiled(command, source, folder, *more):
+def compiled(command, source, folder, *options):
     if not shutil.which(command[0]):
         pytest.skip(f"no {command[0]}")
     program = folder / "program"
-    command = [*command, *WARNINGS, f"-I{nmlsdr.get_include()}", SOURCES / source, "-o", program, "-lm", *more]
+    command = [*command, *WARNINGS, f"-I{nmlsdr.get_include()}", SOURCES / source, "-o", program, "-lm", *options]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return program
 
 
-def shared_library(folder, *headers, more=""):
+def shared_library(folder, *headers, code=""):
     """Headers, and more lines of C, as a shared library, which is how other languages call them."""
     if not shutil.which("gcc") or os.name == "nt":
         pytest.skip("no gcc")
     source = folder / "library.c"
     included = "".join(f"#include <nmlsdr/{header}>\n" for header in headers)
-    source.write_text(f"#define NMLSDR_EXTERN\n#define NMLSDR_IMPLEMENTATION\n{included}{more}")
+    source.write_text(f"#define NMLSDR_EXTERN\n#define NMLSDR_IMPLEMENTATION\n{included}{code}")
     file = folder / "library.so"
     options = ["-std=c99", "-O1", "-shared", "-fPIC", "-fopenmp", f"-I{nmlsdr.get_include()}", *WARNINGS]
     output("gcc", *options, source, "-o", file, "-lm")
@@ -78,4 +78,4 @@ def learned_bits():
     X, queries, Y = drawn_rows()
     table = mlknn.fit_posterior(Y, kneighbors(X, 10)[1])
     bits = table.look_up(kneighbors(X, 10, queries=queries)[1]).view(np.uint64)
-    return "".join(" ".join(f"{one:016x}" for one in row) + "\n" for row in bits.tolist())
+    return "".join(" ".join(f"{probability_bits:016x}" for probability_bits in row) + "\n" for row in bits.tolist())

@@ -19,8 +19,8 @@ OPTIONS = ["t.csv", "--label-columns", ",".join(LABELS), "--quiet"]
 
 @pytest.fixture(scope="module")
 def browser():
-    with chromium() as found:
-        yield found
+    with chromium() as chromium_browser:
+        yield chromium_browser
 
 
 @pytest.fixture
@@ -127,7 +127,7 @@ def test_the_audit_orders_the_labelled_entries_and_leaves_the_others_in_place(tr
 
     def entries():
         parts = (page.query_selector_all(f"#rv-list [role=option] {name}") for name in (".rv-who", ".rv-what"))
-        return [(who.inner_text(), what.inner_text()) for who, what in zip(*parts, strict=True)]
+        return [(row_name.inner_text(), label_name.inner_text()) for row_name, label_name in zip(*parts, strict=True)]
 
     before = entries()
     for _ in range(12):  # the audit of three labels, and what stands between
@@ -149,12 +149,12 @@ def test_kind_open_alone_and_a_file_that_keeps_what_is_not_labelled(truth, open_
     lines = saved(page)
     assert len(lines) == 1
     again = open_page("r.html")
-    kept = tmp_path / "kept.csv"
-    write_csv(kept, list(lines[0]), [[*lines[0].values()][:-1] + ["keep"]])
+    kept_file = tmp_path / "kept.csv"
+    write_csv(kept_file, list(lines[0]), [[*lines[0].values()][:-1] + ["keep"]])
     again.evaluate("localStorage.clear()")
     again.reload()
     again.wait_for_selector("html[data-review=ready]")
-    again.set_input_files("#rv-file", str(kept))
+    again.set_input_files("#rv-file", str(kept_file))
     again.wait_for_selector("#rv-said:not([hidden])")
     assert "Took 0 verdicts" in again.inner_text("#rv-said")
     assert "Neither yes nor no: 1 line" in again.inner_text("#rv-said")
@@ -171,11 +171,11 @@ def test_a_random_sample_keeps_its_order_and_comes_back_as_one(truth, open_page,
     assert [text.split("\u00a0")[-1] for text in shown] == rows
     for _ in range(12):
         page.keyboard.press("0")
-    told = page.inner_text("#rv-estimate")
+    estimate = page.inner_text("#rv-estimate")
     lines = saved(page)
     assert [line["kind"] for line in lines] == ["random"] * 12
     wrong = sum(line["suggest"] == "remove" for line in lines)
-    assert f"So far {wrong} of 12 were wrong" in told
+    assert f"So far {wrong} of 12 were wrong" in estimate
     capsys.readouterr()
     command = [option for option in OPTIONS if option != "--quiet"]
     assert main(["fit", *command, "--reviewed", "saved.csv", "--out", "m.skops"]) == 0

@@ -67,9 +67,9 @@ def test_cython_goes_from_rows_to_soft_labels_with_the_bits_of_python(small_pack
     indptr = np.empty(n + 1, np.int64)
     columns = np.full(2 * n * k, -7, np.int32)
     F = np.empty_like(Y)
-    given = [X.copy(), Y.copy(), alpha.copy(), labeled.copy()]
+    copies = [X.copy(), Y.copy(), alpha.copy(), labeled.copy()]
     edges, quality = embedder.soft_labels(X, Y, alpha, labeled.view(np.uint8), squared, neighbors, indptr, columns, F)
-    for before, after in zip(given, (X, Y, alpha, labeled), strict=True):
+    for before, after in zip(copies, (X, Y, alpha, labeled), strict=True):
         np.testing.assert_array_equal(before, after)
     W = graph.neighbor_graph(X, k)
     assert edges == W.nnz
@@ -79,8 +79,8 @@ def test_cython_goes_from_rows_to_soft_labels_with_the_bits_of_python(small_pack
     with pytest.warns(UserWarning, match="without a labelled row") if k == 1 else contextlib.nullcontext():
         expected = propagation.propagate(W, Y, alpha, labeled=labeled)
     np.testing.assert_array_equal(F, expected.F)
-    told = {name: getattr(expected, name) for name in ("residual", "error_bound", "n_iter", "n_unreached")}
-    assert quality == told
+    expected_quality = {name: getattr(expected, name) for name in ("residual", "error_bound", "n_iter", "n_unreached")}
+    assert quality == expected_quality
 
 
 @pytest.mark.slow
@@ -107,29 +107,29 @@ def test_cython_and_c_search_through_an_index(small_package, metric, rng):
     Q = rng.standard_normal((12, 9))
     expected = graph.kneighbors(X, 4, queries=Q, metric=metric)
     distances = np.empty((12, 4))
-    found = np.empty((12, 4), np.intp)
+    indices = np.empty((12, 4), np.intp)
     cosine = metric == "cosine"
-    assert importlib.import_module("nearest").through_index(X, Q, distances, found, 4, cosine) == 0
-    assert_same((distances if cosine else np.sqrt(distances), found), expected)
+    assert importlib.import_module("nearest").through_index(X, Q, distances, indices, 4, cosine) == 0
+    assert_same((distances if cosine else np.sqrt(distances), indices), expected)
     if cosine:
         distances[:] = -1
-        found[:] = -1
-        assert importlib.import_module("spread").by_angle(X, Q, 9, 4, distances, found) == 0
-        assert_same((distances, found), expected)
+        indices[:] = -1
+        assert importlib.import_module("spread").by_angle(X, Q, 9, 4, distances, indices) == 0
+        assert_same((distances, indices), expected)
         Q[0, 0] = np.nan
-        assert importlib.import_module("spread").by_angle(X, Q, 9, 4, distances, found) == NOT_FINITE
+        assert importlib.import_module("spread").by_angle(X, Q, 9, 4, distances, indices) == NOT_FINITE
 
 
 @pytest.mark.slow
 def test_threads_of_cpp_search_one_index_without_the_gil(small_package, rng):
     X = rng.integers(-3, 4, (301, 9)).astype(float)
     squared = np.empty((301, 4))
-    found = np.empty((301, 4), np.intp)
+    indices = np.empty((301, 4), np.intp)
     by_threads = importlib.import_module("threads").by_threads
-    by_threads(X, 9, 4, squared, found)
-    assert_same((np.sqrt(squared), found), graph.kneighbors(X, 4, queries=X))
+    by_threads(X, 9, 4, squared, indices)
+    assert_same((np.sqrt(squared), indices), graph.kneighbors(X, 4, queries=X))
     with pytest.raises(RuntimeError, match="nmlsdr: k must be from 1"):
-        by_threads(X[:3].copy(), 9, 4, squared, found)
+        by_threads(X[:3].copy(), 9, 4, squared, indices)
 
 
 @pytest.mark.slow
@@ -334,7 +334,7 @@ def propagate(W, Y, alpha, labeled=None, tol=1e-8, quality=None, n_threads=2):
     F = np.full_like(Y, np.nan)
     indptr = W.indptr.astype(np.int64)
     columns = W.indices.astype(np.int32)
-    told = None if quality is None else ctypes.addressof(quality)
+    quality_address = None if quality is None else ctypes.addressof(quality)
     code = table().propagate(
         at(indptr),
         at(columns),
@@ -346,7 +346,7 @@ def propagate(W, Y, alpha, labeled=None, tol=1e-8, quality=None, n_threads=2):
         at(labeled),
         tol,
         at(F),
-        told,
+        quality_address,
         n_threads,
     )
     return code, F
@@ -383,15 +383,15 @@ def search(rows, k, queries=None, metric=EUCLIDEAN, *, kind=None, index=None, n_
     """What `nearest` answers, or `index_query` of an index; with the arrays that it filled."""
     shape = (len(rows if queries is None else queries), max(k, 0))
     distances = np.full(shape, np.nan)
-    found = np.full(shape, -1, np.intp)
+    indices = np.full(shape, -1, np.intp)
     kind = int(rows.dtype == np.float64) if kind is None else kind
     n, d = rows.shape
     if index is None:
         q = 0 if queries is None else len(queries)
-        code = table().nearest(kind, metric, at(rows), n, at(queries), q, d, k, at(distances), at(found), n_threads)
+        code = table().nearest(kind, metric, at(rows), n, at(queries), q, d, k, at(distances), at(indices), n_threads)
     else:
-        code = table().index_query(index, kind, at(queries), len(queries), d, k, at(distances), at(found), n_threads)
-    return code, distances, found
+        code = table().index_query(index, kind, at(queries), len(queries), d, k, at(distances), at(indices), n_threads)
+    return code, distances, indices
 
 
 def new_index(rows, metric=EUCLIDEAN):
@@ -414,23 +414,23 @@ def test_nearest_and_an_index_return_the_bits_of_kneighbors(dtype, metric, rng):
         return distances if metric == "cosine" else np.sqrt(distances)
 
     for queries in (None, Q):
-        code, distances, found = search(X, 5, queries, number)
+        code, distances, indices = search(X, 5, queries, number)
         expected = graph.kneighbors(X, 5, queries=queries, metric=metric)
         assert code == 0
-        assert_same((same(distances), found), expected)
+        assert_same((same(distances), indices), expected)
     code, index = new_index(X, number)
     assert code == 0
     expected = graph.kneighbors(X, 5, queries=Q, metric=metric)
     # the index has a copy
-    given = X.copy()
+    copied_rows = X.copy()
     X[:] = 9
     for queries in (Q, Q.astype(np.float64)):  # of both types, and twice
-        code, distances, found = search(X, 5, queries, index=index, kind=int(queries.dtype == np.float64))
+        code, distances, indices = search(X, 5, queries, index=index, kind=int(queries.dtype == np.float64))
         assert code == 0
-        assert_same((same(distances), found), expected)
+        assert_same((same(distances), indices), expected)
     assert search(X, 5, Q[:0], index=index)[0] == 0
-    assert search(given, 301, Q, index=index)[0] == BAD_K
-    assert search(given[:, :4].copy(), 3, Q[:, :4].copy(), index=index)[0] == BAD_SIZE
+    assert search(copied_rows, 301, Q, index=index)[0] == BAD_K
+    assert search(copied_rows[:, :4].copy(), 3, Q[:, :4].copy(), index=index)[0] == BAD_SIZE
     table().index_free(index)
     table().index_free(None)
 
@@ -440,30 +440,30 @@ def test_a_number_of_threads_below_one_stands_for_all_cores(n_threads, monkeypat
     from nmlsdr._process import threads
 
     X, Y, alpha, _ = case(60)
-    given = X, Y, alpha, graph.neighbor_graph(X, 5)
-    expected = _every_function(*given)
-    asked = []
-    monkeypatch.setattr(threads, "check_n_jobs", lambda n_jobs: asked.append(n_jobs) or 2)
-    found = _every_function(*given, n_threads=n_threads)
-    assert asked.count(None) == 1  # of `propagate`, the only call of Python
-    for before, after in zip(expected, found, strict=True):
+    arguments = X, Y, alpha, graph.neighbor_graph(X, 5)
+    expected = _every_function(*arguments)
+    thread_requests = []
+    monkeypatch.setattr(threads, "check_n_jobs", lambda n_jobs: thread_requests.append(n_jobs) or 2)
+    outputs = _every_function(*arguments, n_threads=n_threads)
+    assert thread_requests.count(None) == 1  # of `propagate`, the only call of Python
+    for before, after in zip(expected, outputs, strict=True):
         np.testing.assert_array_equal(after, before)
 
 
 def _every_function(X, Y, alpha, W, n_threads=2):
     """What each function of the table answers, in eight calls."""
-    found = []
+    outputs = []
     for rows in (X.astype(np.float32), X):
-        own = search(rows, 5, n_threads=n_threads)
-        edges, indptr, columns = neighbor_graph(own[2], n_threads)
-        found += [*own, *search(rows, 5, rows, n_threads=n_threads)]
+        search_outputs = search(rows, 5, n_threads=n_threads)
+        edges, indptr, columns = neighbor_graph(search_outputs[2], n_threads)
+        outputs += [*search_outputs, *search(rows, 5, rows, n_threads=n_threads)]
     code, F = propagate(W, Y, alpha, n_threads=n_threads)
     T = transition(W.indptr, W.indices, W.data, n_threads=n_threads)
-    return [*found, edges, indptr, columns[: max(edges, 0)], code, F, *T]
+    return [*outputs, edges, indptr, columns[: max(edges, 0)], code, F, *T]
 
 
-def _child(pipe, *given):
-    pipe.send(_every_function(*given))
+def _child(pipe, *arguments):
+    pipe.send(_every_function(*arguments))
     pipe.close()
 
 
@@ -474,37 +474,37 @@ def _child(pipe, *given):
 def test_every_function_works_in_a_forked_child(d):
     """The parent has run a team of two threads, which its child does not have."""
     X, Y, alpha, _ = case(3000, d)
-    given = X, Y, alpha, graph.neighbor_graph(X, 5)
-    expected = _every_function(*given)
+    arguments = X, Y, alpha, graph.neighbor_graph(X, 5)
+    expected = _every_function(*arguments)
     context = multiprocessing.get_context("fork")
     ours, theirs = context.Pipe(duplex=False)
-    child = context.Process(target=_child, args=(theirs, *given))
+    child = context.Process(target=_child, args=(theirs, *arguments))
     child.start()
     theirs.close()
     try:
         assert ours.poll(60), "the forked child hangs"
-        found = ours.recv()
+        outputs = ours.recv()
         child.join(30)
     finally:
         child.kill()
-    for before, after in zip(expected, found, strict=True):
+    for before, after in zip(expected, outputs, strict=True):
         np.testing.assert_array_equal(after, before)
 
 
 def test_the_forced_simd_level_applies_to_c_too(monkeypatch):
     X, Y, alpha, _ = case(3000, 20)
     W = graph.neighbor_graph(X, 5)
-    given = X, Y, alpha, W
-    expected = _every_function(*given)
+    arguments = X, Y, alpha, W
+    expected = _every_function(*arguments)
     monkeypatch.setenv("NMLSDR_SIMD", "portable")
-    found = _every_function(*given)
-    for before, after in zip(expected, found, strict=True):
+    outputs = _every_function(*arguments)
+    for before, after in zip(expected, outputs, strict=True):
         np.testing.assert_array_equal(after, before)
     monkeypatch.setenv("NMLSDR_SIMD", "sse9")
     squared = np.empty((3000, 5))
     indices = np.empty((3000, 5), np.intp)
-    given = at(X), 3000, None, 0, 20, 5, at(squared), at(indices), 2
-    assert table().nearest(FLOAT64, EUCLIDEAN, *given) == UNKNOWN_NAME
+    arguments = at(X), 3000, None, 0, 20, 5, at(squared), at(indices), 2
+    assert table().nearest(FLOAT64, EUCLIDEAN, *arguments) == UNKNOWN_NAME
     assert propagate(W, Y, alpha)[0] == UNKNOWN_NAME
 
 
@@ -570,11 +570,11 @@ def test_arguments_out_of_range_are_refused():
     W = graph.neighbor_graph(X, 5)
     assert propagate(W, Y, alpha)[0] == 0
     for wrong in ({"Y": Y + 0.5}, {"alpha": alpha + 0.1}, {"alpha": -alpha}, {"tol": 0.0}, {"tol": np.nan}):
-        given = {"Y": Y, "alpha": alpha, "tol": 1e-8} | wrong
-        assert propagate(W, given["Y"], given["alpha"], None, given["tol"])[0] == BAD_VALUE
+        values = {"Y": Y, "alpha": alpha, "tol": 1e-8} | wrong
+        assert propagate(W, values["Y"], values["alpha"], None, values["tol"])[0] == BAD_VALUE
     for wrong in ({"Y": np.where(Y == 1, np.inf, Y)}, {"alpha": np.full(60, np.nan)}):
-        given = {"Y": Y, "alpha": alpha} | wrong
-        assert propagate(W, given["Y"], given["alpha"])[0] == NOT_FINITE
+        values = {"Y": Y, "alpha": alpha} | wrong
+        assert propagate(W, values["Y"], values["alpha"])[0] == NOT_FINITE
     assert propagate(W, Y[:, :0], alpha)[0] == BAD_SIZE
     assert transition(W.indptr, W.indices, n=0)[0] == BAD_SIZE
     assert neighbor_graph(np.zeros((2, 2), int))[0] == BAD_K  # k must be below n
@@ -594,7 +594,7 @@ def test_help_shows_the_table_alone():
 
 @pytest.mark.parametrize(("error", "code"), [(MemoryError, NO_MEMORY), (RuntimeError, FAILED), (KeyError, FAILED)])
 def test_errors_of_python_become_error_codes(monkeypatch, error, code):
-    def stopped(*given, **options):
+    def stopped(*arguments, **options):
         raise error
 
     monkeypatch.setattr(propagation, "propagate_checked", stopped)
@@ -611,17 +611,17 @@ def test_null_is_refused_wherever_the_header_does_not_allow_it():
     indptr = W.indptr.astype(np.int64)
     columns = W.indices.astype(np.int32)
     squared = np.zeros((60, 5))
-    found = np.zeros((60, 5), np.intp)
+    indices = np.zeros((60, 5), np.intp)
     F = np.zeros_like(Y)
     values = np.zeros(W.nnz)
     pointers = np.zeros(61, np.int64)
     space = np.zeros(600, np.int32)
     index = new_index(X)[1]
     x = at(X)
-    out = (at(squared), at(found))
-    kept = Quality()
+    out = (at(squared), at(indices))
+    quality_struct = Quality()
     graph_of = (at(indptr), at(columns))
-    quality = ctypes.addressof(kept)
+    quality = ctypes.addressof(quality_struct)
     held = ctypes.addressof(index)
     calls = {  # the arguments, and the places of the pointers that may be NULL
         "nearest": ((FLOAT64, COSINE, x, 60, x, 60, 7, 5, *out, 1), ()),
@@ -635,25 +635,25 @@ def test_null_is_refused_wherever_the_header_does_not_allow_it():
     for name, (arguments, optional) in calls.items():
         places = [i for i, kind in enumerate(getattr(table(), name).argtypes) if kind is ctypes.c_void_p]
         for place in places:
-            given = [None if i == place else argument for i, argument in enumerate(arguments)]
+            changed_arguments = [None if i == place else argument for i, argument in enumerate(arguments)]
             expected = arguments[place] is None or place in optional
-            answer = getattr(table(), name)(*given)
+            answer = getattr(table(), name)(*changed_arguments)
             assert (answer >= 0) if expected else (answer == NULL_POINTER), (name, place)
         if name != "index_new":
             assert getattr(table(), name)(*arguments) >= 0
     # no queries: success that writes nothing, but never the rows themselves, which NULL stands for in `nearest`
     squared[:] = -1
-    found[:] = -1
+    indices[:] = -1
     assert table().index_query(index, FLOAT64, x, 0, 7, 5, *out, 1) == OK
     assert table().index_query(index, FLOAT64, None, 0, 7, 5, *out, 1) == NULL_POINTER
     assert (squared == -1).all()
-    assert (found == -1).all()
+    assert (indices == -1).all()
     table().index_free(index)
     # what has no entries needs no memory
     assert transition_of_nothing() == OK
     assert table().nearest(FLOAT64, EUCLIDEAN, x, 60, x, 0, 7, 5, None, None, 1) == OK
     assert table().nearest(FLOAT64, EUCLIDEAN, x, 60, None, 0, 7, 5, *out, 1) == OK  # the rows themselves
-    assert_same((np.sqrt(squared), found), graph.kneighbors(X, 5))
+    assert_same((np.sqrt(squared), indices), graph.kneighbors(X, 5))
 
 
 def transition_of_nothing():

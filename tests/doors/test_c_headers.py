@@ -53,7 +53,7 @@ def parts(rows):
     return [rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data]
 
 
-def asked(X, k, Q=None, metric="euclidean", n_threads=2):
+def request_bytes(X, k, Q=None, metric="euclidean", n_threads=2):
     numbers = [int(X.dtype == np.float64), int(metric == "cosine"), int(sparse.issparse(X)), *X.shape]
     numbers += [-1 if Q is None else Q.shape[0], k, n_threads]
     arrays = [np.array(numbers, np.int64), *parts(X), *([] if Q is None else parts(Q))]
@@ -62,10 +62,12 @@ def asked(X, k, Q=None, metric="euclidean", n_threads=2):
 
 def answers(program, cases, **environment):
     """What the program finds for (X, k, Q, metric, ...): code, distances, neighbours, and rows within a radius."""
-    given = b"".join(asked(*case) for case in cases)
-    done = subprocess.run([program], input=given, capture_output=True, env={**os.environ, **environment}, check=False)
+    requests = b"".join(request_bytes(*case) for case in cases)
+    done = subprocess.run(
+        [program], input=requests, capture_output=True, env={**os.environ, **environment}, check=False
+    )
     assert done.returncode == 0, done.stderr.decode()
-    found = []
+    outputs = []
     at = 0
     for X, k, Q, *_ in cases:
         shape = X.shape[0] if Q is None else Q.shape[0], k
@@ -79,9 +81,9 @@ def answers(program, cases, **environment):
         within = np.frombuffer(done.stdout, np.float64, near[-1], at)
         columns = np.frombuffer(done.stdout, np.int32, near[-1], at + 8 * near[-1])
         at += 12 * near[-1]
-        found.append((code, distances, neighbors, near, within, columns))
+        outputs.append((code, distances, neighbors, near, within, columns))
     assert at == len(done.stdout)
-    return found
+    return outputs
 
 
 def hostile(n=210):
@@ -98,11 +100,11 @@ def hostile(n=210):
             if np.abs(X).max() < 1e30 and np.abs(Q).max() < 1e30:
                 narrow = X.astype(np.float32), 7, Q[:40].astype(np.float32)
                 cases += [(*narrow, metric), (*narrow, "euclidean")]
-            few = sparse.csr_array(X * (make("gauss", X.shape, 1) < -1)), sparse.csr_array(Q * (Q < 0))
-            cases += [(few[0], 7, None, metric), (few[0], 7, few[1], metric)]
-    stored = few[0].copy()
+            sparse_pair = sparse.csr_array(X * (make("gauss", X.shape, 1) < -1)), sparse.csr_array(Q * (Q < 0))
+            cases += [(sparse_pair[0], 7, None, metric), (sparse_pair[0], 7, sparse_pair[1], metric)]
+    stored = sparse_pair[0].copy()
     stored.data[stored.indptr[20] : stored.indptr[23]] = 0  # zeros that are stored
-    cases += [(stored, 7, None, "cosine"), (stored, 7, few[1], "cosine")]
+    cases += [(stored, 7, None, "cosine"), (stored, 7, sparse_pair[1], "cosine")]
     zeros = np.zeros((5, 12))
     cases += [
         (zeros, 4, None, "cosine"),
@@ -128,13 +130,13 @@ def test_a_program_without_python_finds_the_bits_of_python(compiler, tmp_path):
     levels = LEVELS[:1] if compiler == "plain numbers-" else LEVELS if compiler == "gcc-" else LEVELS[-1:]
     for level in [_graph.SIMD_LEVELS[level] for level in levels]:
         every = zip(cases, answers(program, cases, NMLSDR_SIMD=level), expected, within, strict=True)
-        for case, found, wanted, near in every:
-            assert found[0] == 0
-            distances = found[1] if case[3] == "cosine" else np.sqrt(found[1])
-            assert_same((distances, found[2]), wanted)
-            assert found[3].tolist() == [0, *near.indptr]
-            assert (found[4] if case[3] == "cosine" else np.sqrt(found[4])).tobytes() == near.data.tobytes()
-            assert found[5].tolist() == near.indices.tolist()
+        for case, answer, expected_neighbors, near in every:
+            assert answer[0] == 0
+            distances = answer[1] if case[3] == "cosine" else np.sqrt(answer[1])
+            assert_same((distances, answer[2]), expected_neighbors)
+            assert answer[3].tolist() == [0, *near.indptr]
+            assert (answer[4] if case[3] == "cosine" else np.sqrt(answer[4])).tobytes() == near.data.tobytes()
+            assert answer[5].tolist() == near.indices.tolist()
     if shutil.which("ldd") and "memory" not in compiler and "races" not in compiler:
         assert "python" not in output("ldd", program)
 
@@ -258,7 +260,7 @@ def nearest(library, rows, queries=None, metric=0, k=2, **outputs):
     """The code of a search of rows, or of an index."""
     out = {"distances": np.empty(400), "neighbors": np.empty(400, np.intp)} | outputs  # 20 rows, k up to 20
     at = [None if array is None else array.ctypes for array in out.values()]
-    pointers = [None if one is None else ctypes.byref(one) for one in (rows, queries)]
+    pointers = [None if struct is None else ctypes.byref(struct) for struct in (rows, queries)]
     if isinstance(rows, ctypes.c_void_p):
         return library.nmlsdr_index_query(rows, pointers[1], ctypes.c_ssize_t(k), *at, 1)
     return library.nmlsdr_nearest(*pointers, metric, ctypes.c_ssize_t(k), *at, 1)
@@ -268,35 +270,35 @@ def test_the_header_refuses_what_is_out_of_range(library, rng, monkeypatch):
     X = rng.standard_normal((20, 9))
     Q = rng.standard_normal((3, 9))
     S = sparse.csr_array(X * (X > 0))
-    for rows, other in ((X, Q), (S, sparse.csr_array(Q))):
-        given = described(rows)
-        queries = described(other)
-        assert nearest(library, given, queries) == OK
+    for rows, query_rows in ((X, Q), (S, sparse.csr_array(Q))):
+        row_struct = described(rows)
+        queries = described(query_rows)
+        assert nearest(library, row_struct, queries) == OK
         for changes, code in (
             *((({"kind": kind}), UNKNOWN_NAME) for kind in (-1, 4)),
             *((({"n": n}), BAD_SIZE) for n in (-1, 0, 2**31 - 1, 2**62)),
-            *((({"d": d}), BAD_SIZE) for d in (0, -1, 2**31 - 1 if other is not Q else 2**63 // 48 + 1, 2**62)),
+            *((({"d": d}), BAD_SIZE) for d in (0, -1, 2**31 - 1 if query_rows is not Q else 2**63 // 48 + 1, 2**62)),
             ({"data": None}, NULL_POINTER),
         ):
             assert nearest(library, described(rows, **changes), queries) == code, changes
             if changes != {"n": 0}:
-                assert nearest(library, given, described(other, **changes)) == code, changes
+                assert nearest(library, row_struct, described(query_rows, **changes)) == code, changes
         nothing = {"distances": None, "neighbors": None}
         for k, code in ((1, OK), (0, BAD_K)):
-            assert nearest(library, given, described(other, n=0, data=None), k=k, **nothing) == code
-        assert nearest(library, given, described(other, d=8)) == (BAD_SIZE if other is Q else BAD_GRAPH)
+            assert nearest(library, row_struct, described(query_rows, n=0, data=None), k=k, **nothing) == code
+        assert nearest(library, row_struct, described(query_rows, d=8)) == (BAD_SIZE if query_rows is Q else BAD_GRAPH)
         for k, code in ((0, BAD_K), (20, OK), (21, BAD_K), (2**62, BAD_K)):
-            assert nearest(library, given, queries, k=k) == code
+            assert nearest(library, row_struct, queries, k=k) == code
         for k, code in ((19, OK), (20, BAD_K)):
-            assert nearest(library, given, k=k) == code
+            assert nearest(library, row_struct, k=k) == code
         for metric in (-1, 2):
-            assert nearest(library, given, metric=metric) == UNKNOWN_NAME
+            assert nearest(library, row_struct, metric=metric) == UNKNOWN_NAME
         for name in ("distances", "neighbors"):
-            assert nearest(library, given, **{name: None}) == NULL_POINTER
+            assert nearest(library, row_struct, **{name: None}) == NULL_POINTER
         for value in (np.nan, np.inf, -1e151):
             wrong = rows.copy()
             parts(wrong)[-1].reshape(-1)[-1] = value
-            assert nearest(library, described(wrong)) == nearest(library, given, described(wrong)) == NOT_FINITE
+            assert nearest(library, described(wrong)) == nearest(library, row_struct, described(wrong)) == NOT_FINITE
         narrow = rows.astype(np.float32)
         parts(narrow)[-1].reshape(-1)[0] = -np.inf
         assert nearest(library, described(narrow)) == NOT_FINITE
@@ -320,8 +322,8 @@ def test_the_header_refuses_what_is_out_of_range(library, rng, monkeypatch):
         (described(X), 1, OK),
     ):
         assert held.value == 7  # what it was before
-        given = None if rows is None else ctypes.byref(rows)
-        assert library.nmlsdr_index_new(given, metric, ctypes.byref(held), 1) == code
+        row_struct = None if rows is None else ctypes.byref(rows)
+        assert library.nmlsdr_index_new(row_struct, metric, ctypes.byref(held), 1) == code
     for rows, k, outputs, code in (
         (Q, 20, {}, OK),
         (Q, 21, {}, BAD_K),
@@ -360,27 +362,27 @@ def test_broken_csr_rows_are_refused(library):
         assert code(indptr, columns) == BAD_GRAPH, (indptr, columns)
     assert code([0, 2, 4], [0, 3, 1, 2], indptr=None) == NULL_POINTER
     assert code([0, 2, 4], [0, 3, 1, 2], columns=None) == NULL_POINTER
-    found = np.empty(400, np.intp)
-    assert code([0, 0, 0], [0], columns=None, data=None, neighbors=found) == OK  # nothing is stored
-    assert found[:2].tolist() == [1, 0]
+    neighbor_indices = np.empty(400, np.intp)
+    assert code([0, 0, 0], [0], columns=None, data=None, neighbors=neighbor_indices) == OK  # nothing is stored
+    assert neighbor_indices[:2].tolist() == [1, 0]
 
 
 def test_the_header_refuses_a_radius_that_is_out_of_range(library, rng):
     X = rng.standard_normal((20, 9))
-    given = described(X)
+    row_struct = described(X)
     indptr = np.zeros(21, np.int64)
     distances = np.empty(400)
     columns = np.empty(400, np.int32)
 
-    def count(radius=2.0, queries=None, metric=0, out=indptr, rows=given):
-        other = None if queries is None else ctypes.byref(queries)
+    def count(radius=2.0, queries=None, metric=0, out=indptr, rows=row_struct):
+        query_pointer = None if queries is None else ctypes.byref(queries)
         held = None if rows is None else ctypes.byref(rows)
         at = None if out is None else out.ctypes
-        return library.nmlsdr_radius_count(held, other, metric, ctypes.c_double(radius), at, 2)
+        return library.nmlsdr_radius_count(held, query_pointer, metric, ctypes.c_double(radius), at, 2)
 
     def fill(radius, pointers, where=distances, numbers=columns):
         at = [None if array is None else array.ctypes for array in (pointers, where, numbers)]
-        return library.nmlsdr_radius_fill(ctypes.byref(given), None, 0, ctypes.c_double(radius), *at, 2)
+        return library.nmlsdr_radius_fill(ctypes.byref(row_struct), None, 0, ctypes.c_double(radius), *at, 2)
 
     assert count() == OK
     assert fill(2.0, indptr) == OK

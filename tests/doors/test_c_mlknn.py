@@ -31,7 +31,7 @@ def library(tmp_path_factory):
     version = (
         "const char *version(void) { return NMLSDR_VERSION; }\nint number(void) { return NMLSDR_VERSION_NUMBER; }\n"
     )
-    made = shared_library(tmp_path_factory.mktemp("library"), "mlknn.h", "graph.h", more=version)
+    made = shared_library(tmp_path_factory.mktemp("library"), "mlknn.h", "graph.h", code=version)
     made.nmlsdr_neighbor_graph.restype = ctypes.c_int64
     made.version.restype = ctypes.c_char_p
     return made
@@ -67,29 +67,34 @@ def test_mlknn_has_the_bits_of_python(library, n, n_labels, k, q, n_threads, rng
         expected = mlknn.fit_posterior(Y, neighbors, smoothing=smoothing)
         prior = np.empty(n_labels)
         table = np.empty((n_labels, k + 1))
-        given = arguments(Y, n, n_labels, neighbors, k, smoothing, prior, table)
-        assert library.nmlsdr_mlknn_fit(*given, n_threads) == OK
+        call_arguments = arguments(Y, n, n_labels, neighbors, k, smoothing, prior, table)
+        assert library.nmlsdr_mlknn_fit(*call_arguments, n_threads) == OK
         assert prior.tobytes() == expected.prior.tobytes()
         assert table.tobytes() == expected.posterior.tobytes()
-        for some in (queries, queries[:1], queries[:0]):
-            found = np.empty((len(some), n_labels))
-            given = arguments(table, Y, n, n_labels, some, len(some), k, found)
-            assert library.nmlsdr_mlknn_posterior(*given, n_threads) == OK
-            assert found.tobytes() == expected.look_up(some).tobytes() if len(some) else True
-            assert found.tobytes() == mlknn.posterior(expected, Y, some).tobytes()
-            counts = np.empty((len(some), n_labels), np.intc)
-            assert library.nmlsdr_label_counts(*arguments(Y, n, n_labels, some, len(some), k, counts), n_threads) == OK
-            assert (counts == Y[some].sum(axis=1)).all()
+        for query_neighbors in (queries, queries[:1], queries[:0]):
+            posteriors = np.empty((len(query_neighbors), n_labels))
+            call_arguments = arguments(table, Y, n, n_labels, query_neighbors, len(query_neighbors), k, posteriors)
+            assert library.nmlsdr_mlknn_posterior(*call_arguments, n_threads) == OK
+            assert posteriors.tobytes() == expected.look_up(query_neighbors).tobytes() if len(query_neighbors) else True
+            assert posteriors.tobytes() == mlknn.posterior(expected, Y, query_neighbors).tobytes()
+            counts = np.empty((len(query_neighbors), n_labels), np.intc)
+            assert (
+                library.nmlsdr_label_counts(
+                    *arguments(Y, n, n_labels, query_neighbors, len(query_neighbors), k, counts), n_threads
+                )
+                == OK
+            )
+            assert (counts == Y[query_neighbors].sum(axis=1)).all()
 
 
 def test_mlknn_refuses_what_is_out_of_range(library, rng):
     Y, neighbors, queries = draw(rng, 20, 3, 4)
     prior = np.empty(3)
     table = np.empty((3, 5))
-    found = np.empty((9, 3))
+    posteriors = np.empty((9, 3))
     counts = np.empty((9, 3), np.intc)
-    three = Y.copy()
-    three[19, 2] = 3
+    labels_with_a_three = Y.copy()
+    labels_with_a_three[19, 2] = 3
     far = neighbors.copy()
     far[3, 2] = 20
     itself = neighbors.copy()
@@ -111,20 +116,20 @@ def test_mlknn_refuses_what_is_out_of_range(library, rng):
         *(({"k": k}, BAD_K) for k in (0, -1, 20)),
         *(({"n_labels": number}, BAD_SIZE) for number in (0, -1, 2**62)),
         *(({"smoothing": s}, BAD_VALUE) for s in (0.0, -1.0, float("nan"), float("inf"), 1e101)),
-        ({"Y": three}, BAD_VALUE),
+        ({"Y": labels_with_a_three}, BAD_VALUE),
         ({"neighbors": far}, BAD_GRAPH),
         ({"neighbors": -neighbors}, BAD_GRAPH),
         ({"neighbors": itself}, BAD_GRAPH),
     ):
         assert library.nmlsdr_mlknn_fit(*arguments(*(good | changes).values()), 1) == code, changes
-    good = {"table": table, "Y": Y, "n": 20, "n_labels": 3, "neighbors": queries, "q": 9, "k": 4, "found": found}
+    good = {"table": table, "Y": Y, "n": 20, "n_labels": 3, "neighbors": queries, "q": 9, "k": 4, "found": posteriors}
     queries[0, 0] = 19
     for changes, code in (
         ({}, OK),
         *(({name: None}, NULL_POINTER) for name in ("Y", "neighbors", "table", "found")),
         *(({"q": q}, BAD_SIZE) for q in (-1, 2**31)),
         *(({"k": k}, BAD_K) for k in (0, 21)),
-        ({"Y": three}, BAD_VALUE),
+        ({"Y": labels_with_a_three}, BAD_VALUE),
         ({"neighbors": queries + 1}, BAD_GRAPH),
     ):
         assert library.nmlsdr_mlknn_posterior(*arguments(*(good | changes).values()), 1) == code, changes
@@ -136,18 +141,18 @@ def test_mlknn_refuses_what_is_out_of_range(library, rng):
 def test_sizes_at_the_limits_are_accepted(library):
     """The largest number of rows, of which only those of the neighbours are read; and a graph of one row."""
     counts = np.full((1, 1), 7, np.intc)
-    given = arguments(np.ones((1, 1), np.uint8), 2**31 - 2, 1, np.zeros((1, 1), np.intp), 1, 1, counts)
-    assert library.nmlsdr_label_counts(*given, 1) == OK
+    call_arguments = arguments(np.ones((1, 1), np.uint8), 2**31 - 2, 1, np.zeros((1, 1), np.intp), 1, 1, counts)
+    assert library.nmlsdr_label_counts(*call_arguments, 1) == OK
     assert counts[0, 0] == 1
-    given = arguments(np.zeros(2, np.int64), np.zeros(1, np.int32), None, 1, np.zeros(1))
-    assert library.nmlsdr_transition_matrix(*given, 1) == OK
+    call_arguments = arguments(np.zeros(2, np.int64), np.zeros(1, np.int32), None, 1, np.zeros(1))
+    assert library.nmlsdr_transition_matrix(*call_arguments, 1) == OK
 
 
 def test_an_edge_that_the_next_row_begins_with_is_no_edge_of_an_empty_row(library):
     indptr = np.array([0, 2, 2, 3])
     columns = np.array([1, 2, 0], np.int32)  # row 1 lacks column 0, with which row 2 begins
-    given = arguments(indptr, columns, np.ones(3), 3, np.zeros(3))
-    assert library.nmlsdr_transition_matrix(*given, 1) == BAD_VALUE
+    call_arguments = arguments(indptr, columns, np.ones(3), 3, np.zeros(3))
+    assert library.nmlsdr_transition_matrix(*call_arguments, 1) == BAD_VALUE
 
 
 def graph_of(library, neighbors, *, room=None):
@@ -169,14 +174,14 @@ def test_graphs_have_the_bits_of_python(library, n, k, n_threads, rng):
     for sigma in (0.0, 0.7):
         expected = graph.neighbor_graph(X, k, edge_weights="rbf", sigma=sigma or None)
         weights = np.empty(stored)
-        given = arguments(neighbors, squared, n, k, sigma, indptr, columns, weights)
-        assert library.nmlsdr_rbf_weights(*given) == OK
+        call_arguments = arguments(neighbors, squared, n, k, sigma, indptr, columns, weights)
+        assert library.nmlsdr_rbf_weights(*call_arguments) == OK
         np.testing.assert_allclose(weights, expected.data, rtol=1e-14)
         for given_weights, scale in ((None, 1.0), (weights, 1.0), (weights, 2.0**1000), (weights, 2.0**-700)):
             scaled = None if given_weights is None else given_weights * scale
             values = np.empty(stored)
-            given = arguments(indptr, columns, scaled, n, values)
-            assert library.nmlsdr_transition_matrix(*given, n_threads) == OK
+            call_arguments = arguments(indptr, columns, scaled, n, values)
+            assert library.nmlsdr_transition_matrix(*call_arguments, n_threads) == OK
             data = np.ones(stored) if scaled is None else scaled
             T = graph.transition_matrix(sparse.csr_array((data, columns, indptr), (n, n)))
             assert values.tobytes() == T.data.tobytes()

@@ -87,15 +87,17 @@ def test_fit_predict_evaluate_in_every_format(run, tmp_path, rng, suffix):
     written = read_json("measures.json")
     per_label = written.pop("labels")
     assert written == pytest.approx(measures, abs=1e-12)
-    said, _, *table, _, head, line = outcome.out.splitlines()
-    assert said == "The fit used 0 of these 25 rows with their labels."
+    first_line, _, *table, _, head, line = outcome.out.splitlines()
+    assert first_line == "The fit used 0 of these 25 rows with their labels."
     assert table[0].split() == ["label", "positives", "predicted", "precision", "recall", "F1", "AP"]
     for c, (name, row, shown) in enumerate(zip(expected, per_label, table[1:], strict=True)):
         Y = Y_test[:, c]
-        given = values[:, c]
-        precision, recall, f1, _ = precision_recall_fscore_support(Y, given, average="binary", zero_division=0)
+        label_predictions = values[:, c]
+        precision, recall, f1, _ = precision_recall_fscore_support(
+            Y, label_predictions, average="binary", zero_division=0
+        )
         ap = average_precision_score(Y, values[:, 3 + c])
-        counts = [Y.sum(), given.sum()]
+        counts = [Y.sum(), label_predictions.sum()]
         assert [row["label"], row["positives"], row["predicted"]] == [name, *counts]
         assert [row["precision"], row["recall"], row["f1"], row["ap"]] == pytest.approx([precision, recall, f1, ap])
         assert shown[len(max([*expected, "label"], key=len)) :].split() == [
@@ -261,25 +263,25 @@ def test_alphas_that_are_not_given_are_the_estimators_own(run, tables, method):
     assert_done(run("fit", "train.csv", *COLUMNS, *words))
     _, projection, classifier = (step for _, step in load_model("model.skops").steps)
     for alpha in ("alpha_labeled", "alpha_unlabeled"):
-        own = 0.0 if method.endswith("*") and alpha == "alpha_labeled" else None
+        method_alpha = 0.0 if method.endswith("*") and alpha == "alpha_labeled" else None
         for step in (projection, classifier):
             if hasattr(step, alpha):
                 default = inspect.signature(type(step)).parameters[alpha].default
-                assert getattr(step, alpha) == (default if own is None else own)
+                assert getattr(step, alpha) == (default if method_alpha is None else method_alpha)
 
 
 def test_review_hands_on_only_alphas_that_are_given(run, tables, monkeypatch):
-    given = []
+    parameter_sets = []
     real = nmlsdr.ResidualPropagation
 
     def recording(**parameters):
-        given.append(parameters)
+        parameter_sets.append(parameters)
         return real(**parameters)
 
     monkeypatch.setattr("nmlsdr._cli.residual_fit.ResidualPropagation", recording)
     for words, names in (([], set()), (["--alpha-labeled", "0"], {"alpha_labeled"})):
         assert run("review", "train.csv", *COLUMNS, *words, "--out", "review.csv").status == 0
-        assert {name for name in given.pop() if name.startswith("alpha")} == names
+        assert {name for name in parameter_sets.pop() if name.startswith("alpha")} == names
 
 
 @pytest.mark.parametrize("classifier", ["semi-supervised", "mlknn"])

@@ -15,32 +15,37 @@ def test_kappa_is_that_of_scikit_learn_over_annotations_that_both_decided(run, t
     second = np.where(rng.random(60) < 0.8, first, 1 - first)
     labels = np.where(np.arange(60) < 40, "flu", "cold")
     lines = [[f"c{i}", labels[i], "", first[i]] for i in range(60)]
-    others = [[f"c{i}", labels[i], "", ["no", "yes"][second[i]]] for i in rng.permutation(60)]
+    second_lines = [[f"c{i}", labels[i], "", ["no", "yes"][second[i]]] for i in rng.permutation(60)]
     lines += [["c60", "flu", "", "1"], ["c61", "flu", "", "unclear"], ["c62", "flu", "", ""]]
-    others += [["c60", "flu", "", "unclear"], ["c61", "flu", "", "1"], ["c62", "flu", "", "1"], ["c99", "flu", "", 0]]
+    second_lines += [
+        ["c60", "flu", "", "unclear"],
+        ["c61", "flu", "", "1"],
+        ["c62", "flu", "", "1"],
+        ["c99", "flu", "", 0],
+    ]
     write_csv(tmp_path / "a.csv", HEADER, lines)
-    write_csv(tmp_path / "b.csv", HEADER, others)
-    said = ran(run("agree", "a.csv", "b.csv")).out.splitlines()
-    assert said[0] == "a.csv: 61 verdicts of yes or no, 1 unclear."
-    assert said[1] == "b.csv: 63 verdicts of yes or no, 1 unclear."
+    write_csv(tmp_path / "b.csv", HEADER, second_lines)
+    output_lines = ran(run("agree", "a.csv", "b.csv")).out.splitlines()
+    assert output_lines[0] == "a.csv: 61 verdicts of yes or no, 1 unclear."
+    assert output_lines[1] == "b.csv: 63 verdicts of yes or no, 1 unclear."
     n_agree = int((first == second).sum())
     yes_no = int((first > second).sum())
     no_yes = int((first < second).sum())
     kappa = cohen_kappa_score(first, second)
-    assert said[2] == (
+    assert output_lines[2] == (
         f"Of 60 annotations that both decided, {n_agree} agree ({n_agree / 60:.1%}; yes and no: {yes_no}, no and yes: "
         f"{no_yes}). Cohen's kappa: {kappa:.3f}."
     )
-    assert said[4].split() == ["label", "both", "agree", "yes/no", "no/yes", "kappa"]
-    for line, label in zip(said[5:7], ("cold", "flu"), strict=True):
-        own = labels == label
+    assert output_lines[4].split() == ["label", "both", "agree", "yes/no", "no/yes", "kappa"]
+    for line, label in zip(output_lines[5:7], ("cold", "flu"), strict=True):
+        is_label = labels == label
         name, n, _, _, _, kappa = line.split()
-        assert (name, int(n)) == (label, own.sum())
-        assert kappa == f"{cohen_kappa_score(first[own], second[own]):.3f}"
+        assert (name, int(n)) == (label, is_label.sum())
+        assert kappa == f"{cohen_kappa_score(first[is_label], second[is_label]):.3f}"
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "said"),
+    ("first", "second", "sentence"),
     [
         ("1111", "1111", "4 agree (100.0%; yes and no: 0, no and yes: 0). Cohen's kappa: undefined"),
         ("1111", "0000", "0 agree (0.0%; yes and no: 4, no and yes: 0). Cohen's kappa: 0.000."),
@@ -50,10 +55,10 @@ def test_kappa_is_that_of_scikit_learn_over_annotations_that_both_decided(run, t
         ("??11", "11??", "No annotation has a verdict of yes or no in both files."),
     ],
 )
-def test_kappa_by_hand(run, tmp_path, first, second, said):
+def test_kappa_by_hand(run, tmp_path, first, second, sentence):
     for name, verdicts in (("a.csv", first), ("b.csv", second)):
         write_csv(tmp_path / name, HEADER, [[f"c{i}", "flu", "", verdict] for i, verdict in enumerate(verdicts)])
-    assert said in ran(run("agree", "a.csv", "b.csv")).out
+    assert sentence in ran(run("agree", "a.csv", "b.csv")).out
 
 
 @pytest.mark.parametrize("n_differ", [0, 3, 20, 23])
@@ -61,16 +66,16 @@ def test_entries_on_which_two_people_differ_are_listed(run, tmp_path, n_differ):
     """Of verdicts of yes or no only, in the order of the first file; at most 20 are printed, and --out has all."""
     header = ["patient", "row", "label", "check", "verdict"]
     lines = [[f"P{i}", i, "=flu" if i % 2 else "cold", f"c{i}", "yes"] for i in range(40)]
-    others = [[*line[:-1], "no" if i < n_differ else "yes"] for i, line in enumerate(lines)]
+    second_lines = [[*line[:-1], "no" if i < n_differ else "yes"] for i, line in enumerate(lines)]
     lines[39][-1] = "unclear"
     write_csv(tmp_path / "a.csv", header, lines)
-    write_csv(tmp_path / "b.csv", header, others[::-1])
-    said = ran(run("agree", "a.csv", "b.csv")).out
-    told = [line for line in said.splitlines() if line.startswith("patient ")]
+    write_csv(tmp_path / "b.csv", header, second_lines[::-1])
+    output = ran(run("agree", "a.csv", "b.csv")).out
+    listed_lines = [line for line in output.splitlines() if line.startswith("patient ")]
     expected = [f"patient P{i}, row {i}  {lines[i][2]}  yes  no" for i in range(n_differ)]
-    assert told == expected[:20]
-    assert ("Where they differ" in said) == (n_differ > 0)
-    assert ("and 3 more; --out FILE.csv writes all." in said) == (n_differ == 23)
+    assert listed_lines == expected[:20]
+    assert ("Where they differ" in output) == (n_differ > 0)
+    assert ("and 3 more; --out FILE.csv writes all." in output) == (n_differ == 23)
     assert "Where they differ" not in ran(run("agree", "a.csv", "b.csv", "--out", "d.csv")).out
     names, cells = read_csv("d.csv")
     if n_differ:
@@ -116,8 +121,8 @@ def test_lists_of_one_review_are_compared_as_they_are(run, tmp_path, rng):
         for line, verdict in zip(lines, verdicts, strict=False):
             line[names.index("verdict")] = verdict
         write_csv(tmp_path / name, names, lines)
-    said = ran(run("agree", "first.csv", "second.csv")).out
-    assert "Of 8 annotations that both decided, 6 agree (75.0%" in said
+    output = ran(run("agree", "first.csv", "second.csv")).out
+    assert "Of 8 annotations that both decided, 6 agree (75.0%" in output
     ran(run("agree", "first.csv", "second.csv", "--out", "differences.csv"))
     header, differences = read_csv("differences.csv")
     assert len(differences) == 2

@@ -83,14 +83,14 @@ def ask(run, *options, table="t.csv", out="out.csv"):
 
 
 def test_unknown_labels_stand_in_turn_with_the_doubtful_ones(run, truth, fits):
-    given = given_in("t.csv")
+    table_labels = given_in("t.csv")
     outcome, lines = ask(run, "--ask", 7)
     kinds = [line["kind"] for line in lines]
     assert [kind == "open" for kind in kinds[:14]] == [False, True] * 7
     assert kinds.count("open") == 7
-    assert len(lines) == (given != -1).sum() + 7
+    assert len(lines) == (table_labels != -1).sum() + 7
     for line in lines:
-        value = given[int(line["row"]), LABELS.index(line["label"])]
+        value = table_labels[int(line["row"]), LABELS.index(line["label"])]
         assert line["suggest"] == {0: "add", 1: "remove", -1: ""}[value]
         assert (line["kind"] == "open") == (value == -1)
         assert line["verdict"] == ""  # nothing is ticked in advance
@@ -103,11 +103,11 @@ def test_unknown_labels_stand_in_turn_with_the_doubtful_ones(run, truth, fits):
 
 
 def test_unknown_labels_alone(run, truth, fits):
-    _, some = ask(run, "--kind", "open", "--ask", 5)
+    _, first_lines = ask(run, "--kind", "open", "--ask", 5)
     _, whole = ask(run, "--kind", "open")
     unknown = set(zip(*np.nonzero(given_in("t.csv") == -1), strict=True))
     places = [(int(line["row"]), LABELS.index(line["label"])) for line in whole]
-    assert some == whole[:5]
+    assert first_lines == whole[:5]
     assert len(places) == len(set(places)) == len(unknown)
     assert set(places) == unknown
     assert [int(line["rank"]) for line in whole] == list(range(1, len(whole) + 1))
@@ -116,7 +116,7 @@ def test_unknown_labels_alone(run, truth, fits):
 @pytest.mark.parametrize("verb", ["review", "fit"])
 def test_answers_reach_the_next_fit_as_labels(run, truth, fits, verb):
     """Also an answer that is wrong, one that is undecided, and one that a person could not give."""
-    given = given_in("t.csv")
+    table_labels = given_in("t.csv")
     _, lines = ask(run, "--kind", "open", "--ask", 9)
     places = [(int(line["row"]), LABELS.index(line["label"])) for line in lines]
     for line, place in zip(lines, places, strict=True):
@@ -126,22 +126,22 @@ def test_answers_reach_the_next_fit_as_labels(run, truth, fits, verb):
     lines[2]["verdict"] = ""
     fits.clear()
     out = "m.skops" if verb == "fit" else "next.csv"
-    more = ["--ask", "200"] if verb == "review" else []
-    outcome = ran(run(verb, "t.csv", *COLUMNS, *more, "--reviewed", rewrite("done.csv", lines), "--out", out))
+    ask_options = ["--ask", "200"] if verb == "review" else []
+    outcome = ran(run(verb, "t.csv", *COLUMNS, *ask_options, "--reviewed", rewrite("done.csv", lines), "--out", out))
     assert "done.csv: 7 verdicts, 0 labels changed, 7 labels new, 1 unclear." in outcome.err
     (y, verdicts) = fits[-1]
-    expected = np.full(given.shape, -1)
+    expected = np.full(table_labels.shape, -1)
     for place in places[3:]:
         expected[place] = truth[place]
     expected[places[0]] = 1 - truth[places[0]]
-    np.testing.assert_array_equal(y, given)
+    np.testing.assert_array_equal(y, table_labels)
     np.testing.assert_array_equal(np.where(verdicts >= 0, verdicts, -1), expected)
     assert verdicts[places[1]] == -2
     if verb == "review":  # neither what was answered nor what could not be is asked again
-        asked = {
+        asked_places = {
             (int(line["row"]), LABELS.index(line["label"])) for line in lines_of("next.csv") if line["kind"] == "open"
         }
-        assert asked & {*places} == {places[2]}
+        assert asked_places & {*places} == {places[2]}
 
 
 def test_few_labelled_rows_are_to_be_drawn_at_random(run, truth, fits, tmp_path):
@@ -170,13 +170,13 @@ def test_the_first_of_a_list_in_turn_are_its_beginning(rng, n_queries):
 
 
 def test_rows_to_label_have_their_cells_their_check_and_empty_columns(run, truth, fits):
-    given = given_in("t.csv")
+    table_labels = given_in("t.csv")
     _, lines = ask(run, "--ask-rows", 10)
     assert list(lines[0]) == ["patient", "row", "check", *LABELS, "a", "b", "c", "d", "region"]
     table = lines_of("t.csv")
     rows = [int(line["row"]) for line in lines]
     assert len(set(rows)) == 10
-    assert (given[rows] == -1).any(axis=1).all()
+    assert (table_labels[rows] == -1).any(axis=1).all()
     for line in lines:
         assert {name: line[name] for name in ("a", "region", *LABELS)}.items() <= table[int(line["row"])].items()
     _, plain = ask(run, "--ask-rows", 2, "--no-cells")
@@ -187,7 +187,7 @@ def test_rows_to_label_have_their_cells_their_check_and_empty_columns(run, truth
 
 @pytest.mark.parametrize("words", [("0", "1"), ("no", "yes"), ("nein", "ja")])
 def test_labels_of_rows_reach_the_next_fit(run, truth, fits, words):
-    given = given_in("t.csv")
+    table_labels = given_in("t.csv")
     _, lines = ask(run, "--ask-rows", 8)
     rows = [int(line["row"]) for line in lines]
     for line, row in zip(lines, rows, strict=True):
@@ -198,32 +198,34 @@ def test_labels_of_rows_reach_the_next_fit(run, truth, fits, words):
     rewrite("done.csv", lines[::-1])  # in any order
     outcome = ran(run("fit", "t.csv", *COLUMNS, "--reviewed", "done.csv", "--out", "m.skops"))
     y, verdicts = fits[-1]
-    expected = np.full(given.shape, -1)
-    expected[rows[1:]] = np.where(given[rows[1:]] == truth[rows[1:]], -1, truth[rows[1:]])  # as it was is no verdict
-    if given[rows[0], 0] == -1:
+    expected = np.full(table_labels.shape, -1)
+    expected[rows[1:]] = np.where(
+        table_labels[rows[1:]] == truth[rows[1:]], -1, truth[rows[1:]]
+    )  # as it was is no verdict
+    if table_labels[rows[0], 0] == -1:
         expected[rows[0], 0] = -2
-    np.testing.assert_array_equal(y, given)
+    np.testing.assert_array_equal(y, table_labels)
     np.testing.assert_array_equal(verdicts, expected)
     assert f" 0 labels changed, {(expected >= 0).sum()} labels new, 1 unclear." in outcome.err
 
 
 def test_a_known_label_of_a_row_can_be_corrected(run, truth, fits):
-    given = given_in("t.csv")
+    table_labels = given_in("t.csv")
     _, lines = ask(run, "--ask-rows", 60)
     line = next(line for line in lines if line["flu"] in ("0", "1"))
     line["flu"] = "01"[1 - int(line["flu"])]
     outcome = ran(run("fit", "t.csv", *COLUMNS, "--reviewed", rewrite("done.csv", lines), "--out", "m.skops"))
     assert "1 verdict, 1 label changed, 0 unclear." in outcome.err
-    assert fits[-1][1][int(line["row"]), 0] == 1 - given[int(line["row"]), 0]
+    assert fits[-1][1][int(line["row"]), 0] == 1 - table_labels[int(line["row"]), 0]
 
 
 @pytest.fixture
 def lists(tmp_path, truth):
     """tags.csv, the same table with a column of lists; a row without labels is "keine"."""
-    given = given_in(tmp_path / "t.csv")
-    given[given[:, 1] == -1] = -1  # a list is known or not
+    table_labels = given_in(tmp_path / "t.csv")
+    table_labels[table_labels[:, 1] == -1] = -1  # a list is known or not
     cells = []
-    for row in given:
+    for row in table_labels:
         names = "|".join(name for name, value in zip(LABELS, row, strict=True) if value == 1)
         cells.append("" if (row == -1).any() else names or "keine")
     table = lines_of(tmp_path / "t.csv")
@@ -262,8 +264,8 @@ def test_a_table_of_lists_has_one_column_to_fill_in(run, truth, fits, lists):
 
 def test_arrays_have_a_column_for_each_label_too(run, rng, tmp_path, fits):
     Y = rng.integers(0, 2, (90, 2))
-    given = np.where(np.arange(90)[:, None] < 60, Y, -1)
-    np.savez(tmp_path / "a.npz", X=rng.normal(size=(90, 3)), y=given)
+    partial_labels = np.where(np.arange(90)[:, None] < 60, Y, -1)
+    np.savez(tmp_path / "a.npz", X=rng.normal(size=(90, 3)), y=partial_labels)
     ran(run("review", "a.npz", "--ask-rows", 4, "--out", "rows.csv"))
     lines = lines_of("rows.csv")
     assert list(lines[0]) == ["row", "check", "label_0", "label_1", "feature_0", "feature_1", "feature_2"]
@@ -300,8 +302,8 @@ def test_a_table_that_has_no_columns_of_labels(run, truth, tmp_path):
     names, lines = read_csv("t.csv")
     write_csv("bare.csv", names[:6], [line[:6] for line in lines])
     outcome = ran(run("review", "bare.csv", "--ask-rows", 3, "--out", "rows.csv"))
-    found = lines_of("rows.csv")
-    assert [line["labels"] for line in found] == [""] * 3
+    row_lines = lines_of("rows.csv")
+    assert [line["labels"] for line in row_lines] == [""] * 3
     assert "copy them into a column of the table that --label-list names" in outcome.err
 
 
@@ -343,7 +345,7 @@ def test_files_of_rows_that_mean_nothing_are_refused(run, truth, fits, change, w
 
 
 def test_a_random_sample_shows_the_error_rate(run, truth, fits):
-    given = given_in("t.csv")
+    table_labels = given_in("t.csv")
     _, lines = ask(run, "--random", 80)
     assert fits == []  # no model has a say
     places = [(int(line["row"]), LABELS.index(line["label"])) for line in lines]
@@ -352,16 +354,16 @@ def test_a_random_sample_shows_the_error_rate(run, truth, fits):
     decided = {0: 0, 1: 0}
     for k, (line, place) in enumerate(zip(lines, places, strict=True)):
         assert line["kind"] == "random"
-        assert line["suggest"] == ("remove" if given[place] else "add")
+        assert line["suggest"] == ("remove" if table_labels[place] else "add")
         is_wrong = k % 10 == 0
-        line["verdict"] = "keep" if k % 3 == 1 and not is_wrong else str(given[place] ^ is_wrong)
+        line["verdict"] = "keep" if k % 3 == 1 and not is_wrong else str(table_labels[place] ^ is_wrong)
         line["verdict"] = "unclear" if k == 5 else "" if k == 6 else line["verdict"]
         if k not in (5, 6):
-            wrong[given[place]] += is_wrong
-            decided[given[place]] += 1
+            wrong[table_labels[place]] += is_wrong
+            decided[table_labels[place]] += 1
     outcome = ran(run("fit", "t.csv", *COLUMNS, "--reviewed", rewrite("done.csv", lines), "--out", "m.skops"))
     low, high = wilson_interval(8, 78)
-    n = int((given != -1).sum())
+    n = int((table_labels != -1).sum())
     assert (
         f"8 of 78 labels of the random sample are wrong ({wrong[1]} of {decided[1]} given 1s, {wrong[0]} of "
         f"{decided[0]} given 0s): an error rate of 10.3% (95 % interval {low:.1%} to {high:.1%}), "
@@ -389,16 +391,16 @@ def test_other_verdicts_are_no_part_of_the_error_rate(run, truth, fits):
 
 
 def test_every_known_label_is_drawn_equally_often(rng):
-    given = rng.integers(-1, 2, (12, 3))
-    verdicts = np.full(given.shape, -1)
+    labels = rng.integers(-1, 2, (12, 3))
+    verdicts = np.full(labels.shape, -1)
     verdicts[:2] = 1
-    counts = np.zeros(given.shape)
+    counts = np.zeros(labels.shape)
     for seed in range(600):
-        sample = list_random(given, verdicts, 5, seed)
+        sample = list_random(labels, verdicts, 5, seed)
         assert len({*zip(sample.row.tolist(), sample.label.tolist(), strict=True)}) == 5
-        assert sample.given.tolist() == given[sample.row, sample.label].tolist()
+        assert sample.given.tolist() == labels[sample.row, sample.label].tolist()
         counts[sample.row, sample.label] += 1
-    drawn = (given != -1) & (verdicts == -1)
+    drawn = (labels != -1) & (verdicts == -1)
     assert not counts[~drawn].any()
     mean = 3000 / drawn.sum()
     assert (np.abs(counts[drawn] - mean) < 5 * np.sqrt(mean)).all()

@@ -45,8 +45,8 @@ def test_labels_of_verdicts_change_and_all_else_stays(run, words, delimiter):
     expected = [[*line, ""] for line in before]
     for (i, c), value in CHANGES.items():
         expected[i][3 + c] = words[value]
-    told = {0: "flu: no -> yes", 1: "flu: yes -> no", 2: "cold: unknown -> yes", 3: "flu: unknown -> no"}
-    for i, text in told.items():
+    changes = {0: "flu: no -> yes", 1: "flu: yes -> no", 2: "cold: unknown -> yes", 3: "flu: unknown -> no"}
+    for i, text in changes.items():
         expected[i][5] = text
     assert after == expected
     assert "6 rows, 4 changed labels. A fit wants the original table with --reviewed and not this one" in outcome.err
@@ -130,8 +130,8 @@ def test_what_cannot_be_corrected_is_refused(run, arguments, words):
     assert_refused(outcome, *words)
 
 
-@pytest.mark.parametrize("other", [["--id", "id", "--drop", "dose"], ["--id", "visit"]])
-def test_where_checks_differ_the_error_names_the_options_that_change_them(run, rng, other):
+@pytest.mark.parametrize("changed_options", [["--id", "id", "--drop", "dose"], ["--id", "visit"]])
+def test_where_checks_differ_the_error_names_the_options_that_change_them(run, rng, changed_options):
     """The check is a hash of the columns that are read, so another --id or --drop changes each of them."""
     X = rng.normal(size=(40, 2)).round(3)
     rows = [[f"P{i}", f"V{i}", *x, int(x[0] > 0), int(x[1] > 0)] for i, x in enumerate(X.tolist())]
@@ -143,5 +143,5 @@ def test_where_checks_differ_the_error_names_the_options_that_change_them(run, r
     write_csv("checked.csv", ["label", "check", "verdict"], verdicts)
     arguments = ["--reviewed", "checked.csv", "--out", "c.csv"]
     ran(run("correct", "t.csv", *COLUMNS, *arguments))
-    outcome = run("correct", "t.csv", *COLUMNS[:2], *other, *arguments, "--quiet")
+    outcome = run("correct", "t.csv", *COLUMNS[:2], *changed_options, *arguments, "--quiet")
     assert_refused(outcome, "no row of the table has the check", "with the same --id and --drop")

@@ -154,8 +154,8 @@ MODELS = [
 def cases(verb, *lists, before=()):
     return [
         pytest.param([verb, *before, *arguments], words, id=" ".join([verb, *arguments])[:60])
-        for given in lists
-        for arguments, words in given
+        for case_list in lists
+        for arguments, words in case_list
     ]
 
 
@@ -243,10 +243,14 @@ def options_with_files():
     verbs = next(action.choices for action in cli._parser()._actions if action.dest == "verb")
     for verb, parser in verbs.items():
         files = [
-            one for one in parser._actions if set(str(one.metavar).split(".")) & {"FILE", "DATA", "TRAIN", "MODEL"}
+            option
+            for option in parser._actions
+            if set(str(option.metavar).split(".")) & {"FILE", "DATA", "TRAIN", "MODEL"}
         ]
-        if any(one.dest == "out" for one in files):
-            yield from (pytest.param(verb, one, id=f"{verb} {one.metavar}") for one in files if one.dest != "out")
+        if any(option.dest == "out" for option in files):
+            yield from (
+                pytest.param(verb, option, id=f"{verb} {option.metavar}") for option in files if option.dest != "out"
+            )
 
 
 @pytest.mark.parametrize(("verb", "option"), [*options_with_files()])
@@ -256,8 +260,8 @@ def test_no_output_is_an_input(run, tmp_path, verb, option):
     out = f"same{SUFFIX.get(verb, '.csv')}"
     files = {"model": ["m.skops"] if verb in ("transform", "predict", "evaluate") else [], "data": ["t.csv"]}
 
-    def refused(given, written):
-        words = {**files, option.dest: [*option.option_strings, given]}
+    def refused(input_name, written):
+        words = {**files, option.dest: [*option.option_strings, input_name]}
         command = [verb, *(word for each in words.values() for word in each), "--out", written]
         assert_refused(run(*command), "same file as the input")
 

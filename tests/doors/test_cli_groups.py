@@ -31,9 +31,9 @@ def fits_of(monkeypatch):
     groups = []
     fit = ResidualPropagation.fit
 
-    def watched(self, X, y, **more):
-        groups.append(more.get("groups"))
-        return fit(self, X, y, **more)
+    def watched(self, X, y, **fit_arguments):
+        groups.append(fit_arguments.get("groups"))
+        return fit(self, X, y, **fit_arguments)
 
     # `has_fit_parameter` looks at the signature.
     watched.__signature__ = __import__("inspect").signature(fit)
@@ -51,29 +51,29 @@ def test_the_patients_of_the_rows_reach_the_fit(run, visits, monkeypatch, verb):
     monkeypatch.setattr(residual_fit, "TREES", 5)
     groups = fits_of(monkeypatch)
     out = {"fit": "m.skops", "review": "list.csv", "report": "r.html"}[verb]
-    more = ("--folds", "0") if verb == "report" else ()
-    ran(run(verb, "t.csv", *OPTIONS, "--id", "patient", *more, "--out", out))
+    report_options = ("--folds", "0") if verb == "report" else ()
+    ran(run(verb, "t.csv", *OPTIONS, "--id", "patient", *report_options, "--out", out))
     assert len(groups) == 1
     assert are_patients(groups[0], visits)
-    ran(run(verb, "t.csv", *OPTIONS, "--drop", "patient", *more, "--out", out))
+    ran(run(verb, "t.csv", *OPTIONS, "--drop", "patient", *report_options, "--out", out))
     assert groups[1] is None
 
 
 def test_the_folds_of_the_report_and_the_fits_within_have_whole_patients(run, visits, monkeypatch):
     monkeypatch.setattr(residual_fit, "TREES", 5)
     monkeypatch.setattr(rivals, "ITERATIONS", 20)
-    seen = []
+    fold_records = []
     fit_and_score = trial.fit_and_score
 
     def watched(estimator, X, y, far, truth, groups=None):
-        seen.append((type(estimator).__name__, X, far, groups))
+        fold_records.append((type(estimator).__name__, X, far, groups))
         return fit_and_score(estimator, X, y, far, truth, groups)
 
     monkeypatch.setattr(trial, "fit_and_score", watched)
     ran(run("report", "t.csv", *OPTIONS, "--id", "patient", "--folds", "3", "--out", "r.html"))
-    names = {name for name, *_ in seen}
+    names = {name for name, *_ in fold_records}
     assert names == {"EveryRule", "TunedLogistic", "Forest", "OnWholeRows"}
-    for _, near, far, groups in seen:
+    for _, near, far, groups in fold_records:
         assert len(groups) == len(near)
         assert np.unique(groups, return_counts=True)[1].tolist() == [4] * (len(near) // 4)  # whole patients
         assert len(near) + len(far) == 240
@@ -93,5 +93,5 @@ def test_a_label_of_the_patient_is_confirmed_by_other_rows_only_without_groups(r
 
 def test_evaluate_says_that_rows_have_the_id_of_rows_of_the_fit(run, visits, monkeypatch):
     ran(run("fit", "t.csv", *OPTIONS, "--id", "patient", "--out", "m.skops"))
-    said = ran(run("evaluate", "m.skops", "new.csv", *OPTIONS)).out
-    assert "10 of these 20 rows have the id of labelled rows of the fit; on these the measures are too good" in said
+    output = ran(run("evaluate", "m.skops", "new.csv", *OPTIONS)).out
+    assert "10 of these 20 rows have the id of labelled rows of the fit; on these the measures are too good" in output

@@ -75,9 +75,9 @@ def test_kill_during_a_write_leaves_the_old_file(run, folder, monkeypatch, comma
     assert os.WIFSIGNALED(status)
     assert os.WTERMSIG(status) == signal.SIGKILL
     after = contents()
-    left = [name for name in after if name.endswith(".part")]
-    assert len(left) == 1  # all that a killed process leaves, and it says what it is
-    assert {name: after[name] for name in after if name not in left} == before
+    part_files = [name for name in after if name.endswith(".part")]
+    assert len(part_files) == 1  # all that a killed process leaves, and it says what it is
+    assert {name: after[name] for name in after if name not in part_files} == before
     assert_done(run(*command))
     assert_done(run("evaluate", "model.skops", "test.csv", *COLUMNS))
 
@@ -116,8 +116,8 @@ def test_reader_that_has_gone_away(folder):
 def test_a_closed_standard_output_is_named():
     command = f"{sys.executable} -P -m nmlsdr datasets list >&-"
     done = subprocess.run(["sh", "-c", command], stderr=subprocess.PIPE, text=True, timeout=120, check=False)
-    said = "nmlsdr: standard output is closed; open it, for example by > /dev/null.\n"
-    assert (done.returncode, done.stderr) == (1, said)
+    message = "nmlsdr: standard output is closed; open it, for example by > /dev/null.\n"
+    assert (done.returncode, done.stderr) == (1, message)
 
 
 def test_a_package_that_cannot_be_loaded_is_not_said_to_be_absent(monkeypatch):
@@ -137,8 +137,8 @@ def test_a_lack_of_threads_is_no_bug(run, folder, monkeypatch):
     monkeypatch.setattr("nmlsdr._cli.reading.read_table", fail)
     outcome = run("plan", "train.csv", *COLUMNS)
     assert outcome.status == 1
-    said = "the process may start no more threads (can't start new thread); raise its limits of threads and memory."
-    assert outcome.err == f"nmlsdr: {said}\n"
+    message = "the process may start no more threads (can't start new thread); raise its limits of threads and memory."
+    assert outcome.err == f"nmlsdr: {message}\n"
 
 
 class Terminal(io.StringIO):
@@ -193,6 +193,6 @@ def test_output_to_a_pipe(folder):
 def test_same_model_on_any_number_of_threads(run, folder):
     for jobs in ("1", "2"):
         assert_done(run("fit", "train.csv", *COLUMNS, "--jobs", jobs, "--out", f"{jobs}.skops"))
-    one, two = (load_model(f"{jobs}.skops").steps[1][1] for jobs in ("1", "2"))
-    np.testing.assert_array_equal(one.label_distributions_, two.label_distributions_)
-    np.testing.assert_allclose(one.components_, two.components_, rtol=0, atol=1e-10)
+    model, model_of_two_threads = (load_model(f"{jobs}.skops").steps[1][1] for jobs in ("1", "2"))
+    np.testing.assert_array_equal(model.label_distributions_, model_of_two_threads.label_distributions_)
+    np.testing.assert_allclose(model.components_, model_of_two_threads.components_, rtol=0, atol=1e-10)

@@ -69,8 +69,8 @@ def test_missing_values_and_texts_are_read(tmp_path, raw):
     assert table.data[:, :4].tolist() == np.eye(4)[wards].tolist()
     assert table.data[:, 6].tolist() == [float(row[4] == "yes") for row in rows]
     for j, column in ((4, 2), (5, 3)):
-        wanted = [None if row[column] in ("", "?", "NA") else float(row[column]) for row in rows]
-        assert [None if value != value else value for value in table.data[:, j]] == wanted
+        expected_values = [None if row[column] in ("", "?", "NA") else float(row[column]) for row in rows]
+        assert [None if value != value else value for value in table.data[:, j]] == expected_values
     assert table.target.tolist() == [[row[6], row[7]] for row in rows]
     assert table.ids == [row[0] for row in rows]
 
@@ -139,11 +139,11 @@ def test_a_raw_table_is_read_with_the_label_column_named_and_nothing_else(run, t
         "b": "number",
     }
     assert_done(run("predict", "m.skops", "raw.csv", "-o", "p.csv"))
-    names, found = read_csv(tmp_path / "p.csv")
+    names, result = read_csv(tmp_path / "p.csv")
     assert names == ["who", "row", "cold", "flu"]
-    assert [row[0] for row in found] == [f"p{i}" for i in range(120)]
-    found = run("evaluate", "m.skops", "raw.csv")  # the model knows where the labels are
-    assert "nmlsdr: raw.csv: unlabelled and not counted: 24 of 120 rows." in found.err
+    assert [row[0] for row in result] == [f"p{i}" for i in range(120)]
+    result = run("evaluate", "m.skops", "raw.csv")  # the model knows where the labels are
+    assert "nmlsdr: raw.csv: unlabelled and not counted: 24 of 120 rows." in result.err
     pasted = run("plan", "raw.csv", "--label-list", "tags").out.splitlines()[-1]
     assert pasted.endswith("--label-list tags --separator ';' --no-label none --id who --one-hot note,ward")
 
@@ -155,9 +155,9 @@ def test_all_bad_cells_are_in_one_answer(run, tmp_path):
     cells[5][1] = "soon"
     cells[7][2] = "perhaps"
     write_csv(tmp_path / "slips.csv", ["a", "day", "y"], cells)
-    found = run("fit", "slips.csv", "--label-columns", "y", "-o", "m.skops")
+    result = run("fit", "slips.csv", "--label-columns", "y", "-o", "m.skops")
     shown = ["line 2, column 'a': '1o0'", "line 7, column 'day': 'soon'", "line 9, column 'y': 'perhaps'", "and 4 more"]
-    assert_refused(found, "14 cells are not what the column holds", *shown, "write a label as 0, 1", "--missing 1o0,")
+    assert_refused(result, "14 cells are not what the column holds", *shown, "write a label as 0, 1", "--missing 1o0,")
 
 
 def test_drop_and_one_hot_may_be_given_twice(run, raw):
@@ -200,8 +200,8 @@ def test_rows_without_any_cross_are_counted_where_the_plan_is_shown(run, tmp_pat
         "rows without any x 0 (--mask FILE names rows that are unlabelled)"
     )
     for verb in (["plan"], ["fit", "-o", "m.skops", "--classifier", "mlknn"]):
-        found = ran(run(verb[0], "t.csv", "--label-columns", "p,q", *verb[1:]))
-        assert sentence in (found.out if verb == ["plan"] else found.err)
+        result = ran(run(verb[0], "t.csv", "--label-columns", "p,q", *verb[1:]))
+        assert sentence in (result.out if verb == ["plan"] else result.err)
     assert read_table(tmp_path / "t.csv", label_columns=["p", "q"]).notes == [sentence]
     (tmp_path / "k.txt").write_text("\n".join("1" if "x" in "".join(row[1:]).lower() else "0" for row in rows))
     table = read_table(tmp_path / "t.csv", label_columns=["p", "q"], mask=tmp_path / "k.txt")
@@ -241,15 +241,20 @@ def test_the_last_line_of_plan_gives_the_same_features(run, tmp_path, seed):
     columns += columns[:1] if seed % 2 else []
     names = [f"{draw.choice(['a', 'b, c', 'größe'])}{j}" for j in range(len(columns))]
     write_csv(tmp_path / "t.csv", names, list(zip(*columns, strict=True)))
-    said = [[], ["--thousands", "."], ["--decimal", "."], ["--missing", "ok"], ["--keep-case"], ["--delimiter", ","]][
-        seed % 6
-    ]
-    first = run("plan", "t.csv", *said)
+    plan_options = [
+        [],
+        ["--thousands", "."],
+        ["--decimal", "."],
+        ["--missing", "ok"],
+        ["--keep-case"],
+        ["--delimiter", ","],
+    ][seed % 6]
+    first = run("plan", "t.csv", *plan_options)
     if first.status == 0:
         pasted = first.out.splitlines()[-1].removeprefix("The same as options: ")
         second = run("plan", "t.csv", *shlex.split(pasted))
         assert second.status == 0, (pasted, second)
-        facts = [found.out.splitlines()[0] for found in (first, second)]
+        facts = [plan_result.out.splitlines()[0] for plan_result in (first, second)]
         assert facts[0] == facts[1], (pasted, first, second)
 
 
@@ -274,12 +279,12 @@ def test_a_separator_or_word_that_no_list_has_is_refused_with_the_one_that_was_m
     assert_refused(run(*command, "--no-label", "keine"), "'keine', the word for no label; did you mean 'none'?")
     for options in (["--separator", ";", "--no-label", "none"], ["--no-label", ""], []):
         assert run(*command, *options).status == 0
-    for given, sentence in (
+    for list_options, sentence in (
         ({"separator": "|"}, "separator '|'; 30 have"),
         ({"no_label": "nil"}, "'nil', the word for"),
     ):
         with pytest.raises(DataFileError, match=re.escape(sentence)):
-            read_table(tmp_path / "t.csv", label_list="tags", **{"separator": ";", **given})
+            read_table(tmp_path / "t.csv", label_list="tags", **{"separator": ";", **list_options})
     pairs = [[x, z, ("a,b", "b,c", "c,d")[i % 3]] for i, (x, z, _) in enumerate(rows)]
     write_csv(tmp_path / "pairs.csv", ["x", "z", "tags"], pairs)
     assert run("plan", "pairs.csv", "--label-list", "tags", "--separator", "|").status == 0  # commas give more labels
@@ -325,11 +330,11 @@ def test_every_format_with_missing_values_and_texts_is_read(run, raw, tmp_path, 
     for kind in (".csv", suffix):
         write_kind(tmp_path / f"raw{kind}", NAMES, rows)
         tables.append(read_table(tmp_path / f"raw{kind}", **read))
-    csv, other = tables
-    assert other.feature_names == csv.feature_names
-    assert other.ids == csv.ids
-    assert other.target.tolist() == csv.target.tolist()
-    np.testing.assert_array_equal(other.data, csv.data)
+    csv, table = tables
+    assert table.feature_names == csv.feature_names
+    assert table.ids == csv.ids
+    assert table.target.tolist() == csv.target.tolist()
+    np.testing.assert_array_equal(table.data, csv.data)
     assert_done(run("fit", f"raw{suffix}", *TAIL, "--n-components", "2", "-o", "m.skops"))
     for kind in (".csv", suffix):
         ran(run("predict", "m.skops", f"raw{kind}", "--probabilities", "-o", f"out{kind}.csv"))
@@ -358,8 +363,8 @@ def test_sparse_rows_have_no_holes(run, tmp_path):
     (tmp_path / "a.arff").write_text("@relation a\n@attribute x numeric\n@attribute y {0,1}\n@data\n{0 1}\n{1 1}\n")
     (tmp_path / "y.csv").write_text("u\n" + "1\n0\n" * 3)
     for words in (["a.npz", "--label-file", "y.csv"], ["a.svmlight"], ["a.arff", "--label-columns", "y"]):
-        found = run("fit", *words, "--impute", "mean", "-o", "m.skops")
-        assert_refused(found, words[0], "sparse rows have no missing values")
+        result = run("fit", *words, "--impute", "mean", "-o", "m.skops")
+        assert_refused(result, words[0], "sparse rows have no missing values")
 
 
 def test_a_model_accepts_raw_tables_without_preparation(run, raw, tmp_path):
@@ -368,19 +373,19 @@ def test_a_model_accepts_raw_tables_without_preparation(run, raw, tmp_path):
     model = open_model(tmp_path / "m.skops")
     assert [column.name for column in model.plan.used] == ["ward", "age", "visits", "smoker"]
     for name in ("test", "turned"):
-        for verb, more in (("predict", ["--probabilities"]), ("transform", [])):
-            found = ran(run(verb, "m.skops", f"{name}.csv", "--id", "id", *more, "-o", f"{verb}-{name}.csv"))
+        for verb, output_options in (("predict", ["--probabilities"]), ("transform", [])):
+            result = ran(run(verb, "m.skops", f"{name}.csv", "--id", "id", *output_options, "-o", f"{verb}-{name}.csv"))
     for verb in ("predict", "transform"):
         assert read_csv(tmp_path / f"{verb}-test.csv") == read_csv(tmp_path / f"{verb}-turned.csv")
-    assert "extra" in found.err
+    assert "extra" in result.err
     read = {"label_columns": ["flu", "cold"], "drop": ["note"], "id_column": "id"}
     train = read_table(tmp_path / "train.csv", plan=Choices(), **read)
     new = read_table(tmp_path / "test.csv", plan=model.plan, **read).data
     X = SimpleImputer(strategy="median").fit_transform(train.data)
     mean = X.mean(axis=0)
     scale = X.std(axis=0)
-    wanted = nmlsdr.ResidualPropagation(n_neighbors=10).fit((X - mean) / scale, train.target)
-    scores = wanted.predict_proba((new - mean) / scale)
+    expected_model = nmlsdr.ResidualPropagation(n_neighbors=10).fit((X - mean) / scale, train.target)
+    scores = expected_model.predict_proba((new - mean) / scale)
     _, rows = read_csv(tmp_path / "predict-test.csv")
     np.testing.assert_allclose(np.array(rows)[:, -2:].astype(float), scores, atol=1e-6)
 
@@ -390,43 +395,43 @@ def test_a_model_file_takes_a_data_frame(run, raw, tmp_path):
     assert_done(run("fit", "train.csv", *TAIL, *ASK, "-o", "m.skops"))
     assert_done(run("predict", "m.skops", "test.csv", "-o", "p.csv"))
     frame = pandas.read_csv(tmp_path / "test.csv")[["ward", "age", "visits", "smoker", "id", "note"]]
-    wanted = [[int(cell) for cell in row[2:]] for row in read_csv(tmp_path / "p.csv")[1]]
-    assert load_model(tmp_path / "m.skops").predict(frame).tolist() == wanted
+    predictions = [[int(cell) for cell in row[2:]] for row in read_csv(tmp_path / "p.csv")[1]]
+    assert load_model(tmp_path / "m.skops").predict(frame).tolist() == predictions
 
 
 def test_evaluate_reads_holes_too(run, raw):
     assert_done(run("fit", "train.csv", *TAIL, *ASK, "-o", "m.skops"))
-    found = ran(run("evaluate", "m.skops", "test.csv", "--label-columns", "flu,cold", "--id", "id"))
-    assert "MiF1" in found.out
+    result = ran(run("evaluate", "m.skops", "test.csv", "--label-columns", "flu,cold", "--id", "id"))
+    assert "MiF1" in result.out
 
 
 def test_a_category_unseen_at_fit_becomes_all_zeros(run, raw, tmp_path):
     assert_done(run("fit", "train.csv", *TAIL, *ASK, "-o", "m.skops"))
     write_csv(tmp_path / "new.csv", ["ward", "age", "visits", "smoker"], [["mars", "", "1", "yes"]])
-    found = ran(run("predict", "m.skops", "new.csv", "-o", "out.csv"))
+    result = ran(run("predict", "m.skops", "new.csv", "-o", "out.csv"))
     unseen = "1 row has a level that the fit has not seen, such as 'mars': no feature stands for it"
-    assert found.err.splitlines()[0] == f"nmlsdr: new.csv: column 'ward': {unseen}."
+    assert result.err.splitlines()[0] == f"nmlsdr: new.csv: column 'ward': {unseen}."
     plan = open_model(tmp_path / "m.skops").plan
     cells = {"ward": ["mars"], "age": ["1"], "visits": ["1"], "smoker": ["yes"]}
     encoded = plan.encode({name: typed_column(column) for name, column in cells.items()}, 1, [])
     assert encoded.tolist() == [[0, 0, 0, 0, 1, 1, 1]]
     write_csv(tmp_path / "lacks.csv", ["age", "visits", "smoker"], [["1", "1", "no"]])
-    found = run("predict", "m.skops", "lacks.csv", "-o", "out.csv")
-    assert_refused(found, "it lacks 1 of the 4 columns that the model was fitted on", "'ward'")
+    result = run("predict", "m.skops", "lacks.csv", "-o", "out.csv")
+    assert_refused(result, "it lacks 1 of the 4 columns that the model was fitted on", "'ward'")
     write_csv(tmp_path / "head.csv", ["age", "visits", "smoker", "ward"], [])
     assert_refused(run("predict", "m.skops", "head.csv", "-o", "out.csv"), "0 rows of 7 features; give a file")
 
 
 @pytest.mark.parametrize("classifier", ["semi-supervised", "mlknn", "none"])
-@pytest.mark.parametrize("more", [[], ["--no-standardize"]])
-def test_every_classifier_accepts_raw_tables(run, raw, classifier, more):
-    assert_done(run("fit", "train.csv", *TAIL, *ASK, *more, "--classifier", classifier, "-o", "m.skops"))
+@pytest.mark.parametrize("classifier_options", [[], ["--no-standardize"]])
+def test_every_classifier_accepts_raw_tables(run, raw, classifier, classifier_options):
+    assert_done(run("fit", "train.csv", *TAIL, *ASK, *classifier_options, "--classifier", classifier, "-o", "m.skops"))
     ran(run("transform", "m.skops", "turned.csv", "-o", "z.csv"))
 
 
 def test_review_and_report_accept_raw_tables(run, raw, tmp_path):
-    found = run("review", "train.csv", *TAIL, *ASK, "--kind", "forgotten", "--explain", "-o", "r.csv")
-    assert_done(found)
+    result = run("review", "train.csv", *TAIL, *ASK, "--kind", "forgotten", "--explain", "-o", "r.csv")
+    assert_done(result)
     names, rows = read_csv(tmp_path / "r.csv")
     assert names[:2] == ["id", "row"]
     assert {row[names.index("kind")] for row in rows} == {"forgotten"}

@@ -65,10 +65,12 @@ def test_all_commands_take_texts(run, tmp_path, complaints, no_dense_copy):
     assert "words, " in ran(run("info", "m.skops")).out
     ran(run("predict", "m.skops", "new.csv", "--out", "p.csv"))
     with open(tmp_path / "new.csv", encoding="utf-8") as file:
-        given = [row["parts"] for row in csv.DictReader(file)]
+        true_parts = [row["parts"] for row in csv.DictReader(file)]
     with open(tmp_path / "p.csv", encoding="utf-8") as file:
-        found = [";".join(label for label in WORDS if row[label] == "1") or "none" for row in csv.DictReader(file)]
-    known = [pair for pair in zip(given, found, strict=True) if pair[0]]
+        predicted_parts = [
+            ";".join(label for label in WORDS if row[label] == "1") or "none" for row in csv.DictReader(file)
+        ]
+    known = [pair for pair in zip(true_parts, predicted_parts, strict=True) if pair[0]]
     assert np.mean([{*a.split(";")} == {*b.split(";")} for a, b in known]) > 0.9
     assert "engine" in ran(run("evaluate", "m.skops", "new.csv")).out
     ran(run("review", "old.csv", *labels, "--out", "r.csv"))

@@ -27,9 +27,9 @@ def test_copies_have_equal_cells_and_labels_and_are_told_from_rows_that_are_equa
     changed = y[rows]
     changed[40] = 1 - changed[40]  # one of three pairs differs: each row may have labels of its own
     assert find_copies(X[rows], changed).tolist() == list(range(43))
-    few = rng.integers(0, 2, (400, 2))  # four different rows, whose labels are as different as those of any two
+    binary_rows = rng.integers(0, 2, (400, 2))  # four different rows, whose labels are as different as those of any two
     labels = rng.integers(0, 2, (400, 1))
-    assert find_copies(few, labels).tolist() == list(range(400))
+    assert find_copies(binary_rows, labels).tolist() == list(range(400))
     unlabelled = np.full((4, 1), -1)
     assert find_copies([[1], [1], [2], [3]], unlabelled).tolist() == [0, 1, 2, 3]  # nothing tells copies
 
@@ -43,9 +43,11 @@ def test_a_verdict_counts_for_the_copies_without_one_if_all_agree(data):
     verdicts = np.array(data.draw(st.lists(st.sampled_from([-2, -1, 0, 1]), min_size=n, max_size=n)))[:, None]
     spread = spread_verdicts(verdicts, first)
     for i in range(n):
-        said = {v for v, place in zip(verdicts[:, 0].tolist(), first, strict=True) if place == first[i] and v != -1}
-        own = verdicts[i, 0]
-        assert spread[i, 0] == (own if own != -1 or len(said) != 1 else said.pop())
+        copy_verdicts = {
+            v for v, place in zip(verdicts[:, 0].tolist(), first, strict=True) if place == first[i] and v != -1
+        }
+        row_verdict = verdicts[i, 0]
+        assert spread[i, 0] == (row_verdict if row_verdict != -1 or len(copy_verdicts) != 1 else copy_verdicts.pop())
 
 
 @pytest.fixture
@@ -78,9 +80,9 @@ def test_copies_do_not_defend_each_other_and_are_asked_about_once(run, export):
     page = json.loads(zlib.decompress(base64.b64decode(packed)))
     assert page["copies"] == {"0": 3, "5": 2}
     assert page["entries"][0]["row"] == 0
-    assert {one["row"] for one in page["entries"]} <= {*page["rows"]} <= {*range(80)}
-    for one in page["entries"]:
-        assert not {one["row"]} & {row for row, _ in one["having"] + one["lacking"]}
+    assert {entry["row"] for entry in page["entries"]} <= {*page["rows"]} <= {*range(80)}
+    for entry in page["entries"]:
+        assert not {entry["row"]} & {row for row, _ in entry["having"] + entry["lacking"]}
 
 
 def test_a_verdict_on_a_row_counts_for_its_copies(run, export):

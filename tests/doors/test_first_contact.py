@@ -218,7 +218,7 @@ def test_columns_of_lists_are_items_in_parquet_pandas_and_polars(tmp_path, rows,
     assert kinds(table) == {"x": "number", "Teile": "list"}
     assert table.feature_names == ["x", "Teile=[]", "Teile=Pumpe", "Teile=Rohr", "Teile=Ventil"]
     assert table.label_names == ["leck", "rost"]
-    expected = [[-1, -1] if one is None else ["leck" in one, "rost" in one] for one in faults]
+    expected = [[-1, -1] if fault is None else ["leck" in fault, "rost" in fault] for fault in faults]
     assert table.target.tolist() == expected
     again = read_table(tmp_path / "t.parquet", plan=table.plan, label_list="Schaden")
     np.testing.assert_array_equal(again.data, table.data)
@@ -226,8 +226,8 @@ def test_columns_of_lists_are_items_in_parquet_pandas_and_polars(tmp_path, rows,
     frames = [frame.drop(columns="Schaden"), tuples]
     if polars := pytest.importorskip("polars"):
         frames.append(polars.DataFrame({"x": frame["x"].to_numpy(), "Teile": parts}))
-    for one in frames:
-        np.testing.assert_array_equal(TableEncoder().fit_transform(one), table.data)
+    for table_frame in frames:
+        np.testing.assert_array_equal(TableEncoder().fit_transform(table_frame), table.data)
 
 
 # ---------------------------------------------------------------- words and labels
@@ -273,9 +273,9 @@ def test_labels_that_differ_by_a_letter_are_said(write, rows):
     for line in lines[8:16]:  # too many for a slip of the pen
         line[1] = "ruidos|vazamento"
     table = read(write("t.csv", ["Druck", "Schaden"], *lines), separator="|")
-    (said,) = [note for note in table.notes if "spellings" in note]
-    assert "'vazamento' (2" in said
-    assert ") and 'vasamento' (1) differ only in case, accents, a letter or the order of words" in said
+    (spelling_note,) = [note for note in table.notes if "spellings" in note]
+    assert "'vazamento' (2" in spelling_note
+    assert ") and 'vasamento' (1) differ only in case, accents, a letter or the order of words" in spelling_note
 
 
 def test_words_for_a_missing_value_are_unknown_labels(write, rows):
@@ -368,9 +368,9 @@ def test_review_says_where_a_table_is_not_as_at_the_fit_of_a_model(run, write, r
     done = ran(run("review", train, *options))
     assert "at the fit" not in done.err
     done = ran(run("review", new, *options))
-    said = [line for line in done.err.splitlines() if "at the fit" in line]
-    assert len(said) == 1
-    assert said[0].startswith(f"nmlsdr: {new}: column 'Druck': the median is ")
+    messages = [line for line in done.err.splitlines() if "at the fit" in line]
+    assert len(messages) == 1
+    assert messages[0].startswith(f"nmlsdr: {new}: column 'Druck': the median is ")
     done = run("review", new, *options, "--strict")
     assert done.status == 2
     assert "is not as the table of the fit" in done.err

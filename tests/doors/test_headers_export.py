@@ -23,8 +23,8 @@ def folder(tmp_path_factory):
     """Written by a Python that finds none of the packages that nmlsdr depends on."""
     target = tmp_path_factory.mktemp("export") / "nmlsdr"
     parent = str(Path(nmlsdr.__file__).parent.parent)
-    said = output(sys.executable, "-S", "-m", "nmlsdr", "--export", target, PYTHONPATH=parent)
-    assert said.strip() == f"{len(_headers.files())} files in {target}"
+    message = output(sys.executable, "-S", "-m", "nmlsdr", "--export", target, PYTHONPATH=parent)
+    assert message.strip() == f"{len(_headers.files())} files in {target}"
     return target
 
 

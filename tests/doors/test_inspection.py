@@ -54,18 +54,18 @@ def test_every_kind_lists_its_annotations_once_and_in_order(data):
     labeled = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)))
     labeled[0] = True  # a fit on nothing is refused
     lists = {kind: rank_suspects(scores, Y, kind=kind, labeled=labeled) for kind in ("all", *KINDS)}
-    for kind, found in lists.items():
-        pairs = list(zip(found.row.tolist(), found.label.tolist(), strict=True))
-        wanted = [
+    for kind, suspects in lists.items():
+        pairs = list(zip(suspects.row.tolist(), suspects.label.tolist(), strict=True))
+        expected_pairs = [
             (i, c) for i in range(n) for c in range(C) if labeled[i] and (kind == "all" or Y[i, c] == (kind == "wrong"))
         ]
-        assert sorted(pairs) == wanted
+        assert sorted(pairs) == expected_pairs
         ones = ((Y == 1) & labeled[:, None]).sum(axis=0)
         known_scores = scores * labeled[:, None]
         keys = [(-scores[i, c], ones[c], c, -known_scores[i].sum()) for i, c in pairs]
         assert keys == sorted(keys)  # by score; of equal ones the rarer label, then the row that is doubted most
-        assert (found.given == Y[found.row, found.label]).all()
-        assert (found.kind == np.where(found.given == 1, "wrong", "forgotten")).all()
+        assert (suspects.given == Y[suspects.row, suspects.label]).all()
+        assert (suspects.kind == np.where(suspects.given == 1, "wrong", "forgotten")).all()
     for kind in KINDS:
         alone = lists[kind]
         among = lists["all"]
@@ -85,11 +85,11 @@ def test_the_first_are_the_beginning_of_the_whole_list_also_where_scores_are_equ
     verdicts = rng.choice([-2, -1, -1, 0, 1, np.nan], Y.shape)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_order, "_BLOCK", block)
-        found = rank_suspects(scores, Y, flip_rate=0.1, forget_rate=0.2, verdicts=verdicts, audit=seed % 3)
-        for one, whole in zip(found.first(n), found, strict=True):
-            assert one.dtype == whole.dtype
-            assert one.tolist() == whole[:n].tolist()
-    assert len(found.row) == ((Y != -1) & ((verdicts == -1) | np.isnan(verdicts))).sum()
+        suspects = rank_suspects(scores, Y, flip_rate=0.1, forget_rate=0.2, verdicts=verdicts, audit=seed % 3)
+        for beginning, whole in zip(suspects.first(n), suspects, strict=True):
+            assert beginning.dtype == whole.dtype
+            assert beginning.tolist() == whole[:n].tolist()
+    assert len(suspects.row) == ((Y != -1) & ((verdicts == -1) | np.isnan(verdicts))).sum()
 
 
 def plain_audit(s, Y, kinds, r, h, verdicts, n_each):
@@ -109,8 +109,8 @@ def plain_audit(s, Y, kinds, r, h, verdicts, n_each):
     first = []
     for c in range(C):
         first += [p for p in listed if p[1] == c][: max(0, n_each - int((at[1] == c).sum()))]
-    rest = [p for p in listed if p not in first]
-    return [p for p in listed if p in first] + rest, len(first), v
+    unaudited = [p for p in listed if p not in first]
+    return [p for p in listed if p in first] + unaudited, len(first), v
 
 
 def test_verdicts_weigh_kinds_and_labels_as_the_twin_does(rng):
@@ -211,25 +211,25 @@ def test_an_audit_comes_first_and_verdicts_order_the_others(rng, n_each, kind):
         verdicts[:, 3] = -1
         Y[0, 0] = 0
         verdicts[0, 0] = 1  # before the first verdict, kinds may take turns
-        found = rank_suspects(s, Y, kind=kind, flip_rate=0.1, forget_rate=0.3, verdicts=verdicts, audit=n_each)
+        suspects = rank_suspects(s, Y, kind=kind, flip_rate=0.1, forget_rate=0.3, verdicts=verdicts, audit=n_each)
         kinds = (0, 1) if kind == "all" else (1,)
-        wanted, n_first, v = plain_audit(s, Y, kinds, 0.1, 0.3, verdicts, n_each)
-        assert list(zip(found.row.tolist(), found.label.tolist(), strict=True)) == wanted
-        assert found.audit.tolist() == [True] * n_first + [False] * (len(wanted) - n_first)
-        np.testing.assert_allclose(found.score, [v[p] for p in wanted], rtol=1e-12)  # without the factors
+        expected_pairs, n_first, v = plain_audit(s, Y, kinds, 0.1, 0.3, verdicts, n_each)
+        assert list(zip(suspects.row.tolist(), suspects.label.tolist(), strict=True)) == expected_pairs
+        assert suspects.audit.tolist() == [True] * n_first + [False] * (len(expected_pairs) - n_first)
+        np.testing.assert_allclose(suspects.score, [v[p] for p in expected_pairs], rtol=1e-12)  # without the factors
 
 
 def test_after_a_fit_with_verdicts_its_scores_are_turned_to_those_against_the_labels_as_given(rng):
     """The fit's scores are against the verdicts, and a verdict counts by how doubtful the given label was."""
     Y = (rng.random((120, 3)) < 0.4).astype(int)
     X = 2 * Y + rng.normal(size=Y.shape)
-    given = np.where(rng.random(Y.shape) < 0.15, 1 - Y, Y)
-    verdicts = np.where((given != Y) & (rng.random(Y.shape) < 0.5), Y, -1)
-    model = ResidualPropagation(n_neighbors=5, n_estimators=0).fit(X, given, verdicts=verdicts)
+    noisy_labels = np.where(rng.random(Y.shape) < 0.15, 1 - Y, Y)
+    verdicts = np.where((noisy_labels != Y) & (rng.random(Y.shape) < 0.5), Y, -1)
+    model = ResidualPropagation(n_neighbors=5, n_estimators=0).fit(X, noisy_labels, verdicts=verdicts)
     s = np.where(verdicts == -1, model.flip_scores_, 1 - model.flip_scores_)
-    wanted, *_ = plain_audit(s, given, (0, 1), model.flip_rate_, model._forget_rate, verdicts, 2)
-    found = rank_suspects(model, given, verdicts=verdicts, audit=2)
-    assert list(zip(found.row.tolist(), found.label.tolist(), strict=True)) == wanted
+    expected_pairs, *_ = plain_audit(s, noisy_labels, (0, 1), model.flip_rate_, model._forget_rate, verdicts, 2)
+    suspects = rank_suspects(model, noisy_labels, verdicts=verdicts, audit=2)
+    assert list(zip(suspects.row.tolist(), suspects.label.tolist(), strict=True)) == expected_pairs
 
 
 def test_a_label_full_of_mistakes_is_found_by_its_audit(rng):
@@ -239,30 +239,30 @@ def test_a_label_full_of_mistakes_is_found_by_its_audit(rng):
     truth = Y.copy()
     truth[:60, 2] = 1
     verdicts = np.full(Y.shape, -1)
-    for audit, most in ((0, 15), (5, 60)):  # of equal entries a part
+    for audit, largest_count in ((0, 15), (5, 60)):  # of equal entries a part
         first = rank_suspects(s, Y, flip_rate=0.1, forget_rate=0.1, audit=audit).first(75)
         verdicts[first.row, first.label] = truth[first.row, first.label]
         assert first.audit.all() == (audit > 0)
-        found = rank_suspects(s, Y, flip_rate=0.1, forget_rate=0.1, verdicts=verdicts, audit=audit).first(60)
-        assert truth[found.row, found.label].sum() <= most
+        suspects = rank_suspects(s, Y, flip_rate=0.1, forget_rate=0.1, verdicts=verdicts, audit=audit).first(60)
+        assert truth[suspects.row, suspects.label].sum() <= largest_count
         verdicts[:] = -1
-    assert truth[found.row, found.label].sum() == 55  # all but those of the audit
-    assert not found.audit.any()
+    assert truth[suspects.row, suspects.label].sum() == 55  # all but those of the audit
+    assert not suspects.audit.any()
 
 
 def test_an_audit_concerns_25_labels_with_the_most_doubtful_entries_and_250_entries():
     s = np.full((20, 100), 0.1)
     Y = np.zeros((20, 100))
     s[:, 30:80] = 0.2
-    found = rank_suspects(s, Y, audit=5)
-    assert sorted(found.label[found.audit].tolist()) == np.repeat(np.arange(30, 55), 5).tolist()
-    few = rank_suspects(s[:, :25], Y[:, :25], audit=5)
-    assert few.audit.sum() == 125
+    suspects = rank_suspects(s, Y, audit=5)
+    assert sorted(suspects.label[suspects.audit].tolist()) == np.repeat(np.arange(30, 55), 5).tolist()
+    suspects_of_25_labels = rank_suspects(s[:, :25], Y[:, :25], audit=5)
+    assert suspects_of_25_labels.audit.sum() == 125
     assert rank_suspects(s[:, :25], Y[:, :25], audit=20).audit.sum() == 240  # whole labels only
     verdicts = np.full(Y.shape, -1)
     verdicts[:5, :24] = 0
-    found = rank_suspects(s, Y, verdicts=verdicts, audit=5)  # one label is left to audit
-    assert found.label[found.audit].tolist() == [30] * 5
+    suspects = rank_suspects(s, Y, verdicts=verdicts, audit=5)  # one label is left to audit
+    assert suspects.label[suspects.audit].tolist() == [30] * 5
     verdicts[:5, 30] = 0
     assert not rank_suspects(s, Y, verdicts=verdicts, audit=5).audit.any()
 
@@ -274,8 +274,8 @@ def test_forgotten_labels_lead_their_own_list(rng):
     forgotten = (truth == 1) & (rng.random(truth.shape) < 0.35)
     given_labels = np.where(forgotten, 0, truth)
     scores = MultiLabelPropagation(8).fit(X, given_labels).flip_scores_
-    found = rank_suspects(scores, given_labels, kind="forgotten").first(int(forgotten.sum()))
-    assert forgotten[found.row, found.label].mean() > 0.9
+    suspects = rank_suspects(scores, given_labels, kind="forgotten").first(int(forgotten.sum()))
+    assert forgotten[suspects.row, suspects.label].mean() > 0.9
 
 
 @pytest.mark.parametrize(
@@ -308,11 +308,13 @@ def test_a_fitted_estimator_stands_for_its_scores_and_its_rates(two_groups):
     step = pipeline[-1]
     expected = rank_suspects(step.flip_scores_, Y, flip_rate=step.flip_rate_, forget_rate=step._forget_rate)
     for model in (step, pipeline):
-        for found, wanted in zip(rank_suspects(model, Y), expected, strict=True):
-            np.testing.assert_array_equal(found, wanted)
-    other = MultiLabelPropagation().fit(X, Y)  # which has no rates
-    for found, wanted in zip(rank_suspects(other, Y), rank_suspects(other.flip_scores_, Y), strict=True):
-        np.testing.assert_array_equal(found, wanted)
+        for column, expected_column in zip(rank_suspects(model, Y), expected, strict=True):
+            np.testing.assert_array_equal(column, expected_column)
+    model_without_rates = MultiLabelPropagation().fit(X, Y)  # which has no rates
+    for column, expected_column in zip(
+        rank_suspects(model_without_rates, Y), rank_suspects(model_without_rates.flip_scores_, Y), strict=True
+    ):
+        np.testing.assert_array_equal(column, expected_column)
 
 
 def test_scores_of_fractions_of_votes_are_no_labels():
@@ -322,18 +324,21 @@ def test_scores_of_fractions_of_votes_are_no_labels():
 
 
 def test_suspects_as_columns_and_as_text():
-    found = rank_suspects([[0.9, 0.25, 0.71234]], [[1, 0, 0]])
+    suspects = rank_suspects([[0.9, 0.25, 0.71234]], [[1, 0, 0]])
     expected = {"row": [0, 0, 0], "label": [0, 2, 1], "given": [1, 0, 0], "score": [0.9, 0.71234, 0.25],
                 "kind": ["wrong", "forgotten", "forgotten"], "rank": [1, 1, 2], "audit": [False] * 3}  # fmt: skip
-    assert {name: getattr(found, name).tolist() for name in expected} == expected
-    assert [len(values) for values in found] == [3] * 8
+    assert {name: getattr(suspects, name).tolist() for name in expected} == expected
+    assert [len(values) for values in suspects] == [3] * 8
     with pytest.raises(AttributeError, match="no attribute 'rows'; they have row, label, given"):
-        found.rows
-    assert repr(found).splitlines()[:2] == ["3 of 3 annotations", "".join(f"{name:>12}" for name in found._fields)]
-    assert repr(found).splitlines()[3].split() == ["0", "2", "0", "0.712", "forgotten", "1", "1.0", "False"]
-    many = repr(rank_suspects(np.full((1, 40), 0.5), np.zeros((1, 40)))).splitlines()
-    assert many[0] == "10 of 40 annotations"
-    assert len(many) == 12
+        suspects.rows
+    assert repr(suspects).splitlines()[:2] == [
+        "3 of 3 annotations",
+        "".join(f"{name:>12}" for name in suspects._fields),
+    ]
+    assert repr(suspects).splitlines()[3].split() == ["0", "2", "0", "0.712", "forgotten", "1", "1.0", "False"]
+    suspect_lines = repr(rank_suspects(np.full((1, 40), 0.5), np.zeros((1, 40)))).splitlines()
+    assert suspect_lines[0] == "10 of 40 annotations"
+    assert len(suspect_lines) == 12
 
 
 def test_scores_of_unknown_labels_do_not_matter():
@@ -348,8 +353,8 @@ def test_the_embedding_is_that_of_the_estimator(two_groups):
     model = make_pipeline(StandardScaler(), NMLSDR(2, n_neighbors=5)).fit(X, Y)
     display = EmbeddingDisplay.from_estimator(model, X, Y)
     drawn = np.vstack([np.asarray(s.get_offsets()) for s in display.scatters_])
-    wanted = model.transform(X)
-    assert drawn[np.lexsort(drawn.T)] == pytest.approx(wanted[np.lexsort(wanted.T)])
+    expected_embedding = model.transform(X)
+    assert drawn[np.lexsort(drawn.T)] == pytest.approx(expected_embedding[np.lexsort(expected_embedding.T)])
     names = [t.get_text() for t in display.ax_.get_legend().get_texts()]
     assert names == ["label 0 + label 1 (1)", "label 0 (26)", "label 1 (26)", "no label (1)", "unlabelled (6)"]
     assert "of the dependence)" in display.ax_.get_xlabel()
@@ -448,16 +453,16 @@ def test_the_score_is_the_odds_times_the_rate_of_the_mistake(partly, kind, rng):
     M = int(known.sum())
     e = 1 / (2 * np.sqrt(l))
     for r, h in ((0.1, 0.02), (0.0, 0.3), (0.2, 0.0)):
-        found = rank_suspects(s, Y, kind=kind, flip_rate=r, forget_rate=h)
+        suspects = rank_suspects(s, Y, kind=kind, flip_rate=r, forget_rate=h)
         clipped = np.minimum(np.maximum(s, e), 1 - e)
         score = np.where(Y == 1, max(r, 1 / (2 * M)), max(h, 1 / (2 * M))) * clipped / (1 - clipped)
         pairs = [(i, c) for i in range(40) for c in range(3) if known[i, c] and Y[i, c] == (kind == "wrong")]
         ones = ((Y == 1) & known).sum(axis=0)
-        listed = list(zip(found.row.tolist(), found.label.tolist(), strict=True))
+        listed = list(zip(suspects.row.tolist(), suspects.label.tolist(), strict=True))
         assert sorted(listed) == pairs
         keys = [(-score[p], -s[p], ones[p[1]], p[1], -(s * known)[p[0]].sum()) for p in listed]
         assert keys == sorted(keys)
-        np.testing.assert_allclose(found.score, [score[p] for p in listed], rtol=1e-12)
+        np.testing.assert_allclose(suspects.score, [score[p] for p in listed], rtol=1e-12)
 
 
 def test_what_happens_more_often_comes_first():
@@ -471,8 +476,8 @@ def test_what_happens_more_often_comes_first():
 
 def test_classes_are_listed_by_their_scores():
     """A wrong class is a wrong 1 and a forgotten one."""
-    found = rank_suspects([[0.9, 0.2], [0.3, 0.6]], ["a", "b"], flip_rate=0.0, forget_rate=0.0)
-    assert found.score.tolist() == [0.9, 0.6, 0.3, 0.2]
+    suspects = rank_suspects([[0.9, 0.2], [0.3, 0.6]], ["a", "b"], flip_rate=0.0, forget_rate=0.0)
+    assert suspects.score.tolist() == [0.9, 0.6, 0.3, 0.2]
 
 
 def test_the_colour_of_a_label_leaves_rows_grey_whose_label_is_unknown(rng):
@@ -492,10 +497,10 @@ def test_suspects_are_columns_and_those_of_other_labels_are_refused(rng):
     y = every.copy()
     y[30:] = -1
     model = ResidualPropagation().fit(X, y)
-    found = rank_suspects(model, y)
-    assert len(found.first(7).row) == 7
+    suspects = rank_suspects(model, y)
+    assert len(suspects.first(7).row) == 7
     with pytest.raises(TypeError, match=r"first\(n\) gives the first n"):
-        found[:7]
+        suspects[:7]
     with pytest.raises(ValueError, match="y has 60 labelled rows, the fit had 30; give the y of the fit"):
         rank_suspects(model, every)
     with pytest.raises(ValueError, match="give the fitted estimator first"):

@@ -20,8 +20,8 @@ def patients(rng, n=N):
     codes = []
     for row in X:
         chances = np.exp(row.round(1) @ np.random.default_rng(0).standard_normal((6, len(CHAPTERS))))
-        own = rng.choice(len(CHAPTERS), rng.integers(2, 4), replace=False, p=chances / chances.sum())
-        codes.append(sorted(f"{CHAPTERS[chapter]}.{min(9, rng.geometric(0.3) - 1)}" for chapter in own))
+        chapters = rng.choice(len(CHAPTERS), rng.integers(2, 4), replace=False, p=chances / chances.sum())
+        codes.append(sorted(f"{CHAPTERS[chapter]}.{min(9, rng.geometric(0.3) - 1)}" for chapter in chapters))
     return X, codes
 
 
@@ -33,11 +33,13 @@ def folder(tmp_path, rng, monkeypatch):
         X, codes = patients(rng, N if not part else 80)
         names = [f"P{i:04d}" for i in range(len(X))]
         numbers = [f"x{j}" for j in range(X.shape[1])]
-        lines = [[name, *row, "; ".join(own)] for name, row, own in zip(names, X.tolist(), codes, strict=True)]
+        lines = [
+            [name, *row, "; ".join(row_codes)] for name, row, row_codes in zip(names, X.tolist(), codes, strict=True)
+        ]
         write_csv(tmp_path / f"{part}codes.csv", ["patient", *numbers, "codes"], lines)
         lines = [
-            [name, *row, *("1" if code in own else "" for code in CODES)]
-            for name, row, own in zip(names, X.tolist(), codes, strict=True)
+            [name, *row, *("1" if code in row_codes else "" for code in CODES)]
+            for name, row, row_codes in zip(names, X.tolist(), codes, strict=True)
         ]
         write_csv(tmp_path / f"{part}columns.csv", ["patient", *numbers, *CODES], lines)
     return tmp_path
@@ -93,8 +95,8 @@ def test_cut_codes_go_through_all_commands(run, folder, cut, form):
     assert np.mean(hits) > 0.85
     n_hits = sum(int(row[name]) and truth[name][i] for i, row in enumerate(predicted) for name in frequent)
     assert n_hits > 20
-    more = [] if form == "list" else ["--label-columns", ",".join(CODES)]
-    assert run("evaluate", "m.skops", new, *more, "--out", "e2.json").status == 0
+    label_options = [] if form == "list" else ["--label-columns", ",".join(CODES)]
+    assert run("evaluate", "m.skops", new, *label_options, "--out", "e2.json").status == 0
     assert (folder / "e.json").read_bytes() == (folder / "e2.json").read_bytes()
     ran(run("transform", "m.skops", new, "--quiet", "--out", "t.csv"))
     assert len(read(folder / "t.csv")) == 80
@@ -128,7 +130,7 @@ def test_no_message_names_hundreds_of_labels(run, folder):
     plan = ran(run("plan", "codes.csv", "--label-list", "codes"))
     information = ran(run("info", "m.skops"))
     ran(run("predict", "m.skops", "new_codes.csv", "--out", "p.csv"))
-    other = ran(run("evaluate", "m.skops", "new_codes.csv"))
+    evaluation = ran(run("evaluate", "m.skops", "new_codes.csv"))
     (folder / "short.csv").write_text("\n".join(["x0,x1,x2,x3,x4,x5,A10.0", "1,2,3,4,5,6,1", "1,2,3,4,5,7,0"]))
     refused = run("evaluate", "m.skops", "short.csv", "--label-columns", "A10.0")
     assert refused.status == 2
@@ -136,25 +138,25 @@ def test_no_message_names_hundreds_of_labels(run, folder):
     assert n_lacking > 200
     n_unnamed = int(re.search(r" and (\d+) more; give the same labels\.", refused.err).group(1))
     assert n_lacking - 12 <= n_unnamed < n_lacking
-    for text in (done.stderr, plan.out, information.out, other.err, refused.err):
+    for text in (done.stderr, plan.out, information.out, evaluation.err, refused.err):
         for line in text.splitlines():
             assert sum(code in line for code in CODES) <= 50, line
 
 
 def test_columns_of_presences_alone_are_refused_with_two_ways_out(run, folder):
     names = CODES[:40]
-    given = ["columns.csv", "--label-columns", ",".join(names), "--drop", ",".join(CODES[40:])]
+    arguments = ["columns.csv", "--label-columns", ",".join(names), "--drop", ",".join(CODES[40:])]
     n = sum(any(line[name] for line in read(folder / "columns.csv")) for name in names)
     for verb in ("plan", "fit", "review", "report"):
         done = run(
-            verb, *given, *([] if verb == "plan" else ["--out", f"x{verb}.{'skops' if verb == 'fit' else 'html'}"])
+            verb, *arguments, *([] if verb == "plan" else ["--out", f"x{verb}.{'skops' if verb == 'fit' else 'html'}"])
         )
         assert done.status == 2
         assert f"no row is known to lack {n} of 40 labels: 'A10.0'" in done.err
         assert f"and {n - 8} more" in done.err
         assert "write 0 where somebody looked" in done.err
         assert "--empty-is no if an empty cell means that it does not" in done.err
-    done = run("plan", *given, "--empty-is", "no")
+    done = run("plan", *arguments, "--empty-is", "no")
     assert done.status == 0
     assert "empty cells mean that a label does not apply, so " in done.out
 
@@ -166,8 +168,8 @@ def test_one_label_of_presences_among_others_is_refused(run, tmp_path, rng):
     done = run("fit", tmp_path / "t.csv", "--label-columns", "flu,cold", "--out", tmp_path / "m.skops")
     assert done.status == 2
     assert "no row is known to lack the label 'cold'; write 0 where" in done.err
-    given = ["--label-columns", "flu,cold", "--empty-is", "no", "--quiet"]
-    assert run("fit", tmp_path / "t.csv", *given, "--out", tmp_path / "m.skops").status == 0
+    options = ["--label-columns", "flu,cold", "--empty-is", "no", "--quiet"]
+    assert run("fit", tmp_path / "t.csv", *options, "--out", tmp_path / "m.skops").status == 0
     assert run("predict", tmp_path / "m.skops", tmp_path / "t.csv", "--out", tmp_path / "p.csv", "-q").status == 0
     n_cold = sum(int(line["cold"]) for line in read(tmp_path / "p.csv"))
     assert 15 < n_cold < 45
@@ -211,9 +213,9 @@ def test_the_reader_cuts_labels(tmp_path, how, names, target):
         assert table.target.tolist() == target
     (tmp_path / "y.csv").write_text("\n".join(line.partition(",")[2] for line in TABLE.splitlines()) + "\n")
     (tmp_path / "x.csv").write_text("a\n1\n2\n3\n4\n5\n")
-    other = read_table(tmp_path / "x.csv", Roles(label_file=tmp_path / "y.csv", **how))
-    assert other.label_names == names
-    assert other.target.tolist() == table.target.tolist()
+    table_of_label_file = read_table(tmp_path / "x.csv", Roles(label_file=tmp_path / "y.csv", **how))
+    assert table_of_label_file.label_names == names
+    assert table_of_label_file.target.tolist() == table.target.tolist()
 
 
 def test_the_reader_cuts_labels_of_lists_and_votes(tmp_path):
@@ -233,7 +235,7 @@ def test_the_reader_cuts_labels_of_lists_and_votes(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("how", "said"),
+    ("how", "message"),
     [
         ({"label_prefix": 3, "label_until": "."}, "both given"),
         ({"label_prefix": 0}, "at least 1, got 0"),
@@ -243,9 +245,9 @@ def test_the_reader_cuts_labels_of_lists_and_votes(tmp_path):
         ({"min_count": 9}, "the most frequent label has 1 row"),
     ],
 )
-def test_wrong_options_of_labels_are_refused(tmp_path, how, said):
+def test_wrong_options_of_labels_are_refused(tmp_path, how, message):
     (tmp_path / "t.csv").write_text(TABLE)
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match=message):
         read_table(tmp_path / "t.csv", Roles(label_columns=["E11.9", "E11.2", "J45.0"], **how))
 
 
@@ -272,23 +274,23 @@ def test_labels_that_are_called_like_columns_of_the_result_keep_their_names(run,
     lines = [[name, *x] for name, x in zip(ids, X.tolist(), strict=True)]
     write_csv(tmp_path / "new.csv", ["code", "a", "b", "c"], lines)
     for data, key in (("t.csv", "patient"), ("new.csv", "code_")):
-        given = ["--id", "code"] if data == "new.csv" else []
+        id_options = ["--id", "code"] if data == "new.csv" else []
         out = f"p{suffix}"
-        ran(run("predict", "m.skops", data, *given, "--probabilities", "--out", out, "-q"))
+        ran(run("predict", "m.skops", data, *id_options, "--probabilities", "--out", out, "-q"))
         if suffix == ".csv":
             with open(tmp_path / out, encoding="utf-8-sig") as file:
-                found = {column[0]: column[1:] for column in zip(*csv.reader(file), strict=True)}
-                header = [*found]
+                result_columns = {column[0]: column[1:] for column in zip(*csv.reader(file), strict=True)}
+                header = [*result_columns]
         else:
             parquet = pytest.importorskip("pyarrow.parquet")
             table = parquet.read_table(tmp_path / out)
             header = table.column_names
-            found = table.to_pydict()
+            result_columns = table.to_pydict()
         probabilities = ["probability:row", "probability:flu_", "probability:probability:flu", "probability:code"]
         assert header == [key, "row_", *names, *probabilities]
-        assert [*map(str, found["row_"])] == [*map(str, range(60))]
-        assert [*found[key]] == ids
-        assert {*map(str, found["probability:flu"])} == {"0", "1"}
+        assert [*map(str, result_columns["row_"])] == [*map(str, range(60))]
+        assert [*result_columns[key]] == ids
+        assert {*map(str, result_columns["probability:flu"])} == {"0", "1"}
 
 
 @pytest.mark.parametrize("order", ["as it is", "by a feature", "backwards", "at random"])

@@ -44,26 +44,26 @@ def catalogue(tmp_path, rng):
 
 def precision_of_report(run, monkeypatch, *options):
     """The cross-validated average precision on the page, and what was said."""
-    kept = []
-    monkeypatch.setattr("nmlsdr._cli.report.render", lambda facts: kept.append(facts) or "page")
+    report_facts = []
+    monkeypatch.setattr("nmlsdr._cli.report.render", lambda facts: report_facts.append(facts) or "page")
     outcome = ran(run("report", "catalogue.csv", *options, "--folds", "3", "--out", "report.html"))
-    trial = kept[0]["trial"]
-    return trial["methods"][0]["cells"][trial["measures"].index("AP")]["mean"], kept[0]["notes"], outcome.err
+    trial = report_facts[0]["trial"]
+    return trial["methods"][0]["cells"][trial["measures"].index("AP")]["mean"], report_facts[0]["notes"], outcome.err
 
 
 @pytest.mark.slow
 def test_the_annotators_columns_are_no_features(run, catalogue, monkeypatch):
     """The report shows the honest average precision, with the label column named and nothing else."""
     pytest.importorskip("jinja2")
-    honest, notes, said = precision_of_report(run, monkeypatch, "--label-list", "Tags")
+    honest, notes, messages = precision_of_report(run, monkeypatch, "--label-list", "Tags")
     assert notes == []
-    assert "alone" not in said
+    assert "alone" not in messages
     assert honest < 0.85
     for name in ANNOTATORS:
-        assert re.search(rf"  {name} +like the labels +it holds the words of the labels", said)
-    assert re.search(r"  Sicherheit +like the labels +it is filled only where labels are", said)
-    assert re.search(r"  Inventar +identifier", said)
-    assert "'keine' stands for a row without labels" in said
+        assert re.search(rf"  {name} +like the labels +it holds the words of the labels", messages)
+    assert re.search(r"  Sicherheit +like the labels +it is filled only where labels are", messages)
+    assert re.search(r"  Inventar +identifier", messages)
+    assert "'keine' stands for a row without labels" in messages
 
 
 def test_a_feature_that_alone_predicts_a_label_is_named_by_its_column(run, catalogue):
@@ -97,9 +97,9 @@ def test_columns_of_annotators_are_found_also_when_label_columns_are_given(run, 
         pyarrow = pytest.importorskip("pyarrow")
         parquet = pytest.importorskip("pyarrow.parquet")
         parquet.write_table(pyarrow.table(columns), tmp_path / "t.parquet")
-    found = ran(run("plan", f"t{suffix}", "--label-columns", "flu,cold"))
-    assert re.search(r"  flu by A +like the labels +it is filled only where labels are", found.out)
-    assert "--drop 'flu by A,second' --one-hot ward" in found.out
+    result = ran(run("plan", f"t{suffix}", "--label-columns", "flu,cold"))
+    assert re.search(r"  flu by A +like the labels +it is filled only where labels are", result.out)
+    assert "--drop 'flu by A,second' --one-hot ward" in result.out
 
 
 def kinds(tmp_path, names, rows, **options):
@@ -157,9 +157,9 @@ def test_features_that_alone_predict_a_label_are_found(rng, form):
         y = np.where(rng.random(y.shape) < 0.2, -1, y)
     elif form == "unlabelled":
         y[::3] = -1
-    found = find_leaks(X, y)
-    assert [(leak.feature, leak.label) for leak in found] == pairs
-    assert all(0.98 <= leak.precision <= 1 for leak in found)
+    leaks = find_leaks(X, y)
+    assert [(leak.feature, leak.label) for leak in leaks] == pairs
+    assert all(0.98 <= leak.precision <= 1 for leak in leaks)
 
 
 def test_sparse_features_are_examined_like_dense_ones(rng):
@@ -169,10 +169,10 @@ def test_sparse_features_are_examined_like_dense_ones(rng):
     assert {(56, 0), (57, 1), (58, 0), (59, 1)} <= {(leak.feature, leak.label) for leak in find_leaks(X, y)}
 
 
-@pytest.mark.parametrize(("n_ones", "found"), [(19, 0), (20, 1), (180, 1), (181, 0)])
-def test_twenty_rows_of_either_value_are_needed(n_ones, found):
+@pytest.mark.parametrize(("n_ones", "n_leaks"), [(19, 0), (20, 1), (180, 1), (181, 0)])
+def test_twenty_rows_of_either_value_are_needed(n_ones, n_leaks):
     y = (np.arange(200) < n_ones)[:, None].astype(int)
-    assert len(find_leaks(y.astype(float), y)) == found
+    assert len(find_leaks(y.astype(float), y)) == n_leaks
 
 
 def test_noise_and_names_of_rows_are_not_found(rng):
@@ -192,11 +192,11 @@ def test_the_bound_is_the_average_precision_of_the_ranking(rng):
     for width in np.linspace(0.15, 0.5, 30):
         x = y[:, 0] + width * noise
         precision = average_precision_score(y[:, 0], x)
-        found = find_leaks(x[:, None], y)
-        assert bool(found) == (precision >= 0.98), precision
-        reached.append(bool(found))
-        if found:
-            assert found[0].precision == pytest.approx(precision, abs=1e-12)
+        leaks = find_leaks(x[:, None], y)
+        assert bool(leaks) == (precision >= 0.98), precision
+        reached.append(bool(leaks))
+        if leaks:
+            assert leaks[0].precision == pytest.approx(precision, abs=1e-12)
     assert 5 < sum(reached) < 25
 
 
@@ -280,16 +280,19 @@ def test_the_column_on_which_predictions_rest_is_found_with_few_predictions(rng)
     X = rng.normal(size=(400, 128))
     columns = [(f"c{j}", 2) for j in range(64)]
     rule = Rule(74, 74)
-    found = find_needed(rule, X, rule.predict(X), columns)
-    assert [one.name for one in found] == ["c37"]
-    assert found[0].before == 1
-    assert 0.4 < found[0].after < 0.6
+    needed_columns = find_needed(rule, X, rule.predict(X), columns)
+    assert [needed_column.name for needed_column in needed_columns] == ["c37"]
+    assert needed_columns[0].before == 1
+    assert 0.4 < needed_columns[0].after < 0.6
     assert rule.n_asked <= 2 + 1 + 2 * 6 + 20
-    two = Rule(3, 90, 90)
-    found = find_needed(two, X, two.predict(X), columns)
-    assert [one.name for one in found] == ["c45", "c1"]  # the one that more depends on first
-    many = Rule(*range(0, 16, 2))
-    assert find_needed(many, X, many.predict(X), columns) == []  # 0.06 each, together all
+    rule_of_two = Rule(3, 90, 90)
+    needed_columns = find_needed(rule_of_two, X, rule_of_two.predict(X), columns)
+    assert [needed_column.name for needed_column in needed_columns] == [
+        "c45",
+        "c1",
+    ]  # the one that more depends on first
+    rule_of_eight = Rule(*range(0, 16, 2))
+    assert find_needed(rule_of_eight, X, rule_of_eight.predict(X), columns) == []  # 0.06 each, together all
 
 
 def test_sparse_columns_are_shuffled_like_dense_ones(rng):
@@ -332,8 +335,8 @@ def test_it_is_asked_whether_a_column_that_restates_the_labels_is_known_in_time(
     """A category of the labels' words, with slips: no feature alone predicts a label, and yet nothing works without."""
     pytest.importorskip("jinja2")
     y = rng.integers(0, 2, (200, 2))
-    said = np.where(rng.random((200, 2)) < 0.06, 1 - y, y)
-    rows = zip(said, rng.normal(size=200), y, strict=True)
+    annotator_labels = np.where(rng.random((200, 2)) < 0.06, 1 - y, y)
+    rows = zip(annotator_labels, rng.normal(size=200), y, strict=True)
     rows = [[f"k{2 * a + b}", f"{x:.2f}", *labels] for (a, b), x, labels in rows]
     write_csv(tmp_path / "t.csv", ["code", "x", "p", "q"], rows)
     for verb in (["fit", "-o", "m.skops"], ["review", "-o", "r.csv"], ["report", "--folds", "2", "-o", "r.html"]):
@@ -348,8 +351,8 @@ def test_the_report_names_smaller_falls_than_fit_does(run, rng, tmp_path):
     """A column of one of two labels: F1 falls by a fourth, which may be how a good column is."""
     pytest.importorskip("jinja2")
     y = rng.integers(0, 2, (200, 2))
-    said = np.where(rng.random((200, 2)) < 0.06, 1 - y, y) + 0.0
-    write_csv(tmp_path / "t.csv", ["a", "b", "p", "q"], np.column_stack([said, y]).tolist())
+    annotator_labels = np.where(rng.random((200, 2)) < 0.06, 1 - y, y) + 0.0
+    write_csv(tmp_path / "t.csv", ["a", "b", "p", "q"], np.column_stack([annotator_labels, y]).tolist())
     for verb, n_named in ((["fit", "-o", "m.skops"], 0), (["report", "--folds", "0", "-o", "r.html"], 2)):
         outcome = ran(run(verb[0], "t.csv", "--label-columns", "p,q", *verb[1:]))
         assert outcome.err.count("is it known before the labels are?") == n_named, outcome

@@ -23,13 +23,13 @@ def drawn(rng, distance, forgets, invents=0.0, n=1500, C=4):
 
 def test_a_case_by_hand():
     """80 given 1s, so the first 8, 16, 32 and 64 rows are looked at; 51 of the 64 are given, and no 1 stands below."""
-    found = estimate_mistakes(*perfect())
+    mistakes = estimate_mistakes(*perfect())
     w = 51 / 64
     highest_rate = 2 * np.sqrt(1 / 100 / 100) + 0.005
     h = 1 - w + 2 * np.sqrt(w * (1 - w) / 64)
-    assert found.forgotten == (0.0, pytest.approx(h * 80 / (1 - h)))
-    assert found.wrong[0] == 0
-    assert found.wrong[1] == pytest.approx(highest_rate * (1000 - (80 - 1000 * highest_rate) / (1 - highest_rate)))
+    assert mistakes.forgotten == (0.0, pytest.approx(h * 80 / (1 - h)))
+    assert mistakes.wrong[0] == 0
+    assert mistakes.wrong[1] == pytest.approx(highest_rate * (1000 - (80 - 1000 * highest_rate) / (1 - highest_rate)))
 
 
 @settings(max_examples=25, deadline=None)
@@ -38,25 +38,25 @@ def test_every_number_lies_between_0_and_the_annotations_of_its_kind(seed, n, C,
     rng = np.random.default_rng(seed)
     y = np.where(rng.random((n, C)) < 0.2, -1, rng.random((n, C)) < share)
     y[0, 0] = 0  # a y of -1 and 1 alone would be read as the wrong coding
-    found = estimate_mistakes(rng.integers(0, n_scores, (n, C)), y)
-    assert 0 <= found.forgotten[0] <= found.forgotten[1] <= (y == 0).sum()
-    assert 0 <= found.wrong[0] <= found.wrong[1] <= (y == 1).sum()
+    mistakes = estimate_mistakes(rng.integers(0, n_scores, (n, C)), y)
+    assert 0 <= mistakes.forgotten[0] <= mistakes.forgotten[1] <= (y == 0).sum()
+    assert 0 <= mistakes.wrong[0] <= mistakes.wrong[1] <= (y == 1).sum()
 
 
 def test_the_order_of_rows_and_labels_and_the_scale_of_the_scores_do_not_matter(rng):
     scores, y, _ = drawn(rng, 2.0, 0.3, 0.02)
     y[rng.random(y.shape) < 0.1] = -1
-    found = np.array(estimate_mistakes(scores, y))
+    intervals = np.array(estimate_mistakes(scores, y))
     rows = rng.permutation(len(y))
     labels = rng.permutation(y.shape[1])
-    np.testing.assert_allclose(estimate_mistakes(scores[rows][:, labels], y[rows][:, labels]), found, rtol=1e-12)
-    np.testing.assert_allclose(estimate_mistakes(np.exp(0.5 * scores), y), found, rtol=1e-12)
+    np.testing.assert_allclose(estimate_mistakes(scores[rows][:, labels], y[rows][:, labels]), intervals, rtol=1e-12)
+    np.testing.assert_allclose(estimate_mistakes(np.exp(0.5 * scores), y), intervals, rtol=1e-12)
 
 
 def test_unknown_entries_and_unlabelled_rows_are_left_out(rng):
     scores, y, _ = drawn(rng, 2.0, 0.3)
-    more = np.vstack([scores, np.full((50, 4), np.nan)]), np.vstack([y, np.full((50, 4), -1)])
-    assert estimate_mistakes(*more) == estimate_mistakes(scores, y)
+    padded_arrays = np.vstack([scores, np.full((50, 4), np.nan)]), np.vstack([y, np.full((50, 4), -1)])
+    assert estimate_mistakes(*padded_arrays) == estimate_mistakes(scores, y)
     known = rng.random(y.shape) < 0.8
     masked = np.where(known, y, -1)
     noise = np.where(known, scores, rng.normal(size=y.shape) * 50)
@@ -91,9 +91,9 @@ def test_one_label_full_of_wrong_1s_is_within_the_interval(rng):
 
 
 def test_clear_features_give_a_narrow_interval_and_unclear_ones_a_wide_one(rng):
-    for distance, least, most in [(6.0, 1.0, 1.5), (1.0, 2.0, np.inf)]:
+    for distance, least, largest_ratio in [(6.0, 1.0, 1.5), (1.0, 2.0, np.inf)]:
         scores, y, truth = drawn(rng, distance, 0.3, n=4000)
-        assert least < estimate_mistakes(scores, y).forgotten[1] / (truth & (y == 0)).sum() < most
+        assert least < estimate_mistakes(scores, y).forgotten[1] / (truth & (y == 0)).sum() < largest_ratio
 
 
 def test_without_a_given_1_every_given_0_may_be_a_forgotten_label():

@@ -180,9 +180,9 @@ class Elsewhere(StandardScaler):
     """An estimator that was fitted elsewhere and predicts as a plain one."""
 
     def to_local(self):
-        found = StandardScaler()
-        vars(found).update({name: value for name, value in vars(self).items() if name != "site"})
-        return found
+        scaler = StandardScaler()
+        vars(scaler).update({name: value for name, value in vars(self).items() if name != "site"})
+        return scaler
 
 
 @pytest.mark.parametrize("in_pipeline", [False, True])

@@ -103,8 +103,8 @@ def test_skops_alone_reads_what_it_writes_if_it_trusts_the_list_of_types(samples
     back = skops.io.loads(written, trusted=TRUSTED_TYPES)
     for method in ("transform", "predict_proba"):
         if hasattr(fitted, method):
-            found, expected = (getattr(model, method)(new) for model in (back, pipeline))
-            np.testing.assert_array_equal(*(sparse.csr_array(answer).toarray() for answer in (found, expected)))
+            answers, expected = (getattr(model, method)(new) for model in (back, pipeline))
+            np.testing.assert_array_equal(*(sparse.csr_array(answer).toarray() for answer in (answers, expected)))
 
 
 def test_precomputed_neighbours_survive_a_round_trip(tmp_path, samples):

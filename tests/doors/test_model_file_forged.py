@@ -64,11 +64,11 @@ MAKE = {
 def refused(tmp_path, samples):
     """Forge one attribute or parameter of a model and check the sentence."""
 
-    def refused(name, what, change, message):
+    def refused(name, attribute_name, change, message):
         X, Y = samples
         path = tmp_path / "m.skops"
         save_model(path, MAKE[name]().fit(X, Y))
-        assert_forgery_is_refused(path, attribute(what, change), message)
+        assert_forgery_is_refused(path, attribute(attribute_name, change), message)
 
     return refused
 
@@ -85,7 +85,7 @@ def put(value):
 
 
 @pytest.mark.parametrize(
-    ("name", "what", "change", "message"),
+    ("name", "attribute_name", "change", "message"),
     [
         ("MLkNN", "n_jobs", 100_000, r"MLkNN\(n_jobs=100000\) .* must be None or a whole number from 1 to 1024"),
         ("MLkNN", "n_jobs", -(2**40), "n_jobs"),
@@ -141,14 +141,19 @@ def put(value):
         ("SemiSupervisedMLkNN", "posterior_", put(-1e-9), "posterior_ holds -1e-09"),
         ("MLkNN", "posterior_", put(1e300), r"posterior_ holds 1e\+300, which lies outside 0 to 1"),
         ("MLkNN", "thresholds_", put(-0.1), r"thresholds_ holds -0.1, which lies outside"),
-        ("ResidualPropagation", "flip_rate_", lambda given: 0.4, "flip_rate_ holds 0.4, which lies outside 0 to 0.3"),
-        ("ResidualPropagation", "n_labeled_", lambda given: 0, "n_labeled_ holds 0.0"),
+        (
+            "ResidualPropagation",
+            "flip_rate_",
+            lambda stored_value: 0.4,
+            "flip_rate_ holds 0.4, which lies outside 0 to 0.3",
+        ),
+        ("ResidualPropagation", "n_labeled_", lambda stored_value: 0, "n_labeled_ holds 0.0"),
         ("MLkNN", "thresholds_", put(-np.inf), "thresholds_ holds a value that is not finite"),
         ("NMLSDR", "components_", put(1e300), r"components_ holds 1e\+300"),
     ],
 )
-def test_values_that_no_fit_produces_are_refused(refused, name, what, change, message):
-    refused(name, what, change, message)
+def test_values_that_no_fit_produces_are_refused(refused, name, attribute_name, change, message):
+    refused(name, attribute_name, change, message)
 
 
 def arrays_of(schema, *keys):
@@ -163,10 +168,13 @@ def test_every_attribute_is_checked_for_numbers_that_are_none(tmp_path, samples)
     for name, make in MAKE.items():
         save_model(tmp_path / "m.skops", make().fit(X, Y))
         whole = (tmp_path / "m.skops").read_bytes()
-        found = {}
-        forge(tmp_path / "m.skops", lambda schema, arrays, found=found: found.update(arrays_of(schema)))
+        stored_arrays = {}
+        forge(
+            tmp_path / "m.skops",
+            lambda schema, arrays, stored_arrays=stored_arrays: stored_arrays.update(arrays_of(schema)),
+        )
         with zipfile.ZipFile(tmp_path / "m.skops") as archive:
-            floats = [key for key, file in found.items() if np.load(archive.open(file)).dtype.kind == "f"]
+            floats = [key for key, file in stored_arrays.items() if np.load(archive.open(file)).dtype.kind == "f"]
         for key in floats:
             (tmp_path / "m.skops").write_bytes(whole)
             assert_forgery_is_refused(tmp_path / "m.skops", attribute(key, put_first))
@@ -323,14 +331,14 @@ def test_archive_members_that_overlap_are_refused(tmp_path, samples, n_copies):
         load_model(path)
 
 
-@pytest.mark.parametrize("more", [1, 10**6])
-def test_members_larger_than_the_file_are_refused(tmp_path, samples, more):
+@pytest.mark.parametrize("extra_bytes", [1, 10**6])
+def test_members_larger_than_the_file_are_refused(tmp_path, samples, extra_bytes):
     path = tmp_path / "m.skops"
     save_model(path, StandardScaler().fit(samples[0]))
     with zipfile.ZipFile(path, "a") as archive:
         info = archive.infolist()[-1]
-        info.file_size += more
-        info.compress_size += more
+        info.file_size += extra_bytes
+        info.compress_size += extra_bytes
         archive._didModify = True
     with pytest.raises(ModelFileError, match=r"its members are larger than the file|is damaged"):
         load_model(path)
@@ -363,28 +371,28 @@ def put_in(name, change):
 
 def child_before_parent(stored):
     """The same tree under other numbers: the children of the root come after those of one of them."""
-    feature, left, threshold = (stored[name] for name in ("feature", "left", "threshold"))
+    feature, left_children, threshold = (stored[name] for name in ("feature", "left", "threshold"))
     parent = 1 + int(feature[1] < 0)
-    assert (left[0], left[parent]) == (1, 3)
-    left[0] = 3
-    left[parent] = 1
-    for array in (feature, left, threshold):
+    assert (left_children[0], left_children[parent]) == (1, 3)
+    left_children[0] = 3
+    left_children[parent] = 1
+    for array in (feature, left_children, threshold):
         array[[1, 2, 3, 4]] = array[[3, 4, 1, 2]]
 
 
 def children_in_the_next_tree(stored):
     """The roots of two trees have each other's children, so that each node still has one parent."""
-    left = stored["left"]
+    left_children = stored["left"]
     second = int(stored["roots"][1])
-    left[[0, second]] = left[[second, 0]]
+    left_children[[0, second]] = left_children[[second, 0]]
 
 
 def leaves_in_the_next_tree(stored):
     """The first leaves of two trees have each other's numbers."""
     leaves = np.flatnonzero(stored["feature"] < 0)
     second = stored["roots"][1]
-    both = leaves[0], leaves[leaves > second][0]
-    stored["left"][[*both]] = stored["left"][[*both[::-1]]]
+    first_leaves = leaves[0], leaves[leaves > second][0]
+    stored["left"][[*first_leaves]] = stored["left"][[*first_leaves[::-1]]]
 
 
 def no_nodes(stored):
@@ -444,7 +452,7 @@ TOGETHER = "its arrays do not fit together"
         (put_in("times", lambda times: times.astype(np.int32)), TOGETHER),
         (put_in("ends", lambda ends: ends.astype(np.int64)), TOGETHER),
         (put_in("feature", lambda feature: feature[:-1]), TOGETHER),
-        (put_in("left", lambda left: left[:-1]), TOGETHER),
+        (put_in("left", lambda left_children: left_children[:-1]), TOGETHER),
         (put_in("threshold", lambda threshold: threshold[:, None]), TOGETHER),
         (put_in("roots", lambda roots: roots[:, None]), TOGETHER),
         (put_in("roots", lambda roots: roots[1:]), TOGETHER),

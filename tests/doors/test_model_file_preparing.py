@@ -41,7 +41,7 @@ def mixed(rng, rows):
 SCALERS = {"StandardScaler": StandardScaler, "MaxAbsScaler": MaxAbsScaler, "Normalizer": Normalizer}
 
 
-def kept(tmp_path, fitted):
+def stored_pipeline(tmp_path, fitted):
     save_model(tmp_path / "m.skops", fitted)
     return load_model(tmp_path / "m.skops")
 
@@ -56,7 +56,7 @@ def known(value):
 def test_scalers_survive_a_round_trip_to_the_last_bit(tmp_path, rng, name, dtype):
     X = np.abs(rng.normal(size=(30, 4))).astype(dtype)
     fitted = SCALERS[name]().fit(X)
-    back = kept(tmp_path, fitted)
+    back = stored_pipeline(tmp_path, fitted)
     assert_same(fitted, back)
     assert_same(fitted.transform(X[:7]), back.transform(X[:7]))
 
@@ -72,7 +72,7 @@ def test_imputers_survive_a_round_trip_to_the_last_bit(tmp_path, rows, strategy,
         X = np.column_stack([WARDS[np.arange(40) % 4], WARDS[np.arange(40) % 3]])
         X[::5] = np.nan
     fitted = SimpleImputer(strategy=strategy, keep_empty_features=empty).fit(X)
-    back = kept(tmp_path, fitted)
+    back = stored_pipeline(tmp_path, fitted)
     assert list(map(known, fitted.statistics_)) == list(map(known, back.statistics_))
     assert_same(fitted.transform(X[:9]), back.transform(X[:9]))
     assert np.isnan(back.missing_values)
@@ -146,8 +146,8 @@ def test_values_that_no_fit_produces_are_refused(tmp_path, mixed, name, change, 
 def test_steps_that_do_not_follow_are_refused(tmp_path, mixed):
     """The width of what a TableEncoder gives is known: levels count."""
     save_model(tmp_path / "m.skops", make_pipeline(TableEncoder(), StandardScaler()).fit(mixed[0]))
-    more = attribute("plan_", lambda text: text.replace('"süd": "Süd"', '"süd": "Süd", "x": "x"'), "steps", 0, 1)
-    assert_forgery_is_refused(tmp_path / "m.skops", more, "X has 10 features, .* expecting 9 features")
+    added_level = attribute("plan_", lambda text: text.replace('"süd": "Süd"', '"süd": "Süd", "x": "x"'), "steps", 0, 1)
+    assert_forgery_is_refused(tmp_path / "m.skops", added_level, "X has 10 features, .* expecting 9 features")
 
 
 # ----------------------------------------------------------------------------------------------------- forged plans
@@ -196,12 +196,12 @@ def test_a_plan_takes_no_value_of_another_type(value):
             record = plan if kind is Plan else plan["columns"][3]
             record[field.name] = value
             try:
-                found = Plan.from_json(json.dumps(plan))
+                plan_read = Plan.from_json(json.dumps(plan))
             except InputError as error:
                 assert "no plan of a table" in str(error)  # noqa: PT017
                 n_refused += 1
                 continue
-            outer, inner = types_in(getattr(found if kind is Plan else found.columns[3], field.name))
+            outer, inner = types_in(getattr(plan_read if kind is Plan else plan_read.columns[3], field.name))
             right_outer, right_inner = types_in(getattr(right, field.name))
             assert outer is right_outer, field.name
             assert inner <= right_inner, field.name
@@ -237,8 +237,12 @@ def test_a_plan_takes_no_value_of_another_type(value):
 )
 def test_values_that_no_plan_has_are_refused(column, changes, message):
     plan = json.loads(PLAN.to_json())
-    kept = plan["columns"][column]
-    record = kept if isinstance(kept, dict) else {"name": kept[0], "kind": "number", "fill": kept[1:]}
+    stored_column = plan["columns"][column]
+    record = (
+        stored_column
+        if isinstance(stored_column, dict)
+        else {"name": stored_column[0], "kind": "number", "fill": stored_column[1:]}
+    )
     plan["columns"][column] = {**record, **changes}
     assert_no_plan(plan, message)
 

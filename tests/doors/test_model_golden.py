@@ -19,8 +19,8 @@ GOLDEN = Path(__file__).parents[1] / "golden"
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.InconsistentVersionWarning")
 def test_a_stored_model_is_read_and_predicts_as_it_did():
     model = load_model(GOLDEN / "model.skops")
-    kept = json.loads((GOLDEN / "model.json").read_text())
-    rows = np.array(kept["rows"], dtype=object)
-    assert model.predict(rows).tolist() == kept["predict"]
+    golden = json.loads((GOLDEN / "model.json").read_text())
+    rows = np.array(golden["rows"], dtype=object)
+    assert model.predict(rows).tolist() == golden["predict"]
     for name in ("predict_proba", "transform"):
-        np.testing.assert_allclose(getattr(model, name)(rows), kept[name], rtol=0, atol=1e-10, err_msg=name)
+        np.testing.assert_allclose(getattr(model, name)(rows), golden[name], rtol=0, atol=1e-10, err_msg=name)

@@ -73,10 +73,10 @@ def test_a_category_with_holes_is_one_column_of_numbers_of_levels():
     encoder = TableEncoder(one_hot=["1"])
     X = encoder.fit_transform(raw)
     names = ["0", "1"]
-    X, found = encoder.plan_.collapsed(X)
+    X, column_names = encoder.plan_.collapsed(X)
     np.testing.assert_array_equal(X[:, 1], [np.nan, np.nan, 0, 1, 0, 1, 0, 1])
     facts = description.describe_table(X, np.ones((8, 1)), source="a.csv", feature_names=names)
-    assert found == names
+    assert column_names == names
     assert [(column["name"], column["cells"]) for column in facts["missing"]] == [("1", 2)]
 
 
@@ -100,11 +100,11 @@ def test_sparse_columns_are_read_without_making_them_dense():
 
 
 def test_labels_together_are_counts_of_rows(rng):
-    given = rng.random((40, 5)) < 0.4
+    has_label = rng.random((40, 5)) < 0.4
     known = np.repeat(rng.random((40, 1)) < 0.7, 5, axis=1)
-    facts = description.describe_labels(np.where(known, given, -1), list("vwxyz"))
+    facts = description.describe_labels(np.where(known, has_label, -1), list("vwxyz"))
     order = ["vwxyz".index(name) for name in facts["together"]["names"]]
-    on = (given & known).astype(int)
+    on = (has_label & known).astype(int)
     assert facts["together"]["counts"] == (on.T @ on)[np.ix_(order, order)].tolist()
     positives = [label["positives"] for label in facts["labels"]]
     assert positives == sorted(positives, reverse=True)
@@ -122,8 +122,8 @@ def test_a_row_is_never_its_own_neighbour(rng, copies, share):
     rows = np.array([0, 7, len(X) - 1, 7])
     labeled = rng.random(len(X)) < share
     labeled[[*rows, 1, 2, 3]] = True
-    found = nearest_rows(X, rows, labeled, 5)
-    indices, distances = (np.array([[pair[k] for pair in near] for near in found]) for k in (0, 1))
+    neighbor_pairs = nearest_rows(X, rows, labeled, 5)
+    indices, distances = (np.array([[pair[k] for pair in near] for near in neighbor_pairs]) for k in (0, 1))
     squared = ((X[rows][:, None] - X[None]) ** 2).sum(axis=2)
     squared[np.arange(len(rows)), rows] = np.inf
     squared[:, ~labeled] = np.inf
@@ -147,7 +147,7 @@ def test_the_trial_scores_rows_that_were_not_fitted_on(rng):
     """A method that remembers its rows finds none of those it is asked about; labels of test rows are no use to it."""
     X, y = two_groups(rng)
     X[:, 0] = np.arange(len(X))  # names the row
-    seen = []
+    test_folds = []
 
     class Remembers(Knn):
         def fit(self, X, y):
@@ -156,22 +156,22 @@ def test_the_trial_scores_rows_that_were_not_fitted_on(rng):
             return self
 
         def predict_proba(self, X):
-            asked = {int(v) for v in X[:, 0]}
-            assert not asked & self.rows_
-            seen.append(asked)
+            test_rows = {int(v) for v in X[:, 0]}
+            assert not test_rows & self.rows_
+            test_folds.append(test_rows)
             return super().predict_proba(X)
 
     facts = trials.run_trial({"it": ("", Remembers(3))}, trials.Labelled(None, X, y), list("abc"), n_folds=4)
     labeled = set(np.flatnonzero((y != -1).any(axis=1)).tolist())
-    assert set.union(*seen) == labeled
-    assert sum(map(len, seen)) == len(labeled) == facts["n_rows"]
+    assert set.union(*test_folds) == labeled
+    assert sum(map(len, test_folds)) == len(labeled) == facts["n_rows"]
 
 
 def test_rows_of_one_group_stay_in_one_fold(rng):
     X, y = two_groups(rng)
     groups = np.arange(len(X)) // 4
     X[:, 0] = groups
-    seen = []
+    test_rows = []
 
     class Sees(Knn):
         def fit(self, X, y, groups):
@@ -182,12 +182,12 @@ def test_rows_of_one_group_stay_in_one_fold(rng):
 
         def predict_proba(self, X):
             assert not self.groups_ & set(X[:, 0])
-            seen.extend(X[:, 0])
+            test_rows.extend(X[:, 0])
             return super().predict_proba(X)
 
     methods = {"it": ("", Sees(3))}
     assert trials.run_trial(methods, trials.Labelled(None, X, y, groups), list("abc"), n_folds=4) is not None
-    assert len(seen) == (y != -1).any(axis=1).sum()
+    assert len(test_rows) == (y != -1).any(axis=1).sum()
     assert trials.run_trial(methods, trials.Labelled(None, X, y, groups // 4), list("abc"), n_folds=4) is None
 
 
@@ -260,14 +260,14 @@ class Shape(HTMLParser):
 def facts(tmp_path_factory):
     """What the command collects on a small table."""
     pytest.importorskip("pyarrow", reason="needs pyarrow")
-    kept = {}
+    collected = {}
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path_factory.mktemp("report"))
-        patch.setattr("nmlsdr._cli.report.render", lambda given: kept.update(given) or "page")
+        patch.setattr("nmlsdr._cli.report.render", lambda page_facts: collected.update(page_facts) or "page")
         write_tables(Path(), np.random.default_rng(0), ["csv"])
         arguments = ["report", "train.csv", "--label-columns", label_columns(), "--folds", "2", "--out", "a.html"]
         assert main(arguments) == 0
-    return kept
+    return collected
 
 
 def with_names(value, names):
@@ -364,17 +364,17 @@ def test_rows_without_a_label_are_doubted_unless_a_word_says_so(run, rng):
 def test_where_empty_cells_are_0_the_page_names_the_mask(run, rng, labels):
     """And the mask does what the page says: its rows are unlabelled."""
     cells = [("flu;cold", 1, 1), ("flu", 1, ""), ("cold", "", 1), ("", "", "")] * 15
-    lines = [[*row, *own] for row, own in zip(rng.random((60, 2)).round(3).tolist(), cells, strict=True)]
+    lines = [[*row, *row_cells] for row, row_cells in zip(rng.random((60, 2)).round(3).tolist(), cells, strict=True)]
     write_csv("t.csv", ["a", "b", "codes", "x", "y"], lines)
     Path("mask.csv").write_text("known\n" + "1\n1\n1\n0\n" * 15)
     drop = "codes" if labels[1] == "x,y" else "x,y"
-    given = ["report", "t.csv", *labels, "--drop", drop, "--empty-is", "no", "--folds", 0, "--out", "r.html"]
-    ran(run(*given))
+    arguments = ["report", "t.csv", *labels, "--drop", drop, "--empty-is", "no", "--folds", 0, "--out", "r.html"]
+    ran(run(*arguments))
     page = Path("r.html").read_text()
     assert "15 labelled rows have 0 for every label" in page
     assert "give <code>--mask</code> a file that has 0 for them" in page
     assert "leave their cells empty" not in page
-    ran(run(*given, "--mask", "mask.csv"))
+    ran(run(*arguments, "--mask", "mask.csv"))
     page = Path("r.html").read_text()
     assert "45 of 60 rows" in page
     assert "have 0 for every label" not in page
@@ -476,11 +476,11 @@ def test_the_answers_say_what_is_labelled_and_how_well_rare_labels_are_found(fac
     ]
     rare = {"labels": ["gout", "flu"], "rare": True, "limit": 0.05, "share": 0.02, "rules": rules}
     rare |= {"best": rules[1], "recommended": True}
-    said = sentences(render({**facts, "trial": {**facts["trial"], "rare": rare}}))
-    assert "60 of 60 rows (100 %) are labelled, with 3 different labels" in said
-    assert "2 of 3 labels are rare" in said
-    assert "2 of 40 (5 %) of their given labels are found" in said
-    assert "With --threshold prior 20 of 40 (50 %) are found" in said
+    page_text = sentences(render({**facts, "trial": {**facts["trial"], "rare": rare}}))
+    assert "60 of 60 rows (100 %) are labelled, with 3 different labels" in page_text
+    assert "2 of 3 labels are rare" in page_text
+    assert "2 of 40 (5 %) of their given labels are found" in page_text
+    assert "With --threshold prior 20 of 40 (50 %) are found" in page_text
 
 
 @pytest.mark.parametrize(
@@ -492,31 +492,39 @@ def test_the_answers_say_what_is_labelled_and_how_well_rare_labels_are_found(fac
     ],
 )
 def test_the_answers_compare_methods_by_a_test_over_the_folds(facts, gap, p, words):
-    one = {"rival": "a forest", "n_rivals": 3, "ours": 0.6, "theirs": 0.6 - gap, "gap": gap, "std": 0.01, "folds": 5}
-    one |= {"p": p, "significant": p < 0.05}
-    trial = {**facts["trial"], "against_best": {"MiF1": one, "AP": None}}
+    comparison = {
+        "rival": "a forest",
+        "n_rivals": 3,
+        "ours": 0.6,
+        "theirs": 0.6 - gap,
+        "gap": gap,
+        "std": 0.01,
+        "folds": 5,
+    }
+    comparison |= {"p": p, "significant": p < 0.05}
+    trial = {**facts["trial"], "against_best": {"MiF1": comparison, "AP": None}}
     trial["signal"] = {**trial["signal"], "enough_folds": True, "informative": True}
-    said = sentences(render({**facts, "trial": trial}))
-    assert words in said
+    page_text = sentences(render({**facts, "trial": trial}))
+    assert words in page_text
     verdict = "significant" if p < 0.05 else "not significant"
-    assert f"is {verdict} (t-test over 5 folds, adjusted for 3 other methods: p = {p:.2f})" in said
-    assert "not defined in every fold" in said
+    assert f"is {verdict} (t-test over 5 folds, adjusted for 3 other methods: p = {p:.2f})" in page_text
+    assert "not defined in every fold" in page_text
 
 
 def test_without_a_signal_no_method_is_compared(facts):
     signal = {"method": "a forest", "auc": 0.523, "folds": 5, "enough_folds": True, "p": 0.21, "informative": False}
     page = render({**facts, "trial": {**facts["trial"], "signal": signal}})
-    said = sentences(page)
-    assert "No method is better than chance here. The best one, a forest" in said
-    assert "52.3 % of the pairs (AUC)" in said
-    assert "In choosing labels" not in said
+    page_text = sentences(page)
+    assert "No method is better than chance here. The best one, a forest" in page_text
+    assert "52.3 % of the pairs (AUC)" in page_text
+    assert "In choosing labels" not in page_text
     assert "Clearest here" not in page
-    said = sentences(render({**facts, "trial": {**facts["trial"], "signal": {**signal, "auc": None}}}))
-    assert "Some labels are too rare to tell" in said
+    page_text = sentences(render({**facts, "trial": {**facts["trial"], "signal": {**signal, "auc": None}}}))
+    assert "Some labels are too rare to tell" in page_text
     signal |= {"folds": 2, "enough_folds": False}
-    said = sentences(render({**facts, "trial": {**facts["trial"], "signal": signal}}))
-    assert "Not tested: 2 folds are too few" in said
-    assert "better than chance" not in said
+    page_text = sentences(render({**facts, "trial": {**facts["trial"], "signal": signal}}))
+    assert "Not tested: 2 folds are too few" in page_text
+    assert "better than chance" not in page_text
 
 
 def test_nothing_is_claimed_on_noise_and_a_signal_is_seen(rng):
@@ -529,7 +537,7 @@ def test_nothing_is_claimed_on_noise_and_a_signal_is_seen(rng):
         assert trial["signal"]["informative"] == informative
         if not informative:
             assert not trial["rare"]["recommended"]
-            assert not any(one["significant"] for one in trial["against_best"].values())
+            assert not any(comparison["significant"] for comparison in trial["against_best"].values())
     assert trial["signal"]["auc"] == pytest.approx(0.5, abs=0.12)
 
 
@@ -542,10 +550,10 @@ def test_a_rival_that_leads_by_chance_is_not_the_better_choice():
     folds = np.array([-1.0, -0.5, 0.0, 0.5, 1.0])
     standard_error = folds.std(ddof=1) * np.sqrt(1 / 5 + 1 / 4)
     for n_errors, expected in ((2.76, False), (2.79, True)):
-        one = against_best({"ours": ours, "b": folds + n_errors * standard_error}, informative=True)
-        assert (one["significant"], one["gap"] < 0) == (expected, True)
-    three = {"ours": ours, "b": folds + 2.79 * standard_error, "c": folds, "d": folds}
-    assert not against_best(three, informative=True)["significant"]
+        comparison = against_best({"ours": ours, "b": folds + n_errors * standard_error}, informative=True)
+        assert (comparison["significant"], comparison["gap"] < 0) == (expected, True)
+    scores_of_three_rivals = {"ours": ours, "b": folds + 2.79 * standard_error, "c": folds, "d": folds}
+    assert not against_best(scores_of_three_rivals, informative=True)["significant"]
     assert not describe_signal({"ours": np.array([0.3, 0.31, 0.29, 0.3, 0.32])})["informative"]  # worse than chance
     assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
 
@@ -563,10 +571,10 @@ def test_a_rival_that_leads_by_chance_is_not_the_better_choice():
     ],
 )
 def test_forgotten_and_invented_labels_are_two_intervals_with_their_condition(facts, forgotten, invented, words):
-    said = sentences(render({**facts, "wrong": {"n": 2000, "forgotten": forgotten, "wrong": invented}}))
-    assert words in said
+    page_text = sentences(render({**facts, "wrong": {"n": 2000, "forgotten": forgotten, "wrong": invented}}))
+    assert words in page_text
     for condition in ("If a mistake is equally likely in every row", "forgotten mainly in unclear cases"):
-        assert condition in said
+        assert condition in page_text
 
 
 def test_the_report_does_not_promise_fewer_mistakes_than_were_made(rng):
@@ -574,34 +582,34 @@ def test_the_report_does_not_promise_fewer_mistakes_than_were_made(rng):
     truth = rng.random((400, 3)) < 0.3
     X = truth @ rng.normal(size=(3, 6)) * 3 + rng.normal(size=(400, 6))
     y = (truth & (rng.random(truth.shape) > 0.4)).astype(int)
-    found = trials.EveryRule(n_neighbors=5, n_estimators=10, n_jobs=1).fit(X, y).mistakes_
-    assert found.forgotten[0] <= (y != truth).sum() <= found.forgotten[1]
-    assert found.wrong[1] < (y != truth).sum()
+    mistakes = trials.EveryRule(n_neighbors=5, n_estimators=10, n_jobs=1).fit(X, y).mistakes_
+    assert mistakes.forgotten[0] <= (y != truth).sum() <= mistakes.forgotten[1]
+    assert mistakes.wrong[1] < (y != truth).sum()
 
 
 def test_rare_labels_are_counted_under_each_rule():
     row = {"label": "a", "positives": 4, "predicted": 0, "f1": 0.0, "hits": 0, "known": 100}
     common = row | {"label": "b", "positives": 40}
     better = row | {"hits": 3, "predicted": 5, "f1": 2 / 3}
-    found = describe_rare({"f1": [common, row], "prior": [common, better]})
-    assert found["labels"] == ["a"]
-    assert found["best"] == {"threshold": "prior", "hits": 3, "given": 4, "predicted": 5, "f1": 2 / 3}
+    rare_labels = describe_rare({"f1": [common, row], "prior": [common, better]})
+    assert rare_labels["labels"] == ["a"]
+    assert rare_labels["best"] == {"threshold": "prior", "hits": 3, "given": 4, "predicted": 5, "f1": 2 / 3}
 
 
 def test_the_learning_curve_uses_fewer_labels_of_the_same_rows(rng):
     X, y = two_groups(rng)
-    seen = []
+    fit_sizes = []
 
     class Counts(trials.EveryRule):
         def fit(self, X, y):
-            seen.append((len(X), int((y != -1).any(axis=1).sum())))
+            fit_sizes.append((len(X), int((y != -1).any(axis=1).sum())))
             return super().fit(X, y)
 
     curve = trials.learning_curve(
         Counts(n_neighbors=3, n_estimators=0), trials.Labelled(StandardScaler(), X, y), informative=True
     )
-    assert [labeled / seen[3][1] for _, labeled in seen[:4]] == pytest.approx(trials.CURVE_SHARES, abs=0.03)
-    assert len({rows for rows, _ in seen[:4]}) == 1
+    assert [labeled / fit_sizes[3][1] for _, labeled in fit_sizes[:4]] == pytest.approx(trials.CURVE_SHARES, abs=0.03)
+    assert len({rows for rows, _ in fit_sizes[:4]}) == 1
     assert len(curve["points"]) == 4
     assert curve["half"] == curve["points"][1]
     assert curve["gap"] == pytest.approx(curve["points"][3]["f1"] - curve["points"][1]["f1"])

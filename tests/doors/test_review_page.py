@@ -41,20 +41,20 @@ def fitted(rng):
     """(model, X, y): a pipeline fitted on rows with numbers, and labels some of which are wrong."""
     Y = (rng.random((60, 3)) < 0.4).astype(int)
     X = np.column_stack([2 * Y + rng.normal(size=Y.shape), 10 * rng.normal(size=(60, 2))])
-    given = np.where(rng.random(Y.shape) < 0.1, 1 - Y, Y)
-    given[50:] = -1
-    return make_pipeline(StandardScaler(), ResidualPropagation(n_neighbors=5)).fit(X, given), X, given
+    noisy_labels = np.where(rng.random(Y.shape) < 0.1, 1 - Y, Y)
+    noisy_labels[50:] = -1
+    return make_pipeline(StandardScaler(), ResidualPropagation(n_neighbors=5)).fit(X, noisy_labels), X, noisy_labels
 
 
-def assert_pulls(page, one, parts):
+def assert_pulls(page, entry, parts):
     """The columns that are marked are those with the largest parts, first against a label that is given."""
-    told = [page["columns"][line[0]] for line in page["told"][str(one["label"])]]
-    assert len(one["at"]) == len(told)
-    size = max((abs(parts[name]) for name in told), default=0.0)
-    falling = sorted(told, key=lambda name: -abs(parts[name]))
+    marked_columns = [page["columns"][line[0]] for line in page["told"][str(entry["label"])]]
+    assert len(entry["at"]) == len(marked_columns)
+    size = max((abs(parts[name]) for name in marked_columns), default=0.0)
+    falling = sorted(marked_columns, key=lambda name: -abs(parts[name]))
     clear = [(name, np.sign(parts[name])) for name in falling if abs(parts[name]) > 0.05 * size]
-    first = -1 if one["given"] else 1
-    marked = [(told[abs(k) - 1], np.sign(k)) for k in one["pull"]]
+    first = -1 if entry["given"] else 1
+    marked = [(marked_columns[abs(k) - 1], np.sign(k)) for k in entry["pull"]]
     assert marked == [mark for sign in (first, -first) for mark in clear if mark[1] == sign]
 
 
@@ -66,28 +66,28 @@ def test_entries_are_the_list_and_their_rows_the_nearest(fitted, tmp_path):
     write_review(tmp_path / "a.html", model, X, y, top=20)
     page = unpack(tmp_path / "a.html")
     step = model[-1]
-    found = rank_suspects(step, y, audit=5).first(20)
+    suspects = rank_suspects(step, y, audit=5).first(20)
     number = page["rows"]
     for name in ("row", "label", "given", "audit"):
-        assert [one[name] for one in page["entries"]] == getattr(found, name).tolist()
+        assert [entry[name] for entry in page["entries"]] == getattr(suspects, name).tolist()
     for name in ("score", "odds"):
-        assert [one[name] for one in page["entries"]] == pytest.approx(getattr(found, name), rel=6e-3)
+        assert [entry[name] for entry in page["entries"]] == pytest.approx(getattr(suspects, name), rel=6e-3)
     assert page["doubtful"] == 15  # a tenth of the 150 annotations
     assert number == sorted(set(number))
     assert page["columns"] == ["0", "1", "2", "3", "4"]
-    for one in page["entries"]:
-        i = one["row"]
-        c = one["label"]
+    for entry in page["entries"]:
+        i = entry["row"]
+        c = entry["label"]
         apart = np.linalg.norm(step.embedding_ - step.embedding_[i], axis=1)
         apart[i] = np.inf
         for side, value in (("having", 1), ("lacking", 0)):
             expected = [j for j in np.argsort(apart, kind="stable") if y[j, c] == value and j != i][:3]
-            assert [j for j, _ in one[side]] == expected
-            assert [d for _, d in one[side]] == pytest.approx(apart[expected], rel=6e-2)
+            assert [j for j, _ in entry[side]] == expected
+            assert [d for _, d in entry[side]] == pytest.approx(apart[expected], rel=6e-2)
         near = [j for j in np.argsort(apart, kind="stable") if y[j, c] != -1 and j != i][:5]
-        assert one["near"] == y[near, c].tolist()
+        assert entry["near"] == y[near, c].tolist()
         x = (X[i] - X.mean(axis=0)) / X.std(axis=0)
-        assert_pulls(page, one, dict(zip(page["columns"], step.coef_[c] * x, strict=True)))
+        assert_pulls(page, entry, dict(zip(page["columns"], step.coef_[c] * x, strict=True)))
         assert all(page["cells"][j][number.index(i)] == f"{X[i, j]:.6g}" for j in range(5))
 
 
@@ -102,18 +102,18 @@ def test_a_category_has_the_sum_of_the_parts_of_its_levels(rng, tmp_path):
     assert page["columns"] == ["wood", "size"]
     step = model[-1]
     scaled = model[:-1].transform(table)
-    seen = set()
-    for one in page["entries"]:
-        parts = step.coef_[one["label"]] * (scaled[one["row"]] - step.mean_)
-        own = table["wood"][one["row"]]
-        shares = [np.mean(wood[y[:, one["label"]] == value] == own) for value in (1, 0)]
-        told = [page["columns"][line[0]] for line in page["told"][str(one["label"])]]
-        if "wood" in told:
-            assert one["at"][told.index("wood")] == [round(100 * share) for share in shares]
-        marked = {told[abs(k) - 1]: np.sign(k) for k in one["pull"]}
+    marked_names = set()
+    for entry in page["entries"]:
+        parts = step.coef_[entry["label"]] * (scaled[entry["row"]] - step.mean_)
+        row_wood = table["wood"][entry["row"]]
+        shares = [np.mean(wood[y[:, entry["label"]] == value] == row_wood) for value in (1, 0)]
+        marked_columns = [page["columns"][line[0]] for line in page["told"][str(entry["label"])]]
+        if "wood" in marked_columns:
+            assert entry["at"][marked_columns.index("wood")] == [round(100 * share) for share in shares]
+        marked = {marked_columns[abs(k) - 1]: np.sign(k) for k in entry["pull"]}
         assert marked.items() <= {"wood": np.sign(parts[:3].sum()), "size": np.sign(parts[3])}.items()
-        seen |= marked.keys()
-    assert "wood" in seen
+        marked_names |= marked.keys()
+    assert "wood" in marked_names
     assert set(page["cells"][0]) <= {"oak", "ash", "elm"}
 
 
@@ -128,7 +128,7 @@ def test_other_rows_and_other_methods_have_a_page_too(fitted, tmp_path, form):
     kind = "all" if form == "sparse" else "forgotten"
     write_review(tmp_path / "a.html", model, X, y, kind=kind, top=5)
     page = unpack(tmp_path / "a.html")
-    assert any(one["pull"] for one in page["entries"]) == (form == "sparse")
+    assert any(entry["pull"] for entry in page["entries"]) == (form == "sparse")
     assert any(page["told"].values()) == (form == "sparse")
     assert page["kind"] == kind
     assert len(page["cells"][0]) == len(page["rows"])
@@ -144,10 +144,10 @@ def test_a_very_wide_table_shows_the_columns_that_matter(rng, tmp_path, monkeypa
     page = unpack(tmp_path / "a.html")
     assert len(page["columns"]) <= 50
     assert {"150", "60"} <= set(page["columns"])
-    for one in page["entries"]:  # these features are not standardised, so that their mean matters
-        parts = model.coef_[one["label"]] * (X[one["row"]] - X.mean(axis=0))
-        assert_pulls(page, one, {name: parts[int(name)] for name in page["columns"]})
-    assert any(one["pull"] for one in page["entries"])
+    for entry in page["entries"]:  # these features are not standardised, so that their mean matters
+        parts = model.coef_[entry["label"]] * (X[entry["row"]] - X.mean(axis=0))
+        assert_pulls(page, entry, {name: parts[int(name)] for name in page["columns"]})
+    assert any(entry["pull"] for entry in page["entries"])
     place = page["columns"].index("150")
     assert page["cells"][place] == [f"{v:.6g}" for v in X[page["rows"], 150]]
 
@@ -195,7 +195,7 @@ def write_verdicts(path, page, values):
     """Write what the page writes for its first entries; that it does is tested in a browser."""
     known = dict(zip(page["rows"], zip(page["ids"], page["checks"], strict=True), strict=True))
     entries = zip(page["entries"], values, strict=False)
-    lines = page["earlier"] + [[one["row"], one["label"], one["given"], value] for one, value in entries]
+    lines = page["earlier"] + [[entry["row"], entry["label"], entry["given"], value] for entry, value in entries]
     rows = [[known[i][0], i, escape_formula(page["labels"][c]), known[i][1], value] for i, c, _, value in lines]
     with open(path, "w", encoding="utf-8-sig", newline="") as file:
         csv.writer(file).writerows([[page["key"] or "id", "row", "label", "check", "verdict"], *rows])
@@ -210,13 +210,13 @@ def test_verdicts_come_back_as_arrays(fitted, tmp_path):
     page = unpack(tmp_path / "a.html")
     write_verdicts(tmp_path / "v.csv", page, [1, 0, 1, 0])
     verdicts = read_verdicts(tmp_path / "v.csv", y, table=X, ids=ids)
-    places = [(one["row"], one["label"]) for one in page["entries"][:4]]
+    places = [(entry["row"], entry["label"]) for entry in page["entries"][:4]]
     assert [verdicts[place] for place in places] == [1, 0, 1, 0]
     assert (verdicts >= 0).sum() == 4
     again = ResidualPropagation(n_neighbors=5).fit(X, y, verdicts=verdicts)
     write_review(tmp_path / "b.html", again, X, y, ids=ids, verdicts=verdicts)
     later = unpack(tmp_path / "b.html")
-    assert not {(one["row"], one["label"]) for one in later["entries"]} & set(places)
+    assert not {(entry["row"], entry["label"]) for entry in later["entries"]} & set(places)
     write_verdicts(tmp_path / "w.csv", later, [])  # the earlier verdicts are in the next file
     np.testing.assert_array_equal(read_verdicts(tmp_path / "w.csv", y, table=X, ids=ids), verdicts)
     assert later["digest"] != page["digest"]
@@ -236,14 +236,14 @@ def table(rng):
 def write_lines(path, X, y, rows, verdict="0", **columns):
     """A list with a verdict on label r % 3 of each of some rows; `columns` take the place of its own."""
     checks = check_rows(X, np.asarray(y))
-    own = {
+    default_columns = {
         "row": rows,
         "label": [f"label_{i % 3}" for i in rows],
         "check": [checks[i] for i in rows],
         "suggest": [["add", "remove"][y[i, i % 3]] for i in rows],
         "verdict": [verdict] * len(rows),
     }
-    lines = pd.DataFrame({name: value for name, value in (own | columns).items() if value is not None})
+    lines = pd.DataFrame({name: value for name, value in (default_columns | columns).items() if value is not None})
     lines.to_csv(path, index=False)
     return path
 
@@ -264,18 +264,20 @@ def test_a_verdict_finds_its_row_wherever_it_stands(table, tmp_path, rng, form):
     expected = np.full(y.shape, -1)
     expected[range(0, 40, 2), [i % 3 for i in range(0, 40, 2)]] = 0
     order = rng.permutation(40)
-    more = np.vstack([X[order], rng.normal(size=(3, 3))]), np.vstack([y[order], y[:3]])
-    np.testing.assert_array_equal(read_verdicts(file, more[1], table=form(more[0]))[:40], expected[order])
+    longer_table = np.vstack([X[order], rng.normal(size=(3, 3))]), np.vstack([y[order], y[:3]])
+    np.testing.assert_array_equal(
+        read_verdicts(file, longer_table[1], table=form(longer_table[0]))[:40], expected[order]
+    )
     for gone in range(5):
         words = f"v.csv, line {gone // 2 + 2}: no row of the table has the check" if gone % 2 == 0 else None
-        rest = np.delete(X, gone, axis=0), np.delete(y, gone, axis=0)
+        shorter_table = np.delete(X, gone, axis=0), np.delete(y, gone, axis=0)
         if words is None:
             np.testing.assert_array_equal(
-                read_verdicts(file, rest[1], table=form(rest[0])), np.delete(expected, gone, 0)
+                read_verdicts(file, shorter_table[1], table=form(shorter_table[0])), np.delete(expected, gone, 0)
             )
         else:
             with pytest.raises(ValueError, match=re.escape(words)):
-                read_verdicts(file, rest[1], table=form(rest[0]))
+                read_verdicts(file, shorter_table[1], table=form(shorter_table[0]))
 
 
 def test_a_list_of_another_table_is_refused(table, tmp_path, rng):
@@ -304,11 +306,13 @@ def test_equal_rows_are_told_apart_by_their_labels_and_then_counted(tmp_path):
     expected = read_verdicts(file, y, table=X)
     assert (expected == 0).sum() == 5
     np.testing.assert_array_equal(read_verdicts(file, y[order], table=X[order]), expected[order])
-    for kept in ([1, 2, 3, 4, 5], [0, 1, 2, 3, 4, 5, 0]):  # one less or more of those that are equal in all
+    for row_subset in ([1, 2, 3, 4, 5], [0, 1, 2, 3, 4, 5, 0]):  # one less or more of those that are equal in all
         with pytest.raises(ValueError, match=r"line 2: no row .* and 1 more line of 5 cannot be placed"):
-            read_verdicts(file, y[kept], table=X[kept])
-    rest = [0, 1, 2, 3, 5]
-    np.testing.assert_array_equal(read_verdicts(file, y[rest], table=X[rest]), expected[rest])
+            read_verdicts(file, y[row_subset], table=X[row_subset])
+    remaining_rows = [0, 1, 2, 3, 5]
+    np.testing.assert_array_equal(
+        read_verdicts(file, y[remaining_rows], table=X[remaining_rows]), expected[remaining_rows]
+    )
     whole = y.copy()
     whole[5] = 1 - whole[5]  # which changes no check of a row that has no equal
     np.testing.assert_array_equal(check_rows(X, whole), check_rows(X, y))
@@ -319,34 +323,39 @@ def test_check_and_id_find_a_row_each_and_must_not_contradict(table, tmp_path):
     ids = [f"P{i}" for i in range(40)]
     file = tmp_path / "v.csv"
     at = {"table": X, "ids": ids}
-    one = [(4, 1), (8, 2)]
+    expected_places = [(4, 1), (8, 2)]
 
-    def found(**columns):
+    def places_by(**columns):
         return list(map(tuple, np.argwhere(read_verdicts(write_lines(file, X, y, [4, 8], **columns), y, **at) == 0)))
 
-    assert found(id=["P4", "P8"]) == found(id=["", "P8"]) == found(check=None, id=["P4", "P8"]) == one
-    assert found(id=["P4", "P8"], check=["", check_rows(X, y)[8]]) == one
+    assert (
+        places_by(id=["P4", "P8"])
+        == places_by(id=["", "P8"])
+        == places_by(check=None, id=["P4", "P8"])
+        == expected_places
+    )
+    assert places_by(id=["P4", "P8"], check=["", check_rows(X, y)[8]]) == expected_places
     with pytest.warns(UserWarning, match="has the check of 1 verdict; the other column found the row"):
-        assert found(id=["P4", "P8"], check=["abadcafe", check_rows(X, y)[8]]) == one
+        assert places_by(id=["P4", "P8"], check=["abadcafe", check_rows(X, y)[8]]) == expected_places
     with pytest.warns(
         UserWarning, match="no row of the table has the id of 2 verdicts; the other column found the row"
     ):
-        assert found(id=["Q4", "Q8"]) == one
+        assert places_by(id=["Q4", "Q8"]) == expected_places
     with pytest.raises(ValueError, match=r"line 3: the check '.+' and the id 'P9' belong to two rows, 8 and 9"):
-        found(id=["P4", "P9"])
+        places_by(id=["P4", "P9"])
     with pytest.raises(ValueError, match="no row of the table has the check 'b0' and the id 'Q9'; give the list"):
-        found(id=["P4", "Q9"], check=[check_rows(X, y)[4], "b0"])
+        places_by(id=["P4", "Q9"], check=[check_rows(X, y)[4], "b0"])
     at["ids"] = [f"P{i // 2}" for i in range(40)]
-    assert found(id=["P2", "P4"]) == one
+    assert places_by(id=["P2", "P4"]) == expected_places
     with pytest.raises(ValueError, match="line 2: 2 rows of the table have the id 'P2', the first is row 4"):
-        found(id=["P2", "P4"], check=["", ""])
+        places_by(id=["P2", "P4"], check=["", ""])
 
 
 def test_the_column_that_was_named_goes_before_one_that_is_called_id(table, tmp_path):
     X, y = table
     file = write_lines(tmp_path / "v.csv", X, y, [4], check=None, id=["P9"], Patient=["P4"])
-    found = read_verdicts(file, y, ids=[f"P{i}" for i in range(40)], id_name="patient")
-    assert np.argwhere(found != -1).tolist() == [[4, 1]]
+    verdicts = read_verdicts(file, y, ids=[f"P{i}" for i in range(40)], id_name="patient")
+    assert np.argwhere(verdicts != -1).tolist() == [[4, 1]]
 
 
 def test_an_entry_that_is_unknown_by_now_was_not_corrected(table, tmp_path):
@@ -359,7 +368,7 @@ def test_an_entry_that_is_unknown_by_now_was_not_corrected(table, tmp_path):
 def test_a_number_counts_by_its_value_and_a_check_is_no_number(table):
     X, y = table
     checks = check_rows(X, y)
-    assert all(re.fullmatch("[ab][0-9a-f]{7}", one) for one in checks)  # spreadsheets read 12345678 and 1234e567
+    assert all(re.fullmatch("[ab][0-9a-f]{7}", check) for check in checks)  # spreadsheets read 12345678 and 1234e567
     np.testing.assert_array_equal(check_rows(np.where(X == 0, -0.0, X), y), checks)
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
     np.testing.assert_array_equal(check_rows(frame[["c", "a", "b"]], y), check_rows(frame, y))
@@ -384,9 +393,9 @@ def test_labels_that_were_corrected_since_the_list_are_said_and_keep_is_what_sto
     assert [expected[i, i % 3] for i in (4, 8, 11)] == [y[i, i % 3] for i in (4, 8, 11)]
     later = y.copy()
     later[8, 2] = 1 - y[8, 2]
-    with pytest.warns(UserWarning, match="1 label of the table changed since the list was made") as said:
+    with pytest.warns(UserWarning, match="1 label of the table changed since the list was made") as caught_warnings:
         np.testing.assert_array_equal(read_verdicts(file, later, table=X), expected)
-    assert said[0].filename == __file__
+    assert caught_warnings[0].filename == __file__
 
 
 @pytest.mark.parametrize("words", [("0", "1"), ("1", "0"), ("1", "unclear"), ("unclear", "0")])
@@ -396,8 +405,8 @@ def test_two_different_verdicts_on_one_entry_are_refused_in_either_order(words, 
     with pytest.raises(ValueError, match="line 3: a second and different verdict"):
         read_verdicts(file, [[1, 0], [0, 1]], ids=[0, 1])
     file.write_text(f"id,label,verdict\n0,label_0,{words[0]}\n")
-    given = {"unclear": -2}.get(words[0], words[0])  # y may be votes
-    assert read_verdicts(file, [[0.5, 0], [0, 1]], ids=np.arange(2)).tolist() == [[int(given), -1], [-1, -1]]
+    expected_verdict = {"unclear": -2}.get(words[0], words[0])  # y may be votes
+    assert read_verdicts(file, [[0.5, 0], [0, 1]], ids=np.arange(2)).tolist() == [[int(expected_verdict), -1], [-1, -1]]
 
 
 def test_who_cannot_tell_leaves_the_entry_as_it_is(tmp_path):
@@ -437,11 +446,11 @@ def test_nearest_rows_are_labelled_rows_and_a_partly_known_one_is_one(rng, tmp_p
     X = rng.normal(size=(60, 3)) + np.where(y == 1, 2, 0)[:, [0, 1, 1]]
     model = ResidualPropagation(n_neighbors=5, n_estimators=5).fit(X, y)
     write_review(tmp_path / "a.html", model, X, y)
-    for one in unpack(tmp_path / "a.html")["entries"]:
-        apart = np.linalg.norm(model.embedding_ - model.embedding_[one["row"]], axis=1)
-        apart[one["row"]] = np.inf
+    for entry in unpack(tmp_path / "a.html")["entries"]:
+        apart = np.linalg.norm(model.embedding_ - model.embedding_[entry["row"]], axis=1)
+        apart[entry["row"]] = np.inf
         near = [j for j in np.argsort(apart, kind="stable") if (y[j] != -1).any()][:5]
-        assert one["near"] == y[near, one["label"]].tolist()
+        assert entry["near"] == y[near, entry["label"]].tolist()
 
 
 def test_correlations_are_those_of_the_rows_where_a_label_is_known(rng):
@@ -449,9 +458,9 @@ def test_correlations_are_those_of_the_rows_where_a_label_is_known(rng):
     y = rng.integers(-1, 2, (40, 2))
     X[:, 2] = 7.0
     known = y != -1
-    wanted = [[np.corrcoef(X[known[:, c], j], y[known[:, c], c])[0, 1] for c in (0, 1)] for j in (0, 1)]
+    expected_correlations = [[np.corrcoef(X[known[:, c], j], y[known[:, c], c])[0, 1] for c in (0, 1)] for j in (0, 1)]
     for rows in (X, sparse.csr_array(X)):
-        np.testing.assert_allclose(_strips.correlations(rows, y), [*wanted, [0, 0]], atol=1e-7)
+        np.testing.assert_allclose(_strips.correlations(rows, y), [*expected_correlations, [0, 0]], atol=1e-7)
 
 
 @pytest.mark.filterwarnings("ignore:60 of 300 rows lie in components")
@@ -472,10 +481,10 @@ def test_pictures_have_quantiles_of_both_groups_and_shares_where_values_are_few(
     assert number[:3] == [0, f"{low:.6g}", f"{high:.6g}"]
     assert number[3:] == np.clip(99 * (np.array(marks) - low) / (high - low), 0, 99).astype(int).tolist()
     assert shared == [1]
-    for one in page["entries"]:
-        own = X[one["row"]]
-        equal = [round(100 * np.mean(X[y[:, 0] == value, 1] == own[1])) for value in (1, 0)]
-        assert one["at"] == [int(np.clip(99 * (own[0] - low) / (high - low), 0, 99)), equal]
+    for entry in page["entries"]:
+        row_values = X[entry["row"]]
+        equal = [round(100 * np.mean(X[y[:, 0] == value, 1] == row_values[1])) for value in (1, 0)]
+        assert entry["at"] == [int(np.clip(99 * (row_values[0] - low) / (high - low), 0, 99)), equal]
     monkeypatch.setattr(_strips, "N_PICTURES", 1)
     write_review(tmp_path / "a.html", model, X, y, top=30)
     assert [line[0] for line in unpack(tmp_path / "a.html")["told"]["0"]] == [0]
@@ -496,12 +505,12 @@ def test_a_rare_value_that_says_nothing_is_not_marked(rng, tmp_path):
     wood = np.where(y[:, 0] == 1, "oak", "ash")
     wood[:8] = "yew"
     table = pd.DataFrame({"wood": wood})
-    given = np.where(rng.random(y.shape) < 0.2, 1 - y, y)
-    model = make_pipeline(TableEncoder(), StandardScaler(), ResidualPropagation(n_neighbors=5)).fit(table, given)
-    write_review(tmp_path / "a.html", model, table, given)
+    noisy_labels = np.where(rng.random(y.shape) < 0.2, 1 - y, y)
+    model = make_pipeline(TableEncoder(), StandardScaler(), ResidualPropagation(n_neighbors=5)).fit(table, noisy_labels)
+    write_review(tmp_path / "a.html", model, table, noisy_labels)
     page = unpack(tmp_path / "a.html")
-    assert {bool(one["pull"]) for one in page["entries"] if one["row"] < 8} == {False}
-    assert {bool(one["pull"]) for one in page["entries"] if one["row"] >= 8} == {True}
+    assert {bool(entry["pull"]) for entry in page["entries"] if entry["row"] < 8} == {False}
+    assert {bool(entry["pull"]) for entry in page["entries"] if entry["row"] >= 8} == {True}
 
 
 def test_a_missing_cell_is_neither_marked_nor_on_a_picture(rng, run, tmp_path, monkeypatch):
@@ -510,31 +519,31 @@ def test_a_missing_cell_is_neither_marked_nor_on_a_picture(rng, run, tmp_path, m
     y = (np.arange(200) % 2)[:, None]
     size = (3 * y[:, 0] + rng.normal(size=200)).round(2)
     holes = rng.random(200) < 0.3
-    given = np.where(rng.random(y.shape) < 0.1, 1 - y, y)
-    signs = np.where((given[:, 0] == 1) & (rng.random(200) < 0.9), "x", "")
-    cells = zip(np.where(holes, "k. A.", size.astype(str)), signs, given[:, 0], strict=True)
+    noisy_labels = np.where(rng.random(y.shape) < 0.1, 1 - y, y)
+    signs = np.where((noisy_labels[:, 0] == 1) & (rng.random(200) < 0.9), "x", "")
+    cells = zip(np.where(holes, "k. A.", size.astype(str)), signs, noisy_labels[:, 0], strict=True)
     write_csv("t.csv", ["size", "sign", "flu"], [list(line) for line in cells])
     assert_done(run("review", "t.csv", "--label-columns", "flu", "--n-neighbors", "5", "--quiet", "--out", "r.html"))
     frame = pd.DataFrame({"size": np.where(holes, None, size)})
-    model = make_pipeline(TableEncoder(), StandardScaler(), ResidualPropagation(n_neighbors=5)).fit(frame, given)
-    write_review("p.html", model, frame, given, table=frame)
+    model = make_pipeline(TableEncoder(), StandardScaler(), ResidualPropagation(n_neighbors=5)).fit(frame, noisy_labels)
+    write_review("p.html", model, frame, noisy_labels, table=frame)
     for path in ("r.html", "p.html"):
         page = unpack(path)
         lines = page["told"]["0"]
         k = [page["columns"][line[0]] for line in lines].index("size")
         known = size[~holes]
-        groups = [np.sort(known[given[~holes, 0] == value]) for value in (1, 0)]
+        groups = [np.sort(known[noisy_labels[~holes, 0] == value]) for value in (1, 0)]
         place = [group[round(0.5 * (len(group) - 1))] for group in groups]
         low, high = np.sort(known)[[round(q * (len(known) - 1)) for q in (0.01, 0.99)]]
         assert list(map(float, lines[k][1:3])) == [low, high]
         assert np.abs(99 * (np.array(place) - low) / (high - low) - np.array(lines[k])[[5, 10]].astype(int)).max() <= 1
-        for one in page["entries"]:
-            assert (one["at"][k] is None) == holes[one["row"]]
-            assert not (holes[one["row"]] and k + 1 in map(abs, one["pull"]))
-        assert any(k + 1 in map(abs, one["pull"]) for one in page["entries"])
+        for entry in page["entries"]:
+            assert (entry["at"][k] is None) == holes[entry["row"]]
+            assert not (holes[entry["row"]] and k + 1 in map(abs, entry["pull"]))
+        assert any(k + 1 in map(abs, entry["pull"]) for entry in page["entries"])
     crosses = [line for line in unpack("r.html")["told"]["0"] if unpack("r.html")["columns"][line[0]] == "sign"]
     assert crosses  # an empty cell among crosses means no
-    at = [one["at"][unpack("r.html")["told"]["0"].index(crosses[0])] for one in unpack("r.html")["entries"]]
+    at = [entry["at"][unpack("r.html")["told"]["0"].index(crosses[0])] for entry in unpack("r.html")["entries"]]
     assert None not in at
 
 
@@ -576,14 +585,14 @@ def test_reasons_are_the_linear_part_of_the_model_by_hand():
         [("wood", -1, -0.75)],
     ]
     for rows in (X, sparse.csr_array(X)):
-        found = _reasons.list_reasons(method, rows, np.arange(3), np.zeros(3, dtype=np.intp), features)
-        assert [[tuple(reason) for reason in one] for one in found] == expected
+        reason_lists = _reasons.list_reasons(method, rows, np.arange(3), np.zeros(3, dtype=np.intp), features)
+        assert [[tuple(reason) for reason in reasons] for reasons in reason_lists] == expected
         shares = _reasons.word_shares(rows, np.array([[1], [0], [0]]), {(0, 2), (0, 3)})
         assert shares == {(0, 2): [100, 0], (0, 3): [0, 50]}
     centred = method.__class__(coef_=method.coef_, mean_=np.zeros(4))
-    found = _reasons.list_reasons(centred, X - method.mean_, np.arange(3), np.zeros(3, dtype=np.intp), features)
-    assert [[tuple(reason) for reason in one] for one in found] == expected  # no word that the row lacks
-    columns = dict(_reasons.reason_columns(found))
+    reason_lists = _reasons.list_reasons(centred, X - method.mean_, np.arange(3), np.zeros(3, dtype=np.intp), features)
+    assert [[tuple(reason) for reason in reasons] for reasons in reason_lists] == expected  # no word that the row lacks
+    columns = dict(_reasons.reason_columns(reason_lists))
     assert columns["speaks_for"].tolist() == ['wood +1.2; "axe" +0.38', '"saw" +7', ""]
     assert columns["speaks_against"].tolist() == ["", "wood -1.8", "wood -0.75"]
 
@@ -610,20 +619,20 @@ def test_rare_values_are_not_called_the_same(rng, tmp_path):
     y = (rng.random((n, 1)) < 0.4).astype(int)
     clerk = np.where(y[:, 0] == 1, [f"c{i % 50}" for i in range(n)], [f"c{i % 300}" for i in range(n)])
     table = pd.DataFrame({"clerk": clerk, "size": rng.normal(size=n).round(2)})
-    given = np.where(rng.random(y.shape) < 0.1, 1 - y, y)
+    noisy_labels = np.where(rng.random(y.shape) < 0.1, 1 - y, y)
     encoder = TableEncoder().fit(table)
     (column,) = (column for column in encoder.plan_.columns if column.name == "clerk")
     assert column.has_other
     model = make_pipeline(encoder, StandardScaler(), ResidualPropagation(n_neighbors=5, n_estimators=0))
-    write_review(tmp_path / "a.html", model.fit(table, given), table, given)
+    write_review(tmp_path / "a.html", model.fit(table, noisy_labels), table, noisy_labels)
     page = unpack(tmp_path / "a.html")
     place = [line[0] for line in page["told"]["0"]].index(page["columns"].index("clerk"))
     rare = ~np.isin(clerk, list(column.levels.values()))
-    percentages = [round(100 * rare[given[:, 0] == value].mean()) for value in (1, 0)]
-    assert any(rare[one["row"]] for one in page["entries"])
-    for one in page["entries"]:
-        at = one["at"][place]
-        assert (at == [*percentages, 1]) if rare[one["row"]] else len(at) == 2
+    percentages = [round(100 * rare[noisy_labels[:, 0] == value].mean()) for value in (1, 0)]
+    assert any(rare[entry["row"]] for entry in page["entries"])
+    for entry in page["entries"]:
+        at = entry["at"][place]
+        assert (at == [*percentages, 1]) if rare[entry["row"]] else len(at) == 2
 
 
 # ---------------------------------------------------------------- the command
@@ -639,9 +648,9 @@ def hospital(rng, tmp_path, monkeypatch):
     for i, on in enumerate(truth):
         number = f"{1 + 2 * on[0] + rng.normal():.2f}".replace(".", ",")
         words = " ".join(rng.choice(list("abcdefghijklmnopq"), 9)) + f" visit {i}"
-        given = [*map(str, [f"0,{i}", *on])] if i < 40 else ["", "", ""]
+        label_cells = [*map(str, [f"0,{i}", *on])] if i < 40 else ["", "", ""]
         ward = "east" if on[1] else "west"
-        rows.append([f"P{i // 2}", number, ward, f"2020-0{1 + i % 9}-11", words, f"x{i}.png", *given])
+        rows.append([f"P{i // 2}", number, ward, f"2020-0{1 + i % 9}-11", words, f"x{i}.png", *label_cells])
     names = ["patient", "size", "ward", "day", "note", "photo", "certainty", "flu", "=cold"]
     write_csv("t.csv", names, rows, delimiter=";")
     return rows
@@ -662,7 +671,7 @@ def test_the_cells_stand_as_they_stand_in_the_table(run, hospital):
     names, listed = read_csv("r.csv")
     assert len(listed) == 80
     assert names[:3] == [page["key"], "row", "label"]
-    assert [one["row"] for one in page["entries"]] == [int(line[1]) for line in listed]
+    assert [entry["row"] for entry in page["entries"]] == [int(line[1]) for line in listed]
     digits = [line[3].split("e")[0].replace(".", "").lstrip("0") for line in listed]  # of the score
     assert all(len(written) <= 3 for written in digits)
 
@@ -676,18 +685,18 @@ def test_what_the_page_writes_is_taken_by_fit_review_and_python(run, hospital):
     later = unpack("next.html")
     assert len(later["earlier"]) == 3
     assert len(read_csv("next.csv")[1]) == 77
-    given = np.array([[int(v or -1) for v in row[-2:]] for row in hospital])
+    file_labels = np.array([[int(v or -1) for v in row[-2:]] for row in hospital])
     cells = pd.read_csv("t.csv", sep=";")[["size", "ward", "day", "note", "photo", "certainty"]]
     verdicts = read_verdicts(
         "v.csv",
-        pd.DataFrame(given, columns=["flu", "=cold"]),
+        pd.DataFrame(file_labels, columns=["flu", "=cold"]),
         table=cells,
         ids=[row[0] for row in hospital],
         id_name="patient",
     )
     assert (verdicts >= 0).sum() == 3
     for i, c, value, verdict in later["earlier"]:  # what was given before the verdict, not the verdict
-        assert (value, verdict) == (given[i, c], verdicts[i, c])
+        assert (value, verdict) == (file_labels[i, c], verdicts[i, c])
     write_verdicts("w.csv", later, [1])
     assert_done(run("review", "t.csv", *AS, "--reviewed", "w.csv", "--out", "third.csv"))
     assert len(read_csv("third.csv")[1]) == 76
@@ -722,8 +731,8 @@ def test_where_ids_repeat_the_nearest_rows_have_their_number_too(run, hospital):
     names, lines = read_csv("r.csv")
     assert names[10:14] == ["near_1", "near_1_row", "near_1_given", "near_1_distance"]
     for line in lines:
-        found = dict(zip(names, line, strict=True))
-        assert all(hospital[int(found[f"near_{k}_row"])][0] == found[f"near_{k}"] for k in range(1, 6))
+        record = dict(zip(names, line, strict=True))
+        assert all(hospital[int(record[f"near_{k}_row"])][0] == record[f"near_{k}"] for k in range(1, 6))
 
 
 def test_rows_of_a_file_without_names_are_shown_as_numbers(run, rng, tmp_path):
@@ -767,10 +776,10 @@ def test_pictures_are_small_data_of_four_kinds(pictures):
     image = pytest.importorskip("PIL.Image")
     import io
 
-    found = thumbnails(str(pictures), ["a.png", "deep/b.webp", "c.gif", "d.jpeg", "a.png", ""])
-    assert [name for name, _ in found] == ["a.png", "deep/b.webp", "c.gif", "d.jpeg", "a.png", ""]
-    assert found[-1] == ["", ""]
-    for _, uri in found[:-1]:
+    pictures_read = thumbnails(str(pictures), ["a.png", "deep/b.webp", "c.gif", "d.jpeg", "a.png", ""])
+    assert [name for name, _ in pictures_read] == ["a.png", "deep/b.webp", "c.gif", "d.jpeg", "a.png", ""]
+    assert pictures_read[-1] == ["", ""]
+    for _, uri in pictures_read[:-1]:
         kind, text = re.fullmatch(r"data:image/(png|jpeg);base64,(.*)", uri).groups()
         opened = image.open(io.BytesIO(base64.b64decode(text)))
         assert opened.format == kind.upper()
@@ -800,17 +809,17 @@ def test_pictures_are_small_data_of_four_kinds(pictures):
     ],
 )
 def test_nothing_else_is_read(pictures, name):
-    ((said, uri),) = thumbnails(str(pictures), [name])
+    ((picture_name, uri),) = thumbnails(str(pictures), [name])
     assert uri == "" or name == "a.png/"
-    assert said.startswith(name)
+    assert picture_name.startswith(name)
     ((_, absolute),) = thumbnails(str(pictures), [str(pictures.parent / "outside.png")])
     assert absolute == ""
 
 
 def test_a_pipe_that_waits_for_a_writer_is_not_opened(pictures):
     os.mkfifo(pictures / "pipe.png")
-    ((said, uri),) = thumbnails(str(pictures), ["pipe.png"])
-    assert (said, uri) == ("pipe.png (not a picture below the folder of the data)", "")
+    ((picture_name, uri),) = thumbnails(str(pictures), ["pipe.png"])
+    assert (picture_name, uri) == ("pipe.png (not a picture below the folder of the data)", "")
 
 
 def test_a_picture_with_a_very_long_side_is_not_read(pictures):
@@ -822,10 +831,10 @@ def test_a_picture_with_a_very_long_side_is_not_read(pictures):
 
 def test_pictures_beyond_the_limit_are_named(pictures, monkeypatch):
     monkeypatch.setattr("nmlsdr.inspection._images.MOST_BYTES", len(thumbnails(str(pictures), ["a.png"])[0][1]))
-    found = thumbnails(str(pictures), ["a.png", "c.gif", "a.png"])
-    assert found[0] == found[2]
-    assert found[0][1]
-    assert found[1] == ["c.gif (the page has no room for it)", ""]
+    pictures_read = thumbnails(str(pictures), ["a.png", "c.gif", "a.png"])
+    assert pictures_read[0] == pictures_read[2]
+    assert pictures_read[0][1]
+    assert pictures_read[1] == ["c.gif (the page has no room for it)", ""]
 
 
 def test_pictures_of_the_table_are_on_the_page(run, hospital, tmp_path):

@@ -18,8 +18,8 @@ pytest.importorskip("jinja2")
 
 @pytest.fixture(scope="module")
 def browser():
-    with chromium() as found:
-        yield found
+    with chromium() as chromium_browser:
+        yield chromium_browser
 
 
 @pytest.fixture
@@ -67,11 +67,11 @@ def complaints(tmp_path_factory):
     parts = ["noise and rattling (a+b)" if is_loud else "smell of oil (a+b)" for is_loud in loud]
     texts = [f"{' '.join(rng.choice(fill, 14))} {part}\nHeard {' '.join(rng.choice(fill, 12))}" for part in parts]
     table = pd.DataFrame({"complaint": texts, "age": rng.normal(size=160)})
-    given = loud[:, None].astype(int)
-    given[7] = 1 - given[7]
+    noisy_labels = loud[:, None].astype(int)
+    noisy_labels[7] = 1 - noisy_labels[7]
     model = make_pipeline(TableEncoder(), StandardScaler(with_mean=False), ResidualPropagation(n_neighbors=5))
     path = tmp_path_factory.mktemp("texts") / "r.html"
-    write_review(path, model.fit(table, given), table, given, audit=0)
+    write_review(path, model.fit(table, noisy_labels), table, noisy_labels, audit=0)
     return path, loud
 
 
@@ -81,13 +81,13 @@ def test_the_judged_text_stands_first_and_is_wide_enough_to_read(open_page, comp
     path, _ = complaints
     page = open_page(path, width, scheme)
     assert re.match(r"Does row\s7 have", page.inner_text("#rv-question"))
-    own = page.locator("#rv-text .rv-text")
-    assert own.count() == 1
-    assert own.evaluate("one => one.parentNode.previousElementSibling.id") == "rv-question"
-    assert "Heard" in own.inner_text()
+    judged_text = page.locator("#rv-text .rv-text")
+    assert judged_text.count() == 1
+    assert judged_text.evaluate("one => one.parentNode.previousElementSibling.id") == "rv-question"
+    assert "Heard" in judged_text.inner_text()
     near = page.locator("#rv-near .rv-text")
     assert near.count() == 6
-    for text in (own, near.first):
+    for text in (judged_text, near.first):
         letters = text.bounding_box()["width"] / text.evaluate("one => parseFloat(getComputedStyle(one).fontSize) / 2")
         assert letters >= least
     assert "complaint" not in page.locator("#rv-cells").inner_text()  # which has what is no text
@@ -105,10 +105,12 @@ def test_words_that_decide_are_marked_and_named(open_page, complaints):
     decisive = {"noise", "rattling"} if loud[7] else {"smell", "oil"}
     assert marked
     assert decisive & {word for word, name in marked.items() if name == side}
-    said = page.inner_text("#rv-why")
-    assert said.startswith("Linear part of the model: ▲ for the label" if loud[7] else "Linear part of the model: ")
-    assert all(f"“{word.lower()}” (" in said for word in marked)
+    explanation = page.inner_text("#rv-why")
+    assert explanation.startswith(
+        "Linear part of the model: ▲ for the label" if loud[7] else "Linear part of the model: "
+    )
+    assert all(f"“{word.lower()}” (" in explanation for word in marked)
     word = next(iter(decisive & {*marked}))
-    shares = re.search(rf"“{word}” \(([\d.]+)\s% with, ([\d.]+)\s% without\)", said).groups()
+    shares = re.search(rf"“{word}” \(([\d.]+)\s% with, ([\d.]+)\s% without\)", explanation).groups()
     low, high = sorted(map(float, shares))
     assert low < 2 < 98 < high

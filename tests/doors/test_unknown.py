@@ -53,11 +53,11 @@ def drawn(rng, n, C):
 def test_unknown_entries_come_once_and_the_labels_take_turns(seed, n_rows, C, by, n):
     X, y = drawn(np.random.default_rng(seed), n_rows, C)
     queries = rank_unknown(Table(C), X, y, n, by, random_state=seed)
-    found = pairs(queries)
-    assert all(y[pair] == -1 for pair in found)
+    entries = pairs(queries)
+    assert all(y[pair] == -1 for pair in entries)
     unknown = (y == -1).sum() if by == "entry" else (y == -1).any(axis=1).sum()
-    assert len(found) == (unknown if n is None else min(n, unknown))
-    assert len(set(found) if by == "entry" else {i for i, _ in found}) == len(found)
+    assert len(entries) == (unknown if n is None else min(n, unknown))
+    assert len(set(entries) if by == "entry" else {i for i, _ in entries}) == len(entries)
     np.testing.assert_array_equal(queries.probability, X[queries.row, queries.label])
     assert [a.dtype for a in queries] == [np.intp, np.intp, np.float64]
     counts = np.bincount(queries.label, minlength=C)
@@ -67,8 +67,8 @@ def test_unknown_entries_come_once_and_the_labels_take_turns(seed, n_rows, C, by
     ):  # a label that has entries left had as many turns as the others, but for the last round
         assert counts.max() - counts[waiting].min() <= 1
     for c in range(C):
-        own = queries.probability[queries.label == c]
-        assert (np.diff(own * (1 - own)) <= 0).all()
+        label_probabilities = queries.probability[queries.label == c]
+        assert (np.diff(label_probabilities * (1 - label_probabilities)) <= 0).all()
 
 
 @settings(max_examples=80, deadline=None)
@@ -110,11 +110,11 @@ def test_equal_rows_keep_their_order():
 def test_each_label_takes_the_entry_of_which_the_model_is_least_sure():
     p = np.array([[0.1, 0.9], [0.5, 0.2], [0.4, 0.6], [0.8, 0.99]])
     y = [[-1, -1], [-1, -1], [-1, -1], [0, -1]]
-    found = pairs(rank_unknown(Table(2), p, y))
-    assert [pair for pair in found if pair[1] == 0] == [(1, 0), (2, 0), (0, 0)]
-    assert [pair for pair in found if pair[1] == 1] == [(2, 1), (1, 1), (0, 1), (3, 1)]
-    assert {c for _, c in found[:2]} == {0, 1}
-    assert {c for _, c in found[2:4]} == {0, 1}
+    entries = pairs(rank_unknown(Table(2), p, y))
+    assert [pair for pair in entries if pair[1] == 0] == [(1, 0), (2, 0), (0, 0)]
+    assert [pair for pair in entries if pair[1] == 1] == [(2, 1), (1, 1), (0, 1), (3, 1)]
+    assert {c for _, c in entries[:2]} == {0, 1}
+    assert {c for _, c in entries[2:4]} == {0, 1}
     assert rank_unknown(Table(2), p, y, 3, "row").row.tolist() in ([1, 2, 0], [2, 1, 0])
 
 
@@ -144,8 +144,8 @@ def test_votes_are_known_and_entries_with_a_verdict_are_not_asked_again():
 def test_sparse_labels_with_a_mask():
     y = sparse.csr_array(np.array([[0, 1], [0, 0], [1, 0]]))
     assert pairs(rank_unknown(Table(2), np.full((3, 2), 0.5), y)) == []
-    found = rank_unknown(Table(2), np.full((3, 2), 0.5), y, labeled=[True, False, True])
-    assert sorted(pairs(found)) == [(1, 0), (1, 1)]
+    queries = rank_unknown(Table(2), np.full((3, 2), 0.5), y, labeled=[True, False, True])
+    assert sorted(pairs(queries)) == [(1, 0), (1, 1)]
 
 
 @pytest.mark.parametrize("by", ["entry", "row"])

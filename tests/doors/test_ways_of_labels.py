@@ -40,12 +40,12 @@ def tables(tmp_path):
     write_csv(tmp_path / "v.csv", ["id", "label", "verdict"], [[f"P{i}", c, v] for (i, c), v in REVIEWED.items()])
 
 
-def after(y, way):
+def after(y, label_options):
     """The labels with the mask and the verdicts of a command's options."""
     y = np.array(y, dtype=float)
-    if "--mask" in way:
+    if "--mask" in label_options:
         y[~MASK] = -1
-    if "--reviewed" in way:
+    if "--reviewed" in label_options:
         for (i, name), value in REVIEWED.items():
             y[i, NAMES.index(name)] = value
     return y
@@ -61,50 +61,56 @@ WAYS = [
     (LISTS, OF_ANNA, OF_ANNA),
     (VOTED, VOTES, MOST),  # who propagates gets the shares
     *(
-        ([*way, *more], y, whole)
-        for way, y, whole in ((COLUMNS, OF_ANNA, OF_ANNA), (VOTED, VOTES, MOST))
-        for more in (["--mask", "mask.txt"], ["--reviewed", "v.csv"], ["--mask", "mask.txt", "--reviewed", "v.csv"])
+        ([*label_options, *mask_and_verdicts], y, whole)
+        for label_options, y, whole in ((COLUMNS, OF_ANNA, OF_ANNA), (VOTED, VOTES, MOST))
+        for mask_and_verdicts in (
+            ["--mask", "mask.txt"],
+            ["--reviewed", "v.csv"],
+            ["--mask", "mask.txt", "--reviewed", "v.csv"],
+        )
     ),
 ]
 
 
 @pytest.fixture
-def seen(monkeypatch):
+def labels_at_fit(monkeypatch):
     """The labels at the door of each estimator's fit: (class, y with the verdicts in it)."""
-    found = []
+    fitted_labels = []
 
     def watch(kind):
         fit = kind.fit
 
-        def call(self, X, y, *, verdicts=None, **more):
+        def call(self, X, y, *, verdicts=None, **fit_arguments):
             decided = np.full(np.shape(y), -1) if verdicts is None else verdicts
-            found.append((kind, np.where(decided >= 0, decided, y)))
-            return fit(self, X, y, **more, **({} if verdicts is None else {"verdicts": verdicts}))
+            fitted_labels.append((kind, np.where(decided >= 0, decided, y)))
+            return fit(self, X, y, **fit_arguments, **({} if verdicts is None else {"verdicts": verdicts}))
 
         call.__signature__ = inspect.signature(fit)
         monkeypatch.setattr(kind, "fit", call)
 
     for kind in (NMLSDR, ResidualPropagation, SemiSupervisedMLkNN, MLkNN):
         watch(kind)
-    return found
+    return fitted_labels
 
 
-@pytest.mark.parametrize(("way", "y", "whole"), WAYS, ids=[" ".join(way[::2]) for way, *_ in WAYS])
-def test_the_labels_of_every_way_reach_fit(run, tables, seen, way, y, whole):
+@pytest.mark.parametrize(
+    ("label_options", "y", "whole"), WAYS, ids=[" ".join(label_options[::2]) for label_options, *_ in WAYS]
+)
+def test_the_labels_of_every_way_reach_fit(run, tables, labels_at_fit, label_options, y, whole):
     """Shares of votes reach all who propagate, and what most people said all others."""
-    words = ["t.csv", "--id", "id", *way, "--n-neighbors", "3", "--quiet", "--out"]
+    words = ["t.csv", "--id", "id", *label_options, "--n-neighbors", "3", "--quiet", "--out"]
     for verb, out in (("fit", "m.skops"), ("review", "r.csv"), ("report", "r.html")):
         if verb == "report":
             pytest.importorskip("jinja2")
         options = ["--folds", "0"] if verb == "report" else []
         assert run(verb, *words, out, *options).status == 0
     assert run("fit", *words, "n.skops", "--classifier", "semi-supervised").status == 0
-    is_partly = "--reviewed" in way  # which MLkNN refuses
+    is_partly = "--reviewed" in label_options  # which MLkNN refuses
     assert run("fit", *words, "k.skops", "--classifier", "mlknn").status == (2 if is_partly else 0)
-    assert {kind for kind, _ in seen} == {NMLSDR, MLkNN, ResidualPropagation, SemiSupervisedMLkNN}
-    for kind, given in seen:
-        expected = after(whole if kind is MLkNN else y, way)
-        np.testing.assert_allclose(given, expected, rtol=0, atol=1e-12, err_msg=f"{kind.__name__}")
+    assert {kind for kind, _ in labels_at_fit} == {NMLSDR, MLkNN, ResidualPropagation, SemiSupervisedMLkNN}
+    for kind, labels in labels_at_fit:
+        expected = after(whole if kind is MLkNN else y, label_options)
+        np.testing.assert_allclose(labels, expected, rtol=0, atol=1e-12, err_msg=f"{kind.__name__}")
 
 
 @pytest.mark.parametrize(
@@ -117,8 +123,8 @@ def test_the_labels_of_every_way_reach_fit(run, tables, seen, way, y, whole):
 )
 def test_the_reader_gives_the_labels_that_python_fits(tables, tmp_path, roles, target, votes):
     pytest.importorskip("pyarrow")
-    found = read_table(tmp_path / "t.csv", feature_columns=["x", "z"], **roles)
-    np.testing.assert_array_equal(found.target, target)
+    table = read_table(tmp_path / "t.csv", feature_columns=["x", "z"], **roles)
+    np.testing.assert_array_equal(table.target, target)
     if votes is not None:
-        np.testing.assert_allclose(found.votes, votes)
-        ResidualPropagation(n_neighbors=3, n_estimators=0).fit(found.data, found.votes)
+        np.testing.assert_allclose(table.votes, votes)
+        ResidualPropagation(n_neighbors=3, n_estimators=0).fit(table.data, table.votes)

@@ -25,7 +25,7 @@ from nmlsdr.experiments.protocol import draw, measures
 from nmlsdr.experiments.results import Results, collect
 from nmlsdr.experiments.store import CellFolder, CellKey
 
-METRICS = list(protocol.METRICS)
+MEASURE_NAMES = list(protocol.MEASURE_NAMES)
 METHODS = ("Residual", "NMLSDR", "Ridge")
 
 
@@ -71,8 +71,8 @@ def test_this_study_does_not_change_the_settings_of_the_articles_studies(monkeyp
     }
     assert settings.keys() == protocol.STUDIES.keys()
     for name, study in protocol.STUDIES.items():
-        told = {**settings[name], "dropped": 0.0, "noise": ""}  # and no revision
-        parts = {"settings": told, "size": "full", "data": "drawn", "versions": {"nmlsdr": "0"}}
+        study_settings = {**settings[name], "dropped": 0.0, "noise": ""}  # and no revision
+        parts = {"settings": study_settings, "size": "full", "data": "drawn", "versions": {"nmlsdr": "0"}}
         mark = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
         assert protocol.fingerprint(study, "Toy", "full", None) == mark
 
@@ -125,13 +125,13 @@ def test_a_regime_differs_from_the_base_in_what_it_names():
             assert not wrong[data.target[rows] == 0].any()
             wrong = wrong[data.target[rows] == 1]
         assert wrong.mean() == pytest.approx(share, abs=4 * np.sqrt(share * (1 - share) / wrong.size))
-    few = drawn["beyond-labelled-5"].labeled
-    many = drawn["beyond-labelled-50"].labeled
-    assert not (few & ~base.labeled).any()
-    assert not (base.labeled & ~many).any()
-    more = drawn["beyond-flips-30"]
+    labeled_5 = drawn["beyond-labelled-5"].labeled
+    labeled_50 = drawn["beyond-labelled-50"].labeled
+    assert not (labeled_5 & ~base.labeled).any()
+    assert not (base.labeled & ~labeled_50).any()
+    draw_of_flips = drawn["beyond-flips-30"]
     rows = base.labeled
-    assert (more.given != more.target)[rows][(base.given != base.target)[rows]].all()
+    assert (draw_of_flips.given != draw_of_flips.target)[rows][(base.given != base.target)[rows]].all()
 
 
 # ---- a cell
@@ -208,7 +208,7 @@ def test_the_cut_off_of_a_rival_is_that_of_the_method_from_its_own_out_of_bag_sc
     assert 0 < cutoff < 0.5
     assert made["metrics"] == measures(toy.test_target, scores, (scores >= 0.5).astype(int))
     assert made["f1"] == measures(toy.test_target, scores, (scores >= cutoff).astype(int))
-    assert [m for m in METRICS if made["metrics"][m] != made["f1"][m]] == ["HL'", "MaF1", "MiF1"]
+    assert [m for m in MEASURE_NAMES if made["metrics"][m] != made["f1"][m]] == ["HL'", "MaF1", "MiF1"]
 
 
 @pytest.mark.slow
@@ -316,10 +316,10 @@ def test_unknown_names_raise_a_clear_error(tmp_path, capfd, words, message):
 # ---- what the report says
 
 
-def record(dataset, method, seed, value, p1=None, **more):
-    values = dict.fromkeys(METRICS, value)
-    beside = p1 and dict.fromkeys(METRICS, p1)
-    return {"metrics": values, "f1": None, "p1": beside, "times": {"classify": 2.0}, "error": None, **more}
+def record(dataset, method, seed, value, p1=None, **fields):
+    values = dict.fromkeys(MEASURE_NAMES, value)
+    beside = p1 and dict.fromkeys(MEASURE_NAMES, p1)
+    return {"metrics": values, "f1": None, "p1": beside, "times": {"classify": 2.0}, "error": None, **fields}
 
 
 def test_records_become_arrays_of_both_parts():
@@ -380,7 +380,7 @@ def test_wilcoxon_tests_are_scipy_s_and_corrected_together():
 
 def test_ranking_measures_are_separate_and_only_complete_methods_are_compared():
     compared = results([[1.0] * 10, [2.0] * 10])
-    compared.values[:, :, [METRICS.index(name) for name in ("HL'", "MaF1", "MiF1")]] = 0.2
+    compared.values[:, :, [MEASURE_NAMES.index(name) for name in ("HL'", "MaF1", "MiF1")]] = 0.2
     compared.values[compared.datasets.index("Corel"), 2] = np.nan
     table = beyond_section.measure_table(compared)
     assert table.header[1:] == ["RL'", "AP", "OE'", "Cov'", "mean of 4", "HL'", "MaF1", "MiF1", "mean of 7"]

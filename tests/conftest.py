@@ -55,7 +55,7 @@ def pytest_collection_finish():
 def _is_editable():
     """Whether an installation says so; the checkout itself, first on the path of `python -m pytest`, says nothing."""
     installed = metadata.distributions(name="nmlsdr")
-    sources = [json.loads(found.read_text("direct_url.json") or "{}") for found in installed]
+    sources = [json.loads(distribution.read_text("direct_url.json") or "{}") for distribution in installed]
     return any(source.get("dir_info", {}).get("editable") for source in sources)
 
 

@@ -183,7 +183,7 @@ def binned(X):
             between = [between[(2 * k + 1) * len(between) // 508] for k in range(254)]
         if between:
             columns.append(j)
-            codes.append([sum(cut < one for cut in between) for one in x])
+            codes.append([sum(cut < value for cut in between) for value in x])
             cuts.append(between)
     return columns, np.reshape(codes, (len(columns), len(X))).astype(np.float32).T, cuts
 

@@ -12,19 +12,19 @@ from .values import alpha, alphas, count, cutoff, delimiter, jobs, names_of, num
 Options = dict[str, dict[str, Any]]  # the arguments of argparse's add_argument, by the name of the option
 
 
-def option(metavar: str, help: str, type: Callable[[str], Any] = str, **more: Any) -> dict[str, Any]:
+def option(metavar: str, help: str, type: Callable[[str], Any] = str, **fields: Any) -> dict[str, Any]:
     """Describe an option with a value, or a positional argument."""
-    return {"metavar": metavar, "help": help, "type": type, **more}
+    return {"metavar": metavar, "help": help, "type": type, **fields}
 
 
-def names(help: str, **more: Any) -> dict[str, Any]:
+def names(help: str, **fields: Any) -> dict[str, Any]:
     """Describe an option with names, which may be given again with more of them."""
-    return option("NAME,...", help, names_of, action="extend", **more)
+    return option("NAME,...", help, names_of, action="extend", **fields)
 
 
-def choice(words: tuple[str, ...], help: str, **more: Any) -> dict[str, Any]:
+def choice(words: tuple[str, ...], help: str, **fields: Any) -> dict[str, Any]:
     """Describe an option with one of these words."""
-    return {"choices": words, "help": help, **more}
+    return {"choices": words, "help": help, **fields}
 
 
 def flag(help: str) -> dict[str, Any]:

@@ -41,8 +41,8 @@ def curve_picture(points: Sequence[Facts]) -> Facts:
     '338.0,132.0 620.0,14.0'
     """
     least = max(0.0, min(point["f1"] - point["std"] for point in points))
-    most = min(1.0, max(point["f1"] + point["std"] for point in points))
-    step, low, high = _scale(least, most)
+    largest = min(1.0, max(point["f1"] + point["std"] for point in points))
+    step, low, high = _scale(least, largest)
     n_rows = points[-1]["rows"]
 
     def height(value: float) -> float:
@@ -71,11 +71,11 @@ def curve_picture(points: Sequence[Facts]) -> Facts:
     }
 
 
-def _scale(least: float, most: float) -> tuple[float, int, int]:
+def _scale(least: float, largest: float) -> tuple[float, int, int]:
     """The smallest step with few ticks, and the first and the last tick in units of it."""
     for step in _STEPS:
         low = int(np.floor(least / step + 1e-9))
-        high = max(int(np.ceil(most / step - 1e-9)), low + 1)
+        high = max(int(np.ceil(largest / step - 1e-9)), low + 1)
         if high - low < _MOST_TICKS:
             break
     return step, low, high

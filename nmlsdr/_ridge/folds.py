@@ -174,9 +174,9 @@ class Fold:
     def tested(self) -> RowSums:
         return self.shared.X.take(self.test)
 
-    def keep_ridge(self, shrinkage: float, wanted: bool) -> None:
+    def keep_ridge(self, shrinkage: float, is_kept: bool) -> None:
         """Let the next call of `answers`, for this shrinkage and one strength, keep its regression, if wanted."""
-        if wanted:
+        if is_kept:
             w = shrunken_weights(self.kappa, shrinkage)
             self.ridge = FoldRidge(w, np.zeros((len(w), self._Y.shape[1])), np.zeros(self._Y.shape[1]))
 

@@ -120,20 +120,22 @@ def _meetings(rows: DaskRows, plan: SearchPlan) -> list[tuple[list[tuple[int, in
     return meetings
 
 
-def _search_meeting(block: RowSums, numbers: np.ndarray, known: Known, **wanted: Any) -> Lists:
+def _search_meeting(block: RowSums, numbers: np.ndarray, known: Known, **search_options: Any) -> Lists:
     """The neighbours among these rows, which are numbered by their places in the order of all rows."""
     if (np.diff(numbers) > 0).all():
-        return _lists(block.rows, None, numbers, known=known, **wanted)
+        return _lists(block.rows, None, numbers, known=known, **search_options)
     local = np.argsort(numbers)
     limits = known.limits[local]
-    lists = _lists(block.rows[local], None, numbers[local], known=known._replace(limits=limits), **wanted)
+    lists = _lists(block.rows[local], None, numbers[local], known=known._replace(limits=limits), **search_options)
     return Lists(as_given(lists.squared, local), as_given(lists.indices, local))
 
 
-def _search_queries(block: RowSums, reading: Reading, inputs: list[Any], numbers: np.ndarray, **wanted: Any) -> Lists:
+def _search_queries(
+    block: RowSums, reading: Reading, inputs: list[Any], numbers: np.ndarray, **search_options: Any
+) -> Lists:
     rows = reading.rows(inputs)
     local = np.argsort(numbers)
-    return _lists(rows[local], block.rows, numbers[local], **wanted)
+    return _lists(rows[local], block.rows, numbers[local], **search_options)
 
 
 def _lists(

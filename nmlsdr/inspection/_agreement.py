@@ -145,11 +145,11 @@ def _differences(
     first: dict[Annotation, int], second: dict[Annotation, int], shown: dict[Annotation, dict[str, str]]
 ) -> list[Difference]:
     """The annotations that one person decided as yes and the other as no."""
-    told = {0, 1}
+    opposite_verdicts = {0, 1}
     return [
         Difference(shown[annotation], annotation[-1], value, second[annotation])
         for annotation, value in first.items()
-        if {value, second.get(annotation, UNCLEAR)} == told
+        if {value, second.get(annotation, UNCLEAR)} == opposite_verdicts
     ]
 
 

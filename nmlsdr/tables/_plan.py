@@ -328,8 +328,8 @@ def _fact_on_one_level(facts: Mapping[str, str]) -> dict[str, str]:
     names = [name for name, fact in facts.items() if fact]
     if not names:
         return {}
-    others = f" (there is one level also in {', '.join(map(repr, names[1:]))})" if names[1:] else ""
-    return {names[0]: facts[names[0]] + others}
+    further_columns = f" (there is one level also in {', '.join(map(repr, names[1:]))})" if names[1:] else ""
+    return {names[0]: facts[names[0]] + further_columns}
 
 
 def _refuse_exchanged(moved: Sequence[str], renamed: Mapping[str, str]) -> None:

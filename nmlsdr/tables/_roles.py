@@ -215,7 +215,7 @@ def _roles_by_name(source: Any, columns_by_role: Mapping[str, Iterable[str]], la
 def _absence(source: Any, name: str, labels: LabelNames) -> DataFileError:
     """Return the error that a file has no column of this name; a label may be named by a place in another file."""
     names = source.names
-    shown = ", ".join(repr(shorten(other, 30)) for other in names[:3]) + (", ..." if len(names) > 3 else "")
+    shown = ", ".join(repr(shorten(column_name, 30)) for column_name in names[:3]) + (", ..." if len(names) > 3 else "")
     fault = f"{place(source.line)}: there is no column {shorten(name)!r} among its {len(names)} ({shown})"
     origin = f"{labels[name]}: {source.path}" if isinstance(labels, Mapping) and name in labels else ""
     return DataFileError(f"{origin}{fault}{_what_was_meant(name, names)}")

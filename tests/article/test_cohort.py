@@ -67,8 +67,8 @@ def test_each_code_of_the_table(name):
     # with both core diagnoses: both
     assert label(name, "ICD9:250", "ICD9:403") == BOTH
     # in the other coding system the same characters mean nothing
-    other = {"ATC": "ICD9", "ICD9": "ATC"}[name.partition(":")[0]]
-    assert label(f"{other}:{code}") == HEALTHY
+    other_system = {"ATC": "ICD9", "ICD9": "ATC"}[name.partition(":")[0]]
+    assert label(f"{other_system}:{code}") == HEALTHY
 
 
 @pytest.mark.parametrize(
@@ -151,8 +151,8 @@ def test_cohort_has_the_article_s_sizes(cohort):
 def test_rules_label_about_as_many_as_in_the_article(cohort):
     labels = cohort.rule_target
     unlabeled = (labels == -1).all(axis=1)
-    both = (labels[:, 1] == 1) & (labels[:, 2] == 1)
-    counts = [*(labels == 1).sum(axis=0), both.sum(), unlabeled.sum()]
+    have_both = (labels[:, 1] == 1) & (labels[:, 2] == 1)
+    counts = [*(labels == 1).sum(axis=0), have_both.sum(), unlabeled.sum()]
     np.testing.assert_allclose(counts, [1734, 2547, 1971, 1302, 1982], rtol=0.05)
     wrong = (labels != cohort.target)[~unlabeled].mean()
     assert 0.03 < wrong < 0.1  # noisy, but no more than the 10 % flips of the Toy set

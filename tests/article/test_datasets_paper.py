@@ -161,8 +161,8 @@ def test_the_error_for_a_missing_file_names_file_and_folder(tmp_path, small, mis
 
 
 def test_files_that_do_not_belong_together(tmp_path, small):
-    other = TEST.replace("attribute x ", "attribute w ")
-    write(tmp_path / "small-1", {**small, "s-test.arff": other})
+    other_test_file = TEST.replace("attribute x ", "attribute w ")
+    write(tmp_path / "small-1", {**small, "s-test.arff": other_test_file})
     with pytest.raises(DataFileError, match="get both files again"):
         paper_split("small", tmp_path)
 

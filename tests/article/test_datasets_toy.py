@@ -51,8 +51,8 @@ def test_toy_fires_a_block_for_every_class_and_only_for_it(toy):
     # 11 000 memberships of 20 features: the standard error of the rate is .0006, of the blank share .0031
     assert abs(fired[member].mean() - 0.1) < 0.004
     assert abs((~fired[member].any(axis=1)).mean() - 0.9**20) < 0.015
-    both = member.sum(axis=1) > 1
-    assert abs(fired[both][member[both]].mean() - 0.1) < 0.008
+    several_classes = member.sum(axis=1) > 1
+    assert abs(fired[several_classes][member[several_classes]].mean() - 0.1) < 0.008
 
 
 def test_toy_noise_blocks_fire_exactly_4_of_20_on_half_of_the_samples(toy):
@@ -156,14 +156,17 @@ def test_flip_changes_only_labelled_entries(Y, p, seed):
 
 @settings(max_examples=50, deadline=None)
 @given(labels(), st.floats(0, 1), st.floats(0, 1), st.integers(0, 99))
-def test_mask_keeps_round_of_the_fraction_and_nests(Y, one, two, seed):
+def test_mask_keeps_round_of_the_fraction_and_nests(Y, first_fraction, second_fraction, seed):
     n_labeled = int((Y != -1).all(axis=1).sum())
-    small, large = (mask_labels(Y, f, random_state=seed) for f in sorted((one, two)))
-    for masked, fraction in ((small, min(one, two)), (large, max(one, two))):
-        kept = (masked != -1).all(axis=1)
-        assert kept.sum() == round(fraction * n_labeled)
-        assert np.array_equal(masked[kept], Y[kept])
-        assert (masked[~kept] == -1).all()
+    small, large = (mask_labels(Y, f, random_state=seed) for f in sorted((first_fraction, second_fraction)))
+    for masked, fraction in (
+        (small, min(first_fraction, second_fraction)),
+        (large, max(first_fraction, second_fraction)),
+    ):
+        labeled_rows = (masked != -1).all(axis=1)
+        assert labeled_rows.sum() == round(fraction * n_labeled)
+        assert np.array_equal(masked[labeled_rows], Y[labeled_rows])
+        assert (masked[~labeled_rows] == -1).all()
     assert ((large != -1) | (small == -1)).all()
 
 
@@ -177,9 +180,9 @@ def test_flip_labels_flips_the_requested_share_of_0s_and_of_1s():
 
 def test_flip_and_mask_commute_for_given_seeds():
     Y = np.random.default_rng(0).integers(0, 2, size=(50, 4))
-    one = mask_labels(flip_labels(Y, 0.3, random_state=1), 0.4, random_state=2)
-    two = flip_labels(mask_labels(Y, 0.4, random_state=2), 0.3, random_state=1)
-    assert np.array_equal(one, two)
+    flipped_then_masked = mask_labels(flip_labels(Y, 0.3, random_state=1), 0.4, random_state=2)
+    masked_then_flipped = flip_labels(mask_labels(Y, 0.4, random_state=2), 0.3, random_state=1)
+    assert np.array_equal(flipped_then_masked, masked_then_flipped)
 
 
 @pytest.mark.parametrize("seed", [0, np.random.SeedSequence(0)])

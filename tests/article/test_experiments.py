@@ -21,7 +21,7 @@ def reproduce(*words):
     return main(["reproduce", *map(str, words)])
 
 
-def record(method="NMLSDR", seed=0, study="toy", dataset="Toy", value=0.5, **more):
+def record(method="NMLSDR", seed=0, study="toy", dataset="Toy", value=0.5, **fields):
     values = dict.fromkeys(MEASURE_NAMES, value)
     return {
         "study": study,
@@ -31,7 +31,7 @@ def record(method="NMLSDR", seed=0, study="toy", dataset="Toy", value=0.5, **mor
         "metrics": values,
         "times": {},
         "error": None,
-        **more,
+        **fields,
     }
 
 
@@ -130,9 +130,9 @@ def test_noise_and_mask_are_the_seed_s_and_not_the_method_s():
     np.testing.assert_array_equal(first.given, again.given)
     np.testing.assert_array_equal(first.train, again.train)
     assert first.random_state == again.random_state
-    other = protocol.draw(protocol.STUDIES["toy"], "Toy", 1, "small", None)
-    assert not np.array_equal(first.given, other.given)
-    assert not np.array_equal(first.target, other.target)
+    draw_of_other_seed = protocol.draw(protocol.STUDIES["toy"], "Toy", 1, "small", None)
+    assert not np.array_equal(first.given, draw_of_other_seed.given)
+    assert not np.array_equal(first.target, draw_of_other_seed.target)
     elsewhere = protocol.draw(protocol.STUDIES["benchmarks"], "Toy", 0, "small", None)
     assert not np.array_equal(first.target, elsewhere.target)
 
@@ -154,9 +154,9 @@ def test_a_repetition_of_the_case_study_draws_labelled_and_unlabelled_patients()
     data = protocol.draw(protocol.STUDIES["case-study"], "Cohort", 0, "small", None)
     assert data.labeled.sum() == 200
     assert (~data.labeled).sum() == 200
-    other = protocol.draw(protocol.STUDIES["case-study"], "Cohort", 1, "small", None)
-    np.testing.assert_array_equal(data.test_target, other.test_target)
-    assert not np.array_equal(data.target, other.target)
+    draw_of_other_seed = protocol.draw(protocol.STUDIES["case-study"], "Cohort", 1, "small", None)
+    np.testing.assert_array_equal(data.test_target, draw_of_other_seed.test_target)
+    assert not np.array_equal(data.target, draw_of_other_seed.target)
 
 
 def test_fingerprint_names_what_the_numbers_depend_on(monkeypatch):
@@ -189,29 +189,29 @@ def two_seeds():
 
 
 def test_collect_gives_means_and_differences_in_the_article_s_order():
-    found = results.collect(protocol.STUDIES["toy"], two_seeds())
-    assert found.methods == ("MDDMp", "NMLSDR")
-    np.testing.assert_allclose(found.mean[0, 1], 0.905)
-    np.testing.assert_allclose(found.std[0, 1], np.std([0.9, 0.91], ddof=1))
+    collected = results.collect(protocol.STUDIES["toy"], two_seeds())
+    assert collected.methods == ("MDDMp", "NMLSDR")
+    np.testing.assert_allclose(collected.mean[0, 1], 0.905)
+    np.testing.assert_allclose(collected.std[0, 1], np.std([0.9, 0.91], ddof=1))
     ap = MEASURE_NAMES.index("AP")
-    assert found.difference[0, 1, ap] == pytest.approx(0.905 - 0.935)
-    assert not found.within_two_std()[0, 1, ap]
-    assert found.within_two_std()[0, 1, MEASURE_NAMES.index("HL'")]
+    assert collected.difference[0, 1, ap] == pytest.approx(0.905 - 0.935)
+    assert not collected.within_two_std()[0, 1, ap]
+    assert collected.within_two_std()[0, 1, MEASURE_NAMES.index("HL'")]
     assert results.collect(protocol.STUDIES["benchmarks"], two_seeds()) is None
 
 
 def test_failed_cells_are_reported_and_left_out_of_the_means():
     cells = two_seeds()
     cells[CellKey("toy", "Toy", "NMLSDR", 1)] = record("NMLSDR", 1, error="ValueError: no", metrics={})
-    found = results.collect(protocol.STUDIES["toy"], cells)
-    assert found.failures == ["toy, Toy, NMLSDR, seed 1: ValueError: no"]
-    np.testing.assert_allclose(found.mean[0, 1], 0.9)
-    assert np.isnan(found.std[0, 1]).all()
+    collected = results.collect(protocol.STUDIES["toy"], cells)
+    assert collected.failures == ["toy, Toy, NMLSDR, seed 1: ValueError: no"]
+    np.testing.assert_allclose(collected.mean[0, 1], 0.9)
+    assert np.isnan(collected.std[0, 1]).all()
 
 
 def test_the_table_of_cells_has_every_cell():
-    found = results.collect(protocol.STUDIES["toy"], two_seeds())
-    rows = list(csv.DictReader(io.StringIO(results.all_cells("toy", [found]).to_csv())))
+    collected = results.collect(protocol.STUDIES["toy"], two_seeds())
+    rows = list(csv.DictReader(io.StringIO(results.all_cells("toy", [collected]).to_csv())))
     assert len(rows) == 2 * 7
     row = next(r for r in rows if r["method"] == "NMLSDR" and r["measure"] == "HL'")
     assert (row["mean"], row["seeds"], row["article"], row["difference"]) == ("0.905000", "2", "0.913", "-0.008000")
@@ -219,21 +219,21 @@ def test_the_table_of_cells_has_every_cell():
 
 
 def test_agreement_counts_cells():
-    found = results.collect(protocol.STUDIES["toy"], two_seeds())
-    table = results.agreement(found, "x", (0.01, 0.05))
+    collected = results.collect(protocol.STUDIES["toy"], two_seeds())
+    table = results.agreement(collected, "x", (0.01, 0.05))
     name, entries = table.rows[-1]
-    size = np.abs(found.difference)
+    size = np.abs(collected.difference)
     assert name == "all"
     assert entries[0].text == "14"
     assert entries[1].text.startswith(f"{(size <= 0.01).sum()} (")
     assert entries[2].text.startswith(f"{(size <= 0.05).sum()} (")
-    far = results.difference_table(found, "x", 0.035)
+    far = results.difference_table(collected, "x", 0.035)
     sizes = [abs(float(entries[-2].text)) for _, entries in far.rows]
     assert sizes == sorted(sizes, reverse=True)
     assert len(sizes) == (size > 0.035).sum()
     section = results.Section("toy", "", results.ResultTable("", "", []))
-    results.compare(section, found, (0.01, 0.05), 0.035)
-    assert [table.rows for table in section.tables] == [results.agreement(found, "x", (0.01, 0.05)).rows, far.rows]
+    results.compare(section, collected, (0.01, 0.05), 0.035)
+    assert [table.rows for table in section.tables] == [results.agreement(collected, "x", (0.01, 0.05)).rows, far.rows]
     ((text, holds),) = section.claims
     assert text.endswith(f": {len(sizes)} cells, of which {len(sizes)} are not explained")
     assert holds is False
@@ -277,7 +277,7 @@ def test_the_page_escapes_all_that_it_is_given():
     bad = "<script>alert('x')</script>\" onload=\""
     rows = [(bad, [results.Entry(bad, bad, True, 0.1), results.Entry(bad)])]
     table = results.ResultTable(bad, bad, [bad, "x", "y"], rows, bad)
-    one = results.Section(
+    section = results.Section(
         "toy",
         bad,
         table,
@@ -288,7 +288,7 @@ def test_the_page_escapes_all_that_it_is_given():
         {bad: bad},
         [bad],
     )
-    page = report._page([one], {bad: b"png"}, [(bad, bad)])
+    page = report._page([section], {bad: b"png"}, [(bad, bad)])
     assert "<script" not in page
     assert 'onload="' not in page
     assert page.count("&lt;script&gt;") == 19
@@ -300,11 +300,11 @@ def test_the_page_escapes_all_that_it_is_given():
 # ---- the runner
 
 
-def shown(records, waiting, *more, **settings):
+def shown(records, waiting, *arguments, **settings):
     """The number of lines after each record, and the lines."""
     stream = io.StringIO()
-    found = store.shown(iter(records), waiting, *more, stream=stream, **settings)
-    counts = [len(stream.getvalue().splitlines()) for _ in found]
+    shown_records = store.shown(iter(records), waiting, *arguments, stream=stream, **settings)
+    counts = [len(stream.getvalue().splitlines()) for _ in shown_records]
     return [*counts[1:], len(lines := stream.getvalue().splitlines())], lines
 
 
@@ -321,17 +321,17 @@ def test_progress_shows_the_remaining_time():
 
 def test_the_estimate_of_the_total_time_is_reported_early(monkeypatch):
     """Lines come every 15 s in a script, the first after 5 s: the cells until then are the probe."""
-    now = [100.0]
-    monkeypatch.setattr(store.time, "monotonic", lambda: now[0])
+    clock = [100.0]
+    monkeypatch.setattr(store.time, "monotonic", lambda: clock[0])
     waiting = [CellKey("toy", "Toy", "NMLSDR", seed) for seed in range(400)]
 
     def done():
         for seed in range(20):
-            now[0] += 1.0
+            clock[0] += 1.0
             yield record(seed=seed, times={"embed": 1.0})
 
-    said, lines = shown(done(), waiting, 0, 1)
-    assert said == [1] * 4 + [2] * 15 + [3]
+    line_counts, lines = shown(done(), waiting, 0, 1)
+    assert line_counts == [1] * 4 + [2] * 15 + [3]
     assert lines[1].startswith("5/400 cells, about 7 min left")
 
 
@@ -341,7 +341,7 @@ def test_remaining_time_follows_the_cost_of_like_cells():
     assert store.remaining_seconds(waiting[1:3], done, 1, 22.0) == pytest.approx(2 * 10.0 * 22.0 / 11.0)
     new = CellKey("s", "new", "m", 0)  # takes the mean of both data sets
     assert store.remaining_seconds([waiting[1], new], done, 1, 22.0) == pytest.approx((10.0 + 5.5) * 22.0 / 11.0)
-    assert store.remaining_seconds(waiting[1:3], [one | {"times": {}} for one in done], 1, 22.0) is None
+    assert store.remaining_seconds(waiting[1:3], [cell | {"times": {}} for cell in done], 1, 22.0) is None
 
 
 def test_an_estimate_waits_until_most_cells_have_a_similar_finished_cell():
@@ -366,18 +366,18 @@ def final_tables(out):
 def test_toy_from_the_command_and_again_with_two_jobs(tmp_path, capfd):
     words = ("toy", "--size", "small", "--seeds", 2, "--methods", "nmlsdr", "MDDMp", "NMLSDR*", "wmldaD")
     assert reproduce(*words, "--jobs", 1, "--out", tmp_path / "one") == 0
-    said = capfd.readouterr().out
+    output = capfd.readouterr().out
     for metric in MEASURE_NAMES:
-        assert metric in said
-    assert "0.935" in said  # the article's AP of NMLSDR
-    assert "8 cells, 0 failed" in said
+        assert metric in output
+    assert "0.935" in output  # the article's AP of NMLSDR
+    assert "8 cells, 0 failed" in output
     assert reproduce(*words, "--jobs", 2, "--out", tmp_path / "two") == 0
     assert final_tables(tmp_path / "one") == final_tables(tmp_path / "two")
     values = []
     for name in ("one", "two"):
-        found = list(CellFolder(tmp_path / name).records.values())
-        assert all(r["error"] is None for r in found)
-        values.append({(r["method"], r["seed"]): r["metrics"] for r in found})
+        records = list(CellFolder(tmp_path / name).records.values())
+        assert all(r["error"] is None for r in records)
+        values.append({(r["method"], r["seed"]): r["metrics"] for r in records})
     assert values[0] == values[1]  # bit for bit
     page = (tmp_path / "one" / "report.html").read_text()
     assert page.count("data:image/png;base64,") == 1
@@ -416,16 +416,16 @@ def test_the_report_of_the_case_study_states_that_it_is_simulated(tmp_path, capf
 
 
 def test_a_class_of_one_s_own_stands_in_the_tables_of_the_benchmarks(tmp_path):
-    own = "sklearn.decomposition:PCA"
+    own_class = "sklearn.decomposition:PCA"
     words = "benchmarks", "--datasets", "Toy", "--size", "small", "--seeds", 1, "--jobs", 1, "--out", tmp_path
-    assert reproduce(*words, "--methods", own) == 0
-    assert reproduce(*words, "--methods", own, "MDDMp") == 0
+    assert reproduce(*words, "--methods", own_class) == 0
+    assert reproduce(*words, "--methods", own_class, "MDDMp") == 0
     head, values = (tmp_path / "tables" / "benchmarks-AP.csv").read_text(encoding="utf-8").splitlines()
-    assert head == f"Data set,MDDMp,{own}"
+    assert head == f"Data set,MDDMp,{own_class}"
     assert all(0.5 < float(value) < 1 for value in values.split(",")[1:])
     study = protocol.STUDIES["benchmarks"]
     data = protocol.draw(study, "Toy", 0, "small", None)
-    assert protocol.embed(study, own, data)[1].shape[1] == data.given.shape[1]
+    assert protocol.embed(study, own_class, data)[1].shape[1] == data.given.shape[1]
 
 
 @pytest.mark.parametrize(
@@ -456,7 +456,7 @@ def test_bad_numbers_are_refused_by_the_parser(option, capsys):
 def no_report(monkeypatch):
     monkeypatch.setattr(command, "write_report", lambda *args, **options: "report.html")
     section = results.Section("toy", "Toy", example_table())
-    monkeypatch.setitem(command.ARTICLE.sections, "toy", lambda found, *, size: section)
+    monkeypatch.setitem(command.ARTICLE.sections, "toy", lambda collected, *, size: section)
 
 
 def test_cells_of_another_fingerprint_are_refused(tmp_path, capfd, monkeypatch):

@@ -50,9 +50,9 @@ def tables(out):
 
 def cells(out):
     """The bytes of the finished cells; every file is whole, or reading the folder fails."""
-    found = {path.name: path.read_bytes() for path in (out / "cells").glob("*.json")}
-    assert all(json.loads(content)["study"] == "toy" for content in found.values())
-    return found
+    finished_cells = {path.name: path.read_bytes() for path in (out / "cells").glob("*.json")}
+    assert all(json.loads(content)["study"] == "toy" for content in finished_cells.values())
+    return finished_cells
 
 
 @pytest.fixture(scope="module")

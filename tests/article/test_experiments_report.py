@@ -32,11 +32,11 @@ def test_few_sets_decide_nothing(n_datasets, holds):
     ten = some_results(n_datasets)
     section = Section("benchmarks", "", ResultTable("", "", []))
     add_claims(section, ten, _complete(ten))
-    (said,) = [pair for pair in section.claims if "Wilcoxon" in pair[0]]
-    assert said[1] is holds
-    assert ("not decidable from" in said[0]) == (holds is None)
+    (claim,) = [pair for pair in section.claims if "Wilcoxon" in pair[0]]
+    assert claim[1] is holds
+    assert ("not decidable from" in claim[0]) == (holds is None)
     if holds is None:
-        assert said[0].endswith(f"not decidable from {n_datasets} sets")
+        assert claim[0].endswith(f"not decidable from {n_datasets} sets")
 
 
 @pytest.mark.parametrize(("n_far", "holds"), [(21, True), (22, False)])
@@ -47,21 +47,21 @@ def test_the_share_of_near_cells_is_compared_with_85_percent(n_far, holds):
     ten.values[:] = (ten.printed + size)[..., None]
     section = Section("benchmarks", "", ResultTable("", "", []))
     add_claims(section, ten, _complete(ten))
-    (said,) = [pair for pair in section.claims if pair[0].startswith("at least 85 %")]
-    assert said[0].endswith(f"of the article's value: {140 - n_far}, {100 * (140 - n_far) / 140:.1f} %")
-    assert said[1] is holds
+    (claim,) = [pair for pair in section.claims if pair[0].startswith("at least 85 %")]
+    assert claim[0].endswith(f"of the article's value: {140 - n_far}, {100 * (140 - n_far) / 140:.1f} %")
+    assert claim[1] is holds
 
 
 def test_paragraphs_on_sets_that_were_not_run_are_left_out():
     every = general_notes("benchmarks", ["Emotions", "Medical", "Enron"])
-    some = general_notes("benchmarks", ["Birds", "Yeast"])
-    assert set(some) < set(every)
+    notes = general_notes("benchmarks", ["Birds", "Yeast"])
+    assert set(notes) < set(every)
     for name in ("Emotions", "Genbase", "Medical", "Enron"):
-        assert not any(name in text for text in some)
+        assert not any(name in text for text in notes)
 
 
 def test_the_report_names_all_commands(tmp_path):
     folder = CellFolder(tmp_path)
     for words in ("nmlsdr reproduce toy", "nmlsdr reproduce benchmarks", "nmlsdr reproduce toy"):
-        said = command._commands(folder, words)
-    assert said == ["nmlsdr reproduce toy", "nmlsdr reproduce benchmarks"]
+        commands = command._commands(folder, words)
+    assert commands == ["nmlsdr reproduce toy", "nmlsdr reproduce benchmarks"]

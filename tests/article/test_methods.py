@@ -42,7 +42,7 @@ def test_starred_methods_refuse_another_alpha():
 class Columns(TransformerMixin, BaseEstimator):
     """A method of one's own: it keeps what it is fitted to, and the embedding is the first columns."""
 
-    seen = None
+    n_components_at_fit = None
 
     def __init__(self, n_components=1):
         self.n_components = n_components

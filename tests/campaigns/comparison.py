@@ -258,8 +258,8 @@ def draw(name, n, seed, first=0):
 
     rng = np.random.default_rng([seed, first, *name.encode()])
     *columns, mark, answers = TABLES[name]
-    own = np.random.default_rng([*name.encode()])  # what is the same in all its parts
-    a, b, c, d, e, f = own.uniform(0.7, 1.5, 6)
+    table_rng = np.random.default_rng([*name.encode()])  # what is the same in all its parts
+    a, b, c, d, e, f = table_rng.uniform(0.7, 1.5, 6)
     text = lambda values, digits, unit="": [f"{x:.{digits}f}{unit}".replace(".", mark) for x in values]
     unit = columns[2].split()[1]
     words = [f"{columns[6][:3]}{k}" for k in range(6)]
@@ -275,7 +275,7 @@ def draw(name, n, seed, first=0):
         f"{columns[5]} 2": text(rng.lognormal(4.5 + a, 0.5, n), 2),
         "t": [str(1000 + int(3 * i * f)) for i in range(first, first + n)],
         "day": [f"{1 + i % 28:02d}.{1 + i // 28 % 12:02d}.{2018 + i // 336}" for i in range(first, first + n)],
-        columns[6]: rng.choice(words, n, p=own.dirichlet(np.ones(6) * 4)).tolist(),
+        columns[6]: rng.choice(words, n, p=table_rng.dirichlet(np.ones(6) * 4)).tolist(),
         columns[7]: rng.choice(answers.split(), n, p=[0.3, 0.7]).tolist(),
         columns[8]: ["; ".join(rng.permutation(items)[: rng.integers(1, 4)]) for _ in range(n)],
         "lab": [json.dumps({"K": int(k), "Na": int(na)}) for k, na in rng.normal([420 * c, 140], [60, 9], (n, 2))],
@@ -296,7 +296,7 @@ def changes(name):
     shown = lambda x, digits=2: f"{x:.{digits}f}".replace(".", mark)
     with_lab = lambda t, **new: json.dumps(json.loads(t) | new)
     no = TABLES[name][-1].split()[1]
-    some = lambda new: lambda t, i: new if i % 20 == 0 else t
+    in_every_twentieth = lambda new: lambda t, i: new if i % 20 == 0 else t
     return {
         "percent as shares": (percent, lambda t, i: shown(number(t) / 100)),
         "percent as shares, with the sign": (percent, lambda t, i: shown(number(t) / 100) + " %"),
@@ -317,8 +317,8 @@ def changes(name):
         "levels written otherwise": (ward, lambda t, i: "No. " + t),
         "all answers alike": (answer, lambda t, i: TABLES[name][-1].split()[0]),
         "lists emptied": (tags, lambda t, i: "" if i % 4 else t),
-        "-999 in a twentieth": (plain, some("-999")),
-        "9999 in a twentieth": (price, some("9999999")),
+        "-999 in a twentieth": (plain, in_every_twentieth("-999")),
+        "9999 in a twentieth": (price, in_every_twentieth("9999999")),
         "0 in a tenth": (plain, lambda t, i: t if i % 10 else "0"),
         "a tenth emptied": (plain, lambda t, i: t if i % 10 else ""),
         "grams for kilograms in a twentieth": (mass, lambda t, i: t if i % 20 else shown(number(t) * 1000, 0) + " kg"),
@@ -326,7 +326,7 @@ def changes(name):
         "a level left empty in one row": (ward, lambda t, i: t if i else ""),
         "an item renamed": (tags, lambda t, i: t.replace(tags[:4].lower() + "1", "nova")),
         "years of two digits": ("day", lambda t, i: f"{t[8:]}-{t[3:5]}-{t[:2]}"),
-        "1900 in a twentieth": ("day", some("01.01.1900")),
+        "1900 in a twentieth": ("day", in_every_twentieth("01.01.1900")),
         "a key ten times as large": ("lab", lambda t, i: with_lab(t, Na=10 * json.loads(t)["Na"])),
         "a key left out in a third": ("lab", lambda t, i: t if i % 3 else json.dumps({"K": json.loads(t)["K"]})),
         "a word renamed": ("note", lambda t, i: t.replace("patient", "pat")),
@@ -338,8 +338,8 @@ def changed(frame, column, change):
     """A table with one change; None swaps the column and the next one."""
     frame = frame.copy()
     if change is None:
-        other = frame.columns[frame.columns.get_loc(column) + 1]
-        frame[[column, other]] = frame[[other, column]].to_numpy()
+        next_column = frame.columns[frame.columns.get_loc(column) + 1]
+        frame[[column, next_column]] = frame[[next_column, column]].to_numpy()
     else:
         frame[column] = [change(text, i) for i, text in enumerate(frame[column])]
     return frame
@@ -347,12 +347,12 @@ def changed(frame, column, change):
 
 def lines(encoder, frame):
     """What is said of a table: the lines, or the error."""
-    with warnings.catch_warnings(record=True, action="always") as said:
+    with warnings.catch_warnings(record=True, action="always") as caught_warnings:
         try:
             encoder.transform(frame)
         except ValueError as error:
             return [str(error)]
-    return [str(warning.message) for warning in said]
+    return [str(warning.message) for warning in caught_warnings]
 
 
 def rates(rounds, names=tuple(TABLES)):
@@ -368,17 +368,17 @@ def rates(rounds, names=tuple(TABLES)):
                 encoder = TableEncoder().fit(fit := draw(name, n_fit, k))
             later = draw(name, n_new, k, first=n_fit)
             for frame in (fit, later, fit.iloc[np.sort(rng.integers(0, n_fit, n_new))].reset_index(drop=True)):
-                said = lines(encoder, frame)
+                messages = lines(encoder, frame)
                 n_files = n_files + 1
-                n_false = n_false + bool(said)
-                wrong += said
+                n_false = n_false + bool(messages)
+                wrong += messages
             for kind, (column, change) in changes(name).items() if k < CHANGED else ():
-                said = lines(encoder, changed(later, column, change))
+                messages = lines(encoder, changed(later, column, change))
                 n_changes += 1
-                n_found += any(repr(column) in line for line in said)
-                if not any(repr(column) in line for line in said):
+                n_found += any(repr(column) in line for line in messages)
+                if not any(repr(column) in line for line in messages):
                     missed[kind] = missed.get(kind, 0) + 1
-                beside = [line for line in said if repr(column)[:-1] not in line and change is not None]
+                beside = [line for line in messages if repr(column)[:-1] not in line and change is not None]
                 n_beside += len(beside)
     return (n_found, n_changes, n_false, n_files, n_beside), missed, wrong
 
@@ -388,10 +388,10 @@ def main():
     parser.add_argument("--rounds", type=int, default=8)
     parser.add_argument("--record", action="store_true", help="write the outcome into last_runs.json")
     args = parser.parse_args()
-    (found, n_changes, false, n_files, beside), missed, wrong = rates(args.rounds)
+    (n_found, n_changes, false, n_files, beside), missed, wrong = rates(args.rounds)
     counts = {
         "changes": n_changes,
-        "told": found,
+        "told": n_found,
         "lines on other columns": beside,
         "ordinary files": n_files,
         "with a line": false,

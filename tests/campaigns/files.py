@@ -205,8 +205,8 @@ def mutated(content, rng):
         elif kind == 5 and size:
             b[min(start, size - 1)] = rng.randrange(256)
         elif kind == 6:
-            other = rng.randrange(size + 1)
-            b[start:start] = b[other : other + 20]
+            source_position = rng.randrange(size + 1)
+            b[start:start] = b[source_position : source_position + 20]
         elif kind == 7 and rng.random() < 0.3:
             b = b[:start]
         elif kind == 8:
@@ -287,8 +287,8 @@ def forged(content, rng):
         if 0.01 < trick < 0.05:  # lies of the directory
             info = rng.choice(archive.filelist)
             field = rng.choice(["header_offset", "file_size", "compress_size", "CRC", "filename", "flag_bits"])
-            others = [getattr(other, field) for other in archive.filelist]
-            value = rng.choice(["x", "schema.json"] if field == "filename" else [0, 1, 60_000, *others])
+            other_values = [getattr(member_info, field) for member_info in archive.filelist]
+            value = rng.choice(["x", "schema.json"] if field == "filename" else [0, 1, 60_000, *other_values])
             setattr(info, field, value)
             if rng.random() < 0.5:
                 archive.filelist.append(info)
@@ -426,7 +426,7 @@ def _change_node(schema, rng):
 
     walk(schema)
     node = rng.choice(nodes)
-    values = [one for one in nodes if one["__loader__"] == "JsonNode"] or nodes
+    values = [json_node for json_node in nodes if json_node["__loader__"] == "JsonNode"] or nodes
     kind = rng.randrange(12)
     if kind < 5:
         rng.choice(values).update(content=json.dumps(rng.choice(_VALUES)), __id__=rng.randrange(1, 1 << 48))
@@ -437,11 +437,11 @@ def _change_node(schema, rng):
     elif kind == 7:
         node["__id__"] = rng.choice([rng.choice(nodes).get("__id__"), 0, None, -1, "x", True, [], 1 << 80])
     elif kind == 8:
-        other = json.loads(json.dumps(rng.choice(nodes)))
+        copied_node = json.loads(json.dumps(rng.choice(nodes)))
         if rng.random() < 0.5:
-            other["__id__"] = rng.randrange(1, 1 << 48)
+            copied_node["__id__"] = rng.randrange(1, 1 << 48)
         parent, key = rng.choice([(p, k) for p, k in places if isinstance(p[k], dict)])
-        parent[key] = other
+        parent[key] = copied_node
     elif kind == 9:
         parent, key = rng.choice(places)
         del parent[key]
@@ -546,7 +546,7 @@ def models_of_tables():
         for i in range(40)
     ]
     options = ["--n-neighbors", "2", "--classifier", "mlknn", "--jobs", "1", "-q"]
-    found = []
+    tables_and_models = []
     for lines, labels in (
         (numbers, ["--label-columns", "y1,y2"]),
         (raw, ["--label-list", "Tags"]),
@@ -557,8 +557,8 @@ def models_of_tables():
             model = Path(folder, "m.skops")
             table.write_text("\n".join(lines) + "\n", encoding="utf-8")
             assert command(["fit", str(table), *labels, *options, "--out", str(model)]) == 0
-            found.append((table.read_bytes(), model.read_bytes()))
-    return tuple(found)
+            tables_and_models.append((table.read_bytes(), model.read_bytes()))
+    return tuple(tables_and_models)
 
 
 def _files_of_a_plan(rng):
@@ -598,8 +598,8 @@ def with_another_plan(schema, rng):
         elif kind == 3:
             del node[key]
         elif kind == 4:
-            other, place = rng.choice(places)
-            node[key] = json.loads(json.dumps(other[place]))
+            other_node, place = rng.choice(places)
+            node[key] = json.loads(json.dumps(other_node[place]))
         else:
             records = [plan, *(holder[key] for holder, key in places if isinstance(holder[key], dict))]
             rng.choice(records)[rng.choice(_KEYS)] = copy.deepcopy(rng.choice(_WORDS))

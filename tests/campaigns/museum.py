@@ -101,7 +101,7 @@ def annotate(truth: np.ndarray, rng: np.random.Generator) -> list[list[str]]:
     agreed = votes.sum(axis=0) >= 2
     cells = []
     for i in range(len(truth)):
-        lists = ["/".join(np.array(THEMES)[given[i]]) or "ninguno" for given in (*votes, agreed)]
+        lists = ["/".join(np.array(THEMES)[themes[i]]) or "ninguno" for themes in (*votes, agreed)]
         cells.append([*lists[:3], comma(rng.uniform(0.5, 1)), lists[3]] if labelled[i] else [""] * 5)
     return cells
 
@@ -118,7 +118,7 @@ def write(n_rows: int, folder: str = ".", seed: int = 0) -> None:
     names = {"".join(rng.choice(syllables, 3)).capitalize() for _ in range(900)}
     workshops = np.array([f"{name} {rng.choice(['e Hijos', '& Co.'])}" for name in sorted(names)[:200]])
     rows, truth = draw(n_rows, rng, 0, workshops)
-    rows = [[*row, *given] for row, given in zip(rows, annotate(truth, rng), strict=True)]
+    rows = [[*row, *annotations] for row, annotations in zip(rows, annotate(truth, rng), strict=True)]
     twice = rng.choice(n_rows, size=n_rows * 155 // 6000, replace=False)
     order = rng.permutation([*range(n_rows), *twice])
     write_rows(f"{folder}/coleccion.csv", NAMES, [rows[i] for i in order])
@@ -138,16 +138,16 @@ def read_rows(path: str, delimiter: str) -> tuple[list[str], list[list[str]]]:
     return names, rows
 
 
-def score(predicted: str, truth: str, given: str | None = None) -> float:
-    """Return the macro average precision of predicted scores; with `given` of the objects without themes there."""
+def score(predicted: str, truth: str, given_themes: str | None = None) -> float:
+    """Return the macro average precision of predicted scores, with `given_themes` of the objects without themes."""
     from sklearn.metrics import average_precision_score
 
     names, rows = read_rows(predicted, ",")
     columns = [names.index(f"probability:{theme}") for theme in THEMES]
     scores = np.array([[float(row[j]) for j in columns] for row in rows])
     target = np.array(read_rows(truth, ";")[1], dtype=int)
-    if given is not None:
-        with open(given, newline="", encoding="latin-1") as file:
+    if given_themes is not None:
+        with open(given_themes, newline="", encoding="latin-1") as file:
             open_rows = np.array([not row[-1] for row in list(csv.reader(file, delimiter=";"))[1:]])
         scores = scores[open_rows]
         target = target[open_rows]

@@ -111,10 +111,10 @@ def random_mutants(files: list[str], lines: dict[str, set[int]], n: int, seed: i
         hidden = _NO_CODE[kind].sub(lambda m: re.sub(r"[^\n]", "\0", m[0]), text)
         starts = [0, *(m.end() for m in re.finditer("\n", text))]
         for pattern, becomes in EDITS[: None if kind == ".py" else -2]:
-            for found in re.finditer(pattern, hidden):
-                line = text.count("\n", 0, found.start()) + 1
-                if "\0" not in found[0] and line in lines.get(file, {line}) and becomes(found) != found[0]:
-                    broken = text[: found.start()] + becomes(found) + text[found.end() :]
+            for match in re.finditer(pattern, hidden):
+                line = text.count("\n", 0, match.start()) + 1
+                if "\0" not in match[0] and line in lines.get(file, {line}) and becomes(match) != match[0]:
+                    broken = text[: match.start()] + becomes(match) + text[match.end() :]
                     shown = " ".join(broken[starts[line - 1] :].split("\n")[0].split())
                     places.append(Mutant(f"{file}:{line} {shown}", file, broken))
     random.Random(seed).shuffle(places)
@@ -131,28 +131,28 @@ def is_python(mutant: Mutant) -> bool:
 
 def kept_mutants() -> list[Mutant]:
     """The errors of mutants.py; one whose pattern the file does not have exactly once is an error."""
-    found = []
+    mutants = []
     for file, name, old, new in KEPT:
         text = (PACKAGE / file).read_text(encoding="utf-8")
         pattern = re.compile(r"\s+".join(map(re.escape, old.split())))
         if len(pattern.findall(text)) != 1:
             raise SystemExit(f"{name}: {file} has {old!r} not once; correct the row, or delete it")
-        found.append(Mutant(name, file, pattern.sub(lambda _, new=new: new, text)))
-    return found
+        mutants.append(Mutant(name, file, pattern.sub(lambda _, new=new: new, text)))
+    return mutants
 
 
 def changed_since(revision: str) -> dict[str, set[int]]:
     """The lines of each file of the package that differ from a revision."""
     command = ["git", "diff", "-U0", revision, "--", "nmlsdr"]
-    said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    diff = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     lines: dict[str, set[int]] = {}
     file = ""
-    for line in said.splitlines():
+    for line in diff.splitlines():
         if line.startswith("+++ "):
             file = line.removeprefix("+++ b/nmlsdr/")
-        elif found := re.match(r"@@ \S+ \+(\d+)(?:,(\d+))? @@", line):
-            first = int(found[1])
-            lines.setdefault(file, set()).update(range(first, first + int(found[2] or 1)))
+        elif hunk := re.match(r"@@ \S+ \+(\d+)(?:,(\d+))? @@", line):
+            first = int(hunk[1])
+            lines.setdefault(file, set()).update(range(first, first + int(hunk[2] or 1)))
     return {file: lines for file, lines in lines.items() if (PACKAGE / file).exists()}
 
 
@@ -179,8 +179,8 @@ def build(copy: Path) -> str:
 def run_tests(copy: Path, tests: tuple[str, ...], timeout: float, tier: str, *, fork: bool) -> tuple[bool, str]:
     """Whether all pass, and what they say.  A test that hangs has noticed."""
     options = ["-q", "-x", "--assert=plain", "-p", "no:cacheprovider", "-m", tier, *tests]
-    said = copy.parent / "said.txt"
-    with said.open("w") as out:
+    output_file = copy.parent / "said.txt"
+    with output_file.open("w") as out:
         child = os.fork()
         if child == 0:
             os.setsid()
@@ -209,9 +209,9 @@ def run_tests(copy: Path, tests: tuple[str, ...], timeout: float, tier: str, *, 
         return False, f"no answer in {timeout:.0f} s"
     if code == 5:
         return True, "no test of this tier"
-    if code in (3, 4) and "\nERROR tests/" not in said.read_text():  # pytest's own errors, a wrong argument
-        raise SystemExit(f"pytest could not run {tests}:\n{said.read_text()}")
-    return code == 0, said.read_text()
+    if code in (3, 4) and "\nERROR tests/" not in output_file.read_text():  # pytest's own errors, a wrong argument
+        raise SystemExit(f"pytest could not run {tests}:\n{output_file.read_text()}")
+    return code == 0, output_file.read_text()
 
 
 def wait_for(child: int, timeout: float) -> int | None:
@@ -272,10 +272,10 @@ class Copy:
                 if self.verbose:
                     print(output)
                 if not passed:
-                    seen = first_failure(output)
-                    if found := re.match(r"FAILED (\S+::\w+)", seen):
-                        self.noticed[mutant.file] = list(dict.fromkeys([found[1], *ahead]))
-                    return tier, seen
+                    report = first_failure(output)
+                    if failed_test := re.match(r"FAILED (\S+::\w+)", report):
+                        self.noticed[mutant.file] = list(dict.fromkeys([failed_test[1], *ahead]))
+                    return tier, report
             return "lives", ""
         finally:
             path.write_text(source)
@@ -293,29 +293,31 @@ def main() -> int:
     parser.add_argument("-v", "--verbose", action="store_true")
     args = parser.parse_args()
     lines = changed_since(args.since) if args.since else {}
-    asked = tuple(args.files) or ("",)
+    path_prefixes = tuple(args.files) or ("",)
     files = [
-        file for file in package_files() if file.startswith(asked) and tests_of(file) and (not lines or file in lines)
+        file
+        for file in package_files()
+        if file.startswith(path_prefixes) and tests_of(file) and (not lines or file in lines)
     ]
     mutants = kept_mutants() if args.kept else random_mutants(files, lines, args.n, args.seed)
     mutants = [mutant for mutant in mutants if mutant.file in files]
     for library in [*LIBRARIES, *(point.module for point in entry_points(group="pytest11"))]:
         with suppress(ImportError):
             import_module(library)
-    found: dict[str, list[str]] = {"quick": [], "slow": [], "lives": [], "refused": []}
+    names_by_outcome: dict[str, list[str]] = {"quick": [], "slow": [], "lives": [], "refused": []}
     with tempfile.TemporaryDirectory(prefix="nmlsdr-mutation-") as folder:
         copy = Copy(Path(folder) / "project", args.timeout, args.verbose)
         copy.check_that_tests_pass(mutants)
         # Those of one kernel one after the other: each build is then of one kernel.
         for mutant in sorted(mutants, key=lambda each: each.file):
             began = time.perf_counter()
-            outcome, seen = copy.try_mutant(mutant)
-            found[outcome].append(mutant.name)
-            print(f"{outcome:7} {time.perf_counter() - began:5.0f} s  {mutant.name:90} {seen}", flush=True)
-    print(", ".join(f"{len(names)} {outcome}" for outcome, names in found.items()))
-    for name in found["lives"]:
+            outcome, report = copy.try_mutant(mutant)
+            names_by_outcome[outcome].append(mutant.name)
+            print(f"{outcome:7} {time.perf_counter() - began:5.0f} s  {mutant.name:90} {report}", flush=True)
+    print(", ".join(f"{len(names)} {outcome}" for outcome, names in names_by_outcome.items()))
+    for name in names_by_outcome["lives"]:
         print(f"noticed by no test: {name}")
-    return 1 if found["lives"] else 0
+    return 1 if names_by_outcome["lives"] else 0
 
 
 if __name__ == "__main__":

@@ -84,8 +84,8 @@ def assert_distances_are_right(X: np.ndarray, Q: np.ndarray, squared: np.ndarray
     )
     if integers:
         rows = X.astype(np.int64)
-        asked = Q.astype(np.int64)
-        exact = sum((asked[:, None, j] - rows[None, :, j]) ** 2 for j in range(d))
+        integer_queries = Q.astype(np.int64)
+        exact = sum((integer_queries[:, None, j] - rows[None, :, j]) ** 2 for j in range(d))
         assert (squared == exact).all(), "a canonical distance of integers is not exact"
         return "integers"
     if i % 50:
@@ -179,15 +179,15 @@ class Problem(NamedTuple):
     words: str
 
 
-def draw(rng: np.random.Generator, way: Way) -> Problem:
+def draw(rng: np.random.Generator, strategy: Strategy) -> Problem:
     """Rows, queries and k that the way takes, moved and scaled."""
-    d = int(rng.choice(way.features))
+    d = int(rng.choice(strategy.features))
     n = int(
         rng.choice(
             [2, 3, 5, 9, 17, 40, 70, 95, 96, 97, 130, 193], p=np.array([1, 1, 2, 3, 4, 4, 3, 1, 1, 1, 1, 1]) / 23
         )
     )
-    q = int(rng.choice(way.queries))
+    q = int(rng.choice(strategy.queries))
     family = str(rng.choice(list(FAMILIES)))
     X = FAMILIES[family](rng, (max(n, 2), d))
     words = family
@@ -210,15 +210,15 @@ def draw(rng: np.random.Generator, way: Way) -> Problem:
         Q = X[rng.integers(0, len(X), q)]
         Q = Q if rng.random() < 0.5 else (Q * rng.choice([0.5, 0.75, 1, 1.001], (q, 1))).astype(X.dtype)
         Q = np.ascontiguousarray(Q)
-    most = len(X) - (Q is None)
-    k = min(most, int(rng.choice([1, 2, 3, 10, 33, 200])))
+    largest_k = len(X) - (Q is None)
+    k = min(largest_k, int(rng.choice([1, 2, 3, 10, 33, 200])))
     return Problem(np.ascontiguousarray(X), Q, k, f"{words}, {X.shape}, q={q}, k={k}")
 
 
 # ---------------------------------------------------------------- ways
 
 
-class Way(NamedTuple):
+class Strategy(NamedTuple):
     """A way of searching, forced; ``search(X, Q, k, level, n_threads, rng)``."""
 
     search: Callable[..., tuple[np.ndarray, np.ndarray]]
@@ -230,20 +230,22 @@ class Way(NamedTuple):
 def csr(rows: np.ndarray | None, rng: np.random.Generator) -> Any:
     if rows is None:
         return None
-    found = sparse.csr_array(rows)
+    csr_rows = sparse.csr_array(rows)
     index = np.int64 if rng.random() < 0.3 else np.int32
-    return sparse.csr_array((found.data, found.indices.astype(index), found.indptr.astype(index)), shape=found.shape)
+    return sparse.csr_array(
+        (csr_rows.data, csr_rows.indices.astype(index), csr_rows.indptr.astype(index)), shape=csr_rows.shape
+    )
 
 
 def products(dense: bool, **fixed: Any) -> Callable[..., Any]:
     def search(X: np.ndarray, Q: Any, k: int, level: int, n_threads: int, rng: np.random.Generator) -> Any:
         rows = X
-        asked = Q
+        query_rows = Q
         if not dense:
             index = rng.integers(2**31)
-            rows, asked = (csr(side, np.random.default_rng(index)) for side in (X, Q))
+            rows, query_rows = (csr(side, np.random.default_rng(index)) for side in (X, Q))
         options = {"window_bytes": float(rng.choice([1.0, 1e9])), "budget": float(rng.choice([1.0, 64.0]))}
-        return by_products(rows, k, queries=asked, level=level, n_threads=n_threads, **options, **fixed)[:2]
+        return by_products(rows, k, queries=query_rows, level=level, n_threads=n_threads, **options, **fixed)[:2]
 
     return search
 
@@ -257,8 +259,8 @@ def door(X: np.ndarray, Q: Any, k: int, level: int, n_threads: int, rng: np.rand
 
 def sparse_scan(X: np.ndarray, Q: Any, k: int, level: int, n_threads: int, rng: np.random.Generator) -> Any:
     index = rng.integers(2**31)
-    rows, asked = (csr(side, np.random.default_rng(index)) for side in (X, Q))
-    return by_scan(rows, k, queries=asked, n_threads=n_threads)
+    rows, query_rows = (csr(side, np.random.default_rng(index)) for side in (X, Q))
+    return by_scan(rows, k, queries=query_rows, n_threads=n_threads)
 
 
 def prepared(X: np.ndarray, Q: Any, k: int, level: int, n_threads: int, rng: np.random.Generator) -> Any:
@@ -283,10 +285,10 @@ def entry_points(folder: str) -> Callable[..., Any]:
 
     def search(X: np.ndarray, Q: Any, k: int, level: int, n_threads: int, rng: np.random.Generator) -> Any:
         n_queries = len(X if Q is None else Q)
-        found = np.empty((n_queries, k)), np.empty((n_queries, k), np.intp)
-        code = embedder.own(X, *found, k, n_threads) if Q is None else embedder.to(X, Q, *found, k, n_threads)
+        outputs = np.empty((n_queries, k)), np.empty((n_queries, k), np.intp)
+        code = embedder.own(X, *outputs, k, n_threads) if Q is None else embedder.to(X, Q, *outputs, k, n_threads)
         assert code == 0
-        return found
+        return outputs
 
     return search
 
@@ -298,52 +300,54 @@ WIDE = (9, 12, 16, 17, 33, 60, 193)
 ANY = NARROW + WIDE
 
 
-def ways(folder: str) -> dict[str, Way]:
+def strategies(folder: str) -> dict[str, Strategy]:
     return {
-        "pairs": Way(lambda X, Q, k, level, t, rng: by_scan(X, k, queries=Q, n_threads=t), ANY, MANY, levels=False),
-        "pairs, CSR": Way(sparse_scan, ANY, MANY, levels=False),
-        "products": Way(products(True, integers=0), ANY, MANY),
-        "products of 16-bit integers": Way(products(True, integers=16), ANY, MANY),
-        "products of 16-bit integers, CSR": Way(products(False, postings=0, integers=16), ANY, MANY),
-        "products, CSR packed": Way(products(False, postings=0), ANY, MANY),
-        "products, CSR postings": Way(products(False, postings=1), ANY, MANY),
-        "few": Way(lambda X, Q, k, level, t, rng: by_few(X, Q, k, level=level, n_threads=t), ANY, FEW),
-        "prepared": Way(prepared, ANY, FEW),
-        "tree": Way(
+        "pairs": Strategy(
+            lambda X, Q, k, level, t, rng: by_scan(X, k, queries=Q, n_threads=t), ANY, MANY, levels=False
+        ),
+        "pairs, CSR": Strategy(sparse_scan, ANY, MANY, levels=False),
+        "products": Strategy(products(True, integers=0), ANY, MANY),
+        "products of 16-bit integers": Strategy(products(True, integers=16), ANY, MANY),
+        "products of 16-bit integers, CSR": Strategy(products(False, postings=0, integers=16), ANY, MANY),
+        "products, CSR packed": Strategy(products(False, postings=0), ANY, MANY),
+        "products, CSR postings": Strategy(products(False, postings=1), ANY, MANY),
+        "few": Strategy(lambda X, Q, k, level, t, rng: by_few(X, Q, k, level=level, n_threads=t), ANY, FEW),
+        "prepared": Strategy(prepared, ANY, FEW),
+        "tree": Strategy(
             lambda X, Q, k, level, t, rng: by_tree(X, k, queries=Q, level=level, n_threads=t)[:2], NARROW, MANY
         ),
-        "groups": Way(
+        "groups": Strategy(
             lambda X, Q, k, level, t, rng: by_groups(X, k, rng, queries=Q, n_threads=t), WIDE, MANY, levels=False
         ),
-        "leading coordinates": Way(
+        "leading coordinates": Strategy(
             lambda X, Q, k, level, t, rng: by_leads(
                 X, k, queries=Q, integers=int(rng.choice([0, 16])), level=level, n_threads=t
             )[:2],
             (33, 40, 70),
             MANY,
         ),
-        "C entry points": Way(entry_points(folder), ANY, MANY + FEW, levels=False),
-        "the door": Way(door, ANY, MANY + FEW, levels=False),
+        "C entry points": Strategy(entry_points(folder), ANY, MANY + FEW, levels=False),
+        "the door": Strategy(door, ANY, MANY + FEW, levels=False),
     }
 
 
 # ---------------------------------------------------------------- the campaign
 
 
-def solve(i: int, seed: int, turns: list[tuple[str, Way, int, int]]) -> tuple[str, str, str]:
+def solve(i: int, seed: int, turns: list[tuple[str, Strategy, int, int]]) -> tuple[str, str, str]:
     """The complaint about problem i, or "", what its distances were held against, and the problem in words."""
-    name, way, level, n_threads = turns[i % len(turns)]
+    name, strategy, level, n_threads = turns[i % len(turns)]
     rng = np.random.default_rng([seed, i])
-    problem = draw(rng, way)
+    problem = draw(rng, strategy)
     words = f"{name}, {SIMD_LEVELS[level]}, {n_threads} threads: {problem.words}"
     with np.errstate(all="ignore"):
-        asked = problem.X if problem.Q is None else problem.Q
-        squared = canonical(problem.X, asked)
+        query_rows = problem.X if problem.Q is None else problem.Q
+        squared = canonical(problem.X, query_rows)
         try:
-            against = assert_distances_are_right(problem.X, asked, squared, i)
+            against = assert_distances_are_right(problem.X, query_rows, squared, i)
             expected = nearest(squared, problem.k, itself=problem.Q is None)
-            found = way.search(problem.X, problem.Q, problem.k, level, n_threads, rng)
-            for part, true in zip(found, expected, strict=True):
+            answer = strategy.search(problem.X, problem.Q, problem.k, level, n_threads, rng)
+            for part, true in zip(answer, expected, strict=True):
                 assert np.array_equal(part, true), (
                     f"{int((part != true).any(axis=1).sum())} of {len(true)} rows are wrong"
                 )
@@ -364,9 +368,9 @@ def main() -> int:
     levels = [simd()] if os.environ.get("NMLSDR_SIMD") else LEVELS
     with tempfile.TemporaryDirectory(prefix="nmlsdr-campaign-") as folder:
         turns = [
-            (name, way, level, n_threads)
-            for n_threads, (name, way) in itertools.product((1, 2, 3), ways(folder).items())
-            for level in (levels if way.levels else [simd()])
+            (name, strategy, level, n_threads)
+            for n_threads, (name, strategy) in itertools.product((1, 2, 3), strategies(folder).items())
+            for level in (levels if strategy.levels else [simd()])
         ]
         chosen = range(arguments.problems) if arguments.replay is None else [arguments.replay]
         for i in chosen:

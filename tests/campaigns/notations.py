@@ -121,8 +121,8 @@ def plans(columns, folder):
 
 def refusal(error):
     """What is wrong with a table, without where: files have lines, and frames have rows."""
-    found = re.search(r"\d+ cells? (is|are) not what the column holds", str(error))
-    return found[0] if found else str(error)
+    match = re.search(r"\d+ cells? (is|are) not what the column holds", str(error))
+    return match[0] if match else str(error)
 
 
 def shown(columns):
@@ -130,16 +130,16 @@ def shown(columns):
     if isinstance(columns, str):
         return columns
     reasons = [c.reason.replace("decimal commas", "").strip("; ") for c in columns]
-    return [(c.name, c.kind, said, c.levels, c.has_missing) for c, said in zip(columns, reasons, strict=True)]
+    return [(c.name, c.kind, reason, c.levels, c.has_missing) for c, reason in zip(columns, reasons, strict=True)]
 
 
 def differences(number, folder):
     """A line for each notation that gives another plan or other values."""
-    found = list(plans(draw(number), folder))
-    _, first, values = found[0]
+    encodings = list(plans(draw(number), folder))
+    _, first, values = encodings[0]
     lines = []
     values = None if values is None else dense(values)
-    for name, columns, features in found[1:]:
+    for name, columns, features in encodings[1:]:
         X = dense(features)
         if shown(columns) != shown(first):
             pairs = zip(shown(first), shown(columns), strict=False)
@@ -214,15 +214,15 @@ def tomorrow(number):
         cells = [WRITTEN[k][0](x) for k, x in zip(names, values, strict=True)]
         frames.append(pandas.DataFrame({"v": cells, "w": np.arange(n) % 7 / 2}))
         truth.append([WRITTEN[k][1](x) for k, x in zip(names, values, strict=True)])
-    with warnings.catch_warnings(record=True, action="always") as said:
+    with warnings.catch_warnings(record=True, action="always") as caught_warnings:
         encoder = TableEncoder()
         try:
-            found = [encoder.fit_transform(frames[0])[:, 0], encoder.transform(frames[1])[:, 0]]
+            values_read = [encoder.fit_transform(frames[0])[:, 0], encoder.transform(frames[1])[:, 0]]
         except ValueError:
             return None
-    if said or encoder.plan_.columns[0].kind not in ("number", "date", "JSON"):
+    if caught_warnings or encoder.plan_.columns[0].kind not in ("number", "date", "JSON"):
         return None
-    for when, right, values in zip(("fit", "tomorrow"), truth, found, strict=True):
+    for when, right, values in zip(("fit", "tomorrow"), truth, values_read, strict=True):
         values = np.floor(values) if encoder.plan_.columns[0].kind == "date" else values
         scales = np.array([[1, 1 / 1000, 1000, 1 / 12, 12]]).T  # kilograms and grams, months and years
         if not np.isclose(values, right * scales, rtol=1e-9).all(axis=1).any():
@@ -238,13 +238,14 @@ def main():
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         numbers = range(args.first, args.first + args.tables)
-        found = run(numbers, Path(folder)) + [line for line in map(tomorrow, numbers) if line]
-    print(*found[:50], f"{args.tables} tables and pairs, {len(found)} differences", sep="\n")
+        difference_lines = run(numbers, Path(folder)) + [line for line in map(tomorrow, numbers) if line]
+    print(*difference_lines[:50], f"{args.tables} tables and pairs, {len(difference_lines)} differences", sep="\n")
     if args.record:
         record.save(
-            f"notations.py --tables {args.tables} --first {args.first}", {"tables": args.tables, "failed": len(found)}
+            f"notations.py --tables {args.tables} --first {args.first}",
+            {"tables": args.tables, "failed": len(difference_lines)},
         )
-    return int(bool(found))
+    return int(bool(difference_lines))
 
 
 if __name__ == "__main__":

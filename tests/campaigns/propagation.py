@@ -42,11 +42,11 @@ def exact(W, Y, alpha):
     slack = np.where(total > 0, 1 - a, real(1))
     B = (1 - a) * Y.T.astype(real)
     for q in range(n - 1, -1, -1):
-        rest = slack[:, q].copy()
+        pivot_column = slack[:, q].copy()
         slack[:, q] += P[:, q, :q].sum(axis=1)
         share = P[:, :q, q] / slack[:, [q]]
         P[:, :q, :q] += share[:, :, None] * P[:, q, None, :q]
-        slack[:, :q] += share * rest[:, None]
+        slack[:, :q] += share * pivot_column[:, None]
         B[:, :q] += share * B[:, [q]]
     for q in range(n):
         B[:, q] = (B[:, q] + (P[:, q, :q] * B[:, :q]).sum(axis=1)) / slack[:, q]
@@ -117,7 +117,7 @@ def alphas(rng, labeled):
     return rng.random(n)
 
 
-def one(seed):
+def check_problem(seed):
     """What is wrong with the problem of this seed, or None; the solver."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 41)) if rng.random() < 0.3 else int(rng.integers(2, 12))
@@ -144,7 +144,7 @@ def one(seed):
         # the iteration of eq. (4) may take 400 000 sweeps; most of them are cut short, which must only warn
         sweeps = 2000 if solver == "fixed_point" and seed % 100 else None
         result = run(sparse.csr_array(W), Y, alpha, labeled=labeled, solver=solver, max_iter=sweeps)
-    said = [w for w in caught if issubclass(w.category, ConvergenceWarning)]
+    convergence_warnings = [w for w in caught if issubclass(w.category, ConvergenceWarning)]
     odd = [w for w in caught if not issubclass(w.category, (ConvergenceWarning, UserWarning))]
     if odd:
         return f"warning {odd[0].message}", solver
@@ -157,14 +157,14 @@ def one(seed):
     if error > result.error_bound:
         return f"error {error:.3g} above error_bound {result.error_bound:.3g}", solver
     allowed = size * (1e-6 + 100 * EPS / (1 - alpha.max()))
-    if error > allowed and (solver == "auto" or not said):
-        return f"error {error:.3g} above {allowed:.3g}, warned {bool(said)}", solver
-    if solver == "auto" and said:
-        return f"warned: {said[0].message}", solver
+    if error > allowed and (solver == "auto" or not convergence_warnings):
+        return f"error {error:.3g} above {allowed:.3g}, warned {bool(convergence_warnings)}", solver
+    if solver == "auto" and convergence_warnings:
+        return f"warned: {convergence_warnings[0].message}", solver
     bound = max(FIXED_POINT_SWEEPS, FIXED_POINT_WORK / 5000) if solver == "fixed_point" else 2 * (10 * n + 120)
     if result.n_iter > bound:
         return f"{result.n_iter} sweeps", solver
-    return None, solver if not said else solver + ", warned"
+    return None, solver if not convergence_warnings else solver + ", warned"
 
 
 def main():
@@ -173,7 +173,7 @@ def main():
     ran = Counter()
     failed = []
     for seed in range(first, first + count):
-        wrong, solver = one(seed)
+        wrong, solver = check_problem(seed)
         ran[solver] += 1
         if wrong:
             failed.append(seed)

@@ -40,13 +40,13 @@ def searches(rng, n_threads):
     seeds = rng.integers(2**32, size=2)
     for dtype in (np.float64, np.float32):
         rows = X.astype(dtype)
-        few = X[:, :5].astype(dtype)
+        narrow_rows = X[:, :5].astype(dtype)
         for level in LEVELS:
             yield f"products {level}", by_products(rows, 7, level=level, n_threads=n_threads)[:2]
-            asked = by_products(rows, 7, queries=rows[:700], level=level, n_threads=n_threads)
-            yield f"products of queries {level}", asked[:2]
+            query_neighbors = by_products(rows, 7, queries=rows[:700], level=level, n_threads=n_threads)
+            yield f"products of queries {level}", query_neighbors[:2]
             yield f"leads {level}", by_leads(rows, 7, level=level, n_threads=n_threads)[:2]
-            yield f"tree {level}", by_tree(few, 7, level=level, n_threads=n_threads)[:2]
+            yield f"tree {level}", by_tree(narrow_rows, 7, level=level, n_threads=n_threads)[:2]
             yield f"few {level}", by_few(rows, rows[:20] + 1, 7, level=level, n_threads=n_threads)
             yield f"index {level}", by_index(rows, rows[:70] + 1, 7, level=level, n_threads=n_threads)[:2]
         for postings in (0, 1):
@@ -69,10 +69,12 @@ def method(rng, n_threads):
         yield f"{weights} T", (T.data, T.indices, T.indptr)
         for solver in ("auto", "cg", "fixed_point", "lu"):
             size = 500 if solver == "lu" else 3000
-            some = W if size == len(X) else graph.neighbor_graph(X[:size], 10, edge_weights=weights, n_jobs=n_threads)
+            part_of_graph = (
+                W if size == len(X) else graph.neighbor_graph(X[:size], 10, edge_weights=weights, n_jobs=n_threads)
+            )
             alpha = np.where(np.arange(size) % 3 == 0, 0.0, 0.99)
             done = propagation.propagate(
-                some, Y[:size], alpha, labeled=np.arange(size) % 3 == 0, solver=solver, n_jobs=n_threads
+                part_of_graph, Y[:size], alpha, labeled=np.arange(size) % 3 == 0, solver=solver, n_jobs=n_threads
             )
             yield f"{weights} {solver}", (done.F,)
     table = mlknn.fit_posterior(Y, indices, n_jobs=n_threads)
@@ -85,27 +87,29 @@ def method(rng, n_threads):
 
 def answers(seed, n_threads):
     """All of it on the same data, whatever the number of threads."""
-    found = list(searches(np.random.default_rng(seed), n_threads))
+    named_answers = list(searches(np.random.default_rng(seed), n_threads))
     for level in ("portable", ""):  # the sanitizer sees no vectors wider than 16 bytes; "": the best at hand
         with mock.patch.dict(os.environ, NMLSDR_SIMD=level):
-            found += method(np.random.default_rng(seed), n_threads)
-    return found
+            named_answers += method(np.random.default_rng(seed), n_threads)
+    return named_answers
 
 
 def together(seed):
     """Two Python threads that search at once: no state is shared but what is read."""
     X = np.random.default_rng(seed).standard_normal((1500, 20))
-    found = {}
+    neighbors = {}
 
     def search(name):
-        found[name] = by_products(X, 5, n_threads=2)[:2] + by_tree(X[:, :4].copy(), 5, n_threads=2)[:2]
+        neighbors[name] = by_products(X, 5, n_threads=2)[:2] + by_tree(X[:, :4].copy(), 5, n_threads=2)[:2]
 
     threads = [threading.Thread(target=search, args=(name,)) for name in range(2)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    return [name for name, (a, b) in enumerate(zip(found[0], found[1], strict=True)) if not np.array_equal(a, b)]
+    return [
+        name for name, (a, b) in enumerate(zip(neighbors[0], neighbors[1], strict=True)) if not np.array_equal(a, b)
+    ]
 
 
 def main():
@@ -121,8 +125,8 @@ def main():
     expected = answers(options.seed, 1)
     wrong = []
     for n_threads in options.threads:
-        for (name, one), (_, many) in zip(expected, answers(options.seed, n_threads), strict=True):
-            if not all(np.array_equal(a, b) for a, b in zip(one, many, strict=True)):
+        for (name, answer), (_, threaded_answer) in zip(expected, answers(options.seed, n_threads), strict=True):
+            if not all(np.array_equal(a, b) for a, b in zip(answer, threaded_answer, strict=True)):
                 wrong.append((n_threads, name))
         print(f"{n_threads} threads: {len(expected)} answers, {len(wrong)} differ from one thread's so far", flush=True)
     for n_threads, name in wrong:

@@ -185,9 +185,9 @@ def run_command(files, folder, rng):
             ],
         ]
     )
-    status, _, said = run_words([*words, "--jobs", "1"] if words[0] != "info" else words)
+    status, _, message = run_words([*words, "--jobs", "1"] if words[0] != "info" else words)
     if status:
-        raise InputError(said)
+        raise InputError(message)
     return status
 
 
@@ -217,14 +217,14 @@ def run_with_plan(files, folder, rng):
     size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (size + MORE_BYTES, before[1]))
     try:
-        status, _, said = run_words(words)
+        status, _, output = run_words(words)
     finally:
         resource.setrlimit(resource.RLIMIT_AS, before)
         out.unlink(missing_ok=True)
-        found = {path.name: path.read_bytes() for path in folder.iterdir()}
-        assert found == files, f"files were touched: {found.keys()}"
+        files_after = {path.name: path.read_bytes() for path in folder.iterdir()}
+        assert files_after == files, f"files were touched: {files_after.keys()}"
     if status:
-        errors = [line for line in said.splitlines() if "nmlsdr: warning: " not in line]
+        errors = [line for line in output.splitlines() if "nmlsdr: warning: " not in line]
         assert [line[-1:] for line in errors] in (["."], ["?"]), f"not one sentence: {errors}"
         raise InputError(errors[0])
     return status
@@ -299,13 +299,13 @@ def main():
     for kind in KINDS if args.kind == "all" else [args.kind]:
         begin = time.monotonic()
         with tempfile.TemporaryDirectory() as folder:
-            found = run(kind, range(args.first, args.first + args.files), Path(folder))
+            summary = run(kind, range(args.first, args.first + args.files), Path(folder))
         report[kind] = {
             "first": args.first,
             "files": args.files,
-            **found.counts,
-            "failed": len(found.failures),
-            "failures": found.failures[:50],
+            **summary.counts,
+            "failed": len(summary.failures),
+            "failures": summary.failures[:50],
             "seconds": round(time.monotonic() - begin),
             "peak_megabytes_so_far": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
         }
@@ -313,7 +313,7 @@ def main():
         if args.out:
             Path(args.out).write_text(json.dumps(report, indent=1) + "\n")
         if args.record:
-            counts = {"files": args.files, **found.counts, "failed": len(found.failures)}
+            counts = {"files": args.files, **summary.counts, "failed": len(summary.failures)}
             record.save(f"readers.py {kind} --files {args.files} --first {args.first}", counts)
     return int(any(part["failed"] for part in report.values()))
 

@@ -58,26 +58,26 @@ def expected(text, zero_based):
     return (len(rows), n_columns), values, target if known else None
 
 
-def run(most, folder):
-    """Read all files of up to `most` letters; returns how many were read and refused."""
+def run(longest, folder):
+    """Read all files of up to `longest` letters; returns how many were read and refused."""
     counts = Counter()
     path = folder / "t.svm"
-    for size in range(most + 1):
+    for size in range(longest + 1):
         for letters, end in itertools.product(itertools.product(LETTERS, repeat=size), ENDS):
             text = "".join(letters) + end
             zero_based = size % 2 == 0
             path.write_text(text)
-            wanted = expected(text, zero_based)
+            expected_table = expected(text, zero_based)
             try:
                 table = read_table(path, zero_based=zero_based, max_bytes=1 << 30)
                 entries = table.data.tocoo()
                 places = zip(entries.row.tolist(), entries.col.tolist(), strict=True)
                 values = dict(zip(places, entries.data.tolist(), strict=True))
-                found = table.data.shape, values, None if table.target is None else table.target.tolist()
+                table_read = table.data.shape, values, None if table.target is None else table.target.tolist()
             except DataFileError:
-                found = None
-            assert found == wanted, (text, zero_based, found, wanted)
-            counts["refused" if found is None else "read"] += 1
+                table_read = None
+            assert table_read == expected_table, (text, zero_based, table_read, expected_table)
+            counts["refused" if table_read is None else "read"] += 1
     return counts
 
 

@@ -67,8 +67,8 @@ def cases(folder):
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
         for name, call in cases(folder):
-            said = io.StringIO()
-            with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+            output = io.StringIO()
+            with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
                 files, moves = walk(call)
             print(f"{name:24} {len(files):3} files entered, {moves:5} moves between files")
             if "-v" in sys.argv:

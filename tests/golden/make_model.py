@@ -23,7 +23,7 @@ def raw_table(n_rows=30, random_state=0):
     y = (rng.random((n_rows, 2)) < 0.5).astype(int)
     size, weight = (rng.normal(3 * y[:, c], 1.0).round(2) for c in (0, 1))
     wood = np.array(["oak", "ash", "beech"])[rng.integers(0, 2, n_rows) + y[:, 0]]
-    X = np.column_stack([size.astype(str), [str(one).replace(".", ",") for one in weight], wood]).astype(object)
+    X = np.column_stack([size.astype(str), [str(number).replace(".", ",") for number in weight], wood]).astype(object)
     X[::7, 1] = "n/a"
     y[-6:] = -1
     return X, y
@@ -34,8 +34,8 @@ def main():
     model = make_pipeline(TableEncoder(), StandardScaler(), ResidualPropagation(n_neighbors=4, n_estimators=2))
     model.fit(X, y)
     save_model(HERE / "model.skops", model, label_names=["flu", "cold"])
-    said = {name: np.asarray(getattr(model, name)(X)).tolist() for name in ("transform", "predict_proba", "predict")}
-    (HERE / "model.json").write_text(json.dumps({"rows": X.tolist(), **said}) + "\n")
+    answers = {name: np.asarray(getattr(model, name)(X)).tolist() for name in ("transform", "predict_proba", "predict")}
+    (HERE / "model.json").write_text(json.dumps({"rows": X.tolist(), **answers}) + "\n")
 
 
 if __name__ == "__main__":

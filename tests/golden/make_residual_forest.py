@@ -33,25 +33,25 @@ def case(old):
     labeled = d.labeled
     mask = np.zeros(len(X), dtype=bool)
     mask[labeled] = True
-    found = reference.residual_propagation(X, Y, mask, np.asarray(d.test), Y.shape[1], 10, 100)
-    r = found["rate"]
-    scores = found["scores"]
+    fit = reference.residual_propagation(X, Y, mask, np.asarray(d.test), Y.shape[1], 10, 100)
+    r = fit["rate"]
+    scores = fit["scores"]
     truth = d.test_target
     least = 0.5 / mask.sum()
     p = np.clip((scores - r) / (1 - 2 * r), least, 1 - least)
-    table = score_table(truth, scores, predictions=scores >= found["f1"], coverage_empty=-1)
+    table = score_table(truth, scores, predictions=scores >= fit["f1"], coverage_empty=-1)
     values = {
-        **dict(zip(("ridge", "extra", "forest"), found["weights"], strict=True)),
-        "missed": ((Y[mask] - found["O"]) ** 2).mean(),
+        **dict(zip(("ridge", "extra", "forest"), fit["weights"], strict=True)),
+        "missed": ((Y[mask] - fit["O"]) ** 2).mean(),
         "r": r,
-        "t": found["f1"],
+        "t": fit["f1"],
         "mean_score": scores.mean(),
         "mean4": np.mean([table[name] for name in ("RL'", "AP", "OE'", "Cov'")]),
         "mean7": np.mean(list(table.values())),
         **{name: table[name] for name in ("AP", "HL'", "MaF1", "MiF1")},
         "brier": ((p - truth) ** 2).mean(),
         "log_loss": -np.log(np.where(truth == 1, p, 1 - p)).mean(),
-        "review": average_precision_score((d.given != d.target)[mask].ravel(), found["flip_scores"][mask].ravel()),
+        "review": average_precision_score((d.given != d.target)[mask].ravel(), fit["flip_scores"][mask].ravel()),
     }
     print(old["dataset"], old["seed"], values, flush=True)
     return {**old, "l": int(mask.sum()), "values": {name: round(float(value), 6) for name, value in values.items()}}
@@ -61,9 +61,13 @@ def main():
     stored = json.loads(STORED.read_text())
     names = sys.argv[1:]
     with ProcessPoolExecutor(2) as pool:
-        wanted = [one for one in stored["cases"] if not names or one["dataset"] in names]
-        made = {(one["dataset"], one["seed"]): one for one in pool.map(case, wanted)}
-    stored["cases"] = [made.get((one["dataset"], one["seed"]), one) for one in stored["cases"]]
+        chosen_cases = [case_record for case_record in stored["cases"] if not names or case_record["dataset"] in names]
+        made = {
+            (case_record["dataset"], case_record["seed"]): case_record for case_record in pool.map(case, chosen_cases)
+        }
+    stored["cases"] = [
+        made.get((case_record["dataset"], case_record["seed"]), case_record) for case_record in stored["cases"]
+    ]
     STORED.write_text(json.dumps(stored, indent=1) + "\n")
 
 

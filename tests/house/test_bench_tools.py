@@ -41,9 +41,9 @@ def test_programs_import_what_the_package_has(path):
 
 
 def test_rounds_take_turns_and_a_time_is_the_median_of_the_better_half(harness):
-    seen = []
-    times = harness.alternate({name: lambda name=name: seen.append(name) for name in "abc"}, rounds=4, warmup=2)
-    assert seen == [*"aabbcc", *"abc", *"bca", *"cab", *"abc"]
+    call_order = []
+    times = harness.alternate({name: lambda name=name: call_order.append(name) for name in "abc"}, rounds=4, warmup=2)
+    assert call_order == [*"aabbcc", *"abc", *"bca", *"cab", *"abc"]
     assert {name: len(values) for name, values in times.items()} == {"a": 4, "b": 4, "c": 4}
     assert len(harness.alternate({"a": lambda: None}, rounds=50, budget=0.0, min_rounds=5)["a"]) == 5
     for times, expected in [([3.0], 3.0), ([9, 1], 1.0), ([1, 2, 3, 100], 1.5), ([5, 1, 2, 3, 100], 2.0)]:
@@ -207,14 +207,14 @@ def test_a_pair_is_the_least_of_its_turns(compare):
 )
 def test_an_open_case_gets_more_pairs(compare, monkeypatch, ratio, pairs):
     def add_pairs(sides, case, n_threads, count, pairs):
-        pairs += [compare.Pair(1.0, ratio(len(pairs) + more)) for more in range(count)]
+        pairs += [compare.Pair(1.0, ratio(len(pairs) + place)) for place in range(count)]
 
     monkeypatch.setattr(compare, "add_pairs", add_pairs)
     monkeypatch.setattr(compare, "Side", Scripted)
-    told = []  # every five pairs: a comparison is never silent for long
-    found, absent = compare.timed_pairs("base", "head", [("a", 1)], 15, told.append)
-    assert len(found["a", 1]) == pairs == 5 * len(told)
-    assert told[-1].startswith(f"... a t1: {pairs} pairs, median ")
+    progress_lines = []  # every five pairs: a comparison is never silent for long
+    pairs_of_cases, absent = compare.timed_pairs("base", "head", [("a", 1)], 15, progress_lines.append)
+    assert len(pairs_of_cases["a", 1]) == pairs == 5 * len(progress_lines)
+    assert progress_lines[-1].startswith(f"... a t1: {pairs} pairs, median ")
     assert absent == {}
 
 
@@ -225,11 +225,11 @@ def test_few_pairs_invalid_values_and_unknown_commits_are_refused(compare, capsy
         compare.decide([2.0] * 14 + [float("nan")], "core")
     with pytest.raises(SystemExit, match="2"):
         compare.main(["HEAD", "--pairs", "3"])
-    for wrong, said in (("no-such-commit-anywhere", "no such commit"), ("HEAD --cases none", "no case matches")):
+    for wrong, message in (("no-such-commit-anywhere", "no such commit"), ("HEAD --cases none", "no case matches")):
         assert compare.main(wrong.split()) == 2
-        told = capsys.readouterr()
-        assert f"compare: {said}" in told.err
-        assert "building" not in told.out
+        output = capsys.readouterr()
+        assert f"compare: {message}" in output.err
+        assert "building" not in output.out
 
 
 def test_every_case_is_compared_and_runs_at_its_small_size():
@@ -258,7 +258,7 @@ def tables():
     return load("tables")
 
 
-def result_file(folder, **more):
+def result_file(folder, **fields):
     content = {
         "name": "x",
         "title": "X",
@@ -277,7 +277,7 @@ def result_file(folder, **more):
         },
         "columns": [["work", "work", "s"], ["ratio", "ratio", ".1f x"]],
         "rows": [{"work": "a", "ratio": 2.25}, {"work": "b", "ratio": 0.5}, {"work": "c"}],
-        **more,
+        **fields,
     }
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "x.json").write_text(json.dumps(content))
@@ -359,20 +359,20 @@ def test_readme_tables_are_those_of_the_committed_results(tables):
 def test_growth_is_measured_in_pieces_that_add_up(tmp_path, monkeypatch):
     """A curve ends where a fit takes too long; what this commit has measured is not measured again."""
     growth = load("growth")
-    asked = []
+    requests = []
 
     def point(method, size):
-        asked.append((method, size))
+        requests.append((method, size))
         seconds = size["n"] ** 2 / 1e6
         return {"fit": {"seconds": seconds, "cpu": 2 * seconds, "bytes": 100 * size["n"]}}
 
     monkeypatch.setattr(growth, "in_a_process", point)
     settings = {"quick": False, "limit": 50.0, "points": tmp_path / "points.jsonl", "report": lambda line: None}
-    found = growth.measure(["rows"], ["nmlsdr"], **settings)
-    assert [each["value"] for each in found] == [1000, 3000, 10_000]  # 100 seconds
-    assert asked[0] == ("nmlsdr", {"n": 1000, "D": 50, "C": 10})
+    points = growth.measure(["rows"], ["nmlsdr"], **settings)
+    assert [each["value"] for each in points] == [1000, 3000, 10_000]  # 100 seconds
+    assert requests[0] == ("nmlsdr", {"n": 1000, "D": 50, "C": 10})
     again = growth.measure(["rows"], ["nmlsdr", "LightGBM"], **settings)
-    assert [name for name, _ in asked] == ["nmlsdr"] * 3 + ["LightGBM"] * 3
+    assert [name for name, _ in requests] == ["nmlsdr"] * 3 + ["LightGBM"] * 3
     row, _ = growth.exponents(again)
     assert (row["method"], row["step"], row["cpu"], row["megabytes"]) == ("nmlsdr", "fit", 200.0, 1.0)
     assert (row["time"], row["memory"]) == (pytest.approx(2.0), pytest.approx(1.0))
@@ -384,6 +384,6 @@ def test_growth_is_measured_in_pieces_that_add_up(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_a_point_of_growth_measures_every_step():
-    found = load("growth").in_a_process("nmlsdr", {"n": 300, "D": 40, "C": 4, "values": "text"})
-    assert list(found) == ["fit", "predict", "review"]
-    assert all(each["seconds"] > 0 and each["cpu"] > 0 for each in found.values())
+    steps = load("growth").in_a_process("nmlsdr", {"n": 300, "D": 40, "C": 4, "values": "text"})
+    assert list(steps) == ["fit", "predict", "review"]
+    assert all(each["seconds"] > 0 and each["cpu"] > 0 for each in steps.values())

@@ -38,31 +38,37 @@ def public_objects():
             continue  # the experiments are an application: their door is the command line
         module = importlib.import_module(name)
         for public in getattr(module, "__all__", []):
-            thing = getattr(module, public)
-            if inspect.isfunction(thing) or inspect.isclass(thing):
-                yield f"{name}.{public}", thing
+            public_object = getattr(module, public)
+            if inspect.isfunction(public_object) or inspect.isclass(public_object):
+                yield f"{name}.{public}", public_object
 
 
-@pytest.mark.parametrize(("name", "thing"), list(public_objects()), ids=lambda v: v if isinstance(v, str) else "")
-def test_public_things_are_documented_with_an_example(name, thing):
-    text = inspect.getdoc(thing) or ""
+@pytest.mark.parametrize(
+    ("name", "public_object"), list(public_objects()), ids=lambda v: v if isinstance(v, str) else ""
+)
+def test_public_things_are_documented_with_an_example(name, public_object):
+    text = inspect.getdoc(public_object) or ""
     assert text, f"{name} has no docstring"
-    if inspect.isclass(thing) and (issubclass(thing, (Exception, tuple)) or dataclasses.is_dataclass(thing)):
+    if inspect.isclass(public_object) and (
+        issubclass(public_object, (Exception, tuple)) or dataclasses.is_dataclass(public_object)
+    ):
         return  # errors and records: the functions that give them have the examples
-    assert ">>>" in text or _method_has_example(thing), f"{name} has no example"
+    assert ">>>" in text or _method_has_example(public_object), f"{name} has no example"
 
 
-def _method_has_example(thing):
-    return inspect.isclass(thing) and any(">>>" in (inspect.getdoc(member) or "") for member in vars(thing).values())
+def _method_has_example(public_object):
+    return inspect.isclass(public_object) and any(
+        ">>>" in (inspect.getdoc(member) or "") for member in vars(public_object).values()
+    )
 
 
 def parameters_with_defaults():
     """(name, docstring, parameter, default) of what is public: functions, constructors and methods."""
-    for name, thing in public_objects():
-        members = [(name, thing, thing)]
-        if inspect.isclass(thing):
-            members = [(name, thing, thing.__init__)] if "__init__" in vars(thing) else []
-            members += [(f"{name}.{key}", f, f) for key, f in inspect.getmembers(thing, inspect.isfunction)]
+    for name, public_object in public_objects():
+        members = [(name, public_object, public_object)]
+        if inspect.isclass(public_object):
+            members = [(name, public_object, public_object.__init__)] if "__init__" in vars(public_object) else []
+            members += [(f"{name}.{key}", f, f) for key, f in inspect.getmembers(public_object, inspect.isfunction)]
         for label, documented, function in members:
             text = inspect.getdoc(documented) or ""
             if label.rpartition(".")[2].startswith("_") or not function.__module__.startswith("nmlsdr"):
@@ -77,9 +83,9 @@ def parameters_with_defaults():
 @pytest.mark.parametrize(("text", "parameter", "default"), list(parameters_with_defaults()))
 def test_parameters_say_their_default(text, parameter, default):
     (line,) = re.findall(rf"^(?:.*, )?{parameter}(?:, .*)? : .*$", text, flags=re.MULTILINE)
-    _, _, said = line.partition("default=")
-    assert said, line
-    assert eval(said.replace(" GiB", " * 2**30")) == default
+    _, _, documented_default = line.partition("default=")
+    assert documented_default, line
+    assert eval(documented_default.replace(" GiB", " * 2**30")) == default
 
 
 def described(text):
@@ -92,9 +98,11 @@ def described(text):
 
 
 def documented_members():
-    for name, thing in public_objects():
-        yield pytest.param(inspect.getdoc(thing) or "", id=name)
-        for key, member in inspect.getmembers(thing, inspect.isroutine) if inspect.isclass(thing) else ():
+    for name, public_object in public_objects():
+        yield pytest.param(inspect.getdoc(public_object) or "", id=name)
+        for key, member in (
+            inspect.getmembers(public_object, inspect.isroutine) if inspect.isclass(public_object) else ()
+        ):
             if not key.startswith("_") and (getattr(member, "__module__", None) or "").startswith("nmlsdr"):
                 yield pytest.param(inspect.getdoc(member) or "", id=f"{name}.{key}")
 
@@ -149,11 +157,11 @@ OWN = {  # what these estimators call by a shared name is something else
 def test_estimators_describe_a_shared_parameter_in_the_same_words(shared):
     texts = set()
     for name in nmlsdr.__all__:
-        thing = getattr(nmlsdr, name)
-        if hasattr(thing, "fit") and shared not in OWN.get(name, ()):
-            entries = [*described(inspect.getdoc(thing)), *described(inspect.getdoc(thing.fit))]
+        public_object = getattr(nmlsdr, name)
+        if hasattr(public_object, "fit") and shared not in OWN.get(name, ()):
+            entries = [*described(inspect.getdoc(public_object)), *described(inspect.getdoc(public_object.fit))]
             texts |= {text for _, names, text in entries if names == shared}
     assert texts, "no estimator has it"
     shortest = min(texts, key=len)
-    own = [text for text in texts if not text.startswith(shortest)]
-    assert not own, f"{own} does not begin with {shortest!r}"
+    other_descriptions = [text for text in texts if not text.startswith(shortest)]
+    assert not other_descriptions, f"{other_descriptions} does not begin with {shortest!r}"

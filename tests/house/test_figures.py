@@ -105,13 +105,13 @@ def test_judgements_of_films_are_joined_and_counted(monkeypatch, tmp_path):
     films = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(films)
     head = ",".join(films.SHEET)
-    asked = [f"{i + 1},Film {i},2000,90,{('Drama', 'Comedy')[i // 2]},yes," for i in range(4)]
-    (tmp_path / "sheet_2.csv").write_text("\n".join([head, *asked]))
+    sheet_lines = [f"{i + 1},Film {i},2000,90,{('Drama', 'Comedy')[i // 2]},yes," for i in range(4)]
+    (tmp_path / "sheet_2.csv").write_text("\n".join([head, *sheet_lines]))
     (tmp_path / "key.csv").write_text("entry,origin\n1,first\n2,random\n3,first\n4,first")
-    given = ("wrong", "right", "wrong", "cannot tell"), ("wrong", "wrong", "right", "right")
+    judgements = ("wrong", "right", "wrong", "cannot tell"), ("wrong", "wrong", "right", "right")
     files = [str(tmp_path / f"judge_{i}.csv") for i in (1, 2)]
-    for file, words in zip(files, given, strict=True):
-        Path(file).write_text("\n".join([head, *map("".join, zip(asked, words, strict=True))]))
+    for file, words in zip(files, judgements, strict=True):
+        Path(file).write_text("\n".join([head, *map("".join, zip(sheet_lines, words, strict=True))]))
     monkeypatch.setattr(films, "PLACE", tmp_path)
     monkeypatch.setattr(sys, "argv", ["films.py", "join", str(tmp_path), *files])
     films.main()
@@ -167,5 +167,5 @@ PAGES = [*TOP.glob("docs/[!R]*.md"), TOP / "README.md", TOP / "paper.md"]
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_a_result_on_a_page_is_written_from_a_file(page):
-    found = set(RESULT.findall(RECORDED.sub("", page.read_text(encoding="utf-8"))))
-    assert found == set(re.findall(r"[\d.]+(?: %)?", NO_RESULTS.get(page.stem, "")))
+    results = set(RESULT.findall(RECORDED.sub("", page.read_text(encoding="utf-8"))))
+    assert results == set(re.findall(r"[\d.]+(?: %)?", NO_RESULTS.get(page.stem, "")))

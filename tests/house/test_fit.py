@@ -63,13 +63,13 @@ def places_of_rows(fit, n_features):
     return visited
 
 
-@pytest.mark.parametrize(("name", "most"), [("NMLSDR", 14), ("ResidualPropagation", 20)])
-def test_rows_change_class_or_file_a_few_times(name, most):
+@pytest.mark.parametrize(("name", "largest_count"), [("NMLSDR", 14), ("ResidualPropagation", 20)])
+def test_rows_change_class_or_file_a_few_times(name, largest_count):
     X, Y = draw(n=60)
     model = getattr(nmlsdr, name)(n_neighbors=5)
     visited = places_of_rows(lambda: model.fit(X, Y), X.shape[1])
-    changes = sum(one != other for one, other in itertools.pairwise(visited))
-    assert most / 2 < changes <= most, visited
+    changes = sum(place != next_place for place, next_place in itertools.pairwise(visited))
+    assert largest_count / 2 < changes <= largest_count, visited
 
 
 def own_classes(kind):
@@ -89,10 +89,10 @@ def test_so_has_one_for_dask_which_overrides_at_most_five_steps(name):
     pytest.importorskip("dask")
     kind = getattr(nmlsdr.dask, name)
     assert len(own_classes(kind)) <= 4
-    own = {"to_local", "set_fit_request", "_sklearn_auto_wrap_output_keys"}
+    dask_methods = {"to_local", "set_fit_request", "_sklearn_auto_wrap_output_keys"}
     steps = vars(kind._steps).items()
     methods = {each for each, value in steps if isinstance(value, (staticmethod, types.FunctionType))}
-    methods |= {each for each, value in vars(kind).items() if callable(value) and each not in {*own, "_steps"}}
+    methods |= {each for each, value in vars(kind).items() if callable(value) and each not in {*dask_methods, "_steps"}}
     assert 4 <= len(methods) <= 5, methods
 
 

@@ -90,16 +90,16 @@ def test_the_index_lists_every_page():
 def commands_of(line):
     """The arguments of every `nmlsdr ...` in a line for a shell, which may hold several commands and a comment."""
     words = shlex.shlex(line, posix=True, punctuation_chars=True)
-    found = []
+    commands = []
     words.whitespace_split = True
     for word in words:
         if word == "nmlsdr":
-            found.append([])
+            commands.append([])
         elif re.fullmatch(r"[;&|<>()]+", word):
-            found.append(None)
-        elif found and found[-1] is not None:
-            found[-1].append(word)
-    return [arguments for arguments in found if arguments is not None]
+            commands.append(None)
+        elif commands and commands[-1] is not None:
+            commands[-1].append(word)
+    return [arguments for arguments in commands if arguments is not None]
 
 
 def typed(text):
@@ -112,8 +112,8 @@ def typed(text):
         for line in lines:
             for name, value in variables.items():
                 line = line.replace(f"${name}", value)
-            if given := re.fullmatch(r"(\w+)=([\"'])(.*)\2", line):
-                variables[given[1]] = given[3]
+            if assignment := re.fullmatch(r"(\w+)=([\"'])(.*)\2", line):
+                variables[assignment[1]] = assignment[3]
             else:
                 yield from commands_of(line)
 

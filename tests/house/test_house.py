@@ -20,7 +20,7 @@ UNNAMED = {"__init__", "__main__", "_version"}
 
 def floors():
     """The floor of every entry of the root, as the map at the head of the package tells it."""
-    found = {}
+    floor_of_entry = {}
     floor = None
     for line in nmlsdr.__doc__.splitlines():
         head = re.match(r"\s+(\d) \w+ ", line)
@@ -28,8 +28,8 @@ def floors():
             floor = int(head[1])
         elif not line.startswith("      "):
             continue
-        found |= dict.fromkeys(re.findall(r"(?<![\w/.])(_?[a-z]\w*)(?:\.pyx|\.py|/)(?![\w*])", line), floor)
-    return found
+        floor_of_entry |= dict.fromkeys(re.findall(r"(?<![\w/.])(_?[a-z]\w*)(?:\.pyx|\.py|/)(?![\w*])", line), floor)
+    return floor_of_entry
 
 
 FLOORS = floors()
@@ -64,9 +64,9 @@ def imported(path, name):
 
 @needs_sources
 def test_the_map_names_every_entry_of_the_root():
-    there = {path.stem for path in HOUSE.iterdir() if path.suffix in (".py", ".pyx")}
-    there |= {path.name for path in HOUSE.iterdir() if path.is_dir() and path.name != "__pycache__"}
-    assert FLOORS.keys() == there - UNNAMED
+    entries = {path.stem for path in HOUSE.iterdir() if path.suffix in (".py", ".pyx")}
+    entries |= {path.name for path in HOUSE.iterdir() if path.is_dir() and path.name != "__pycache__"}
+    assert FLOORS.keys() == entries - UNNAMED
 
 
 @pytest.mark.parametrize(("path", "name"), [pytest.param(*source, id=str(source[1])) for source in sources()])
@@ -99,10 +99,10 @@ def test_nothing_imports_in_a_circle():
         body = ast.parse(path.read_text()).body
         parts.setdefault(name.parts[0], set()).update(entries(body, name) - {name.parts[0], "__init__"})
         heads = [node for node in body if isinstance(node, ast.ImportFrom | ast.If)]
-        found = {*targets((inner for head in heads for inner in ast.walk(head)), name)}
-        modules[module] = set() if name.name == "__init__" else (found & files.keys()) - {module}
+        imported_names = {*targets((inner for head in heads for inner in ast.walk(head)), name)}
+        modules[module] = set() if name.name == "__init__" else (imported_names & files.keys()) - {module}
     for needs in (parts, modules):
-        graphlib.TopologicalSorter({one: needed & needs.keys() for one, needed in needs.items()}).prepare()
+        graphlib.TopologicalSorter({entry: needed & needs.keys() for entry, needed in needs.items()}).prepare()
 
 
 # What rooms may import of the entries of the root; a door takes of tables and data sets what their __init__ offers.
@@ -115,12 +115,12 @@ ABOVE_THE_CORE = {"tables", "datasets", *DOORS, "c_api", "studies"}
 @pytest.mark.parametrize(("path", "name"), [pytest.param(*source, id=str(source[1])) for source in sources()])
 def test_rooms_keep_their_walls(path, name):
     part = name.parts[0]
-    found = imported(path, name) - {part}
+    imported_entries = imported(path, name) - {part}
     if part in ROOMS:
-        assert found <= ROOMS[part], f"{name} imports {sorted(found - ROOMS[part])}"
+        assert imported_entries <= ROOMS[part], f"{name} imports {sorted(imported_entries - ROOMS[part])}"
     elif part not in DOORS | UNNAMED | {"_article_methods"}:
-        assert not found & ABOVE_THE_CORE, f"{name} imports {sorted(found & ABOVE_THE_CORE)}"
-    assert part in ("cli", *UNNAMED) or not found & {"_cli", "cli", "studies"}, f"{name} imports a door"
+        assert not imported_entries & ABOVE_THE_CORE, f"{name} imports {sorted(imported_entries & ABOVE_THE_CORE)}"
+    assert part in ("cli", *UNNAMED) or not imported_entries & {"_cli", "cli", "studies"}, f"{name} imports a door"
     if part in DOORS:
         inner = re.findall(r"^ *from (?:nmlsdr|\.\.)\.?((?:tables|datasets)\._\w+)", path.read_text(), re.M)
         assert not inner, f"{name} takes what is not offered of {inner}"
@@ -162,11 +162,11 @@ def test_headers_include_others_at_their_head_and_never_in_a_circle():
         text = path.read_text()
         assert text.startswith("/*"), f"{path.name} does not say what it is"
         for name in re.findall(r'^\s*#\s*include\s+"([^"]+)"', text, re.M):
-            other = (path.parent / name).resolve()
-            assert other in headers(), f"{path.name} includes {name}"
-            if "#ifndef NMLSDR_" not in other.read_text():
+            included_header = (path.parent / name).resolve()
+            assert included_header in headers(), f"{path.name} includes {name}"
+            if "#ifndef NMLSDR_" not in included_header.read_text():
                 continue
-            below.setdefault(path, set()).add(other)
+            below.setdefault(path, set()).add(included_header)
             code = re.sub(r"/\*.*?\*/|^#.*$", "", text[: text.index(f'"{name}"')], flags=re.S | re.M)
             assert not code.strip(), f"{path.name} includes {name} in mid-file"
     graphlib.TopologicalSorter(below).prepare()  # raises CycleError
@@ -181,27 +181,29 @@ def test_the_overview_of_the_search_names_every_python_file_and_no_other():
 @needs_sources
 @pytest.mark.parametrize("folder", ["_c", "_search", "."], ids=["_c", "_search", "kernels"])
 def test_every_file_that_the_search_mentions_exists(folder):
-    there = {path.name for pattern in ("*.py", "*.pyx", "*.h") for path in HOUSE.rglob(pattern)}
+    file_names = {path.name for pattern in ("*.py", "*.pyx", "*.h") for path in HOUSE.rglob(pattern)}
     systems = {"omp.h", "malloc.h", "intrin.h", "immintrin.h", "arm_neon.h", "windows.h", "setup.py"}
     for path in sorted((HOUSE / folder).glob("*.pyx" if folder == "." else "*.*")):
         if path.suffix not in (".h", ".py", ".pyx"):
             continue
         text = re.sub(r"<[\w/]+\.h>", "", path.read_text())
         named = set(re.findall(r"(?<![\w.])\w{2,}\.(?:h|py|pyx)\b(?!\()", text))
-        assert named <= there | systems, f"{path.name} mentions {sorted(named - there - systems)}"
+        assert named <= file_names | systems, f"{path.name} mentions {sorted(named - file_names - systems)}"
 
 
 def test_the_sizes_in_the_table_of_search_strategies_are_those_of_the_code():
-    ways = {row[0]: row[1] for row in strategy_table(_search.__doc__)[2:]}
-    assert f"up to {_graph.FEW_QUERIES} separate queries" in ways["few"]
+    conditions = {row[0]: row[1] for row in strategy_table(_search.__doc__)[2:]}
+    assert f"up to {_graph.FEW_QUERIES} separate queries" in conditions["few"]
     assert f"at most {_graph.MOST_KEPT / 1e6:.0f} million." in _search.__doc__
-    few = f"up to {_graph.TREE_FEATURES // 2} features, or {_graph.TREE_FEATURES} from {_graph.TREE_ROWS} rows on"
-    assert few in ways["tree"]
-    assert f"from {strategy._LARGE} rows and {strategy._LARGE // 4} queries" in ways["groups"]
+    tree_condition = (
+        f"up to {_graph.TREE_FEATURES // 2} features, or {_graph.TREE_FEATURES} from {_graph.TREE_ROWS} rows on"
+    )
+    assert tree_condition in conditions["tree"]
+    assert f"from {strategy._LARGE} rows and {strategy._LARGE // 4} queries" in conditions["groups"]
     assert min(leading._COORDINATES.values()) == strategy._LARGE
     sizes = f"from {strategy._LARGE} rows, {strategy._LARGE // 16} queries, {leading._FEATURES} features"
-    assert sizes in ways["leading coordinates"]
-    assert f"up to {prepared.MOST_QUERIES} queries" in ways["prepared"]
+    assert sizes in conditions["leading coordinates"]
+    assert f"up to {prepared.MOST_QUERIES} queries" in conditions["prepared"]
 
 
 @needs_sources
@@ -251,15 +253,15 @@ def test_the_overview_of_a_package_names_its_files(package):
 def test_no_private_attribute_is_asked_for_that_nobody_sets():
     """`getattr(x, "_name")` of a name that was removed answers with its default for ever, in silence."""
     # which scikit-learn sets
-    asked = {}
+    requested_attributes = {}
     made = {"_callback_fit_ctx", "_skl_callbacks"}
     for path, name in sources():
         for node in ast.walk(ast.parse(path.read_text())):
             match node:
                 case ast.Call(func=ast.Name(id="getattr" | "hasattr"), args=[_, ast.Constant(value=str(word)), *_]):
-                    asked |= {word: name} if re.match("_(?!_)", word) else {}
+                    requested_attributes |= {word: name} if re.match("_(?!_)", word) else {}
                 case ast.Name(id=word, ctx=ast.Store()) | ast.Attribute(attr=word, ctx=ast.Store()):
                     made.add(word)
                 case ast.FunctionDef(name=word):
                     made.add(word)
-    assert not asked.keys() - made, asked
+    assert not requested_attributes.keys() - made, requested_attributes

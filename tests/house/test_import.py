@@ -202,13 +202,13 @@ def test_unknown_names_are_attribute_errors(name):
 
 
 @pytest.mark.parametrize(
-    ("cause", "told"),
+    ("cause", "message"),
     [
         ("no such file", "The compiled part of nmlsdr is missing or does not load ("),
         ("module nmlsdr._graph does not support loading in subinterpreters", "An isolated subinterpreter cannot load"),
     ],
 )
-def test_a_kernel_that_does_not_load_raises_a_clear_error(cause, told):
+def test_a_kernel_that_does_not_load_raises_a_clear_error(cause, message):
     program = f"""
 import importlib.abc, sys
 class Broken(importlib.abc.MetaPathFinder):
@@ -221,7 +221,7 @@ try:
 except ImportError as error:
     print(error)
 """
-    assert run(program).startswith(told)
+    assert run(program).startswith(message)
 
 
 def test_type_checkers_see_what_users_see():
@@ -230,8 +230,8 @@ def test_type_checkers_see_what_users_see():
     (block,) = [node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
     imports = [(node.module, name.name) for node in block.body for name in node.names]
     assert ("_estimators", "*") in imports
-    own = {"InputError", "__version__", "get_include"}
+    other_names = {"InputError", "__version__", "get_include"}
     kinds = {name for name, kind in vars(nmlsdr._estimators).items() if isinstance(kind, type)}
-    assert {*nmlsdr.__all__} - own == kinds
+    assert {*nmlsdr.__all__} - other_names == kinds
     assert {name for module, name in imports if module is None} == {*dir(nmlsdr)} - {*nmlsdr.__all__}
     assert not {"cli", "experiments", "c_api"} & {*dir(nmlsdr)}

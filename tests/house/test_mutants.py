@@ -10,16 +10,16 @@ TESTS = Path(__file__).parents[1]
 def test_random_errors_are_in_the_code_of_the_lines_that_were_asked_for():
     text = (mutation.PACKAGE / "graph.py").read_text().splitlines()
     lines = {i + 1 for i, line in enumerate(text) if " < " in line or "return" in line}
-    found = mutation.random_mutants(["graph.py"], {"graph.py": lines}, 30, 1)
-    assert len({mutant.broken for mutant in found}) == 30
-    for mutant in found:
+    mutants = mutation.random_mutants(["graph.py"], {"graph.py": lines}, 30, 1)
+    assert len({mutant.broken for mutant in mutants}) == 30
+    for mutant in mutants:
         compile(mutant.broken, "graph.py", "exec")
         broken = mutant.broken.splitlines()
         assert [i + 1 for i, (a, b) in enumerate(zip(text, broken, strict=True)) if a != b] == [
             int(mutant.name.split(":")[1].split()[0])
         ]
         assert int(mutant.name.split(":")[1].split()[0]) in lines
-    assert found == mutation.random_mutants(["graph.py"], {"graph.py": lines}, 30, 1)
+    assert mutants == mutation.random_mutants(["graph.py"], {"graph.py": lines}, 30, 1)
 
 
 def test_every_row_of_the_tables_names_what_is_there():

@@ -33,12 +33,12 @@ def test_kernels_are_of_the_stable_abi():
 
 def test_a_package_is_required_with_the_same_version_everywhere():
     project = tomllib.loads((Path(__file__).resolve().parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
-    asked = project["build-system"]["requires"] + project["project"]["dependencies"]
+    requirements = project["build-system"]["requires"] + project["project"]["dependencies"]
     groups = [*project["project"]["optional-dependencies"].values(), *project["dependency-groups"].values()]
-    asked += [entry for group in groups for entry in group if isinstance(entry, str)]
-    found = {}
-    for requirement in asked:
+    requirements += [entry for group in groups for entry in group if isinstance(entry, str)]
+    versions_of_package = {}
+    for requirement in requirements:
         name = re.match(r"[\w.-]+", requirement)[0]
         if name != "nmlsdr":
-            found.setdefault(name, set()).add(re.sub(r"\[.*?\]", "", requirement))
-    assert {name: versions for name, versions in found.items() if len(versions) > 1} == {}
+            versions_of_package.setdefault(name, set()).add(re.sub(r"\[.*?\]", "", requirement))
+    assert {name: versions for name, versions in versions_of_package.items() if len(versions) > 1} == {}

@@ -110,10 +110,16 @@ def test_the_first_steps_work_in_the_folder_of_the_readme(tmp_path):
         pytest.skip("the kernels are not in the folder of the sources: README's command has not been run here")
     script = tmp_path / "notebook.py"
     script.write_text(FIRST_STEPS)
-    here = f"import nmlsdr; print(nmlsdr.__file__); exec(open({str(script)!r}).read())"
+    program = f"import nmlsdr; print(nmlsdr.__file__); exec(open({str(script)!r}).read())"
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONSAFEPATH"}
     done = subprocess.run(
-        [sys.executable, "-c", here], cwd=ROOT, env=environment, capture_output=True, text=True, check=True, timeout=300
+        [sys.executable, "-c", program],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=300,
     )
     file, printed = done.stdout.split("\n", 1)
     assert Path(file).parent == ROOT / "nmlsdr"

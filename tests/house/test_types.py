@@ -101,10 +101,10 @@ def test_a_client_is_typed_strictly(tmp_path):
 @pytest.mark.slow
 def test_mypy_finds_misspelt_parameters_unknown_choices_and_wrong_results(tmp_path):
     printed = mypy(tmp_path, PROGRAM)
-    found = re.findall(r"^program.py:(\d+): error: .*\[([\w-]+)\]$", printed, re.MULTILINE)
+    errors = re.findall(r"^program.py:(\d+): error: .*\[([\w-]+)\]$", printed, re.MULTILINE)
     expected = [
         (str(number), line.rpartition("# error: ")[2])
         for number, line in enumerate(PROGRAM.splitlines(), 1)
         if "# error: " in line
     ]
-    assert found == expected, printed
+    assert errors == expected, printed

@@ -57,14 +57,14 @@ def run(walk, tmp_path_factory):
 
 def answers(walk, page):
     """(command, lines of its answer) of a page."""
-    found = []
+    command_answers = []
     for fence in walk.FENCE.findall(page):
         for line in fence.splitlines():
             if line.startswith("$ "):
-                found.append((line[2:], []))
+                command_answers.append((line[2:], []))
             else:
-                found[-1][1].append(line)
-    return found
+                command_answers[-1][1].append(line)
+    return command_answers
 
 
 def test_the_pages_show_the_output_of_their_commands(walk, run):
@@ -72,15 +72,15 @@ def test_the_pages_show_the_output_of_their_commands(walk, run):
         shown = answers(walk, page.read_text(encoding="utf-8"))
         made = answers(walk, run[name][0])
         assert [command for command, _ in shown] == [command for command, _ in made]
-        for (command, said), (_, lines) in zip(shown, made, strict=True):
-            assert said == lines, command
+        for (command, shown_lines), (_, lines) in zip(shown, made, strict=True):
+            assert shown_lines == lines, command
 
 
 def test_the_lists_find_most_mistakes_and_the_verdicts_help(walk, run):
     text = run["ten_minutes"][0]
-    found = [tuple(map(int, pair)) for pair in re.findall(r"(\d+) checked of \w+, (\d+) of them", text)]
+    counts = [tuple(map(int, pair)) for pair in re.findall(r"(\d+) checked of \w+, (\d+) of them", text)]
     (wrong,) = {int(number) for number in re.findall(r"(\d+) of the \d+ annotations in the table were wrong", text)}
-    assert sum(right for _, right in found[:2]) > 0.8 * wrong
+    assert sum(right for _, right in counts[:2]) > 0.8 * wrong
     scores = [[float(x) for x in line.split()] for line in re.findall(r"^(?: +0\.\d{3}){7}$", text, re.MULTILINE)]
     before, after = scores
     assert min(after[-2:]) > max(before[-2:])  # both F1

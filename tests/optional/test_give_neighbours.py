@@ -30,9 +30,9 @@ def run(word, *packages):
     for package in packages:
         pytest.importorskip(package)
     snippets = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    (one,) = [snippet for snippet in snippets[1:] if word in snippet]
+    (snippet_of_word,) = [snippet for snippet in snippets[1:] if word in snippet]
     names = {}
-    for snippet in (snippets[0], "from sklearn.pipeline import make_pipeline\n", one):
+    for snippet in (snippets[0], "from sklearn.pipeline import make_pipeline\n", snippet_of_word):
         exec(compile(snippet, PAGE.name, "exec"), names)
     return names
 
@@ -64,12 +64,12 @@ def test_smote_makes_the_rows_of_its_own_search():
 
 def test_scanpy_has_the_weights_of_its_exact_search():
     names = run("scanpy.pp", "anndata", "scanpy")
-    own = names["anndata"].AnnData(names["X"])
-    names["scanpy"].pp.neighbors(own, n_neighbors=15, use_rep="X")
-    found = names["cells"].obsp["connectivities"]
-    expected = own.obsp["connectivities"]
+    exact_cells = names["anndata"].AnnData(names["X"])
+    names["scanpy"].pp.neighbors(exact_cells, n_neighbors=15, use_rep="X")
+    connectivities = names["cells"].obsp["connectivities"]
+    expected = exact_cells.obsp["connectivities"]
     assert expected.nnz > 5000
-    np.testing.assert_allclose(found.toarray(), expected.toarray(), atol=1e-5)
+    np.testing.assert_allclose(connectivities.toarray(), expected.toarray(), atol=1e-5)
 
 
 def test_umap_has_the_weights_of_its_exact_search():
@@ -89,21 +89,21 @@ def test_opentsne_has_the_affinities_of_its_exact_search():
     expected = names["PerplexityBasedNN"](names["X"], perplexity=30, method="exact")
     assert abs(names["affinities"].P - expected.P).max() < 1e-16
     new = names["X"][:5] + 0.1
-    found = names["affinities"].to_new(new, perplexity=5)
-    assert abs(found - expected.to_new(new, perplexity=5)).max() < 1e-12
+    affinities = names["affinities"].to_new(new, perplexity=5)
+    assert abs(affinities - expected.to_new(new, perplexity=5)).max() < 1e-12
     assert names["picture"].shape == (500, 2)
 
 
 def test_datalab_finds_the_issues_of_its_own_search():
     names = run("Datalab(", "cleanlab", "datasets")
-    own = names["Datalab"]({"y": names["y"]}, label_name="y", verbosity=0)
-    own.find_issues(features=names["X"])
-    found = names["lab"].get_issues()
-    expected = own.get_issues()
-    common = [column for column in found.columns if column in expected.columns]
+    exact_lab = names["Datalab"]({"y": names["y"]}, label_name="y", verbosity=0)
+    exact_lab.find_issues(features=names["X"])
+    issues = names["lab"].get_issues()
+    expected = exact_lab.get_issues()
+    common = [column for column in issues.columns if column in expected.columns]
     assert {"outlier_score", "near_duplicate_score"} <= {*common}
     for column in common:
-        np.testing.assert_allclose(found[column].astype(float), expected[column].astype(float), atol=1e-9)
+        np.testing.assert_allclose(issues[column].astype(float), expected[column].astype(float), atol=1e-9)
 
 
 def test_great_circles():

@@ -17,9 +17,9 @@ def state():
     return study.State(toy.data, toy.target, y, 0).fit()
 
 
-@pytest.mark.parametrize(("way", "questions"), [("review", 100), ("entries", 100), ("both", 100), ("rows", 100)])
-def test_every_way_spends_the_questions(state, way, questions):
-    labels, verdicts = budget.WAYS[way](state)
+@pytest.mark.parametrize(("spending", "questions"), [("review", 100), ("entries", 100), ("both", 100), ("rows", 100)])
+def test_every_way_spends_the_questions(state, spending, questions):
+    labels, verdicts = budget.WAYS[spending](state)
     answered = labels != state.y
     n_verdicts = 0
     if verdicts is not None:
@@ -33,5 +33,7 @@ def test_every_way_spends_the_questions(state, way, questions):
 
 
 def test_a_row_at_a_fifth_buys_five_times_as_many(state):
-    few, many = ((budget.WAYS[way](state)[0] != state.y).sum() for way in ("rows", "cheap_rows"))
-    assert many == 5 * few
+    n_answers, n_cheap_answers = (
+        (budget.WAYS[spending](state)[0] != state.y).sum() for spending in ("rows", "cheap_rows")
+    )
+    assert n_cheap_answers == 5 * n_answers

@@ -22,7 +22,7 @@ import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date
 from importlib.metadata import version
@@ -103,6 +103,19 @@ def alternate(
     return alternate_with_cpu(contestants, rounds=rounds, warmup=warmup, budget=budget, min_rounds=min_rounds)[0]
 
 
+@contextmanager
+def no_garbage_collection() -> Iterator[None]:
+    """Collect garbage now, and not while something is timed."""
+    was_collecting = gc.isenabled()
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_collecting:
+            gc.enable()
+
+
 def alternate_with_cpu(
     contestants: Mapping[str, Callable[[], Any]],
     *,
@@ -119,25 +132,17 @@ def alternate_with_cpu(
     times: dict[str, list[float]] = {name: [] for name in names}
     worked: dict[str, list[float]] = {name: [] for name in names}
     began = time.perf_counter()
-    was_collecting = gc.isenabled()
-    try:
-        for turn in range(rounds):
-            if budget is not None and turn >= min_rounds and time.perf_counter() - began > budget:
-                break
-            first = turn % len(names)
-            for name in names[first:] + names[:first]:
-                gc.collect()
-                gc.disable()
+    for turn in range(rounds):
+        if budget is not None and turn >= min_rounds and time.perf_counter() - began > budget:
+            break
+        first = turn % len(names)
+        for name in names[first:] + names[:first]:
+            with no_garbage_collection():
                 start = time.perf_counter()
                 cpu = time.process_time()
                 contestants[name]()
                 times[name].append(time.perf_counter() - start)
                 worked[name].append(time.process_time() - cpu)
-                if was_collecting:
-                    gc.enable()
-    finally:
-        if was_collecting:
-            gc.enable()
     return times, worked
 
 

@@ -375,13 +375,10 @@ def measure_memory():
 
 def main(group_names, budget, replace):
     choose_folder(replace)
-    path = RESULTS / "neighbours.json"
     rows = []
     runs = {}
-    values = {}
-    if replace and path.exists():  # groups that are not measured now stay, but not those of uncommitted changes
-        rows, runs = carried(json.loads(path.read_text()))
-        rows = [row for row in rows if not row["run"].endswith("+")]
+    if replace:
+        rows, runs = stored_table()
 
     def save():
         save_table(
@@ -397,27 +394,16 @@ def main(group_names, budget, replace):
             "on two threads, measured beside it.",
         )
 
+    values = {}
     for group, work, X, peers in groups():
-        if group_names and group not in group_names:
-            continue
-        rows[:] = [row for row in rows if row["work"] != work]
-        with threads(N_THREADS):
-            contestants = {"nmlsdr": ours(X), **{name: make(X) for name, make in peers.items()}}
-            times = alternate(contestants, rounds=8, budget=budget, min_rounds=3)
-        base = better_half(times["nmlsdr"])
-        share = None
-        if group == "faiss":
-            share = X.shape[0] ** 2 * X.shape[1] / base / 1e9 / gemm_gflops(n_threads=N_THREADS)
-        for name in peers:
-            theirs = better_half(times[name])
-            n_rounds = len(times[name])
-            rows.append(entry(group, work, name, base, theirs, rounds=n_rounds, share=share))
-            print(rows[-1], flush=True)
-        save()
+        if is_chosen(group, group_names):
+            rows[:] = [row for row in rows if row["work"] != work]
+            rows += measure_peers(group, work, X, peers, budget)
+            save()
     measures = {"queries": measure_queries, "k": measure_k, "approximate": measure_approximate}
     measures |= {INTEGERS: measure_integers, "intel": measure_intel}
     for group, measure in measures.items():
-        if not group_names or group in group_names:
+        if is_chosen(group, group_names):
             stored = [row for row in rows if row["group"] != group]
 
             def keep(group_rows, stored=stored):
@@ -425,17 +411,53 @@ def main(group_names, budget, replace):
                 save()
 
             measure(keep)
-    if not group_names or "memory" in group_names:
+    if is_chosen("memory", group_names):
         values.update(measure_memory())
-    by_k = {row["work"]: row["ours"] for row in rows if row["group"] == "k"}
+    values.update(summary_values(rows))
+    save()
+
+
+def is_chosen(group, group_names):
+    return not group_names or group in group_names
+
+
+def stored_table():
+    """The rows and runs of the result file, which stay if not measured again, but for those of uncommitted changes."""
+    path = RESULTS / "neighbours.json"
+    if not path.exists():
+        return [], {}
+    rows, runs = carried(json.loads(path.read_text()))
+    return [row for row in rows if not row["run"].endswith("+")], runs
+
+
+def measure_peers(group, work, X, peers, budget):
+    """One row for each peer on these data."""
+    with threads(N_THREADS):
+        contestants = {"nmlsdr": ours(X), **{name: make(X) for name, make in peers.items()}}
+        times = alternate(contestants, rounds=8, budget=budget, min_rounds=3)
+    base = better_half(times["nmlsdr"])
+    share = None
+    if group == "faiss":
+        share = X.shape[0] ** 2 * X.shape[1] / base / 1e9 / gemm_gflops(n_threads=N_THREADS)
+    rows = []
+    for name in peers:
+        theirs = better_half(times[name])
+        rows.append(entry(group, work, name, base, theirs, rounds=len(times[name]), share=share))
+        print(rows[-1], flush=True)
+    return rows
+
+
+def summary_values(rows):
+    """The geometric mean of the ratios of each group, and the cost of more neighbours."""
+    values = {}
+    by_k = {row["work"].split(":")[0]: row["ours"] for row in rows if row["group"] == "k"}
     if by_k:
-        of = {work.split(":")[0]: seconds for work, seconds in by_k.items()}
-        values["k_80_over_5"] = of["k = 80"] / of["k = 5"]
+        values["k_80_over_5"] = by_k["k = 80"] / by_k["k = 5"]
     for group in ("faiss", "brute", "integers", "vnni", "intel"):
         group_ratios = [row["ratio"] for row in rows if row["group"] == group]
         if group_ratios:
             values[f"{group}_geometric_mean"] = float(np.exp(np.mean(np.log(group_ratios))))
-    save()
+    return values
 
 
 if __name__ == "__main__":

@@ -26,7 +26,10 @@ Exit status: 0 no regression, 1 a regression, 2 the comparison could not be made
 from __future__ import annotations
 
 import argparse
+import collections
+import contextlib
 import fnmatch
+import functools
 import hashlib
 import io
 import json
@@ -260,8 +263,8 @@ def timed_pairs(
     absent: dict[str, str] = {}
     open_cases = list(cases)
     while open_cases:
-        sides = [Side(base), Side(head)]
-        try:
+        with contextlib.ExitStack() as stack:
+            sides = [stack.enter_context(contextlib.closing(Side(tree))) for tree in (base, head)]
             for case, n_threads in open_cases:
                 if case not in absent:
                     pairs = pairs_of[case, n_threads]
@@ -270,9 +273,6 @@ def timed_pairs(
                     absent.update({case: reason} if reason else {})
                     so_far = f"{np.median([pair.ratio for pair in pairs]):.3f}" if pairs else "none"
                     report(f"... {case} t{n_threads}: {len(pairs)} pairs, median {so_far}")
-        finally:
-            for side in sides:
-                side.close()
         open_cases = [key for key in open_cases if key[0] not in absent and wants_more(pairs_of[key], n_pairs)]
     return {key: pairs for key, pairs in pairs_of.items() if key[0] not in absent}, absent
 
@@ -324,6 +324,13 @@ def instruction_count(tree: Path, case: str) -> int | None:
     return int(collected[1]) or None
 
 
+def instruction_ratio(base: Path, head: Path, case: str) -> float | None:
+    """Instructions after the change over those before; None if they cannot be counted on both sides."""
+    before = instruction_count(base, case)
+    after = instruction_count(head, case)
+    return None if before is None or after is None else after / before
+
+
 def entry_points(tree: Path) -> list[str]:
     """The symbols that Python enters the kernels by.
 
@@ -373,19 +380,16 @@ def compare(
     """Compare two built checkouts, case by case; one record each."""
     cases = wanted_cases(pattern, thread_counts)
     records = []
-    counts = {}
+    # One thread is counted, whatever was timed.
+    ratio_of_instructions = functools.cache(lambda case: instruction_ratio(base, head, case))
     for (case, n_threads), pairs in _measured(base, head, cases, n_pairs, report):
         ratios = [pair.ratio for pair in pairs]
-        counted = None
         kind = _cases.CASES[case].kind
-        if kind == "kernel" and (instructions == "always" or (instructions == "auto" and is_slower(ratios))):
-            if case not in counts:  # one thread is counted, whatever was timed
-                per_side = [instruction_count(tree, case) for tree in (base, head)]
-                counts[case] = None if None in per_side else per_side[1] / per_side[0]
-            counted = counts[case]
-        verdict = decide(ratios, kind, counted)
+        is_counted = kind == "kernel" and (instructions == "always" or (instructions == "auto" and is_slower(ratios)))
+        instruction_share = ratio_of_instructions(case) if is_counted else None
+        verdict = decide(ratios, kind, instruction_share)
         shown = f"{verdict.median:6.3f}  (95 % above {verdict.low:.3f}"
-        shown += ")" if counted is None else f", instructions {counted:.3f})"
+        shown += ")" if instruction_share is None else f", instructions {instruction_share:.3f})"
         report(f"{case:28s} t{n_threads}  {shown}  {verdict.outcome}")
         before, after = (1e3 * float(np.median(seconds)) for seconds in zip(*pairs, strict=True))
         records.append(
@@ -469,24 +473,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):  # each comparison is shown when it is done, into a file too
         sys.stdout.reconfigure(line_buffering=True)
     try:
-        if sentence := missing_to_build():
-            raise Failure(sentence)
-        wanted_cases(options.cases)  # a mistyped pattern is told before minutes of building
-        with checkouts([options.base, options.head]) as trees:
-            for tree in trees:
-                print(f"building {tree.name} ...", flush=True)
-                if not build_tree(tree, cache=CACHE):
-                    print("... is built already", flush=True)
-            names = [run(["git", "rev-parse", "--short", "HEAD"], tree, "no commit").strip() for tree in trees]
-            print("A case that became up to 10 % slower passes.", flush=True)
-            with _harness.busy(options.load):
-                records = compare(
-                    *trees,
-                    pattern=options.cases,
-                    n_pairs=options.pairs,
-                    thread_counts=options.threads,
-                    instructions=options.instructions,
-                )
+        records, names = compare_commits(options)
     except Failure as error:
         print(f"compare: {error}", file=sys.stderr)
         return 2
@@ -494,11 +481,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.json.write_text(json.dumps(records, indent=1) + "\n", encoding="utf-8")
     command_line = " ".join(arguments if arguments is not None else sys.argv[1:])
     store(records, *names, options.load, f"python bench/compare.py {command_line}")
-    slow, unclear = ([each for each in records if each["outcome"] == which] for which in ("REGRESSION", "unclear"))
-    print(f"{len(records)} comparisons, {len(slow)} regressions")
-    if unclear:
-        print(f"{len(unclear)} unclear: other work hides what there is; run these again when it is quieter.")
-    return 1 if slow else 0
+    outcomes = collections.Counter(record["outcome"] for record in records)
+    print(f"{len(records)} comparisons, {outcomes['REGRESSION']} regressions")
+    if outcomes["unclear"]:
+        print(f"{outcomes['unclear']} unclear: other work hides what there is; run these again when it is quieter.")
+    return 1 if outcomes["REGRESSION"] else 0
+
+
+def compare_commits(options: argparse.Namespace) -> tuple[list[dict[str, Any]], list[str]]:
+    """Build both commits and compare them: the records, and the short names of the commits."""
+    if sentence := missing_to_build():
+        raise Failure(sentence)
+    wanted_cases(options.cases)  # a mistyped pattern is told before minutes of building
+    with checkouts([options.base, options.head]) as trees:
+        for tree in trees:
+            print(f"building {tree.name} ...", flush=True)
+            if not build_tree(tree, cache=CACHE):
+                print("... is built already", flush=True)
+        names = [run(["git", "rev-parse", "--short", "HEAD"], tree, "no commit").strip() for tree in trees]
+        print("A case that became up to 10 % slower passes.", flush=True)
+        with _harness.busy(options.load):
+            records = compare(
+                *trees,
+                pattern=options.cases,
+                n_pairs=options.pairs,
+                thread_counts=options.threads,
+                instructions=options.instructions,
+            )
+    return records, names
 
 
 if __name__ == "__main__":

@@ -24,6 +24,8 @@ import pytest
 
 HERE = Path(__file__).resolve().parent
 PARTS = ["suite", "peers", "growth", "panel"]
+#: The parts that are programs of their own, not files of pytest-benchmark; each is told whether large sizes are run.
+PROGRAMS = {"growth": lambda full: growth.run(quick=not full), "panel": lambda full: panel.run(full=full)}
 
 
 def run_pytest(part: str, *, full: bool, keyword: str | None) -> tuple[int, list[dict[str, Any]]]:
@@ -135,13 +137,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     worst = 0
     flag = " --full" if options.full else ""
     for part in options.parts or PARTS:
-        if part == "growth":
+        if part in PROGRAMS:
             if not options.keyword:
-                growth.run(quick=not options.full)
-            continue
-        if part == "panel":
-            if not options.keyword:
-                panel.run(full=options.full)
+                PROGRAMS[part](options.full)
             continue
         status, records = run_pytest(part, full=options.full, keyword=options.keyword)
         worst = max(worst, status)

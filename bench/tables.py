@@ -78,30 +78,41 @@ def render(result: dict[str, Any]) -> str:
 
 def provenance(text: str, folder: Path, study: Path) -> str:
     """One line for all tables and numbers of a page: their commits and dates, and on what machine times were taken."""
-    made: set[str] = set()
-    machines: set[str] = set()
-    results = {found["name"] for marker in (TABLE, VALUE) for found in marker.finditer(text)}
-    for name in sorted(results):
-        result = read_result(name, folder)
-        for run in [result["machine"], *result.get("runs", {}).values()]:
-            made.add(f"{run['commit'].replace('+', ' with uncommitted changes')} ({run['date']})")
-            machines.add(f"{run['processor']}, {run['cores']} cores")
-    studies = {found["name"] for marker in (STUDY_TABLE, STUDY_VALUE) for found in marker.finditer(text)}
-    for name in sorted(studies):
+    results = _names_in(text, TABLE, VALUE)
+    studies = _names_in(text, STUDY_TABLE, STUDY_VALUE)
+    runs = [run for name in results for run in _runs_of(read_result(name, folder))]
+    commits = {f"{run['commit'].replace('+', ' with uncommitted changes')} ({run['date']})" for run in runs}
+    for name in studies:
         for file in _table_of(name, study).parent.parent.glob("*.provenance.json"):
             facts = json.loads(file.read_text(encoding="utf-8"))
-            made.add(f"{facts['commit'][:7]} ({facts['date']})")
-    products = {name.partition("-")[0] for name in studies}
-    made_of = tuple(f"bench/results/{name}." for name in results)
-    warnings = {
-        caveat
-        for name, (caveat, outputs) in out_of_date().items()
-        if name in products or any(file.startswith(outputs) for file in made_of)
-    }
-    at = f" at the commits {', '.join(sorted(made))}" if made else ""
+            commits.add(f"{facts['commit'][:7]} ({facts['date']})")
+    machines = {f"{run['processor']}, {run['cores']} cores" for run in runs}
+    at = f" at the commits {', '.join(sorted(commits))}" if commits else ""
     on = f", on {' and '.join(sorted(machines))}" if machines else ""
-    caveats = "".join(f" **Not up to date:** {text}" for text in sorted(warnings))
+    caveats = "".join(f" **Not up to date:** {caveat}" for caveat in _caveats(results, studies))
     return f"*The tables are made by programs{at}{on}.*{caveats}\n"
+
+
+def _names_in(text: str, *markers: re.Pattern[str]) -> list[str]:
+    """The names of the results that stand behind some markers of a page."""
+    return sorted({match["name"] for marker in markers for match in marker.finditer(text)})
+
+
+def _runs_of(result: dict[str, Any]) -> list[dict[str, Any]]:
+    return [result["machine"], *result.get("runs", {}).values()]
+
+
+def _caveats(results: list[str], studies: list[str]) -> list[str]:
+    """What a page must say about products that are out of date."""
+    products = {name.partition("-")[0] for name in studies}
+    result_files = tuple(f"bench/results/{name}." for name in results)
+    return sorted(
+        {
+            caveat
+            for name, (caveat, outputs) in out_of_date().items()
+            if name in products or any(file.startswith(outputs) for file in result_files)
+        }
+    )
 
 
 def out_of_date() -> dict[str, tuple[str, tuple[str, ...]]]:

@@ -123,19 +123,23 @@ def write_api(folder: Path) -> None:
     ]
     replace(folder / "api.md", lines)
     for name in public_modules():
-        path = path_of(name)
-        module = importlib.import_module(path)
-        names = [public for public in module.__all__ if public != "__version__"]
-        lines = [path, "=" * len(path), "", summary(name), ""]
-        lines += [f".. currentmodule:: {path}", ""]
-        data = [public for public in names if not callable(getattr(module, public, nmlsdr.InputError))]
-        for title, listed in in_sections([public for public in names if public not in data], name):
-            lines += [title, "-" * len(title), ""] if title else []
-            lines += [".. autosummary::", "   :toctree: api/", "   :nosignatures:", ""]
-            lines += [*(f"   {public}" for public in listed), ""]
-        for public in data:
-            lines += ["", f".. autodata:: {public}", "   :no-value:"]
-        replace(folder / f"api_{name}.rst", lines)
+        replace(folder / f"api_{name}.rst", module_page(name))
+
+
+def module_page(name: str) -> list[str]:
+    """The lines of the page of one module: its classes and functions by section, then its data."""
+    path = path_of(name)
+    module = importlib.import_module(path)
+    names = [public for public in module.__all__ if public != "__version__"]
+    lines = [path, "=" * len(path), "", summary(name), "", f".. currentmodule:: {path}", ""]
+    data = [public for public in names if not callable(getattr(module, public, nmlsdr.InputError))]
+    for title, listed in in_sections([public for public in names if public not in data], name):
+        lines += [title, "-" * len(title), ""] if title else []
+        lines += [".. autosummary::", "   :toctree: api/", "   :nosignatures:", ""]
+        lines += [*(f"   {public}" for public in listed), ""]
+    for public in data:
+        lines += ["", f".. autodata:: {public}", "   :no-value:"]
+    return lines
 
 
 def escape_prose(app, kind, name, member, options, lines: list[str]) -> None:

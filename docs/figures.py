@@ -317,6 +317,11 @@ def _git(*arguments: str, top: Path = TOP) -> str:
     return subprocess.run(["git", *arguments], cwd=top, check=True, capture_output=True, text=True).stdout
 
 
+def usual_names(*, check: bool, studies: bool) -> list[str]:
+    """The products that are checked, or made again, if none is named."""
+    return [name for name, product in PRODUCTS.items() if check or (product.long == studies and not product.finished)]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(PRODUCTS)}")
@@ -326,12 +331,7 @@ def main() -> int:
     unknown = [name for name in options.names if name not in PRODUCTS]
     if unknown:
         parser.error(f"there is no product {unknown[0]!r}; choose from {', '.join(PRODUCTS)}")
-    usual = [
-        name
-        for name, product in PRODUCTS.items()
-        if options.check or (product.long == options.studies and not product.finished)
-    ]
-    names = options.names or usual
+    names = options.names or usual_names(check=options.check, studies=options.studies)
     if options.check:
         reasons = [reason for name in names for reason in reasons_to_make_again(name)]
         print("\n".join(reasons) or "Everything is current.")

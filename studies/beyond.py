@@ -348,7 +348,7 @@ def measure_predictions(method: str, data: Draw) -> Measured:
 
 
 def precisions(
-    scores: Floats, given: NDArray[Any], wrong: NDArray[np.bool_], rates: tuple[float, float] | None = None
+    scores: Floats, labels: NDArray[Any], wrong: NDArray[np.bool_], rates: tuple[float, float] | None = None
 ) -> dict[str, float | None]:
     """Average precision of each list; None where no label of the list is wrong, and for "unknown" without rates."""
     by_list: dict[str, float | None] = {}
@@ -356,7 +356,7 @@ def precisions(
         by_list[name] = None
         if name != "unknown" or rates is not None:
             known = dict(zip(("flip_rate", "forget_rate"), rates or (), strict=False)) if name == "unknown" else {}
-            listed = rank_suspects(scores, given, kind=kind, **known)
+            listed = rank_suspects(scores, labels, kind=kind, **known)
             hits = wrong[listed.row, listed.label]
             if hits.any():
                 by_list[name] = float(average_precision_score(hits, listed.score))

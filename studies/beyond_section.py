@@ -1,5 +1,6 @@
 """Tables of the study of what came after the article: predictions by regime, and reviews of labels."""
 
+import itertools
 import json
 from collections.abc import Sequence
 from dataclasses import replace
@@ -51,10 +52,7 @@ def beyond_section(studies: list[Results], *, size: str) -> Section:
     section.paragraphs.append(seeds_used(studies))
     for plain, base in zip(ranked, decided, strict=True):
         if plain.study is BASE:
-            shown = ((plain, RANKING), (base, SEVEN), (plain, P1))
-            section.tables += [measure_table(base), *(set_table(*which) for which in shown)]
-            section.tables += [test_table(*which) for which in shown]
-            section.tables += [parts_table(plain), seconds_table(plain)]
+            section.tables += base_tables(plain, base)
     if any(results.study is not BASE for results in ranked):
         section.tables += [regime_table(ranked, RANKING), regime_table(decided, SEVEN)]
     if reviews:
@@ -63,6 +61,14 @@ def beyond_section(studies: list[Results], *, size: str) -> Section:
         section.tables.append(kinds_table(reviews))
     section.tables = [table for table in section.tables if table.rows]
     return section
+
+
+def base_tables(plain: Results, decided: Results) -> list[ResultTable]:
+    """The tables of the base regime, without and with the variants that decide by other thresholds."""
+    views = ((plain, RANKING), (decided, SEVEN), (plain, P1))
+    set_tables = [set_table(results, view) for results, view in views]
+    test_tables = [test_table(results, view) for results, view in views]
+    return [measure_table(decided), *set_tables, *test_tables, parts_table(plain), seconds_table(plain)]
 
 
 def seeds_used(studies: list[Results]) -> str:
@@ -143,10 +149,14 @@ def parts_table(results: Results) -> ResultTable:
     # (n_datasets, n_methods) for each measure
     columns = [100.0 * pipelines.mean[:, :, MEASURE_NAMES.index(measure)] for measure in measures]
     for i, dataset in enumerate(results.datasets):
-        table.add(dataset, [entry for values in columns for entry in best_in_bold(values[i], 2)])
-    wins = [["-", *(won(gap) for gap in (values[:, 1:] - values[:, :1]).T)] for values in columns]
-    table.add_last(f"better than {ARTICLE}", [text for texts in wins for text in texts])
+        table.add(dataset, list(itertools.chain(*(best_in_bold(values[i], 2) for values in columns))))
+    table.add_last(f"better than {ARTICLE}", list(itertools.chain(*map(wins_over_first, columns))))
     return table
+
+
+def wins_over_first(values: Floats) -> list[str]:
+    """On how many data sets each method is better than the first one; values (n_datasets, n_methods)."""
+    return ["-", *(won(gap) for gap in (values[:, 1:] - values[:, :1]).T)]
 
 
 def test_table(results: Results, view: View) -> ResultTable:
@@ -177,9 +187,10 @@ def seconds_table(results: Results) -> ResultTable:
 
 def regime_table(studies: list[Results], view: View) -> ResultTable:
     """Regimes by methods, end to end, over the smaller sets alone."""
-    known = {name for results in studies if results.study is not BASE for name in results.methods}
+    regimes = [results for results in studies if results.study is not BASE]
+    known = set[str]().union(*(results.methods for results in regimes))
     methods = [f"{name}{rule}" for name in BEYOND_METHODS for rule in ("", "-f1") if f"{name}{rule}" in known]
-    smaller = {name for results in studies if results.study is not BASE for name in results.datasets}
+    smaller = set[str]().union(*(results.datasets for results in regimes))
     sets = ", ".join(name for name in SIX_SETS if name in smaller)
     name = "beyond-regimes" if view is SEVEN else f"beyond-regimes-{view.name}"
     table = titled(name, ["Regime", *methods], "beyond-regimes", what=view.title, sets=sets, base=BASE.title)

@@ -80,19 +80,19 @@ def gains(name: str, noise: str, seed: int, home: str) -> dict[str, float]:
     y = np.full(truth.shape, -1)
     labeled = rng.permutation(len(y))[: study.START]
     if noise == "flips":
-        given = flip_labels(truth, study.NOISE, random_state=seed)
+        noisy_labels = flip_labels(truth, study.NOISE, random_state=seed)
     else:
-        given = np.where(rng.random(truth.shape) < FORGOTTEN, 0, truth)
-    y[labeled] = given[labeled]
+        noisy_labels = np.where(rng.random(truth.shape) < FORGOTTEN, 0, truth)
+    y[labeled] = noisy_labels[labeled]
     start = study.State(X, truth, y, seed).fit()
     first = study.measures(start, Xt, test_truth)["ap"]
-    found = {"start": first}
-    for way, spend in WAYS.items():
+    gain_of = {"start": first}
+    for spending, spend in WAYS.items():
         labels, verdicts = spend(start)
         after = study.State(X, truth, labels, seed)
         after.model = ResidualPropagation(n_jobs=1, random_state=seed).fit(X, labels, verdicts=verdicts)
-        found[way] = study.measures(after, Xt, test_truth)["ap"] - first
-    return found
+        gain_of[spending] = study.measures(after, Xt, test_truth)["ap"] - first
+    return gain_of
 
 
 def save(rows: list[dict[str, Any]], n_draws: int) -> None:
@@ -100,7 +100,9 @@ def save(rows: list[dict[str, Any]], n_draws: int) -> None:
     values: dict[str, Any] = {"n_sets": len({row["set"] for row in rows}), "questions": QUESTIONS}
     for noise in NOISE:
         of_noise = [row for row in rows if row["noise"] == noise]
-        values |= {f"{noise}_{way}": float(np.mean([row[way] for row in of_noise])) for way in WAYS if of_noise}
+        values |= {
+            f"{noise}_{spending}": float(np.mean([row[spending] for row in of_noise])) for spending in WAYS if of_noise
+        }
     save_table(
         "budget",
         command=f"python studies/budget.py --data-home DIR --draws {n_draws}",
@@ -111,7 +113,7 @@ def save(rows: list[dict[str, Any]], n_draws: int) -> None:
             ("set", "set", "s"),
             ("noise", "label errors", "s"),
             ("start", "macro AP at the start", ".1f"),
-            *((way, words, "+.1f") for way, words in SPENDING.items()),
+            *((spending, words, "+.1f") for spending, words in SPENDING.items()),
         ],
         notes=f"{study.START} labelled rows at the start, with 10 % flips or 30 % forgotten labels; answers are right; "
         f"means of {n_draws} draws.",

@@ -204,19 +204,37 @@ def saved(random: list[dict[str, float]], curve: list[dict[str, float]]) -> floa
     return float(100.0 * (1.0 - (k - 1 + part) / (len(curve) - 1)))
 
 
-def summary(draws: list[dict[str, list[dict[str, float]]]], name: str) -> dict[str, Any]:
+Curves = dict[str, list[dict[str, float]]]  # of one draw: the measures after each round, by strategy
+
+
+def mean_of(draws: list[Curves], statistic: Callable[[Curves], float]) -> float:
+    return float(np.mean([statistic(draw) for draw in draws]))
+
+
+def gains_of_strategy(draws: list[Curves], strategy: str) -> dict[str, float]:
+    """Errors of the noise rate, answers saved, and by measure the area gained over random rows: means of the draws."""
+    gains = {
+        f"{measure}_{strategy}": mean_of(
+            draws, lambda draw, measure=measure: area(draw[strategy], measure) - area(draw["random"], measure)
+        )
+        for measure in MEASURES
+    }
+    return {
+        f"rate_{strategy}": mean_of(draws, lambda draw: draw[strategy][-1]["rate"]),
+        f"saved_{strategy}": mean_of(draws, lambda draw: saved(draw["random"], draw[strategy])),
+        **gains,
+    }
+
+
+def summary(draws: list[Curves], name: str) -> dict[str, Any]:
     """The row of a data set: gains over random rows, answers saved, errors of the noise rate, and the curves."""
     row: dict[str, Any] = {
         "set": name,
-        "start": float(np.mean([draw["random"][0]["ap"] for draw in draws])),
-        "random": float(np.mean([area(draw["random"], "ap") for draw in draws])),
+        "start": mean_of(draws, lambda draw: draw["random"][0]["ap"]),
+        "random": mean_of(draws, lambda draw: area(draw["random"], "ap")),
     }
     for strategy in draws[0]:
-        row[f"rate_{strategy}"] = float(np.mean([draw[strategy][-1]["rate"] for draw in draws]))
-        row[f"saved_{strategy}"] = float(np.mean([saved(draw["random"], draw[strategy]) for draw in draws]))
-        for measure in MEASURES:
-            gains = [area(draw[strategy], measure) - area(draw["random"], measure) for draw in draws]
-            row[f"{measure}_{strategy}"] = float(np.mean(gains))
+        row |= gains_of_strategy(draws, strategy)
     points = {
         strategy: np.mean([[point["ap"] for point in draw[strategy]] for draw in draws], axis=0)
         for strategy in draws[0]

@@ -35,7 +35,7 @@ from scipy import sparse
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from neighbor_cases import (  # noqa: E402  # noqa: E402
+from neighbor_cases import (  # noqa: E402
     LEVELS,
     by_few,
     by_groups,
@@ -46,6 +46,7 @@ from neighbor_cases import (  # noqa: E402  # noqa: E402
     by_tree,
     rounded_apart_rows,
     swamped_rows,
+    takes,
 )
 
 from nmlsdr import _graph, graph  # noqa: E402
@@ -180,7 +181,7 @@ class Problem(NamedTuple):
 
 
 def draw(rng: np.random.Generator, strategy: Strategy) -> Problem:
-    """Rows, queries and k that the way takes, moved and scaled."""
+    """Rows, queries and k that the strategy takes, moved and scaled."""
     d = int(rng.choice(strategy.features))
     n = int(
         rng.choice(
@@ -266,7 +267,7 @@ def sparse_scan(X: np.ndarray, Q: Any, k: int, level: int, n_threads: int, rng: 
 def prepared(X: np.ndarray, Q: Any, k: int, level: int, n_threads: int, rng: np.random.Generator) -> Any:
     """Rows that were packed before; queries beyond what their bounds hold for are declined and go pair by pair."""
     index = _graph.Index(kernel_rows(X), packed=True, level=level, n_threads=n_threads)
-    if not index.takes(kernel_rows(Q)):
+    if not takes(index, Q):
         return by_few(X, Q, k, level=level, n_threads=n_threads)
     return by_index(X, Q, k, level=level, n_threads=n_threads)[:2]
 

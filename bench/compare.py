@@ -196,12 +196,12 @@ def _made(folder: Path) -> Path:
 
 def run(command: Sequence[str], folder: Path, failure: str, env: dict[str, str] | None = None) -> str:
     try:
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=env)
+        process = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=env)
     except OSError as error:
         raise Failure(f"{failure}: {command[0]} did not start ({error}).") from None
-    if done.returncode:
-        raise Failure(f"{failure}: {' '.join(command[:6])} said {(done.stderr or done.stdout).strip()[-1500:]}")
-    return done.stdout
+    if process.returncode:
+        raise Failure(f"{failure}: {' '.join(command[:6])} said {(process.stderr or process.stdout).strip()[-1500:]}")
+    return process.stdout
 
 
 # ---------------------------------------------------------------- times
@@ -317,10 +317,10 @@ def instruction_count(tree: Path, case: str) -> int | None:
     command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
     command += [f"--toggle-collect={symbol}" for symbol in entry_points(tree)]
     command += [sys.executable, str(HERE / "_worker.py"), "--count", case, str(tree / "nmlsdr")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
-    collected = re.search(r"Collected\s*:\s*(\d+)", done.stderr)
-    if done.returncode or not collected:
-        raise Failure(f"callgrind failed on {case}: {done.stderr.strip()[-800:]}")
+    process = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
+    collected = re.search(r"Collected\s*:\s*(\d+)", process.stderr)
+    if process.returncode or not collected:
+        raise Failure(f"callgrind failed on {case}: {process.stderr.strip()[-800:]}")
     return int(collected[1]) or None
 
 

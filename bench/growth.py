@@ -124,12 +124,12 @@ def in_a_process(method: str, size: Mapping[str, Any]) -> dict[str, Any]:
     """`point` in a fresh process; `NotHere` if a library is missing."""
     command = [sys.executable, __file__, "--point", json.dumps({"method": method, "size": size})]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(_harness.HERE), *filter(None, sys.path)])}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    if "ModuleNotFoundError" in done.stderr:
-        raise _cases.NotHere(done.stderr.strip().splitlines()[-1])
-    if done.returncode:
-        raise RuntimeError(f"{method} with {size} failed:\n{done.stderr.strip()[-2000:]}")
-    return json.loads(done.stdout.splitlines()[-1])
+    process = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if "ModuleNotFoundError" in process.stderr:
+        raise _cases.NotHere(process.stderr.strip().splitlines()[-1])
+    if process.returncode:
+        raise RuntimeError(f"{method} with {size} failed:\n{process.stderr.strip()[-2000:]}")
+    return json.loads(process.stdout.splitlines()[-1])
 
 
 # ---------------------------------------------------------------- the curves

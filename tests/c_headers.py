@@ -30,9 +30,9 @@ BAD_VALUE = -8
 
 
 def output(*command, **environment):
-    done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    process = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, check=False)
+    assert process.returncode == 0, process.stderr
+    return process.stdout
 
 
 def compiled(command, source, folder, *options):
@@ -40,8 +40,8 @@ def compiled(command, source, folder, *options):
         pytest.skip(f"no {command[0]}")
     program = folder / "program"
     command = [*command, *WARNINGS, f"-I{nmlsdr.get_include()}", SOURCES / source, "-o", program, "-lm", *options]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert process.returncode == 0, process.stderr
     return program
 
 

@@ -58,9 +58,9 @@ def run(capsys, monkeypatch, tmp_path):
 def spawn(*arguments, program="-m nmlsdr", **options):
     """Run a command in a process of its own."""
     command = [sys.executable, *program.split(" "), *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, **options)
-    skip_without_pyarrow(done.stderr)
-    return done
+    process = subprocess.run(command, capture_output=True, text=True, timeout=120, **options)
+    skip_without_pyarrow(process.stderr)
+    return process
 
 
 def skip_without_pyarrow(messages):

@@ -83,10 +83,10 @@ def forge(path, change):
 def assert_forgery_is_refused(path, change, message=None):
     """In one sentence, which `message` matches."""
     forge(path, change)
-    with pytest.raises(ModelFileError, match=message) as caught:
+    with pytest.raises(ModelFileError, match=message) as error_info:
         load_model(path)
-    assert "\n" not in str(caught.value)
-    assert str(caught.value).endswith((".", "?"))
+    assert "\n" not in str(error_info.value)
+    assert str(error_info.value).endswith((".", "?"))
 
 
 def part(schema, *keys):

@@ -870,14 +870,18 @@ def row_order(X, Y, known, alpha=None):
 
 def newton_step(X, w, Y, known, f, strength):
     """Coefficients (D, C) of X minus its mean, and offsets (C,), label by label: four steps of conjugate gradients."""
-    n_features, n_labels = X.shape[1], Y.shape[1]
+    n_features = X.shape[1]
+    n_labels = Y.shape[1]
     Xc = X - X.mean(axis=0)
     S = Xc * np.sqrt(w)
     variation = (S * S).sum() / len(X)
-    coef, offset = np.zeros((n_features, n_labels)), np.zeros(n_labels)
+    coef = np.zeros((n_features, n_labels))
+    offset = np.zeros(n_labels)
     for j in range(n_labels):
         rows = known[:, j]
-        y, s, start = Y[rows, j], S[rows], f[rows, j]
+        y = Y[rows, j]
+        s = S[rows]
+        start = f[rows, j]
         if len(y) == 0 or y.max() == 0 or y.min() == 1:
             continue
         p = 1 / (1 + np.exp(-start))

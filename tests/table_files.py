@@ -19,9 +19,9 @@ def read_table(path, *, plan=None, **how):
 
 def refused(words, path, **how):
     """One sentence that names the file and holds these words."""
-    with pytest.raises(DataFileError) as caught:
+    with pytest.raises(DataFileError) as error_info:
         read_table(path, **how)
-    message = str(caught.value)
+    message = str(error_info.value)
     for word in words if "mask" in how else [path.name, *words]:  # a mask may be an array
         assert word in message
     assert message.endswith(".")

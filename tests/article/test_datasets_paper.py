@@ -152,9 +152,9 @@ def test_environment_names_the_folder(tmp_path, small, monkeypatch):
 @pytest.mark.parametrize("missing", ["s-train.arff", "s-test.arff", "s.xml"])
 def test_the_error_for_a_missing_file_names_file_and_folder(tmp_path, small, missing):
     write(tmp_path / "small-1", {name: text for name, text in small.items() if name != missing})
-    with pytest.raises(DataFileError) as caught:
+    with pytest.raises(DataFileError) as error_info:
         paper_split("small", tmp_path)
-    message = str(caught.value)
+    message = str(error_info.value)
     assert str(tmp_path / "small-1" / missing) in message
     assert "NMLSDR_DATA" in message
     assert "nmlsdr datasets fetch Small" in message

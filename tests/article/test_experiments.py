@@ -310,8 +310,8 @@ def shown(records, waiting, *arguments, **settings):
 
 def test_progress_shows_the_remaining_time():
     cells = [CellKey("toy", "Toy", "NMLSDR", seed) for seed in range(4)]
-    done = [record(seed=k, times={"embed": 2.0}, error="E: x" if k == 2 else None) for k in (1, 2, 3)]
-    _, lines = shown(done, cells[1:], 1, 1, every=0.0)
+    finished_records = [record(seed=k, times={"embed": 2.0}, error="E: x" if k == 2 else None) for k in (1, 2, 3)]
+    _, lines = shown(finished_records, cells[1:], 1, 1, every=0.0)
     assert lines[0] == "In the folder already: 1 of 4 cells."
     assert lines[1] == "3 cells to run, 1 at a time."
     assert lines[2] == "2/4 cells, too early to estimate  (Toy, NMLSDR, seed 1)"
@@ -337,22 +337,26 @@ def test_the_estimate_of_the_total_time_is_reported_early(monkeypatch):
 
 def test_remaining_time_follows_the_cost_of_like_cells():
     waiting = [CellKey("s", "big", "m", seed) for seed in range(3)] + [CellKey("s", "small", "m", 0)]
-    done = [{**waiting[k]._asdict(), "times": {"embed": seconds}} for k, seconds in ((0, 10.0), (3, 1.0))]
-    assert store.remaining_seconds(waiting[1:3], done, 1, 22.0) == pytest.approx(2 * 10.0 * 22.0 / 11.0)
+    finished_cells = [{**waiting[k]._asdict(), "times": {"embed": seconds}} for k, seconds in ((0, 10.0), (3, 1.0))]
+    assert store.remaining_seconds(waiting[1:3], finished_cells, 1, 22.0) == pytest.approx(2 * 10.0 * 22.0 / 11.0)
     new = CellKey("s", "new", "m", 0)  # takes the mean of both data sets
-    assert store.remaining_seconds([waiting[1], new], done, 1, 22.0) == pytest.approx((10.0 + 5.5) * 22.0 / 11.0)
-    assert store.remaining_seconds(waiting[1:3], [cell | {"times": {}} for cell in done], 1, 22.0) is None
+    assert store.remaining_seconds([waiting[1], new], finished_cells, 1, 22.0) == pytest.approx(
+        (10.0 + 5.5) * 22.0 / 11.0
+    )
+    assert store.remaining_seconds(waiting[1:3], [cell | {"times": {}} for cell in finished_cells], 1, 22.0) is None
 
 
 def test_an_estimate_waits_until_most_cells_have_a_similar_finished_cell():
     """The first data set is a hundred times as dear as the others: nothing is said from it alone."""
     cells = [CellKey("s", name, "m", seed) for name in ("dear", "cheap", "third") for seed in range(5)]
-    done = [{**key._asdict(), "times": {"embed": 1.0}, "error": None} for key in (*cells[:7], cells[10])]
-    _, lines = shown(done, cells, 0, 2, every=0.0)
+    finished_cells = [{**key._asdict(), "times": {"embed": 1.0}, "error": None} for key in (*cells[:7], cells[10])]
+    _, lines = shown(finished_cells, cells, 0, 2, every=0.0)
     # After seven cells 3 of the 8 waiting ones are of sets that were met.
     assert ["about" in line for line in lines[1:]] == [False] * 7 + [True]
-    assert store.remaining_seconds([*cells[1:3], *cells[5:7]], done[:1] * 4, 2, 4.0) == 4.0  # half of them were met
-    assert store.remaining_seconds([*cells[1:3], *cells[5:8]], done[:1] * 4, 2, 4.0) is None
+    assert (
+        store.remaining_seconds([*cells[1:3], *cells[5:7]], finished_cells[:1] * 4, 2, 4.0) == 4.0
+    )  # half of them were met
+    assert store.remaining_seconds([*cells[1:3], *cells[5:8]], finished_cells[:1] * 4, 2, 4.0) is None
 
 
 # ---- the command

@@ -174,10 +174,10 @@ def test_a_full_disk_names_the_file(tmp_path, monkeypatch):
 
     folder = CellFolder(tmp_path)
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="No space left on device") as caught:
+    with pytest.raises(OSError, match="No space left on device") as error_info:
         folder.write({"study": "toy", "dataset": "Toy", "method": "MDDMp", "seed": 0, "error": None})
     monkeypatch.undo()
-    assert caught.value.filename == str(tmp_path / "cells" / "toy.Toy.MDDMp.0.json")
+    assert error_info.value.filename == str(tmp_path / "cells" / "toy.Toy.MDDMp.0.json")
     assert list((tmp_path / "cells").iterdir()) == []
 
 

@@ -239,10 +239,10 @@ def detonate(name, folder):
         (folder / "bomb.csv").write_text("x,y\n1,0\n")
         how = {"labels_xml": str(path)}
         path = folder / "bomb.csv"
-    done = subprocess.run([sys.executable, "-c", READ, str(path), json.dumps(how)], capture_output=True, text=True)
-    if done.returncode:
-        return len(content), f"TRACEBACK process ended with {done.returncode}", 0.0, 0.0
-    return (len(content), *json.loads(done.stdout.splitlines()[-1]))
+    process = subprocess.run([sys.executable, "-c", READ, str(path), json.dumps(how)], capture_output=True, text=True)
+    if process.returncode:
+        return len(content), f"TRACEBACK process ended with {process.returncode}", 0.0, 0.0
+    return (len(content), *json.loads(process.stdout.splitlines()[-1]))
 
 
 def main():

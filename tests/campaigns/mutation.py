@@ -166,14 +166,14 @@ def copy_of_the_project(to: Path) -> None:
 
 def build(copy: Path) -> str:
     """Compile what is stale; the compiler's words if it refuses."""
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "setup.py", "-q", "build_ext", "--inplace"],
         cwd=copy,
         capture_output=True,
         text=True,
         check=False,
     )
-    return "" if done.returncode == 0 else done.stdout + done.stderr
+    return "" if process.returncode == 0 else process.stdout + process.stderr
 
 
 def run_tests(copy: Path, tests: tuple[str, ...], timeout: float, tier: str, *, fork: bool) -> tuple[bool, str]:
@@ -218,8 +218,8 @@ def wait_for(child: int, timeout: float) -> int | None:
     """The exit status of a process that leads its own session; None if it was ended because it took too long."""
     until = time.monotonic() + timeout
     while time.monotonic() < until:
-        done, status = os.waitpid(child, os.WNOHANG)
-        if done:
+        finished_child, status = os.waitpid(child, os.WNOHANG)
+        if finished_child:
             return os.waitstatus_to_exitcode(status)
         time.sleep(0.2)
     os.killpg(child, signal.SIGKILL)

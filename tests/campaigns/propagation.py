@@ -139,13 +139,13 @@ def check_problem(seed):
         Y[~labeled] = 0
     solver = str(rng.choice(["auto", "cg", "lu", "fixed_point"], p=[0.4, 0.4, 0.15, 0.05]))
     run = propagate_signed if signed else propagate
-    with warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings(record=True) as caught_warnings:
         warnings.simplefilter("always")
         # the iteration of eq. (4) may take 400 000 sweeps; most of them are cut short, which must only warn
         sweeps = 2000 if solver == "fixed_point" and seed % 100 else None
         result = run(sparse.csr_array(W), Y, alpha, labeled=labeled, solver=solver, max_iter=sweeps)
-    convergence_warnings = [w for w in caught if issubclass(w.category, ConvergenceWarning)]
-    odd = [w for w in caught if not issubclass(w.category, (ConvergenceWarning, UserWarning))]
+    convergence_warnings = [w for w in caught_warnings if issubclass(w.category, ConvergenceWarning)]
+    odd = [w for w in caught_warnings if not issubclass(w.category, (ConvergenceWarning, UserWarning))]
     if odd:
         return f"warning {odd[0].message}", solver
     if not np.isfinite(result.F).all():

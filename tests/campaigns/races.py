@@ -73,10 +73,10 @@ def method(rng, n_threads):
                 W if size == len(X) else graph.neighbor_graph(X[:size], 10, edge_weights=weights, n_jobs=n_threads)
             )
             alpha = np.where(np.arange(size) % 3 == 0, 0.0, 0.99)
-            done = propagation.propagate(
+            propagation_result = propagation.propagate(
                 part_of_graph, Y[:size], alpha, labeled=np.arange(size) % 3 == 0, solver=solver, n_jobs=n_threads
             )
-            yield f"{weights} {solver}", (done.F,)
+            yield f"{weights} {solver}", (propagation_result.F,)
     table = mlknn.fit_posterior(Y, indices, n_jobs=n_threads)
     yield "posterior", (mlknn.posterior(table, Y, indices, n_jobs=n_threads),)
     options = {"n_estimators": 8, "random_state": 0, "n_jobs": n_threads}

@@ -28,8 +28,8 @@ print(hasattr(model, "set_callbacks"), model.components_.shape)
 @pytest.mark.slow
 def test_fits_need_no_callbacks():
     """As before scikit-learn 1.9."""
-    done = subprocess.run([sys.executable, "-c", WITHOUT], capture_output=True, text=True, check=True, timeout=120)
-    assert done.stdout.split() == ["False", "(1,", "1)"]
+    process = subprocess.run([sys.executable, "-c", WITHOUT], capture_output=True, text=True, check=True, timeout=120)
+    assert process.stdout.split() == ["False", "(1,", "1)"]
 
 
 def test_cross_fit_reports_each_of_its_folds_once(rng):

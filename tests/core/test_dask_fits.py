@@ -193,8 +193,8 @@ from nmlsdr.model_file import load_model
 print(type(load_model(sys.argv[1])).__name__)
 """
     words = [sys.executable, "-c", program, str(tmp_path / "a.model")]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
-    assert done.stdout == "MLkNN\n", done.stderr
+    process = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
+    assert process.stdout == "MLkNN\n", process.stderr
 
 
 def test_an_estimator_of_rows_in_memory_names_the_class_to_import(rng):

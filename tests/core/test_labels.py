@@ -347,9 +347,9 @@ def test_rows_without_a_cross_are_0_with_a_warning():
         "y: empty cells are read as 0 in columns of x and empty cells; this also makes the labels of 2 of 4 "
         "rows without any x 0; pass labeled=, False for rows that are unlabelled."
     )
-    with pytest.warns(UserWarning, match=f"^{re.escape(sentence)}$") as caught:
+    with pytest.warns(UserWarning, match=f"^{re.escape(sentence)}$") as caught_warnings:
         labels = check_labels(frame)
-    assert len(caught) == 1
+    assert len(caught_warnings) == 1
     assert labels.Y.tolist() == [[1, 0, 0], [0, 1, 1], [0, 0, 1], [0, 0, 0]]
     assert labels.known.all()
     check_labels(frame, labeled=np.array([True, True, False, False]))  # no warning: it is said
@@ -523,9 +523,11 @@ def test_different_indexes_cause_a_warning_that_names_them(frames, name, order):
     """Rows are matched by position, which is wrong where y stands in another order."""
     X, y = frames
     y = ORDERS[order](y)
-    with pytest.warns(UserWarning, match=r"X and y have different indexes \(row 0 is 0 in X and .* in y\)") as caught:
+    with pytest.warns(
+        UserWarning, match=r"X and y have different indexes \(row 0 is 0 in X and .* in y\)"
+    ) as caught_warnings:
         getattr(nmlsdr, name)().fit(X, y)
-    assert sum("different indexes" in str(warning.message) for warning in caught) == 1
+    assert sum("different indexes" in str(warning.message) for warning in caught_warnings) == 1
 
 
 def test_behind_a_scaler_the_index_is_lost(frames):
@@ -554,9 +556,9 @@ def test_texts_that_list_labels_cause_a_warning(separator):
     texts = [text.replace("|", separator) for text in texts]
     series = pd.Series(texts)
     for y, advice in ((series, f"y.str.split('{separator}')"), (texts, f"[text.split('{separator}') for text in y]")):
-        with pytest.warns(UserWarning, match="6 different texts that consist of 3 words") as caught:
+        with pytest.warns(UserWarning, match="6 different texts that consist of 3 words") as caught_warnings:
             labels = check_labels(y)
-        assert advice in str(caught[0].message)
+        assert advice in str(caught_warnings[0].message)
         assert len(labels.classes) == 6
     assert list(check_labels(series.str.split(separator)).names) == ["a", "b", "c"]
     with pytest.warns(UserWarning, match="3 different texts that consist of 2 words"):  # two lengths are enough

@@ -231,9 +231,9 @@ def test_the_score_table_has_the_seven_measures_in_order():
 def test_table_of_one_label():
     truth = [[1], [0]]
     scores = [[0.8], [0.1]]
-    with pytest.warns(RuntimeWarning) as caught:
+    with pytest.warns(RuntimeWarning) as caught_warnings:
         table = metrics.score_table(truth, scores)
-    assert len(caught) == 3
+    assert len(caught_warnings) == 3
     assert {name for name, value in table.items() if np.isnan(value)} == {"RL'", "AP", "OE'"}
     assert table["Cov'"] == 1.0
 

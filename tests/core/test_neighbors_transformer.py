@@ -235,7 +235,7 @@ def test_scikit_learns_own_tests_pass_with_it_in_place_of_theirs(tmp_path):
     test_names = "test_graph or pipeline or test_pipeline_with_nearest_neighbors_transformer"
     modules = [f"sklearn.{name}" for name in tests]
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    done = subprocess.run(
+    process = subprocess.run(
         [*command, "--pyargs", *modules, "-k", test_names],
         cwd=tmp_path,
         env=environment,
@@ -243,5 +243,5 @@ def test_scikit_learns_own_tests_pass_with_it_in_place_of_theirs(tmp_path):
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stdout[-3000:]
-    assert int(re.search(r"(\d+) passed", done.stdout)[1]) >= 12
+    assert process.returncode == 0, process.stdout[-3000:]
+    assert int(re.search(r"(\d+) passed", process.stdout)[1]) >= 12

@@ -28,10 +28,10 @@ for jobs in (1, 2):
 
 def run(program, **settings):
     plain = {name: value for name, value in os.environ.items() if name not in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")}
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", program], env=plain | settings, capture_output=True, text=True, check=True
     )
-    return done.stdout.split("\n")[:-1]
+    return process.stdout.split("\n")[:-1]
 
 
 @pytest.mark.slow

@@ -118,8 +118,8 @@ def test_a_column_without_progress_leaves(rng):
     assert batch.active().all()  # halved since the start
     batch.stop_stuck(np.array([True, False, True]))
     assert batch.active().tolist() == [False, True, False]  # and not since then
-    done = conjugate_gradients.conjugate_gradients(system, F, wanted_residuals(1e-300))
-    assert (done.sweeps < conjugate_gradients.most_sweeps(system)).all()  # given up well before the limit
+    solved = conjugate_gradients.conjugate_gradients(system, F, wanted_residuals(1e-300))
+    assert (solved.sweeps < conjugate_gradients.most_sweeps(system)).all()  # given up well before the limit
 
 
 def test_a_label_keeps_its_result_if_another_solver_makes_it_worse(rng):
@@ -244,9 +244,9 @@ def test_sparse_lu_is_as_good_as_its_residual(rng, monkeypatch, one_minus_alpha,
     alpha = np.where(labeled, 0.6, 1 - one_minus_alpha)
     plain = propagate(W, Y, alpha, labeled=labeled, solver="lu")
     monkeypatch.setattr(direct, "LARGEST_DENSE", 0)
-    with warnings.catch_warnings(record=True, action="always", category=ConvergenceWarning) as caught:
+    with warnings.catch_warnings(record=True, action="always", category=ConvergenceWarning) as caught_warnings:
         sparse_lu = propagate(W, Y, alpha, labeled=labeled, solver="lu")
     error = np.abs(sparse_lu.F - plain.F).max()
     assert error <= sparse_lu.error_bound
-    assert wide or not caught  # pivots of 1 and 1e-200 together can cost digits, but not in silence
-    assert caught or (sparse_lu.residual <= 1e-8 and error <= 1e-6 + 100 * EPS / one_minus_alpha)
+    assert wide or not caught_warnings  # pivots of 1 and 1e-200 together can cost digits, but not in silence
+    assert caught_warnings or (sparse_lu.residual <= 1e-8 and error <= 1e-6 + 100 * EPS / one_minus_alpha)

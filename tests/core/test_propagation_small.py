@@ -126,9 +126,9 @@ def test_alpha_up_to_the_last_digits(rng, one_minus_alpha, solver, alpha_labeled
 
 
 def with_warnings(W, Y, alpha, labeled, solver):
-    with warnings.catch_warnings(record=True, action="always") as caught:
+    with warnings.catch_warnings(record=True, action="always") as caught_warnings:
         result = propagate(W, Y, alpha, labeled=labeled, solver=solver)
-    return result.F, result.error_bound, any(w.category is ConvergenceWarning for w in caught)
+    return result.F, result.error_bound, any(w.category is ConvergenceWarning for w in caught_warnings)
 
 
 def exact_solution(W, Y, alpha):

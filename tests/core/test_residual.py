@@ -349,9 +349,9 @@ def test_a_label_without_a_positive_is_never_predicted_with_a_warning(data, thre
 def test_rare_labels_that_propagation_outvotes_are_fitted_with_one_warning(rng):
     X = rng.standard_normal((60, 5))
     Y = np.eye(60, 2, dtype=int)
-    with pytest.warns(UserWarning, match="rounded, are the same on all rows") as caught:
+    with pytest.warns(UserWarning, match="rounded, are the same on all rows") as caught_warnings:
         model = ResidualPropagation(threshold=0.0).fit(X, Y)
-    assert len(caught) == 1
+    assert len(caught_warnings) == 1
     assert not model.transduction_.any()
     assert model.transform(X).shape == (60, 2)
     assert model.predict(X).any(axis=0).all()

@@ -389,12 +389,12 @@ def test_features_that_float32_makes_equal_are_counted_in_a_warning(data, layout
     X = X.copy()
     X[:, [2, 5]] = scale * X[:, [2, 5]] + offset
     X[:, 7] = 0.1  # a constant feature loses nothing
-    with warnings.catch_warnings(record=True, action="always") as caught:
+    with warnings.catch_warnings(record=True, action="always") as caught_warnings:
         fit(layout(X), Y)
-    messages = [str(each.message) for each in caught if "float32" in str(each.message)]
+    messages = [str(each.message) for each in caught_warnings if "float32" in str(each.message)]
     assert len(messages) == lost
     if lost:
         assert (
             "cannot distinguish the values of 2 of 12 features, for example those of feature 2 between" in messages[0]
         )
-        assert {each.filename for each in caught} == {__file__}
+        assert {each.filename for each in caught_warnings} == {__file__}

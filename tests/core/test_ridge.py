@@ -152,8 +152,8 @@ def test_half_of_the_pairs_drop_out_of_the_race_after_one_fold_and_half_of_the_o
         so_far = by_fold[:n_folds].sum(axis=0)
         ranked = sorted(so_far[alive])
         alive &= so_far <= ranked[(len(ranked) + 1) // 2 - 1] * (1 + 1e-9)
-    done = []
-    cross_fit_result = cross_fit(X, Y, shrinkage=bs, ridge=cs, callback=done.append)
+    reported_folds = []
+    cross_fit_result = cross_fit(X, Y, shrinkage=bs, ridge=cs, callback=reported_folds.append)
     np.testing.assert_array_equal(np.isfinite(cross_fit_result.errors), alive)
     assert 4 <= alive.sum() < 15
     np.testing.assert_allclose(cross_fit_result.errors[alive], errors[alive], rtol=1e-6)
@@ -161,7 +161,7 @@ def test_half_of_the_pairs_drop_out_of_the_race_after_one_fold_and_half_of_the_o
         cross_fit_result.errors.min()
         == cross_fit_result.errors[bs.index(cross_fit_result.shrinkage), cs.index(cross_fit_result.ridge)]
     )
-    assert done == [1, 2, 3, 4, 5]
+    assert reported_folds == [1, 2, 3, 4, 5]
 
 
 @pytest.mark.parametrize("shape", [(140, 110), (700, 40), (110, 150)])
@@ -188,10 +188,10 @@ def test_folds_of_large_systems_come_one_by_one_for_any_number_of_threads(rng, l
     monkeypatch.setattr(regression, "LARGEST_GRAM", 5)
     X = rng.standard_normal((130, 50)) * (rng.random((130, 50)) < 0.5)
     Y = (X[:, :20] + rng.standard_normal((130, 20)) > 0).astype(float)
-    done = []
-    single_thread = cross_fit(layout(X), Y, callback=done.append)
+    reported_folds = []
+    single_thread = cross_fit(layout(X), Y, callback=reported_folds.append)
     three_threads = cross_fit(layout(X), Y, n_jobs=3)
-    assert done == [1, 2, 3, 4, 5]
+    assert reported_folds == [1, 2, 3, 4, 5]
     np.testing.assert_array_equal(single_thread.predictions, three_threads.predictions)
     for t in range(5):
         train = single_thread.folds != t

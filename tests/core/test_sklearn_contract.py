@@ -118,10 +118,12 @@ for name in contract.ESTIMATORS:
     contract.assert_same(found, expected)
 """
     environment = {**os.environ, "SCIPY_ARRAY_API": "1"}
-    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=300)
-    if done.returncode == 77:
-        pytest.skip(f"these versions cannot dispatch: {done.stdout.strip()}")
-    assert done.returncode == 0, done.stderr[-2000:]
+    process = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=300
+    )
+    if process.returncode == 77:
+        pytest.skip(f"these versions cannot dispatch: {process.stdout.strip()}")
+    assert process.returncode == 0, process.stderr[-2000:]
 
 
 # ---------------------------------------------------------------- composition

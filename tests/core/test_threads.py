@@ -62,10 +62,11 @@ def test_n_jobs_gives_the_number_of_threads(cores, allowed, n_jobs, threads):
 )
 def test_absurd_counts_raise_a_clear_error(cores, allowed, n_jobs, largest_count):
     cores(allowed)
-    with pytest.raises(ValueError) as caught:
+    with pytest.raises(ValueError) as error_info:
         check_n_jobs(n_jobs)
     assert (
-        str(caught.value) == f"n_jobs must be at most {largest_count} on {allowed} cores, got {n_jobs}; None takes all."
+        str(error_info.value)
+        == f"n_jobs must be at most {largest_count} on {allowed} cores, got {n_jobs}; None takes all."
     )
 
 

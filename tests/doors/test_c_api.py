@@ -149,11 +149,11 @@ squared, found = b(9, 9, 9), array("q", [-1] * 3)
 print(*found)
 """
     environment = {**os.environ, "PYTHONPATH": str(small_package)}
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-P", "-c", program], env=environment, capture_output=True, text=True, check=False
     )
     expected = "0 1 2" if module == "threads" else "0 0 0"
-    assert done.stdout.split() == expected.split(), done.stderr
+    assert process.stdout.split() == expected.split(), process.stderr
 
 
 @pytest.mark.skipif(not shutil.which("g++"), reason="no g++")
@@ -165,8 +165,8 @@ def test_the_examples_and_the_header_compile_without_a_warning(source, standard)
     folders = ["-isystem", sysconfig.get_path("include"), f"-I{nmlsdr.get_include()}"]
     file = Path(__file__).parents[1] / "embedding" / source
     command = [compiler, f"-std={standard}", *warnings, *folders, "-fsyntax-only", file]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert process.returncode == 0, process.stderr
 
 
 @pytest.fixture(scope="module")
@@ -185,8 +185,8 @@ def program(tmp_path_factory):
 @pytest.mark.slow
 def test_a_program_with_main_links_python_and_finds_neighbours(program):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    done = subprocess.run([program], env=environment, capture_output=True, text=True, check=False)
-    assert done.stdout == "0: 2 1\n1: 2 0\n2: 0 1\n3: 1 2\n", done.stderr
+    process = subprocess.run([program], env=environment, capture_output=True, text=True, check=False)
+    assert process.stdout == "0: 2 1\n1: 2 0\n2: 0 1\n3: 1 2\n", process.stderr
 
 
 @pytest.mark.slow
@@ -194,9 +194,9 @@ def test_a_program_is_told_why_nmlsdr_could_not_be_imported(program, tmp_path):
     (tmp_path / "nmlsdr").mkdir()
     (tmp_path / "nmlsdr" / "__init__.py").write_text("import a_package_that_is_missing")
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    done = subprocess.run([program], env=environment, capture_output=True, text=True, check=False)
-    assert "No module named 'a_package_that_is_missing'" in done.stderr
-    assert done.returncode == 1
+    process = subprocess.run([program], env=environment, capture_output=True, text=True, check=False)
+    assert "No module named 'a_package_that_is_missing'" in process.stderr
+    assert process.returncode == 1
 
 
 def test_the_capsule_is_found_by_a_process_that_has_imported_nothing():
@@ -207,8 +207,8 @@ find = ctypes.pythonapi.PyCapsule_Import
 find.restype, find.argtypes = ctypes.c_void_p, [ctypes.c_char_p, ctypes.c_int]
 print(find(b"nmlsdr.c_api.TABLE", 0) is not None)
 """
-    done = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=False)
-    assert done.stdout == "True\n", done.stderr
+    process = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=False)
+    assert process.stdout == "True\n", process.stderr
 
 
 @pytest.mark.slow

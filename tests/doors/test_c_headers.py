@@ -63,26 +63,26 @@ def request_bytes(X, k, Q=None, metric="euclidean", n_threads=2):
 def answers(program, cases, **environment):
     """What the program finds for (X, k, Q, metric, ...): code, distances, neighbours, and rows within a radius."""
     requests = b"".join(request_bytes(*case) for case in cases)
-    done = subprocess.run(
+    process = subprocess.run(
         [program], input=requests, capture_output=True, env={**os.environ, **environment}, check=False
     )
-    assert done.returncode == 0, done.stderr.decode()
+    assert process.returncode == 0, process.stderr.decode()
     outputs = []
     at = 0
     for X, k, Q, *_ in cases:
         shape = X.shape[0] if Q is None else Q.shape[0], k
         size = shape[0] * k
-        code = np.frombuffer(done.stdout, np.int64, 1, at)[0]
-        distances = np.frombuffer(done.stdout, np.float64, size, at + 8).reshape(shape)
-        neighbors = np.frombuffer(done.stdout, np.int64, size, at + 8 + 8 * size).reshape(shape)
+        code = np.frombuffer(process.stdout, np.int64, 1, at)[0]
+        distances = np.frombuffer(process.stdout, np.float64, size, at + 8).reshape(shape)
+        neighbors = np.frombuffer(process.stdout, np.int64, size, at + 8 + 8 * size).reshape(shape)
         at += 8 + 16 * size
-        near = np.frombuffer(done.stdout, np.int64, shape[0] + 2, at)  # the code, and indptr
+        near = np.frombuffer(process.stdout, np.int64, shape[0] + 2, at)  # the code, and indptr
         at += near.nbytes
-        within = np.frombuffer(done.stdout, np.float64, near[-1], at)
-        columns = np.frombuffer(done.stdout, np.int32, near[-1], at + 8 * near[-1])
+        within = np.frombuffer(process.stdout, np.float64, near[-1], at)
+        columns = np.frombuffer(process.stdout, np.int32, near[-1], at + 8 * near[-1])
         at += 12 * near[-1]
         outputs.append((code, distances, neighbors, near, within, columns))
-    assert at == len(done.stdout)
+    assert at == len(process.stdout)
     return outputs
 
 

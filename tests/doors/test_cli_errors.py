@@ -371,9 +371,9 @@ def test_traceback_option_raises_the_error(run, bad):
 def test_an_error_in_the_program_is_not_reported_as_bad_input(run, full, monkeypatch):
     """numpy's ValueError inside an estimator: a traceback, and a note that it is a bug."""
     monkeypatch.setattr(nmlsdr.ResidualPropagation, "fit", lambda self, X, y: np.zeros(2) + np.zeros(3))
-    with pytest.raises(ValueError, match="broadcast") as caught:
+    with pytest.raises(ValueError, match="broadcast") as error_info:
         run("review", "train.csv", *COLUMNS, "--out", "review.csv")
-    assert "bug of nmlsdr" in caught.value.__notes__[0]
+    assert "bug of nmlsdr" in error_info.value.__notes__[0]
     assert "review.csv" not in listing()
 
 

@@ -116,9 +116,9 @@ def test_data_from_standard_input(run, tables, monkeypatch, tmp_path, name):
 
 def test_a_damaged_gzip_file_on_standard_input_gives_one_sentence(run, monkeypatch):
     monkeypatch.setattr(sys, "stdin", Piped(b"\x1f\x8b\x08\x00damaged"))
-    done = run("plan", "-", *COLUMNS)
-    assert (done.status, done.err.count("\n")) == (2, 1)
-    assert "it cannot be read" in done.err
+    result = run("plan", "-", *COLUMNS)
+    assert (result.status, result.err.count("\n")) == (2, 1)
+    assert "it cannot be read" in result.err
 
 
 def test_results_to_standard_output(run, tables, tmp_path):
@@ -135,8 +135,8 @@ def test_results_to_standard_output(run, tables, tmp_path):
 
 def test_a_model_is_written_to_a_file_alone(run, tables):
     for out in ("-", "/dev/null"):
-        done = run("fit", "train.csv", *COLUMNS, "--out", out)
-        assert_refused(done, f"The output {out!r} must end in .skops; rename it.")
+        result = run("fit", "train.csv", *COLUMNS, "--out", out)
+        assert_refused(result, f"The output {out!r} must end in .skops; rename it.")
 
 
 # ------------------------------------------------------------------------------------------------ slips, help, shells

@@ -40,8 +40,8 @@ def contents():
 
 
 def test_as_a_module_in_a_process_of_its_own():
-    done = spawn("--version")
-    assert (done.returncode, done.stdout, done.stderr) == (0, f"nmlsdr {nmlsdr.__version__}\n", "")
+    process = spawn("--version")
+    assert (process.returncode, process.stdout, process.stderr) == (0, f"nmlsdr {nmlsdr.__version__}\n", "")
 
 
 @pytest.mark.parametrize(
@@ -107,17 +107,17 @@ def test_reader_that_has_gone_away(folder):
     reading, writing = os.pipe()
     os.close(reading)
     command = [sys.executable, "-m", "nmlsdr", "evaluate", "model.skops", "test.csv", *COLUMNS]
-    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, timeout=120)
+    process = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, timeout=120)
     os.close(writing)
-    assert (done.returncode, done.stderr) == (1, "")
+    assert (process.returncode, process.stderr) == (1, "")
 
 
 @POSIX
 def test_a_closed_standard_output_is_named():
     command = f"{sys.executable} -P -m nmlsdr datasets list >&-"
-    done = subprocess.run(["sh", "-c", command], stderr=subprocess.PIPE, text=True, timeout=120, check=False)
+    process = subprocess.run(["sh", "-c", command], stderr=subprocess.PIPE, text=True, timeout=120, check=False)
     message = "nmlsdr: standard output is closed; open it, for example by > /dev/null.\n"
-    assert (done.returncode, done.stderr) == (1, message)
+    assert (process.returncode, process.stderr) == (1, message)
 
 
 def test_a_package_that_cannot_be_loaded_is_not_said_to_be_absent(monkeypatch):
@@ -182,9 +182,9 @@ def test_an_error_on_a_terminal_stands_in_place_of_the_progress(run, folder, mon
 def test_output_to_a_pipe(folder):
     """What is not a file is written, not replaced."""
     (folder / "pipe.csv").symlink_to("/dev/stdout")
-    done = spawn("transform", "model.skops", "test.csv", *COLUMNS, "--out", "pipe.csv")
-    assert (done.returncode, done.stderr) == (0, "nmlsdr: wrote pipe.csv: 25 rows, 3 components.\n")
-    lines = done.stdout.splitlines()
+    process = spawn("transform", "model.skops", "test.csv", *COLUMNS, "--out", "pipe.csv")
+    assert (process.returncode, process.stderr) == (0, "nmlsdr: wrote pipe.csv: 25 rows, 3 components.\n")
+    lines = process.stdout.splitlines()
     assert lines[0] == "row,component_0,component_1,component_2"
     assert len(lines) == 26
     assert (folder / "pipe.csv").is_symlink()

@@ -125,9 +125,9 @@ def test_a_raw_table_is_read_with_the_label_column_named_and_nothing_else(run, t
             ]
         )
     write_csv(tmp_path / "raw.csv", ["who", "day", "note", "ward", "tags", "a", "b"], rows)
-    done = ran(run("fit", "raw.csv", "--label-list", "tags", "-o", "m.skops"))
-    assert "'none' stands for a row without labels" in done.err
-    assert "2 labels, 24 unlabelled" in done.err
+    fit_result = ran(run("fit", "raw.csv", "--label-list", "tags", "-o", "m.skops"))
+    assert "'none' stands for a row without labels" in fit_result.err
+    assert "2 labels, 24 unlabelled" in fit_result.err
     assert open_model(tmp_path / "m.skops").label_names == ["cold", "flu"]
     kinds = {column.name: column.kind for column in open_model(tmp_path / "m.skops").plan.columns}
     assert kinds == {

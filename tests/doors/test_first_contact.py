@@ -124,11 +124,11 @@ def test_a_row_that_only_looks_like_a_total_stays(write, rows):
 
 
 def test_a_total_never_receives_a_label(run, write, rows, tmp_path):
-    done = ran(run("fit", write("train.csv", NAMES, *rows), "--label-list", "Schaden", "--out", tmp_path / "m.skops"))
+    result = ran(run("fit", write("train.csv", NAMES, *rows), "--label-list", "Schaden", "--out", tmp_path / "m.skops"))
     new = write("new.csv", NAMES[:4], *(row[:4] for row in rows[:9]), "TOTAL;;;5.726.003,81")
-    done = ran(run("predict", tmp_path / "m.skops", new, "--out", "-"))
-    assert [line.split(",")[0] for line in done.out.splitlines()] == ["Nr", *(row[0] for row in rows[:9])]
-    assert "what stands below line 10 (totals, a remark, or empty rows) is left out" in done.err
+    result = ran(run("predict", tmp_path / "m.skops", new, "--out", "-"))
+    assert [line.split(",")[0] for line in result.out.splitlines()] == ["Nr", *(row[0] for row in rows[:9])]
+    assert "what stands below line 10 (totals, a remark, or empty rows) is left out" in result.err
 
 
 # ---------------------------------------------------------------- workbooks
@@ -246,11 +246,11 @@ def test_missing_words_do_not_count_against_the_share_of_units(write, rows, word
 def test_one_label_value_alone_asks_for_a_word_for_none(run, write, rows, cells):
     path = write("t.csv", ["Druck", "Schaden"], *([row[2], cells[i % len(cells)]] for i, row in enumerate(rows)))
     for verb in (["plan", path], ["fit", path, "--out", path.with_suffix(".skops")]):
-        done = run(*verb, "--label-list", "Schaden")
-        assert done.status == 2
-        assert "no row is known to lack the label 'leck'" in done.err
-        assert "--no-label none" in done.err
-        assert "// 2" not in done.err
+        result = run(*verb, "--label-list", "Schaden")
+        assert result.status == 2
+        assert "no row is known to lack the label 'leck'" in result.err
+        assert "--no-label none" in result.err
+        assert "// 2" not in result.err
 
 
 def test_plus_and_minus_one_are_not_read_as_yes_and_unknown(run, tmp_path):
@@ -258,10 +258,10 @@ def test_plus_and_minus_one_are_not_read_as_yes_and_unknown(run, tmp_path):
     np.savez(tmp_path / "t.npz", X=[[1.0], [2.0]] * 20, y=[[-1], [1]] * 20)
     (tmp_path / "t.svm").write_text("1 1:1\n-1 1:2\n" * 20)
     for name, options in (("t.csv", ["--label-columns", "y"]), ("t.npz", []), ("t.svm", [])):
-        done = run("fit", tmp_path / name, *options, "--out", tmp_path / "m.skops")
-        assert done.status == 2
-        assert "write 0 where somebody looked" in done.err
-        assert ("--empty-is" in done.err) == bool(options), done
+        result = run("fit", tmp_path / name, *options, "--out", tmp_path / "m.skops")
+        assert result.status == 2
+        assert "write 0 where somebody looked" in result.err
+        assert ("--empty-is" in result.err) == bool(options), result
 
 
 def test_labels_that_differ_by_a_letter_are_said(write, rows):
@@ -308,9 +308,9 @@ def test_a_file_of_labels_may_hold_the_ids_of_the_table(write, rows, tmp_path):
 def test_the_plan_counts_in_words_of_one_and_tells_what_is_labelled_in_part(write, rows):
     lines = [[f"{40 + i},5", str(i % 2), "" if i % 5 else str(i % 2)] for i in range(len(rows))]
     lines[7] = lines[6]
-    done = spawn("plan", write("t.csv", ["Druck", "y", "z"], *lines), "--label-columns", "y,z")
-    assert "2 labels, 60 rows labelled (48 of them in part)" in done.stdout
-    assert "1 row is equal to another one, and such rows stay together" in done.stdout
+    process = spawn("plan", write("t.csv", ["Druck", "y", "z"], *lines), "--label-columns", "y,z")
+    assert "2 labels, 60 rows labelled (48 of them in part)" in process.stdout
+    assert "1 row is equal to another one, and such rows stay together" in process.stdout
 
 
 def test_a_cover_sheet_names_the_other_sheets(tmp_path, rows):
@@ -365,20 +365,20 @@ def test_review_says_where_a_table_is_not_as_at_the_fit_of_a_model(run, write, r
         row[2] = german(float(row[2].replace(",", ".")) / 100, 4)
     new = write("new.csv", NAMES, *thousandth)
     options = ["--label-list", "Schaden", "--out", out, "--model", model]
-    done = ran(run("review", train, *options))
-    assert "at the fit" not in done.err
-    done = ran(run("review", new, *options))
-    messages = [line for line in done.err.splitlines() if "at the fit" in line]
+    result = ran(run("review", train, *options))
+    assert "at the fit" not in result.err
+    result = ran(run("review", new, *options))
+    messages = [line for line in result.err.splitlines() if "at the fit" in line]
     assert len(messages) == 1
     assert messages[0].startswith(f"nmlsdr: {new}: column 'Druck': the median is ")
-    done = run("review", new, *options, "--strict")
-    assert done.status == 2
-    assert "is not as the table of the fit" in done.err
-    done = run("review", write("less.csv", NAMES[2:], *(row[2:] for row in rows)), *options)
-    assert done.status == 2
-    assert "it lacks 2 of the 4 columns that the model was fitted on: 'Nr', 'Ort'" in done.err
+    result = run("review", new, *options, "--strict")
+    assert result.status == 2
+    assert "is not as the table of the fit" in result.err
+    result = run("review", write("less.csv", NAMES[2:], *(row[2:] for row in rows)), *options)
+    assert result.status == 2
+    assert "it lacks 2 of the 4 columns that the model was fitted on: 'Nr', 'Ort'" in result.err
     odd = ([*row[:2], f"ca {row[2]} bar?", *row[3:]] for row in rows)
-    done = run("review", write("odd.csv", NAMES, *odd), *options)
+    result = run("review", write("odd.csv", NAMES, *odd), *options)
     n_texts = len({row[2] for row in rows})
     sentence = f"240 cells are not what the column holds ({n_texts} different texts): line 2, column 'Druck': 'ca "
-    assert sentence in done.err
+    assert sentence in result.err

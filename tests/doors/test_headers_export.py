@@ -98,10 +98,12 @@ def test_the_package_of_headers_is_built_and_installed(tmp_path):
     """From its sdist, with the setuptools that is here."""
     output(sys.executable, ROOT / "packaging" / "headers" / "make.py", tmp_path / "headers")
     pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-build-isolation", "--no-index"]
-    done = subprocess.run([*pip, "--target", tmp_path / "site", tmp_path / "headers"], capture_output=True, text=True)
-    if done.returncode and "setuptools" in done.stderr:
+    process = subprocess.run(
+        [*pip, "--target", tmp_path / "site", tmp_path / "headers"], capture_output=True, text=True
+    )
+    if process.returncode and "setuptools" in process.stderr:
         pytest.skip("no setuptools that builds it")
-    assert done.returncode == 0, done.stderr
+    assert process.returncode == 0, process.stderr
     package = tmp_path / "site" / "nmlsdr_headers"
     assert (package / "include" / "nmlsdr" / "_c" / "products.h").is_file()
     assert (package / "share" / "pkgconfig" / "nmlsdr.pc").is_file()

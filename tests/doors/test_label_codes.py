@@ -84,12 +84,12 @@ def test_cut_codes_go_through_all_commands(run, folder, cut, form):
     assert len(frequent) == 40 - n_rare
 
     # The model knows how codes are cut, and where they are.
-    done = run("evaluate", "m.skops", new, "--out", "e.json")
-    assert done.status == 0, done
+    result = run("evaluate", "m.skops", new, "--out", "e.json")
+    assert result.status == 0, result
     Y = read_table(folder / "new_codes.csv", Roles(label_list="codes", label_prefix=3, drop=["patient"]))
     truth = {name: (Y.target == 1)[:, k].astype(int) for k, name in enumerate(Y.label_names)}
     truth = {name: truth.get(name, np.zeros(80, int)) for name in frequent}
-    positives = {line.split()[0]: int(line.split()[1]) for line in done.out.splitlines() if line[:3] in frequent}
+    positives = {line.split()[0]: int(line.split()[1]) for line in result.out.splitlines() if line[:3] in frequent}
     assert positives == {name: values.sum() for name, values in truth.items()}
     hits = [int(row[name]) == truth[name][i] for i, row in enumerate(predicted) for name in frequent]
     assert np.mean(hits) > 0.85
@@ -112,9 +112,9 @@ def test_cut_codes_go_through_all_commands(run, folder, cut, form):
         writer = csv.DictWriter(file, [*lines[0]])
         writer.writeheader()
         writer.writerows(lines)
-    done = run("fit", table, *where, "--reviewed", "done.csv", "--out", "m2.skops")
-    assert done.status == 0, done
-    assert "9 verdicts, 0 labels changed" in done.err
+    result = run("fit", table, *where, "--reviewed", "done.csv", "--out", "m2.skops")
+    assert result.status == 0, result
+    assert "9 verdicts, 0 labels changed" in result.err
     report = run("report", table, *where, "--folds", "0", "--quiet", "--out", "r.html")
     ran(report)
     assert "E10.0" not in (folder / "r.html").read_text(encoding="utf-8").partition("<footer")[0].replace(
@@ -123,10 +123,10 @@ def test_cut_codes_go_through_all_commands(run, folder, cut, form):
 
 
 def test_no_message_names_hundreds_of_labels(run, folder):
-    done = spawn("fit", "codes.csv", "--label-list", "codes", "--out", "m.skops", cwd=folder)
+    process = spawn("fit", "codes.csv", "--label-list", "codes", "--out", "m.skops", cwd=folder)
     where = "labels are never predicted in cross-validation on the labelled rows"
-    assert f"{where}, the most frequent of them '" in done.stderr
-    assert "(--threshold macro) predicts rare labels more readily, and so do more rows." in done.stderr
+    assert f"{where}, the most frequent of them '" in process.stderr
+    assert "(--threshold macro) predicts rare labels more readily, and so do more rows." in process.stderr
     plan = ran(run("plan", "codes.csv", "--label-list", "codes"))
     information = ran(run("info", "m.skops"))
     ran(run("predict", "m.skops", "new_codes.csv", "--out", "p.csv"))
@@ -138,7 +138,7 @@ def test_no_message_names_hundreds_of_labels(run, folder):
     assert n_lacking > 200
     n_unnamed = int(re.search(r" and (\d+) more; give the same labels\.", refused.err).group(1))
     assert n_lacking - 12 <= n_unnamed < n_lacking
-    for text in (done.stderr, plan.out, information.out, evaluation.err, refused.err):
+    for text in (process.stderr, plan.out, information.out, evaluation.err, refused.err):
         for line in text.splitlines():
             assert sum(code in line for code in CODES) <= 50, line
 
@@ -148,43 +148,45 @@ def test_columns_of_presences_alone_are_refused_with_two_ways_out(run, folder):
     arguments = ["columns.csv", "--label-columns", ",".join(names), "--drop", ",".join(CODES[40:])]
     n = sum(any(line[name] for line in read(folder / "columns.csv")) for name in names)
     for verb in ("plan", "fit", "review", "report"):
-        done = run(
+        result = run(
             verb, *arguments, *([] if verb == "plan" else ["--out", f"x{verb}.{'skops' if verb == 'fit' else 'html'}"])
         )
-        assert done.status == 2
-        assert f"no row is known to lack {n} of 40 labels: 'A10.0'" in done.err
-        assert f"and {n - 8} more" in done.err
-        assert "write 0 where somebody looked" in done.err
-        assert "--empty-is no if an empty cell means that it does not" in done.err
-    done = run("plan", *arguments, "--empty-is", "no")
-    assert done.status == 0
-    assert "empty cells mean that a label does not apply, so " in done.out
+        assert result.status == 2
+        assert f"no row is known to lack {n} of 40 labels: 'A10.0'" in result.err
+        assert f"and {n - 8} more" in result.err
+        assert "write 0 where somebody looked" in result.err
+        assert "--empty-is no if an empty cell means that it does not" in result.err
+    result = run("plan", *arguments, "--empty-is", "no")
+    assert result.status == 0
+    assert "empty cells mean that a label does not apply, so " in result.out
 
 
 def test_one_label_of_presences_among_others_is_refused(run, tmp_path, rng):
     X = rng.standard_normal((60, 2)).round(2)
     lines = [[*row, int(row[0] > 0), "1" if row[1] > 0 else ""] for row in X.tolist()]
     write_csv(tmp_path / "t.csv", ["a", "b", "flu", "cold"], lines)
-    done = run("fit", tmp_path / "t.csv", "--label-columns", "flu,cold", "--out", tmp_path / "m.skops")
-    assert done.status == 2
-    assert "no row is known to lack the label 'cold'; write 0 where" in done.err
+    result = run("fit", tmp_path / "t.csv", "--label-columns", "flu,cold", "--out", tmp_path / "m.skops")
+    assert result.status == 2
+    assert "no row is known to lack the label 'cold'; write 0 where" in result.err
     options = ["--label-columns", "flu,cold", "--empty-is", "no", "--quiet"]
     assert run("fit", tmp_path / "t.csv", *options, "--out", tmp_path / "m.skops").status == 0
     assert run("predict", tmp_path / "m.skops", tmp_path / "t.csv", "--out", tmp_path / "p.csv", "-q").status == 0
     n_cold = sum(int(line["cold"]) for line in read(tmp_path / "p.csv"))
     assert 15 < n_cold < 45
     # The model reads empty cells so, too: of the fit's own table all rows are known.
-    done = run("evaluate", tmp_path / "m.skops", tmp_path / "t.csv")
-    assert "unlabelled and not counted" not in done.err
-    assert [line.split()[1] for line in done.out.splitlines() if line.startswith("cold")] == [str((X[:, 1] > 0).sum())]
+    result = run("evaluate", tmp_path / "m.skops", tmp_path / "t.csv")
+    assert "unlabelled and not counted" not in result.err
+    assert [line.split()[1] for line in result.out.splitlines() if line.startswith("cold")] == [
+        str((X[:, 1] > 0).sum())
+    ]
 
 
 def test_a_label_that_nobody_has_is_noted(run, tmp_path, rng):
     X = rng.standard_normal((60, 2)).round(2)
     write_csv(tmp_path / "t.csv", ["a", "b", "flu", "cold"], [[*row, int(row[0] > 0), 0] for row in X.tolist()])
-    done = run("fit", tmp_path / "t.csv", "--label-columns", "flu,cold", "--out", tmp_path / "m.skops")
-    assert done.status == 0
-    assert "1 label has no known 1 and cannot be learned: 'cold'." in done.err
+    result = run("fit", tmp_path / "t.csv", "--label-columns", "flu,cold", "--out", tmp_path / "m.skops")
+    assert result.status == 0
+    assert "1 label has no known 1 and cannot be learned: 'cold'." in result.err
 
 
 TABLE = "a,E11.9,E11.2,J45.0\n1,1,,0\n2,,1,\n3,0,,1\n4,0,0,0\n5,,,\n"
@@ -321,5 +323,5 @@ def test_verdicts_find_their_rows_in_a_table_that_was_sorted(run, tmp_path, rng)
     for line in lines[:20]:
         line["verdict"] = "keep"
     write_csv(tmp_path / "done.csv", [*lines[0]], [[*line.values()] for line in lines])
-    done = ran(run("fit", "sorted.csv", *labels, "--reviewed", "done.csv", "--out", "m.skops"))
-    assert "done.csv: 20 verdicts, 0 labels changed, 0 unclear." in done.err
+    result = ran(run("fit", "sorted.csv", *labels, "--reviewed", "done.csv", "--out", "m.skops"))
+    assert "done.csv: 20 verdicts, 0 labels changed, 0 unclear." in result.err

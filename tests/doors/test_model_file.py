@@ -151,9 +151,9 @@ def change_version(schema, arrays):
 def test_another_version_of_scikit_learn_gives_its_own_warning(tmp_path, scaler):
     save_model(tmp_path / "m.skops", scaler)
     forge(tmp_path / "m.skops", change_version)
-    with pytest.warns(InconsistentVersionWarning, match=r"StandardScaler from version 1\.5\.9") as caught:
+    with pytest.warns(InconsistentVersionWarning, match=r"StandardScaler from version 1\.5\.9") as caught_warnings:
         back = load_model(tmp_path / "m.skops")
-    assert len(caught) == 1
+    assert len(caught_warnings) == 1
     assert_same(scaler, back)
 
 

@@ -77,9 +77,9 @@ def test_a_full_disk_names_the_file(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="No space left") as caught, replace_file(tmp_path / "a") as file:
+    with pytest.raises(OSError, match="No space left") as error_info, replace_file(tmp_path / "a") as file:
         file.write(b"a")
-    assert caught.value.filename == str(tmp_path / "a")
+    assert error_info.value.filename == str(tmp_path / "a")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -154,8 +154,8 @@ def test_killed_at_a_fault_point(tmp_path, point):
                 die()
         """
     )
-    done = subprocess.run([sys.executable, "-c", program], timeout=60)
-    assert done.returncode == -signal.SIGKILL
+    process = subprocess.run([sys.executable, "-c", program], timeout=60)
+    assert process.returncode == -signal.SIGKILL
     assert path.read_bytes() == b"old"
     write(path)
     assert path.read_bytes() == b"new"

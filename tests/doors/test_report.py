@@ -424,10 +424,10 @@ def browse(tmp_path):
         options += [f"--user-data-dir={tmp_path / 'profile'}", "--virtual-time-budget=2000", "--dump-dom"]
         path = tmp_path / "page.html"
         path.write_text(page, encoding="utf-8")
-        done = subprocess.run([BROWSER, *options, path.as_uri()], capture_output=True, text=True, timeout=120)
-        if done.returncode != 0 or not done.stdout:
-            pytest.skip(f"the browser does not run here: {done.stderr[-200:]}")
-        return done.stdout
+        process = subprocess.run([BROWSER, *options, path.as_uri()], capture_output=True, text=True, timeout=120)
+        if process.returncode != 0 or not process.stdout:
+            pytest.skip(f"the browser does not run here: {process.stderr[-200:]}")
+        return process.stdout
 
     return call
 

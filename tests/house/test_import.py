@@ -15,9 +15,9 @@ CORE = ("graph", "metrics", "mlknn", "projection", "propagation")
 def run(program, *arguments, lines=1):
     """Run a program in a fresh interpreter and return what it printed last, one line or as many as are asked for."""
     command = [sys.executable, "-c", program, *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    return "\n".join(done.stdout.splitlines()[-lines:])
+    process = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert process.returncode == 0, process.stderr
+    return "\n".join(process.stdout.splitlines()[-lines:])
 
 
 def loaded(program, *arguments):

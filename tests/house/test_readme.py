@@ -112,7 +112,7 @@ def test_the_first_steps_work_in_the_folder_of_the_readme(tmp_path):
     script.write_text(FIRST_STEPS)
     program = f"import nmlsdr; print(nmlsdr.__file__); exec(open({str(script)!r}).read())"
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONSAFEPATH"}
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", program],
         cwd=ROOT,
         env=environment,
@@ -121,7 +121,7 @@ def test_the_first_steps_work_in_the_folder_of_the_readme(tmp_path):
         check=True,
         timeout=300,
     )
-    file, printed = done.stdout.split("\n", 1)
+    file, printed = process.stdout.split("\n", 1)
     assert Path(file).parent == ROOT / "nmlsdr"
     assert printed == PROMISED
 
@@ -134,7 +134,7 @@ def test_a_clone_in_the_folder_of_work_does_not_hide_the_installed_package(tmp_p
     (tmp_path / "nmlsdr" / "README.md").touch()
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONSAFEPATH"}
     program = "import nmlsdr; print(nmlsdr.__version__, nmlsdr.MLkNN)"
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", program], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
     )
-    assert done.stdout.startswith(nmlsdr.__version__), done.stderr
+    assert process.stdout.startswith(nmlsdr.__version__), process.stderr

@@ -79,7 +79,7 @@ def mypy(folder, program, *options):
     """What mypy prints about a program that is none of this repository."""
     pytest.importorskip("mypy", reason="mypy checks a small program")
     (folder / "program.py").write_text(program)
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-P", "-m", "mypy", "--config-file=", f"--cache-dir={folder}", *options, "program.py"],
         cwd=folder,
         env={**os.environ, "MYPYPATH": str(Path(nmlsdr.__file__).parent.parent)},
@@ -87,7 +87,7 @@ def mypy(folder, program, *options):
         text=True,
         check=False,
     )
-    return done.stdout + done.stderr
+    return process.stdout + process.stderr
 
 
 @pytest.mark.slow

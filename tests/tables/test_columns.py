@@ -261,9 +261,9 @@ def test_a_row_of_sums_below_the_table_is_named(tmp_path):
     rows = "".join(f"{i},{i * i}.5\n" for i in range(30))
     for below, advice in (("Total,9\n", "If the last row is a sum or a remark below the table, remove it."), ("", "")):
         (tmp_path / "a.csv").write_text(f"n,x\n{rows}{below or 'Total,9' + chr(10) + rows}")
-        with pytest.raises(DataFileError) as refused:
+        with pytest.raises(DataFileError) as error_info:
             read_table(tmp_path / "a.csv", plan=Choices())
-        assert str(refused.value).endswith(f"with --missing Total. {advice}".rstrip())
+        assert str(error_info.value).endswith(f"with --missing Total. {advice}".rstrip())
 
 
 @settings(max_examples=60, deadline=None)
@@ -309,9 +309,9 @@ def test_blocks_and_single_rows_give_the_same_columns_and_lines(tmp_path_factory
                 _csv.CsvFile, "_regular_blocks", _csv.CsvFile._regular_blocks if size == block else lambda *_: iter(())
             )
             table = read_table(path, id_column="w", plan=Choices(one_hot=["k"]))
-            with pytest.raises(DataFileError) as caught:
+            with pytest.raises(DataFileError) as error_info:
                 read_table(path, id_column="w")
-            outcomes.append((table.ids, table.columns["k"].texts.all(), table.data.tolist(), str(caught.value)))
+            outcomes.append((table.ids, table.columns["k"].texts.all(), table.data.tolist(), str(error_info.value)))
     assert outcomes[0] == outcomes[1]
     assert f"line {2 + sum(row.count(chr(10)) + 1 for row in rows)}, column 'k': 'oops'" in outcomes[0][3]
 

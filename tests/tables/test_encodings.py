@@ -241,10 +241,10 @@ def test_predictions_and_lists_have_a_mark_for_spreadsheets(run, tmp_path, rng):
         filled = [",".join([*line.split(",")[:place], "keep", *line.split(",")[place + 1 :]]) for line in list_[1:4]]
         text = "\n".join([list_[0], *filled]) + "\n"
         (tmp_path / "done.csv").write_text(text, encoding="utf-8-sig" if name == "b" else "utf-8")
-        done = run("fit", f"{name}.csv", "--label-columns", label, "--reviewed", "done.csv", "--out", f"{name}.skops")
-        assert "done.csv: 3 verdicts" in done.err
-    done = run("predict", "b.skops", "b.csv", "--out", "-")
-    assert done.out.startswith("row,喘息\n")
+        result = run("fit", f"{name}.csv", "--label-columns", label, "--reviewed", "done.csv", "--out", f"{name}.skops")
+        assert "done.csv: 3 verdicts" in result.err
+    result = run("predict", "b.skops", "b.csv", "--out", "-")
+    assert result.out.startswith("row,喘息\n")
 
 
 def test_a_title_and_a_last_line_alone_do_not_choose_the_delimiter():

@@ -590,9 +590,9 @@ def test_plan_without_features_is_that_of_fit_and_finds_the_same_cells(tmp_path,
     write_csv(tmp_path / "t.csv", ["age", "smoker", "day", "ward"], rows)
     messages = []
     for only_checks in (False, True):
-        with pytest.raises(DataFileError, match=r"line 9, column 'age': '1O\.2'") as caught:
+        with pytest.raises(DataFileError, match=r"line 9, column 'age': '1O\.2'") as error_info:
             tables.read_table(tmp_path / "t.csv", plan=Choices(only_checks=only_checks))
-        messages.append(str(caught.value))
+        messages.append(str(error_info.value))
     assert messages[0] == messages[1]
 
 

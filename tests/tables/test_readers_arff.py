@@ -36,9 +36,9 @@ def refused(load):
     """Check that a file is refused in one sentence with these words."""
 
     def refused(words, arff, xml=XML, **how):
-        with pytest.raises(DataFileError) as caught:
+        with pytest.raises(DataFileError) as error_info:
             load(arff, xml, **how)
-        message = str(caught.value)
+        message = str(error_info.value)
         for word in words:
             assert word in message
         assert message.endswith(".")

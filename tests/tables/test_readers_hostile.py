@@ -227,8 +227,8 @@ before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 table = read_table({str(tmp_path / "t.parquet")!r}, Roles(drop=["note"]))
 print(table.feature_names, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024 < 60)
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
-    assert done.stdout == "['x'] True\n", done.stderr
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert process.stdout == "['x'] True\n", process.stderr
 
 
 def test_a_sparse_matrix_that_declares_missing_rows_is_refused(tmp_path):

@@ -98,9 +98,9 @@ def test_a_workbook_and_the_text_of_the_same_program_give_the_same_columns(tmp_p
 
 def test_another_decimal_mark_is_named_once():
     written = [str(value) for value in VALUES]
-    with pytest.raises(ValueError, match="not what the column holds") as refused:
+    with pytest.raises(ValueError, match="not what the column holds") as error_info:
         tomorrow(written, [text.replace(".", ",") for text in written])
-    message = str(refused.value)
+    message = str(error_info.value)
     assert "row 0, column 'v': '0,0' (60 cells) with another decimal mark" in message, message
     assert message.endswith("; write all numbers of a column with one decimal mark, that of the fit.")
     assert "missing=" not in message

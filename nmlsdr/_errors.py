@@ -73,11 +73,18 @@ def as_list(names: Sequence[str]) -> str:
 
 
 def level_outside() -> int:
-    """The ``stacklevel`` of a warning that names the line outside this package which led to it."""
-    folder = os.path.dirname(__file__)
+    """The ``stacklevel`` of a warning that names the line outside this package which led to it.
+
+    scikit-learn wraps `transform` and `fit_transform` for `set_output`; its wrapper is no line of the user either.
+    """
+    starts = (os.path.dirname(__file__), functools.__file__)
+    wrapper = os.path.join("sklearn", "utils", "_set_output.py")
     frame = sys._getframe(1)
     level = 1
-    while frame.f_back is not None and frame.f_code.co_filename.startswith((folder, functools.__file__)):
+    while frame.f_back is not None:
+        file = frame.f_code.co_filename
+        if not file.startswith(starts) and not file.endswith(wrapper):
+            break
         frame = frame.f_back
         level += 1
     return level

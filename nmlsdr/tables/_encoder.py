@@ -17,9 +17,9 @@ from .._checks.arguments import check_choice, refuse_text
 from .._checks.cells import column_names, refuse_lazy
 from .._checks.labels import check_labels
 from .._checks.words import check_answers
-from .._errors import InputError, plural, some_of
+from .._errors import InputError, level_outside, plural, some_of
 from .._refit import new_fit
-from ._columns import Cells, Numbers, Vectors
+from ._columns import Cells, Numbers
 from ._number_parsing import keeps_digits
 from ._objects import typed_column
 from ._plan import Plan
@@ -114,7 +114,7 @@ class TableEncoder(ColumnOptions, TransformerMixin, BaseEstimator):
         self
             The fitted transformer.
         """
-        self.fit_transform(X, y)
+        self._fit(X, y)
         return self
 
     def fit_transform(self, X: ArrayLike, y: Any = None) -> Any:
@@ -132,6 +132,13 @@ class TableEncoder(ColumnOptions, TransformerMixin, BaseEstimator):
         ndarray or csr_array of shape (n_samples, n_features_out)
             The features; CSR if a column of texts is among them.
         """
+        return self._scaled(self._fit(X, y))
+
+    def _fit(self, X: Any, y: Any) -> Any:
+        """Decide what is done with each column, and return the features before they are put on one scale.
+
+        `transform` would encode the table once more, and compare it with itself.
+        """
         with new_fit(self):
             self._check_parameters()
             columns = self._columns(X, reset=True)
@@ -143,7 +150,7 @@ class TableEncoder(ColumnOptions, TransformerMixin, BaseEstimator):
             planner = Planner(used, len(columns[0]), choices, _labeled(y), getattr(y, "columns", ()))
             plan = planner.plan()
             if doubts := planner.doubts():
-                warnings.warn(doubts, UserWarning, stacklevel=2)
+                warnings.warn(doubts, UserWarning, stacklevel=level_outside())
             place = {column.name: column for column in plan.columns}
             plan = Plan(tuple(place[name] for name in names), plan.missing, plan.keep_case)
             features = plan.encode(named, len(columns[0]), problems := list[Problem]())
@@ -153,7 +160,7 @@ class TableEncoder(ColumnOptions, TransformerMixin, BaseEstimator):
             self.plan_ = replace(plan, profiles=plan.profiles_of(named, features))
             features = self.plan_.fill_in(features)
             self.scaler_ = scaler_of(plan.blocks, issparse(features)).fit(features) if self.standardize else None
-            return self._scaled(features)
+            return features
 
     def transform(self, X: ArrayLike) -> Any:
         """Return the features of a table with the same columns.
@@ -182,7 +189,7 @@ class TableEncoder(ColumnOptions, TransformerMixin, BaseEstimator):
         if errors:
             raise InputError(problems_in_words(errors, "row", in_python=True))
         for line in lines:
-            warnings.warn(f"In X, {line}.", UserWarning, stacklevel=2)
+            warnings.warn(f"In X, {line}.", UserWarning, stacklevel=level_outside())
         return self._scaled(features)
 
     def _scaled(self, features: Any) -> Any:
@@ -293,10 +300,9 @@ def _cells(column: Any) -> Cells:
     values = np.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)
     if values.dtype.kind == "c":
         raise InputError("X contains complex numbers; give the real and the imaginary part as two columns.")
-    if values.ndim == 2 and values.dtype.kind == "f":
-        return Vectors(values.astype(np.float64))
+    has_lists = values.ndim > 1  # as the type Array of polars gives them, all of one length
     is_whole = values.dtype.kind in "iu" and len(values) > 0
-    if values.dtype.kind == "f" or (is_whole and keeps_digits([values.min(), values.max()])):
+    if not has_lists and (values.dtype.kind == "f" or (is_whole and keeps_digits([values.min(), values.max()]))):
         return Numbers(values.astype(np.float64))
     return typed_column(values.tolist() if values.dtype.kind in "UT" else list(values))
 

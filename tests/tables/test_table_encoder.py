@@ -249,3 +249,28 @@ def test_the_pipeline_and_the_command_predict_the_same(rng, tmp_path, run):
         ran(run("predict", name, "new.csv", "--probabilities", "--out", "out.csv"))
         probabilities = pandas.read_csv("out.csv")[["probability:flu", "probability:cold"]].to_numpy()
         np.testing.assert_allclose(probabilities, expected, atol=1e-6, err_msg=name)
+
+
+def test_a_fit_needs_no_frame_of_its_features(rng):
+    pandas = pytest.importorskip("pandas")
+    words = ["red", "green", "blue", "cat", "dog", "fox", "runs", "sleeps", "eats"]
+    table = pandas.DataFrame({"note": [" ".join(rng.choice(words, 6)) for _ in range(60)]})
+    encoder = TableEncoder().set_output(transform="pandas").fit(table)
+    assert encoder.plan_ == TableEncoder().fit(table).plan_
+    with pytest.raises(ValueError, match="sparse"):
+        encoder.transform(table)
+
+
+@pytest.mark.parametrize("method", ["fit", "fit_transform"])
+def test_a_doubt_of_a_fit_is_said_of_the_line_that_calls_it(method):
+    table = np.array([["1"], ["2"], ["unk"]] * 10, dtype=object)
+    with pytest.warns(UserWarning, match="misread") as warned:
+        getattr(TableEncoder(), method)(table)
+    assert [warning.filename for warning in warned] == [__file__]
+
+
+def test_a_doubt_of_a_transform_is_said_of_the_line_that_calls_it():
+    encoder = TableEncoder().fit(np.array([*"abbb"] * 25, dtype=object)[:, None])
+    with pytest.warns(UserWarning, match="'a' in 90% of the cells") as warned:
+        encoder.transform(np.array([*"aaaaaaaaab"] * 10, dtype=object)[:, None])
+    assert [warning.filename for warning in warned] == [__file__]

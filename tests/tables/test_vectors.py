@@ -94,6 +94,36 @@ def test_numbers_that_are_not_finite_are_an_error(vectors, value):
         TableEncoder().fit(pandas.DataFrame({"v": [*vectors]}))
 
 
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_an_array_of_polars_that_is_not_finite_is_an_error(vectors, value):
+    polars = pytest.importorskip("polars")
+    vectors[3, 4] = value
+    frame = polars.DataFrame({"v": polars.Series(vectors.tolist(), dtype=polars.Array(polars.Float64, 12))})
+    with pytest.raises(InputError, match="A vector holds NaN or infinity"):
+        TableEncoder().fit(frame)
+
+
+@pytest.mark.parametrize(("length", "is_vector"), [(12, True), (2, False)])
+def test_whole_numbers_in_an_array_of_polars_are_as_in_lists(length, is_vector):
+    polars = pytest.importorskip("polars")
+    rows = (np.arange(N * length).reshape(N, length) % 7).tolist()
+    columns = []
+    for dtype in (polars.List(polars.Int64), polars.Array(polars.Int64, length)):
+        frame = polars.DataFrame({"size": np.arange(N) / 3, "v": polars.Series(rows, dtype=dtype)})
+        columns.append(TableEncoder().fit(frame).plan_.columns[1])
+    assert columns[0] == columns[1]
+    assert (columns[0].kind == "vector") == is_vector
+
+
+def test_an_array_of_polars_with_one_number_is_a_number():
+    polars = pytest.importorskip("polars")
+    rows = [[number / 3] for number in range(N)]
+    frame = polars.DataFrame({"v": polars.Series(rows, dtype=polars.Array(polars.Float64, 1))})
+    plan = TableEncoder().fit(frame).plan_
+    assert [column.kind for column in plan.columns] == ["number"]
+    assert Plan.from_json(plan.to_json()) == plan
+
+
 def test_vectors_of_another_length_are_an_error_tomorrow(vectors):
     numbers = np.arange(N) % 7
     encoder = TableEncoder().fit(pandas.DataFrame({"size": numbers, "v": [*vectors]}))

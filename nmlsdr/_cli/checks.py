@@ -11,6 +11,7 @@ from .parser import EXAMPLES, InputFile, is_model
 
 ALPHAS = ("alpha_labeled", "alpha_unlabeled")
 PARQUET = (".parquet", ".pq")
+POSITIONAL = ("data", "first", "second")
 
 
 def check_arguments(args: argparse.Namespace) -> argparse.Namespace:
@@ -24,10 +25,12 @@ def check_arguments(args: argparse.Namespace) -> argparse.Namespace:
     _check_files(args.verb, *(getattr(args, name, None) or "" for name in ("data", "model", "labels")))
     if getattr(args, "out", None) is not None and hasattr(args, "suffixes"):
         _check_outputs(args)
+    if getattr(args, "settled", None) is not None and args.out is None:
+        raise InputError("--settled joins two files of verdicts; add --out FILE.csv for the joined one.")
     chosen = _choices(args) if args.verb == "fit" else {}
     for name, path in vars(args).items():
         if isinstance(path, InputFile) and path != "-" and not os.path.exists(path):
-            subject = "data file" if name == "data" else f"file of --{name.replace('_', '-')}"
+            subject = f"{name} file" if name in POSITIONAL else f"file of --{name.replace('_', '-')}"
             raise InputError(f"{path} does not exist; check the path of the {subject}.")
     return argparse.Namespace(**vars(args) | chosen)
 

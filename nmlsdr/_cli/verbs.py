@@ -6,6 +6,7 @@ Each command names the function that runs it, whose module is loaded then.
 from collections.abc import Callable
 from typing import Any
 
+from .._article_methods import METHODS
 from .parser import InputFile, Parser
 from .values import alpha, alphas, count, cutoff, delimiter, jobs, names_of, number, seed
 
@@ -326,7 +327,9 @@ def add_table_verb(
 # ---------------------------------------------------------------- the commands
 
 
-STUDIES = ("toy", "benchmarks", "case-study")  # those of nmlsdr.experiments.protocol, whose import loads scikit-learn
+# As in nmlsdr.experiments.protocol, whose import loads scikit-learn.
+STUDIES = ("toy", "benchmarks", "case-study")
+BENCHMARK_SETS = ("Birds", "Corel", "Emotions", "Enron", "Genbase", "Medical", "Scene", "Tmc2007", "Toy", "Yeast")
 
 
 def add_verbs(parser: Parser) -> None:
@@ -445,8 +448,19 @@ def _add_others(verbs: Any) -> None:
         "agree",
         "compare the verdicts of two people, with Cohen's kappa",
         "Compare two files of verdicts: how many agree, and Cohen's kappa, for all labels together and for each label. "
-        "Then come the annotations on which they differ, at most 20; --out writes all, with an empty column verdict.",
-        {**files, **output(*LISTS, required=False), **QUIET},
+        "Then come the annotations on which they differ, at most 20; --out writes all, with an empty column verdict. "
+        "Fill it in, and give that file as --settled: then --out writes one file with the verdicts of both.",
+        {
+            **files,
+            "--settled": option(
+                "DIFFERENCES.csv",
+                "the filled-in file of differences: its verdicts count in the joined file of --out; elsewhere a yes or "
+                "no counts if the other file has no verdict or unclear",
+                InputFile,
+            ),
+            **output(*LISTS, required=False),
+            **QUIET,
+        },
     )
     add_verb(
         verbs,
@@ -465,8 +479,14 @@ def _add_others(verbs: Any) -> None:
                 default="full",
             ),
             "--seeds": option("N", "number of repetitions, with the seeds 0 to N - 1 (default: 10)", count, default=10),
-            "--datasets": option("NAME", "only these data sets (default: all)", nargs="+"),
-            "--methods": option("NAME", "only these methods, or yours as module:Class (default: all)", nargs="+"),
+            "--datasets": option(
+                "NAME", f"only these data sets of the benchmarks: {', '.join(BENCHMARK_SETS)} (default: all)", nargs="+"
+            ),
+            "--methods": option(
+                "NAME",
+                f"only these methods: {', '.join(METHODS)}, or yours as module:Class (default: all of the article)",
+                nargs="+",
+            ),
             "--jobs": option("J", "number of cells that run at the same time (default: one for each core)", count),
             **HOME,
             "--out": option(

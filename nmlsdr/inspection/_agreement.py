@@ -1,14 +1,14 @@
 """How far two people agree who checked the same annotations: Cohen's kappa of their files of verdicts."""
 
 import os
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Collection, Iterator, Mapping
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.metrics import cohen_kappa_score
 
 from .._checks.words import UNCLEAR
-from .._errors import InputError
+from .._errors import InputError, plural, printable, shorten
 from ..tables import Form
 from ._verdicts import (
     LARGEST,
@@ -23,6 +23,9 @@ from ._verdicts import (
 )
 
 Annotation = tuple[str, ...]  # what names its row, and its label
+File = tuple[str, list[str], list[tuple[int, list[str]]]]  # its path, its header, and its lines with their numbers
+
+_WORDS = {0: "0", 1: "1", UNCLEAR: "unclear"}
 
 _ADVICE = "give files of verdicts as --reviewed takes them"
 
@@ -96,6 +99,8 @@ class Reviews(NamedTuple):
         All labels together.
     by_label : list of Agreement
         For each label that both decided, by its name.
+    names : list of str
+        The columns that name the row of a difference.
     differences : list of Difference
         In the order of the first file; without verdicts of unclear.
     """
@@ -104,6 +109,7 @@ class Reviews(NamedTuple):
     n_unclear: tuple[int, int]
     whole: Agreement
     by_label: list[Agreement]
+    names: list[str]
     differences: list[Difference]
 
 
@@ -127,43 +133,136 @@ def compare_reviews(first: str | os.PathLike[str], second: str | os.PathLike[str
         If a file lacks a column, if the files name rows in different ways, if a word is no verdict, or if one file has
         two different verdicts on an annotation.
     """
-    form = form or Form(max_bytes=LARGEST)
-    files = [(os.fspath(path), *read_lines(os.fspath(path), form)) for path in (first, second)]
+    files = [_read(path, form) for path in (first, second)]
     names = _row_names(files)
-    annotated = [[*_annotations(path, header, lines, names)] for path, header, lines in files]
+    annotated = [[*_annotations(*file, names)] for file in files]
     verdicts = [_verdicts(lines) for lines in annotated]
     counts = _counts_by_label(*verdicts)
     by_label = [Agreement(label, counts[label]) for label in sorted(counts)]
     whole = Agreement("", sum(counts.values(), np.zeros((2, 2), dtype=int)))
     n_unclear = [list(values.values()).count(UNCLEAR) for values in verdicts]
     n_decided = [len(values) - n for values, n in zip(verdicts, n_unclear, strict=True)]
-    differences = _differences(verdicts[0], verdicts[1], _shown_names(files[0][1], annotated[0], names))
-    return Reviews((n_decided[0], n_decided[1]), (n_unclear[0], n_unclear[1]), whole, by_label, differences)
+    columns = _shown_columns(files[0][1], names)
+    differences = _differences(verdicts[0], verdicts[1], _shown_names(annotated[0], columns))
+    return Reviews((n_decided[0], n_decided[1]), (n_unclear[0], n_unclear[1]), whole, by_label, columns, differences)
+
+
+def join_reviews(
+    first: str | os.PathLike[str],
+    second: str | os.PathLike[str],
+    settled: str | os.PathLike[str],
+    form: Form | None = None,
+) -> tuple[list[str], list[list[str]]]:
+    """Join the verdicts of two files, of which a third one settles the differences.
+
+    Where one person decided yes or no, and the other one said nothing or unclear, the decision counts.
+
+    Parameters
+    ----------
+    first, second : path
+        Files as `compare_reviews` takes them.
+    settled : path
+        Verdicts that count in place of those of the other files: the file of differences, filled in.
+    form : Form, default=None
+        How the files are written.
+
+    Returns
+    -------
+    header : list of str
+        The columns of the first file, those that only the second one has, and the verdict.
+    lines : list of list of str
+        A line for each annotation with a verdict, in the order of the first file.
+
+    Raises
+    ------
+    ValueError
+        As for `compare_reviews`, if a difference is not settled, or if a settled annotation is in neither file.
+    """
+    files = [_read(path, form) for path in (first, second, settled)]
+    names = _row_names(files[:2])
+    need_columns(files[2][0], files[2][1], (*names, "label", "verdict"), _ADVICE)
+    annotated = [[*_annotations(*file, names)] for file in files]
+    own, other, decided = map(_verdicts, annotated)
+    _check_settled(annotated[2], own.keys() | other.keys(), decided, files)
+    _refuse_open(files[2][0], own, other, decided, names)
+    verdicts = {**other, **{each: value for each, value in own.items() if value != UNCLEAR or each not in other}}
+    verdicts |= decided
+    header = [name for name in dict.fromkeys([*files[0][1], *files[1][1]]) if name != "verdict"]
+    cells = {line.annotation: line.cells for line in (*annotated[1], *annotated[0])}
+    order = dict.fromkeys(line.annotation for line in (*annotated[0], *annotated[1]) if line.annotation in verdicts)
+    lines = [
+        [*(unescape_formula(cells[each].get(name, "")) for name in header), _WORDS[verdicts[each]]] for each in order
+    ]
+    return [*header, "verdict"], lines
+
+
+def _check_settled(
+    lines: list[Line], known: Collection[Annotation], decided: dict[Annotation, int], files: list[File]
+) -> None:
+    """Raise for a settled annotation on which neither person has a verdict."""
+    for where, annotation, _ in lines:
+        if annotation in decided and annotation not in known:
+            paths = " and ".join(path for path, *_ in files[:2])
+            raise InputError(
+                f"{where}: {paths} have no verdict on this annotation; give the file of their differences."
+            )
+
+
+def _refuse_open(
+    path: str,
+    first: dict[Annotation, int],
+    second: dict[Annotation, int],
+    decided: dict[Annotation, int],
+    names: list[str],
+) -> None:
+    """Raise if two people differ on an annotation that nobody settled."""
+    open_differences = [annotation for annotation in _differing(first, second) if annotation not in decided]
+    if open_differences:
+        *row, label = (shorten(printable(text), 40) for text in open_differences[0])
+        texts = ", ".join(f"{name} {text}" for name, text in zip(names, row, strict=True))
+        raise InputError(
+            f"{path} leaves {plural(len(open_differences), 'difference')} open, the first: {texts}, label {label}; "
+            "fill in its column verdict, with unclear if it cannot be told."
+        )
+
+
+def _read(path: str | os.PathLike[str], form: Form | None) -> File:
+    return os.fspath(path), *read_lines(os.fspath(path), form or Form(max_bytes=LARGEST))
 
 
 def _differences(
     first: dict[Annotation, int], second: dict[Annotation, int], shown: dict[Annotation, dict[str, str]]
 ) -> list[Difference]:
+    """The annotations on which two people differ, with their verdicts."""
+    return [Difference(shown[each], each[-1], first[each], second[each]) for each in _differing(first, second)]
+
+
+def _differing(first: dict[Annotation, int], second: dict[Annotation, int]) -> list[Annotation]:
     """The annotations that one person decided as yes and the other as no."""
     opposite_verdicts = {0, 1}
     return [
-        Difference(shown[annotation], annotation[-1], value, second[annotation])
+        annotation
         for annotation, value in first.items()
         if {value, second.get(annotation, UNCLEAR)} == opposite_verdicts
     ]
 
 
-def _shown_names(header: list[str], lines: list[Line], names: list[str]) -> dict[Annotation, dict[str, str]]:
-    """What names the row of each annotation for a reader: the columns before the label, and those that find rows."""
+def _shown_columns(header: list[str], names: list[str]) -> list[str]:
+    """The columns that name a row for a reader: those before the label, and those that find rows."""
     before = header[: header.index("label")]
-    columns = dict.fromkeys([*(name for name in before if name in ("row", "check") or name not in OWN_COLUMNS), *names])
+    shown = (name for name in before if name in ("row", "check") or name not in OWN_COLUMNS)
+    return list(dict.fromkeys([*shown, *names]))
+
+
+def _shown_names(lines: list[Line], columns: list[str]) -> dict[Annotation, dict[str, str]]:
+    """What names the row of each annotation."""
     shown: dict[Annotation, dict[str, str]] = {}
     for _, annotation, cells in lines:
         shown.setdefault(annotation, {name: unescape_formula(cells.get(name, "")).strip() for name in columns})
     return shown
 
 
-def _row_names(files: list[tuple[str, list[str], Any]]) -> list[str]:
+def _row_names(files: list[File]) -> list[str]:
     """The columns by which rows are found in all files: check and id, or else their number.
 
     Raises

@@ -8,6 +8,7 @@ import re
 import numpy as np
 import pytest
 
+from nmlsdr._article_methods import METHODS
 from nmlsdr._cli import verbs
 from nmlsdr._errors import InputError
 from nmlsdr.cli import main
@@ -436,6 +437,7 @@ def test_a_class_of_one_s_own_stands_in_the_tables_of_the_benchmarks(tmp_path):
     ("words", "message"),
     [
         (("benchmarks", "--datasets", "bird", "--data-home", "nowhere"), "'bird'"),
+        (("benchmarks", "--datasets", "Nope"), f"'Nope' is not known; choose one of {', '.join(protocol.TEN_SETS)}."),
         (("toy", "--methods", "sklearn:Nope"), "'sklearn:Nope' cannot be imported"),
         (("toy", "--methods", "numpy:zeros"), "'numpy:zeros' must be a transformer class"),
         (("toy", "--methods", "NMLSD"), "did you mean NMLSDR?"),
@@ -493,6 +495,14 @@ def test_interruption_is_status_130_and_failure_1(tmp_path, capfd, monkeypatch):
 
 def test_the_command_line_knows_every_study():
     assert tuple(protocol.STUDIES) == verbs.STUDIES
+    assert set(protocol.TEN_SETS) == set(verbs.BENCHMARK_SETS)
+
+
+def test_the_help_of_reproduce_names_the_data_sets_and_methods(capsys):
+    assert reproduce("--help") == 0
+    said = capsys.readouterr().out.replace("\n", " ")
+    words = set(re.findall(r"[\w*]+", said))
+    assert words >= {*protocol.TEN_SETS, *METHODS}
 
 
 def test_an_error_in_a_cell_becomes_its_record(monkeypatch):

@@ -134,3 +134,85 @@ def test_lists_of_one_review_are_compared_as_they_are(run, tmp_path, rng):
     ]
     write_csv(tmp_path / "third.csv", short[0], short[1:])
     assert "8 agree (100.0%" in ran(run("agree", "second.csv", "third.csv")).out
+
+
+def _two_reviews(run, tmp_path, rng):
+    """A table, its list filled in by two people as a.csv and b.csv, and the columns and lines of the list."""
+    X = rng.normal(size=(40, 3))
+    write_csv(tmp_path / "t.csv", ["a", "b", "c", "y", "z"], [[*x.round(3), int(x[0] > 0), int(x[1] > 0)] for x in X])
+    ran(run("review", "t.csv", "--label-columns", "y,z", "--out", "list.csv"))
+    names, lines = read_csv(tmp_path / "list.csv")
+    lines = lines[:9]
+    verdicts = {
+        "a.csv": ["1", "0", "yes", "no", "keep", "", "unclear", "unclear", ""],
+        "b.csv": ["1", "no", "0", "1", "", "0", "1", "unclear", ""],
+    }
+    for name, words in verdicts.items():
+        write_csv(tmp_path / name, names, [[*line[:-1], word] for line, word in zip(lines, words, strict=True)])
+    return names, lines
+
+
+def test_two_files_and_their_settled_differences_become_one(run, tmp_path, rng):
+    names, lines = _two_reviews(run, tmp_path, rng)
+    options = "agree", "a.csv", "b.csv"
+    ran(run(*options, "--out", "differences.csv"))
+    header, differences = read_csv("differences.csv")
+    assert [line[header.index("first")] for line in differences] == ["1", "0"]
+    write_csv(
+        "settled.csv", header, [[*line[:-1], word] for line, word in zip(differences, ("0", "unclear"), strict=True)]
+    )
+    said = ran(run(*options, "--settled", "settled.csv", "--out", "joined.csv")).out
+    assert "2 agree (50.0%" in said
+    assert "Where they differ" not in said
+    columns, joined = read_csv("joined.csv")
+    assert columns == names
+    kept = {"add": "0", "remove": "1"}[lines[4][names.index("suggest")]]
+    expected = ["1", "0", "0", "unclear", kept, "0", "1", "unclear"]
+    assert joined == [[*line[:-1], word] for line, word in zip(lines, expected, strict=False)]
+    labels = "--label-columns", "y,z"
+    said = ran(run("correct", "t.csv", *labels, "--reviewed", "joined.csv", "--out", "c.csv")).err
+    assert "joined.csv: 6 verdicts" in said
+    assert "2 unclear" in said
+    assert_refused(run(*options, "--settled", "settled.csv", "--out", "settled.csv"), "settled.csv")
+
+
+def test_two_files_without_differences_become_one(run, tmp_path):
+    """By rows that each file names in columns of its own; lines that only the second file has come last."""
+    write_csv(tmp_path / "a.csv", ["Patient", "id", "label", "verdict"], [["x", "P1", "=flu", "1"]])
+    write_csv(
+        tmp_path / "b.csv", ["label", "note", "verdict", "id"], [["cold", "n", "no", "P2"], ["'=flu", "m", "1", "P1"]]
+    )
+    ran(run("agree", "a.csv", "b.csv", "--out", "d.csv"))
+    ran(run("agree", "a.csv", "b.csv", "--settled", "d.csv", "--out", "joined.csv"))
+    names, joined = read_csv("joined.csv")
+    assert names == ["patient", "id", "label", "note", "verdict"]
+    assert joined == [["x", "P1", "'=flu", "", "1"], ["", "P2", "cold", "n", "0"]]
+
+
+@pytest.mark.parametrize(
+    ("settled", "words"),
+    [
+        ([], ["settled.csv leaves 2 differences open, the first: check b, label flu; fill in its column verdict"]),
+        ([["b", "flu", "1"]], ["leaves 1 difference open, the first: check c, label flu"]),
+        ([["b", "flu", "1"], ["c", "flu", ""]], ["leaves 1 difference open"]),
+        ([["b", "flu", "1"], ["c", "flu", "0"], ["d", "flu", "0"]], ["settled.csv, line 4", "no verdict on this"]),
+        ([["b", "flu", "1"], ["b", "flu", "0"]], ["settled.csv, line 3", "a second and different verdict"]),
+    ],
+)
+def test_differences_that_are_not_settled_are_refused(run, tmp_path, settled, words):
+    header = ["check", "label", "verdict"]
+    write_csv(tmp_path / "a.csv", header, [["a", "flu", "1"], ["b", "flu", "1"], ["c", "flu", "0"]])
+    write_csv(tmp_path / "b.csv", header, [["a", "flu", "1"], ["b", "flu", "0"], ["c", "flu", "1"]])
+    write_csv(tmp_path / "settled.csv", header, settled)
+    assert_refused(run("agree", "a.csv", "b.csv", "--settled", "settled.csv", "--out", "joined.csv"), *words)
+    assert not (tmp_path / "joined.csv").exists()
+
+
+def test_what_settles_differences_names_rows_as_both_files_do(run, tmp_path):
+    for name in ("a.csv", "b.csv"):
+        write_csv(tmp_path / name, ["check", "id", "label", "verdict"], [["a", "P1", "flu", "1"]])
+    write_csv(tmp_path / "settled.csv", ["check", "label", "verdict"], [])
+    options = "agree", "a.csv", "b.csv", "--settled", "settled.csv"
+    assert_refused(run(*options, "--out", "joined.csv"), "settled.csv lacks the column 'id'")
+    assert_refused(run(*options), "--settled joins two files of verdicts; add --out FILE.csv")
+    assert_refused(run("agree", "a.csv", "none.csv"), "none.csv does not exist; check the path of the second file.")

@@ -75,7 +75,7 @@ def check_array_header(file: IO[bytes], size: int, name: str, kinds: str) -> Non
     read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     try:
         shape, _, dtype = read_header(file)
-    except MemoryError:  # Python's parser raises it at too many brackets
+    except Exception:  # NumPy passes on whatever Python's parser raises; some of its texts show a memory address
         raise InputError(f"{name} has a damaged header") from None
     if dtype.hasobject or dtype.kind not in kinds or not dtype.itemsize:
         raise InputError(f"{name} holds {dtype}, not numbers or text (a pickle is never read)")

@@ -1,9 +1,9 @@
 """Noisy multi-label semi-supervised dimensionality reduction (NMLSDR), the article's method."""
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import Any, Self, get_args
 
-from .._checks.arguments import EigenSolver, refuse_weights
+from .._checks.arguments import EigenSolver, check_choice, refuse_weights
 from .._row_order import row_order
 from ._callbacks import steps_of_fit
 from ._projection import Projection, direction_attributes, rounding_step
@@ -214,6 +214,7 @@ class NMLSDR(CallbackSupportMixin, PropagationParameters, Projection):
             leaves no hard label that differs between rows; then the projection is learned from the soft labels alone.
         """
         refuse_weights(self, unknown)
+        check_choice(self.eigen_solver, "eigen_solver", *get_args(EigenSolver))
         grid = shrinkage_grid(self.shrinkage)
         with steps_of_fit(self, X, y) as steps:
             rows, labels = steps.read(X, y, labeled, "votes")

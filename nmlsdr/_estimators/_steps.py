@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, get_args
 
 import numpy as np
 import sklearn
@@ -212,7 +212,9 @@ class Steps:
 
     def goal(self, callback: Callable[..., object] | None) -> Goal:
         """How eq. (8) is to be solved."""
-        return Goal(self.estimator.tol, self.estimator.max_iter, callback, self.estimator.propagation_solver)
+        by = self.estimator
+        arguments.check_choice(by.propagation_solver, "propagation_solver", *get_args(PropagationSolver))
+        return Goal(by.tol, by.max_iter, callback, by.propagation_solver)
 
     def propagate(self, W: sparse.csr_array, Y: np.ndarray, trust: Trust, goal: Goal) -> Propagation:
         """Solve eq. (8)."""

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._number_parsing import Notation, number_reader, plain_text
+from ._number_parsing import Notation, has_arabic_mark, number_reader, plain_text
 from ._quantities import BETWEEN, Forms, Parts
 from ._shapes import rows_of
 from ._units import measures, shared_dimension
@@ -176,6 +176,8 @@ def read_quantities(
         numbers = [_values(part, form_texts, notation) * factors.get(part.unit, 1.0) for part in parts.all]
         quantities[rows, 0] = _one_number(numbers, parts.sign)
         quantities[rows, 1:] = [mark in (parts.sign, parts.unit or WITHOUT) for mark in marks]
+    if notation.decimal == "," and has_arabic_mark("".join(texts)):  # its point would be taken for a mark of thousands
+        quantities[list(map(has_arabic_mark, texts))] = np.nan
     quantities[np.isnan(quantities[:, 0])] = np.nan
     return quantities
 

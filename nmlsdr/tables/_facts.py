@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from .._errors import plural, shorten
 from ._columns import Cells, Numbers, Texts
-from ._number_parsing import plain_text
+from ._number_parsing import has_arabic_mark, plain_text
 
 
 class Facts:
@@ -118,6 +118,15 @@ class Facts:
         codes = self.column.forms.codes
         parts_and_texts = [(parts[codes[row]], different[row]) for row in np.flatnonzero(self.is_known).tolist()]
         return {number for part, text in parts_and_texts if part is not None for number in part.of([text])}
+
+    @property
+    def has_arabic_marks(self) -> bool:
+        """Whether the marks of most numbers are those of Arabic, whose meaning is never in doubt."""
+        if not has_arabic_mark("".join(self.column.different)):
+            return False
+        numbers = self.numbers_as_written()
+        n_arabic = sum(map(has_arabic_mark, numbers))
+        return n_arabic > 0 and 2 * n_arabic >= sum(not number.isdigit() for number in numbers)
 
     def marked_numbers(self) -> Mapping[str, int]:
         """The numbers that tell the decimal mark of the table: those that the file has as texts."""

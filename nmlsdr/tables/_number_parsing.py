@@ -17,6 +17,19 @@ from .._errors import shorten
 #: decimal mark and the comma of Arabic, the digits of all scripts, and the words that stand in East Asian dates.
 _ALIKE = str.maketrans("\u2212\u2012\u2013\uff0d\u2009\u202f\u00a0\u2007\u2019．，＋￥٫٬", "----    '.,+¥.,")
 _ALIKE |= {code: ord("0") + int(chr(code)) for code in range(0x660, 0x10000) if chr(code).isdecimal()}
+#: The decimal mark of Arabic, and what stands between its thousands. `plain_text` makes a point and a comma of them.
+_ARABIC_MARKS = re.compile("[٫٬]")
+
+
+def has_arabic_mark(text: str) -> bool:
+    """Whether one of the marks of Arabic is in a text; then the point of its `plain_text` is the decimal mark.
+
+    Examples
+    --------
+    >>> has_arabic_mark("٧٠٫٥٠٠"), has_arabic_mark("70.500")
+    (True, False)
+    """
+    return not text.isascii() and _ARABIC_MARKS.search(text) is not None
 
 
 def plain_text(text: str) -> str:

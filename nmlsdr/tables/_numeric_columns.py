@@ -49,8 +49,8 @@ def read_column(facts: Facts, choices: Any, usual: str | None) -> tuple[Reading 
         known = find_notation({}, usual, choices.decimal, choices.thousands)[0]
         notation = NOTATIONS[0] if facts.cells.n_broken else known
         return (Reading(Column(facts.name, "number", **notation._asdict()), {}) if facts.n_known else None), ""
-    written = choices.decimal, choices.thousands
-    notation, doubt = find_notation(facts.numbers, usual, *written, facts.numbers_as_written)
+    decimal = choices.decimal or ("." if facts.has_arabic_marks else None)
+    notation, doubt = find_notation(facts.numbers, usual, decimal, choices.thousands, facts.numbers_as_written)
     quantities = _quantities(facts, notation)
     unread = find_unread(_no_numbers(facts))
     if unread is None or not unread.multiplies or unread.n_cells <= MOST_MULTIPLIED * facts.n_known:

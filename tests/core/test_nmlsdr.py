@@ -126,8 +126,8 @@ def test_too_few_iterations_warn_with_the_residual(data):
 def test_impossible_input_raises_a_clear_error(data):
     X, Y = data
     for parameters, message in [
-        ({"propagation_solver": "qr"}, "solver must be .auto"),
-        ({"eigen_solver": "qr"}, "solver must be"),
+        ({"propagation_solver": "qr"}, '^propagation_solver must be "auto", "cg", "lu" or "fixed_point", got .qr.[.]$'),
+        ({"eigen_solver": "qr"}, '^eigen_solver must be "auto", "eigsh" or "svd", got .qr.[.]$'),
         ({"tol": 0}, "tol must be"),
         ({"neighbors": "fast"}, "neighbors must be"),
         ({"n_neighbors": 0}, "n_neighbors must be"),

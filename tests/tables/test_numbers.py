@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmlsdr._checks.words import fold
+from nmlsdr._errors import InputError
 from nmlsdr.tables import TableEncoder
 from nmlsdr.tables._dates import dates_of, read_date
 from nmlsdr.tables._number_parsing import (
@@ -258,6 +259,38 @@ def test_arabic_marks_between_thousands_are_read_like_commas():
     assert (notation, doubt) == (COMMAS, "")
     numbers, _ = encode(*(text.translate(arabic) for text in texts * 3))
     assert numbers == [12345, 987, 1234] * 3
+
+
+@pytest.mark.parametrize(
+    ("texts", "values"),
+    [
+        (["12.345", "987", "1.234"], [12.345, 987, 1.234]),  # these points would stand between thousands
+        (["12.345 kg", "987 kg", "1.234 kg"], [12.345, 987, 1.234]),
+        (["-12.345", "2.500", "1.234"], [-12.345, 2.5, 1.234]),
+        (["12,345", "987", "1,234"], [12345, 987, 1234]),
+        (["1,234.500", "987.250", "12"], [1234.5, 987.25, 12]),
+    ],
+)
+@pytest.mark.parametrize("other", [["1", "2", "4"], ["1,5", "2,5", "0,7"], ["1.5", "2.5", "0.7"]])
+def test_the_arabic_decimal_mark_is_always_one(texts, values, other):
+    """Whatever mark the other columns of the table have; digits of a keyboard do not change the mark either."""
+    for characters in ("0123456789.,", ".,"):
+        arabic = str.maketrans(characters, "٠١٢٣٤٥٦٧٨٩٫٬"[-len(characters) :])
+        frame = pandas.DataFrame({"v": [text.translate(arabic) for text in texts] * 3, "w": other * 3})
+        encoder = TableEncoder().fit(frame)
+        assert encoder.plan_.columns[0].kind == "number"
+        np.testing.assert_array_equal(encoder.transform(frame)[:, 0], values * 3)
+
+
+def test_few_arabic_marks_among_commas_are_named():
+    """A point that stands between thousands would make 70500 of 70.5."""
+    texts = ["3,25", "4,5", "1.234,5"] * 9
+    encoder = TableEncoder().fit(pandas.DataFrame({"v": texts}))
+    for cells in ([*texts, "٧٠٫٥٠٠"], [*texts, "70٫500"]):
+        for use in (TableEncoder().fit, encoder.transform):
+            with pytest.raises(InputError, match="with another decimal mark"):
+                use(pandas.DataFrame({"v": cells}))
+    assert TableEncoder(decimal=",").fit(pandas.DataFrame({"v": ["70٫500"] * 3})).plan_.columns[0].kind != "number"
 
 
 def test_a_whole_number_of_more_than_15_digits_is_a_text_in_every_notation():

@@ -298,7 +298,9 @@ def boosting(n: int, D: int, C: int) -> Work:
         raise NotHere("boosted trees are not in this version.")
     X = rows(n, D, "float32")
     Y = labels(n, C).astype(float)
-    return Work(lambda threads: boosted.boost_trees(X, Y, n_rounds=10, random_state=0, n_jobs=threads))
+    # until 2026-11-29 the rounds were an argument of their own
+    rounds = {"limits": boosted.Limits(10)} if hasattr(boosted, "Limits") else {"n_rounds": 10}
+    return Work(lambda threads: boosted.boost_trees(X, Y, **rounds, random_state=0, n_jobs=threads))
 
 
 # ---------------------------------------------------------------- core functions in NumPy and SciPy

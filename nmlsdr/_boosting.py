@@ -31,12 +31,33 @@ _RATE = 0.07
 _PENALTY = 5.0
 _CANDIDATES = ((6, 10), (10, 3))  # (largest depth, least rows of a leaf): the better one survives the first rounds
 _PATIENCE = 10  # rounds of each candidate, and rounds without a new least error before the end
+# From the first of these numbers of rounds on, trees end whose error would stay above the third times that of a linear
+# learner even after the second times the progress of the last ten rounds: they would get hardly any weight beside it.
+_FIRST_FORECAST = 50
+_FORECAST = 20
+_MARGIN = 1.05
 _ROUNDS_AT_ONCE = 5  # rounds of a kernel call; up to four are discarded
 # that a boosted tree draws at most, that a node tries at most
 _MOST_ROWS = 5000
 _MOST_FEATURES = 100
 _CUTS = 254  # of a column at most, so that codes take one byte
 _CODES = 1 << 25  # bytes of codes, but 1000 columns at least; of more columns those with the most numbers other than 0
+
+
+class Limits(NamedTuple):
+    """When boosting ends, though its error may still fall.
+
+    Attributes
+    ----------
+    n_rounds : int
+        Trees of each fold at most.
+    linear_error : float
+        The sum of the squared errors out of fold of the best linear learner over the known entries.  From 50 rounds on,
+        trees end if their error, minus 20 times what the last ten rounds took off it, is above 1.05 times this one.
+    """
+
+    n_rounds: int
+    linear_error: float = np.inf
 
 
 @dataclass(eq=False)
@@ -50,17 +71,28 @@ class _Boosting:
     nodes: list[list[np.ndarray]]  # of the trees of each round: the first are leaves of the mean labels
     values: NDArray[np.float32]  # (n_leaves, n_labels) round by round, in one array, for they take the most memory
     weights: list[np.ndarray]
+    linear_error: float = np.inf
     errors: list[float] = field(default_factory=list)
 
     def best(self) -> tuple[int, bool]:
-        """The round of the least error, and whether so many rounds without a new least came after it."""
+        """The round of the least error up to the end of the rounds, and whether they have ended.
+
+        They end if so many rounds without a new least came after it, or if they will not reach a linear learner.
+        """
         least_round = 0
         for number, error in enumerate(self.errors):
             if error < self.errors[least_round]:
                 least_round = number
-            elif number - least_round >= _PATIENCE:
+            if number - least_round >= _PATIENCE or self._forecast(number) > _MARGIN * self.linear_error:
                 return least_round, True
         return least_round, False
+
+    def _forecast(self, number: int) -> float:
+        """The error to expect at least after a round; none, -infinity, in the first rounds."""
+        if number + 1 < _FIRST_FORECAST:
+            return -np.inf
+        progress = max(0.0, self.errors[number - _PATIENCE] - self.errors[number])
+        return self.errors[number] - _FORECAST * progress
 
     def add_rounds(self, nodes: np.ndarray, n_leaves: np.ndarray, values: np.ndarray, weights: np.ndarray) -> None:
         """Keep the used part of the arrays in which a kernel has grown the trees of some rounds."""
@@ -77,7 +109,7 @@ def boost_trees(
     X: Any,
     Y: np.ndarray,
     *,
-    n_rounds: int,
+    limits: Limits,
     random_state: int,
     n_jobs: int,
     order: RowOrder = None,
@@ -90,7 +122,7 @@ def boost_trees(
     5000, drawn with replacement.  F begins at the mean labels of these folds; a leaf adds .07 times the sum of its
     draws' targets over their number plus 5.  After ten rounds of trees of at most 6 levels with leaves of 10 rows, and
     of 10 levels with leaves of 3, those with the smaller squared error out of fold go on.  They end after ten rounds
-    without a new least error, or after ``n_rounds``; all folds keep the rounds up to the least.  A node tries half of
+    without a new least error, or at the ``limits``; all folds keep the rounds up to the least.  A node tries half of
     the features, at least 8 and at most 100, with 16 thresholds each; the columns are binned beforehand.  Beyond 62
     labels splits are chosen by 30 random sums of the targets.  Of more than 2^25 / n_samples columns, at least 1000,
     trees see those with the most numbers other than 0.
@@ -100,8 +132,8 @@ def boost_trees(
     X : ndarray or CSR matrix of shape (n_samples, n_features)
     Y : ndarray of shape (n_samples, n_labels), float64
         Labels, NaN where they are unknown.
-    n_rounds : int
-        Trees of each fold at most.
+    limits : Limits
+        When the rounds end at the latest.
     random_state, n_jobs, order, groups, callback
         As for `grow_forests`.
 
@@ -122,9 +154,9 @@ def boost_trees(
     fold = draw_folds(permutation, forest.FOLDS, np.arange(n_samples), groups).astype(np.int32)
     columns, codes, cuts = _binned(X, random_state)
     rounds = _Rounds.of(codes, Y, fold, n_jobs, callback)
-    run = _better_candidate(rounds, _fold_means(Y, fold), fold, n_rounds, random_state)
-    while not run.best()[1] and len(run.errors) < n_rounds:
-        rounds.grow(run, min(len(run.errors) + rounds.at_once, n_rounds))
+    run = _better_candidate(rounds, _fold_means(Y, fold), fold, limits, random_state)
+    while not run.best()[1] and len(run.errors) < limits.n_rounds:
+        rounds.grow(run, min(len(run.errors) + rounds.at_once, limits.n_rounds))
     n_trees = run.best()[0] + 2
     trees = _assemble(run, n_trees, label_order, X.shape[1])
     del run
@@ -213,7 +245,7 @@ class _Rounds(NamedTuple):
 
 
 def _better_candidate(
-    rounds: _Rounds, base: NDArray[np.float32], fold: np.ndarray, n_rounds: int, random_state: int
+    rounds: _Rounds, base: NDArray[np.float32], fold: np.ndarray, limits: Limits, random_state: int
 ) -> _Boosting:
     """The candidate with the smaller error after the first rounds; F of each begins at the mean labels ``base``."""
     leaves = [np.array([(-1, 0, 0.0)], forest.NODE)] * forest.FOLDS
@@ -222,8 +254,8 @@ def _better_candidate(
     for number, (depth, leaf) in enumerate(_CANDIDATES):
         seed = (random_state + (number + 1) * 2**32) % 2**64  # the forests' is below 2^32
         F = np.repeat(base[:, np.newaxis], len(fold), axis=1)
-        runs.append(_Boosting(depth, leaf, seed, F, [leaves], base.copy(), [n_rows]))
-        rounds.grow(runs[-1], min(_PATIENCE, n_rounds))
+        runs.append(_Boosting(depth, leaf, seed, F, [leaves], base.copy(), [n_rows], limits.linear_error))
+        rounds.grow(runs[-1], min(_PATIENCE, limits.n_rounds))
     return min(runs, key=lambda run: run.errors[-1])
 
 

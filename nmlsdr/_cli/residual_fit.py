@@ -43,7 +43,7 @@ class Pieces(NamedTuple):
 
 def measure(X: Any, y: Any, args: argparse.Namespace) -> Pieces | None:
     """Measure the pieces on a table of numbers, in about a second; None where all of the work is small."""
-    from .._boosting import boost_trees
+    from .._boosting import Limits, boost_trees
     from .._report.rivals import TUNING_LABELS, TUNING_ROWS, logistic
     from .._search.estimate import estimate_search
     from ..forest import grow_forests
@@ -67,7 +67,7 @@ def measure(X: Any, y: Any, args: argparse.Namespace) -> Pieces | None:
         boosted = 0.0
         if boosts(l, C):
             two_rounds, six_rounds = (
-                _seconds(partial(boost_trees, near, targets, n_rounds=n, **settings)) for n in (2, 6)
+                _seconds(partial(boost_trees, near, targets, limits=Limits(n), **settings)) for n in (2, 6)
             )
             # Of the first ten rounds each takes twice the time.
             boosted = two_rounds + ROUNDS * max(0.0, six_rounds - two_rounds) / 8

@@ -43,6 +43,8 @@ class Training:
         Weights of the squared features.
     cross : CrossFit
         The chosen strengths, and the ridge regression's out-of-fold predictions.
+    least_error : float
+        The least sum of squared errors out of sample of the learners that are fitted so far.
     """
 
     steps: Steps
@@ -54,6 +56,7 @@ class Training:
     groups: Groups
     feature_weights: np.ndarray
     cross: CrossFit
+    least_error: float = np.inf
 
     @cached_property
     def rows(self) -> Any:

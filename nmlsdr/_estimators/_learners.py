@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from .._boosting import boost_trees
+from .._boosting import Limits, boost_trees
 from .._checks.labels import Labels
 from .._errors import InputError
 from .._group_folds import labeled_groups
@@ -126,11 +126,9 @@ class Boosting(TreesLearner):
     @classmethod
     def fit(cls, training: Training) -> tuple[Self, np.ndarray]:
         targets = training.Y if training.known is None else np.where(training.known, training.Y, np.nan)
-        n_rounds = ROUNDS_OF_A_TREE * training.steps.estimator.n_estimators
+        limits = Limits(ROUNDS_OF_A_TREE * training.steps.estimator.n_estimators, training.least_error)
         with training.steps.task("boosted trees", "rounds", None) as rounds_done:
-            trees, out_of_fold = boost_trees(
-                training.rows, targets, n_rounds=n_rounds, **training.settings(rounds_done)
-            )
+            trees, out_of_fold = boost_trees(training.rows, targets, limits=limits, **training.settings(rounds_done))
         return cls(trees), out_of_fold
 
 
@@ -188,10 +186,12 @@ def _fit_and_weigh(
         cross=chosen,
     )
     pairs = {}
-    # The last one first: boosted trees take the most memory, while there are no arrays of forests.
+    # The last one first: boosted trees take the most memory, while there are no arrays of forests; and they need the
+    # errors of the learners with links.
     for kind in reversed(LEARNERS):
         if kind.applies(training):
             pairs[kind] = kind.fit(training)
+            training.least_error = min(training.least_error, squared_error(pairs[kind][1], Y, known))
     kinds = [kind for kind in LEARNERS if kind in pairs]
     learners = [pairs[kind][0] for kind in kinds]
     predictions = [pairs[kind][1] for kind in kinds]
@@ -226,6 +226,15 @@ def check_learners(names: Sequence[str]) -> list[type[Learner]]:
     if list(names) != ordered or not names or names[0] != RidgeRegression.name:
         raise InputError(f"the learners {', '.join(map(repr, names))} are not those of a fit")
     return [by_name[name] for name in names]
+
+
+def squared_error(O: np.ndarray, Y: np.ndarray, known: np.ndarray | None) -> float:
+    """The sum of squared errors of predictions over the known entries; None: all are known."""
+    error = 0.0
+    for part in row_blocks(Y):
+        gaps = Y[part] - O[part]
+        error += float(np.square(gaps if known is None else gaps[known[part]]).sum())
+    return error
 
 
 def learner_weights(predictions: Sequence[np.ndarray], Y: np.ndarray, known: np.ndarray | None) -> np.ndarray:

@@ -54,7 +54,8 @@ class ResidualPropagation(CallbackSupportMixin, Projection, NeighborClassifier):
         Number of trees in each forest. More trees take longer and give more stable scores, with less and less effect.
         With 0, or with fewer than 6 labelled rows, there are no trees at all, and the trend is the ridge regression
         (beyond 1000 labelled rows also through its link and with the Newton step).
-        Boosting, beyond 1000 labelled rows, takes at most 5 times as many rounds; it usually ends earlier.
+        Boosting, beyond 1000 labelled rows, takes at most 5 times as many rounds; it usually ends earlier, because its
+        error no longer falls, or because it stays behind the linear learners.
     random_state : int, Generator, RandomState or None, default=0
         Seed of the ridge regression's folds and of all trees. It is 0 where scikit-learn has None, so that a fit can be
         repeated. What it draws goes to rows by their content, so that another order of the rows gives the same model.

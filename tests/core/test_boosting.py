@@ -8,7 +8,7 @@ from model_files import assert_same
 from scipy import sparse
 
 from nmlsdr import ResidualPropagation, _boosting, _forest, forest
-from nmlsdr._boosting import boost_trees
+from nmlsdr._boosting import Limits, boost_trees
 from nmlsdr._errors import InputError
 from nmlsdr._estimators import _learners
 from nmlsdr._thresholds import rank_scores
@@ -79,7 +79,7 @@ def test_boosted_trees_are_those_of_the_twin(name, rng, monkeypatch):
         for n_jobs, layout in ((1, np.asfortranarray), (2, np.float32), (2, sparse.csr_array), (1, zeros_stored)):
             if layout is np.float32 and name == "huge":
                 continue
-            boosted, O = boost_trees(layout(X), Y, n_rounds=3, random_state=5, n_jobs=n_jobs)
+            boosted, O = boost_trees(layout(X), Y, limits=Limits(3), random_state=5, n_jobs=n_jobs)
             assert_equals_twin(boosted, expected_trees)
             np.testing.assert_array_equal(O, expected)
             np.testing.assert_allclose(calls[-1].sum(axis=1), errors, rtol=1e-9, atol=1e-12)  # of known entries alone
@@ -119,7 +119,7 @@ def test_of_very_many_columns_those_with_most_numbers_are_used(rng, monkeypatch)
 @pytest.mark.slow
 def test_all_rounds_are_one_whatever_their_parts_and_the_best_contender_goes_on(rng, monkeypatch):
     X, Y = curved(rng, 400)
-    options = {"n_rounds": 60, "random_state": 3, "n_jobs": 1}
+    options = {"limits": Limits(60), "random_state": 3, "n_jobs": 1}
     boosted, O = boost_trees(X, Y, **options)
     monkeypatch.setattr(_boosting, "_ROUNDS_AT_ONCE", 1)
     calls = []
@@ -153,6 +153,62 @@ def test_it_ends_ten_rounds_after_the_least_error():
         assert run.best() == expected
 
 
+def run_with(errors, linear_error):
+    run = _boosting._Boosting(6, 10, 0, np.empty(0), [], np.empty(0), [], linear_error)
+    run.errors = errors
+    return run.best()
+
+
+@pytest.mark.parametrize(
+    ("rounds", "linear_error", "expected"),
+    [
+        (49, 1.0, (48, False)),  # no forecast yet, however far the linear learner is ahead
+        (50, 1.0, (49, True)),
+        (60, 699.99, (49, True)),  # 935 - 20 x 10 is 735, above 1.05 x 699.99
+        (60, 700.0, (59, False)),  # and not above 1.05 x 700; errors fall on
+        (60, np.inf, (59, False)),
+    ],
+)
+def test_it_ends_where_a_linear_learner_stays_out_of_reach(rounds, linear_error, expected):
+    """Each round takes 1 off the error."""
+    assert run_with([984.0 - number for number in range(rounds)], linear_error) == expected
+
+
+def test_an_error_that_rises_is_no_forecast_of_larger_ones():
+    """The last error is 4 above that of ten rounds before, and less than 5 % above that of the linear learner."""
+    errors = [700.0 - number for number in range(41)]
+    errors += [660.5] * 4 + [659.0] + [659.5] * 4 + [664.0]
+    assert run_with(errors, 640.0) == (45, False)
+
+
+def test_the_end_is_that_of_the_twin(rng):
+    ends = {"early": 0, "late": 0, "never": 0}
+    for _ in range(400):
+        floor = rng.uniform(0.1, 0.9)
+        halving = rng.uniform(5, 200)
+        errors = (floor + (1 - floor) * 0.5 ** (np.arange(120) / halving) + 1e-3 * rng.standard_normal(120)).tolist()
+        linear_error = rng.uniform(0.1, 1.2)
+        n_rounds, ended = twin.rounds_kept(errors, linear_error)
+        assert run_with(errors, linear_error) == (n_rounds - 1, ended)
+        ends["never" if not ended else "early" if n_rounds < twin.rounds_kept(errors, np.inf)[0] else "late"] += 1
+    assert min(ends.values()) >= 10
+
+
+def test_an_early_end_is_the_same_whatever_the_parts_of_the_rounds(rng, monkeypatch):
+    X, Y = curved(rng, 200)
+    options = {"limits": Limits(90, linear_error=1e-3), "random_state": 3}
+    grown = []
+    for at_once, n_jobs in ((5, 1), (1, 1), (5, 2), (7, 2)):
+        monkeypatch.setattr(_boosting, "_ROUNDS_AT_ONCE", at_once)
+        grown.append(boost_trees(X, Y, n_jobs=n_jobs, **options))
+    boosted, O = grown[0]
+    without_end, _ = boost_trees(X, Y, limits=Limits(90), random_state=3, n_jobs=1)
+    assert 4 * 51 < len(boosted.roots) < len(without_end.roots)
+    for other, scores in grown[1:]:
+        assert_same(other, boosted)
+        np.testing.assert_array_equal(scores, O)
+
+
 def test_no_row_is_predicted_by_a_model_that_saw_it(rng, monkeypatch):
     """Labels of noise: out of fold nothing is learned, and another label in a fold changes none of its predictions."""
     monkeypatch.setattr(
@@ -160,7 +216,7 @@ def test_no_row_is_predicted_by_a_model_that_saw_it(rng, monkeypatch):
     )  # the labels of all folds decide on the depth
     X = rng.standard_normal((600, 5))
     Y = labels(rng, (600, 2))
-    options = {"n_rounds": 20, "random_state": 0, "n_jobs": 1}
+    options = {"limits": Limits(20), "random_state": 0, "n_jobs": 1}
     fold = np.random.default_rng(0).permutation(600) % 4
     trees, O = boost_trees(X, Y, **options)
     assert ((O - Y) ** 2).mean() > 0.98 * Y.var()
@@ -177,7 +233,7 @@ def test_no_row_is_predicted_by_a_model_that_saw_it(rng, monkeypatch):
 
 def test_boosted_trees_become_a_forest_of_scikit_learn(rng):
     X, Y = curved(rng, 300)
-    boosted, _ = boost_trees(X, Y, n_rounds=15, random_state=0, n_jobs=1)
+    boosted, _ = boost_trees(X, Y, limits=Limits(15), random_state=0, n_jobs=1)
     new = rng.standard_normal((40, 6)).astype(np.float32)
     np.testing.assert_allclose(to_sklearn(boosted).predict(new), score_by_forests([boosted], new, 1)[0], atol=1e-6)
     assert set(np.argsort(boosted.feature_importances_)[-3:]) == {0, 1, 2}
@@ -186,7 +242,7 @@ def test_boosted_trees_become_a_forest_of_scikit_learn(rng):
 
 def test_boosted_trees_are_made_again_of_their_arrays(rng):
     X, Y = curved(rng, 300)
-    boosted, _ = boost_trees(X, Y, n_rounds=5, random_state=0, n_jobs=1)
+    boosted, _ = boost_trees(X, Y, limits=Limits(5), random_state=0, n_jobs=1)
     assert boosted.values.min() < 0
     assert_same(checked_trees(BoostedTrees, arrays_of(boosted), 6, 2), boosted)
     arrays = arrays_of(boosted)
@@ -208,7 +264,7 @@ def test_boosted_trees_are_made_again_of_their_arrays(rng):
 def test_no_memory_is_an_error(rng, monkeypatch):
     monkeypatch.setattr(_forest, "boost", lambda **_: False)
     with pytest.raises(MemoryError, match="not enough memory to grow"):
-        boost_trees(*curved(rng, 40), n_rounds=2, random_state=0, n_jobs=1)
+        boost_trees(*curved(rng, 40), limits=Limits(2), random_state=0, n_jobs=1)
 
 
 # ---------------------------------------------------------------- in ResidualPropagation
@@ -243,7 +299,9 @@ def test_beyond_a_number_of_labelled_rows_a_fourth_learner_is_boosted(many_rows,
     monkeypatch.setattr(_learners, "LEARNERS", four)
     model = fit(X, Y, random_state=7)
     labelled = (Y != -1).any(axis=1)
-    boosted, O = boost_trees(X[labelled], np.where(Y < 0, np.nan, Y)[labelled], n_rounds=20, random_state=7, n_jobs=1)
+    boosted, O = boost_trees(
+        X[labelled], np.where(Y < 0, np.nan, Y)[labelled], limits=Limits(20), random_state=7, n_jobs=1
+    )
     assert_same(learner_of(model, _learners.Boosting).trees, boosted)
     V = np.where(Y[labelled] == 1, 1 - model.flip_scores_[labelled], model.flip_scores_[labelled])
     _, out_of_bag, left_out = forest.grow_forests(
@@ -263,6 +321,30 @@ def test_beyond_a_number_of_labelled_rows_a_fourth_learner_is_boosted(many_rows,
         expected += 0.375 * (60 / labelled.sum()) ** 0.25 * (transition_matrix(neighbor_graph(rows, 10)) @ E)[labelled]
     known = Y[labelled] >= 0
     np.testing.assert_allclose(V[known], np.clip(expected, 0, 1)[known], atol=1e-9)
+
+
+def test_the_linear_error_is_the_least_of_the_learners_with_links(many_rows, monkeypatch):
+    """Of known entries; a single label of several classes has no such learner."""
+    X, Y = many_rows
+    limits = []
+    by_links = []
+    weigh = _learners.learner_weights
+
+    def boost(*arrays, **settings):
+        limits.append(settings["limits"])
+        return boost_trees(*arrays, **settings)
+
+    def weigh_and_keep(predictions, Y, known):
+        by_links.extend(((Y - O)[known] ** 2).sum() for O in predictions[-2:])
+        return weigh(predictions, Y, known)
+
+    monkeypatch.setattr(_learners, "boost_trees", boost)
+    monkeypatch.setattr(_learners, "learner_weights", weigh_and_keep)
+    fit(X, Y)
+    assert limits == [(20, pytest.approx(min(by_links), rel=1e-12))]
+    monkeypatch.setattr(_learners, "learner_weights", weigh)
+    fit(X, np.where(Y[:, 0] < 0, -1, Y[:, 0] + 2 * Y[:, 1].clip(0)).astype(int))
+    assert limits[1:] == [(20, np.inf)]
 
 
 def test_storage_threads_and_a_model_file_change_no_bit(many_rows, tmp_path):

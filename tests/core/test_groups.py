@@ -7,7 +7,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GroupKFold
 
 from nmlsdr import ResidualPropagation, _boosting
-from nmlsdr._boosting import boost_trees
+from nmlsdr._boosting import Limits, boost_trees
 from nmlsdr._group_folds import check_groups, group_folds, labeled_groups
 from nmlsdr._ridge import cross_fit
 from nmlsdr.forest import FOLDS, grow_forests
@@ -87,7 +87,7 @@ def test_a_label_acts_on_no_out_of_fold_score_of_its_group(rng, layout, monkeypa
         ridge = cross_fit(X, labels, groups=groups, shrinkage=1.0, ridge=1.0).predictions
         _, forests, left_out = grow_forests(layout(X), labels, n_estimators=40, groups=groups, **options)
         assert left_out.all()
-        _, boosted = boost_trees(layout(X), labels, n_rounds=12, groups=groups, **options)
+        _, boosted = boost_trees(layout(X), labels, limits=Limits(12), groups=groups, **options)
         return [ridge, *forests, boosted]
 
     for before, after in zip(out_of_fold(y, of), out_of_fold(turned, of), strict=True):

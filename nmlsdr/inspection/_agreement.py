@@ -182,10 +182,13 @@ def join_reviews(
     names = _row_names(files[:2])
     need_columns(files[2][0], files[2][1], (*names, "label", "verdict"), _ADVICE)
     annotated = [[*_annotations(*file, names)] for file in files]
-    own, other, decided = map(_verdicts, annotated)
-    _check_settled(annotated[2], own.keys() | other.keys(), decided, files)
-    _refuse_open(files[2][0], own, other, decided, names)
-    verdicts = {**other, **{each: value for each, value in own.items() if value != UNCLEAR or each not in other}}
+    first_verdicts, second_verdicts, decided = map(_verdicts, annotated)
+    _check_settled(annotated[2], first_verdicts.keys() | second_verdicts.keys(), decided, files)
+    _refuse_open(files[2][0], first_verdicts, second_verdicts, decided, names)
+    verdicts = {
+        **second_verdicts,
+        **{each: value for each, value in first_verdicts.items() if value != UNCLEAR or each not in second_verdicts},
+    }
     verdicts |= decided
     header = [name for name in dict.fromkeys([*files[0][1], *files[1][1]]) if name != "verdict"]
     cells = {line.annotation: line.cells for line in (*annotated[1], *annotated[0])}

@@ -500,8 +500,8 @@ def test_the_command_line_knows_every_study():
 
 def test_the_help_of_reproduce_names_the_data_sets_and_methods(capsys):
     assert reproduce("--help") == 0
-    said = capsys.readouterr().out.replace("\n", " ")
-    words = set(re.findall(r"[\w*]+", said))
+    help_text = capsys.readouterr().out.replace("\n", " ")
+    words = set(re.findall(r"[\w*]+", help_text))
     assert words >= {*protocol.TEN_SETS, *METHODS}
 
 

@@ -204,8 +204,8 @@ def test_an_early_end_is_the_same_whatever_the_parts_of_the_rounds(rng, monkeypa
     boosted, O = grown[0]
     without_end, _ = boost_trees(X, Y, limits=Limits(90), random_state=3, n_jobs=1)
     assert 4 * 51 < len(boosted.roots) < len(without_end.roots)
-    for other, scores in grown[1:]:
-        assert_same(other, boosted)
+    for trees_of_parts, scores in grown[1:]:
+        assert_same(trees_of_parts, boosted)
         np.testing.assert_array_equal(scores, O)
 
 

@@ -161,18 +161,18 @@ def test_two_files_and_their_settled_differences_become_one(run, tmp_path, rng):
     write_csv(
         "settled.csv", header, [[*line[:-1], word] for line, word in zip(differences, ("0", "unclear"), strict=True)]
     )
-    said = ran(run(*options, "--settled", "settled.csv", "--out", "joined.csv")).out
-    assert "2 agree (50.0%" in said
-    assert "Where they differ" not in said
+    output = ran(run(*options, "--settled", "settled.csv", "--out", "joined.csv")).out
+    assert "2 agree (50.0%" in output
+    assert "Where they differ" not in output
     columns, joined = read_csv("joined.csv")
     assert columns == names
-    kept = {"add": "0", "remove": "1"}[lines[4][names.index("suggest")]]
-    expected = ["1", "0", "0", "unclear", kept, "0", "1", "unclear"]
+    verdict_as_labelled = {"add": "0", "remove": "1"}[lines[4][names.index("suggest")]]
+    expected = ["1", "0", "0", "unclear", verdict_as_labelled, "0", "1", "unclear"]
     assert joined == [[*line[:-1], word] for line, word in zip(lines, expected, strict=False)]
     labels = "--label-columns", "y,z"
-    said = ran(run("correct", "t.csv", *labels, "--reviewed", "joined.csv", "--out", "c.csv")).err
-    assert "joined.csv: 6 verdicts" in said
-    assert "2 unclear" in said
+    output = ran(run("correct", "t.csv", *labels, "--reviewed", "joined.csv", "--out", "c.csv")).err
+    assert "joined.csv: 6 verdicts" in output
+    assert "2 unclear" in output
     assert_refused(run(*options, "--settled", "settled.csv", "--out", "settled.csv"), "settled.csv")
 
 

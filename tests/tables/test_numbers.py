@@ -271,12 +271,12 @@ def test_arabic_marks_between_thousands_are_read_like_commas():
         (["1,234.500", "987.250", "12"], [1234.5, 987.25, 12]),
     ],
 )
-@pytest.mark.parametrize("other", [["1", "2", "4"], ["1,5", "2,5", "0,7"], ["1.5", "2.5", "0.7"]])
-def test_the_arabic_decimal_mark_is_always_one(texts, values, other):
+@pytest.mark.parametrize("other_texts", [["1", "2", "4"], ["1,5", "2,5", "0,7"], ["1.5", "2.5", "0.7"]])
+def test_the_arabic_decimal_mark_is_always_one(texts, values, other_texts):
     """Whatever mark the other columns of the table have; digits of a keyboard do not change the mark either."""
     for characters in ("0123456789.,", ".,"):
         arabic = str.maketrans(characters, "٠١٢٣٤٥٦٧٨٩٫٬"[-len(characters) :])
-        frame = pandas.DataFrame({"v": [text.translate(arabic) for text in texts] * 3, "w": other * 3})
+        frame = pandas.DataFrame({"v": [text.translate(arabic) for text in texts] * 3, "w": other_texts * 3})
         encoder = TableEncoder().fit(frame)
         assert encoder.plan_.columns[0].kind == "number"
         np.testing.assert_array_equal(encoder.transform(frame)[:, 0], values * 3)

@@ -188,7 +188,7 @@ def long_description():
         return f"{picture}[{text}]({source}/{'raw' if picture else 'blob'}/HEAD/{path})"
 
     text = Path("README.md").read_text(encoding="utf-8")
-    text = re.sub(r'<picture>\n.*\n<img alt="([^"]+)" src="([^"]+)">\n</picture>', r"![\1](\2)", text)
+    text = re.sub(r'<picture>.*<img alt="([^"]+)" src="([^"]+)"[^>]*></picture>', r"![\1](\2)", text)
     return re.sub(r"(!?)\[([^\]]+)\]\((?!https?://|#)([^)]+)\)", reachable, text)
 
 

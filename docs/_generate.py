@@ -274,7 +274,8 @@ def adapt_to_site(app, name: str, source: list[str]) -> None:
     made from them; and the links of a list of contents become the navigation.
     """
     up = "../" * name.count("/")
-    text = re.sub(r"^!\[(.*)\]\(_static/(.+)-light\.svg\)$", r"```{picture} \2.svg\n\1\n```", source[0], flags=re.M)
+    picture = r"^!\[(.*)\]\(_static/(.+)-light\.(svg|png)\)$"
+    text = re.sub(picture, r"```{picture} \2.\3\n\1\n```", source[0], flags=re.M)
     text = re.sub(
         r"^((?:The file )?\[.+\]\((\.\./(?:tests|nmlsdr)/.+\.(c|h|cpp|pyx))\)):?$",
         lambda found: f"{found[1]}:\n\n```{{literalinclude}} {found[2]}\n:language: {LANGUAGES[found[3]]}\n```",

@@ -153,7 +153,7 @@ NO_RESULTS = {
     "label_formats": "0.6 0.999",
     "prepare": "2017.65",
     "questions": "0.4 0.6 0.999 1.0 1.9",
-    "residual_propagation": "0.6 0.75 0.999",
+    "residual_propagation": "0.6 0.75 0.999 1.05",
     "review": "16.4",
     "tags": "2.5",
     "ten_minutes": "4.0",

@@ -336,6 +336,24 @@ def pair_distances(
             squared[p] = canonical(&others, first + i, &given, candidates[p])
 
 
+def column_limits(
+    const real_t[:, ::1] rows,            # IN  (n, d), n >= 1
+    double[::1] least,                    # OUT (d)
+    double[::1] largest,                  # OUT (d)
+):
+    """The least and the largest number of each column; no number is NaN."""
+    cdef Py_ssize_t i, j
+    cdef double number
+    with nogil:
+        for j in range(rows.shape[1]):
+            least[j] = largest[j] = rows[0, j]
+        for i in range(1, rows.shape[0]):
+            for j in range(rows.shape[1]):
+                number = rows[i, j]
+                least[j] = number if number < least[j] else least[j]
+                largest[j] = number if number > largest[j] else largest[j]
+
+
 def place_sums(
     const real_t[:, ::1] rows,            # IN  (n, d)
     const double[::1] least,              # IN  (d) least number of each feature

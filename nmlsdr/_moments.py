@@ -20,6 +20,7 @@ from scipy import sparse
 from scipy.linalg import blas
 
 from ._checks.arguments import check_rows
+from ._graph import column_limits
 from ._lapack import add_products
 from ._process.threads import check_n_jobs, in_threads, worthwhile_threads
 
@@ -100,10 +101,11 @@ class RowSums:
         X = self.rows
         if sparse.issparse(X):
             low, high = (end.toarray().ravel() for end in (X.min(axis=0), X.max(axis=0)))
-        else:
-            low = X.min(axis=0)
-            high = X.max(axis=0)
-        return low.astype(np.float64), high.astype(np.float64)
+            return low.astype(np.float64), high.astype(np.float64)
+        low = np.empty(X.shape[1])
+        high = np.empty(X.shape[1])
+        column_limits(np.ascontiguousarray(X), low, high)
+        return low, high
 
     def means(self) -> np.ndarray:
         """Means of the columns."""

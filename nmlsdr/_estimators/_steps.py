@@ -52,7 +52,7 @@ class Neighbors(NamedTuple):
         """The neighbours of rows as they are numbered, of a search of rows in an order."""
         if order is None:
             return self
-        return Neighbors(as_given(self.squared, order), as_given(order[self.indices], order), self.transformer)
+        return Neighbors(as_given(self.squared, order), as_given(order.take(self.indices), order), self.transformer)
 
     def attributes(self) -> dict[str, Any]:
         """neighbors_, if there is a transformer."""

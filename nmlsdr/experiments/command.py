@@ -20,7 +20,7 @@ from .._output import write_file
 from .._search.estimate import duration
 from ..datasets import dataset_info
 from .benchmarks import benchmarks_section, case_study_section, toy_section
-from .protocol import FILE_SETS, STUDIES, TEN_SETS, Measure, Study, cells_of, fingerprint, measure_article, run_cell
+from .protocol import STUDIES, TEN_SETS, Measure, Study, cells_of, fingerprint, measure_article, run_cell
 from .report import write_report
 from .results import Results, Section, collect
 from .store import CellFolder, CellKey, Record, run_cells
@@ -161,11 +161,13 @@ def find_dataset(name: str) -> str:
     >>> find_dataset("tmc2007-500"), find_dataset("BIRDS")
     ('Tmc2007', 'Birds')
     """
-    names = {name.lower(): name for name in TEN_SETS} | {dataset_info(name)["folder"]: name for name in FILE_SETS}
     word = name.strip()
-    if word.lower() not in names:
-        raise InputError(f"The data set {word!r} is not known; choose one of {', '.join(TEN_SETS)}.")
-    return names[word.lower()]
+    if word.lower() == "toy":  # which has no files
+        return "Toy"
+    try:
+        return str(dataset_info(word)["name"])
+    except InputError:
+        raise InputError(f"The data set {word!r} is not known; choose one of {', '.join(TEN_SETS)}.") from None
 
 
 def _fingerprints(

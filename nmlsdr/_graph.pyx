@@ -1,4 +1,4 @@
-"""Kernels of the exact neighbour search.
+"""Kernels of the exact neighbour search, and of the canonical order in which a fit searches its rows.
 
 The caller checks the arguments and allocates the results.  A search allocates its working memory, which includes packed
 float copies of the rows, and frees it with the object.  Nothing here reads an environment variable.  The result does

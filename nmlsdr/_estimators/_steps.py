@@ -212,9 +212,9 @@ class Steps:
 
     def goal(self, callback: Callable[..., object] | None) -> Goal:
         """How eq. (8) is to be solved."""
-        by = self.estimator
-        arguments.check_choice(by.propagation_solver, "propagation_solver", *get_args(PropagationSolver))
-        return Goal(by.tol, by.max_iter, callback, by.propagation_solver)
+        estimator = self.estimator
+        arguments.check_choice(estimator.propagation_solver, "propagation_solver", *get_args(PropagationSolver))
+        return Goal(estimator.tol, estimator.max_iter, callback, estimator.propagation_solver)
 
     def propagate(self, W: sparse.csr_array, Y: np.ndarray, trust: Trust, goal: Goal) -> Propagation:
         """Solve eq. (8)."""

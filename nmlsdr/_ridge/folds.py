@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, partial, reduce
 from itertools import product
 from threading import Lock
@@ -16,7 +16,7 @@ from .._moments import LabelSet, RowSums, label_sets
 from .._process.threads import in_threads
 from ..projection import kappa_of_sets, shrunken_weights
 from . import regression
-from .regression import by_factors, coefficients, from_gram, solve_shifted
+from .regression import by_factors, coefficients, from_gram, from_row_gram, solve_shifted
 
 # With that many times as many tested rows as features, errors come from sums over these rows, not from predictions.
 SUMS_FROM = 2
@@ -119,6 +119,19 @@ class _Shared:
     def mean(self) -> np.ndarray:
         return self.X.means()
 
+    @cached_property
+    def has_short_labels(self) -> bool:
+        """Whether the rows of each label have smaller matrices K, together, than all rows have.
+
+        That is so if people label single entries: each row then has few known labels, and each label few known rows.
+        A matrix of all rows above `LARGEST_GRAM` is never formed.
+        """
+        if self.known is None:
+            return False
+        n_rows = self.X.shape[0]
+        counts = self.known.sum(axis=0, dtype=np.float64)
+        return n_rows > regression.LARGEST_GRAM or bool(counts @ counts < n_rows**2)
+
     def of_rows(self, key: bytes, w: np.ndarray) -> np.ndarray:
         """K(w), kept for the fold of this key."""
         return self.once((key, "K"), lambda: self.X.row_gram(w), self.X.shape[0] ** 2)
@@ -195,40 +208,54 @@ class Fold:
     ) -> Iterator[Answer]:
         """The predictions of the tested rows; with ``compare`` the errors in their place."""
         w = shrunken_weights(self.kappa, shrinkage)
-        every = np.arange(self._Y.shape[1])
         if not self.by_factors:
-            rows = self.rows
-            tested = self.tested
-            Y = self.Y
-            mean = rows.means()
-            for j, c in enumerate(ridges):
-                V, at_mean = coefficients(rows, Y, self.known, self.sets, c, w, mean, n_threads)
-                self._keep(every, V, mean, at_mean)
-                predictions = np.asarray(tested.project(V, mean))[None] + at_mean
+            every = np.arange(self._Y.shape[1])
+            for j, predictions in enumerate(self._iteratively(w, ridges, n_threads)):
                 yield every, slice(j, j + 1), self._missed(every, predictions) if compare else predictions
             return
+        short = [each for each in self.sets if self._is_short(each, w)]
+        if short:
+            labels, predictions = self._by_rows_of_labels(short, w, ridges)
+            yield labels, slice(None), self._missed(labels, predictions) if compare else predictions
         for each in self.sets:
-            level = each.variation(w)
-            if level == 0:
-                predictions = np.zeros((len(ridges), 1, 1))
-                self._keep(each.labels, np.zeros((len(w), len(each.labels))), each.mean, each.label_mean)
-            elif not each.is_narrow():
-                predictions = self._by_rows(each, shrinkage, w, ridges * level, dtype)
-            else:
-                key = (self._key, each.labels[0])
-                size = len(w) * (2 * len(w) + len(each.labels))
-                of_training, of_tested = self.shared.once(key, partial(self._sums, each), size)
-                V = from_gram(of_training.astype(dtype, copy=False), each.moment, w, ridges * level)
-                self._keep(each.labels, V[0], each.mean, each.label_mean)
-                if compare and of_tested:
-                    gram, moment, squares = of_tested  # sum |Y - X V|^2 of each label from X'X, X'Y and |Y|^2
-                    fitted = np.einsum("cij,cij->cj", V, gram @ V - 2.0 * moment)
-                    yield each.labels, slice(None), np.maximum(squares + fitted, 0.0)
-                    continue
-                predictions = self.tested.project(np.hstack(list(V)), each.mean)
-                predictions = predictions.reshape(len(predictions), len(V), -1).swapaxes(0, 1)
-            predictions = predictions + each.label_mean
-            yield each.labels, slice(None), self._missed(each.labels, predictions) if compare else predictions
+            if not self._is_short(each, w):
+                yield each.labels, slice(None), self._of_set(each, shrinkage, w, ridges, dtype, compare)
+
+    def _iteratively(self, w: np.ndarray, ridges: np.ndarray, n_threads: int) -> Iterator[np.ndarray]:
+        """The predictions of all labels for each of the ridges, by conjugate gradients."""
+        rows = self.rows
+        tested = self.tested
+        Y = self.Y
+        mean = rows.means()
+        for c in ridges:
+            V, at_mean = coefficients(rows, Y, self.known, self.sets, c, w, mean, n_threads)
+            self._keep(np.arange(Y.shape[1]), V, mean, at_mean)
+            yield np.asarray(tested.project(V, mean))[None] + at_mean
+
+    def _of_set(
+        self, each: LabelSet, shrinkage: float, w: np.ndarray, ridges: np.ndarray, dtype: type, compare: bool
+    ) -> np.ndarray:
+        """The predictions of labels that are known on the same rows, or their errors, by Cholesky factors."""
+        level = each.variation(w)
+        if level == 0:
+            predictions = np.zeros((len(ridges), 1, 1))
+            self._keep(each.labels, np.zeros((len(w), len(each.labels))), each.mean, each.label_mean)
+        elif not each.is_narrow():
+            predictions = self._by_rows(each, shrinkage, w, ridges * level, dtype)
+        else:
+            key = (self._key, each.labels[0])
+            size = len(w) * (2 * len(w) + len(each.labels))
+            of_training, of_tested = self.shared.once(key, partial(self._sums, each), size)
+            V = from_gram(of_training.astype(dtype, copy=False), each.moment, w, ridges * level)
+            self._keep(each.labels, V[0], each.mean, each.label_mean)
+            if compare and of_tested:
+                gram, moment, squares = of_tested  # sum |Y - X V|^2 of each label from X'X, X'Y and |Y|^2
+                fitted = np.einsum("cij,cij->cj", V, gram @ V - 2.0 * moment)
+                return np.maximum(squares + fitted, 0.0)
+            predictions = self.tested.project(np.hstack(list(V)), each.mean)
+            predictions = predictions.reshape(len(predictions), len(V), -1).swapaxes(0, 1)
+        predictions = predictions + each.label_mean
+        return self._missed(each.labels, predictions) if compare else predictions
 
     def _missed(self, labels: np.ndarray, predictions: np.ndarray) -> np.ndarray:
         """The sums of the squared errors of predictions."""
@@ -264,24 +291,59 @@ class Fold:
         lower = blas.dsyr2(-1.0, shift, sums - 0.5 * len(Y) * shift, a=of_tested, lower=1, overwrite_a=1)
         return of_training, (lower + np.tril(lower, -1).T, moment, np.einsum("ij,ij->j", Y, Y))
 
-    def _by_rows(self, each: LabelSet, b: float, w: np.ndarray, levels: np.ndarray, dtype: type) -> np.ndarray:
-        """K A + 1 mu', where (K + lambda I) A = Yc - 1 mu' and 1'A = 0."""
+    def _is_short(self, each: LabelSet, w: np.ndarray) -> bool:
+        """Whether the Gram matrix of the rows of these labels alone gives their coefficients."""
+        return self.shared.has_short_labels and not each.is_narrow() and each.variation(w) > 0
+
+    def _chosen(self, each: LabelSet) -> np.ndarray:
+        """The training rows where these labels are known, as a mask of all rows."""
         chosen = ~self.test
         if each.known is not None:
             chosen[chosen] = each.known
+        return chosen
+
+    def _by_rows(self, each: LabelSet, b: float, w: np.ndarray, levels: np.ndarray, dtype: type) -> np.ndarray:
+        """K A + 1 mu', where (K + lambda I) A = Yc - 1 mu' and 1'A = 0."""
+        chosen = self._chosen(each)
         parts = ((1.0 - b, b"", np.ones_like(self.kappa)), (b, self._key, self.kappa))
-        grams = (np.multiply(share, self.shared.of_rows(key, w), dtype=dtype) for share, key, w in parts if share)
-        K = reduce(operator.iadd, grams).T
+        shares = [share for share, _, _ in parts if share]
+        grams = [self.shared.of_rows(key, w) for share, key, w in parts if share]
+
+        def combined(blocks: Iterable[np.ndarray]) -> np.ndarray:
+            scaled = (np.multiply(share, block, dtype=dtype) for share, block in zip(shares, blocks, strict=True))
+            return reduce(operator.iadd, scaled)
+
+        K = combined(gram.T[chosen].compress(chosen, axis=1) for gram in grams).T
+        # of an entry and its mirror image one is 0
+        tested = combined(gram.T[self.test][:, chosen] + gram[self.test][:, chosen] for gram in grams)
         Yc = each.centred(self.Y)
-        tested = (K[self.test] + K.T[self.test])[:, chosen]  # in one of the two these entries are 0
-        A = solve_shifted(K[chosen].compress(chosen, axis=1).T, levels, np.column_stack([Yc, np.ones(len(Yc))]))
+        A = solve_shifted(K, levels, np.column_stack([Yc, np.ones(len(Yc))]))
         sums = A.sum(axis=1, keepdims=True)
-        shares = sums[..., :-1] / sums[..., -1:]
+        means = sums[..., :-1] / sums[..., -1:]
         if self.ridge is not None:
-            V = w[:, None] * each.rows(self.rows).cross_moment(A[0, :, :-1] - A[0, :, -1:] * shares[0], each.mean)
+            V = w[:, None] * each.rows(self.rows).cross_moment(A[0, :, :-1] - A[0, :, -1:] * means[0], each.mean)
             self._keep(each.labels, V, each.mean, each.label_mean)
         products = tested @ A
-        return np.asarray(products[..., :-1] + (1.0 - products[..., -1:]) * shares)
+        return np.asarray(products[..., :-1] + (1.0 - products[..., -1:]) * means)
+
+    def _by_rows_of_labels(
+        self, sets: list[LabelSet], w: np.ndarray, ridges: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """These labels, and their predictions, from K of the rows of each set; all are predicted by one product."""
+        labels = np.concatenate([each.labels for each in sets])
+        V = np.empty((len(ridges), len(w), len(labels)))
+        at_mean = np.empty((len(ridges), 1, len(labels)))
+        first = 0
+        for each in sets:
+            chosen = self._chosen(each)
+            part = slice(first, first + len(each.labels))
+            first = part.stop
+            centred = self._Y[np.ix_(chosen, each.labels)] - each.label_mean
+            V[..., part] = from_row_gram(self.shared.X.take(chosen), centred, each.mean, w, ridges * each.variation(w))
+            at_mean[..., 0, part] = each.label_mean + (self.shared.mean - each.mean) @ V[..., part]
+            self._keep(each.labels, V[0, :, part], each.mean, each.label_mean)
+        predictions = self.tested.project(np.hstack(list(V)), self.shared.mean)
+        return labels, predictions.reshape(len(predictions), len(V), -1).swapaxes(0, 1) + at_mean
 
 
 def predict_once(

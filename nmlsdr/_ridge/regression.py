@@ -119,8 +119,7 @@ def coefficients(
             if each.is_narrow():
                 V[:, each.labels] = from_gram(rows.gram(each.mean), each.moment, w, strength)[0]
             else:
-                A = solve_shifted(rows.row_gram(w), strength, each.centred(Y))[0]
-                V[:, each.labels] = w[:, None] * rows.cross_moment(A, each.mean)
+                V[:, each.labels] = from_row_gram(rows, each.centred(Y), each.mean, w, strength)[0]
     for each in sets:
         at_origin[each.labels] = each.label_mean + (origin - each.mean) @ V[:, each.labels]
     return V, at_origin
@@ -152,6 +151,14 @@ def from_gram(gram: np.ndarray, moment: np.ndarray, w: np.ndarray, levels: np.nd
     V = np.zeros((len(levels), *moment.shape))
     V[:, columns] = root * solve_shifted(part * root.T * root, levels, moment[columns] * root)
     return V
+
+
+def from_row_gram(
+    rows: RowSums, centred: np.ndarray, mean: np.ndarray, w: np.ndarray, levels: np.ndarray
+) -> np.ndarray:
+    """w^1/2 B for each lambda (n_levels, n_features, n_labels) from the rows, their centred labels and their mean."""
+    solutions = solve_shifted(rows.row_gram(w), levels, centred)
+    return np.stack([w[:, None] * rows.cross_moment(A, mean) for A in solutions])
 
 
 def solve_shifted(A: np.ndarray, levels: np.ndarray, B: np.ndarray) -> np.ndarray:

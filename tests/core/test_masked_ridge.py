@@ -7,7 +7,7 @@ from scipy import sparse
 
 from nmlsdr import NMLSDR, ResidualPropagation
 from nmlsdr._moments import RowSums, label_sets
-from nmlsdr._ridge import cross_fit, folds, regression, ridge_regression
+from nmlsdr._ridge import cross_fit, folds, regression, ridge_regression, selection
 from nmlsdr.projection import feature_weights
 
 
@@ -328,3 +328,78 @@ def test_gram_matrices_that_are_not_kept_are_formed_again(problem, monkeypatch):
     monkeypatch.setattr(folds, "_KEPT_NUMBERS", 0)
     again = cross_fit(X, Y, known=known)
     np.testing.assert_array_equal(again.predictions, cross_fit_result.predictions)
+
+
+@pytest.fixture
+def asked_entries(rng):
+    """A few rows with all labels known, many with one known label each, and more features than rows of a label."""
+    X = rng.standard_normal((150, 60)) * rng.uniform(0.5, 3, 60) + 5
+    scores = X @ rng.standard_normal((60, 12)) + rng.standard_normal((150, 12))
+    known = np.zeros(scores.shape, dtype=bool)
+    known[:20] = True
+    known[np.arange(20, 150), rng.integers(0, 12, 130)] = True
+    known[:, 11] = known[:, 10]
+    return X, (scores > np.median(scores, axis=0)).astype(float), known
+
+
+def spy_on_row_grams(monkeypatch):
+    """The sizes of the Gram matrices of rows that are formed from now on."""
+    sizes = []
+    row_gram = RowSums.row_gram
+
+    def spy(self, w):
+        sizes.append(self.shape[0])
+        return row_gram(self, w)
+
+    monkeypatch.setattr(RowSums, "row_gram", spy)
+    return sizes
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e4])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_labels_of_few_known_rows_have_gram_matrices_of_their_own(asked_entries, monkeypatch, form, offset):
+    X, Y, known = asked_entries
+    X = X + offset
+    sizes = spy_on_row_grams(monkeypatch)
+    own = cross_fit(form(X), Y, known=known, keep_ridges=True)
+    assert max(sizes) <= known.sum(axis=0).max() < 50
+    monkeypatch.setattr(folds._Shared, "has_short_labels", False)
+    shared = cross_fit(form(X), Y, known=known, keep_ridges=True)
+    assert max(sizes) == 150
+    assert (own.shrinkage, own.ridge) == (shared.shrinkage, shared.ridge)
+    tolerance = 1e-7 if offset else 1e-11
+    np.testing.assert_allclose(own.errors, shared.errors, rtol=tolerance)
+    np.testing.assert_allclose(own.predictions, shared.predictions, atol=tolerance)
+    for ridge, expected in zip(own.ridges, shared.ridges, strict=True):
+        np.testing.assert_allclose(ridge.coef, expected.coef, atol=tolerance)
+        np.testing.assert_allclose(ridge.at_mean, expected.at_mean, atol=tolerance * max(1.0, offset))
+
+
+def test_threads_do_not_change_labels_of_few_known_rows(asked_entries, monkeypatch):
+    X, Y, known = asked_entries
+    monkeypatch.setattr(selection, "_WORTH_A_THREAD", 1)
+    one = cross_fit(X, Y, known=known)
+    two = cross_fit(X, Y, known=known, n_jobs=2)
+    np.testing.assert_array_equal(one.errors, two.errors)
+    np.testing.assert_array_equal(one.predictions, two.predictions)
+
+
+def test_labels_that_are_known_on_most_rows_share_a_gram_matrix(asked_entries, monkeypatch):
+    X, Y, known = asked_entries
+    sizes = spy_on_row_grams(monkeypatch)
+    most = np.random.default_rng(1).random(known.shape) < 0.9
+    cross_fit(X[:40], Y[:40], known=most[:40])
+    assert set(sizes) == {40}
+
+
+def test_above_the_limit_no_gram_matrix_of_all_rows_is_formed(asked_entries, monkeypatch):
+    """However many rows each label knows: the matrix of a label is below the limit, that of all rows above."""
+    X, Y, known = asked_entries
+    known = np.random.default_rng(1).random(known.shape) < 0.35
+    expected = cross_fit(X, Y, known=known, shrinkage=0.5, ridge=1.0)
+    monkeypatch.setattr(regression, "_ITERATIONS", BY_SETS)
+    monkeypatch.setattr(regression, "LARGEST_GRAM", 70)
+    sizes = spy_on_row_grams(monkeypatch)
+    limited = cross_fit(X, Y, known=known, shrinkage=0.5, ridge=1.0)
+    assert max(sizes) <= 70
+    np.testing.assert_allclose(limited.predictions, expected.predictions, atol=1e-11)

@@ -37,7 +37,11 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 nox.options.default_venv_backend = "uv|virtualenv"
 nox.options.sessions = ["lint", "tests"]
 
-BROWSER_TESTS = ["tests/doors/test_review_browser.py", "tests/doors/test_report.py"]
+BROWSER_TESTS = [
+    *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "tests" / "doors").glob("test_*_browser*.py")),
+    "tests/doors/test_review_texts.py",
+    "tests/doors/test_report.py",
+]
 
 
 def kernel_tests() -> list[str]:

@@ -19,7 +19,7 @@ import pytest
 
 # Tests that need what a machine of CI does not have: the beginning of their ids, and why.
 ELSEWHERE = {
-    "tests/doors/test_review_browser.py::": "needs Chromium",
+    "tests/doors/test_review_browser_": "needs Chromium",
     "tests/doors/test_report.py::test_the_page_works_in_a_browser": "needs Chromium",
     "tests/doors/test_report.py::test_hostile_names_do_nothing_in_a_browser": "needs Chromium",
     "tests/core/test_forest.py::test_shap_reads_the_forest": "needs SHAP, which takes long to install",

@@ -67,7 +67,7 @@ TESTS = {
     "inspection/_review": "doors/test_inspection.py",
     "inspection/_unknown": "doors/test_unknown.py doors/test_cli_asking.py",
     "inspection/_verdicts": "doors/test_review_page.py doors/test_inspection.py doors/test_cli_review.py",
-    "inspection/": "doors/test_review_page.py doors/test_review_browser.py",
+    "inspection/": "doors/test_review_page.py doors/test_review_browser_entries.py doors/test_review_browser_estimates.py doors/test_review_browser_files.py doors/test_review_browser_keys.py doors/test_review_browser_layout.py doors/test_review_browser_lists.py doors/test_review_browser_storage.py",
     "metrics": "core/test_metrics.py",
     "mlknn": "core/test_mlknn.py core/test_mlknn_estimators.py",
     "model_file": "doors/test_model_file.py doors/test_model_file_forged.py",

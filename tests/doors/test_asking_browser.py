@@ -5,7 +5,6 @@ import io
 
 import numpy as np
 import pytest
-from browser import chromium
 from commands import write_csv
 
 from nmlsdr import ResidualPropagation
@@ -15,12 +14,6 @@ pytest.importorskip("jinja2")
 
 LABELS = ["flu", "cold", "gout"]
 OPTIONS = ["t.csv", "--label-columns", ",".join(LABELS), "--quiet"]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as chromium_browser:
-        yield chromium_browser
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from browser import chromium
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -14,12 +13,6 @@ from nmlsdr.inspection import write_review
 from nmlsdr.tables import TableEncoder
 
 pytest.importorskip("jinja2")
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as chromium_browser:
-        yield chromium_browser
 
 
 @pytest.fixture

@@ -110,7 +110,7 @@ def store_peers(records: Sequence[dict[str, Any]], *, command: str) -> None:
         command=command,
         rows=rows,
         notes="Two threads each, in turns within one process; a ratio below 1 means that the peer is faster. "
-        "plain NumPy: the simple versions in tests/reference.py.",
+        "plain NumPy: the simple versions in tests/reference/.",
         columns=[
             ("work", "work", "s"),
             ("peer", "peer", "s"),

@@ -19,7 +19,7 @@ TESTS = {
     "_c/within": "core/test_neighbors_radius.py doors/test_c_headers.py",
     "_c/": "core/test_graph.py core/test_neighbors.py core/test_neighbors_bound.py core/test_neighbors_integers.py",
     "_checks/arguments": "core/test_validation.py core/test_graph.py core/test_propagation.py",
-    "_checks/": "core/test_labels.py tables/test_words.py tables/test_readers_tables.py",
+    "_checks/": "core/test_labels.py core/test_labels_ambiguous.py core/test_labels_scores.py core/test_labels_unknown.py tables/test_words.py tables/test_readers_tables.py",
     "_cli/": "doors/test_cli.py doors/test_cli_forms.py doors/test_cli_errors.py doors/test_cli_raw_tables.py doors/test_cli_review.py doors/test_cli_slips.py",
     "_dependence": "core/test_dependence_kernel.py",
     "_errors": "house/test_errors.py",

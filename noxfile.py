@@ -40,7 +40,6 @@ nox.options.sessions = ["lint", "tests"]
 BROWSER_TESTS = [
     *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "tests" / "doors").glob("test_*_browser*.py")),
     "tests/doors/test_review_texts.py",
-    "tests/doors/test_report.py",
 ]
 
 

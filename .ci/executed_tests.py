@@ -19,9 +19,10 @@ import pytest
 
 # Tests that need what a machine of CI does not have: the beginning of their ids, and why.
 ELSEWHERE = {
+    "tests/doors/test_asking_browser.py::": "needs Chromium",
     "tests/doors/test_review_browser_": "needs Chromium",
-    "tests/doors/test_report.py::test_the_page_works_in_a_browser": "needs Chromium",
-    "tests/doors/test_report.py::test_hostile_names_do_nothing_in_a_browser": "needs Chromium",
+    "tests/doors/test_review_texts.py::": "needs Chromium",
+    "tests/doors/test_report_browser.py::": "needs Chromium",
     "tests/core/test_forest.py::test_shap_reads_the_forest": "needs SHAP, which takes long to install",
     "tests/doors/test_c_headers.py::test_a_program_without_python_finds_the_bits_of_python[clang": "needs clang",
     "tests/doors/test_c_headers.py::test_threads_of_cpp_share_an_index[clang": "needs clang",

@@ -44,7 +44,7 @@ TESTS = {
     "_projections/": "core/test_projection.py core/test_scatter.py core/test_baselines.py",
     "_propagation": "core/test_propagation_kernel.py core/test_propagation_entries.py core/test_propagation.py core/test_propagation_labels.py",
     "_refit": "core/test_state.py",
-    "_report/": "doors/test_report.py doors/test_leaks.py",
+    "_report/": "doors/test_report.py doors/test_report_tables.py doors/test_report_trial.py doors/test_report_answers.py doors/test_leaks.py",
     "_resources": "tables/test_units.py",
     "_ridge/": "core/test_ridge.py core/test_masked_ridge.py core/test_shrinkage.py",
     "_search/metrics": "core/test_search_metrics.py core/test_cosine.py",

@@ -14,6 +14,15 @@ from nmlsdr.forest import Trees
 from nmlsdr.model_file import ModelFileError, load_model, save_model
 
 
+@pytest.fixture
+def samples(rng):
+    """Rows and labels, some rows unlabelled."""
+    Y = (rng.random((40, 3)) < 0.4).astype(int)
+    X = rng.normal(size=(40, 5)) + np.hstack([2 * Y, np.zeros((40, 2))])
+    Y[::4] = -1
+    return X, Y
+
+
 def assert_same(a, b, where="estimator"):
     """Equal in type, dtype, shape, memory order and every bit."""
     assert type(a) is type(b), where

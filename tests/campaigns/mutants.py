@@ -54,7 +54,7 @@ TESTS = {
     "_weights": "core/test_graph.py",
     "c_api": "doors/test_c_api.py doors/test_c_api_refusals.py doors/test_c_api_package.py",
     "cli": "doors/test_cli.py doors/test_cli_errors.py doors/test_cli_process.py",
-    "dask/": "core/test_dask.py core/test_dask_fits.py",
+    "dask/": "core/test_dask.py core/test_dask_fits.py core/test_dask_processes.py core/test_dask_search.py core/test_dask_sources.py",
     "datasets/": "article/test_datasets_paper.py article/test_datasets_toy.py article/test_cohort.py",
     "experiments/": "article/test_experiments.py article/test_experiments_report.py article/test_experiments_statistics.py",
     "_tree_checks": "core/test_forest.py core/test_boosting.py",

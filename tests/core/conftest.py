@@ -1,4 +1,6 @@
-"""What the tests of ResidualPropagation share."""
+"""Fixtures of the tests of ResidualPropagation and of nmlsdr.dask."""
+
+import logging
 
 import numpy as np
 import pytest
@@ -12,3 +14,12 @@ def data(rng):
     Y = np.abs(Y - (rng.random(Y.shape) < 0.1))
     Y[45:] = -1
     return X[:90], Y[:90], X[90:]
+
+
+@pytest.fixture
+def quiet():
+    """The plan of a search over Dask rows goes to standard error unless the logger says otherwise."""
+    logger = logging.getLogger("nmlsdr")
+    logger.setLevel(logging.WARNING)
+    yield
+    logger.setLevel(logging.NOTSET)

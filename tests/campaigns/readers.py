@@ -33,7 +33,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from table_files import read_table
 
 from campaigns import record
-from campaigns.files import KINDS, SEEDS, damaged, model_bytes, models_of_tables
+from campaigns.files import KINDS, SEEDS, damaged
+from campaigns.forged_models import model_bytes
+from campaigns.forged_plans import models_of_tables
 from nmlsdr._errors import InputError, printable
 from nmlsdr._model.answers import sample_rows
 from nmlsdr._model.reading import open_model

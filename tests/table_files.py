@@ -7,7 +7,11 @@ from scipy import sparse
 
 from nmlsdr import tables
 from nmlsdr.tables import DataFileError, Form, Roles
+from nmlsdr.tables._planner import Choices
 
+SEMICOLONS = "Nr;Höhe;Material;Tags\n" + "".join(
+    f"M{i};{i},5;{['Holz', 'Ton', 'holz '][i % 3]};{['a|b', 'keine', '', 'b', 'a'][i % 5]}\n" for i in range(30)
+)
 FORM = {field.name for field in dataclasses.fields(Form)}
 
 
@@ -15,6 +19,18 @@ def read_table(path, *, plan=None, **how):
     """Read a table; each option is a field of Roles or of Form."""
     form = {name: how.pop(name) for name in FORM & how.keys()}
     return tables.read_table(path, Roles(**how), Form(**form), plan=plan)
+
+
+@pytest.fixture
+def decide(tmp_path):
+    """Read a text or bytes as a raw table; returns it, and the kind of each column."""
+
+    def decide(content, name="t.csv", choices=None, **how):
+        (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+        table = read_table(tmp_path / name, plan=choices or Choices(), **how)
+        return table, {column.name: column.kind for column in table.plan.columns}
+
+    return decide
 
 
 def refused(words, path, **how):

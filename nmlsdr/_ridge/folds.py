@@ -167,11 +167,11 @@ class Fold:
         self._Y = Y
         self._key = test.tobytes()
         self.known = None if shared.known is None else shared.known[~test]
-        n_features = shared.X.shape[1]
-        self.sets = label_sets(self.rows, self.Y, self.known)
-        kappa = kappa_of_sets(self.sets, n_features)
+        rows = self.rows
+        self.sets = label_sets(rows, self.Y, self.known)
+        kappa = kappa_of_sets(self.sets, rows.shape[1])
         self.kappa = kappa if kappa.any() else np.ones_like(kappa)
-        self.by_factors = by_factors(self.sets, (len(self.Y), n_features), n_pairs)
+        self.by_factors = by_factors(self.sets, rows, n_pairs)
         is_single = self.by_factors and self.known is None and self.sets[0].is_narrow()
         self.of_tested = self.tested.gram(shared.mean) if is_single else None
 

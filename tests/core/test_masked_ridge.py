@@ -37,7 +37,7 @@ def test_each_label_is_fitted_on_its_known_rows(problem, form, equal_masks):
         np.testing.assert_allclose(intercept[c], level[0], rtol=1e-6, atol=1e-7)
 
 
-# sweeps that the choice of the way counts on
+# the cost of conjugate gradients that the choice of the way counts on
 BY_SETS = np.inf
 TOGETHER = 0
 
@@ -53,7 +53,7 @@ def test_all_solvers_of_the_ridge_regression_agree(problem, monkeypatch, rng, fo
     w[::4] = 0
     solutions = []
     for sweeps, largest in [(BY_SETS, 3000), (TOGETHER, 3000), (TOGETHER, 5)]:
-        monkeypatch.setattr(regression, "_ITERATIONS", sweeps)
+        monkeypatch.setattr(regression, "_cost_of_iterations", lambda X, cost=sweeps: cost)
         monkeypatch.setattr(regression, "LARGEST_GRAM", largest)
         solutions.append(ridge_regression(X, Y, 1.0, feature_weights=w, known=known))
     for solution in solutions[1:]:
@@ -84,7 +84,7 @@ def many_rows():
 @pytest.mark.parametrize("sweeps", [BY_SETS, TOGETHER], ids=["by sets", "together"])
 def test_above_3000_rows_each_label_is_its_direct_solution(many_rows, monkeypatch, sweeps):
     X, Y, known = many_rows
-    monkeypatch.setattr(regression, "_ITERATIONS", sweeps)
+    monkeypatch.setattr(regression, "_cost_of_iterations", lambda X, cost=sweeps: cost)
     w = np.linspace(0.1, 1, 9)
     coef, intercept = ridge_regression(X, Y, 3.0, feature_weights=w, known=known)
     for c in range(4):
@@ -97,7 +97,7 @@ def test_above_3000_rows_each_label_is_its_direct_solution(many_rows, monkeypatc
 def test_above_3000_rows_the_grid_is_searched_on_2000_and_all_are_predicted(many_rows, monkeypatch, sweeps):
     """Errors and predictions, from nothing but direct solutions of single labels."""
     X, Y, known = many_rows
-    monkeypatch.setattr(regression, "_ITERATIONS", sweeps)
+    monkeypatch.setattr(regression, "_cost_of_iterations", lambda X, cost=sweeps: cost)
     grid_b = (0.0, 1.0)
     grid_c = (0.3, 30.0)
     cross_fit_result = cross_fit(X, Y, known=known, shrinkage=grid_b, ridge=grid_c, n_splits=3)
@@ -240,7 +240,7 @@ def test_a_label_that_does_not_vary_has_no_effect_on_the_choice(problem):
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 def test_constant_features_predict_the_mean_of_the_known_rows(problem, monkeypatch, iterations, form):
     X, Y, known = problem
-    monkeypatch.setattr(regression, "_ITERATIONS", iterations)
+    monkeypatch.setattr(regression, "_cost_of_iterations", lambda X: iterations)
     X = form(np.full_like(X, 0.1))
     means = np.where(known, Y, 0).sum(axis=0) / known.sum(axis=0)
     coef, intercept = ridge_regression(X, Y, 1.0, known=known)
@@ -261,7 +261,7 @@ def test_no_matrix_above_the_limit_is_formed(problem, monkeypatch):
     def fail(*arguments):
         raise AssertionError("a matrix above the limit")
 
-    monkeypatch.setattr(regression, "_ITERATIONS", BY_SETS)
+    monkeypatch.setattr(regression, "_cost_of_iterations", lambda X: BY_SETS)
     monkeypatch.setattr(regression, "LARGEST_GRAM", 11)
     monkeypatch.setattr(regression, "from_gram", fail)
     monkeypatch.setattr(RowSums, "row_gram", fail)
@@ -312,7 +312,7 @@ def test_errors_from_sums_over_the_tested_rows_are_those_of_the_predictions(prob
     # a constant feature, and a label that another one determines
     X[:, 3] = 7.0
     Y[:, 2] = Y[:, 0] == 0
-    monkeypatch.setattr(regression, "_ITERATIONS", BY_SETS)
+    monkeypatch.setattr(regression, "_cost_of_iterations", lambda X: BY_SETS)
     results = {}
     for factor in (0, np.inf):
         monkeypatch.setattr(folds, "SUMS_FROM", factor)
@@ -323,7 +323,7 @@ def test_errors_from_sums_over_the_tested_rows_are_those_of_the_predictions(prob
 
 def test_gram_matrices_that_are_not_kept_are_formed_again(problem, monkeypatch):
     X, Y, known = problem
-    monkeypatch.setattr(regression, "_ITERATIONS", BY_SETS)
+    monkeypatch.setattr(regression, "_cost_of_iterations", lambda X: BY_SETS)
     cross_fit_result = cross_fit(X, Y, known=known)
     monkeypatch.setattr(folds, "_KEPT_NUMBERS", 0)
     again = cross_fit(X, Y, known=known)
@@ -397,7 +397,7 @@ def test_above_the_limit_no_gram_matrix_of_all_rows_is_formed(asked_entries, mon
     X, Y, known = asked_entries
     known = np.random.default_rng(1).random(known.shape) < 0.35
     expected = cross_fit(X, Y, known=known, shrinkage=0.5, ridge=1.0)
-    monkeypatch.setattr(regression, "_ITERATIONS", BY_SETS)
+    monkeypatch.setattr(regression, "_cost_of_iterations", lambda X: BY_SETS)
     monkeypatch.setattr(regression, "LARGEST_GRAM", 70)
     sizes = spy_on_row_grams(monkeypatch)
     limited = cross_fit(X, Y, known=known, shrinkage=0.5, ridge=1.0)

@@ -16,7 +16,8 @@ from .._moments import LabelSet, RowSums, label_sets
 from .._process.threads import in_threads
 from ..projection import kappa_of_sets, shrunken_weights
 from . import regression
-from .regression import by_factors, coefficients, from_gram, from_row_gram, solve_shifted
+from .iterative import PartlyKnownRows, conjugate_gradients
+from .regression import by_factors, from_gram, from_row_gram, partly_known_rows, predicted_at, solve_shifted
 
 # With that many times as many tested rows as features, errors come from sums over these rows, not from predictions.
 SUMS_FROM = 2
@@ -183,6 +184,13 @@ class Fold:
     def Y(self) -> np.ndarray:
         return self._Y[~self.test]
 
+    def _partly_known(self) -> PartlyKnownRows:
+        rows = self.rows
+        n_features = rows.shape[1]
+        n_stored = rows.rows.nnz if rows.is_sparse else rows.shape[0] * n_features
+        size = n_stored + 2 * n_features**2
+        return self.shared.once((self._key, "partly known"), lambda: partly_known_rows(rows, self.known), size)
+
     @property
     def tested(self) -> RowSums:
         return self.shared.X.take(self.test)
@@ -223,13 +231,13 @@ class Fold:
 
     def _iteratively(self, w: np.ndarray, ridges: np.ndarray, n_threads: int) -> Iterator[np.ndarray]:
         """The predictions of all labels for each of the ridges, by conjugate gradients."""
-        rows = self.rows
+        partly = self._partly_known()
         tested = self.tested
-        Y = self.Y
-        mean = rows.means()
+        mean = partly.X.means()
         for c in ridges:
-            V, at_mean = coefficients(rows, Y, self.known, self.sets, c, w, mean, n_threads)
-            self._keep(np.arange(Y.shape[1]), V, mean, at_mean)
+            V = conjugate_gradients(partly, self.sets, [c * each.variation(w) for each in self.sets], w, n_threads)
+            at_mean = predicted_at(mean, V, self.sets)
+            self._keep(np.arange(V.shape[1]), V, mean, at_mean)
             yield np.asarray(tested.project(V, mean))[None] + at_mean
 
     def _of_set(

@@ -10,11 +10,15 @@ reads them some ten times.  Features without weight take no part.
 The preconditioner is the Gram matrix of the rows, each weighted by the share of labels that are known in it, if that is
 wanted: the matrix of each label is near it.  Otherwise it is the diagonal of the system, which saves a quarter of the
 iterations on words.
+
+Where most rows have all labels and some have a few, as after single answers, a product with the dense rows that have
+all labels is one with their Gram matrix, which is the same for every label.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -33,59 +37,84 @@ _WIDTH = 16
 _TINY = np.finfo(np.float64).tiny
 
 
+class PartlyKnownRows:
+    """Rows whose labels are partly known, and the Gram matrices of their features that all strengths and weights share.
+
+    Attributes
+    ----------
+    X : RowSums of shape (n_samples, n_features)
+    known : ndarray of shape (n_samples, n_labels), bool, or None
+        The entries that are known; None: all.
+    mean : ndarray of shape (n_features,)
+        Of the rows, each weighted by the share of labels that are known in it.
+    gram : ndarray of shape (n_features, n_features), or None
+        About this mean, with these weights, by its lower triangle; None where no preconditioner is wanted.
+    gram_of_whole : ndarray of shape (n_features, n_features), or None
+        About this mean, of the rows where all labels are known; None where products with the rows are cheaper.
+    rest : ndarray of shape (n_samples,), bool
+        The other rows.
+    """
+
+    def __init__(self, X: RowSums, known: np.ndarray | None, *, preconditioned: bool) -> None:
+        self.X = X
+        self.known = known
+        self.gram: np.ndarray | None = None
+        self.gram_of_whole: np.ndarray | None = None
+        if known is None or not preconditioned:
+            return
+        shares = known.mean(axis=1)
+        self.mean = X.cross_moment(shares, np.zeros(X.shape[1])) / max(shares.sum(), _TINY)
+        whole = np.asarray(known.all(axis=1))
+        if X.is_sparse or 2 * np.count_nonzero(whole) < X.shape[1]:
+            whole[:] = False
+        self.rest = ~whole
+        self.gram = X.take(self.rest).gram(self.mean, shares[self.rest])
+        if whole.any():
+            lower = X.take(whole).gram(self.mean)
+            self.gram += lower
+            self.gram_of_whole = lower + np.tril(lower, -1).T
+
+
+# (system of some labels, without lambda) B + out, added to out
+_Product = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
 def conjugate_gradients(
-    X: RowSums,
-    Y: np.ndarray,
-    known: np.ndarray | None,
-    sets: list[LabelSet],
-    levels: list[float],
-    w: np.ndarray,
-    *,
-    preconditioned: bool,
-    n_threads: int = 1,
+    partly: PartlyKnownRows, sets: list[LabelSet], levels: list[float], w: np.ndarray, n_threads: int = 1
 ) -> np.ndarray:
     """w^1/2 B (n_features, n_labels) of all labels.
 
     Parameters
     ----------
-    X : RowSums of shape (n_samples, n_features)
-    Y : ndarray of shape (n_samples, n_labels)
-    known : ndarray of shape (n_samples, n_labels), bool, or None
-        The entries of Y that are known; None: all.
+    partly : PartlyKnownRows
     sets : list of LabelSet
         The labels by the rows where they are known.
     levels : list of float
         lambda of each set; 0 if nothing varies, and then B is 0.
     w : ndarray of shape (n_features,)
         Weights of the features, each 0 or more.
-    preconditioned : bool
-        Whether to form the Gram matrix of the features, of partly known rows.
     n_threads : int
         Number of threads; it does not change the result.
     """
+    X = partly.X
     columns = np.flatnonzero(w)
     root = np.sqrt(w[columns])[:, None]
-    n_labels = Y.shape[1]
+    n_labels = sum(len(each.labels) for each in sets)
     level, right, diagonal = _systems(sets, levels, w, columns, root, n_labels)
-    factor = None
-    if preconditioned:
-        assert known is not None
-        factor = _preconditioner(X, known.mean(axis=1), columns, root, level.mean())
-    rows = weighted_rows(X, columns, root)
+    factor = None if partly.gram is None else _factor(partly.gram, columns, root, level.mean())
+    if partly.gram_of_whole is None:
+        product_of = partial(_product_by_rows, weighted_rows(X, columns, root), partly.known)
+    else:
+        product_of = partial(_product_by_gram, partly, sets, columns, root)
     width = _WIDTH if X.is_sparse else max(1, n_labels)
     V = np.zeros((X.shape[1], n_labels))
 
     def solve(part: slice) -> None:
-        mask = None if known is None else known[:, part].astype(np.float64)
-        counts = None if mask is None else np.maximum(mask.sum(axis=0), 1.0)
         inverse = 1.0 / diagonal[:, part]
+        add_product = product_of(part)
 
         def multiply(B: np.ndarray) -> np.ndarray:
-            image = rows.times(B)
-            if mask is not None:
-                image *= mask
-                image -= mask * (image.sum(axis=0) / counts)
-            return rows.transposed_times(image, level[part] * B)
+            return add_product(B, level[part] * B)
 
         def precondition(R: np.ndarray) -> np.ndarray:
             return R * inverse if factor is None else linalg.cho_solve(factor, R, check_finite=False)
@@ -94,6 +123,48 @@ def conjugate_gradients(
 
     list(in_threads(solve, [slice(first, first + width) for first in range(0, n_labels, width)], n_threads))
     return V
+
+
+def _product_by_rows(rows: _SparseRows | _DenseRows, known: np.ndarray | None, part: slice) -> _Product:
+    """The products of the systems of some labels, from one pass over the rows and one over their transpose."""
+    mask = None if known is None else known[:, part].astype(np.float64)
+    counts = None if mask is None else np.maximum(mask.sum(axis=0), 1.0)
+
+    def add_product(B: np.ndarray, out: np.ndarray) -> np.ndarray:
+        image = rows.times(B)
+        if mask is not None:
+            image *= mask
+            image -= mask * (image.sum(axis=0) / counts)
+        return rows.transposed_times(image, out)
+
+    return add_product
+
+
+def _product_by_gram(
+    partly: PartlyKnownRows, sets: list[LabelSet], columns: np.ndarray, root: np.ndarray, part: slice
+) -> _Product:
+    """The same from the Gram matrix of the rows that have all labels, and passes over the others.
+
+    Both are about one mean.  What is subtracted centres a label over its known rows.
+    """
+    assert partly.known is not None
+    assert partly.gram_of_whole is not None
+    gram = partly.gram_of_whole[np.ix_(columns, columns)] * (root * root.T)
+    rest = _DenseRows(partly.X.take(partly.rest), columns, root, partly.mean)
+    mask = partly.known[partly.rest, part].astype(np.float64)
+    counts = partly.known[:, part].sum(axis=0)
+    means = np.zeros((len(partly.mean), partly.known.shape[1]))
+    for each in sets:
+        means[:, each.labels] = (each.mean - partly.mean)[:, None]
+    distance = root * means[columns, part]
+
+    def add_product(B: np.ndarray, out: np.ndarray) -> np.ndarray:
+        out += gram @ B
+        rest.transposed_times(mask * rest.times(B), out)
+        out -= distance * (counts * dots(distance, B))
+        return out
+
+    return add_product
 
 
 def _systems(
@@ -111,12 +182,11 @@ def _systems(
     return level, right, diagonal
 
 
-def _preconditioner(X: RowSums, shares: np.ndarray, columns: np.ndarray, root: np.ndarray, level: float) -> Any:
-    """The Cholesky factor of the Gram matrix of all rows plus the level; a row weighs its share of known labels."""
-    mean = X.cross_moment(shares, np.zeros(X.shape[1])) / shares.sum()
-    gram = X.gram(mean, shares)[np.ix_(columns, columns)] * (root * root.T)
-    gram[np.diag_indices_from(gram)] += level
-    return linalg.cho_factor(gram, lower=True, overwrite_a=True, check_finite=False)
+def _factor(gram: np.ndarray, columns: np.ndarray, root: np.ndarray, level: float) -> Any:
+    """The Cholesky factor of a weighted Gram matrix plus the level."""
+    weighted = gram[np.ix_(columns, columns)] * (root * root.T)
+    weighted[np.diag_indices_from(weighted)] += level
+    return linalg.cho_factor(weighted, lower=True, overwrite_a=True, check_finite=False)
 
 
 def _solve_block(
@@ -187,13 +257,13 @@ class _SparseRows:
 
 
 class _DenseRows:
-    """Weighted dense rows, which are centred about their mean block by block: a large offset costs no digits."""
+    """Weighted dense rows, centred about a mean, by default theirs, block by block: a large offset costs no digits."""
 
-    def __init__(self, X: RowSums, columns: np.ndarray, root: np.ndarray) -> None:
+    def __init__(self, X: RowSums, columns: np.ndarray, root: np.ndarray, mean: np.ndarray | None = None) -> None:
         self.X = X
         self.columns = columns
         self.root = root
-        self.mean = X.means()
+        self.mean = X.means() if mean is None else mean
 
     def times(self, B: np.ndarray) -> np.ndarray:
         """The rows minus their mean, times B."""

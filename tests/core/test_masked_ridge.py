@@ -403,3 +403,61 @@ def test_above_the_limit_no_gram_matrix_of_all_rows_is_formed(asked_entries, mon
     limited = cross_fit(X, Y, known=known, shrinkage=0.5, ridge=1.0)
     assert max(sizes) <= 70
     np.testing.assert_allclose(limited.predictions, expected.predictions, atol=1e-11)
+
+
+@pytest.fixture
+def answered_entries(rng):
+    """Rows with all labels known, and some with one known label each."""
+    X = rng.standard_normal((150, 12)) * rng.uniform(0.5, 3, 12) + 5
+    scores = X @ rng.standard_normal((12, 8)) + rng.standard_normal((150, 8))
+    known = np.ones(scores.shape, dtype=bool)
+    known[110:] = False
+    known[np.arange(110, 150), rng.integers(0, 8, 40)] = True
+    return X, (scores > np.median(scores, axis=0)).astype(float), known
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e4])
+@pytest.mark.parametrize("form", [np.asarray, np.float32, sparse.csr_array])
+@pytest.mark.parametrize("n_unweighted", [0, 3])
+def test_products_with_the_gram_matrix_of_whole_rows_are_those_with_the_rows(
+    answered_entries, monkeypatch, form, offset, n_unweighted
+):
+    X, Y, known = answered_entries
+    X = form(X + offset)
+    weights = np.linspace(0.2, 1.0, 12)
+    weights[:n_unweighted] = 0.0
+    solutions = {}
+    for cost in (BY_SETS, TOGETHER):
+        monkeypatch.setattr(regression, "_cost_of_iterations", lambda X, cost=cost: cost)
+        solutions[cost] = ridge_regression(X, Y, 1.0, feature_weights=weights, known=known)
+    for value, expected in zip(solutions[TOGETHER], solutions[BY_SETS], strict=True):
+        np.testing.assert_allclose(value, expected, rtol=1e-6, atol=1e-6 * np.abs(expected).max())
+    partly = regression.partly_known_rows(RowSums.of(X), known)
+    assert partly.gram is not None
+    assert (partly.gram_of_whole is None) == sparse.issparse(X)
+
+
+@pytest.mark.parametrize("n_whole", [0, 3, 110])
+def test_whole_rows_are_summed_up_where_they_are_half_as_many_as_the_features(answered_entries, n_whole):
+    X, _, known = answered_entries
+    known[:, 0] &= np.arange(150) < n_whole
+    partly = regression.partly_known_rows(RowSums.of(X), known)
+    assert (partly.gram_of_whole is None) == (n_whole < 6)
+    assert np.count_nonzero(partly.rest) == (150 if n_whole < 6 else 40)
+
+
+def test_the_gram_matrix_of_partly_known_rows_weighs_rows_by_their_known_labels(answered_entries):
+    X, _, known = answered_entries
+    partly = regression.partly_known_rows(RowSums.of(X), known)
+    shares = known.mean(axis=1)
+    centred = X - np.average(X, axis=0, weights=shares)
+    np.testing.assert_allclose(np.tril(partly.gram), np.tril(centred.T * shares @ centred), rtol=1e-10, atol=1e-9)
+
+
+def test_rows_of_few_words_have_the_diagonal_as_preconditioner(rng):
+    """A Gram matrix of 400 x 400 numbers is not worth it for 300 rows that store 2 numbers each."""
+    X = sparse.random_array((300, 400), density=0.005, rng=rng, format="csr")
+    known = rng.random((300, 4)) < 0.9
+    assert regression.partly_known_rows(RowSums.of(X), known).gram is None
+    assert regression.partly_known_rows(RowSums.of(X.toarray()), known).gram is not None
+    assert regression.partly_known_rows(RowSums.of(X.toarray()), None).gram is None

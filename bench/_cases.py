@@ -354,6 +354,19 @@ def estimator(name: str, call: str, n: int, D: int, C: int, values: str = "gauss
     return Work(lambda threads: getattr(fitted, call)(X))
 
 
+def single_answers(n: int, D: int, C: int) -> Work:
+    """`ResidualPropagation` after single answers: of one row in ten only one label is known."""
+    from nmlsdr import ResidualPropagation
+
+    X = rows(n, D)
+    y = labels(n, C).copy()
+    answered = np.arange(2, n, 10)
+    answers = y[answered, answered % C]
+    y[answered] = -1
+    y[answered, answered % C] = answers
+    return Work(lambda threads: ResidualPropagation(n_jobs=threads).fit(X, y))
+
+
 def pipeline(n: int, D: int, C: int) -> Work:
     """The article's whole framework: standardise, reduce, classify."""
     from sklearn.pipeline import make_pipeline
@@ -571,6 +584,14 @@ CASES: dict[str, Case] = {
         sizes({"n": 6000, "D": 320, "C": 4}, {"n": 5188, "D": 500, "C": 153}, name="ResidualPropagation", call="fit"),
         {"n": 1000, "D": 60, "C": 10, "name": "ResidualPropagation", "call": "fit"},
         {"n": 120, "D": 20, "C": 4, "name": "ResidualPropagation", "call": "fit"},
+    ),
+    "ResidualPropagation.fit single answers": Case(
+        "estimator",
+        single_answers,
+        sizes({"n": 2000, "D": 100, "C": 14}),
+        sizes({"n": 3000, "D": 400, "C": 100}),
+        {"n": 1000, "D": 60, "C": 10},
+        {"n": 120, "D": 20, "C": 4},
     ),
     "NMLSDR.transform": fit_case("NMLSDR", call="transform", n=6000),
     "MultiLabelPropagation.fit": fit_case("MultiLabelPropagation"),

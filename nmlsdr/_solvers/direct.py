@@ -18,6 +18,7 @@ from scipy.sparse import linalg
 
 import nmlsdr._propagation as _propagation
 
+from .._moments import equal_columns
 from ..graph import transition_of_graph
 from .system import Goal, PropagationProgress, Solved, System
 
@@ -59,12 +60,11 @@ def lu(system: System, F: np.ndarray, goal: Goal) -> Solved:
 def _groups(system: System) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Columns of the same system, their alpha and the rows that are sought."""
     alpha = np.where(system.sought, system.alpha, 0.0)
-    _, group = np.unique(alpha, axis=1, return_inverse=True)
-    group = np.broadcast_to(np.ravel(group), system.Y.shape[1])
-    for number in range(group.max(initial=-1) + 1):
-        columns = np.flatnonzero(group == number)
-        first = columns[0] if system.per_entry else 0
-        yield columns, alpha[:, first], system.sought[:, first]
+    if not system.per_entry:
+        yield np.arange(system.Y.shape[1]), alpha[:, 0], system.sought[:, 0]
+        return
+    for columns in equal_columns(alpha):
+        yield columns, alpha[:, columns[0]], system.sought[:, columns[0]]
 
 
 def _refine(system: System, f: np.ndarray, factors: linalg.SuperLU, tol: float, goal: Goal) -> int:

@@ -6,7 +6,7 @@ import reference
 from scipy import sparse
 
 from nmlsdr import NMLSDR, ResidualPropagation
-from nmlsdr._moments import RowSums, label_sets
+from nmlsdr._moments import RowSums, equal_columns, label_sets
 from nmlsdr._ridge import cross_fit, folds, regression, ridge_regression, selection
 from nmlsdr.projection import feature_weights
 
@@ -461,3 +461,17 @@ def test_rows_of_few_words_have_the_diagonal_as_preconditioner(rng):
     assert regression.partly_known_rows(RowSums.of(X), known).gram is None
     assert regression.partly_known_rows(RowSums.of(X.toarray()), known).gram is not None
     assert regression.partly_known_rows(RowSums.of(X.toarray()), None).gram is None
+
+
+@pytest.mark.parametrize("dtype", [bool, np.float64])
+@pytest.mark.parametrize("shape", [(0, 0), (0, 3), (3, 0), (1, 1), (5, 1), (1, 9), (9, 40)])
+def test_equal_columns_are_those_that_numpy_finds(rng, dtype, shape):
+    values = rng.integers(0, 2, shape).astype(dtype)
+    for form in (values, np.asfortranarray(values), np.repeat(values, 2, axis=1)[:, ::2]):
+        kinds = equal_columns(form)
+        expected = np.unique(values, axis=1, return_inverse=True)[1].ravel() if values.size else np.zeros(shape[1], int)
+        assert sorted(np.concatenate([*kinds, []])) == list(range(shape[1]))
+        for columns in kinds:
+            assert (np.diff(columns) > 0).all()
+            assert len(set(expected[columns])) == 1
+        assert len(kinds) == len(set(expected))

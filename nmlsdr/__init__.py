@@ -52,6 +52,7 @@ and never in a circle.
                   _refit.py               a fit that fails leaves nothing behind
                   _resources.py           JSON files of the package
                   _moments.py             sums over rows: means, Gram matrices, products with labels
+                  _label_sums.py          sums over the rows where labels are known
                   _output.py              writes a result file completely or not at all
                   _process/               number of threads, the BLAS limit, how idle threads wait
     0 kernels     _graph.pyx              the kernels of the exact neighbour search

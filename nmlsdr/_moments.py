@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -123,7 +122,7 @@ class RowSums:
             total = np.zeros(X.shape[1])
             for _, block in self.centred_blocks(mean):
                 total += np.einsum("ij,ij->j", block, block)
-            return total, (~_constant(X, first)).astype(np.int64)
+            return total, (~constant_columns(X, first)).astype(np.int64)
         # stored entries about the mean, and a square of the mean for each zero: nothing cancels
         stored = np.bincount(X.indices, minlength=X.shape[1])
         total = (X.shape[0] - stored) * mean * mean
@@ -147,7 +146,7 @@ class RowSums:
         """Xc'F of shape (n_features, n_labels); the column of a constant label is exactly 0."""
         factor = compress_labels(F)
         M = self.moment(factor, mean, None if sparse.issparse(factor) else F.mean(axis=0))
-        M[:, _constant(F, F[0])] = 0.0
+        M[:, constant_columns(F, F[0])] = 0.0
         return M
 
     def moment(self, factor: Any, mean: np.ndarray, factor_mean: np.ndarray | None = None) -> np.ndarray:
@@ -330,95 +329,7 @@ def sparse_gram(A: Any, weights: np.ndarray) -> np.ndarray:
     return S
 
 
-def _constant(F: np.ndarray, value: np.ndarray) -> np.ndarray:
+def constant_columns(F: np.ndarray, value: np.ndarray) -> np.ndarray:
     """Mask of the columns that hold nothing but ``value``."""
     start = (F[:50] == value).all(axis=0)  # mostly False, and often for every column
     return np.logical_and.reduce([(F[part] == value).all(axis=0) for part in row_blocks(F)]) if start.any() else start
-
-
-# ---------------------------------------------------------------- labels that are known on the same rows
-
-
-@dataclass(frozen=True)
-class LabelSet:
-    """Labels that are known on the same rows, and the sums over these rows.
-
-    Attributes
-    ----------
-    labels : ndarray of shape (m,)
-        Their columns.
-    known : ndarray of shape (n_samples,), bool, or None
-        The rows; None: all.
-    count : int
-        How many rows that are, 1 where there is none.
-    mean, squares : ndarray of shape (n_features,)
-        Of the features; the sum of squares about the mean is exactly 0 for a constant feature.
-    moment : ndarray of shape (n_features, m)
-        Xc'Y; exactly 0 for a constant feature and for a constant label.
-    label_mean : ndarray of shape (m,)
-    label_squares : float
-        |Yc|_F^2.
-    """
-
-    labels: np.ndarray
-    known: np.ndarray | None
-    count: int
-    mean: np.ndarray
-    squares: np.ndarray
-    moment: np.ndarray
-    label_mean: np.ndarray
-    label_squares: float
-
-    def rows(self, X: RowSums) -> RowSums:
-        """The rows of X where these labels are known."""
-        return X if self.known is None else X.take(self.known)
-
-    def centred(self, Y: np.ndarray) -> np.ndarray:
-        """These labels on their rows, minus their means."""
-        known = slice(None) if self.known is None else self.known
-        return np.asarray(Y[known][:, self.labels] - self.label_mean)
-
-    def variation(self, w: np.ndarray) -> float:
-        """|Xc diag(w)^1/2|_F^2 / count; exactly 0 where nothing varies."""
-        return float(w @ self.squares) / self.count
-
-    def is_narrow(self) -> bool:
-        """Whether there are at least as many rows as features."""
-        return len(self.mean) <= self.count
-
-
-def label_sets(X: RowSums, Y: np.ndarray, known: np.ndarray | None = None) -> list[LabelSet]:
-    """The labels by the rows where they are known, one set if ``known`` is None."""
-    if known is None:
-        return [_label_set(X, Y, np.arange(Y.shape[1]), None)]
-    X.in_memory("Partly known labels need rows in memory")
-    groups = [(labels, known[:, labels[0]]) for labels in equal_columns(known)]
-    return [_label_set(X.take(rows), Y[np.ix_(rows, labels)], labels, rows) for labels, rows in groups]
-
-
-def equal_columns(values: np.ndarray) -> list[np.ndarray]:
-    """The numbers of the columns that are equal in every bit, for each kind of column.
-
-    `numpy.unique` along an axis compares rows number by number: 1.3 s for 6600 x 336 masks, this takes 10 ms.
-    """
-    columns = np.ascontiguousarray(values.T)
-    if columns.size == 0:
-        return [np.arange(len(columns))] if len(columns) else []
-    _, kind = np.unique(columns.view(f"V{columns.itemsize * columns.shape[1]}").ravel(), return_inverse=True)
-    return [np.flatnonzero(kind == number) for number in range(kind.max() + 1)]
-
-
-def _label_set(X: RowSums, Y: np.ndarray, labels: np.ndarray, known: np.ndarray | None) -> LabelSet:
-    if len(Y) == 0:  # a label that is nowhere known: every sum is 0
-        nothing = np.zeros(X.shape[1])
-        of_labels = np.zeros(len(labels))
-        return LabelSet(labels, known, 1, nothing, nothing, np.zeros((X.shape[1], len(labels))), of_labels, 0.0)
-    mean = X.means()
-    label_mean = Y.mean(axis=0)
-    squares = X.squares(mean)
-    moment = X.label_moment(Y, mean)
-    moment[squares == 0] = 0.0  # of a constant feature it is rounding noise
-    centred = Y - label_mean
-    centred[:, _constant(Y, Y[0])] = 0.0
-    label_squares = float(np.square(centred, out=centred).sum())
-    return LabelSet(labels, known, len(Y), mean, squares, moment, label_mean, label_squares)

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from ._checks.arguments import EigenSolver, check_choice, check_components, check_row_weights
 from ._checks.labels import some_unknown
-from ._moments import LabelSet, RowSums, label_sets
+from ._label_sums import LabelSet, label_sets
+from ._moments import RowSums
 from ._process.threads import single_threaded_blas
 from ._projections import directions
 from ._projections.directions import Directions

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import blas
 
-from .._moments import LabelSet, RowSums, label_sets
+from .._label_sums import LabelSet, label_sets
+from .._moments import RowSums
 from .._process.threads import in_threads
 from ..projection import kappa_of_sets, shrunken_weights
 from . import regression

@@ -24,8 +24,9 @@ from typing import Any
 import numpy as np
 from scipy import linalg, sparse
 
+from .._label_sums import LabelSet
 from .._lapack import add_row_products
-from .._moments import LabelSet, RowSums, without_offsets
+from .._moments import RowSums, without_offsets
 from .._process.threads import in_threads
 
 # A label is solved when its residual is at most this share of its right-hand side.

@@ -22,8 +22,9 @@ from scipy import linalg
 
 from .._checks.arguments import check_row_weights
 from .._checks.labels import some_unknown
+from .._label_sums import LabelSet, label_sets
 from .._lapack import solve_positive
-from .._moments import LabelSet, RowSums, label_sets
+from .._moments import RowSums
 from .._process.threads import check_n_jobs, single_threaded_blas
 from .iterative import PartlyKnownRows, conjugate_gradients
 

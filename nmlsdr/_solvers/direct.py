@@ -18,7 +18,7 @@ from scipy.sparse import linalg
 
 import nmlsdr._propagation as _propagation
 
-from .._moments import equal_columns
+from .._label_sums import equal_columns
 from ..graph import transition_of_graph
 from .system import Goal, PropagationProgress, Solved, System
 

@@ -38,6 +38,7 @@ TESTS = {
     "_model/": "doors/test_model_file.py doors/test_model_file_estimators.py doors/test_model_file_forged.py doors/test_model_file_forged_archive.py doors/test_model_file_forged_learners.py doors/test_model_file_preparing.py",
     "_group_folds": "core/test_groups.py",
     "_row_order": "core/test_row_order.py",
+    "_label_sums": "core/test_projection.py core/test_scatter.py core/test_ridge.py core/test_feature_weights.py core/test_masked_ridge.py",
     "_moments": "core/test_projection.py core/test_scatter.py core/test_ridge.py core/test_feature_weights.py core/test_masked_ridge.py",
     "_output": "doors/test_output.py",
     "_process/": "core/test_threads.py core/test_threads_fork.py core/test_openmp.py",

@@ -5,8 +5,9 @@ import pytest
 import reference
 from scipy import sparse
 
-from nmlsdr import NMLSDR, ResidualPropagation
-from nmlsdr._moments import RowSums, equal_columns, label_sets
+from nmlsdr import NMLSDR, ResidualPropagation, _label_sums
+from nmlsdr._label_sums import equal_columns, label_sets
+from nmlsdr._moments import RowSums
 from nmlsdr._ridge import cross_fit, folds, regression, ridge_regression, selection
 from nmlsdr.projection import feature_weights
 
@@ -475,3 +476,77 @@ def test_equal_columns_are_those_that_numpy_finds(rng, dtype, shape):
             assert (np.diff(columns) > 0).all()
             assert len(set(expected[columns])) == 1
         assert len(kinds) == len(set(expected))
+
+
+def float32_csr(X):
+    return sparse.csr_array(X.astype(np.float32))
+
+
+def assert_same_sums(sets, expected):
+    for each, other in zip(sets, expected, strict=True):
+        assert each.labels.tolist() == other.labels.tolist()
+        assert each.count == other.count
+        np.testing.assert_array_equal(each.known, other.known)
+        np.testing.assert_array_equal(each.squares == 0, other.squares == 0)
+        assert not each.moment[other.squares == 0].any()
+        if other.label_squares == 0:
+            assert not each.moment.any()
+        np.testing.assert_allclose(each.label_mean, other.label_mean, rtol=1e-14)
+        np.testing.assert_allclose(each.label_squares, other.label_squares, rtol=1e-12)
+        np.testing.assert_allclose(each.mean, other.mean, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(each.squares, other.squares, rtol=1e-7)
+        scale = np.sqrt(other.squares[:, None] * other.label_squares)
+        assert (np.abs(each.moment - other.moment) <= 1e-10 * scale).all()
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e4])
+@pytest.mark.parametrize("form", [np.asarray, np.float32, sparse.csr_array, float32_csr])
+@pytest.mark.parametrize("seed", range(4))
+def test_sums_of_many_sets_by_products_are_those_of_the_rows_of_each(monkeypatch, form, offset, seed):
+    """Constant features and labels, features that are constant where a label is known, labels known nowhere."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((60, 9)) * 10.0 ** rng.integers(-3, 4, 9)
+    X[:, 3:5] = rng.random((60, 2)) < 0.05
+    X[:, 5] = 0.1
+    X[:, 6] = 0.0
+    X[:, 7] = np.arange(60) == 0
+    X[:, 8] = np.where(np.arange(60) < 30, 1e3 + 0.05 * X[:, 8] / np.abs(X[:, 8]).max(), -1e3)
+    X = form(X + offset * (np.arange(9) % 2))
+    Y = (rng.random((60, 30)) < 0.3).astype(float)
+    Y[:, 4] = 1.0
+    Y[:, 5] = 0.1
+    known = rng.random(Y.shape) < rng.uniform(0.05, 0.95, 30)
+    known[:, 1] = known[:, 0]
+    known[:, 2] = False
+    known[:, 3] = np.arange(60) < 1
+    known[30:, 6] = False
+    Y = np.where(known, Y, rng.random(Y.shape))
+    sets = label_sets(RowSums.of(X), Y, known)
+    monkeypatch.setattr(_label_sums, "_SETS_AT_ONCE", 7)
+    in_parts = label_sets(RowSums.of(X), Y, known)
+    monkeypatch.setattr(_label_sums, "_MANY_SETS", 100)
+    dense = X.toarray() if sparse.issparse(X) else X
+    expected = label_sets(RowSums.of(dense.astype(np.float64)), Y, known)
+    assert_same_sums(sets, expected)
+    assert_same_sums(in_parts, expected)
+
+
+@pytest.mark.parametrize("offset", [0.0, 5.0])
+def test_sums_of_sparse_rows_need_no_second_pass(rng, monkeypatch, offset):
+    """Words that no row of a label has, and features that are the same in all rows, are no reason to."""
+    X = sparse.random_array((80, 40), density=0.1, rng=rng, format="csr")
+    X = sparse.csr_array(sparse.hstack([X, np.full((80, 1), 0.1), X[:, :1].toarray() + offset]))
+    known = rng.random((80, 20)) < 0.5
+
+    def fail(*arguments):
+        raise AssertionError("a second pass")
+
+    Y = (rng.random((80, 20)) < 0.4).astype(float)
+    monkeypatch.setattr(_label_sums, "_label_set", fail)
+    for each in label_sets(RowSums.of(X), Y, known):
+        assert each.squares[40] == 0
+        dense = X.toarray()[each.known]
+        np.testing.assert_allclose(each.mean, dense.mean(axis=0), rtol=1e-12, atol=1e-15)
+        np.testing.assert_allclose(
+            each.squares, ((dense - dense.mean(axis=0)) ** 2).sum(axis=0), rtol=1e-10, atol=1e-13
+        )

@@ -9,7 +9,7 @@ import reference
 from projections import assert_same_directions, draw
 from scipy import linalg, sparse
 
-from nmlsdr import _moments, projection
+from nmlsdr import _label_sums, _moments, projection
 from nmlsdr._projections import directions, scatter
 from nmlsdr.projection import hsic_directions, hsic_projection
 
@@ -328,7 +328,7 @@ def test_a_constant_label_is_centred_to_0(value):
     """Its mean over the rows is rounded, so that the difference alone would be noise, which is no dependence."""
     assert any((np.full((n, 1), value) - np.full((n, 1), value).mean(axis=0)).any() for n in range(2, 50))
     for n in range(2, 50):
-        (label_set,) = _moments.label_sets(_moments.RowSums(np.arange(n)[:, None] ** 2.0), np.full((n, 1), value))
+        (label_set,) = _label_sums.label_sets(_moments.RowSums(np.arange(n)[:, None] ** 2.0), np.full((n, 1), value))
         assert not label_set.moment.any()
         assert label_set.label_squares == 0
 

@@ -7,7 +7,8 @@ from projections import assert_same_directions
 from scipy import sparse
 
 from nmlsdr import NMLSDR
-from nmlsdr._moments import RowSums, label_sets
+from nmlsdr._label_sums import label_sets
+from nmlsdr._moments import RowSums
 from nmlsdr._ridge import cross_fit
 from nmlsdr.graph import neighbor_graph
 from nmlsdr.projection import feature_weights, hsic_projection, kappa_of_sets

@@ -132,7 +132,8 @@ def _label_sets_by_products(
 ) -> Iterator[LabelSet]:
     """The sets of these groups of labels, known on the rows of ``masks`` (n_samples, n_sets).
 
-    The features have the means ``origin``; those that are the same in all rows are named, for their sums are exactly 0.
+    ``origin`` are the means of the features, and ``is_constant`` marks those that are the same in all rows: their sums
+    are exactly 0.
     """
     labels = np.concatenate(groups)
     number = np.repeat(np.arange(len(groups)), [len(each) for each in groups])
@@ -143,19 +144,19 @@ def _label_sets_by_products(
     sums[is_constant] = 0.0
     moment[is_constant] = 0.0
     about_mean = squares - sums**2 / counts
-    has_lost = (about_mean <= _LOST * squares) & (squares > 0)
+    has_lost_digits = (about_mean <= _LOST * squares) & (squares > 0)
     starts = np.flatnonzero(np.diff(number, prepend=-1))
     for s, (start, each) in enumerate(zip(starts, groups, strict=True)):
         rows = masks[:, s]
-        lost = np.flatnonzero(has_lost[:, s])
+        inexact = np.flatnonzero(has_lost_digits[:, s])
         if not rows.any():
             yield _of_rows(X, Y, each, rows)
             continue
         part = slice(start, start + len(each))
-        if len(lost):
-            of_lost = _label_set(RowSums(X.rows[np.ix_(rows, lost)]), entries[rows, part], each, None)
-            about_mean[lost, s] = of_lost.squares
-            moment[lost, part] = of_lost.moment
+        if len(inexact):
+            exact = _label_set(RowSums(X.rows[np.ix_(rows, inexact)]), entries[rows, part], each, None)
+            about_mean[inexact, s] = exact.squares
+            moment[inexact, part] = exact.moment
         yield LabelSet(
             each,
             rows.copy(),
@@ -184,11 +185,11 @@ def _products(
     The origin of dense rows is the one given; that of sparse rows is 0 in columns that have zeros.
     """
     if X.is_sparse:
-        rows, rest = without_offsets(X.rows, origin)
+        rows, remaining_mean = without_offsets(X.rows, origin)
         rows = rows.astype(np.float64)
         squared = rows.copy()
         squared.data **= 2
-        return origin - rest, rows.T @ masks, squared.T @ masks, rows.T @ entries
+        return origin - remaining_mean, rows.T @ masks, squared.T @ masks, rows.T @ entries
     n_sets = masks.shape[1]
     factors = np.hstack([masks, entries])
     products = np.zeros((X.shape[1], factors.shape[1]))

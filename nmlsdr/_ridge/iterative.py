@@ -50,9 +50,9 @@ class PartlyKnownRows:
         Of the rows, each weighted by the share of labels that are known in it.
     gram : ndarray of shape (n_features, n_features), or None
         About this mean, with these weights, by its lower triangle; None where no preconditioner is wanted.
-    gram_of_whole : ndarray of shape (n_features, n_features), or None
+    gram_of_complete : ndarray of shape (n_features, n_features), or None
         About this mean, of the rows where all labels are known; None where products with the rows are cheaper.
-    rest : ndarray of shape (n_samples,), bool
+    incomplete : ndarray of shape (n_samples,), bool
         The other rows.
     """
 
@@ -60,20 +60,20 @@ class PartlyKnownRows:
         self.X = X
         self.known = known
         self.gram: np.ndarray | None = None
-        self.gram_of_whole: np.ndarray | None = None
+        self.gram_of_complete: np.ndarray | None = None
         if known is None or not preconditioned:
             return
         shares = known.mean(axis=1)
         self.mean = X.cross_moment(shares, np.zeros(X.shape[1])) / max(shares.sum(), _TINY)
-        whole = np.asarray(known.all(axis=1))
-        if X.is_sparse or 2 * np.count_nonzero(whole) < X.shape[1]:
-            whole[:] = False
-        self.rest = ~whole
-        self.gram = X.take(self.rest).gram(self.mean, shares[self.rest])
-        if whole.any():
-            lower = X.take(whole).gram(self.mean)
+        complete = np.asarray(known.all(axis=1))
+        if X.is_sparse or 2 * np.count_nonzero(complete) < X.shape[1]:
+            complete[:] = False
+        self.incomplete = ~complete
+        self.gram = X.take(self.incomplete).gram(self.mean, shares[self.incomplete])
+        if complete.any():
+            lower = X.take(complete).gram(self.mean)
             self.gram += lower
-            self.gram_of_whole = lower + np.tril(lower, -1).T
+            self.gram_of_complete = lower + np.tril(lower, -1).T
 
 
 # (system of some labels, without lambda) B + out, added to out
@@ -103,7 +103,7 @@ def conjugate_gradients(
     n_labels = sum(len(each.labels) for each in sets)
     level, right, diagonal = _systems(sets, levels, w, columns, root, n_labels)
     factor = None if partly.gram is None else _factor(partly.gram, columns, root, level.mean())
-    if partly.gram_of_whole is None:
+    if partly.gram_of_complete is None:
         product_of = partial(_product_by_rows, weighted_rows(X, columns, root), partly.known)
     else:
         product_of = partial(_product_by_gram, partly, sets, columns, root)
@@ -149,10 +149,10 @@ def _product_by_gram(
     Both are about one mean.  What is subtracted centres a label over its known rows.
     """
     assert partly.known is not None
-    assert partly.gram_of_whole is not None
-    gram = partly.gram_of_whole[np.ix_(columns, columns)] * (root * root.T)
-    rest = _DenseRows(partly.X.take(partly.rest), columns, root, partly.mean)
-    mask = partly.known[partly.rest, part].astype(np.float64)
+    assert partly.gram_of_complete is not None
+    gram = partly.gram_of_complete[np.ix_(columns, columns)] * (root * root.T)
+    incomplete_rows = _DenseRows(partly.X.take(partly.incomplete), columns, root, partly.mean)
+    mask = partly.known[partly.incomplete, part].astype(np.float64)
     counts = partly.known[:, part].sum(axis=0)
     means = np.zeros((len(partly.mean), partly.known.shape[1]))
     for each in sets:
@@ -161,7 +161,7 @@ def _product_by_gram(
 
     def add_product(B: np.ndarray, out: np.ndarray) -> np.ndarray:
         out += gram @ B
-        rest.transposed_times(mask * rest.times(B), out)
+        incomplete_rows.transposed_times(mask * incomplete_rows.times(B), out)
         out -= distance * (counts * dots(distance, B))
         return out
 

@@ -276,22 +276,26 @@ class Fold:
     def _sums(self, each: LabelSet) -> tuple[np.ndarray, tuple[np.ndarray, ...] | None]:
         """Xc'Xc of the training rows where these labels are known, and sums of the tested rows where these suffice.
 
-        The latter are X'X, X'Y and |Y|^2, with X and Y minus the means of the training rows.
+        The latter are X'X, X'Y and |Y|^2, with X and Y minus the means of the training rows.  They do not suffice for
+        labels that are known on other tested rows than the first of them.
         """
         origin = self.shared.mean
         known = slice(None)
         tested = self.tested
         of_tested = self.of_tested
         self.of_tested = None
+        is_alike = True
         if self.shared.known is not None:
-            known = self.shared.known[self.test, each.labels[0]]
+            of_labels = self.shared.known[self.test][:, each.labels]
+            known = of_labels[:, 0]
+            is_alike = bool((of_labels == known[:, None]).all())
             tested = tested.take(known)
         if of_tested is None:
             of_tested = tested.gram(origin)
         shift = each.mean - origin
         of_training = self.shared.of_features(each.labels[0]) - of_tested
         of_training = blas.dsyr(-each.count, shift, a=of_training, lower=1, overwrite_a=1)
-        if tested.is_sparse or tested.shape[0] < SUMS_FROM * len(shift):
+        if not is_alike or tested.is_sparse or tested.shape[0] < SUMS_FROM * len(shift):
             return of_training, None
         Y = self._Y[self.test][known][:, each.labels] - each.label_mean
         about = tested.cross_moment(np.column_stack([Y, np.ones(len(Y))]), origin)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import reference
 from scipy import sparse
 
 from nmlsdr._moments import RowSums
@@ -117,6 +118,22 @@ def test_products_with_the_gram_matrix_of_complete_rows_are_those_with_the_rows(
     partly = regression.partly_known_rows(RowSums.of(X), known)
     assert partly.gram is not None
     assert (partly.gram_of_complete is None) == sparse.issparse(X)
+
+
+@pytest.mark.parametrize("form", [np.asarray, np.float32, sparse.csr_array])
+def test_errors_are_those_of_the_known_tested_rows_of_each_label(answered_entries, monkeypatch, form):
+    """Two labels may be known on the same training rows of a fold, and on different ones of its tested rows."""
+    X, Y, known = answered_entries
+    X = X[:, :4]
+    known[:] = True
+    known[0, 0] = False
+    known[1, 1] = False
+    known[2:4, 2] = False
+    grid = {"shrinkage": (0.0, 0.5), "ridge": (0.3, 3.0)}
+    monkeypatch.setattr(regression, "_cost_of_iterations", lambda X: BY_SETS)
+    cross_fit_result = cross_fit(form(X), np.where(known, Y, 0.0), known=known, n_splits=3, **grid)
+    *_, errors = reference.cross_fit(X, np.where(known, Y, 0.0), *grid.values(), 3, known=known)
+    np.testing.assert_allclose(cross_fit_result.errors.ravel(), list(errors.values()), rtol=1e-6)
 
 
 @pytest.mark.parametrize("n_complete", [0, 3, 110])

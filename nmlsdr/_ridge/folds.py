@@ -122,7 +122,7 @@ class _Shared:
         return self.X.means()
 
     @cached_property
-    def has_short_labels(self) -> bool:
+    def has_few_known_rows(self) -> bool:
         """Whether the rows of each label have smaller matrices K, together, than all rows have.
 
         That is so if people label single entries: each row then has few known labels, and each label few known rows.
@@ -222,12 +222,12 @@ class Fold:
             for j, predictions in enumerate(self._iteratively(w, ridges, n_threads)):
                 yield every, slice(j, j + 1), self._missed(every, predictions) if compare else predictions
             return
-        short = [each for each in self.sets if self._is_short(each, w)]
-        if short:
-            labels, predictions = self._by_rows_of_labels(short, w, ridges)
+        on_few_rows = [each for each in self.sets if self._is_known_on_few_rows(each, w)]
+        if on_few_rows:
+            labels, predictions = self._by_gram_of_each_set(on_few_rows, w, ridges)
             yield labels, slice(None), self._missed(labels, predictions) if compare else predictions
         for each in self.sets:
-            if not self._is_short(each, w):
+            if not self._is_known_on_few_rows(each, w):
                 yield each.labels, slice(None), self._of_set(each, shrinkage, w, ridges, dtype, compare)
 
     def _iteratively(self, w: np.ndarray, ridges: np.ndarray, n_threads: int) -> Iterator[np.ndarray]:
@@ -304,9 +304,9 @@ class Fold:
         lower = blas.dsyr2(-1.0, shift, sums - 0.5 * len(Y) * shift, a=of_tested, lower=1, overwrite_a=1)
         return of_training, (lower + np.tril(lower, -1).T, moment, np.einsum("ij,ij->j", Y, Y))
 
-    def _is_short(self, each: LabelSet, w: np.ndarray) -> bool:
+    def _is_known_on_few_rows(self, each: LabelSet, w: np.ndarray) -> bool:
         """Whether the Gram matrix of the rows of these labels alone gives their coefficients."""
-        return self.shared.has_short_labels and not each.is_narrow() and each.variation(w) > 0
+        return self.shared.has_few_known_rows and not each.is_narrow() and each.variation(w) > 0
 
     def _chosen(self, each: LabelSet) -> np.ndarray:
         """The training rows where these labels are known, as a mask of all rows."""
@@ -339,7 +339,7 @@ class Fold:
         products = tested @ A
         return np.asarray(products[..., :-1] + (1.0 - products[..., -1:]) * means)
 
-    def _by_rows_of_labels(
+    def _by_gram_of_each_set(
         self, sets: list[LabelSet], w: np.ndarray, ridges: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """These labels, and their predictions, from K of the rows of each set; all are predicted by one product."""

@@ -46,7 +46,7 @@ def test_labels_of_few_known_rows_have_gram_matrices_of_their_own(asked_entries,
     sizes = spy_on_row_grams(monkeypatch)
     separate = cross_fit(form(X), Y, known=known, keep_ridges=True)
     assert max(sizes) <= known.sum(axis=0).max() < 50
-    monkeypatch.setattr(folds._Shared, "has_short_labels", False)
+    monkeypatch.setattr(folds._Shared, "has_few_known_rows", False)
     shared = cross_fit(form(X), Y, known=known, keep_ridges=True)
     assert max(sizes) == 150
     assert (separate.shrinkage, separate.ridge) == (shared.shrinkage, shared.ridge)

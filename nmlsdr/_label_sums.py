@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ._moments import RowSums, centred_over_known, constant_columns, without_offsets
+from ._moments import RowSums, centred_over_known, constant_columns, varies_over_known, without_offsets
 
 # From so many sets on the sums of all sets are products, of so many sets at a time.
 _MANY_SETS = 8
@@ -61,6 +61,10 @@ class LabelSet:
         """These labels on their rows, minus their means."""
         known = slice(None) if self.known is None else self.known
         return np.asarray(Y[known][:, self.labels] - self.label_mean)
+
+    def predicted_at(self, point: np.ndarray, V: np.ndarray) -> np.ndarray:
+        """What coefficients V (..., n_features, m) of these labels predict at a point (..., m)."""
+        return np.asarray(self.label_mean + (point - self.mean) @ V)
 
     def variation(self, w: np.ndarray) -> float:
         """|Xc diag(w)^1/2|_F^2 / count; exactly 0 where nothing varies."""
@@ -172,8 +176,7 @@ def _label_sets_by_products(
 def _centred_labels(Y: np.ndarray, known: np.ndarray) -> np.ndarray:
     """`centred_over_known`, and exactly 0 for a label that is the same in all known entries."""
     centred = centred_over_known(Y, known)
-    is_constant = np.where(known, Y, np.inf).min(axis=0) >= np.where(known, Y, -np.inf).max(axis=0)
-    centred[:, is_constant] = 0.0
+    centred[:, ~varies_over_known(Y, known)] = 0.0
     return centred
 
 

@@ -232,6 +232,11 @@ def largest(values: np.ndarray) -> float:
     return max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
 
 
+def n_stored(rows: Any) -> int:
+    """How many numbers rows store: dense rows all, sparse rows those of their entries."""
+    return int(rows.nnz) if sparse.issparse(rows) else int(rows.size)
+
+
 def row_blocks(X: Any, n_values: int | None = None) -> Iterator[slice]:
     """Slices of rows with about this number of values; None: 4 MiB in float64."""
     step = max(1, (n_values or _BLOCK_VALUES) // max(1, X.shape[1]))
@@ -289,6 +294,11 @@ def centred_over_known(Y: np.ndarray, known: np.ndarray) -> np.ndarray:
     return np.where(known, Y - mean, 0.0)
 
 
+def varies_over_known(Y: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """Whether two known entries of a label differ (n_labels,)."""
+    return np.where(known, Y, -np.inf).max(axis=0) > np.where(known, Y, np.inf).min(axis=0)
+
+
 def compress_labels(F: np.ndarray) -> Any:
     """F in CSR where that makes its products faster, otherwise F itself."""
     if F.ndim != 2 or np.count_nonzero(present := F != 0) >= _THIN * F.size:
@@ -303,6 +313,11 @@ def label_gram(F: np.ndarray) -> np.ndarray:
     factor = compress_labels(F)
     G = factor.T @ factor
     return G.toarray() if sparse.issparse(G) else np.asarray(G)
+
+
+def symmetric(lower: np.ndarray) -> np.ndarray:
+    """The symmetric matrix of which only the lower triangle is given, with zeros above."""
+    return lower + np.tril(lower, -1).T
 
 
 def add_gram(S: np.ndarray, V: np.ndarray, share: float = 1.0) -> None:

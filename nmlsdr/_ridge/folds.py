@@ -13,11 +13,11 @@ import numpy as np
 from scipy.linalg import blas
 
 from .._label_sums import LabelSet, label_sets
-from .._moments import RowSums
+from .._moments import RowSums, n_stored, symmetric
 from .._process.threads import in_threads
 from ..projection import kappa_of_sets, shrunken_weights
 from . import regression
-from .iterative import PartlyKnownRows, conjugate_gradients
+from .iterative import PartlyKnownRows, WeightedSystems
 from .regression import by_factors, from_gram, from_row_gram, partly_known_rows, predicted_at, solve_shifted
 
 # With that many times as many tested rows as features, errors come from sums over these rows, not from predictions.
@@ -187,9 +187,7 @@ class Fold:
 
     def _partly_known(self) -> PartlyKnownRows:
         rows = self.rows
-        n_features = rows.shape[1]
-        n_stored = rows.rows.nnz if rows.is_sparse else rows.shape[0] * n_features
-        size = n_stored + 2 * n_features**2
+        size = n_stored(rows.rows) + 2 * rows.shape[1] ** 2
         return self.shared.once((self._key, "partly known"), lambda: partly_known_rows(rows, self.known), size)
 
     @property
@@ -222,21 +220,24 @@ class Fold:
             for j, predictions in enumerate(self._iteratively(w, ridges, n_threads)):
                 yield every, slice(j, j + 1), self._missed(every, predictions) if compare else predictions
             return
-        on_few_rows = [each for each in self.sets if self._is_known_on_few_rows(each, w)]
+        on_few_rows: list[LabelSet] = []
+        on_many_rows: list[LabelSet] = []
+        for each in self.sets:
+            (on_few_rows if self._is_known_on_few_rows(each, w) else on_many_rows).append(each)
         if on_few_rows:
             labels, predictions = self._by_gram_of_each_set(on_few_rows, w, ridges)
             yield labels, slice(None), self._missed(labels, predictions) if compare else predictions
-        for each in self.sets:
-            if not self._is_known_on_few_rows(each, w):
-                yield each.labels, slice(None), self._of_set(each, shrinkage, w, ridges, dtype, compare)
+        for each in on_many_rows:
+            yield each.labels, slice(None), self._of_set(each, shrinkage, w, ridges, dtype, compare)
 
     def _iteratively(self, w: np.ndarray, ridges: np.ndarray, n_threads: int) -> Iterator[np.ndarray]:
         """The predictions of all labels for each of the ridges, by conjugate gradients."""
         partly = self._partly_known()
+        systems = WeightedSystems(partly, self.sets, w)
         tested = self.tested
         mean = partly.X.means()
         for c in ridges:
-            V = conjugate_gradients(partly, self.sets, [c * each.variation(w) for each in self.sets], w, n_threads)
+            V = systems.solve([c * each.variation(w) for each in self.sets], n_threads)
             at_mean = predicted_at(mean, V, self.sets)
             self._keep(np.arange(V.shape[1]), V, mean, at_mean)
             yield np.asarray(tested.project(V, mean))[None] + at_mean
@@ -261,10 +262,14 @@ class Fold:
                 gram, moment, squares = of_tested  # sum |Y - X V|^2 of each label from X'X, X'Y and |Y|^2
                 fitted = np.einsum("cij,cij->cj", V, gram @ V - 2.0 * moment)
                 return np.maximum(squares + fitted, 0.0)
-            predictions = self.tested.project(np.hstack(list(V)), each.mean)
-            predictions = predictions.reshape(len(predictions), len(V), -1).swapaxes(0, 1)
+            predictions = self._project(V, each.mean)
         predictions = predictions + each.label_mean
         return self._missed(each.labels, predictions) if compare else predictions
+
+    def _project(self, V: np.ndarray, mean: np.ndarray) -> np.ndarray:
+        """The tested rows minus a mean, times V of each level (n_levels, n_tested, n_labels), by one product."""
+        image = self.tested.project(np.hstack(list(V)), mean)
+        return np.asarray(image.reshape(len(image), len(V), -1).swapaxes(0, 1))
 
     def _missed(self, labels: np.ndarray, predictions: np.ndarray) -> np.ndarray:
         """The sums of the squared errors of predictions."""
@@ -286,7 +291,7 @@ class Fold:
         self.of_tested = None
         is_alike = True
         if self.shared.known is not None:
-            of_labels = self.shared.known[self.test][:, each.labels]
+            of_labels = self.shared.known[np.ix_(self.test, each.labels)]
             known = of_labels[:, 0]
             is_alike = bool((of_labels == known[:, None]).all())
             tested = tested.take(known)
@@ -302,7 +307,7 @@ class Fold:
         moment = about[:, :-1] - np.outer(shift, Y.sum(axis=0))
         sums = about[:, -1]
         lower = blas.dsyr2(-1.0, shift, sums - 0.5 * len(Y) * shift, a=of_tested, lower=1, overwrite_a=1)
-        return of_training, (lower + np.tril(lower, -1).T, moment, np.einsum("ij,ij->j", Y, Y))
+        return of_training, (symmetric(lower), moment, np.einsum("ij,ij->j", Y, Y))
 
     def _is_known_on_few_rows(self, each: LabelSet, w: np.ndarray) -> bool:
         """Whether the Gram matrix of the rows of these labels alone gives their coefficients."""
@@ -353,10 +358,9 @@ class Fold:
             first = part.stop
             centred = self._Y[np.ix_(chosen, each.labels)] - each.label_mean
             V[..., part] = from_row_gram(self.shared.X.take(chosen), centred, each.mean, w, ridges * each.variation(w))
-            at_mean[..., 0, part] = each.label_mean + (self.shared.mean - each.mean) @ V[..., part]
+            at_mean[:, 0, part] = each.predicted_at(self.shared.mean, V[..., part])
             self._keep(each.labels, V[0, :, part], each.mean, each.label_mean)
-        predictions = self.tested.project(np.hstack(list(V)), self.shared.mean)
-        return labels, predictions.reshape(len(predictions), len(V), -1).swapaxes(0, 1) + at_mean
+        return labels, self._project(V, self.shared.mean) + at_mean
 
 
 def predict_once(

@@ -26,7 +26,7 @@ from scipy import linalg, sparse
 
 from .._label_sums import LabelSet
 from .._lapack import add_row_products
-from .._moments import RowSums, without_offsets
+from .._moments import RowSums, symmetric, without_offsets
 from .._process.threads import in_threads
 
 # A label is solved when its residual is at most this share of its right-hand side.
@@ -73,57 +73,72 @@ class PartlyKnownRows:
         if complete.any():
             lower = X.take(complete).gram(self.mean)
             self.gram += lower
-            self.gram_of_complete = lower + np.tril(lower, -1).T
+            self.gram_of_complete = symmetric(lower)
 
 
 # (system of some labels, without lambda) B + out, added to out
 _Product = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
-def conjugate_gradients(
-    partly: PartlyKnownRows, sets: list[LabelSet], levels: list[float], w: np.ndarray, n_threads: int = 1
-) -> np.ndarray:
-    """w^1/2 B (n_features, n_labels) of all labels.
+class WeightedSystems:
+    """The systems of all labels for one choice of feature weights, to be solved for several strengths.
 
     Parameters
     ----------
     partly : PartlyKnownRows
     sets : list of LabelSet
         The labels by the rows where they are known.
-    levels : list of float
-        lambda of each set; 0 if nothing varies, and then B is 0.
     w : ndarray of shape (n_features,)
         Weights of the features, each 0 or more.
-    n_threads : int
-        Number of threads; it does not change the result.
     """
-    X = partly.X
-    columns = np.flatnonzero(w)
-    root = np.sqrt(w[columns])[:, None]
-    n_labels = sum(len(each.labels) for each in sets)
-    level, right, diagonal = _systems(sets, levels, w, columns, root, n_labels)
-    factor = None if partly.gram is None else _factor(partly.gram, columns, root, level.mean())
-    if partly.gram_of_complete is None:
-        product_of = partial(_product_by_rows, weighted_rows(X, columns, root), partly.known)
-    else:
-        product_of = partial(_product_by_gram, partly, sets, columns, root)
-    width = _WIDTH if X.is_sparse else max(1, n_labels)
-    V = np.zeros((X.shape[1], n_labels))
 
-    def solve(part: slice) -> None:
-        inverse = 1.0 / diagonal[:, part]
-        add_product = product_of(part)
+    def __init__(self, partly: PartlyKnownRows, sets: list[LabelSet], w: np.ndarray) -> None:
+        X = partly.X
+        columns = np.flatnonzero(w)
+        root = np.sqrt(w[columns])[:, None]
+        self._shape = X.shape[1], sum(len(each.labels) for each in sets)
+        self._width = _WIDTH if X.is_sparse else max(1, self._shape[1])
+        self._sets = sets
+        self._w = w
+        self._columns = columns
+        self._root = root
+        self._gram = None if partly.gram is None else _weighted(partly.gram, columns, root)
+        if partly.gram_of_complete is None:
+            self._product_of = partial(_product_by_rows, weighted_rows(X, columns, root), partly.known)
+        else:
+            gram = _weighted(partly.gram_of_complete, columns, root)
+            self._product_of = partial(_product_by_gram, gram, partly, sets, columns, root)
 
-        def multiply(B: np.ndarray) -> np.ndarray:
-            return add_product(B, level[part] * B)
+    def solve(self, levels: list[float], n_threads: int = 1) -> np.ndarray:
+        """w^1/2 B (n_features, n_labels) of all labels.
 
-        def precondition(R: np.ndarray) -> np.ndarray:
-            return R * inverse if factor is None else linalg.cho_solve(factor, R, check_finite=False)
+        Parameters
+        ----------
+        levels : list of float
+            lambda of each set; 0 if nothing varies, and then B is 0.
+        n_threads : int
+            Number of threads; it does not change the result.
+        """
+        n_labels = self._shape[1]
+        level, right, diagonal = _systems(self._sets, levels, self._w, self._columns, self._root, n_labels)
+        factor = None if self._gram is None else _factor(self._gram, level.mean())
+        V = np.zeros(self._shape)
 
-        V[columns, part] = root * _solve_block(multiply, precondition, right[:, part])
+        def solve_labels(part: slice) -> None:
+            inverse = 1.0 / diagonal[:, part]
+            add_product = self._product_of(part)
 
-    list(in_threads(solve, [slice(first, first + width) for first in range(0, n_labels, width)], n_threads))
-    return V
+            def multiply(B: np.ndarray) -> np.ndarray:
+                return add_product(B, level[part] * B)
+
+            def precondition(R: np.ndarray) -> np.ndarray:
+                return R * inverse if factor is None else linalg.cho_solve(factor, R, check_finite=False)
+
+            V[self._columns, part] = self._root * _solve_block(multiply, precondition, right[:, part])
+
+        parts = [slice(first, first + self._width) for first in range(0, n_labels, self._width)]
+        list(in_threads(solve_labels, parts, n_threads))
+        return V
 
 
 def _product_by_rows(rows: _SparseRows | _DenseRows, known: np.ndarray | None, part: slice) -> _Product:
@@ -134,7 +149,7 @@ def _product_by_rows(rows: _SparseRows | _DenseRows, known: np.ndarray | None, p
     def add_product(B: np.ndarray, out: np.ndarray) -> np.ndarray:
         image = rows.times(B)
         if mask is not None:
-            image *= mask
+            image *= mask  # `centred_over_known` in place, with counts that no iteration changes
             image -= mask * (image.sum(axis=0) / counts)
         return rows.transposed_times(image, out)
 
@@ -142,15 +157,18 @@ def _product_by_rows(rows: _SparseRows | _DenseRows, known: np.ndarray | None, p
 
 
 def _product_by_gram(
-    partly: PartlyKnownRows, sets: list[LabelSet], columns: np.ndarray, root: np.ndarray, part: slice
+    gram: np.ndarray,
+    partly: PartlyKnownRows,
+    sets: list[LabelSet],
+    columns: np.ndarray,
+    root: np.ndarray,
+    part: slice,
 ) -> _Product:
-    """The same from the Gram matrix of the rows that have all labels, and passes over the others.
+    """The same from the weighted Gram matrix of the rows that have all labels, and passes over the others.
 
     Both are about one mean.  What is subtracted centres a label over its known rows.
     """
     assert partly.known is not None
-    assert partly.gram_of_complete is not None
-    gram = partly.gram_of_complete[np.ix_(columns, columns)] * (root * root.T)
     incomplete_rows = _DenseRows(partly.X.take(partly.incomplete), columns, root, partly.mean)
     mask = partly.known[partly.incomplete, part].astype(np.float64)
     counts = partly.known[:, part].sum(axis=0)
@@ -183,11 +201,16 @@ def _systems(
     return level, right, diagonal
 
 
-def _factor(gram: np.ndarray, columns: np.ndarray, root: np.ndarray, level: float) -> Any:
-    """The Cholesky factor of a weighted Gram matrix plus the level."""
-    weighted = gram[np.ix_(columns, columns)] * (root * root.T)
-    weighted[np.diag_indices_from(weighted)] += level
-    return linalg.cho_factor(weighted, lower=True, overwrite_a=True, check_finite=False)
+def _weighted(gram: np.ndarray, columns: np.ndarray, root: np.ndarray) -> np.ndarray:
+    """The Gram matrix of the weighted features from that of all features."""
+    return np.asarray(gram[np.ix_(columns, columns)] * (root * root.T))
+
+
+def _factor(gram: np.ndarray, level: float) -> Any:
+    """The Cholesky factor of a Gram matrix plus the level."""
+    shifted = gram.copy()
+    shifted[np.diag_indices_from(shifted)] += level
+    return linalg.cho_factor(shifted, lower=True, overwrite_a=True, check_finite=False)
 
 
 def _solve_block(

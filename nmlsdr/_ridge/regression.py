@@ -24,9 +24,9 @@ from .._checks.arguments import check_row_weights
 from .._checks.labels import some_unknown
 from .._label_sums import LabelSet, label_sets
 from .._lapack import solve_positive
-from .._moments import RowSums
+from .._moments import RowSums, n_stored
 from .._process.threads import check_n_jobs, single_threaded_blas
-from .iterative import PartlyKnownRows, conjugate_gradients
+from .iterative import PartlyKnownRows, WeightedSystems
 
 # The largest matrix to form, 72 MB.
 LARGEST_GRAM = 3000
@@ -113,7 +113,7 @@ def coefficients(
     levels = [ridge * each.variation(w) for each in sets]
     V = np.zeros((X.shape[1], Y.shape[1]))
     if not by_factors(sets, X, 1):
-        V = conjugate_gradients(partly_known_rows(X, known), sets, levels, w, n_threads)
+        V = WeightedSystems(partly_known_rows(X, known), sets, w).solve(levels, n_threads)
     else:
         for each, level in zip(sets, levels, strict=True):
             if level == 0:
@@ -131,7 +131,7 @@ def predicted_at(origin: np.ndarray, V: np.ndarray, sets: list[LabelSet]) -> np.
     """What these coefficients predict of each label (n_labels,) at a point."""
     predicted = np.zeros(V.shape[1])
     for each in sets:
-        predicted[each.labels] = each.label_mean + (origin - each.mean) @ V[:, each.labels]
+        predicted[each.labels] = each.predicted_at(origin, V[:, each.labels])
     return predicted
 
 
@@ -157,7 +157,7 @@ def _cost_of_iterations(X: RowSums) -> float:
     """The multiplications in a factor that take as long as the conjugate gradients of one label."""
     n_samples, n_features = X.shape
     if X.is_sparse:
-        return _SPARSE_ITERATIONS * _SPARSE_COST * (2.0 * X.rows.nnz + 8.0 * (n_samples + n_features))
+        return _SPARSE_ITERATIONS * _SPARSE_COST * (2.0 * n_stored(X.rows) + 8.0 * (n_samples + n_features))
     return _ITERATIONS * 2.0 * n_samples * n_features
 
 
@@ -168,8 +168,7 @@ def partly_known_rows(X: RowSums, known: np.ndarray | None) -> PartlyKnownRows:
     """
     if known is None:
         return PartlyKnownRows(X, known, preconditioned=False)
-    n_stored = X.rows.nnz if X.is_sparse else X.shape[0] * X.shape[1]
-    is_cheap = X.shape[1] <= LARGEST_GRAM and X.shape[1] ** 2 <= _WORTH_A_GRAM * n_stored
+    is_cheap = X.shape[1] <= LARGEST_GRAM and X.shape[1] ** 2 <= _WORTH_A_GRAM * n_stored(X.rows)
     return PartlyKnownRows(X, known, preconditioned=is_cheap)
 
 

@@ -27,7 +27,7 @@ from .._checks.arguments import check_count, check_real, check_row_weights
 from .._checks.labels import some_unknown
 from .._errors import InputError
 from .._group_folds import Groups, draw_folds
-from .._moments import RowSums, centred_over_known
+from .._moments import RowSums, centred_over_known, varies_over_known
 from .._process.threads import check_n_jobs, single_threaded_blas, worthwhile_threads
 from . import regression
 from .folds import Answer, Callback, Fold, FoldRidge, Rounds, predict_once
@@ -268,7 +268,7 @@ class _LabelVariation(NamedTuple):
     @classmethod
     def of(cls, Y: np.ndarray, known: np.ndarray | None) -> _LabelVariation:
         counted = np.ones(Y.shape, dtype=bool) if known is None else known
-        varies = np.where(counted, Y, -np.inf).max(axis=0) > np.where(counted, Y, np.inf).min(axis=0)
+        varies = varies_over_known(Y, counted)
         squares = (centred_over_known(Y, counted) ** 2).sum(axis=0)
         weights = np.minimum(1.0, squares[varies] / counted[:, varies].sum(axis=0) / _FULL_VARIANCE)
         return cls(varies, squares, weights)

@@ -19,10 +19,10 @@ import time
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 import nmlsdr._graph as _graph
 
+from .._moments import n_stored
 from .._process.threads import check_n_jobs, single_threaded_blas
 from .memory import memory_bytes
 from .run import squared_neighbors
@@ -64,12 +64,12 @@ def say_if_large(rows: Any, n_neighbors: int, *, n_queries: int | None = None, n
     """
     n = rows.shape[0]
     m = rows.shape[0] if n_queries is None else n_queries
-    if float(m) * _stored(rows) >= PROBE_FROM:
+    if float(m) * n_stored(rows) >= PROBE_FROM:
         _say_slow_build()
     if not LOGGER.isEnabledFor(logging.INFO):
         return
     half_of_memory = memory_bytes() / 2
-    if float(m) * _stored(rows) < PROBE_FROM and BYTES_PER_NEIGHBOR * m * n_neighbors < half_of_memory:
+    if float(m) * n_stored(rows) < PROBE_FROM and BYTES_PER_NEIGHBOR * m * n_neighbors < half_of_memory:
         return
     estimate = estimate_search(rows, n_neighbors, n_queries=n_queries, n_jobs=n_jobs)
     if estimate.seconds < LONG and estimate.bytes < half_of_memory:
@@ -104,7 +104,7 @@ def estimate_search(
     """Pairs of a search times the measured time of a pair; arguments as in `say_if_large`."""
     m = rows.shape[0] if n_queries is None else n_queries
     n_threads = check_n_jobs(n_jobs)
-    probed = int(np.clip(_PROBE_WORK / max(1, _stored(rows)), *_PROBED))
+    probed = int(np.clip(_PROBE_WORK / max(1, n_stored(rows)), *_PROBED))
     pairs = m / 2 if n_queries is None else m  # for each row
     seconds = _probe(rows, n_neighbors, probed) / probed * pairs / n_threads
     return Estimate(seconds, BYTES_PER_NEIGHBOR * m * n_neighbors, probed, n_threads)
@@ -118,10 +118,6 @@ def _probe(rows: Any, n_neighbors: int, n_queries: int) -> float:
         began = time.thread_time()
         squared_neighbors(rows, min(n_neighbors, n), queries=queries, n_jobs=1)
         return time.thread_time() - began
-
-
-def _stored(rows: Any) -> int:
-    return int(rows.nnz) if sparse.issparse(rows) else int(rows.size)
 
 
 def duration(seconds: float) -> str:

@@ -52,22 +52,6 @@ FLOAT32 = 0
 FLOAT64 = 1
 EUCLIDEAN = 0
 COSINE = 1
-CODES = [
-    "OK",
-    "NO_MEMORY",
-    "NULL_POINTER",
-    "NOT_FINITE",
-    "BAD_K",
-    "BAD_SIZE",
-    "UNKNOWN_NAME",
-    "BAD_GRAPH",
-    "BAD_VALUE",
-    "INTERRUPTED",
-    "FAILED",
-]
-(OK, NO_MEMORY, NULL_POINTER, NOT_FINITE, BAD_K, BAD_SIZE, UNKNOWN_NAME, BAD_GRAPH, BAD_VALUE, INTERRUPTED, FAILED) = (
-    range(0, -len(CODES), -1)
-)
 
 
 def at(array):

@@ -19,14 +19,22 @@ MEMORY = ["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined
 RACES = ["-g", "-fsanitize=thread"]  # without OpenMP, whose own threads TSan does not know
 
 # Return codes of nmlsdr/codes.h.
-OK = 0
-NULL_POINTER = -2
-NOT_FINITE = -3
-BAD_K = -4
-BAD_SIZE = -5
-UNKNOWN_NAME = -6
-BAD_GRAPH = -7
-BAD_VALUE = -8
+CODES = [
+    "OK",
+    "NO_MEMORY",
+    "NULL_POINTER",
+    "NOT_FINITE",
+    "BAD_K",
+    "BAD_SIZE",
+    "UNKNOWN_NAME",
+    "BAD_GRAPH",
+    "BAD_VALUE",
+    "INTERRUPTED",
+    "FAILED",
+]
+(OK, NO_MEMORY, NULL_POINTER, NOT_FINITE, BAD_K, BAD_SIZE, UNKNOWN_NAME, BAD_GRAPH, BAD_VALUE, INTERRUPTED, FAILED) = (
+    range(0, -len(CODES), -1)
+)
 
 
 def output(*command, **environment):

@@ -8,12 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from c_api_table import (
-    BAD_K,
-    BAD_SIZE,
     COSINE,
     EUCLIDEAN,
     FLOAT64,
-    UNKNOWN_NAME,
     Quality,
     at,
     case,
@@ -24,6 +21,7 @@ from c_api_table import (
     table,
     transition,
 )
+from c_headers import BAD_K, BAD_SIZE, UNKNOWN_NAME
 from neighbor_cases import assert_same
 from scipy import sparse
 

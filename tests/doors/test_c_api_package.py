@@ -11,10 +11,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from c_api_table import (
-    NOT_FINITE,
-    case,
-)
+from c_api_table import case
+from c_headers import NOT_FINITE
 from neighbor_cases import assert_same, scan
 
 import nmlsdr

@@ -7,19 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from c_api_table import (
-    BAD_GRAPH,
-    BAD_K,
-    BAD_SIZE,
-    BAD_VALUE,
-    CODES,
     COSINE,
     EUCLIDEAN,
-    FAILED,
     FLOAT64,
-    NO_MEMORY,
-    NOT_FINITE,
-    NULL_POINTER,
-    OK,
     Quality,
     at,
     case,
@@ -29,6 +19,7 @@ from c_api_table import (
     table,
     transition,
 )
+from c_headers import BAD_GRAPH, BAD_K, BAD_SIZE, BAD_VALUE, CODES, FAILED, NO_MEMORY, NOT_FINITE, NULL_POINTER, OK
 from neighbor_cases import assert_same
 from scipy import sparse
 
